@@ -1,0 +1,112 @@
+"""The errors a user can meet, each with a place in the user's own text.
+
+>>> print(BindError("UNKNOWN_PATTERN_VARIABLE", 'SKIP TO names "Z", which PATTERN does not use',
+...                 place=Place("SELECT 1\\nSKIP TO Z", 17, 18), hint="pattern variables are A, B."))
+SQLEXT_UNKNOWN_PATTERN_VARIABLE: SKIP TO names "Z", which PATTERN does not use
+  2 | SKIP TO Z
+    |         ^
+Hint: pattern variables are A, B.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """Characters `start` to `stop` (exclusive) of a user's statement `text`."""
+
+    text: str
+    start: int
+    stop: int
+
+    @property
+    def line(self) -> int:
+        """1-based."""
+        return self.text.count("\n", 0, self.start) + 1
+
+    @property
+    def column(self) -> int:
+        """1-based, in characters."""
+        return self.start - self._line_start() + 1
+
+    def _line_start(self) -> int:
+        return self.text.rfind("\n", 0, self.start) + 1
+
+    def excerpt(self) -> str:
+        """The offending line with carets under it."""
+        first = self._line_start()
+        last = self.text.find("\n", self.start)
+        line = self.text[first:] if last < 0 else self.text[first:last]
+        width = max(1, min(self.stop, first + len(line)) - self.start)
+        number = f"{self.line:3}"
+        pad = "".join("\t" if c == "\t" else " " for c in line[: self.start - first])
+        return f"{number} | {line.rstrip()}\n{' ' * len(number)} | {pad}{'^' * width}"
+
+
+class SqlExtError(Exception):
+    """Base of all errors of the extended language.
+
+    `error_class` is a stable name for programs, `place` the place in the user's text (None where there is none,
+    as for rows read in a worker), `hint` what to write instead.
+    """
+
+    def __init__(self, error_class: str, message: str, *, place: Place | None = None, hint: str | None = None):
+        self.error_class = f"SQLEXT_{error_class}"
+        self.message, self.place, self.hint = message, place, hint
+        super().__init__(error_class, message, place, hint)
+
+    def __str__(self) -> str:
+        lines = [f"{self.error_class}: {self.message}"]
+        if self.place is not None:
+            lines.append(self.place.excerpt())
+        if self.hint:
+            lines.append(f"Hint: {self.hint}")
+        return "\n".join(lines)
+
+    def __reduce__(self):
+        return _rebuild, (type(self), self.error_class.removeprefix("SQLEXT_"), self.message, self.place, self.hint)
+
+
+def _rebuild(kind, error_class, message, place, hint):
+    return kind(error_class, message, place=place, hint=hint)
+
+
+class ParseError(SqlExtError):
+    """The text is not a sentence of the extended language."""
+
+
+class BindError(SqlExtError):
+    """Names, types and the standard's rules."""
+
+
+class UnsupportedError(SqlExtError):
+    """Legal, but not built; the hint says what to write instead."""
+
+
+class DataError(SqlExtError):
+    """Known only once rows are read."""
+
+
+class SqlExtErrors(ParseError):
+    """Several errors of one statement, reported together; `errors` holds them in the order of the text."""
+
+    def __init__(self, errors: list[SqlExtError]):
+        self.errors = sorted(errors, key=lambda e: e.place.start if e.place else -1)
+        first = self.errors[0]
+        super().__init__(first.error_class.removeprefix("SQLEXT_"), first.message, place=first.place, hint=first.hint)
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(e) for e in self.errors)
+
+    def __reduce__(self):
+        return SqlExtErrors, (self.errors,)
+
+
+def raise_all(errors: list[SqlExtError]) -> None:
+    """Raise nothing, the one error, or all of them together."""
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise SqlExtErrors(errors)

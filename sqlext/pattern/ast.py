@@ -1,0 +1,145 @@
+"""The tree of a row pattern (ISO/IEC 9075-2, <row pattern>), as the parser builds it and `compile` reads it.
+
+Variables are names here; `compile` turns them into labels 0, 1, …. `place` is the (start, stop) of the node in the
+user's text and takes no part in equality.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Union
+
+GREEDY, RELUCTANT, POSSESSIVE = "greedy", "reluctant", "possessive"
+Offsets = tuple[int, int]
+_NOWHERE: Offsets = (0, 0)
+
+
+def _place():
+    return field(default=_NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Variable:
+    name: str
+    place: Offsets = _place()
+
+
+@dataclass(frozen=True)
+class Empty:
+    """`()`"""
+
+    place: Offsets = _place()
+
+
+@dataclass(frozen=True)
+class PartitionStart:
+    """`^`"""
+
+    place: Offsets = _place()
+
+
+@dataclass(frozen=True)
+class PartitionEnd:
+    """`$`"""
+
+    place: Offsets = _place()
+
+
+@dataclass(frozen=True)
+class Concatenation:
+    items: tuple[Pattern, ...]
+    place: Offsets = _place()
+
+
+@dataclass(frozen=True)
+class Alternation:
+    """`items[0] | items[1] | …`, most preferred first."""
+
+    items: tuple[Pattern, ...]
+    place: Offsets = _place()
+
+
+@dataclass(frozen=True)
+class Permutation:
+    """`PERMUTE(items…)`: all orders, lexicographic in list order."""
+
+    items: tuple[Pattern, ...]
+    place: Offsets = _place()
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """`{- item -}`"""
+
+    item: Pattern
+    place: Offsets = _place()
+
+
+@dataclass(frozen=True)
+class Quantified:
+    """`item{at_least,at_most}`; `at_most` None is no bound; `mode` is one of GREEDY, RELUCTANT, POSSESSIVE."""
+
+    item: Pattern
+    at_least: int
+    at_most: int | None
+    mode: str = GREEDY
+    place: Offsets = _place()
+
+
+@dataclass(frozen=True)
+class Relaxed:
+    """`-> item` (operator "->", followed by) or `->> item` (operator "->>", followed by any)."""
+
+    operator: str
+    item: Pattern
+    place: Offsets = _place()
+
+
+@dataclass(frozen=True)
+class Absence:
+    """`!variable` (operator "!", not next) or `!-> variable` (operator "!->", not followed by); maps no row."""
+
+    operator: str
+    variable: Variable
+    place: Offsets = _place()
+
+
+@dataclass(frozen=True)
+class Until:
+    """`item UNTIL variable`"""
+
+    item: Pattern
+    variable: Variable
+    place: Offsets = _place()
+
+
+Pattern = Union[
+    Variable, Empty, PartitionStart, PartitionEnd, Concatenation, Alternation, Permutation, Exclusion, Quantified,
+    Relaxed, Absence, Until,
+]  # fmt: skip
+
+
+def children(node: Pattern) -> tuple[Pattern, ...]:
+    """The direct parts of a node, in the order of the text.
+
+    >>> children(Quantified(Variable("A"), 1, None))
+    (Variable(name='A'),)
+    """
+    if isinstance(node, (Concatenation, Alternation, Permutation)):
+        return node.items
+    if isinstance(node, (Exclusion, Quantified, Relaxed)):
+        return (node.item,)
+    if isinstance(node, Absence):
+        return (node.variable,)
+    if isinstance(node, Until):
+        return (node.item, node.variable)
+    return ()
+
+
+def walk(node: Pattern):
+    """The node and all nodes below it, parents first, left to right; no recursion, so any depth is fine."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(children(current)))

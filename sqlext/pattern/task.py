@@ -1,0 +1,196 @@
+"""What a matcher is asked (MatchTask), what it reads (Rows) and what it finds (Spans).
+
+This is the waist of the project: the rewriter lowers a clause to a MatchTask, an engine feeds Rows to a matcher,
+and the Spans it finds are turned into values by `navigation`. A MatchTask is pickled to the workers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Union
+
+import numpy as np
+
+from sqlext.pattern.program import Program
+
+CLASSIFIER, MATCH_NUMBER = -1, -2  # as Navigation.argument
+
+SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, SKIP_TO_FIRST, SKIP_TO_LAST = (
+    "PAST LAST ROW",
+    "TO NEXT ROW",
+    "TO FIRST",
+    "TO LAST",
+)
+
+
+@dataclass(frozen=True)
+class Skip:
+    """AFTER MATCH SKIP. `labels`: what SKIP TO FIRST or LAST looks for (several for a SUBSET)."""
+
+    mode: str = SKIP_PAST_LAST_ROW
+    labels: tuple[int, ...] = ()
+    else_next_row: bool = False
+
+
+@dataclass(frozen=True)
+class Navigation:
+    """A reference to one row of (or around) a match.
+
+    From the mapped rows with a label in `labels` (None: all mapped rows) take the `offset`-th from the front
+    (`from_first`) or from the back, then go `step` physical rows on (PREV < 0 < NEXT). No such row, or a row outside
+    the partition: NULL. `argument` is the index of a column, CLASSIFIER (NULL on rows that are not mapped) or
+    MATCH_NUMBER (all else is void). `is_final` matters only where a measure is shown for every row.
+    """
+
+    argument: int
+    labels: tuple[int, ...] | None = None
+    from_first: bool = False
+    offset: int = 0
+    step: int = 0
+    is_final: bool = False
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """`function` (lower case Spark name) over the mapped rows with a label in `labels` (None: all).
+
+    `argument` is the index of a column, CLASSIFIER, or None for COUNT(*) and COUNT(A.*).
+    """
+
+    function: str
+    argument: int | None = None
+    labels: tuple[int, ...] | None = None
+    is_distinct: bool = False
+    is_final: bool = False
+
+
+@dataclass(frozen=True)
+class Literal:
+    """`value` None is NULL; bool, int or float. `kind`: "bool", "int" (64 bits) or "float" (64 bits)."""
+
+    value: bool | int | float | None
+    kind: str
+
+
+@dataclass(frozen=True)
+class Operand:
+    """The value of a navigation or an aggregate, for the path so far with the current row mapped to the tested label.
+
+    `missing` is the value where a navigation finds no row (None: NULL); it is how `f(LAST(A.v))` with a Spark function
+    f is said: the column holds f(v), `missing` holds f(NULL).
+    """
+
+    source: Navigation | Aggregate
+    kind: str
+    missing: bool | int | float | None = None
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of values with Spark's NULL semantics, one of CALLS.
+
+    `kind` is the result's. `bits` (8, 16, 32, 64) bounds integer arithmetic; where `is_ansi` overflow and division by
+    zero are errors, else overflow wraps and division by zero is NULL.
+    """
+
+    function: str
+    arguments: tuple[Condition, ...]
+    kind: str
+    bits: int = 64
+    is_ansi: bool = True
+
+
+Condition = Union[Literal, Operand, Call]
+
+# arguments of one kind, but for if, float and coalesce as said
+CALLS = {
+    "add": 2, "subtract": 2, "multiply": 2, "divide": 2, "remainder": 2, "negate": 1, "abs": 1,
+    "less": 2, "less_equal": 2, "equal": 2, "not_equal": 2, "null_safe_equal": 2,
+    "and": 2, "or": 2, "not": 1, "is_null": 1,
+    "if": 3,        # condition, then, else
+    "coalesce": 2, "least": 2, "greatest": 2,  # least and greatest skip NULLs, NaN is the largest
+    "float": 1,     # int → float
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is made of the matches. `shows`: "one row", or "all rows"."""
+
+    is_all_rows: bool = False
+    shows_empty: bool = True
+    shows_unmatched: bool = False
+
+
+@dataclass(frozen=True)
+class MatchTask:
+    """All that a matcher needs to know.
+
+    Row i satisfies label l if bit `bits[l]` of its mask is set (`bits[l]` None: no row-local condition) and
+    `conditions[l]` (None: no run-dependent condition) is true for the path. `is_within`: Rows.limit is given.
+    `strategy` names an engine, "auto" chooses.
+    """
+
+    program: Program
+    bits: tuple[int | None, ...]
+    conditions: tuple[Condition | None, ...]
+    skip: Skip = Skip()
+    output: Output = Output()
+    is_within: bool = False
+    strategy: str = "auto"
+
+
+@dataclass(frozen=True)
+class Values:
+    """A column of int64, float64 or bool `values[n]`; row i is NULL where `not valid[i]` (None: no NULLs)."""
+
+    values: np.ndarray
+    valid: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Whole partitions, one behind the other, each in order.
+
+    - `bounds: int64[p + 1]`: partition k is rows `bounds[k]` to `bounds[k + 1]` (exclusive); none is empty.
+    - `mask: uint8[n, b]`: bit v of the task is bit v % 8 of byte v // 8 (b ≥ 1, C-contiguous).
+    - `limit: int64[n]` or None: a match that starts at row i uses rows below `limit[i]` only; `limit[i] == i` allows
+      only the empty match.
+    - `columns`: by Navigation.argument; read by conditions only.
+    - `classifiers: int64[labels]` or None: what CLASSIFIER gives as an operand of conditions, per label.
+    """
+
+    bounds: np.ndarray
+    mask: np.ndarray
+    limit: np.ndarray | None = None
+    columns: tuple[Values, ...] = ()
+    classifiers: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class SkipFailure:
+    """AFTER MATCH SKIP could not go where it should: `reason` is "no row" or "first row"."""
+
+    reason: str
+    start: int
+    number: int
+
+
+@dataclass(frozen=True)
+class Spans:
+    """A block of matches, in order of partitions and match numbers.
+
+    Match i starts at row `start[i]`, is `number[i]` (from 1 in each partition) and maps the
+    `offset[i + 1] - offset[i]` rows from there on (none: an empty match); mapped row j of the block,
+    `offset[i] <= j < offset[i + 1]`, is row `start[i] + j - offset[i]`, has label `label[j]` and is hidden by an
+    exclusion where `is_hidden[j]` (None: nothing is hidden). `unmatched` are the rows for WITH UNMATCHED ROWS that
+    became certain within this block. `failure`: the run-time error behind the last match of the block.
+    """
+
+    start: np.ndarray  # int64[m]
+    number: np.ndarray  # int64[m]
+    offset: np.ndarray  # int64[m + 1]
+    label: np.ndarray  # int16[k]
+    is_hidden: np.ndarray | None  # bool[k]
+    unmatched: np.ndarray  # int64[u]
+    failure: SkipFailure | None = None
