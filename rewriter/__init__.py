@@ -1,1 +1,1 @@
-"""From extended SQL text to plans: find the clauses, parse, check and lower them. sqlglot's tokenizer, never pyspark."""
+"""From extended SQL text to plans: find the clauses, parse, check, lower. sqlglot's tokenizer, never pyspark."""
