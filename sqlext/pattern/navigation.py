@@ -1,0 +1,274 @@
+"""From Spans to row indexes and aggregate values: which rows the result has, and what its measures read.
+
+`output_rows` says which rows are shown; the other functions answer one Navigation or Aggregate for each of them, or for
+any part of them (`OutputRows.slice`). Nothing here knows the values of the columns but for the fast aggregates.
+
+A *view* is what an output row sees of its match: with RUNNING the mapped rows up to its own, with FINAL (and in
+ONE ROW PER MATCH) all. Hidden rows `{- -}` are never shown and always seen (ISO/IEC 19075-5, 4.14 and 5.5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sqlext.errors import DataError
+from sqlext.pattern import navigation_kernels as kernels
+from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Values
+
+FAST_AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})  # those `aggregate` computes
+
+_Views = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # what the kernels read first
+_LABELS = 1 << 15  # labels are int16
+_FAR = 1 << 62  # beyond every row, and far enough from the end of int64 to be added to one
+
+
+@dataclass(frozen=True)
+class OutputRows:
+    """The rows of the result, in their order.
+
+    - `row: int64[o]`: the row of the chunk whose input columns are shown (ONE ROW: the first row of the match);
+    - `match: int64[o]`: its match, an index into Spans, or -1 for an unmatched row;
+    - `end: int64[o]`: RUNNING sees the mapped rows of the match below `end`, a position in the block as in Spans.label.
+    """
+
+    row: np.ndarray
+    match: np.ndarray
+    end: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def slice(self, low: int, high: int) -> OutputRows:
+        """Output rows `low` to `high` (exclusive), without copying."""
+        return OutputRows(self.row[low:high], self.match[low:high], self.end[low:high])
+
+
+def output_rows(spans: Spans, output: Output) -> OutputRows:
+    """The rows of the result: matches in order with their rows in order, then the unmatched rows.
+
+    ONE ROW PER MATCH shows empty matches whatever `output` says. An unmatched row, and an empty match in ALL ROWS
+    (where `output` shows them), give one row each.
+
+    >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"),
+    ...               np.array([False, True, False]), np.array([4]))
+    >>> output_rows(spans, Output(is_all_rows=True, shows_unmatched=True))
+    OutputRows(row=array([1, 3, 4]), match=array([ 0,  0, -1]), end=array([1, 3, 0]))
+    """
+    if not output.is_all_rows:
+        return OutputRows(spans.start, np.arange(len(spans.start)), spans.offset[1:])
+    is_hidden = np.zeros(0, np.bool_) if spans.is_hidden is None else spans.is_hidden
+    unmatched = spans.unmatched if output.shows_unmatched else np.zeros(0, np.int64)
+    return OutputRows(*kernels.all_rows(spans.start, spans.offset, is_hidden, unmatched, output.shows_empty))
+
+
+def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.ndarray) -> np.ndarray:
+    """`int64[o]`: the row of the chunk that each output row's navigation reads, -1 for NULL.
+
+    `bounds` as in Rows. An empty match and an unmatched row have no mapped row to start from, so even PREV and NEXT
+    give NULL there. Linear in the mapped rows of the matches in `out`, whatever the offset.
+
+    >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
+    >>> out = output_rows(spans, Output(is_all_rows=True, shows_unmatched=True))
+    >>> navigate(Navigation(0, labels=(1,)), spans, out, np.array([0, 5]))  # LAST(B.x)
+    array([-1,  2,  3, -1])
+    """
+    end, base = _view_end(spans, out, navigation.is_final), _rows_base(spans)
+    n, step = min(navigation.offset, _FAR), max(-_FAR, min(navigation.step, _FAR))
+    if navigation.labels is None:
+        row = kernels.reach_any(out.match, end, spans.offset, base, navigation.from_first, n)
+    else:
+        is_member = _membership(navigation.labels, None, base, spans, out)
+        row = kernels.reach_member(out.match, end, spans.offset, base, is_member, navigation.from_first, n)
+    return kernels.step_in_partition(row, bounds, step) if step else row
+
+
+def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.ndarray) -> np.ndarray:
+    """`int16[o]`: the label of the row that `navigate` reaches, -1 (NULL) where the view does not map that row.
+
+    >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
+    >>> out = output_rows(spans, Output(is_all_rows=True, shows_unmatched=True))
+    >>> classify(Navigation(CLASSIFIER, step=-1), spans, out, np.array([0, 5]))  # PREV(CLASSIFIER())
+    array([-1,  0,  1, -1], dtype=int16)
+    """
+    row = navigate(navigation, spans, out, bounds)
+    end = _view_end(spans, out, navigation.is_final)
+    return kernels.labels_at(row, out.match, end, spans.offset, spans.start, spans.label)
+
+
+def match_numbers(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
+    """MATCH_NUMBER() as `(int64[o], valid: bool[o])`, NULL on unmatched rows.
+
+    >>> spans = Spans(np.array([1]), np.array([7]), np.array([0, 1]), np.array([0], "i2"), None, np.array([4]))
+    >>> match_numbers(spans, output_rows(spans, Output(is_all_rows=True, shows_unmatched=True)))
+    (array([7, 0]), array([ True, False]))
+    """
+    valid = out.match >= 0
+    numbers = np.zeros(len(out), np.int64)
+    numbers[valid] = spans.number[out.match[valid]]
+    return numbers, valid
+
+
+def sequence_numbers(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
+    """MATCH_SEQUENCE_NUMBER() as `(int64[o], valid: bool[o])`: 1, 2, … inside a match, hidden rows counted.
+
+    ONE ROW gives the number of mapped rows. NULL on unmatched rows and empty matches.
+
+    >>> spans = Spans(np.array([1]), np.array([7]), np.array([0, 2]), np.array([0, 1], "i2"), None, np.array([4]))
+    >>> sequence_numbers(spans, output_rows(spans, Output(is_all_rows=True, shows_unmatched=True)))
+    (array([1, 2, 0]), array([ True,  True, False]))
+    """
+    numbers = _view_lengths(spans, out, out.end)
+    return numbers, numbers > 0
+
+
+def member_count(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.ndarray:
+    """`int64[o]`: how many rows `members` would list for each output row; linear, for cutting `out` to a budget.
+
+    >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
+    >>> member_count(Aggregate("array_agg", 0, (1,)), spans, output_rows(spans, Output(is_all_rows=True)))
+    array([0, 1, 2])
+    """
+    end = _view_end(spans, out, aggregate.is_final)
+    if aggregate.labels is None:
+        return _view_lengths(spans, out, end)
+    is_member = _membership(aggregate.labels, None, _rows_base(spans), spans, out)
+    return kernels.counts(out.match, end, spans.offset, is_member)
+
+
+def members(aggregate: Aggregate, spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that each output row's aggregate covers, as a list column `(row: int64[t], offset: int64[o + 1])`.
+
+    In row order; NULLs and DISTINCT are left to whoever reads the values. Unmatched rows and empty matches have none.
+    With RUNNING a match of n rows lists up to n²/2 of them, so call it on slices of `out` (see `member_count`).
+
+    >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
+    >>> members(Aggregate("array_agg", 0, (1,)), spans, output_rows(spans, Output(is_all_rows=True)))
+    (array([2, 2, 3]), array([0, 0, 1, 3]))
+    """
+    base = _rows_base(spans)
+    list_bounds = np.zeros(len(out) + 1, np.int64)
+    np.cumsum(member_count(aggregate, spans, out), out=list_bounds[1:])
+    is_member = _membership(aggregate.labels, None, base, spans, out)
+    end = _view_end(spans, out, aggregate.is_final)
+    return kernels.list_members(out.match, end, spans.offset, base, is_member, list_bounds), list_bounds
+
+
+def member_labels(listed: tuple[np.ndarray, np.ndarray], spans: Spans, out: OutputRows) -> np.ndarray:
+    """`int16[t]`: the labels of the rows that `members` listed for `out`, for ARRAY_AGG(CLASSIFIER()) and its like.
+
+    >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
+    >>> out = output_rows(spans, Output())
+    >>> member_labels(members(Aggregate("array_agg", CLASSIFIER), spans, out), spans, out)
+    array([0, 1, 1], dtype=int16)
+    """
+    row, list_bounds = listed
+    match = np.repeat(out.match, np.diff(list_bounds))
+    return spans.label[row - _rows_base(spans)[match]]
+
+
+def aggregate(
+    aggregate: Aggregate, values: Values | None, spans: Spans, out: OutputRows, *, is_ansi: bool = True
+) -> Values:
+    """One of FAST_AGGREGATES for each output row, linear in the mapped rows, as Spark computes it.
+
+    `values` is the argument by row of the chunk, or by *label* where the argument is CLASSIFIER, or None for COUNT(*)
+    and COUNT(A.*). Sums keep the type (int64 or float64), floats are added in row order, averages are of float64 sums;
+    NaN is the greatest value; Booleans count as 0 and 1. Over no value: count 0, else NULL; unmatched rows: all NULL.
+
+    Raises DataError SQLEXT_ARITHMETIC_OVERFLOW where a sum of int64 leaves 64 bits; without `is_ansi` it wraps.
+
+    >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
+    >>> out = output_rows(spans, Output(is_all_rows=True, shows_unmatched=True))
+    >>> aggregate(Aggregate("sum", 0, (1,)), Values(np.array([1, 2, 4, 8, 16])), spans, out)  # SUM(B.x)
+    Values(values=array([ 0,  4, 12,  0]), valid=array([False,  True,  True, False]))
+    """
+    function = aggregate.function
+    if function not in FAST_AGGREGATES:
+        raise ValueError(f"{function} is not one of {sorted(FAST_AGGREGATES)}: list its members instead")
+    argument, base = _argument(aggregate, values, spans)
+    is_member = _membership(aggregate.labels, argument, base, spans, out)
+    if aggregate.is_distinct and argument is not None:
+        kernels.keep_first_occurrences(is_member, out.match, spans.offset, base, _keys(argument.values))
+    end = _view_end(spans, out, aggregate.is_final)
+    counts = kernels.counts(out.match, end, spans.offset, is_member)
+    if function == "count":
+        return Values(counts, out.match >= 0)
+    if argument is None:
+        raise ValueError(f"{function} needs an argument")
+    views = (out.match, end, spans.offset, base, is_member)
+    if function in ("min", "max"):
+        return Values(kernels.extremes(*views, argument.values, function == "max"), counts > 0)
+    if function == "avg":
+        sums = kernels.float_sums(*views, _read_only(argument.values.astype(np.float64)))
+        return Values(sums / np.maximum(counts, 1), counts > 0)
+    return Values(_sums(views, argument.values, spans, is_ansi), counts > 0)
+
+
+def _sums(views: _Views, values: np.ndarray, spans: Spans, is_ansi: bool) -> np.ndarray:
+    if values.dtype == np.float64:
+        return kernels.float_sums(*views, values)
+    sums, overflow = kernels.integer_sums(*views, values)
+    if overflow >= 0 and is_ansi:
+        i = views[0][overflow]
+        raise DataError(
+            "ARITHMETIC_OVERFLOW",
+            f"SUM leaves the 64 bits of BIGINT in match number {spans.number[i]} of its partition",
+            hint="sum a wider type: SUM(CAST(… AS DECIMAL(38, 0))).",
+        )
+    return sums
+
+
+def _argument(aggregate: Aggregate, values: Values | None, spans: Spans) -> tuple[Values | None, np.ndarray]:
+    """The aggregate's argument, in as few array types as the kernels are compiled for, and the base to read it by."""
+    if values is None:
+        return None, _rows_base(spans)
+    numbers = values.values.astype(np.int64) if values.values.dtype == np.bool_ else values.values
+    if aggregate.argument != CLASSIFIER:
+        valid = None if values.valid is None else _read_only(values.valid)
+        return Values(_read_only(numbers), valid), _rows_base(spans)
+    valid = None if values.valid is None else _read_only(values.valid[spans.label])
+    return Values(_read_only(numbers[spans.label]), valid), np.zeros(len(spans.start), np.int64)
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """A read-only view: Arrow's arrays are read-only, and numba would compile each kernel once more for other ones."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _keys(values: np.ndarray) -> np.ndarray:
+    """`uint64[n]`, equal where Spark's DISTINCT takes values as equal: NaN is itself, -0.0 is 0.0."""
+    if values.dtype == np.float64:
+        values = values + 0.0
+        values[np.isnan(values)] = np.nan
+    return _read_only(values.view(np.uint64))
+
+
+def _rows_base(spans: Spans) -> np.ndarray:
+    """`int64[m]`: mapped row j of match i is row `base[i] + j` of the chunk."""
+    return spans.start - spans.offset[:-1]
+
+
+def _view_end(spans: Spans, out: OutputRows, is_final: bool) -> np.ndarray:
+    """`int64[o]`: each output row sees the mapped rows of its match below this position (void without a match)."""
+    return spans.offset[out.match + 1] if is_final else out.end
+
+
+def _view_lengths(spans: Spans, out: OutputRows, end: np.ndarray) -> np.ndarray:
+    """`int64[o]`: how many mapped rows each output row sees, 0 without a match."""
+    return np.where(out.match >= 0, end - spans.offset[out.match], 0)
+
+
+def _membership(
+    labels: tuple[int, ...] | None, argument: Values | None, base: np.ndarray, spans: Spans, out: OutputRows
+) -> np.ndarray:
+    """`bool[k]`: mapped row j has one of `labels` (None: any) and a value; False outside the matches of `out`."""
+    in_set = np.full(_LABELS, labels is None)
+    if labels is not None:
+        in_set[list(labels)] = True
+    valid = None if argument is None else argument.valid
+    no_nulls = _read_only(np.zeros(0, np.bool_))
+    return kernels.membership(out.match, spans.offset, base, spans.label, in_set, no_nulls if valid is None else valid)

@@ -1,0 +1,275 @@
+"""The loops of `navigation`, compiled at their first call and kept on disk.
+
+Arrays by name, in all kernels:
+
+- `match: int64[o]`, `end: int64[o]`: output row o belongs to match `match[o]` (-1: none) and sees its mapped rows below
+  `end[o]` (a position in the block, as in Spans.label);
+- `offset: int64[m + 1]`: match i has the mapped rows `offset[i]` to `offset[i + 1]` (exclusive);
+- `base: int64[m]`: `base[i] + j` is where mapped row j of match i finds its value (or its row in the chunk);
+- `is_member: bool[k]`: mapped row j counts.
+
+Views of one match that grow from one output row to the next, as running ones do, cost O(1) per mapped row and output
+row: a kernel goes on where it stood and starts over (`is_new_view`) only for another match or a shorter view.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_compiled = njit(nogil=True, cache=True)
+
+
+@_compiled
+def is_new_view(i, end, current, position):
+    """The view of match i below `end` does not continue the one of match `current` read up to `position`."""
+    return i != current or end < position
+
+
+@_compiled
+def all_rows(start, offset, is_hidden, unmatched, shows_empty):
+    """ALL ROWS PER MATCH: (row, match, end) of every row shown; `is_hidden` and `unmatched` may have length 0."""
+    size = offset[-1] - offset[0] + len(unmatched)
+    if shows_empty:
+        size += np.sum(offset[1:] == offset[:-1])
+    row, match, end = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    o = 0
+    for i in range(len(start)):
+        if shows_empty and offset[i] == offset[i + 1]:
+            row[o], match[o], end[o] = start[i], i, offset[i]
+            o += 1
+        for j in range(offset[i], offset[i + 1]):
+            if len(is_hidden) == 0 or not is_hidden[j]:
+                row[o], match[o], end[o] = start[i] + j - offset[i], i, j + 1
+                o += 1
+    for unmatched_row in unmatched:
+        row[o], match[o], end[o] = unmatched_row, -1, 0
+        o += 1
+    return row[:o], match[:o], end[:o]
+
+
+@_compiled
+def touched(match):
+    """A range `low` to `high` (exclusive) that holds all of `match`: a slice does not pay for the whole block."""
+    low, high = 0, 0
+    for i in match:
+        if i >= 0:
+            low = min(low, i) if high else i
+            high = max(high, i + 1)
+    return low, high
+
+
+@_compiled
+def membership(match, offset, base, label, in_set, valid):
+    """`is_member: bool[k]` of the matches in `match`, False in those outside; `valid` of length 0: no NULLs."""
+    is_member = np.zeros(len(label), np.bool_)
+    low, high = touched(match)
+    for i in range(low, high):
+        for j in range(offset[i], offset[i + 1]):
+            is_member[j] = in_set[label[j]] and (len(valid) == 0 or valid[base[i] + j])
+    return is_member
+
+
+@_compiled
+def keep_first_occurrences(is_member, match, offset, base, keys):
+    """Clear, in place, each member whose key an earlier member of its match has.
+
+    That serves every view: a view begins where its match begins, so it holds a later occurrence only with the first.
+    `keys: uint64[...]` are equal where the values are. Open addressing in one table for all matches, at most half
+    full; a slot belongs to the match that stamped it, so the table is never cleared.
+    """
+    low, high = touched(match)
+    size, longest = 2, _longest(offset, low, high)
+    while size < 2 * longest:
+        size *= 2
+    stamp, slots = np.full(size, -1, np.int64), np.empty(size, np.uint64)
+    for i in range(low, high):
+        size, shift = 2, 63
+        while size < 2 * (offset[i + 1] - offset[i]):
+            size, shift = 2 * size, shift - 1
+        for j in range(offset[i], offset[i + 1]):
+            if not is_member[j]:
+                continue
+            key = keys[base[i] + j]
+            slot = np.int64(((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift))
+            while stamp[slot] == i and slots[slot] != key:
+                slot = (slot + 1) & (size - 1)
+            is_member[j] = stamp[slot] != i
+            stamp[slot], slots[slot] = i, key
+
+
+@_compiled
+def _longest(offset, low, high):
+    """The most mapped rows that one of the matches `low` to `high` (exclusive) has."""
+    longest = 0
+    for i in range(low, high):
+        longest = max(longest, offset[i + 1] - offset[i])
+    return longest
+
+
+@_compiled
+def reach_any(match, end, offset, base, from_first, n):
+    """Row of the n-th mapped row from the front or the back of each view, or -1."""
+    row = np.full(len(match), -1, np.int64)
+    for o in range(len(match)):
+        i = match[o]
+        if i >= 0 and n < end[o] - offset[i]:
+            row[o] = base[i] + (offset[i] + n if from_first else end[o] - 1 - n)
+    return row
+
+
+@_compiled
+def reach_member(match, end, offset, base, is_member, from_first, n):
+    """Row of the n-th member from the front or the back of each view, or -1."""
+    row = np.full(len(match), -1, np.int64)
+    low, high = touched(match)
+    seen = np.empty(_longest(offset, low, high), np.int64)  # the members of the view, in order
+    current, j, count = -1, 0, 0
+    for o in range(len(match)):
+        i = match[o]
+        if i < 0:
+            continue
+        if is_new_view(i, end[o], current, j):
+            current, j, count = i, offset[i], 0
+        while j < end[o]:
+            if is_member[j]:
+                seen[count] = j
+                count += 1
+            j += 1
+        if n < count:
+            row[o] = base[i] + seen[n if from_first else count - 1 - n]
+    return row
+
+
+@_compiled
+def step_in_partition(row, bounds, step):
+    """`row + step` where that is a row of the same partition, else -1 (so also for -1)."""
+    result = np.full(len(row), -1, np.int64)
+    p = 0
+    for o in range(len(row)):
+        here = row[o]
+        if here < 0:
+            continue
+        if not bounds[p] <= here < bounds[p + 1]:
+            p = np.searchsorted(bounds, here, side="right") - 1
+        if bounds[p] <= here + step < bounds[p + 1]:
+            result[o] = here + step
+    return result
+
+
+@_compiled
+def labels_at(row, match, end, offset, start, label):
+    """Label that the view of each output row gives to `row[o]` of the chunk, -1 where it does not see the row."""
+    result = np.full(len(row), -1, np.int16)
+    for o in range(len(row)):
+        i = match[o]
+        if i >= 0 and row[o] >= start[i]:
+            j = row[o] - start[i] + offset[i]
+            if j < end[o]:
+                result[o] = label[j]
+    return result
+
+
+@_compiled
+def counts(match, end, offset, is_member):
+    """Number of members in each view."""
+    result = np.zeros(len(match), np.int64)
+    current, j, count = -1, 0, 0
+    for o in range(len(match)):
+        i = match[o]
+        if i < 0:
+            continue
+        if is_new_view(i, end[o], current, j):
+            current, j, count = i, offset[i], 0
+        while j < end[o]:
+            count += is_member[j]
+            j += 1
+        result[o] = count
+    return result
+
+
+@_compiled
+def list_members(match, end, offset, base, is_member, bounds):
+    """Rows of the members of each view, view o at `bounds[o]` to `bounds[o + 1]` (exclusive)."""
+    row = np.empty(bounds[-1], np.int64)
+    for o in range(len(match)):
+        i, at = match[o], bounds[o]
+        if at == bounds[o + 1]:
+            continue
+        for j in range(offset[i], end[o]):
+            if is_member[j]:
+                row[at] = base[i] + j
+                at += 1
+    return row
+
+
+@_compiled
+def integer_sums(match, end, offset, base, is_member, values):
+    """(int64 sum of each view, wrapped; the first output row whose sum left 64 bits on the way, or -1)."""
+    result = np.zeros(len(match), np.int64)
+    overflow = -1
+    current, j, total, has_left = -1, 0, 0, False
+    for o in range(len(match)):
+        i = match[o]
+        if i < 0:
+            continue
+        if is_new_view(i, end[o], current, j):
+            current, j, total, has_left = i, offset[i], 0, False
+        while j < end[o]:
+            if is_member[j]:
+                value = values[base[i] + j]
+                before, total = total, total + value
+                has_left |= ((before ^ total) & (value ^ total)) < 0
+            j += 1
+        if has_left and overflow < 0:
+            overflow = o
+        result[o] = total
+    return result, overflow
+
+
+@_compiled
+def float_sums(match, end, offset, base, is_member, values):
+    """float64 sum of each view, added from the first row to the last."""
+    result = np.zeros(len(match), np.float64)
+    current, j, total = -1, 0, 0.0
+    for o in range(len(match)):
+        i = match[o]
+        if i < 0:
+            continue
+        if is_new_view(i, end[o], current, j):
+            current, j, total = i, offset[i], 0.0
+        while j < end[o]:
+            if is_member[j]:
+                total += values[base[i] + j]
+            j += 1
+        result[o] = total
+    return result
+
+
+@_compiled
+def extremes(match, end, offset, base, is_member, values, is_max):
+    """Least or greatest member of each view (0 where it has none); NaN is the greatest, of equal values the first."""
+    result = np.zeros(len(match), values.dtype)
+    best = values.dtype.type(0)
+    current, j, is_empty = -1, 0, True
+    for o in range(len(match)):
+        i = match[o]
+        if i < 0:
+            continue
+        if is_new_view(i, end[o], current, j):
+            current, j, is_empty = i, offset[i], True
+        while j < end[o]:
+            if is_member[j]:
+                value = values[base[i] + j]
+                if is_empty or (_is_less(best, value) if is_max else _is_less(value, best)):
+                    best, is_empty = value, False
+            j += 1
+        if not is_empty:
+            result[o] = best
+    return result
+
+
+@_compiled
+def _is_less(a, b):
+    """Spark's order: NaN is above all numbers and equal to itself, -0.0 equals 0.0."""
+    return a < b or (b != b and a == a)

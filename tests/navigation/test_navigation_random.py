@@ -1,0 +1,147 @@
+"""Random blocks of matches: `navigation` gives what the oracle gives, for every kind of output and every slice."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import navigation_oracle as oracle
+import numpy as np
+import pytest
+
+from sqlext.pattern import navigation
+from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Values
+
+LABELS = 4
+BLOCKS = 1500
+NAN = float("nan")
+NUMBERS: dict[str, list] = {
+    "int": [-3, 0, 1, 2, 5, None],
+    "float": [-1.5, -0.0, 0.0, 0.1, 0.2, 7.25, NAN, float("inf"), None],
+    "bool": [True, False, None],
+}
+DTYPES = {"int": np.int64, "float": np.float64, "bool": np.bool_}
+
+
+def random_block(rng: random.Random) -> tuple[Spans, list[int]]:
+    """Partitions of 1 to 12 rows; starts ascend, matches may overlap, be empty, or be hidden altogether."""
+    bounds, matches = [0], []
+    for _ in range(rng.randint(1, 3)):
+        first, stop = bounds[-1], bounds[-1] + rng.randint(1, 12)
+        starts = sorted(rng.choices(range(first, stop), k=rng.randint(0, 5)))
+        matches += [(start, n + 1, rng.randint(0, stop - start)) for n, start in enumerate(starts)]
+        bounds.append(stop)
+    offset = np.cumsum([0] + [length for _, _, length in matches])
+    mapped = int(offset[-1])
+    hidden = np.array([rng.random() < 0.3 for _ in range(mapped)], bool) if rng.random() < 0.5 else None
+    spans = Spans(
+        start=np.array([start for start, _, _ in matches], np.int64),
+        number=np.array([number for _, number, _ in matches], np.int64),
+        offset=offset,
+        label=np.array([rng.randrange(LABELS) for _ in range(mapped)], np.int16),
+        is_hidden=hidden,
+        unmatched=np.array(sorted(rng.sample(range(bounds[-1]), rng.randint(0, min(3, bounds[-1])))), np.int64),
+    )
+    return spans, bounds
+
+
+def random_output(rng: random.Random) -> Output:
+    return Output(is_all_rows=rng.random() < 0.8, shows_empty=rng.random() < 0.7, shows_unmatched=rng.random() < 0.5)
+
+
+def random_labels(rng: random.Random) -> tuple[int, ...] | None:
+    return None if rng.random() < 0.3 else tuple(rng.sample(range(LABELS), rng.randint(0, 2)))
+
+
+def random_slice(rng: random.Random, shown: list, out: navigation.OutputRows):
+    low = rng.randint(0, len(shown))
+    high = rng.randint(low, len(shown))
+    return [(shown, out), (shown[low:high], out.slice(low, high))][rng.random() < 0.3]
+
+
+def or_none(values: np.ndarray, valid: np.ndarray | None = None) -> list:
+    """A list with None for NULL, which is -1 where there is no `valid`."""
+    valid = values >= 0 if valid is None else valid
+    return [value if is_valid else None for value, is_valid in zip(values.tolist(), valid.tolist())]
+
+
+def test_random_blocks_show_the_rows_of_the_oracle():
+    rng = random.Random(1)
+    for _ in range(BLOCKS):
+        spans, _ = random_block(rng)
+        output = random_output(rng)
+        shown, out = oracle.shown_rows(spans, output), navigation.output_rows(spans, output)
+        assert out.row.tolist() == [s.row for s in shown]
+        assert or_none(out.match) == [s.match for s in shown]
+        numbers = [None if s.match is None else int(spans.number[s.match]) for s in shown]
+        assert or_none(*navigation.match_numbers(spans, out)) == numbers
+        assert or_none(*navigation.sequence_numbers(spans, out)) == [s.length or None for s in shown]
+
+
+def test_random_navigations_read_the_rows_of_the_oracle():
+    rng = random.Random(2)
+    for _ in range(BLOCKS):
+        spans, bounds = random_block(rng)
+        output = random_output(rng)
+        shown, out = random_slice(rng, oracle.shown_rows(spans, output), navigation.output_rows(spans, output))
+        for _ in range(4):
+            asked = Navigation(
+                argument=CLASSIFIER,
+                labels=random_labels(rng),
+                from_first=rng.random() < 0.5,
+                offset=rng.choice([0, 0, 1, 2, 10**30]),
+                step=rng.choice([0, 0, -1, 1, -4, 3, 10**30, -(10**30)]),
+                is_final=rng.random() < 0.4,
+            )
+            rows = navigation.navigate(asked, spans, out, np.array(bounds))
+            assert or_none(rows) == [oracle.navigated(asked, s, spans, bounds) for s in shown], (asked, spans)
+            labels = navigation.classify(asked, spans, out, np.array(bounds))
+            assert or_none(labels) == [oracle.classified(asked, s, spans, bounds) for s in shown], (asked, spans)
+
+
+def test_random_members_are_those_of_the_oracle():
+    rng = random.Random(3)
+    for _ in range(BLOCKS):
+        spans, _ = random_block(rng)
+        output = random_output(rng)
+        shown, out = random_slice(rng, oracle.shown_rows(spans, output), navigation.output_rows(spans, output))
+        asked = Aggregate("array_agg", 0, random_labels(rng), is_final=rng.random() < 0.4)
+        expected = [oracle.member_rows(asked, s, spans) for s in shown]
+        listed = navigation.members(asked, spans, out)
+        row, list_bounds = listed
+        labels = navigation.member_labels(listed, spans, out)
+        pairs = list(zip(row.tolist(), labels.tolist()))
+        assert [pairs[a:b] for a, b in pairwise(list_bounds)] == expected
+        assert navigation.member_count(asked, spans, out).tolist() == [len(rows) for rows in expected]
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_random_aggregates_are_those_of_the_oracle(kind):
+    rng = random.Random(4)
+    for _ in range(BLOCKS):
+        spans, bounds = random_block(rng)
+        output = random_output(rng)
+        shown, out = random_slice(rng, oracle.shown_rows(spans, output), navigation.output_rows(spans, output))
+        is_by_label = rng.random() < 0.2
+        column = rng.choices(NUMBERS[kind], k=LABELS if is_by_label else bounds[-1])
+        asked = Aggregate(
+            function=rng.choice(sorted(navigation.FAST_AGGREGATES)),
+            argument=CLASSIFIER if is_by_label else 0,
+            labels=random_labels(rng),
+            is_distinct=rng.random() < 0.4,
+            is_final=rng.random() < 0.4,
+        )
+        actual = navigation.aggregate(asked, values_of(column, kind), spans, out)
+        expected = [oracle.aggregated(asked, column, s, spans) for s in shown]
+        # repr: NaN equals itself, True is 1; a zero's sign is free, as in Spark's DISTINCT
+        assert list(map(plain, or_none(actual.values, actual.valid))) == list(map(plain, expected)), (asked, spans)
+
+
+def values_of(column: list, kind: str) -> Values:
+    valid = np.array([value is not None for value in column])
+    values: np.ndarray = np.array([0 if value is None else value for value in column], DTYPES[kind])
+    return Values(values, None if valid.all() else valid)
+
+
+def plain(value) -> str:
+    return repr(value + 0 if value is not None else None)
