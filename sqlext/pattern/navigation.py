@@ -74,13 +74,13 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     >>> navigate(Navigation(0, labels=(1,)), spans, out, np.array([0, 5]))  # LAST(B.x)
     array([-1,  2,  3, -1])
     """
-    end, base = _view_end(spans, out, navigation.is_final), _rows_base(spans)
+    end = _view_end(spans, out, navigation.is_final)
     n, step = min(navigation.offset, _FAR), max(-_FAR, min(navigation.step, _FAR))
     if navigation.labels is None:
-        row = kernels.reach_any(out.match, end, spans.offset, base, navigation.from_first, n)
+        row = kernels.reach_any(out.match, end, spans.start, spans.offset, navigation.from_first, n)
     else:
-        is_member = _membership(navigation.labels, None, base, spans, out)
-        row = kernels.reach_member(out.match, end, spans.offset, base, is_member, navigation.from_first, n)
+        is_member = _membership(navigation.labels, spans, out)
+        row = kernels.reach_member(out.match, end, spans.start, spans.offset, is_member, navigation.from_first, n)
     return kernels.step_in_partition(row, bounds, step) if step else row
 
 
@@ -94,7 +94,7 @@ def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     """
     row = navigate(navigation, spans, out, bounds)
     end = _view_end(spans, out, navigation.is_final)
-    return kernels.labels_at(row, out.match, end, spans.offset, spans.start, spans.label)
+    return kernels.labels_at(row, out.match, end, spans.start, spans.offset, spans.label)
 
 
 def match_numbers(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
@@ -133,7 +133,7 @@ def member_count(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.ndar
     end = _view_end(spans, out, aggregate.is_final)
     if aggregate.labels is None:
         return _view_lengths(spans, out, end)
-    is_member = _membership(aggregate.labels, None, _rows_base(spans), spans, out)
+    is_member = _membership(aggregate.labels, spans, out)
     return kernels.counts(out.match, end, spans.offset, is_member)
 
 
@@ -147,25 +147,23 @@ def members(aggregate: Aggregate, spans: Spans, out: OutputRows) -> tuple[np.nda
     >>> members(Aggregate("array_agg", 0, (1,)), spans, output_rows(spans, Output(is_all_rows=True)))
     (array([2, 2, 3]), array([0, 0, 1, 3]))
     """
-    base = _rows_base(spans)
     list_bounds = np.zeros(len(out) + 1, np.int64)
     np.cumsum(member_count(aggregate, spans, out), out=list_bounds[1:])
-    is_member = _membership(aggregate.labels, None, base, spans, out)
+    is_member = _membership(aggregate.labels, spans, out)
     end = _view_end(spans, out, aggregate.is_final)
-    return kernels.list_members(out.match, end, spans.offset, base, is_member, list_bounds), list_bounds
+    return kernels.list_members(out.match, end, spans.start, spans.offset, is_member, list_bounds), list_bounds
 
 
-def member_labels(listed: tuple[np.ndarray, np.ndarray], spans: Spans, out: OutputRows) -> np.ndarray:
-    """`int16[t]`: the labels of the rows that `members` listed for `out`, for ARRAY_AGG(CLASSIFIER()) and its like.
+def member_labels(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.ndarray:
+    """`int16[t]`: the labels of the rows that `members` lists, for ARRAY_AGG(CLASSIFIER()) and its like.
 
     >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
-    >>> out = output_rows(spans, Output())
-    >>> member_labels(members(Aggregate("array_agg", CLASSIFIER), spans, out), spans, out)
+    >>> member_labels(Aggregate("array_agg", CLASSIFIER), spans, output_rows(spans, Output()))
     array([0, 1, 1], dtype=int16)
     """
-    row, list_bounds = listed
+    row, list_bounds = members(aggregate, spans, out)
     match = np.repeat(out.match, np.diff(list_bounds))
-    return spans.label[row - _rows_base(spans)[match]]
+    return spans.label[row - spans.start[match] + spans.offset[match]]
 
 
 def aggregate(
@@ -173,9 +171,10 @@ def aggregate(
 ) -> Values:
     """One of FAST_AGGREGATES for each output row, linear in the mapped rows, as Spark computes it.
 
-    `values` is the argument by row of the chunk, or by *label* where the argument is CLASSIFIER, or None for COUNT(*)
-    and COUNT(A.*). Sums keep the type (int64 or float64), floats are added in row order, averages are of float64 sums;
-    NaN is the greatest value; Booleans count as 0 and 1. Over no value: count 0, else NULL; unmatched rows: all NULL.
+    `values` is the argument by row of the chunk, or None for COUNT(*) and COUNT(A.*). Where the argument is CLASSIFIER
+    it is by *label*: ranks of the names for MIN and MAX, or None for COUNT, also DISTINCT. Over no value COUNT is 0
+    and the others are NULL; on unmatched rows all are NULL. Sums keep the type (int64 or float64), floats are added in
+    row order, averages are of float64 sums; NaN is the greatest value; Booleans are 0 and 1.
 
     Raises DataError SQLEXT_ARITHMETIC_OVERFLOW where a sum of int64 leaves 64 bits; without `is_ansi` it wraps.
 
@@ -187,29 +186,28 @@ def aggregate(
     function = aggregate.function
     if function not in FAST_AGGREGATES:
         raise ValueError(f"{function} is not one of {sorted(FAST_AGGREGATES)}: list its members instead")
-    argument, base = _argument(aggregate, values, spans)
-    is_member = _membership(aggregate.labels, argument, base, spans, out)
-    if aggregate.is_distinct and argument is not None:
-        kernels.keep_first_occurrences(is_member, out.match, spans.offset, base, _keys(argument.values))
-    end = _view_end(spans, out, aggregate.is_final)
-    counts = kernels.counts(out.match, end, spans.offset, is_member)
-    if function == "count":
-        return Values(counts, out.match >= 0)
-    if argument is None:
+    if values is None and function != "count":
         raise ValueError(f"{function} needs an argument")
-    views = (out.match, end, spans.offset, base, is_member)
+    argument, start = _argument(aggregate, values, spans)
+    is_member = _membership(aggregate.labels, spans, out, start, argument.valid)
+    if aggregate.is_distinct and len(argument.values):
+        bits, is_float = argument.values.view(np.uint64), argument.values.dtype == np.float64
+        kernels.keep_first_occurrences(is_member, out.match, start, spans.offset, bits, is_float)
+    end = _view_end(spans, out, aggregate.is_final)
+    if function == "count":
+        return Values(kernels.counts(out.match, end, spans.offset, is_member), out.match >= 0)
+    views = (out.match, end, start, spans.offset, is_member)
     if function in ("min", "max"):
-        return Values(kernels.extremes(*views, argument.values, function == "max"), counts > 0)
+        return Values(*kernels.extremes(*views, argument.values, function == "max"))
     if function == "avg":
-        sums = kernels.float_sums(*views, _read_only(argument.values.astype(np.float64)))
-        return Values(sums / np.maximum(counts, 1), counts > 0)
-    return Values(_sums(views, argument.values, spans, is_ansi), counts > 0)
+        return Values(*kernels.float_sums(*views, argument.values, True))
+    return _sums(views, argument.values, spans, is_ansi)
 
 
-def _sums(views: _Views, values: np.ndarray, spans: Spans, is_ansi: bool) -> np.ndarray:
+def _sums(views: _Views, values: np.ndarray, spans: Spans, is_ansi: bool) -> Values:
     if values.dtype == np.float64:
-        return kernels.float_sums(*views, values)
-    sums, overflow = kernels.integer_sums(*views, values)
+        return Values(*kernels.float_sums(*views, values, False))
+    sums, valid, overflow = kernels.integer_sums(*views, values)
     if overflow >= 0 and is_ansi:
         i = views[0][overflow]
         raise DataError(
@@ -217,19 +215,25 @@ def _sums(views: _Views, values: np.ndarray, spans: Spans, is_ansi: bool) -> np.
             f"SUM leaves the 64 bits of BIGINT in match number {spans.number[i]} of its partition",
             hint="sum a wider type: SUM(CAST(… AS DECIMAL(38, 0))).",
         )
-    return sums
+    return Values(sums, valid)
 
 
-def _argument(aggregate: Aggregate, values: Values | None, spans: Spans) -> tuple[Values | None, np.ndarray]:
-    """The aggregate's argument, in as few array types as the kernels are compiled for, and the base to read it by."""
+def _argument(aggregate: Aggregate, values: Values | None, spans: Spans) -> tuple[Values, np.ndarray]:
+    """The aggregate's argument, in as few array types as the kernels are compiled for, and the `start` to read it by.
+
+    What CLASSIFIER gives by label is spread over the mapped rows; COUNT(*) has no values and no NULLs.
+    """
+    if values is None and aggregate.argument == CLASSIFIER:
+        values = Values(np.arange(_LABELS))  # labels differ where their names do
     if values is None:
-        return None, _rows_base(spans)
-    numbers = values.values.astype(np.int64) if values.values.dtype == np.bool_ else values.values
-    if aggregate.argument != CLASSIFIER:
-        valid = None if values.valid is None else _read_only(values.valid)
-        return Values(_read_only(numbers), valid), _rows_base(spans)
-    valid = None if values.valid is None else _read_only(values.valid[spans.label])
-    return Values(_read_only(numbers[spans.label]), valid), np.zeros(len(spans.start), np.int64)
+        return Values(np.zeros(0, np.int64)), spans.start
+    numbers, valid, start = values.values, values.valid, spans.start
+    if numbers.dtype == np.bool_:
+        numbers = numbers.astype(np.int64)
+    if aggregate.argument == CLASSIFIER:
+        numbers, start = numbers[spans.label], spans.offset[:-1]
+        valid = None if valid is None else valid[spans.label]
+    return Values(_read_only(numbers), None if valid is None else _read_only(valid)), start
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
@@ -237,19 +241,6 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
-
-
-def _keys(values: np.ndarray) -> np.ndarray:
-    """`uint64[n]`, equal where Spark's DISTINCT takes values as equal: NaN is itself, -0.0 is 0.0."""
-    if values.dtype == np.float64:
-        values = values + 0.0
-        values[np.isnan(values)] = np.nan
-    return _read_only(values.view(np.uint64))
-
-
-def _rows_base(spans: Spans) -> np.ndarray:
-    """`int64[m]`: mapped row j of match i is row `base[i] + j` of the chunk."""
-    return spans.start - spans.offset[:-1]
 
 
 def _view_end(spans: Spans, out: OutputRows, is_final: bool) -> np.ndarray:
@@ -263,12 +254,21 @@ def _view_lengths(spans: Spans, out: OutputRows, end: np.ndarray) -> np.ndarray:
 
 
 def _membership(
-    labels: tuple[int, ...] | None, argument: Values | None, base: np.ndarray, spans: Spans, out: OutputRows
+    labels: tuple[int, ...] | None,
+    spans: Spans,
+    out: OutputRows,
+    start: np.ndarray | None = None,
+    valid: np.ndarray | None = None,
 ) -> np.ndarray:
-    """`bool[k]`: mapped row j has one of `labels` (None: any) and a value; False outside the matches of `out`."""
+    """`bool[k]`: mapped row j has one of `labels` (None: any) and, given `valid` read by `start`, a value.
+
+    False outside the matches of `out`.
+    """
     in_set = np.full(_LABELS, labels is None)
     if labels is not None:
         in_set[list(labels)] = True
-    valid = None if argument is None else argument.valid
-    no_nulls = _read_only(np.zeros(0, np.bool_))
-    return kernels.membership(out.match, spans.offset, base, spans.label, in_set, no_nulls if valid is None else valid)
+    is_member = np.zeros(len(spans.label), np.bool_)
+    start = spans.start if start is None else start
+    valid = _read_only(np.zeros(0, np.bool_)) if valid is None else valid
+    kernels.mark_members(is_member, out.match, start, spans.offset, spans.label, in_set, valid)
+    return is_member

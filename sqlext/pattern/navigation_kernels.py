@@ -5,7 +5,8 @@ Arrays by name, in all kernels:
 - `match: int64[o]`, `end: int64[o]`: output row o belongs to match `match[o]` (-1: none) and sees its mapped rows below
   `end[o]` (a position in the block, as in Spans.label);
 - `offset: int64[m + 1]`: match i has the mapped rows `offset[i]` to `offset[i + 1]` (exclusive);
-- `base: int64[m]`: `base[i] + j` is where mapped row j of match i finds its value (or its row in the chunk);
+- `start: int64[m]`: mapped row j of match i finds its value at `start[i] + j - offset[i]`: `Spans.start` for values by
+  row of the chunk, `offset[:-1]` for values by mapped row;
 - `is_member: bool[k]`: mapped row j counts.
 
 Views of one match that grow from one output row to the next, as running ones do, cost O(1) per mapped row and output
@@ -60,22 +61,27 @@ def touched(match):
 
 
 @_compiled
-def membership(match, offset, base, label, in_set, valid):
-    """`is_member: bool[k]` of the matches in `match`, False in those outside; `valid` of length 0: no NULLs."""
-    is_member = np.zeros(len(label), np.bool_)
+def mark_members(is_member, match, start, offset, label, in_set, valid):
+    """Set `is_member` (all False) for the matches in `match`; `valid` of length 0: no NULLs.
+
+    The caller allocates, because numba would touch all of the block where NumPy touches what is written.
+    """
     low, high = touched(match)
+    for j in range(offset[low], offset[high]):
+        is_member[j] = in_set[label[j]]
+    if len(valid) == 0:
+        return
     for i in range(low, high):
         for j in range(offset[i], offset[i + 1]):
-            is_member[j] = in_set[label[j]] and (len(valid) == 0 or valid[base[i] + j])
-    return is_member
+            is_member[j] &= valid[start[i] + j - offset[i]]
 
 
 @_compiled
-def keep_first_occurrences(is_member, match, offset, base, keys):
+def keep_first_occurrences(is_member, match, start, offset, bits, is_float):
     """Clear, in place, each member whose key an earlier member of its match has.
 
     That serves every view: a view begins where its match begins, so it holds a later occurrence only with the first.
-    `keys: uint64[...]` are equal where the values are. Open addressing in one table for all matches, at most half
+    `bits: uint64[...]` are the values' own. Open addressing in one table for all matches, at most half
     full; a slot belongs to the match that stamped it, so the table is never cleared.
     """
     low, high = touched(match)
@@ -90,12 +96,23 @@ def keep_first_occurrences(is_member, match, offset, base, keys):
         for j in range(offset[i], offset[i + 1]):
             if not is_member[j]:
                 continue
-            key = keys[base[i] + j]
+            key = bits[start[i] + j - offset[i]]
+            if is_float:
+                key = _canonical(key)
             slot = np.int64(((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift))
             while stamp[slot] == i and slots[slot] != key:
                 slot = (slot + 1) & (size - 1)
             is_member[j] = stamp[slot] != i
             stamp[slot], slots[slot] = i, key
+
+
+@_compiled
+def _canonical(bits):
+    """The same bits for all that Spark's DISTINCT takes as one float: any NaN, and both zeros."""
+    magnitude = bits << np.uint64(1)
+    if magnitude > np.uint64(0xFFE0000000000000):  # infinity's
+        return np.uint64(0x7FF8000000000000)
+    return bits if magnitude else np.uint64(0)
 
 
 @_compiled
@@ -108,36 +125,37 @@ def _longest(offset, low, high):
 
 
 @_compiled
-def reach_any(match, end, offset, base, from_first, n):
+def reach_any(match, end, start, offset, from_first, n):
     """Row of the n-th mapped row from the front or the back of each view, or -1."""
-    row = np.full(len(match), -1, np.int64)
+    row = np.empty(len(match), np.int64)
     for o in range(len(match)):
         i = match[o]
-        if i >= 0 and n < end[o] - offset[i]:
-            row[o] = base[i] + (offset[i] + n if from_first else end[o] - 1 - n)
+        if i < 0 or n >= end[o] - offset[i]:
+            row[o] = -1
+        else:
+            row[o] = start[i] + (n if from_first else end[o] - 1 - n - offset[i])
     return row
 
 
 @_compiled
-def reach_member(match, end, offset, base, is_member, from_first, n):
+def reach_member(match, end, start, offset, is_member, from_first, n):
     """Row of the n-th member from the front or the back of each view, or -1."""
-    row = np.full(len(match), -1, np.int64)
+    row = np.empty(len(match), np.int64)
     low, high = touched(match)
-    seen = np.empty(_longest(offset, low, high), np.int64)  # the members of the view, in order
+    seen = np.empty(_longest(offset, low, high) + 1, np.int64)  # the members of the view, and one place to write on
     current, j, count = -1, 0, 0
     for o in range(len(match)):
         i = match[o]
         if i < 0:
+            row[o] = -1
             continue
         if is_new_view(i, end[o], current, j):
             current, j, count = i, offset[i], 0
         while j < end[o]:
-            if is_member[j]:
-                seen[count] = j
-                count += 1
+            seen[count] = j  # without a branch, which labels in no order would make slow
+            count += is_member[j]
             j += 1
-        if n < count:
-            row[o] = base[i] + seen[n if from_first else count - 1 - n]
+        row[o] = -1 if n >= count else start[i] + seen[n if from_first else count - 1 - n] - offset[i]
     return row
 
 
@@ -150,7 +168,9 @@ def step_in_partition(row, bounds, step):
         here = row[o]
         if here < 0:
             continue
-        if not bounds[p] <= here < bounds[p + 1]:
+        if here >= bounds[p + 1]:
+            p += 1  # mostly: output rows come in the order of the partitions
+        if p + 1 == len(bounds) or not bounds[p] <= here < bounds[p + 1]:
             p = np.searchsorted(bounds, here, side="right") - 1
         if bounds[p] <= here + step < bounds[p + 1]:
             result[o] = here + step
@@ -158,7 +178,7 @@ def step_in_partition(row, bounds, step):
 
 
 @_compiled
-def labels_at(row, match, end, offset, start, label):
+def labels_at(row, match, end, start, offset, label):
     """Label that the view of each output row gives to `row[o]` of the chunk, -1 where it does not see the row."""
     result = np.full(len(row), -1, np.int16)
     for o in range(len(row)):
@@ -189,7 +209,7 @@ def counts(match, end, offset, is_member):
 
 
 @_compiled
-def list_members(match, end, offset, base, is_member, bounds):
+def list_members(match, end, start, offset, is_member, bounds):
     """Rows of the members of each view, view o at `bounds[o]` to `bounds[o + 1]` (exclusive)."""
     row = np.empty(bounds[-1], np.int64)
     for o in range(len(match)):
@@ -198,75 +218,77 @@ def list_members(match, end, offset, base, is_member, bounds):
             continue
         for j in range(offset[i], end[o]):
             if is_member[j]:
-                row[at] = base[i] + j
+                row[at] = start[i] + j - offset[i]
                 at += 1
     return row
 
 
 @_compiled
-def integer_sums(match, end, offset, base, is_member, values):
-    """(int64 sum of each view, wrapped; the first output row whose sum left 64 bits on the way, or -1)."""
-    result = np.zeros(len(match), np.int64)
-    overflow = -1
-    current, j, total, has_left = -1, 0, 0, False
+def integer_sums(match, end, start, offset, is_member, values):
+    """(int64 sum of each view, wrapped; `valid`: it has members; first output row whose sum left 64 bits, or -1)."""
+    result, valid, overflow = np.zeros(len(match), np.int64), np.zeros(len(match), np.bool_), -1
+    current, j, total, count, has_left = -1, 0, 0, 0, False
     for o in range(len(match)):
         i = match[o]
         if i < 0:
             continue
         if is_new_view(i, end[o], current, j):
-            current, j, total, has_left = i, offset[i], 0, False
+            current, j, total, count, has_left = i, offset[i], 0, 0, False
         while j < end[o]:
             if is_member[j]:
-                value = values[base[i] + j]
+                value = values[start[i] + j - offset[i]]
                 before, total = total, total + value
                 has_left |= ((before ^ total) & (value ^ total)) < 0
+                count += 1
             j += 1
         if has_left and overflow < 0:
             overflow = o
-        result[o] = total
-    return result, overflow
+        result[o], valid[o] = total, count > 0
+    return result, valid, overflow
 
 
 @_compiled
-def float_sums(match, end, offset, base, is_member, values):
-    """float64 sum of each view, added from the first row to the last."""
-    result = np.zeros(len(match), np.float64)
-    current, j, total = -1, 0, 0.0
+def float_sums(match, end, start, offset, is_member, values, is_average):
+    """(float64 sum or average of each view, added from the first row to the last; `valid`: it has members)."""
+    result, valid = np.zeros(len(match), np.float64), np.zeros(len(match), np.bool_)
+    current, j, total, count = -1, 0, 0.0, 0
     for o in range(len(match)):
         i = match[o]
         if i < 0:
             continue
         if is_new_view(i, end[o], current, j):
-            current, j, total = i, offset[i], 0.0
+            current, j, total, count = i, offset[i], 0.0, 0
         while j < end[o]:
             if is_member[j]:
-                total += values[base[i] + j]
+                total += values[start[i] + j - offset[i]]
+                count += 1
             j += 1
-        result[o] = total
-    return result
+        result[o], valid[o] = (total / count if is_average and count else total), count > 0
+    return result, valid
 
 
 @_compiled
-def extremes(match, end, offset, base, is_member, values, is_max):
-    """Least or greatest member of each view (0 where it has none); NaN is the greatest, of equal values the first."""
-    result = np.zeros(len(match), values.dtype)
+def extremes(match, end, start, offset, is_member, values, is_max):
+    """(least or greatest member of each view, of equal ones the first; `valid`: it has members)."""
+    result, valid = np.zeros(len(match), values.dtype), np.zeros(len(match), np.bool_)
     best = values.dtype.type(0)
-    current, j, is_empty = -1, 0, True
+    current, j, count = -1, 0, 0
     for o in range(len(match)):
         i = match[o]
         if i < 0:
             continue
         if is_new_view(i, end[o], current, j):
-            current, j, is_empty = i, offset[i], True
+            current, j, count = i, offset[i], 0
         while j < end[o]:
             if is_member[j]:
-                value = values[base[i] + j]
-                if is_empty or (_is_less(best, value) if is_max else _is_less(value, best)):
-                    best, is_empty = value, False
+                value = values[start[i] + j - offset[i]]
+                if count == 0 or (_is_less(best, value) if is_max else _is_less(value, best)):
+                    best = value
+                count += 1
             j += 1
-        if not is_empty:
-            result[o] = best
-    return result
+        if count:
+            result[o], valid[o] = best, True
+    return result, valid
 
 
 @_compiled

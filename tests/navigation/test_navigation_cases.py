@@ -78,7 +78,10 @@ AGGREGATES = {
     "MAX(y)": (Aggregate("max", 0), Y, [NAN, NAN, NAN, N, INF, INF, N], [NAN, N, INF]),
     "COUNT(DISTINCT y), NaN is NaN": (Aggregate("count", 0, N, True), Y, [1, 2, 3, 0, 1, 2, N], [3, 0, 2]),
     "COUNT(DISTINCT CLASSIFIER())": (
-        Aggregate("count", CLASSIFIER, N, True), Values(np.arange(3)), [1, 2, 3, 0, 1, 2, N], [3, 0, 2]
+        Aggregate("count", CLASSIFIER, N, True), N, [1, 2, 3, 0, 1, 2, N], [3, 0, 2]
+    ),
+    "MIN(CLASSIFIER()), names Z, Y, X": (
+        Aggregate("min", CLASSIFIER), Values(np.array([2, 1, 0])), [2, 1, 0, N, 2, 1, N], [0, N, 1]
     ),
 }  # fmt: skip
 
@@ -187,6 +190,14 @@ def test_distinct_values_of_a_long_match_are_counted_once_each():
     for column in (keys, keys.astype(np.float64)):
         counted = aggregate(Aggregate("count", 0, is_distinct=True), Values(column), spans, out)
         assert (counted.values == np.minimum(np.arange(n) + 1, 7_919)).all()
+
+
+def test_distinct_takes_all_nans_as_one_and_both_zeros_as_one():
+    bits = np.array([0x7FF8 << 48, (0xFFF8 << 48) + 1, (0x7FF0 << 48) + 1, 0x7FF0 << 48, 0, 1 << 63], np.uint64)
+    spans = Spans(np.array([0]), np.array([1]), np.array([0, 6]), np.zeros(6, np.int16), None, np.zeros(0, np.int64))
+    out = output_rows(spans, Output(is_all_rows=True))
+    counted = aggregate(Aggregate("count", 0, is_distinct=True), Values(bits.view(np.float64)), spans, out)
+    assert counted.values.tolist() == [1, 1, 1, 2, 3, 3]  # quiet, negative, signalling NaN; infinity; 0.0, -0.0
 
 
 def test_sums_and_averages_need_an_argument_and_other_functions_are_not_fast():

@@ -107,9 +107,8 @@ def test_random_members_are_those_of_the_oracle():
         shown, out = random_slice(rng, oracle.shown_rows(spans, output), navigation.output_rows(spans, output))
         asked = Aggregate("array_agg", 0, random_labels(rng), is_final=rng.random() < 0.4)
         expected = [oracle.member_rows(asked, s, spans) for s in shown]
-        listed = navigation.members(asked, spans, out)
-        row, list_bounds = listed
-        labels = navigation.member_labels(listed, spans, out)
+        row, list_bounds = navigation.members(asked, spans, out)
+        labels = navigation.member_labels(asked, spans, out)
         pairs = list(zip(row.tolist(), labels.tolist()))
         assert [pairs[a:b] for a, b in pairwise(list_bounds)] == expected
         assert navigation.member_count(asked, spans, out).tolist() == [len(rows) for rows in expected]
