@@ -1,1 +1,26 @@
-"""Row pattern recognition for Apache Spark."""
+"""MATCH_RECOGNIZE and its relatives for Apache Spark: an ordinary `spark.sql` that understands more.
+
+>>> import sqlext
+>>> spark = sqlext.session()                          # doctest: +SKIP
+>>> spark = sqlext.extend(your_own_session)           # doctest: +SKIP
+"""
+
+from sqlext.errors import BindError, DataError, ParseError, SetupError, SqlExtError, SqlExtErrors, UnsupportedError
+
+# Imported here and now: a submodule `session` that is loaded later would hide the function of that name. Workers load
+# this file too, so that neither module imports pyspark, sqlglot or numba before it is called.
+from sqlext.session import extend, is_extended, restore, session
+
+__all__ = [
+    "BindError",
+    "DataError",
+    "ParseError",
+    "SetupError",
+    "SqlExtError",
+    "SqlExtErrors",
+    "UnsupportedError",
+    "extend",
+    "is_extended",
+    "restore",
+    "session",
+]

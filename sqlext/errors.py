@@ -89,6 +89,10 @@ class DataError(SqlExtError):
     """Known only once rows are read."""
 
 
+class SetupError(SqlExtError):
+    """Spark could not be started as asked: Java, Delta's jar, or a session that is already there."""
+
+
 class SqlExtErrors(ParseError):
     """Several errors of one statement, reported together; `errors` holds them in the order of the text."""
 

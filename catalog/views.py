@@ -1,0 +1,203 @@
+"""Views over extended text, which Spark's catalog cannot keep.
+
+A view `db.v` is a row of the Delta table `db.sqlext_views`, so that it moves, and is dropped, with its schema. Spark
+is always asked first: a table, view or CTE of the same name hides a stored view. Names compare without case.
+
+All functions take the session and its own, unhooked `sql(text, args=None, **frames)`.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from sqlext.catalog.names import Parts, RelationName, qualify, quote, relations, split_name
+from sqlext.catalog.statements import CREATE_VIEW, DROP_VIEW, CreateView, Head, parse_head
+from sqlext.errors import BindError
+from sqlext.quiet import quiet_probes
+
+TABLE = "sqlext_views"
+_COLUMNS = "name, text, columns, comment, schema, created_at, created_by"
+
+
+@dataclass(frozen=True)
+class View:
+    """A stored view. `schema` is what was current at its creation (catalog, schema), `created_by` our version then."""
+
+    name: str
+    text: str
+    columns: tuple[str, ...]
+    comment: str | None
+    schema: Parts
+    created_by: str
+
+    @property
+    def qualified_text(self) -> str:
+        """The text as it means the same relations from any current schema."""
+        return qualify(self.text, self.schema)
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A statement names `view` at `name`'s place, where it reads a relation."""
+
+    view: View
+    name: RelationName
+
+
+def lookup(spark: Any, sql: Callable[..., Any], name: str | Parts) -> View | None:
+    """The stored view of that name (as written, or in parts); None if there is none."""
+    parts = split_name(name) if isinstance(name, str) else name
+    rows = _read(spark, sql, parts[:-1], f"WHERE name = {_literal(parts[-1].lower())}")
+    return rows[0] if rows else None
+
+
+def names(spark: Any, sql: Callable[..., Any], schema: Parts = ()) -> list[str]:
+    """The stored views of a schema (default: the current one), in order."""
+    return [view.name for view in _read(spark, sql, schema, "ORDER BY name")]
+
+
+def mentioned(spark: Any, sql: Callable[..., Any], text: str) -> tuple[Mention, ...]:
+    """Where the statement reads from stored views, in the order of the text.
+
+    Costs a look into the catalog for each relation, and a read of a table only for those that Spark does not know.
+    """
+    found = []
+    for name in relations(text):
+        if not _is_known(spark, name.parts):
+            view = lookup(spark, sql, name.parts)
+            found += [Mention(view, name)] if view else []
+    return tuple(found)
+
+
+def create(spark: Any, sql: Callable[..., Any], statement: CreateView) -> Any:
+    """Carry out CREATE VIEW over extended text (its query must have been checked). Returns an empty DataFrame.
+
+    Raises BindError if the name is taken and the statement does not say OR REPLACE or IF NOT EXISTS.
+    """
+    head = statement.head
+    parts = head.name.parts
+    is_sparks = _is_known(spark, parts)
+    if is_sparks and head.or_replace:
+        sql(f"DROP VIEW {quote(parts)}")  # an error, as Spark's own, if it is a table
+    elif is_sparks or lookup(spark, sql, parts) is not None:
+        if head.if_exists:
+            return _nothing(sql, parts)
+        if not head.or_replace:
+            raise _already_exists(head)
+    _write(spark, sql, statement)
+    return _nothing(sql, parts)
+
+
+def drop(spark: Any, sql: Callable[..., Any], name: Parts) -> bool:
+    """Forget a stored view; False if there is none."""
+    if lookup(spark, sql, name) is None:
+        return False
+    sql(f"DELETE FROM {_table(name[:-1])} WHERE name = {_literal(name[-1].lower())}")
+    return True
+
+
+def run_plain(spark: Any, sql: Callable[..., Any], text: str) -> Any | None:
+    """Carry out a CREATE VIEW or DROP VIEW without extended clauses as far as it concerns stored views.
+
+    Returns its DataFrame, or None where the statement is Spark's. Needed because Spark would carry out `DROP VIEW IF
+    EXISTS v` without a word, and hide a stored v behind a new view of its own.
+    """
+    head = parse_head(text)
+    if head is None or head.is_temporary or head.verb not in (CREATE_VIEW, DROP_VIEW):
+        return None
+    parts = head.name.parts
+    if _is_known(spark, parts) or lookup(spark, sql, parts) is None:
+        return None
+    if head.verb == CREATE_VIEW and head.if_exists:
+        return _nothing(sql, parts)
+    if head.verb == CREATE_VIEW and not head.or_replace:
+        raise _already_exists(head)
+    done = _nothing(sql, parts) if head.verb == DROP_VIEW else sql(text)
+    drop(spark, sql, parts)
+    return done
+
+
+def _already_exists(head: Head) -> BindError:
+    return BindError(
+        "VIEW_ALREADY_EXISTS",
+        f"there is already a table or view {'.'.join(head.name.parts)}",
+        place=head.place,
+        hint="write CREATE OR REPLACE VIEW, or DROP VIEW first.",
+    )
+
+
+def _nothing(sql: Callable[..., Any], parts: Parts) -> Any:
+    """The empty DataFrame that commands return. Callers know that Spark has no view of the name."""
+    return sql(f"DROP VIEW IF EXISTS {quote(parts)}")
+
+
+def _table(schema: Parts) -> str:
+    return quote((*schema, TABLE))
+
+
+def _is_known(spark: Any, name: Parts) -> bool:
+    """Whether Spark has a table or view of that name."""
+    if "/" in name[-1]:
+        return True  # delta.`/a/path`: asking would open it
+    try:
+        with quiet_probes():
+            return spark.catalog.tableExists(quote(name))
+    except Exception as error:
+        # An unknown catalog, say. This package does not import pyspark, whose errors have this method.
+        if hasattr(error, "getCondition"):
+            return False
+        raise
+
+
+def _read(spark: Any, sql: Callable[..., Any], schema: Parts, tail: str) -> list[View]:
+    table = _table(schema)
+    if not _is_known(spark, (*schema, TABLE)):
+        return []
+    rows = sql(f"SELECT {_COLUMNS} FROM {table} {tail}").collect()
+    return [
+        View(row.name, row.text, tuple(row.columns), row.comment, tuple(row.schema), row.created_by) for row in rows
+    ]
+
+
+def _write(spark: Any, sql: Callable[..., Any], statement: CreateView) -> None:
+    """Append or replace the view's row, in one commit."""
+    parts = statement.head.name.parts
+    table = _table(parts[:-1])
+    sql(
+        f"CREATE TABLE IF NOT EXISTS {table} (name STRING, text STRING, columns ARRAY<STRING>, comment STRING, "
+        "schema ARRAY<STRING>, created_at TIMESTAMP, created_by STRING) USING delta COMMENT 'views kept by sqlext'"
+    )
+    schema = (spark.catalog.currentCatalog(), spark.catalog.currentDatabase())
+    row = (
+        f"SELECT {_literal(parts[-1].lower())} AS name, {_literal(statement.query)} AS text, "
+        f"{_array(statement.columns)} AS columns, {statement.comment or 'CAST(NULL AS STRING)'} AS comment, "
+        f"{_array(schema)} AS schema, current_timestamp() AS created_at, {_literal(_version())} AS created_by"
+    )
+    sql(
+        f"MERGE INTO {table} AS old USING ({row}) AS new ON old.name = new.name "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+
+
+def _literal(value: str) -> str:
+    """A string as SQL that means the same under every parser setting: escapes, `${…}` substitution, collations.
+
+    >>> _literal("a'b")
+    "decode(unbase64('YSdi'), 'UTF-8')"
+    """
+    return f"decode(unbase64('{base64.b64encode(value.encode()).decode()}'), 'UTF-8')"
+
+
+def _array(values: tuple[str, ...]) -> str:
+    return f"CAST(array({', '.join(map(_literal, values))}) AS ARRAY<STRING>)"
+
+
+def _version() -> str:
+    try:
+        return version("spark-sqlext")
+    except PackageNotFoundError:
+        return ""
