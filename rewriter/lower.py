@@ -1,0 +1,407 @@
+"""From a parsed clause to its plan: labels, columns for Spark to compute, masks, conditions, slots, shown columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
+from sqlext.pattern.ast import Pattern
+from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.program import Program
+from sqlext.pattern.task import (
+    CLASSIFIER,
+    Aggregate,
+    Call,
+    Condition,
+    MatchTask,
+    Navigation,
+    Output,
+    Skip,
+)
+from sqlext.rewriter.clauses import Definition, MatchClause
+from sqlext.rewriter.condition import ConditionBuilder, Oracle, aggregate_type, kind_of
+from sqlext.rewriter.expression import conjuncts
+from sqlext.rewriter.plan import IS_MATCHED, WINDOW, WITHIN_END, WITHIN_KEY, InputColumn, MatchPlan, ShownColumn, Slot
+from sqlext.rewriter.scalars import (
+    Item,
+    Reference,
+    Scope,
+    analyse,
+    lexemes,
+    names_in,
+    place_of,
+    render,
+    unknown_column,
+    unquoted,
+)
+from sqlext.rewriter.splice import Source, Text, join, standing_for
+
+_RUNNING_DISTINCT = ("count", "sum", "avg", "mean", "min", "max")
+
+
+@dataclass(frozen=True)
+class Input:
+    """What is known of a clause's input: its columns and Spark types in order, and what only Spark knows."""
+
+    columns: tuple[tuple[str, str], ...]
+    oracle: Oracle
+    is_aggregate: Callable[[str], bool]
+    is_ansi: bool = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.columns)
+
+
+def lower(clause: MatchClause, source: Source, given: Input, strategy: str = "auto") -> MatchPlan:
+    """The plan of one clause.
+
+    Raises BindError (names, types), UnsupportedError; the errors of all its expressions together.
+    """
+    return _Lowering(clause, source, given).plan(strategy)
+
+
+@dataclass
+class _Lowering:
+    clause: MatchClause
+    source: Source
+    given: Input
+    columns: list[InputColumn] = field(default_factory=list)
+    operands: list[tuple[str, str]] = field(default_factory=list)
+    masks: list[Text] = field(default_factory=list)
+    mask_shapes: list[Text] = field(default_factory=list)  # the masks without window functions: of the same type
+    slots: list[Slot] = field(default_factory=list)
+
+    def plan(self, strategy: str) -> MatchPlan:
+        clause = self.clause
+        self._check_columns_unique()
+        labels = tuple(name.key for name in clause.pattern_variables)
+        self.label_sets = {key: (i,) for i, key in enumerate(labels)}
+        for subset in clause.subsets:
+            members = sorted({i for m in subset.members for i in self.label_sets[m.key]})
+            self.label_sets[subset.name.key] = tuple(members)
+        program = self._program(clause.pattern, labels)
+        defined = self._definitions()
+        bits, conditions = self._conditions(labels, defined)
+        measures = self._measures()
+        self._within_columns()
+        carried, shown_rows = self._carried()
+        task = MatchTask(program, bits, conditions, self._skip(), self._output(), clause.within is not None, strategy)
+        return MatchPlan(
+            clause, self._slice(clause.relation), tuple(self.columns), carried, tuple(self.masks), self._partition_by(),
+            self._order_by(), task, tuple(self.operands), tuple(self.slots), self._shown(measures, shown_rows),
+            clause.within is not None and clause.within.is_inclusive,
+        )  # fmt: skip
+
+    def _slice(self, fragment) -> Text:
+        return self.source.slice(fragment.start, fragment.stop)
+
+    def _check_columns_unique(self) -> None:
+        seen: set[str] = set()
+        for name in self.given.names:
+            if name.lower() in seen:
+                raise BindError("DUPLICATE_COLUMN", f'the input has two columns "{name}"', place=self.clause.relation.place,
+                                hint="name its columns in a subquery, or give the relation column aliases.")  # fmt: skip
+            seen.add(name.lower())
+
+    def _program(self, pattern: Pattern, labels: tuple[str, ...]) -> Program:
+        try:
+            return compile_pattern(pattern, labels)
+        except SqlExtError as e:
+            raise type(e)(e.error_class.removeprefix("SQLEXT_"), e.message, hint=e.hint,
+                          place=e.place or self.clause.pattern_text.place) from None  # fmt: skip
+
+    # names
+
+    def _scope(self, in_define: bool) -> Scope:
+        return Scope(self.source, self.label_sets, self.given.names, self.given.is_aggregate, in_define)
+
+    def _labels(self, reference: Reference) -> tuple[int, ...] | None:
+        return None if reference.variable is None else self.label_sets[reference.variable]
+
+    def _navigation(self, reference: Reference, argument: int) -> Navigation:
+        return Navigation(argument, self._labels(reference), reference.from_first, reference.offset, reference.step, reference.is_final)
+
+    def _aggregate(self, reference: Reference, argument: int | None) -> Aggregate:
+        function = "avg" if reference.function == "mean" else reference.function
+        return Aggregate(function, argument, self._labels(reference), reference.is_distinct, reference.is_final)
+
+    def _input_column(self, prefix: str, text: Text) -> str:
+        """The name of a column of the input query, made if it is not there."""
+        for column in self.columns:
+            if str(column.text) == str(text):
+                return column.name
+        name = f"__{prefix}{len(self.columns)}"  # nobody's own name
+        self.columns.append(InputColumn(name, text))
+        return name
+
+    # DEFINE
+
+    def _definitions(self) -> dict[str, tuple[Definition, list[Item]]]:
+        scope, errors, found = self._scope(in_define=True), [], {}
+        for definition in self.clause.definitions:
+            try:
+                found[definition.variable.key] = (definition, analyse(definition.condition, scope))
+            except SqlExtError as e:
+                errors.append(e)
+        raise_all(errors)
+        return found
+
+    def _conditions(self, labels, defined) -> tuple[tuple[int | None, ...], tuple[Condition | None, ...]]:
+        bits: list[int | None] = []
+        conditions: list[Condition | None] = []
+        errors: list[SqlExtError] = []
+        for label, key in enumerate(labels):
+            bit, condition = None, None
+            if key in defined:
+                try:
+                    bit, condition = self._condition(label, *defined[key])
+                except SqlExtError as e:
+                    errors.append(e)
+            bits.append(bit)
+            conditions.append(condition)
+        raise_all(errors)
+        self._check_masks_boolean()
+        return tuple(bits), tuple(conditions)
+
+    def _condition(self, label: int, definition: Definition, items: list[Item]) -> tuple[int | None, Condition | None]:
+        """The bit of the conjuncts that a row decides alone, and the condition of the others."""
+        local, dependent = [], []
+        for lo, hi in conjuncts(items):
+            is_local = all(self._is_local(x, label) for x in items[lo:hi] if isinstance(x, Reference))
+            (local if is_local else dependent).append((lo, hi))
+        bit = self._bit([items[lo:hi] for lo, hi in local], label) if local else None
+        if not dependent:
+            return bit, None
+        builder = ConditionBuilder(
+            items, self.source, self.given.oracle, self.given.is_ansi, self._navigation, self._aggregate, self._operand,
+            lambda r: self._is_local(r, label), lambda r: self._local_text(r, label),
+        )  # fmt: skip
+        conditions = [builder.build(lo, hi) for lo, hi in dependent]
+        whole = conditions[0]
+        for condition in conditions[1:]:
+            whole = Call("and", (whole, condition), "bool")
+        return bit, whole
+
+    def _is_local(self, reference: Reference, label: int) -> bool:
+        """Does the current row, which counts as mapped to the tested label, decide what the reference reads?"""
+        labels = self._labels(reference)
+        is_current = not reference.from_first and reference.offset == 0 and (labels is None or label in labels)
+        return is_current and (reference.kind == "navigation" or (reference.kind == "classifier" and reference.step == 0))
+
+    def _local_text(self, reference: Reference, label: int) -> Text:
+        if reference.kind == "classifier":
+            return standing_for(string_literal(self.clause.pattern_variables[label].key), reference.place.start)
+        if reference.step == 0:
+            return join("(", reference.arguments[0], ")")
+        function = "lag" if reference.step < 0 else "lead"
+        return join(f"{function}(", reference.arguments[0], f", {abs(reference.step)}) OVER {WINDOW}")
+
+    def _bit(self, conjuncts: list[list[Item]], label: int) -> int:
+        def text(items: Sequence[Item]) -> Text:
+            return render(items, self.source, lambda r: self._local_text(r, label))
+
+        def shape(items: Sequence[Item]) -> Text:
+            return render(items, self.source, lambda r: self._local_text(replace(r, step=0), label))
+
+        self.masks.append(_all_of([text(c) for c in conjuncts]))
+        self.mask_shapes.append(_all_of([shape(c) for c in conjuncts]))
+        return len(self.masks) - 1
+
+    def _check_masks_boolean(self) -> None:
+        errors: list[SqlExtError] = []
+        for text, spark_type in zip(self.mask_shapes, self.given.oracle.types(self.mask_shapes)):
+            if spark_type not in ("boolean", "void"):
+                start, stop = text.origin(0) or 0, text.origin(len(str(text)) - 1) or 0
+                errors.append(BindError("NOT_A_CONDITION", f"a DEFINE condition must be boolean, this is {spark_type}",
+                                        place=self._scope(True).place(start, stop + 1)))  # fmt: skip
+        raise_all(errors)
+
+    def _operand(self, text: Text, spark_type: str) -> int:
+        name = self._input_column("v", text)
+        if (name, spark_type) not in self.operands:
+            self.operands.append((name, spark_type))
+        return self.operands.index((name, spark_type))
+
+    # MEASURES
+
+    def _measures(self) -> list[tuple[str, Text]]:
+        scope, errors, found = self._scope(in_define=False), [], []
+        for measure in self.clause.measures:
+            try:
+                items = analyse(measure.expression, scope)
+                self._check_no_free_star(items)
+                found.append((measure.name.text, render(items, self.source, self._slot_text)))
+            except SqlExtError as e:
+                errors.append(e)
+        raise_all(errors)
+        return found
+
+    def _check_no_free_star(self, items: Sequence[Item]) -> None:
+        if len(items) == 1 and not isinstance(items[0], Reference) and items[0].raw == "*":
+            raise BindError("MISPLACED_STAR", "* is not a measure", place=place_of(items, self.source),
+                            hint="ALL ROWS PER MATCH shows all columns.")  # fmt: skip
+
+    def _slot_text(self, reference: Reference) -> Text:
+        slot = self._slot(reference)
+        same = next((s for s in self.slots if replace(s, name="") == slot), None)
+        if same is None:
+            same = replace(slot, name=f"__s{len(self.slots)}")
+            self.slots.append(same)
+        return standing_for(same.name, reference.place.start)
+
+    def _slot(self, reference: Reference) -> Slot:
+        """What a worker makes for a reference, without a name."""
+        if reference.kind in ("match number", "sequence number"):
+            return Slot("", reference.kind)
+        if reference.kind == "classifier":
+            return Slot("", "classifier", navigation=self._navigation(reference, CLASSIFIER))
+        columns = tuple(self._input_column("a", text) for text in reference.arguments)
+        if reference.kind == "navigation":
+            return Slot("", "value", columns, self._navigation(reference, 0))
+        return self._aggregate_slot(reference, columns)
+
+    def _aggregate_slot(self, reference: Reference, columns: tuple[str, ...]) -> Slot:
+        function = reference.function
+        is_running = self.clause.rows_per_match.is_all_rows and not reference.is_final
+        if reference.is_distinct and is_running and function not in _RUNNING_DISTINCT:
+            raise UnsupportedError("RUNNING_DISTINCT", f"running {function}(DISTINCT) is not built", place=reference.place,
+                                   hint="write FINAL before it, or use count, sum, avg, min or max.")  # fmt: skip
+        if reference.argument_kind == "classifier":
+            return self._classifier_aggregate(reference)
+        if not columns:
+            return Slot("", "aggregate", (), aggregate=self._aggregate(reference, None))
+        types = self.given.oracle.types(reference.arguments)
+        if len(columns) == 1 and _is_fast(function, types[0], reference.is_distinct):
+            return Slot("", "aggregate", columns, aggregate=self._aggregate(reference, 0))
+        if function in ("array_agg", "collect_list") and len(columns) == 1 and len(reference.call) == 3 and not reference.is_distinct:
+            return Slot("", "array", columns, aggregate=self._aggregate(reference, 0))
+        return Slot("", "members", columns, aggregate=self._aggregate(reference, 0), call=reference.call)
+
+    def _classifier_aggregate(self, reference: Reference) -> Slot:
+        if reference.function in ("array_agg", "collect_list") and not reference.is_distinct:
+            return Slot("", "array", (), aggregate=self._aggregate(reference, CLASSIFIER))
+        if reference.function == "count" and not reference.is_distinct:
+            return Slot("", "aggregate", (), aggregate=self._aggregate(reference, None))
+        raise UnsupportedError("CLASSIFIER_AGGREGATE", f"{reference.function} of CLASSIFIER() is not built", place=reference.place,
+                               hint="use array_agg(CLASSIFIER()) and an array function around it.")  # fmt: skip
+
+    # the rest of the clause
+
+    def _skip(self) -> Skip:
+        after = self.clause.after_match
+        if after is None:
+            return Skip()
+        labels = self.label_sets[after.target.key] if after.target else ()
+        return Skip(after.mode, labels, after.else_next_row)
+
+    def _output(self) -> Output:
+        rows = self.clause.rows_per_match
+        return Output(rows.is_all_rows, rows.empty != "OMIT", rows.empty == "UNMATCHED")
+
+    def _within_columns(self) -> None:
+        within = self.clause.within
+        if within is None:
+            return
+        key = self._slice(self.clause.order_by[0].expression)
+        end = join("(", key, ") + ", self._slice(within.bound))
+        common = self.given.oracle.types([join("coalesce(", key, ", ", end, ")")])[0]
+        if kind_of(common) not in ("int", "float"):
+            raise BindError("WITHIN_TYPE", f"WITHIN needs a time or a number as the first ORDER BY key, this is {common}",
+                            place=within.bound.place)  # fmt: skip
+        self.columns.append(InputColumn(WITHIN_KEY, join("CAST(", key, f" AS {common})")))
+        self.columns.append(InputColumn(WITHIN_END, join("CAST(", end, f" AS {common})")))
+
+    def _partition_by(self) -> tuple[Text, ...]:
+        return tuple(self._slice(k.expression) for k in self.clause.partition_by)
+
+    def _order_by(self) -> tuple[Text, ...]:
+        """The ORDER BY keys, then the other columns that the query reads, so that ties have one order."""
+        keys = []
+        for key in self.clause.order_by:
+            nulls = "" if key.nulls_first is None else (" NULLS FIRST" if key.nulls_first else " NULLS LAST")
+            keys.append(join(self._slice(key.expression), (" DESC" if key.is_descending else "") + nulls))
+        read = self._names_read()
+        plain = {str(k.text).lower() for k in map(lambda o: o.expression, self.clause.order_by)}
+        plain |= {str(k.expression.text).lower() for k in self.clause.partition_by}
+        ties = [n for n, t in self.given.columns if n.lower() in read and n.lower() not in plain and is_orderable(t)]
+        return tuple([*keys, *(join(quoted(n)) for n in ties)]) or (join("1"),)
+
+    def _names_read(self) -> set[str]:
+        if self.clause.rows_per_match.is_all_rows:
+            return {n.lower() for n in self.given.names}
+        fragments = [m.expression for m in self.clause.measures] + [d.condition for d in self.clause.definitions]
+        return set().union(*(names_in(f) for f in fragments)) if fragments else set()
+
+    def _column_name(self, fragment) -> str | None:
+        """The input column that an expression is, if it is nothing else."""
+        parts = lexemes(fragment, self.source)
+        if len(parts) not in (1, 3) or not parts[-1].is_name or (len(parts) == 3 and parts[1].raw != "."):
+            return None
+        scope = self._scope(False)
+        if len(parts) == 3 and scope.column(parts[0]):
+            return None  # a field of a struct
+        found = scope.column(parts[-1])
+        if found is None:
+            raise unknown_column(parts[-1], scope)
+        return found
+
+    def _carried(self) -> tuple[tuple[str, ...], dict[str, list[tuple[str, str]]]]:
+        """Input columns that are shown as they are, and (shown name, column) of each group."""
+        groups: dict[str, list[tuple[str, str]]] = {"partition": [], "order": [], "rest": []}
+        seen: set[str] = set()
+        for key in self.clause.partition_by:
+            column = self._column_name(key.expression)
+            name = key.name.text if key.name else column or key.expression.text
+            groups["partition"].append((name, self._input_column("k", self._slice(key.expression))))
+            seen.add((column or "").lower())
+        if self.clause.rows_per_match.is_all_rows:
+            for order in self.clause.order_by:
+                column = self._column_name(order.expression)
+                if column is not None and column.lower() not in seen:
+                    groups["order"].append((column, self._input_column("o", self._slice(order.expression))))
+                    seen.add(column.lower())
+            for name in self.given.names:
+                if name.lower() not in seen:
+                    groups["rest"].append((name, self._input_column("c", join(quoted(name)))))
+        carried = dict.fromkeys(column for group in groups.values() for _, column in group)
+        return tuple(carried), groups
+
+    def _shown(self, measures: list[tuple[str, Text]], groups) -> tuple[ShownColumn, ...]:
+        def rows(group: str) -> list[ShownColumn]:
+            return [ShownColumn(name, join(column)) for name, column in groups[group]]
+
+        if self._output().shows_unmatched:
+            measures = [(name, join(f"CASE WHEN {IS_MATCHED} THEN ", text, " END")) for name, text in measures]
+        return tuple([*rows("partition"), *rows("order"), *(ShownColumn(n, t) for n, t in measures), *rows("rest")])
+
+
+def _all_of(conjuncts: list[Text]) -> Text:
+    """c AND d AND …"""
+    return conjuncts[0] if len(conjuncts) == 1 else join(*(join("(", c, ")") for c in conjuncts), separator=" AND ")
+
+
+def _is_fast(function: str, spark_type: str, is_distinct: bool) -> bool:
+    """Is this aggregate computed in the worker?"""
+    if function == "count" and not is_distinct:
+        return True
+    if spark_type.startswith("decimal") or kind_of(spark_type) not in ("int", "float"):
+        return False
+    return function in ("count", "min", "max", "sum", "avg", "mean") and aggregate_type(function, spark_type) is not None
+
+
+def is_orderable(spark_type: str) -> bool:
+    """Can Spark sort values of this type?"""
+    return not any(t in spark_type for t in ("map<", "variant", "calendar", "geometry", "geography"))
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def string_literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+__all__ = ["Input", "is_orderable", "lower", "quoted", "string_literal", "unquoted"]

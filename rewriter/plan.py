@@ -1,0 +1,72 @@
+"""The plan of a clause: what Spark computes before matching, what is matched, what is made of the matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlext.pattern.task import Aggregate, MatchTask, Navigation
+from sqlext.rewriter.clauses import MatchClause
+from sqlext.rewriter.splice import Text, join
+
+PARTITION_START = "__first"  # Boolean input column: a partition begins here
+WITHIN_KEY, WITHIN_END = "__key", "__end"  # the first ORDER BY key, and that key plus the bound
+IS_MATCHED = "__is_matched"  # Boolean output column with WITH UNMATCHED ROWS
+WINDOW = "__rows"  # the name of the window over a partition's rows
+
+
+@dataclass(frozen=True)
+class InputColumn:
+    """`text` is computed by Spark on every input row."""
+
+    name: str
+    text: Text
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A column that a worker makes for every output row.
+
+    `kind`: "value" (of `columns[0]` on the row that `navigation` reaches), "classifier", "match number",
+    "sequence number", "aggregate" (computed in the worker), "array" (array_agg in the worker) or "members" (an array of
+    structs `a0, a1, …` of `columns`, from which Spark then computes `call`; an int in it stands for a column).
+    """
+
+    name: str
+    kind: str
+    columns: tuple[str, ...] = ()
+    navigation: Navigation | None = None
+    aggregate: Aggregate | None = None
+    call: tuple[Text | int, ...] = ()
+
+
+@dataclass(frozen=True)
+class ShownColumn:
+    """A column of the result: `text` over the names of slots and carried input columns."""
+
+    name: str
+    text: Text
+
+
+@dataclass(frozen=True)
+class MatchPlan:
+    """`columns` of the input query over `relation`; `carried` are the names of those that are shown for a row of the
+    match (its first one, with ONE ROW PER MATCH); `masks[b]` is the condition of bit b; `operands` name the columns
+    that conditions read (Rows.columns), with their Spark types; `window` is `PARTITION BY … ORDER BY …`."""
+
+    clause: MatchClause
+    relation: Text
+    columns: tuple[InputColumn, ...]
+    carried: tuple[str, ...]
+    masks: tuple[Text, ...]
+    partition_by: tuple[Text, ...]
+    order_by: tuple[Text, ...]
+    task: MatchTask
+    operands: tuple[tuple[str, str], ...]
+    slots: tuple[Slot, ...]
+    shown: tuple[ShownColumn, ...]
+    is_within_inclusive: bool = False
+
+    @property
+    def window(self) -> Text:
+        keys = join("PARTITION BY ", join(*self.partition_by, separator=", "), " ") if self.partition_by else ""
+        return join(keys, "ORDER BY ", join(*self.order_by, separator=", "))

@@ -1,0 +1,94 @@
+"""SQL text that remembers where its characters come from, so that errors in it point into the user's own text.
+
+>>> source = Source("SELECT :lo + a", (Edit(7, 10, "5"),))
+>>> text = join("SELECT 1 + (", source.slice(7, 14), ")")
+>>> str(text), text.origin(12), text.origin(16)
+('SELECT 1 + (5 + a)', 7, 13)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Union
+
+
+@dataclass(frozen=True)
+class Piece:
+    """`origin`: offset in the user's text of the first character (verbatim) or of what the piece stands for."""
+
+    text: str
+    origin: int | None = None
+    is_verbatim: bool = True
+
+
+@dataclass(frozen=True)
+class Text:
+    pieces: tuple[Piece, ...] = ()
+
+    def __str__(self) -> str:
+        return "".join(p.text for p in self.pieces)
+
+    def __add__(self, other: TextLike) -> Text:
+        return join(self, other)
+
+    def origin(self, offset: int) -> int | None:
+        """Where in the user's text character `offset` of this text stands; None: it is not the user's."""
+        for piece in self.pieces:
+            if offset < len(piece.text):
+                if piece.origin is None:
+                    return None
+                return piece.origin + (offset if piece.is_verbatim else 0)
+            offset -= len(piece.text)
+        return None
+
+
+TextLike = Union[Text, str]
+
+
+def join(*parts: TextLike, separator: str = "") -> Text:
+    """All parts behind one another."""
+    pieces: list[Piece] = []
+    for i, part in enumerate(parts):
+        if i and separator:
+            pieces.append(Piece(separator))
+        pieces.extend(part.pieces if isinstance(part, Text) else [Piece(part)])
+    return Text(tuple(pieces))
+
+
+def standing_for(text: str, origin: int) -> Text:
+    """Generated text in the place of what the user wrote at `origin`."""
+    return Text((Piece(text, origin, is_verbatim=False),))
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Characters `start` to `stop` (exclusive) of the user's text are replaced."""
+
+    start: int
+    stop: int
+    replacement: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """A user's statement with the edits (bound parameters, finished inner clauses) to make when pieces are cut out."""
+
+    text: str
+    edits: tuple[Edit, ...] = ()
+
+    def slice(self, start: int, stop: int) -> Text:
+        pieces: list[Piece] = []
+        for edit in self.edits:
+            if start <= edit.start and edit.stop <= stop:
+                pieces.append(Piece(self.text[start : edit.start], start))
+                pieces.append(Piece(edit.replacement, edit.start, is_verbatim=False))
+                start = edit.stop
+        pieces.append(Piece(self.text[start:stop], start))
+        return Text(tuple(p for p in pieces if p.text))
+
+    def edited(self, edits: Iterable[Edit]) -> Source:
+        """With further edits; an edit swallows those inside it."""
+        new = tuple(edits)
+        kept = [e for e in self.edits if not any(n.start <= e.start and e.stop <= n.stop for n in new)]
+        return Source(self.text, tuple(sorted([*kept, *new], key=lambda e: e.start)))

@@ -1,0 +1,129 @@
+"""Runs a MatchPlan in batch: Spark sorts and computes scalars, workers match, Spark computes the measures' scalars.
+
+    relation → keys, order, masks, arguments (Spark) → sort → mapInArrow: match, navigate (workers) → measures (Spark)
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from sqlext.engine.queries import Queries
+from sqlext.engine.worker import WorkerPlan, match_batches
+from sqlext.rewriter.condition import aggregate_type
+from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
+from sqlext.rewriter.splice import Text, join
+
+BITS_PER_MASK = 64
+_MASK_TYPES = ((8, "Y"), (16, "S"), (32, ""), (64, "L"))  # bits, suffix of integer literals of that width
+
+
+def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataFrame:
+    """The clause's result. `prefix`: the WITH clause that the relation may need."""
+    rows = queries.run(input_query(plan, prefix))
+    worker = worker_plan(plan, rows.schema, is_ansi)
+    matches = rows.mapInArrow(partial(match_batches, plan=worker), output_schema(plan, rows.schema))
+    return queries.run(result_query(plan, queries.name(matches)))
+
+
+# before the match: what Spark computes for the workers
+
+
+def input_query(plan: MatchPlan, prefix: Text) -> Text:
+    """One row for every row of the relation, partitions whole and in order."""
+    columns = join(*input_columns(plan), separator=",\n       ")
+    return join(prefix, "SELECT ", columns, "\nFROM ", plan.relation, f"\nWINDOW {WINDOW} AS (", plan.window, ")")
+
+
+def input_columns(plan: MatchPlan) -> list[Text]:
+    """What the input query selects."""
+    columns = [join(c.text, f" AS {c.name}") for c in plan.columns]
+    columns += [join(text, f" AS {name}") for name, text in mask_columns(plan.masks)]
+    return [*columns, join(f"row_number() OVER {WINDOW} = 1 AS {PARTITION_START}")]
+
+
+def mask_columns(masks: tuple[Text, ...]) -> list[tuple[str, Text]]:
+    """Integer columns that hold one condition a bit, as narrow as they can be."""
+    found = []
+    for lo in range(0, len(masks), BITS_PER_MASK):
+        group = masks[lo : lo + BITS_PER_MASK]
+        bits, suffix = next(t for t in _MASK_TYPES if len(group) <= t[0])
+        parts = [join("IF(", text, f", {_bit(b, bits, suffix)}, 0{suffix})") for b, text in enumerate(group)]
+        found.append((f"__m{lo // BITS_PER_MASK}", join(*parts, separator=" | ")))
+    return found
+
+
+def _bit(b: int, bits: int, suffix: str) -> str:
+    """The integer literal with only bit b set; the highest bit is the sign."""
+    if b < bits - 1:
+        return f"{1 << b}{suffix}"
+    return f"(-{(1 << b) - 1}{suffix} - 1{suffix})"  # the smallest integer has no literal of its own
+
+
+# the match
+
+
+def worker_plan(plan: MatchPlan, schema: T.StructType, is_ansi: bool) -> WorkerPlan:
+    return WorkerPlan(
+        plan.task,
+        tuple(name for name, _ in mask_columns(plan.masks)),
+        plan.operands,
+        plan.carried,
+        plan.carried[: len(plan.partition_by)],
+        plan.slots,
+        plan.is_within_inclusive,
+        is_ansi,
+        to_arrow_schema(output_schema(plan, schema)),
+    )
+
+
+def output_schema(plan: MatchPlan, given: T.StructType) -> T.StructType:
+    """The columns that workers make, from the types of what they read."""
+    fields = [T.StructField(name, given[name].dataType) for name in plan.carried]
+    fields += [T.StructField(slot.name, _slot_type(slot, given)) for slot in plan.slots]
+    if plan.task.output.shows_unmatched:
+        fields.append(T.StructField(IS_MATCHED, T.BooleanType()))
+    return T.StructType(fields or [T.StructField("__nothing", T.BooleanType())])
+
+
+def _slot_type(slot: Slot, given: T.StructType) -> T.DataType:
+    types = [given[name].dataType for name in slot.columns]
+    if slot.kind == "value":
+        return types[0]
+    if slot.kind == "classifier":
+        return T.StringType()
+    if slot.kind == "array":
+        return T.ArrayType(types[0] if types else T.StringType())
+    if slot.kind == "members":
+        return T.ArrayType(T.StructType([T.StructField(f"a{i}", t) for i, t in enumerate(types)]))
+    if slot.kind == "aggregate" and slot.aggregate is not None and types:
+        name = aggregate_type(slot.aggregate.function, types[0].simpleString())
+        return {"double": T.DoubleType(), "bigint": T.LongType()}.get(name or "", types[0])
+    return T.LongType()
+
+
+# behind the match: what Spark computes of it
+
+
+def result_query(plan: MatchPlan, matches: str) -> Text:
+    """The shown columns; aggregates that workers do not know are computed over arrays of the match's rows."""
+    calls = {s.name: _call(s) for s in plan.slots if s.kind == "members"}
+    laterals = [join(f", LATERAL (SELECT ", call, f" AS {name} FROM explode(m.{name}) AS t(x)) AS l{name}") for name, call in calls.items()]
+    made = join(*(join(text, f" AS {quoted(name)}") for name, text in ((c.name, c.text) for c in plan.shown)), separator=", ")
+    if not calls:
+        return join("SELECT ", made or "NULL AS nothing", f" FROM {matches} AS m")
+    passed = [n for n in plan.carried] + [s.name for s in plan.slots if s.name not in calls]
+    passed += [IS_MATCHED] if plan.task.output.shows_unmatched else []
+    columns = ", ".join([f"m.{n}" for n in passed] + [f"l{n}.{n}" for n in calls])
+    return join("SELECT ", made, f" FROM (SELECT {columns} FROM {matches} AS m", *laterals, ") AS m")
+
+
+def _call(slot: Slot) -> Text:
+    return join(*(f"t.x.a{part}" if isinstance(part, int) else part for part in slot.call))
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,101 @@
+"""Runs the SQL that plans are made of, and tells errors in it as errors in the user's text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import DataFrame
+
+from sqlext.engine.arrow import to_values
+from sqlext.errors import BindError, Place
+from sqlext.quiet import quiet_probes
+from sqlext.rewriter.splice import Source, Text, join
+
+_HELPER = re.compile(r"__sqlext_helper_\d+__")
+
+
+class Queries:
+    """The queries of one statement. `sql` is Spark's own `spark.sql`; `frames` are the user's keyword DataFrames.
+
+    Finished clauses are DataFrames that take part in texts under a helper name; to Spark they are keyword DataFrames
+    too, which leave nothing behind.
+    """
+
+    def __init__(self, sql: Callable[..., DataFrame], frames: Mapping[str, Any], source: Source):
+        self.sql, self.frames, self.source = sql, dict(frames), source
+        self.helpers: dict[str, DataFrame] = {}
+
+    def name(self, frame: DataFrame) -> str:
+        """A name for `frame` in texts of this statement."""
+        name = f"__sqlext_helper_{len(self.helpers)}__"
+        self.helpers[name] = frame
+        return name
+
+    def run(self, text: Text, args: Any = None) -> DataFrame:
+        """The DataFrame of a text, analysed. Raises BindError with a place where Spark finds fault with the text."""
+        try:
+            with quiet_probes():
+                frame = self.execute(text)
+                frame.schema  # noqa: B018  (on Connect only this analyses the text)
+            return frame
+        except (AnalysisException, ParseException) as e:
+            raise self.error(e, text) from None
+
+    def execute(self, text: Text) -> DataFrame:
+        """The DataFrame of a text; commands run."""
+        used = {name: self.helpers[name] for name in _HELPER.findall(str(text))}
+        frames = {**self.frames, **used}
+        if not frames:
+            return self.sql(str(text))
+        return self.sql(_format_string(text, is_formatted=bool(self.frames)), **frames)
+
+    def error(self, e: PySparkException, text: Text) -> BindError:
+        """Spark's error with its place in the user's text."""
+        condition = getattr(e, "getCondition", e.getErrorClass)() or "ANALYSIS"
+        first_line = str(e).split("\n")[0]
+        message = re.sub(r"^\[[A-Z0-9_.]+\] ?|;? ?SQLSTATE: \w+.*$", "", first_line).rstrip("; ")
+        return BindError(condition.replace(".", "_"), message, place=self._place(e, text))
+
+    def _place(self, e: PySparkException, text: Text) -> Place | None:
+        contexts = [c for c in e.getQueryContext() or [] if c.contextType().name == "SQL"]
+        if not contexts:
+            return None
+        fragment, near = contexts[0].fragment(), contexts[0].startIndex()
+        starts = [m.start() for m in re.finditer(re.escape(fragment), str(text))]  # helper names change the offsets
+        for start in sorted(starts, key=lambda s: abs(s - near)):
+            origin = text.origin(start)
+            if origin is not None:
+                last = text.origin(start + len(fragment) - 1)
+                stop = last + 1 if last is not None and last >= origin else origin + len(fragment)
+                return Place(self.source.text, origin, stop)
+        return None
+
+
+def _format_string(text: Text, is_formatted: bool) -> str:
+    """The text for `spark.sql(…, **frames)`, which goes through str.format: only helpers (and the user's own fields, if
+    the user gave DataFrames too) are fields."""
+    parts = [p.text if is_formatted and p.is_verbatim else p.text.replace("{", "{{").replace("}", "}}") for p in text.pieces]
+    return _HELPER.sub(lambda m: "{" + m[0] + "}", "".join(parts))
+
+
+class SparkOracle:
+    """What `rewriter.lower` asks of Spark, about the rows of one relation."""
+
+    def __init__(self, queries: Queries, prefix: Text, relation: Text):
+        self.queries, self.prefix, self.relation = queries, prefix, relation
+
+    def types(self, texts: Sequence[Text]) -> list[str]:
+        if not texts:
+            return []
+        columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")
+        frame = self.queries.run(join(self.prefix, "SELECT ", columns, " FROM ", self.relation))
+        return [field.dataType.simpleString() for field in frame.schema.fields]
+
+    def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
+        columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")
+        table = self.queries.run(join("SELECT ", columns)).toArrow()
+        found = [to_values(column.combine_chunks()) for column in table.columns]
+        return [None if v.valid is not None and not v.valid[0] else v.values[0].item() for v in found]
