@@ -1,0 +1,164 @@
+"""The words of a statement, with exact offsets: a thin layer over sqlglot's Spark tokenizer.
+
+It evens out what differs between sqlglot 26 and 30: `ORDER BY` may be one token, `3L` three tokens at one place, `?::`
+one, and behind SHOW, EXPLAIN or CALL the whole rest of the statement is one string. Comments and hints are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import TokenError
+
+from sqlext.errors import ParseError, Place
+
+WORD, QUOTED, STRING, NUMBER, SYMBOL = "word", "quoted", "string", "number", "symbol"
+
+_COMMANDS = frozenset({"COMMAND", "EXECUTE", "FETCH", "RENAME", "SHOW"})
+_BEFORE_COMMAND = frozenset({"SEMICOLON", "BEGIN"})
+_PARTS_OF_WORD = re.compile(r"\S+")
+_PARTS_OF_SYMBOL = re.compile(r"\?|[^?\s]+")
+_CLOSED = re.compile(
+    r"""(?: (?<!\w)[rR]'[^']*' | (?<!\w)[rR]"[^"]*" | [^'"`/\-] | /(?!\*) | -(?!-) | --[^\n]* | /\*.*?\*/
+    | '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `[^`]*` )*""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    """Characters `start` to `stop` (exclusive) of the text; `text` is those characters.
+
+    `kind` is WORD (an unquoted name or keyword), QUOTED (a name in backticks), STRING, NUMBER or SYMBOL. `depth` counts
+    the ( [ { around the token; an opening and its closing one have the depth outside of them.
+    """
+
+    kind: str
+    text: str
+    start: int
+    stop: int
+    depth: int
+
+    @property
+    def word(self) -> str:
+        """A word in upper case, a symbol as it is, "" for all else: what a grammar compares with."""
+        return self.text.upper() if self.kind == WORD else self.text if self.kind == SYMBOL else ""
+
+    @property
+    def is_name(self) -> bool:
+        """Can this be an identifier?"""
+        return self.kind in (WORD, QUOTED)
+
+
+@lru_cache(maxsize=16)
+def tokenize(text: str) -> tuple[Token, ...]:
+    """The tokens of a text.
+
+    Raises ParseError (UNCLOSED_TEXT) if a string, a quoted name or a comment has no end.
+
+    >>> [(t.kind, t.text, t.depth) for t in tokenize("f(`a b`) -- no")]
+    [('word', 'f', 0), ('symbol', '(', 0), ('quoted', '`a b`', 1), ('symbol', ')', 0)]
+    """
+    try:
+        return tuple(_with_depth(text))
+    except TokenError:
+        raise _unclosed(text) from None
+
+
+def _with_depth(text: str) -> Iterator[Token]:
+    depth = 0
+    for kind, start, stop in _join_strings(text, _pieces(text)):
+        raw = text[start:stop]
+        opened = closed = 0
+        if kind == SYMBOL:
+            opened, closed = sum(map(raw.count, "([{")), sum(map(raw.count, ")]}"))
+        depth -= closed
+        yield Token(kind, raw, start, stop, depth)
+        depth += opened
+
+
+def _pieces(text: str) -> Iterator[tuple[str, int, int]]:
+    """(kind, start, stop); what sqlglot gives as one token is cut into words, and the other way round."""
+    last_start = -1
+    for type_name, start, stop in _sqlglot_tokens(text):
+        if start == last_start or type_name == "HINT":  # 3L comes as 3, ::, BIGINT, all at the place of 3L
+            continue
+        last_start = start
+        kind = _kind(type_name, text[start:stop])
+        if kind in (WORD, SYMBOL):
+            parts = _PARTS_OF_WORD if kind == WORD else _PARTS_OF_SYMBOL
+            yield from ((kind, start + m.start(), start + m.end()) for m in parts.finditer(text[start:stop]))
+        else:
+            yield kind, start, stop
+
+
+def _join_strings(text: str, pieces: Iterator[tuple[str, int, int]]) -> Iterator[tuple[str, int, int]]:
+    """`'it''s'` is one string to Spark, two to sqlglot."""
+    held: tuple[str, int, int] | None = None
+    for kind, start, stop in pieces:
+        if held and held[2] == start and held[0] == kind == STRING and text[held[1]] == text[start] in "'\"":
+            start, held = held[1], None
+        if held:
+            yield held
+        held = (kind, start, stop)
+    if held:
+        yield held
+
+
+def _kind(type_name: str, raw: str) -> str:
+    if type_name.endswith("STRING"):
+        return STRING
+    if raw[0] == "`":
+        return QUOTED
+    if type_name == "NUMBER":
+        return NUMBER
+    return WORD if type_name == "VAR" or raw[0] == "_" or raw[0].isalnum() else SYMBOL
+
+
+def _sqlglot_tokens(text: str) -> Iterator[tuple[str, int, int]]:
+    """(type, start, stop) of all tokens; sqlglot is asked again behind a word that swallowed what follows it."""
+    base, goes_on = 0, True
+    while goes_on:
+        goes_on, before = False, ""
+        # The parenthesis in front keeps a first SHOW or EXPLAIN from being a command.
+        for token in Spark().tokenize("(" + text[base:])[1:]:
+            name = token.token_type.name
+            start, stop = base + token.start - 1, base + token.end
+            yield name, start, stop
+            if name in _COMMANDS and before in _BEFORE_COMMAND:
+                base, goes_on = stop, True
+                break
+            before = name
+
+
+def _unclosed(text: str) -> ParseError:
+    match = _CLOSED.match(text)
+    start = match.end() if match and match.end() < len(text) else 0
+    return ParseError(
+        "UNCLOSED_TEXT",
+        "a string, a quoted name or a comment that begins here has no end",
+        place=Place(text, start, start + 1),
+    )
+
+
+def closing(tokens: tuple[Token, ...], opening: int) -> int | None:
+    """The index of the token that closes the parenthesis at `opening`; None if there is none.
+
+    >>> closing(tokenize("f(a, (b))"), 1)
+    7
+    """
+    depth = tokens[opening].depth
+    return next((i for i in range(opening + 1, len(tokens)) if tokens[i].depth <= depth), None)
+
+
+def index_at(tokens: tuple[Token, ...], offset: int) -> int:
+    """The index of the first token that starts at or behind character `offset`."""
+    low, high = 0, len(tokens)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if tokens[middle].start < offset else (low, middle)
+    return low
