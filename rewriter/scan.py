@@ -1,0 +1,273 @@
+"""Where a statement uses the extended language, found by its tokens alone; all else in it belongs to Spark."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, raise_all
+from sqlext.rewriter import parse_from
+from sqlext.rewriter.clauses import Fragment
+from sqlext.rewriter.parse_from import Cte, Tokens
+from sqlext.rewriter.tokens import closing, index_at, tokenize
+
+_BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+_WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"})
+_CANDIDATE = re.compile(
+    rf"MATCH_RECOGNIZE|(?:INTERVAL|ASOF){_BLANK}\bJOIN|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(sorted(_WINDOWS))}){_BLANK}\(",
+    re.IGNORECASE | re.DOTALL,
+)
+# Behind these words INTERVAL and ASOF are the name of a relation or its alias.
+_BEFORE_NAME = frozenset({"AS", "FROM", "JOIN", ",", ".", "(", "USING", "STREAM", "LATERAL"})
+
+_BEFORE_TABLE_FUNCTION = frozenset({"FROM", "JOIN", ",", "LATERAL"})
+_TEMPORAL_JOINS = {
+    "INTERVAL": "write a JOIN whose ON holds the range: r.t BETWEEN l.t - INTERVAL 5 MINUTES AND l.t.",
+    "ASOF": "write a JOIN ON r.t <= l.t and take max_by(r.value, r.t) for each row of l.",
+}
+_WINDOW_HINT = "Spark itself groups by window(ts, '10 minutes') and session_window(ts, '5 minutes')."
+
+EXPLAIN_MATCH, CREATE_VIEW, DROP_VIEW, OTHER = "EXPLAIN MATCH", "CREATE VIEW", "DROP VIEW", "OTHER"
+
+
+def might_be_extended(text: str) -> bool:
+    """False for nearly all ordinary statements, which then are not even tokenized; True says nothing.
+
+    >>> might_be_extended("SELECT 1"), might_be_extended("SELECT 'match_recognize'")
+    (False, True)
+    """
+    return _CANDIDATE.search(text) is not None
+
+
+@dataclass(frozen=True)
+class Site:
+    """`relation keyword ( body )`, all of it `whole`; `opening` and `closing` index the tokens of the parentheses."""
+
+    keyword: Fragment
+    relation: Fragment
+    body: Fragment
+    whole: Fragment
+    depth: int
+    opening: int
+    closing: int
+
+
+def scan(text: str) -> tuple[Site, ...]:
+    """The MATCH_RECOGNIZE clauses of a statement; one that stands in the input or the body of another comes before it.
+
+    Raises ParseError: UNCLOSED_TEXT, UNCLOSED_PARENTHESIS, MISPLACED_CLAUSE, CLAUSE_AFTER_PIPE; UnsupportedError:
+    CORRELATED_INPUT. All of a statement together.
+
+    >>> text = "SELECT * FROM a JOIN b AS x MATCH_RECOGNIZE (PATTERN (A)) AS m, c MATCH_RECOGNIZE (d, e)"
+    >>> [(site.relation.text, site.body.text) for site in scan(text)]
+    [('b AS x', 'PATTERN (A)')]
+    """
+    if not might_be_extended(text):
+        return ()
+    tokens = tokenize(text)
+    sites: list[Site] = []
+    errors: list[SqlExtError] = []
+    for i in range(len(tokens) - 1):
+        if tokens[i].word == "MATCH_RECOGNIZE" and tokens[i + 1].text == "(":
+            try:
+                sites += _site(text, tokens, i)
+            except SqlExtError as e:
+                errors.append(e)
+    raise_all(errors)
+    return tuple(sorted(sites, key=lambda site: site.whole.stop))
+
+
+def _site(text: str, tokens: Tokens, keyword: int) -> list[Site]:
+    """The clause whose keyword is token `keyword`; none if it is Spark's to read."""
+    close = closing(tokens, keyword + 1)
+    if close is not None and _holds_only_names(tokens, keyword + 2, close):
+        return []
+    start = parse_from.relation_start(tokens, keyword)
+    if start is None:
+        if not _holds_pattern(tokens, keyword + 2, close or len(tokens)):
+            return []  # a function or column of that name
+        raise parse_from.misplaced(text, tokens, keyword)
+    if close is None:
+        raise _unclosed(text, tokens, keyword + 1)
+    error = parse_from.lateral_input(text, tokens, start, keyword)
+    if error is not None:
+        raise error
+    word = tokens[keyword]
+    return [
+        Site(
+            keyword=Fragment(text, word.start, word.stop),
+            relation=Fragment(text, tokens[start].start, tokens[keyword - 1].stop),
+            body=Fragment(text, tokens[keyword + 1].stop, tokens[close].start),
+            whole=Fragment(text, tokens[start].start, tokens[close].stop),
+            depth=word.depth, opening=keyword + 1, closing=close,
+        )
+    ]  # fmt: skip
+
+
+def _holds_only_names(tokens: Tokens, lo: int, hi: int) -> bool:
+    """`a, b, c`: Spark reads `t MATCH_RECOGNIZE (a, b, c)` as an alias with its columns."""
+    names, commas = tokens[lo:hi:2], tokens[lo + 1 : hi : 2]
+    return len(names) == len(commas) + 1 and all(t.is_name for t in names) and all(t.text == "," for t in commas)
+
+
+def _holds_pattern(tokens: Tokens, lo: int, hi: int) -> bool:
+    depth = tokens[lo - 1].depth + 1
+    pairs = pairwise(t for t in tokens[lo:hi] if t.depth == depth)
+    return any(a.word == "PATTERN" and b.text == "(" for a, b in pairs)
+
+
+def _unclosed(text: str, tokens: Tokens, opening: int) -> ParseError:
+    start, hint = tokens[opening].start, None
+    place = Place(text, start, start + 1)
+    if "{--" in text[start:] or "--}" in text[start:]:
+        hint = "-- begins a comment, also in {-- and --}: put a space behind {- and before -}."
+    return ParseError("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", place=place, hint=hint)
+
+
+def visible_ctes(tokens: Tokens, site: Site) -> tuple[Cte, ...]:
+    """The CTEs that a clause's input can name: see `parse_from.visible_ctes`."""
+    return parse_from.visible_ctes(site.whole.source, tokens, site.whole.start, site.whole.stop)
+
+
+def unbuilt(text: str, tokens: Tokens) -> list[UnsupportedError]:
+    """Clauses of the language that are not built and that Spark would misread or refuse with a puzzling message.
+
+    Spark reads `a INTERVAL JOIN b` as an alias and joins without a condition on time; `a AS interval JOIN b` means it.
+
+    >>> text = "SELECT * FROM a INTERVAL JOIN b ON a.t = b.t"
+    >>> print(unbuilt(text, tokenize(text))[0])
+    SQLEXT_INTERVAL_JOIN: INTERVAL JOIN is not built yet
+      1 | SELECT * FROM a INTERVAL JOIN b ON a.t = b.t
+        |                 ^^^^^^^^^^^^^
+    Hint: write a JOIN whose ON holds the range: r.t BETWEEN l.t - INTERVAL 5 MINUTES AND l.t.
+    """
+    found = []
+    for i in range(len(tokens) - 1):
+        word, after = tokens[i].word, tokens[i + 1].word
+        before = tokens[i - 1].word if i else ";"
+        if word in _TEMPORAL_JOINS and after == "JOIN" and before not in _BEFORE_NAME:
+            place = Place(text, tokens[i].start, tokens[i + 1].stop)
+            hint = _TEMPORAL_JOINS[word]
+            found.append(UnsupportedError(f"{word}_JOIN", f"{word} JOIN is not built yet", place=place, hint=hint))
+        elif word in _WINDOWS and after == "(" and before in _BEFORE_TABLE_FUNCTION and _is_window(tokens, i + 1):
+            place = Place(text, tokens[i].start, tokens[i].stop)
+            message = f"{word} over a TABLE is not built yet"
+            found.append(UnsupportedError("WINDOW_FUNCTION", message, place=place, hint=_WINDOW_HINT))
+    return found
+
+
+def _is_window(tokens: Tokens, opening: int) -> bool:
+    """Does the call have a bare `TABLE t` or a DESCRIPTOR? Else it is a user's function."""
+    close = closing(tokens, opening) or len(tokens)
+    arguments = tokens[opening + 1 : close]
+    if len(arguments) > 1 and arguments[0].word == "TABLE" and arguments[1].is_name:
+        return True
+    return any(a.word == "DESCRIPTOR" and b.text == "(" for a, b in pairwise(arguments))
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What kind of statement it is, and its parts.
+
+    `kind` is EXPLAIN_MATCH, CREATE_VIEW, DROP_VIEW or OTHER. `body` is the statement behind EXPLAIN MATCH or the query
+    behind AS, without a semicolon at the end. `columns` is `(a, b COMMENT '…')`, `options` what stands between the name
+    (or the columns) and AS.
+    """
+
+    kind: str
+    body: Fragment | None = None
+    name: Fragment | None = None
+    columns: Fragment | None = None
+    options: Fragment | None = None
+    is_temporary: bool = False
+    is_global: bool = False
+    or_replace: bool = False
+    if_exists: bool = False
+
+
+class _Head:
+    """Reads the words at the head of a statement."""
+
+    def __init__(self, tokens: Tokens):
+        self.tokens, self.i = tokens, 0
+
+    def take(self, *words: str) -> bool:
+        if tuple(t.word for t in self.tokens[self.i : self.i + len(words)]) != words:
+            return False
+        self.i += len(words)
+        return True
+
+    def name(self) -> tuple[int, int] | None:
+        """Token indexes of a dotted name."""
+        start = self.i
+        while self.i < len(self.tokens) and self.tokens[self.i].is_name:
+            self.i += 1
+            if not self.take("."):
+                return start, self.i
+        return None
+
+
+def statement_kind(text: str, tokens: Tokens) -> Statement:
+    """The kind of a statement and the parts of its head.
+
+    >>> text = "CREATE OR REPLACE TEMP VIEW v (a) COMMENT 'x' AS SELECT 1;"
+    >>> s = statement_kind(text, tokenize(text))
+    >>> s.kind, s.is_temporary, s.name.text, s.columns.text, s.options.text, s.body.text
+    ('CREATE VIEW', True, 'v', '(a)', "COMMENT 'x'", 'SELECT 1')
+    """
+    end = len(tokens)
+    while end and tokens[end - 1].text == ";":
+        end -= 1
+    head = _Head(tokens[:end])
+    if head.take("EXPLAIN", "MATCH"):
+        return Statement(EXPLAIN_MATCH, body=_fragment(text, tokens, head.i, end))
+    if head.take("DROP", "VIEW"):
+        return _drop_view(text, head)
+    return _create_view(text, head) if head.take("CREATE") else Statement(OTHER)
+
+
+def _drop_view(text: str, head: _Head) -> Statement:
+    if_exists = head.take("IF", "EXISTS")
+    name = head.name()
+    if name is None:
+        return Statement(OTHER)
+    return Statement(DROP_VIEW, name=_fragment(text, head.tokens, *name), if_exists=if_exists)
+
+
+def _create_view(text: str, head: _Head) -> Statement:
+    or_replace = head.take("OR", "REPLACE")
+    is_global = head.take("GLOBAL")
+    is_temporary = head.take("TEMPORARY") or head.take("TEMP")
+    if not head.take("VIEW"):
+        return Statement(OTHER)
+    if_exists = head.take("IF", "NOT", "EXISTS")
+    tokens, name = head.tokens, head.name()
+    columns_start = head.i
+    if head.take("("):
+        head.i = (closing(tokens, columns_start) or len(tokens)) + 1
+    options_start = head.i
+    as_ = next((i for i in range(options_start, len(tokens)) if tokens[i].depth == 0 and tokens[i].word == "AS"), None)
+    if name is None or as_ is None:
+        return Statement(OTHER)
+    return Statement(
+        CREATE_VIEW, _fragment(text, tokens, as_ + 1, len(tokens)), _fragment(text, tokens, *name),
+        _fragment(text, tokens, columns_start, options_start), _fragment(text, tokens, options_start, as_),
+        is_temporary, is_global, or_replace, if_exists,
+    )  # fmt: skip
+
+
+def _fragment(text: str, tokens: Tokens, lo: int, hi: int) -> Fragment | None:
+    """Tokens lo to hi (exclusive); None if there are none."""
+    return Fragment(text, tokens[lo].start, tokens[hi - 1].stop) if lo < hi else None
+
+
+def tokens_inside(tokens: Tokens, fragment: Fragment) -> Tokens:
+    """The tokens of a piece of the statement."""
+    return tokens[index_at(tokens, fragment.start) : index_at(tokens, fragment.stop)]
+
+
+__all__ = [
+    "CREATE_VIEW", "DROP_VIEW", "EXPLAIN_MATCH", "OTHER", "Cte", "Site", "Statement", "might_be_extended",
+    "scan", "statement_kind", "tokens_inside", "unbuilt", "visible_ctes",
+]  # fmt: skip
