@@ -19,9 +19,28 @@ from sqlext.rewriter.expression import Node, parse
 from sqlext.rewriter.scalars import Item, Lexeme, Reference, place_of, render
 from sqlext.rewriter.splice import Source, Text, join, standing_for
 
-FUNCTIONS = ("abs", "coalesce", "nvl", "ifnull", "nullif", "if", "iff", "least", "greatest", "CASE", "CAST between numbers")
-_COMPARISONS = {"=": "equal", "<>": "not_equal", "<=>": "null_safe_equal", "<": "less", "<=": "less_equal",
-                ">": "less", ">=": "less_equal"}  # fmt: skip
+FUNCTIONS = (
+    "abs",
+    "coalesce",
+    "nvl",
+    "ifnull",
+    "nullif",
+    "if",
+    "iff",
+    "least",
+    "greatest",
+    "CASE",
+    "CAST between numbers",
+)
+_COMPARISONS = {
+    "=": "equal",
+    "<>": "not_equal",
+    "<=>": "null_safe_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "less",
+    ">=": "less_equal",
+}
 _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "remainder"}
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _DAY_US = 86_400_000_000
@@ -44,7 +63,11 @@ def kind_of(spark_type: str) -> str | None:
     >>> [kind_of(t) for t in ("date", "decimal(10,2)", "decimal(20,2)", "string", "map<int,int>")]
     ['int', 'int', None, 'rank', None]
     """
-    if spark_type in _BITS or spark_type in ("date", "timestamp", "timestamp_ntz") or spark_type.startswith("interval day"):
+    if (
+        spark_type in _BITS
+        or spark_type in ("date", "timestamp", "timestamp_ntz")
+        or spark_type.startswith("interval day")
+    ):
         return "int"
     if match := _decimal(spark_type):
         return "int" if match[0] <= MAX_DIGITS else None
@@ -80,7 +103,8 @@ class ConditionBuilder:
 
     `label`: the tested variable's label name; `navigation(reference)` and `aggregate(reference)` say which rows are
     meant, `column(text, spark_type)` gives the index of an operand column, `is_local(reference)` whether a reference
-    reads the current row's neighbourhood only, `local_text` how Spark computes that.
+    reads the current row's neighbourhood only, `local_text` how Spark computes that. Without `spark_computes` parts of
+    one row are evaluated by us as well.
     """
 
     items: Sequence[Item]
@@ -92,6 +116,7 @@ class ConditionBuilder:
     column: Callable[[Text, str], int]
     is_local: Callable[[Reference], bool]
     local_text: Callable[[Reference], Text]
+    spark_computes: bool = True
     _types: dict[str, str] = field(default_factory=dict)
 
     def build(self, start: int, stop: int) -> Condition:
@@ -99,8 +124,11 @@ class ConditionBuilder:
         node = parse(self.items, start, stop)
         self._ask_types(self._texts_to_type(node))
         if self._type(node) not in ("boolean", "void"):
-            raise BindError("NOT_A_CONDITION", f"a DEFINE condition must be boolean, this is {self._type(node)}",
-                            place=self._place(node))  # fmt: skip
+            raise BindError(
+                "NOT_A_CONDITION",
+                f"a DEFINE condition must be boolean, this is {self._type(node)}",
+                place=self._place(node),
+            )
         return self._lower(node, "boolean")
 
     # types, by Spark
@@ -157,9 +185,12 @@ class ConditionBuilder:
             argument = self._types[str(reference.arguments[0])]
         found = aggregate_type(reference.function, argument) if len(reference.arguments) < 2 else None
         if found is None:
-            raise UnsupportedError("AGGREGATE_IN_DEFINE", f"{reference.function}({argument}) is not built for DEFINE",
-                                   place=reference.place,
-                                   hint="count, sum, avg, min and max of numbers are; CAST decimals AS DOUBLE for avg.")  # fmt: skip
+            raise UnsupportedError(
+                "AGGREGATE_IN_DEFINE",
+                f"{reference.function}({argument}) is not built for DEFINE",
+                place=reference.place,
+                hint="count, sum, avg, min and max of numbers are; CAST decimals AS DOUBLE for avg.",
+            )
         return found
 
     # nodes
@@ -167,9 +198,9 @@ class ConditionBuilder:
     def _lower(self, node: Node, wanted: str) -> Condition:
         """The node as a Condition whose values are of the Spark type `wanted`."""
         references = self._run_dependent(node)
-        if not references:
+        if not references and (self.spark_computes or not node.children):
             return self._local(node, wanted)
-        if self._is_text(node) and self._is_one_row(node, references):
+        if self._is_text(node) and references and self._is_one_row(node, references):
             pushed = self._pushed(node, references[0], wanted)
             if pushed is not None:
                 return pushed
@@ -182,11 +213,14 @@ class ConditionBuilder:
 
     def _local(self, node: Node, wanted: str) -> Condition:
         """Computed by Spark on the current row."""
-        text = render(self.items[node.start : node.stop], self.source, self.local_text)
-        text = self._cast(text, self._type(node), wanted)
+        text, have = render(self.items[node.start : node.stop], self.source, self.local_text), self._type(node)
         if node.kind == "literal" and kind_of(wanted) != "rank":
-            return Literal(self.oracle.constants([text])[0], self._kind(wanted, node))
-        return Operand(Navigation(self.column(text, wanted)), self._kind(wanted, node))
+            return Literal(self.oracle.constants([self._cast(text, have, wanted)])[0], self._kind(wanted, node))
+        if not self.spark_computes:
+            return self._convert(
+                Operand(Navigation(self.column(text, have)), self._kind(have, node)), have, wanted, node
+            )
+        return Operand(Navigation(self.column(self._cast(text, have, wanted), wanted)), self._kind(wanted, node))
 
     def _is_one_row(self, node: Node, references: list[Reference]) -> bool:
         """Only one navigated row is read, and nothing of the current one."""
@@ -206,6 +240,8 @@ class ConditionBuilder:
     def _pushed(self, node: Node, reference: Reference, wanted: str) -> Condition | None:
         """Computed by Spark on the row that the navigation reads, with its value for "no such row" apart."""
         items = self.items[node.start : node.stop]
+        if not self.spark_computes:
+            return None
         text = self._cast(self._typed_text(node), self._type(node), wanted)
         index = self.column(text, wanted)
         source, kind = self.navigation(reference, index), self._kind(wanted, node)
@@ -226,7 +262,9 @@ class ConditionBuilder:
             return Operand(Aggregate("count"), "int")
         if reference.kind == "navigation":
             spark_type = self._types[str(self._typed_reference(reference))]
-            return Operand(self.navigation(reference, self.column(reference.arguments[0], spark_type)), kind_of(spark_type) or "")
+            return Operand(
+                self.navigation(reference, self.column(reference.arguments[0], spark_type)), kind_of(spark_type) or ""
+            )
         index = CLASSIFIER if reference.argument_kind == "classifier" else None
         if reference.arguments:
             argument = self._types[str(reference.arguments[0])]
@@ -264,7 +302,7 @@ class ConditionBuilder:
     def _arithmetic(self, node: Node) -> Condition:
         result, arguments = self._type(node), [self._type(c) for c in node.children]
         function = _ARITHMETIC[node.kind]
-        if result in _BITS and function != "divide" or result == "double":
+        if (result in _BITS and function != "divide") or result == "double":
             return self._same(function, node, result)
         digits = _decimal(result)
         if digits and digits[0] <= MAX_DIGITS and function in ("add", "subtract"):
@@ -277,8 +315,11 @@ class ConditionBuilder:
             return self._same(function, node, "timestamp_ntz")
         if function == "subtract" and arguments == ["date", "date"]:
             return Call("multiply", (self._same(function, node, "date"), Literal(_DAY_US, "int")), "int")
-        raise self._unsupported(node, f"{' '.join((arguments[0], node.kind, arguments[1]))} of different rows",
-                                "CAST both sides AS DOUBLE, or compute the part of one row inside the navigation: LAST(A.ts + INTERVAL 1 HOUR).")  # fmt: skip
+        raise self._unsupported(
+            node,
+            f"{' '.join((arguments[0], node.kind, arguments[1]))} of different rows",
+            "CAST both sides AS DOUBLE, or compute the part of one row inside the navigation: LAST(A.ts + INTERVAL 1 HOUR).",
+        )
 
     def _same(self, function: str, node: Node, spark_type: str) -> Call:
         """A function whose arguments have one type."""
@@ -291,22 +332,36 @@ class ConditionBuilder:
             return self._same("negate" if node.kind == "negate" else "abs", node, result)
         kind = self._kind(result, node)
         if node.kind == "CAST" and result in (*_BITS, "double"):
-            return self._convert(self._lower(node.children[0], self._type(node.children[0])), self._type(node.children[0]), result, node)
+            return self._convert(
+                self._lower(node.children[0], self._type(node.children[0])), self._type(node.children[0]), result, node
+            )
         if node.kind == "CASE":
             return self._case(node, result, kind)
         if node.kind != "call":
-            raise self._unsupported(node, "this expression over several rows", f"supported are operators and {', '.join(FUNCTIONS)}.")
+            raise self._unsupported(
+                node, "this expression over several rows", f"supported are operators and {', '.join(FUNCTIONS)}."
+            )
         if node.name in ("coalesce", "nvl", "ifnull", "least", "greatest"):
             name = node.name if node.name in ("least", "greatest") else "coalesce"
             return _chain(name, [self._lower(c, result) for c in node.children], kind)
         if node.name in ("if", "iff") and len(node.children) == 3:
             condition, then, otherwise = node.children
-            return Call("if", (self._lower(condition, "boolean"), self._lower(then, result), self._lower(otherwise, result)), kind)
+            return Call(
+                "if",
+                (self._lower(condition, "boolean"), self._lower(then, result), self._lower(otherwise, result)),
+                kind,
+            )
         if node.name == "nullif" and len(node.children) == 2:
             self._ask_types([self._common_text(node)])
             left, right = (self._lower(c, self._common_type(node)) for c in node.children)
-            return Call("if", (self._compare("=", left, right), Literal(None, kind), self._lower(node.children[0], result)), kind)
-        raise self._unsupported(node, f"{node.name}() over several rows", f"supported are operators and {', '.join(FUNCTIONS)}.")
+            return Call(
+                "if",
+                (self._compare("=", left, right), Literal(None, kind), self._lower(node.children[0], result)),
+                kind,
+            )
+        raise self._unsupported(
+            node, f"{node.name}() over several rows", f"supported are operators and {', '.join(FUNCTIONS)}."
+        )
 
     def _case(self, node: Node, result: str, kind: str) -> Condition:
         parts = list(node.children)
@@ -330,8 +385,12 @@ class ConditionBuilder:
         return "int" if kind == "rank" else kind
 
     def _no_kind(self, spark_type, place) -> UnsupportedError:
-        return UnsupportedError("TYPE_IN_DEFINE", f"a condition over several rows cannot use {spark_type}", place=place,
-                                hint="numbers, decimals of at most 18 digits, booleans, dates, timestamps and plain strings can be used; CAST the value.")  # fmt: skip
+        return UnsupportedError(
+            "TYPE_IN_DEFINE",
+            f"a condition over several rows cannot use {spark_type}",
+            place=place,
+            hint="numbers, decimals of at most 18 digits, booleans, dates, timestamps and plain strings can be used; CAST the value.",
+        )
 
     def _convert(self, value: Condition, spark_type: str, wanted: str, node: Node) -> Condition:
         """A value of a Call in another type: only widenings, as Spark inserts them."""
@@ -344,11 +403,21 @@ class ConditionBuilder:
             as_float = Call("float", (value,), "float")
             return Call("divide", (as_float, Literal(10.0 ** have[1], "float")), "float") if have[1] else as_float
         if have and want and want[0] <= MAX_DIGITS + 10 and want[1] >= have[1]:
-            return Call("multiply", (value, Literal(10 ** (want[1] - have[1]), "int")), "int") if want[1] > have[1] else value
-        raise self._unsupported(node, f"the conversion of {spark_type} to {wanted} over several rows", "write the CAST on the column inside the navigation.")
+            return (
+                Call("multiply", (value, Literal(10 ** (want[1] - have[1]), "int")), "int")
+                if want[1] > have[1]
+                else value
+            )
+        raise self._unsupported(
+            node,
+            f"the conversion of {spark_type} to {wanted} over several rows",
+            "write the CAST on the column inside the navigation.",
+        )
 
     def _unsupported(self, node: Node, what: str, hint: str) -> UnsupportedError:
-        return UnsupportedError("DEFINE_EXPRESSION", f"DEFINE cannot compute {what} yet", place=self._place(node), hint=hint)
+        return UnsupportedError(
+            "DEFINE_EXPRESSION", f"DEFINE cannot compute {what} yet", place=self._place(node), hint=hint
+        )
 
     def _place(self, node: Node):
         return place_of(self.items[node.start : node.stop], self.source)

@@ -42,12 +42,16 @@ _RUNNING_DISTINCT = ("count", "sum", "avg", "mean", "min", "max")
 
 @dataclass(frozen=True)
 class Input:
-    """What is known of a clause's input: its columns and Spark types in order, and what only Spark knows."""
+    """What is known of a clause's input: its columns and Spark types in order, and what only Spark knows.
+
+    `is_static`: there is no Spark at hand to compute scalars (`sqlext_match`), only columns can be read.
+    """
 
     columns: tuple[tuple[str, str], ...]
     oracle: Oracle
     is_aggregate: Callable[[str], bool]
     is_ansi: bool = True
+    is_static: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,7 +81,7 @@ class _Lowering:
         clause = self.clause
         self._check_columns_unique()
         labels = tuple(name.key for name in clause.pattern_variables)
-        self.label_sets = {key: (i,) for i, key in enumerate(labels)}
+        self.label_sets: dict[str, tuple[int, ...]] = {key: (i,) for i, key in enumerate(labels)}
         for subset in clause.subsets:
             members = sorted({i for m in subset.members for i in self.label_sets[m.key]})
             self.label_sets[subset.name.key] = tuple(members)
@@ -89,10 +93,19 @@ class _Lowering:
         carried, shown_rows = self._carried()
         task = MatchTask(program, bits, conditions, self._skip(), self._output(), clause.within is not None, strategy)
         return MatchPlan(
-            clause, self._slice(clause.relation), tuple(self.columns), carried, tuple(self.masks), self._partition_by(),
-            self._order_by(), task, tuple(self.operands), tuple(self.slots), self._shown(measures, shown_rows),
+            clause,
+            self._slice(clause.relation),
+            tuple(self.columns),
+            carried,
+            tuple(self.masks),
+            self._partition_by(),
+            self._order_by(),
+            task,
+            tuple(self.operands),
+            tuple(self.slots),
+            self._shown(measures, shown_rows),
             clause.within is not None and clause.within.is_inclusive,
-        )  # fmt: skip
+        )
 
     def _slice(self, fragment) -> Text:
         return self.source.slice(fragment.start, fragment.stop)
@@ -101,16 +114,24 @@ class _Lowering:
         seen: set[str] = set()
         for name in self.given.names:
             if name.lower() in seen:
-                raise BindError("DUPLICATE_COLUMN", f'the input has two columns "{name}"', place=self.clause.relation.place,
-                                hint="name its columns in a subquery, or give the relation column aliases.")  # fmt: skip
+                raise BindError(
+                    "DUPLICATE_COLUMN",
+                    f'the input has two columns "{name}"',
+                    place=self.clause.relation.place,
+                    hint="name its columns in a subquery, or give the relation column aliases.",
+                )
             seen.add(name.lower())
 
     def _program(self, pattern: Pattern, labels: tuple[str, ...]) -> Program:
         try:
             return compile_pattern(pattern, labels)
         except SqlExtError as e:
-            raise type(e)(e.error_class.removeprefix("SQLEXT_"), e.message, hint=e.hint,
-                          place=e.place or self.clause.pattern_text.place) from None  # fmt: skip
+            raise type(e)(
+                e.error_class.removeprefix("SQLEXT_"),
+                e.message,
+                hint=e.hint,
+                place=e.place or self.clause.pattern_text.place,
+            ) from None
 
     # names
 
@@ -121,7 +142,14 @@ class _Lowering:
         return None if reference.variable is None else self.label_sets[reference.variable]
 
     def _navigation(self, reference: Reference, argument: int) -> Navigation:
-        return Navigation(argument, self._labels(reference), reference.from_first, reference.offset, reference.step, reference.is_final)
+        return Navigation(
+            argument,
+            self._labels(reference),
+            reference.from_first,
+            reference.offset,
+            reference.step,
+            reference.is_final,
+        )
 
     def _aggregate(self, reference: Reference, argument: int | None) -> Aggregate:
         function = "avg" if reference.function == "mean" else reference.function
@@ -167,28 +195,46 @@ class _Lowering:
 
     def _condition(self, label: int, definition: Definition, items: list[Item]) -> tuple[int | None, Condition | None]:
         """The bit of the conjuncts that a row decides alone, and the condition of the others."""
-        local, dependent = [], []
+        local: list[tuple[int, int]] = []
+        dependent: list[tuple[int, int]] = []
         for lo, hi in conjuncts(items):
-            is_local = all(self._is_local(x, label) for x in items[lo:hi] if isinstance(x, Reference))
-            (local if is_local else dependent).append((lo, hi))
+            (local if self._is_row_local(items[lo:hi], label) else dependent).append((lo, hi))
         bit = self._bit([items[lo:hi] for lo, hi in local], label) if local else None
         if not dependent:
             return bit, None
         builder = ConditionBuilder(
-            items, self.source, self.given.oracle, self.given.is_ansi, self._navigation, self._aggregate, self._operand,
-            lambda r: self._is_local(r, label), lambda r: self._local_text(r, label),
-        )  # fmt: skip
+            items,
+            self.source,
+            self.given.oracle,
+            self.given.is_ansi,
+            self._navigation,
+            self._aggregate,
+            self._operand,
+            lambda r: self._is_local(r, label),
+            lambda r: self._local_text(r, label),
+            not self.given.is_static,
+        )
         conditions = [builder.build(lo, hi) for lo, hi in dependent]
         whole = conditions[0]
         for condition in conditions[1:]:
             whole = Call("and", (whole, condition), "bool")
         return bit, whole
 
+    def _is_row_local(self, items: Sequence[Item], label: int) -> bool:
+        """Does Spark compute this conjunct on each row? Without Spark only a Boolean column is such a one."""
+        if self.given.is_static:
+            return len(items) == 1 and not isinstance(items[0], Reference) and items[0].is_name
+        return all(self._is_local(x, label) for x in items if isinstance(x, Reference))
+
     def _is_local(self, reference: Reference, label: int) -> bool:
         """Does the current row, which counts as mapped to the tested label, decide what the reference reads?"""
         labels = self._labels(reference)
+        if self.given.is_static and reference.step:
+            return False
         is_current = not reference.from_first and reference.offset == 0 and (labels is None or label in labels)
-        return is_current and (reference.kind == "navigation" or (reference.kind == "classifier" and reference.step == 0))
+        return is_current and (
+            reference.kind == "navigation" or (reference.kind == "classifier" and reference.step == 0)
+        )
 
     def _local_text(self, reference: Reference, label: int) -> Text:
         if reference.kind == "classifier":
@@ -214,8 +260,13 @@ class _Lowering:
         for text, spark_type in zip(self.mask_shapes, self.given.oracle.types(self.mask_shapes)):
             if spark_type not in ("boolean", "void"):
                 start, stop = text.origin(0) or 0, text.origin(len(str(text)) - 1) or 0
-                errors.append(BindError("NOT_A_CONDITION", f"a DEFINE condition must be boolean, this is {spark_type}",
-                                        place=self._scope(True).place(start, stop + 1)))  # fmt: skip
+                errors.append(
+                    BindError(
+                        "NOT_A_CONDITION",
+                        f"a DEFINE condition must be boolean, this is {spark_type}",
+                        place=self._scope(True).place(start, stop + 1),
+                    )
+                )
         raise_all(errors)
 
     def _operand(self, text: Text, spark_type: str) -> int:
@@ -240,8 +291,12 @@ class _Lowering:
 
     def _check_no_free_star(self, items: Sequence[Item]) -> None:
         if len(items) == 1 and not isinstance(items[0], Reference) and items[0].raw == "*":
-            raise BindError("MISPLACED_STAR", "* is not a measure", place=place_of(items, self.source),
-                            hint="ALL ROWS PER MATCH shows all columns.")  # fmt: skip
+            raise BindError(
+                "MISPLACED_STAR",
+                "* is not a measure",
+                place=place_of(items, self.source),
+                hint="ALL ROWS PER MATCH shows all columns.",
+            )
 
     def _slot_text(self, reference: Reference) -> Text:
         slot = self._slot(reference)
@@ -266,8 +321,12 @@ class _Lowering:
         function = reference.function
         is_running = self.clause.rows_per_match.is_all_rows and not reference.is_final
         if reference.is_distinct and is_running and function not in _RUNNING_DISTINCT:
-            raise UnsupportedError("RUNNING_DISTINCT", f"running {function}(DISTINCT) is not built", place=reference.place,
-                                   hint="write FINAL before it, or use count, sum, avg, min or max.")  # fmt: skip
+            raise UnsupportedError(
+                "RUNNING_DISTINCT",
+                f"running {function}(DISTINCT) is not built",
+                place=reference.place,
+                hint="write FINAL before it, or use count, sum, avg, min or max.",
+            )
         if reference.argument_kind == "classifier":
             return self._classifier_aggregate(reference)
         if not columns:
@@ -275,7 +334,12 @@ class _Lowering:
         types = self.given.oracle.types(reference.arguments)
         if len(columns) == 1 and _is_fast(function, types[0], reference.is_distinct):
             return Slot("", "aggregate", columns, aggregate=self._aggregate(reference, 0))
-        if function in ("array_agg", "collect_list") and len(columns) == 1 and len(reference.call) == 3 and not reference.is_distinct:
+        if (
+            function in ("array_agg", "collect_list")
+            and len(columns) == 1
+            and len(reference.call) == 3
+            and not reference.is_distinct
+        ):
             return Slot("", "array", columns, aggregate=self._aggregate(reference, 0))
         return Slot("", "members", columns, aggregate=self._aggregate(reference, 0), call=reference.call)
 
@@ -284,8 +348,12 @@ class _Lowering:
             return Slot("", "array", (), aggregate=self._aggregate(reference, CLASSIFIER))
         if reference.function == "count" and not reference.is_distinct:
             return Slot("", "aggregate", (), aggregate=self._aggregate(reference, None))
-        raise UnsupportedError("CLASSIFIER_AGGREGATE", f"{reference.function} of CLASSIFIER() is not built", place=reference.place,
-                               hint="use array_agg(CLASSIFIER()) and an array function around it.")  # fmt: skip
+        raise UnsupportedError(
+            "CLASSIFIER_AGGREGATE",
+            f"{reference.function} of CLASSIFIER() is not built",
+            place=reference.place,
+            hint="use array_agg(CLASSIFIER()) and an array function around it.",
+        )
 
     # the rest of the clause
 
@@ -308,8 +376,11 @@ class _Lowering:
         end = join("(", key, ") + ", self._slice(within.bound))
         common = self.given.oracle.types([join("coalesce(", key, ", ", end, ")")])[0]
         if kind_of(common) not in ("int", "float"):
-            raise BindError("WITHIN_TYPE", f"WITHIN needs a time or a number as the first ORDER BY key, this is {common}",
-                            place=within.bound.place)  # fmt: skip
+            raise BindError(
+                "WITHIN_TYPE",
+                f"WITHIN needs a time or a number as the first ORDER BY key, this is {common}",
+                place=within.bound.place,
+            )
         self.columns.append(InputColumn(WITHIN_KEY, join("CAST(", key, f" AS {common})")))
         self.columns.append(InputColumn(WITHIN_END, join("CAST(", end, f" AS {common})")))
 
@@ -388,7 +459,9 @@ def _is_fast(function: str, spark_type: str, is_distinct: bool) -> bool:
         return True
     if spark_type.startswith("decimal") or kind_of(spark_type) not in ("int", "float"):
         return False
-    return function in ("count", "min", "max", "sum", "avg", "mean") and aggregate_type(function, spark_type) is not None
+    return (
+        function in ("count", "min", "max", "sum", "avg", "mean") and aggregate_type(function, spark_type) is not None
+    )
 
 
 def is_orderable(spark_type: str) -> bool:

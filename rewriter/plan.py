@@ -28,14 +28,15 @@ class Slot:
 
     `kind`: "value" (of `columns[0]` on the row that `navigation` reaches), "classifier", "match number",
     "sequence number", "aggregate" (computed in the worker), "array" (array_agg in the worker) or "members" (an array of
-    structs `a0, a1, …` of `columns`, from which Spark then computes `call`; an int in it stands for a column).
+    structs `a0, a1, …` of `columns`, from which Spark then computes `call`; an int in it stands for a column). Only the
+    first two read `navigation`, only the last three `aggregate`.
     """
 
     name: str
     kind: str
     columns: tuple[str, ...] = ()
-    navigation: Navigation | None = None
-    aggregate: Aggregate | None = None
+    navigation: Navigation = Navigation(0)
+    aggregate: Aggregate = Aggregate("count")
     call: tuple[Text | int, ...] = ()
 
 

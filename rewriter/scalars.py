@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import Union
 
 from sqlext.errors import BindError, Place, UnsupportedError
@@ -22,19 +23,136 @@ CLAUSE_FUNCTIONS = frozenset({"CLASSIFIER", "MATCH_NUMBER", "MATCH_SEQUENCE_NUMB
 STREAM_FUNCTIONS = frozenset({"MATCH_ROWTIME", "MATCH_TIMED_OUT"})
 # https://spark.apache.org/docs/4.2.0/api/sql/ "Aggregate functions"; FIRST and LAST are navigations here
 AGGREGATES = frozenset(
-    """any any_value approx_count_distinct approx_percentile approx_top_k array_agg avg bit_and bit_or bit_xor
-    bitmap_and_agg bitmap_construct_agg bitmap_or_agg bool_and bool_or collect_list collect_set corr count count_if
-    count_min_sketch covar_pop covar_samp every first_value grouping hll_sketch_agg hll_union_agg histogram_numeric
-    kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float kurtosis last_value listagg max max_by mean
-    median min min_by mode percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy
-    regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy schema_of_variant_agg skewness some
-    std stddev stddev_pop stddev_samp string_agg sum theta_sketch_agg try_avg try_sum var_pop var_samp
-    variance vector_avg vector_sum""".split()
+    [
+        "any",
+        "any_value",
+        "approx_count_distinct",
+        "approx_percentile",
+        "approx_top_k",
+        "array_agg",
+        "avg",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "bitmap_and_agg",
+        "bitmap_construct_agg",
+        "bitmap_or_agg",
+        "bool_and",
+        "bool_or",
+        "collect_list",
+        "collect_set",
+        "corr",
+        "count",
+        "count_if",
+        "count_min_sketch",
+        "covar_pop",
+        "covar_samp",
+        "every",
+        "first_value",
+        "grouping",
+        "hll_sketch_agg",
+        "hll_union_agg",
+        "histogram_numeric",
+        "kll_sketch_agg_bigint",
+        "kll_sketch_agg_double",
+        "kll_sketch_agg_float",
+        "kurtosis",
+        "last_value",
+        "listagg",
+        "max",
+        "max_by",
+        "mean",
+        "median",
+        "min",
+        "min_by",
+        "mode",
+        "percentile",
+        "percentile_approx",
+        "percentile_cont",
+        "percentile_disc",
+        "regr_avgx",
+        "regr_avgy",
+        "regr_count",
+        "regr_intercept",
+        "regr_r2",
+        "regr_slope",
+        "regr_sxx",
+        "regr_sxy",
+        "regr_syy",
+        "schema_of_variant_agg",
+        "skewness",
+        "some",
+        "std",
+        "stddev",
+        "stddev_pop",
+        "stddev_samp",
+        "string_agg",
+        "sum",
+        "theta_sketch_agg",
+        "try_avg",
+        "try_sum",
+        "var_pop",
+        "var_samp",
+        "variance",
+        "vector_avg",
+        "vector_sum",
+    ]
 )
 _NOT_COLUMNS = frozenset(
-    """ALL AND ANTI ANY AS ASC AT BETWEEN BOTH CASE CAST COLLATE CROSS CURRENT_DATE CURRENT_TIMESTAMP CURRENT_USER
-    DESC DISTINCT DIV ELSE END ESCAPE EXISTS FALSE FILTER FOR FROM GROUP ILIKE IN INTERVAL IS LEADING LIKE NOT NULL
-    NULLS OR ORDER OVER REGEXP RESPECT RLIKE SELECT SOME THEN TO TRAILING TRUE USING WHEN WITHIN""".split()
+    [
+        "ALL",
+        "AND",
+        "ANTI",
+        "ANY",
+        "AS",
+        "ASC",
+        "AT",
+        "BETWEEN",
+        "BOTH",
+        "CASE",
+        "CAST",
+        "COLLATE",
+        "CROSS",
+        "CURRENT_DATE",
+        "CURRENT_TIMESTAMP",
+        "CURRENT_USER",
+        "DESC",
+        "DISTINCT",
+        "DIV",
+        "ELSE",
+        "END",
+        "ESCAPE",
+        "EXISTS",
+        "FALSE",
+        "FILTER",
+        "FOR",
+        "FROM",
+        "GROUP",
+        "ILIKE",
+        "IN",
+        "INTERVAL",
+        "IS",
+        "LEADING",
+        "LIKE",
+        "NOT",
+        "NULL",
+        "NULLS",
+        "OR",
+        "ORDER",
+        "OVER",
+        "REGEXP",
+        "RESPECT",
+        "RLIKE",
+        "SELECT",
+        "SOME",
+        "THEN",
+        "TO",
+        "TRAILING",
+        "TRUE",
+        "USING",
+        "WHEN",
+        "WITHIN",
+    ]
 )
 
 
@@ -176,7 +294,7 @@ def names_in(fragment: Fragment) -> set[str]:
 def called_in(fragment: Fragment) -> set[str]:
     """Lower-case names of the functions that a fragment calls."""
     parts = lexemes(fragment)
-    return {a.raw.lower() for a, b in zip(parts, parts[1:]) if a.is_name and b.raw == "("}
+    return {a.raw.lower() for a, b in pairwise(parts) if a.is_name and b.raw == "("}
 
 
 class _Analyser:
@@ -228,15 +346,27 @@ class _Analyser:
     def _prefixed_call(self, i: int, hi: int) -> tuple[Reference, int]:
         word = self.parts[i].word
         if word == "FINAL" and self.scope.in_define:
-            raise BindError("FINAL_IN_DEFINE", "FINAL has no meaning in DEFINE, where the match is not finished",
-                            place=self._place(i, i + 1), hint="leave FINAL out.")  # fmt: skip
+            raise BindError(
+                "FINAL_IN_DEFINE",
+                "FINAL has no meaning in DEFINE, where the match is not finished",
+                place=self._place(i, i + 1),
+                hint="leave FINAL out.",
+            )
         reference, after = self._call(i + 1, hi)
         if reference is None or reference.kind in ("match number", "sequence number"):
-            raise BindError("MISPLACED_PREFIX", f"{word} belongs before FIRST, LAST or an aggregate",
-                            place=self._place(i, i + 1), hint=f"leave {word} out.")  # fmt: skip
+            raise BindError(
+                "MISPLACED_PREFIX",
+                f"{word} belongs before FIRST, LAST or an aggregate",
+                place=self._place(i, i + 1),
+                hint=f"leave {word} out.",
+            )
         if reference.step:
-            raise BindError("MISPLACED_PREFIX", f"{word} belongs inside PREV and NEXT, before FIRST or LAST",
-                            place=self._place(i, i + 2), hint=f"write PREV({word} LAST(...)).")  # fmt: skip
+            raise BindError(
+                "MISPLACED_PREFIX",
+                f"{word} belongs inside PREV and NEXT, before FIRST or LAST",
+                place=self._place(i, i + 2),
+                hint=f"write PREV({word} LAST(...)).",
+            )
         place = self._place(i, after)
         return replace(reference, is_final=word == "FINAL", is_running=word == "RUNNING", place=place), after
 
@@ -258,8 +388,9 @@ class _Analyser:
 
     def _number(self, i: int, close: int) -> Reference:
         if close != i + 2:
-            raise BindError("TOO_MANY_ARGUMENTS", f"{self.parts[i].word} takes no argument",
-                            place=self._place(i, close + 1))  # fmt: skip
+            raise BindError(
+                "TOO_MANY_ARGUMENTS", f"{self.parts[i].word} takes no argument", place=self._place(i, close + 1)
+            )
         kind = "match number" if self.parts[i].word == "MATCH_NUMBER" else "sequence number"
         return Reference(kind, self._place(i, close + 1))
 
@@ -268,8 +399,12 @@ class _Analyser:
         if close > i + 2:
             variable = variable_key(self.parts[i + 2].raw)
             if close != i + 3 or variable not in self.scope.variables:
-                raise BindError("UNKNOWN_PATTERN_VARIABLE", "CLASSIFIER takes a pattern variable or a SUBSET",
-                                place=self._place(i + 2, close), hint=self._variables_hint())  # fmt: skip
+                raise BindError(
+                    "UNKNOWN_PATTERN_VARIABLE",
+                    "CLASSIFIER takes a pattern variable or a SUBSET",
+                    place=self._place(i + 2, close),
+                    hint=self._variables_hint(),
+                )
         return Reference("classifier", self._place(i, close + 1), variable)
 
     def _qualified_column(self, i: int) -> tuple[Reference, int]:
@@ -323,14 +458,21 @@ class _Analyser:
     def _offset(self, i: int, bounds: list[tuple[int, int]], default: int) -> int:
         word = self.parts[i].word
         if not bounds or len(bounds) > 2:
-            raise BindError("WRONG_ARGUMENTS", f"{word} takes an expression and an optional offset",
-                            place=self._place(i, i + 1), hint=f"write {word}(price) or {word}(price, 2).")  # fmt: skip
+            raise BindError(
+                "WRONG_ARGUMENTS",
+                f"{word} takes an expression and an optional offset",
+                place=self._place(i, i + 1),
+                hint=f"write {word}(price) or {word}(price, 2).",
+            )
         if len(bounds) == 1:
             return default
         text = str(self._slice(*bounds[1])).strip().rstrip("Ll")
         if not text.isdigit():
-            raise BindError("WRONG_OFFSET", f"the offset of {word} must be a non-negative integer literal",
-                            place=self._place(*bounds[1]))  # fmt: skip
+            raise BindError(
+                "WRONG_OFFSET",
+                f"the offset of {word} must be a non-negative integer literal",
+                place=self._place(*bounds[1]),
+            )
         return int(text)
 
     # aggregates
@@ -338,8 +480,12 @@ class _Analyser:
     def _aggregate(self, i: int, close: int) -> tuple[Reference, int]:
         after = self._aggregate_tail(i, close)
         first = i + 2 + (self._word(i + 2) in ("DISTINCT", "ALL") and first_is_keyword(self.parts, i + 2))
-        base = Reference("aggregate", self._place(i, after), function=self.parts[i].raw.lower(),
-                         is_distinct=first > i + 2 and self._word(i + 2) == "DISTINCT")  # fmt: skip
+        base = Reference(
+            "aggregate",
+            self._place(i, after),
+            function=self.parts[i].raw.lower(),
+            is_distinct=first > i + 2 and self._word(i + 2) == "DISTINCT",
+        )
         star = self._counted_rows(i, first, close)
         if star is not None:
             return replace(base, variable=star[0], call=(self._slice(i, after),)), after
@@ -363,16 +509,21 @@ class _Analyser:
             call += [self._slice(at, lo, trailing=True), n]
             at = hi
         call.append(self._slice(at, after))
-        return replace(base, variable=variables.pop() if variables else None,
-                       arguments=tuple(text for _, text, _ in reading), call=tuple(call))  # fmt: skip
+        return replace(
+            base,
+            variable=variables.pop() if variables else None,
+            arguments=tuple(text for _, text, _ in reading),
+            call=tuple(call),
+        )
 
     def _counted_rows(self, i: int, first: int, close: int) -> tuple[str | None] | None:
         """(variable,) of `COUNT(*)` and `COUNT(A.*)`."""
         if self._raw(close - 1) != "*" or (close - 1 != first and self._raw(close - 2) != "."):
             return None
         if self._word(i) != "COUNT":
-            raise BindError("WRONG_ARGUMENTS", f"{self.parts[i].raw}(*): only COUNT takes rows",
-                            place=self._place(i, close + 1))  # fmt: skip
+            raise BindError(
+                "WRONG_ARGUMENTS", f"{self.parts[i].raw}(*): only COUNT takes rows", place=self._place(i, close + 1)
+            )
         if close - 1 == first:
             return (None,)
         variable = variable_key(self.parts[first].raw)
@@ -389,12 +540,19 @@ class _Analyser:
             after = self._closing(after + 2) + 1
         if self._word(after) == "FILTER" and self._raw(after + 1) == "(":
             name = self.parts[i].raw
-            raise UnsupportedError("AGGREGATE_FILTER", "FILTER is not built for aggregates of a match",
-                                   place=self._place(after, self._closing(after + 1) + 1),
-                                   hint=f"write {name}(CASE WHEN condition THEN value END).")  # fmt: skip
+            raise UnsupportedError(
+                "AGGREGATE_FILTER",
+                "FILTER is not built for aggregates of a match",
+                place=self._place(after, self._closing(after + 1) + 1),
+                hint=f"write {name}(CASE WHEN condition THEN value END).",
+            )
         if self._word(after) == "OVER":
-            raise BindError("WINDOW_FUNCTION", "a window function cannot stand in MATCH_RECOGNIZE",
-                            place=self._place(i, after + 1), hint="compute it in a subquery that is the input.")  # fmt: skip
+            raise BindError(
+                "WINDOW_FUNCTION",
+                "a window function cannot stand in MATCH_RECOGNIZE",
+                place=self._place(i, after + 1),
+                hint="compute it in a subquery that is the input.",
+            )
         return after
 
     def _sort_keys(self, close: int, after: int) -> list[tuple[int, int]]:
@@ -439,15 +597,23 @@ class _Analyser:
             return
         close = self._closing(i + 1)
         if self._word(i) in CLAUSE_FUNCTIONS:
-            raise UnsupportedError("NESTED_CALL", f"{self._word(i)}() inside an expression that {function} reads is not built",
-                                   place=self._place(i, close + 1),
-                                   hint=f"{function} takes an expression over the input's columns, or CLASSIFIER() alone.")  # fmt: skip
-        raise BindError("NESTED_CALL", f"{self.parts[i].raw} cannot stand inside {function}", place=self._place(i, close + 1),
-                        hint="only PREV and NEXT go around FIRST and LAST: PREV(LAST(A.price), 2).")  # fmt: skip
+            raise UnsupportedError(
+                "NESTED_CALL",
+                f"{self._word(i)}() inside an expression that {function} reads is not built",
+                place=self._place(i, close + 1),
+                hint=f"{function} takes an expression over the input's columns, or CLASSIFIER() alone.",
+            )
+        raise BindError(
+            "NESTED_CALL",
+            f"{self.parts[i].raw} cannot stand inside {function}",
+            place=self._place(i, close + 1),
+            hint="only PREV and NEXT go around FIRST and LAST: PREV(LAST(A.price), 2).",
+        )
 
     def _arguments(self, opening: int, close: int) -> list[tuple[int, int]]:
         """The ranges between the commas of `( … )`; `opening` is the index before the first argument."""
-        bounds, start, i = [], opening + 1, opening + 1
+        bounds: list[tuple[int, int]] = []
+        start = i = opening + 1
         while i < close:
             if self.parts[i].raw in ("(", "[", "{"):
                 i = self._closing(i)
@@ -475,10 +641,20 @@ class _Analyser:
     def _is_syntax(self, i: int, before: str, behind: str) -> bool:
         """A type (`CAST(x AS date)`), a unit (`INTERVAL 5 day`), a field (`EXTRACT(year FROM t)`), `date '…'`, `n => 1`."""
         return (
-            before.upper() == "AS" or before == "::" or behind == "=>" or behind.upper() == "FROM"
-            or (before != "" and (before[0].isdigit() or before[0] in "'\"") and self._word(i - 2) in ("INTERVAL", "+", "-"))
-            or (behind[:1] in ("'", '"') and self._word(i) in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X", "TIME"))
-        )  # fmt: skip
+            before.upper() == "AS"
+            or before == "::"
+            or behind == "=>"
+            or behind.upper() == "FROM"
+            or (
+                before != ""
+                and (before[0].isdigit() or before[0] in "'\"")
+                and self._word(i - 2) in ("INTERVAL", "+", "-")
+            )
+            or (
+                behind[:1] in ("'", '"')
+                and self._word(i) in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X", "TIME")
+            )
+        )
 
     def _lambda_names(self) -> frozenset[str]:
         names: set[str] = set()
@@ -494,18 +670,28 @@ class _Analyser:
     def _check_member(self, i: int) -> None:
         """`A.column` needs a column of the input."""
         if i + 2 >= len(self.parts) or self.parts[i + 2].raw == "*":
-            raise BindError("MISPLACED_STAR", f"{self.parts[i].raw}.* can stand in COUNT only", place=self._place(i, i + 2))
+            raise BindError(
+                "MISPLACED_STAR", f"{self.parts[i].raw}.* can stand in COUNT only", place=self._place(i, i + 2)
+            )
         if self.scope.column(self.parts[i + 2]) is None:
             raise unknown_column(self.parts[i + 2], self.scope)
 
     def _mixed(self, lo: int, hi: int, variables: set[str | None]) -> BindError:
         names = " and ".join(sorted("the universal variable" if v is None else v for v in variables))
-        return BindError("MIXED_VARIABLES", f"one argument reads rows of {names}", place=self._place(lo, hi),
-                         hint="qualify all columns of an argument with the same variable, or none.")  # fmt: skip
+        return BindError(
+            "MIXED_VARIABLES",
+            f"one argument reads rows of {names}",
+            place=self._place(lo, hi),
+            hint="qualify all columns of an argument with the same variable, or none.",
+        )
 
     def _unknown_variable(self, i: int) -> BindError:
-        return BindError("UNKNOWN_PATTERN_VARIABLE", f'PATTERN does not use "{self.parts[i].raw}"',
-                         place=self._place(i, i + 1), hint=self._variables_hint())  # fmt: skip
+        return BindError(
+            "UNKNOWN_PATTERN_VARIABLE",
+            f'PATTERN does not use "{self.parts[i].raw}"',
+            place=self._place(i, i + 1),
+            hint=self._variables_hint(),
+        )
 
     def _variables_hint(self) -> str:
         return f"pattern variables are {', '.join(self.scope.variables)}."
@@ -551,5 +737,9 @@ def unknown_column(lexeme: Lexeme, scope: Scope) -> BindError:
     near = get_close_matches(unquoted(lexeme.raw).lower(), [c.lower() for c in scope.columns], 1)
     names = [c for c in scope.columns if c.lower() in near] or list(scope.columns)
     hint = f'did you mean "{names[0]}"?' if near else f"columns are {', '.join(names)}."
-    return BindError("UNKNOWN_COLUMN", f'the input has no column "{unquoted(lexeme.raw)}"',
-                     place=scope.place(lexeme.start, lexeme.stop), hint=hint)  # fmt: skip
+    return BindError(
+        "UNKNOWN_COLUMN",
+        f'the input has no column "{unquoted(lexeme.raw)}"',
+        place=scope.place(lexeme.start, lexeme.stop),
+        hint=hint,
+    )

@@ -1,6 +1,6 @@
 """Runs a MatchPlan in batch: Spark sorts and computes scalars, workers match, Spark computes the measures' scalars.
 
-    relation → keys, order, masks, arguments (Spark) → sort → mapInArrow: match, navigate (workers) → measures (Spark)
+relation → keys, order, masks, arguments (Spark) → sort → mapInArrow: match, navigate (workers) → measures (Spark)
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _slot_type(slot: Slot, given: T.StructType) -> T.DataType:
         return T.ArrayType(types[0] if types else T.StringType())
     if slot.kind == "members":
         return T.ArrayType(T.StructType([T.StructField(f"a{i}", t) for i, t in enumerate(types)]))
-    if slot.kind == "aggregate" and slot.aggregate is not None and types:
+    if slot.kind == "aggregate" and types:
         name = aggregate_type(slot.aggregate.function, types[0].simpleString())
         return {"double": T.DoubleType(), "bigint": T.LongType()}.get(name or "", types[0])
     return T.LongType()
@@ -111,8 +111,13 @@ def _slot_type(slot: Slot, given: T.StructType) -> T.DataType:
 def result_query(plan: MatchPlan, matches: str) -> Text:
     """The shown columns; aggregates that workers do not know are computed over arrays of the match's rows."""
     calls = {s.name: _call(s) for s in plan.slots if s.kind == "members"}
-    laterals = [join(f", LATERAL (SELECT ", call, f" AS {name} FROM explode(m.{name}) AS t(x)) AS l{name}") for name, call in calls.items()]
-    made = join(*(join(text, f" AS {quoted(name)}") for name, text in ((c.name, c.text) for c in plan.shown)), separator=", ")
+    laterals = [
+        join(", LATERAL (SELECT ", call, f" AS {name} FROM explode(m.{name}) AS t(x)) AS l{name}")
+        for name, call in calls.items()
+    ]
+    made = join(
+        *(join(text, f" AS {quoted(name)}") for name, text in ((c.name, c.text) for c in plan.shown)), separator=", "
+    )
     if not calls:
         return join("SELECT ", made or "NULL AS nothing", f" FROM {matches} AS m")
     passed = [n for n in plan.carried] + [s.name for s in plan.slots if s.name not in calls]

@@ -77,7 +77,9 @@ class Queries:
 def _format_string(text: Text, is_formatted: bool) -> str:
     """The text for `spark.sql(…, **frames)`, which goes through str.format: only helpers (and the user's own fields, if
     the user gave DataFrames too) are fields."""
-    parts = [p.text if is_formatted and p.is_verbatim else p.text.replace("{", "{{").replace("}", "}}") for p in text.pieces]
+    parts = [
+        p.text if is_formatted and p.is_verbatim else p.text.replace("{", "{{").replace("}", "}}") for p in text.pieces
+    ]
     return _HELPER.sub(lambda m: "{" + m[0] + "}", "".join(parts))
 
 

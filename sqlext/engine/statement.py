@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import re
+import uuid
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine import batch, udtf
+from sqlext.catalog import views
+from sqlext.catalog.statements import CREATE_VIEW, Head, parse_create_view, parse_head
+from sqlext.engine import batch, portable, table_function, udtf
 from sqlext.engine.functions import is_aggregate
 from sqlext.engine.queries import Queries, SparkOracle
-from sqlext.errors import SqlExtError, SqlExtErrors, UnsupportedError, raise_all
-from sqlext.rewriter import parameters
-from sqlext.rewriter.check import check, warnings
+from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
+from sqlext.rewriter import check, parameters
 from sqlext.rewriter.clauses import Fragment, MatchClause
 from sqlext.rewriter.lower import Input, lower
-from sqlext.rewriter.parse_from import visible_ctes
 from sqlext.rewriter.parse_match import parse_match
 from sqlext.rewriter.plan import MatchPlan
-from sqlext.rewriter.scan import Site, scan
+from sqlext.rewriter.scan import Site, explained, scan, unbuilt, visible_ctes
 from sqlext.rewriter.splice import Edit, Source, Text, join
 from sqlext.rewriter.tokens import Token, tokenize
 
@@ -30,52 +33,92 @@ Sql = Callable[..., DataFrame]
 
 
 @dataclass(frozen=True)
-class RunClause:
-    """A clause that has been planned and has its result."""
+class PlannedClause:
+    """`prefix` is the WITH clause that the input needs."""
 
     plan: MatchPlan
     prefix: Text
-    frame: DataFrame
+    is_ansi: bool
 
 
 def run(spark: SparkSession, text: str, args: Any, frames: Mapping[str, Any], sql: Sql) -> DataFrame:
-    """What `spark.sql(text, args, **frames)` gives for a text with clauses of ours."""
-    statement = Statement(spark, text, args, frames, sql)
-    statement.run_clauses()
-    return statement.finish()
+    """What `spark.sql(text, args, **frames)` gives for a text with clauses of ours, or with the names of stored views."""
+    query = explained(text)
+    if query is not None:
+        from sqlext.explain import explain_query
+
+        return spark.createDataFrame([(explain_query(spark, query.text, args, frames, sql),)], "plan STRING")
+    head = parse_head(text)
+    if head is not None and head.verb == CREATE_VIEW:
+        return _create_view(spark, text, args, frames, sql, head)
+    return Statement(spark, text, args, frames, sql).run()
+
+
+def compile(spark: SparkSession, text: str, args: Any = None) -> str:
+    """The statement in plain Spark SQL, with calls of `sqlext_match` (see engine.table_function) for its clauses.
+
+    Raises SqlExtError as running it would.
+    """
+    from sqlext.hook import unhooked
+
+    statement = Statement(spark, text, args, {}, unhooked(spark))
+    table_function.register(spark)
+    for site, clause in zip(statement.sites, statement.clauses):
+        planned = statement.plan(site, clause)
+        query = portable.portable_query(planned.plan, planned.prefix, planned.is_ansi)
+        statement.put(clause.whole, f"({query})")
+    return str(statement.text())
 
 
 class Statement:
     """One statement on its way from text to DataFrame."""
 
     def __init__(self, spark: SparkSession, text: str, args: Any, frames: Mapping[str, Any], sql: Sql):
-        self.spark, self.text, self.sql = spark, text, sql
-        self.tokens: Sequence[Token] = tokenize(text)
+        self.spark, self.sql, self.frames, self.user_text = spark, sql, frames, text
+        self.tokens: tuple[Token, ...] = tokenize(text)
+        raise_all(list(unbuilt(text, self.tokens)))
         self.sites = scan(text)
         self.clauses = parse_clauses(text, self.tokens, self.sites)
         patterns = [(c.pattern_text.start, c.pattern_text.stop) for c in self.clauses]
         self.source = Source(text, tuple(parameters.bind(text, args, patterns)))
         self.queries = Queries(sql, frames, self.source)
-        self.done: list[RunClause] = []
+        self._put_views()
 
-    def run_clauses(self) -> None:
-        """Every clause becomes a DataFrame that stands for it in what follows."""
+    def run(self) -> DataFrame:
+        """The statement by Spark, a DataFrame in the place of every clause."""
+        self.run_clauses()
+        return self.queries.execute(self.text())
+
+    def run_clauses(self) -> list[PlannedClause]:
+        """Each clause becomes a DataFrame, innermost first."""
+        done = []
         for site, clause in zip(self.sites, self.clauses):
-            done = self._run_clause(site, clause)
-            self.done.append(done)
-            self._put(clause.whole, self.queries.name(done.frame))
+            planned = self.plan(site, clause)
+            self.put(clause.whole, self.queries.name(self._run_clause(planned)))
+            done.append(planned)
+        return done
 
-    def _put(self, fragment: Fragment, name: str) -> None:
-        self.source = self.source.edited([Edit(fragment.start, fragment.stop, name)])
+    def text(self) -> Text:
+        """The statement as Spark gets it, with the edits made so far."""
+        return self.source.slice(0, len(self.user_text))
+
+    def put(self, fragment: Fragment, replacement: str) -> None:
+        """Let `replacement` stand for what the user wrote there."""
+        self.source = self.source.edited([Edit(fragment.start, fragment.stop, replacement)])
         self.queries.source = self.source
 
-    def _run_clause(self, site: Site, clause: MatchClause) -> RunClause:
+    def plan(self, site: Site, clause: MatchClause) -> PlannedClause:
+        """The plan of a clause whose inner clauses are done. Raises BindError and UnsupportedError."""
         prefix = self._with_clause(site)
         relation = self.source.slice(clause.relation.start, clause.relation.stop)
         frame = self.queries.run(join(prefix, "SELECT * FROM ", relation))
         if frame.isStreaming:
-            raise UnsupportedError("STREAM", "MATCH_RECOGNIZE on a stream is not built yet", place=clause.relation.place,
-                                   hint="leave STREAM out to match the rows that are there now.")  # fmt: skip
+            raise UnsupportedError(
+                "STREAM",
+                "MATCH_RECOGNIZE on a stream is not built yet",
+                place=clause.relation.place,
+                hint="leave STREAM out to match the rows that are there now.",
+            )
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
         given = Input(
             tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
@@ -83,42 +126,83 @@ class Statement:
             lambda name: is_aggregate(self.spark, self.sql, name),
             is_ansi,
         )
-        plan = lower(clause, self.source, given, self.spark.conf.get(STRATEGY, "auto"))
-        return RunClause(plan, prefix, self._engine(plan, prefix, is_ansi))
+        plan = lower(clause, self.source, given, self.spark.conf.get(STRATEGY, "auto") or "auto")
+        return PlannedClause(plan, prefix, is_ansi)
 
-    def _engine(self, plan: MatchPlan, prefix: Text, is_ansi: bool) -> DataFrame:
+    def _run_clause(self, planned: PlannedClause) -> DataFrame:
         engine = self.spark.conf.get(ENGINE, "arrow")
         if engine == "udtf":
-            return udtf.run(plan, self.queries, prefix, self.spark, is_ansi)
+            return udtf.run(planned.plan, self.queries, planned.prefix, self.spark, planned.is_ansi)
         if engine != "arrow":
-            raise UnsupportedError("ENGINE", f'there is no engine "{engine}"', hint=f"{ENGINE} is one of {', '.join(ENGINES)}.")
-        return batch.run(plan, self.queries, prefix, is_ansi)
+            raise BindError("ENGINE", f'there is no engine "{engine}"', hint=f"{ENGINE} is one of {', '.join(ENGINES)}.")
+        return batch.run(planned.plan, self.queries, planned.prefix, planned.is_ansi)
 
     def _with_clause(self, site: Site) -> Text:
-        """The CTEs that the clause's input can see, finished clauses in them included."""
+        """The CTEs that the clause's input can see, with what has been put into them."""
         ctes = visible_ctes(self.tokens, site)
         if not ctes:
             return Text()
-        return join("WITH ", join(*(self.source.slice(c.start, c.stop) for c in ctes), separator=", "), " ")
+        word = "WITH RECURSIVE " if any(c.is_recursive for c in ctes) else "WITH "
+        texts = (self.source.slice(c.definition.start, c.definition.stop) for c in ctes)
+        return join(word, join(*texts, separator=", "), " ")
 
-    def finish(self) -> DataFrame:
-        """The statement itself, by Spark."""
-        return self.queries.execute(self.source.slice(0, len(self.text)))
+    def _put_views(self) -> None:
+        """Stored views that the statement reads become DataFrames."""
+        for mention in views.mentioned(self.spark, self.sql, self.user_text):
+            frame = Statement(self.spark, mention.view.qualified_text, None, {}, self.sql).run()
+            if mention.view.columns:
+                frame = frame.toDF(*mention.view.columns)
+            name, alias = self.queries.name(frame), mention.view.name
+            fragment = Fragment(self.user_text, mention.name.start, mention.name.stop)
+            self.put(fragment, f"(SELECT * FROM {name}) AS `{alias}`" if not _has_alias(self, fragment) else name)
 
 
-def parse_clauses(text: str, tokens: Sequence[Token], sites: Sequence[Site]) -> list[MatchClause]:
+def _has_alias(statement: Statement, fragment: Fragment) -> bool:
+    """Does a name follow the relation, so that it needs none of ours?"""
+    behind = next((t for t in statement.tokens if t.start >= fragment.stop), None)
+    return behind is not None and behind.is_name and (behind.word == "AS" or behind.word not in _BEHIND_RELATION)
+
+
+_BEHIND_RELATION = frozenset(
+    """WHERE GROUP HAVING ORDER LIMIT UNION EXCEPT INTERSECT MINUS JOIN INNER LEFT RIGHT FULL CROSS NATURAL ON USING
+    LATERAL WINDOW QUALIFY PIVOT UNPIVOT SORT CLUSTER DISTRIBUTE OFFSET TABLESAMPLE MATCH_RECOGNIZE WHEN SEMI ANTI
+    SET""".split()
+)
+
+
+def _create_view(spark: SparkSession, text: str, args: Any, frames: Any, sql: Sql, head: Head) -> DataFrame:
+    """CREATE VIEW over extended text: a temporary one keeps its rows' plan in the session, others are stored as text."""
+    if not head.is_temporary:
+        statement = parse_create_view(text)
+        if statement is None:
+            return sql(text, args, **frames)
+        if args or frames:
+            raise UnsupportedError("VIEW_PARAMETERS", "a stored view cannot hold parameters", place=head.place)
+        Statement(spark, statement.query, None, {}, sql).run()  # whether it is right
+        return views.create(spark, sql, statement)
+    statement = Statement(spark, text, args, frames, sql)
+    statement.run_clauses()
+    for name, frame in statement.queries.helpers.items():
+        view = f"__sqlext_{uuid.uuid4().hex}"
+        frame.createOrReplaceTempView(view)
+        statement.source = statement.source.edited(
+            Edit(e.start, e.stop, re.sub(rf"\b{name}\b", view, e.replacement)) for e in statement.source.edits
+        )
+    return sql(str(statement.text()), **frames)
+
+
+def parse_clauses(text: str, tokens: tuple[Token, ...], sites: Sequence[Site]) -> list[MatchClause]:
     """The clauses of all sites, checked. Raises the syntax errors of all of them together, then those of the checks."""
     clauses = _collect(sites, lambda site: parse_match(text, tokens, site))
-    _collect(clauses, check)
+    _collect(clauses, check.check)
     for clause in clauses:
-        for warning in warnings(clause):
-            import warnings as python_warnings
-
-            python_warnings.warn(warning, stacklevel=5)
+        for warning in check.warnings(clause):
+            warnings.warn(warning, stacklevel=6)
     return clauses
 
 
 def _collect(items: Sequence[Any], step: Callable[[Any], Any]) -> list[Any]:
+    """`step` of all items, or all their errors at once."""
     errors: list[SqlExtError] = []
     results = []
     for item in items:

@@ -63,4 +63,3 @@ def _tables(chunks: Iterator[pa.Table], plan: WorkerPlan) -> Iterator[pa.Table]:
     for chunk in chunks:
         for batch in match_chunk(chunk, plan):
             yield pa.Table.from_batches([batch])
-

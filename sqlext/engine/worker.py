@@ -19,7 +19,7 @@ from sqlext.pattern import navigation
 from sqlext.pattern.matcher import match
 from sqlext.pattern.task import CLASSIFIER, MatchTask, Rows, Spans, Values
 from sqlext.pattern.within import limits
-from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY, Slot
+from sqlext.rewriter.plan import PARTITION_START, WITHIN_END, WITHIN_KEY, Slot
 
 CHUNK_ROWS = 1 << 16  # partitions are collected until there are so many rows to match at once
 OUTPUT_ROWS = 1 << 16  # and results leave in batches of so many
@@ -144,8 +144,8 @@ def _slices(out, spans: Spans, plan: WorkerPlan) -> Iterator[tuple[int, int]]:
     if not arrays:
         yield from ((lo, min(lo + OUTPUT_ROWS, n)) for lo in range(0, n, OUTPUT_ROWS))
         return
-    sizes = sum(navigation.member_count(a, spans, out) for a in arrays) + 1
-    ends = np.cumsum(sizes)
+    sizes = np.sum([navigation.member_count(a, spans, out) for a in arrays], axis=0)
+    ends = np.cumsum(sizes + 1)
     lo = 0
     while lo < n:
         before = ends[lo - 1] if lo else 0
@@ -189,7 +189,9 @@ def _aggregate(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerP
     if slot.columns:
         column = columns[slot.columns[0]]
         is_count = slot.aggregate.function == "count" and not slot.aggregate.is_distinct
-        values = Values(np.empty(0), column.is_valid().to_numpy(zero_copy_only=False)) if is_count else to_values(column)
+        values = (
+            Values(np.empty(0), column.is_valid().to_numpy(zero_copy_only=False)) if is_count else to_values(column)
+        )
     made = navigation.aggregate(slot.aggregate, values, spans, out, is_ansi=plan.is_ansi)
     return to_arrow(made, plan.schema.field(slot.name).type)
 
@@ -198,7 +200,7 @@ def _array(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan)
     """array_agg, which leaves NULLs out."""
     row, offset = navigation.members(slot.aggregate, spans, out)
     if slot.aggregate.argument == CLASSIFIER:
-        labels = navigation.member_labels((row, offset), spans, out)
+        labels = navigation.member_labels(slot.aggregate, spans, out)
         values = taken(pa.array(plan.task.program.labels, pa.string()), labels.astype(np.int64))
     else:
         values = taken(columns[slot.columns[0]], row)
@@ -236,7 +238,13 @@ def _skip_error(columns: dict[str, pa.Array], spans: Spans, plan: WorkerPlan) ->
     keys = [f"{pc.cast(columns[c].slice(failure.start, 1), pa.string())[0]}" for c in plan.partition_by]
     where = f"in match {failure.number}" + (f" of partition ({', '.join(keys)})" if keys else "")
     if failure.reason == "no row":
-        return DataError("SKIP_TO_MISSING_ROW", f"AFTER MATCH SKIP {skip.mode} {name}: no row is mapped to {name} {where}",
-                         hint="write ELSE NEXT ROW behind it to go on at the next row instead.")  # fmt: skip
-    return DataError("SKIP_TO_FIRST_ROW", f"AFTER MATCH SKIP {skip.mode} {name}: that is the first row of the match {where}, "
-                     "matching would never go on", hint="write ELSE NEXT ROW behind it to go on at the next row instead.")  # fmt: skip
+        return DataError(
+            "SKIP_TO_MISSING_ROW",
+            f"AFTER MATCH SKIP {skip.mode} {name}: no row is mapped to {name} {where}",
+            hint="write ELSE NEXT ROW behind it to go on at the next row instead.",
+        )
+    return DataError(
+        "SKIP_TO_FIRST_ROW",
+        f"AFTER MATCH SKIP {skip.mode} {name}: that is the first row of the match {where}, matching would never go on",
+        hint="write ELSE NEXT ROW behind it to go on at the next row instead.",
+    )

@@ -11,8 +11,8 @@ from sqlext.pattern.task import Values
 def limits(bounds: np.ndarray, key: Values, end: Values, is_inclusive: bool) -> np.ndarray:
     """`limit: int64[n]`: the first row that a match from row i may not use.
 
-    `key`: the first ORDER BY key of each row, ascending in a partition but for NULLs at one of its ends; `end`: that key
-    plus the bound. Row j may be used if key[j] < end[i] (<= if `is_inclusive`); a NULL is never within.
+    `key`: the first ORDER BY key of each row, ascending in a partition but for NULLs at one of its ends; `end`: that
+    key plus the bound. Row j may be used if key[j] < end[i] (<= if `is_inclusive`); a NULL is never within.
     """
     key_valid = np.ones(len(key.values), bool) if key.valid is None else key.valid
     end_valid = key_valid if end.valid is None else key_valid & end.valid

@@ -1,0 +1,262 @@
+"""`sqlext_match`: row pattern matching as a plain Spark table function, for text that no rewriter sees.
+
+    SELECT * FROM sqlext_match(
+        TABLE(SELECT symbol, ts, price FROM ticks) PARTITION BY (symbol) ORDER BY (ts),
+        pattern  => 'START DOWN+ UP+',
+        define   => 'DOWN AS price < PREV(price), UP AS price > PREV(price)',
+        measures => 'FIRST(symbol) AS symbol, LAST(DOWN.price) AS bottom')
+
+It is what `sqlext compile` prints calls to. A row at a time, it is 20 to 40 times slower than the clause.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql import types as T
+from pyspark.sql.functions import udtf
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
+
+from sqlext.engine.batch import output_schema
+from sqlext.engine.worker import WorkerPlan, match_chunk
+from sqlext.errors import BindError
+from sqlext.rewriter.check import check
+from sqlext.rewriter.lower import Input, lower
+from sqlext.rewriter.parse_match import parse_match
+from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY, MatchPlan, Slot
+from sqlext.rewriter.scan import scan
+from sqlext.rewriter.splice import Source
+from sqlext.rewriter.static_types import StaticOracle
+from sqlext.rewriter.tokens import tokenize
+
+NAME = "sqlext_match"
+_INDEXED = ("value", "array")  # slots whose values are the input's own: workers give row numbers for them
+
+
+@dataclass
+class MatchAnalysis(AnalyzeResult):
+    """What `analyze` hands to the workers beside the schema.
+
+    `reads`: input column of each name in the plan; `bits`: the Boolean input column of each bit; `within`: the two
+    columns of WITHIN, if any; `types`: Arrow types of the columns that are read as numbers or strings.
+    """
+
+    plan: WorkerPlan | None = None
+    reads: tuple[tuple[str, int], ...] = ()
+    bits: tuple[int, ...] = ()
+    within: tuple[int, ...] = ()
+    types: tuple[pa.DataType, ...] = ()
+
+
+class MatchFunction:
+    """The handler: one call of `eval` a row, `terminate` behind the last row of a partition."""
+
+    @staticmethod
+    def analyze(
+        rows: AnalyzeArgument,
+        pattern: AnalyzeArgument,
+        define: AnalyzeArgument | None = None,
+        measures: AnalyzeArgument | None = None,
+        rows_per_match: AnalyzeArgument | None = None,
+        after_match: AnalyzeArgument | None = None,
+        subset: AnalyzeArgument | None = None,
+        columns: AnalyzeArgument | None = None,
+        within: AnalyzeArgument | None = None,
+        ansi: AnalyzeArgument | None = None,
+    ) -> MatchAnalysis:
+        texts = {
+            "pattern": pattern,
+            "define": define,
+            "measures": measures,
+            "rows_per_match": rows_per_match,
+            "after_match": after_match,
+            "subset": subset,
+            "columns": columns,
+            "within": within,
+        }
+        given = {name: argument.value for name, argument in texts.items() if argument is not None and argument.value}
+        if not isinstance(rows.dataType, T.StructType):
+            raise BindError("TABLE_ARGUMENT", "the first argument of sqlext_match is TABLE(...)")
+        return _analyse(rows.dataType, given, ansi is None or bool(ansi.value))
+
+    def __init__(self, analysis: MatchAnalysis):
+        self.analysis = analysis
+        self.rows: list[Any] = []
+
+    def eval(self, rows: Any, *texts: Any, **named: Any) -> None:
+        self.rows.append(rows)
+
+    def terminate(self) -> Iterator[tuple[Any, ...]]:
+        if self.rows:
+            yield from _match_rows(self.rows, self.analysis)
+
+
+def register(spark: SparkSession) -> None:
+    """Make `sqlext_match` known to a session; again is no harm."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Spark warns when a function is registered again
+        spark.udtf.register(NAME, udtf(MatchFunction))
+
+
+def clause_text(given: dict[str, str]) -> str:
+    """The clause that the arguments say.
+
+    >>> clause_text({"pattern": "A B", "define": "A AS is_a"})
+    't MATCH_RECOGNIZE ( PATTERN (A B) DEFINE A AS is_a)'
+    """
+    parts = [
+        f"MEASURES {given['measures']}" if "measures" in given else "",
+        given.get("rows_per_match", ""),
+        given.get("after_match", ""),
+        f"PATTERN ({given['pattern']})",
+        f"SUBSET {given['subset']}" if "subset" in given else "",
+        f"DEFINE {given['define']}" if "define" in given else "",
+    ]
+    return f"t MATCH_RECOGNIZE ( {' '.join(filter(None, parts))})"
+
+
+def _analyse(schema: T.StructType, given: dict[str, str], is_ansi: bool) -> MatchAnalysis:
+    text = "SELECT * FROM " + clause_text(given)
+    clause = parse_match(text, tokenize(text), scan(text)[0])
+    check(clause)
+    columns = tuple((f.name, f.dataType.simpleString()) for f in schema.fields)
+    plan = lower(
+        clause, Source(text), Input(columns, StaticOracle(columns), lambda name: False, is_ansi, is_static=True)
+    )
+    shown_columns = _shown_columns(plan, schema, given.get("columns"))
+    made = replace(plan, carried=tuple(f"__c_{c}" for c in shown_columns))
+    reads = {c.name: _index(schema, str(c.text)) for c in plan.columns}
+    reads.update({f"__c_{c}": _index(schema, c) for c in shown_columns})
+    fields = [T.StructField(name, schema[i].dataType) for name, i in reads.items()]
+    result = output_schema(made, T.StructType(fields))
+    names = [*shown_columns, *(_measure_name(plan, slot) for slot in plan.slots)]
+    shown = T.StructType([T.StructField(n, f.dataType) for n, f in zip(names, result.fields)])
+    within = tuple(_index(schema, c) for c in given.get("within", "").replace("<=", "<").split("<") if c)
+    worker = WorkerPlan(
+        replace(plan.task, is_within=bool(within)),
+        tuple(f"__m{i}" for i in range((len(plan.masks) + 63) // 64)),
+        plan.operands,
+        made.carried,
+        (),
+        plan.slots,
+        "<=" in given.get("within", ""),
+        is_ansi,
+        _worker_schema(result, made),
+    )
+    return MatchAnalysis(
+        shown,
+        plan=worker,
+        reads=tuple(reads.items()),
+        bits=tuple(_index(schema, str(m)) for m in plan.masks),
+        within=within,
+        types=tuple(_arrow_type(f.dataType) for f in schema.fields),
+    )
+
+
+def _arrow_type(spark_type: T.DataType) -> pa.DataType:
+    """Times are read as what the worker's clock shows; types that conditions cannot read do not matter."""
+    if isinstance(spark_type, (T.TimestampType, T.TimestampNTZType)):
+        return pa.timestamp("us")
+    try:
+        return to_arrow_type(spark_type)
+    except Exception:
+        return pa.null()
+
+
+def _shown_columns(plan: MatchPlan, schema: T.StructType, wanted: str | None) -> list[str]:
+    """Input columns of the result: those asked for, else all of them with ALL ROWS PER MATCH and none with ONE ROW."""
+    if wanted is not None:
+        return [schema[_index(schema, c)].name for c in wanted.split(",")]
+    return list(schema.names) if plan.task.output.is_all_rows else []
+
+
+def _index(schema: T.StructType, text: str) -> int:
+    name = text.strip().strip("()").strip()
+    name = name[1:-1].replace("``", "`") if name.startswith("`") else name
+    for i, field in enumerate(schema.fields):
+        if field.name.lower() == name.lower():
+            return i
+    raise BindError(
+        "EXPRESSION_IN_ARGUMENT",
+        f"sqlext_match reads columns, {text} is none of the table argument's",
+        hint="compute it in the table argument: TABLE(SELECT *, expression AS name FROM ...).",
+    )
+
+
+def _measure_name(plan: MatchPlan, slot: Slot) -> str:
+    for column in plan.shown:
+        if str(column.text) in (slot.name, f"CASE WHEN {IS_MATCHED} THEN {slot.name} END"):
+            return column.name
+    raise BindError(
+        "EXPRESSION_IN_ARGUMENT",
+        "a measure of sqlext_match is one navigation, aggregate or CLASSIFIER()",
+        hint="compute with the result: SELECT a - b FROM sqlext_match(...).",
+    )
+
+
+def _worker_schema(result: T.StructType, plan: MatchPlan) -> pa.Schema:
+    """As the workers make it: row numbers in the place of the input's own values."""
+    kinds = {slot.name: slot.kind for slot in plan.slots}
+    types = {"value": pa.int64(), "array": pa.list_(pa.int64())}
+    fields = []
+    for field in result.fields:
+        kind = "value" if field.name in plan.carried else kinds.get(field.name, "")
+        is_names = kind == "array" and not next(s for s in plan.slots if s.name == field.name).columns
+        made = pa.list_(pa.string()) if is_names else types.get(kind) or _arrow_type(field.dataType)
+        fields.append(pa.field(field.name, made))
+    return pa.schema(fields)
+
+
+def _match_rows(rows: list[Any], analysis: MatchAnalysis) -> Iterator[tuple[Any, ...]]:
+    """The result rows of one partition."""
+    plan = analysis.plan
+    assert plan is not None
+    numbers = pa.array(np.arange(len(rows)))
+    chunk = _chunk(rows, analysis, plan, numbers)
+    origins = [*plan.carried, *(s.columns[0] if s.kind in _INDEXED and s.columns else None for s in plan.slots)]
+    reads = dict(analysis.reads)
+    for batch in match_chunk(chunk, plan):
+        made = [c.to_pylist() for c in batch.columns][: len(origins)]
+        yield from zip(*(_originals(v, rows, reads.get(o) if o else None) for v, o in zip(made, origins)))
+
+
+def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: WorkerPlan, numbers: pa.Array) -> pa.Table:
+    """The partition as the worker reads it: operands and aggregates' arguments by value, all else by row number."""
+
+    def values(i: int) -> pa.Array:
+        return pa.array([row[i] for row in rows], analysis.types[i])
+
+    by_value = {name for name, _ in plan.operands} | {c for s in plan.slots if s.kind == "aggregate" for c in s.columns}
+    columns: dict[str, pa.Array] = {}
+    for name, i in analysis.reads:
+        valid = pa.array([row[i] is None for row in rows])
+        columns[name] = (
+            values(i) if name in by_value else pa.array(numbers.to_numpy(), mask=valid.to_numpy(zero_copy_only=False))
+        )
+    columns[PARTITION_START] = pa.array(np.arange(len(rows)) == 0)
+    if analysis.within:
+        columns[WITHIN_KEY], columns[WITHIN_END] = (values(i) for i in analysis.within)
+    bits = [np.array([bool(row[i]) for row in rows]) for i in analysis.bits]
+    columns.update(_bit_columns(bits))
+    return pa.table(columns)
+
+
+def _bit_columns(bits: list[np.ndarray]) -> dict[str, pa.Array]:
+    packed = [
+        sum((b.astype(np.int64) << i for i, b in enumerate(bits[lo : lo + 64]))) for lo in range(0, len(bits), 64)
+    ]
+    return {f"__m{i}": pa.array(column) for i, column in enumerate(packed)}
+
+
+def _originals(made: list[Any], rows: list[Any], i: int | None) -> list[Any]:
+    """The input's own values for row numbers, in lists too; `i` None: already values."""
+    if i is None:
+        return made
+    return [None if v is None else [rows[r][i] for r in v] if isinstance(v, list) else rows[v][i] for v in made]

@@ -1,0 +1,87 @@
+"""Every way of running a clause gives the answers of a real Trino server."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from sqlext import DataError
+from sqlext.engine.batch import input_query, worker_plan
+from sqlext.engine.statement import Statement, compile
+from sqlext.engine.worker import match_chunk
+from sqlext.hook import unhooked
+from sqlext.pattern.matcher import STRATEGIES, accepts
+
+from .trino import CASES, answer, error_class, spark_text
+
+pytestmark = pytest.mark.spark
+GOOD = [c for c in CASES if c["error"] is None]
+BAD = [c for c in CASES if c["error"] is not None]
+AT_ONCE = 20  # queries in one statement: Spark's cost per job would be most of the time
+
+
+def groups(cases):
+    return [pytest.param(cases[i : i + AT_ONCE], id=str(i)) for i in range(0, len(cases), AT_ONCE)]
+
+
+def answers(spark, texts: list[str]) -> list[list]:
+    """The rows of several queries, run as one statement."""
+    union = " UNION ALL ".join(
+        f"SELECT {i} AS q, to_json(struct(*), map('ignoreNullFields', 'false')) AS r FROM ({text})"
+        for i, text in enumerate(texts)
+    )
+    found: list[list] = [[] for _ in texts]
+    for q, row in spark.sql(union).collect():
+        found[q].append(list(json.loads(row).values()))
+    return found
+
+
+def check(cases, found) -> None:
+    wrong = [(c["sql"], f) for c, f in zip(cases, found) if answer(f) != answer(c["rows"])]
+    assert not wrong, wrong[0]
+
+
+@pytest.mark.parametrize("cases", groups(GOOD))
+@pytest.mark.parametrize("engine", ["arrow", "udtf"])
+def test_an_engine_gives_trinos_answers(spark, engine, cases):
+    spark.conf.set("sqlext.engine", engine)
+    try:
+        check(cases, answers(spark, [spark_text(c) for c in cases]))
+    finally:
+        spark.conf.unset("sqlext.engine")
+
+
+@pytest.mark.parametrize("cases", groups(GOOD))
+def test_the_portable_table_function_gives_trinos_answers(spark, cases):
+    check(cases, answers(spark, [compile(spark, spark_text(c)) for c in cases]))
+
+
+@pytest.mark.parametrize("cases", groups(CASES))
+def test_every_strategy_gives_the_same_result(spark, cases):
+    for case in cases:
+        statement = Statement(spark, spark_text(case), None, {}, unhooked(spark))
+        planned = statement.plan(statement.sites[0], statement.clauses[0])
+        rows = statement.queries.run(input_query(planned.plan, planned.prefix))
+        chunk, plan = rows.toArrow(), worker_plan(planned.plan, rows.schema, planned.is_ansi)
+        tasks = [replace(plan.task, strategy=name) for name in STRATEGIES if accepts(name, plan.task)]
+        results = {task.strategy: outcome(chunk, replace(plan, task=task)) for task in tasks}
+        assert all(r == results["reference"] for r in results.values()), (case["sql"], results)
+
+
+def outcome(chunk, plan) -> list:
+    """All result rows, and the class of the error that ended them."""
+    rows: list = []
+    try:
+        for batch in match_chunk(chunk, plan):
+            rows += batch.to_pylist()
+    except DataError as e:
+        rows.append(e.error_class)
+    return rows
+
+
+@pytest.mark.parametrize("case", BAD[::6], ids=lambda c: error_class(c))
+def test_a_failed_skip_is_reported_with_variable_partition_and_match(spark, case):
+    with pytest.raises(Exception, match=error_class(case)):
+        spark.sql(spark_text(case)).collect()

@@ -1,0 +1,38 @@
+"""The 500 random queries with the answers of a real Trino 476 server (README.md here)."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+from decimal import Decimal
+from typing import Any
+
+CASES = json.loads((pathlib.Path(__file__).parent / "trino_random.json").read_text())
+ERRORS = {
+    "cannot skip to first row of match": "SQLEXT_SKIP_TO_FIRST_ROW",
+    "pattern variable is not present in match": "SQLEXT_SKIP_TO_MISSING_ROW",
+}
+
+
+def spark_text(case: dict[str, Any]) -> str:
+    """The query; Spark wants to know the type of a NULL in VALUES."""
+    values, clause = case["sql"].split(" AS t(", 1)
+    return re.sub(r"\bnull\b", "CAST(NULL AS INT)", values) + " AS t(" + clause
+
+
+def error_class(case: dict[str, Any]) -> str:
+    return next(name for text, name in ERRORS.items() if text in case["error"])
+
+
+def answer(rows: Any) -> list[tuple]:
+    """Rows in an order of their own, numbers as numbers, Trino's NULL array as Spark's empty one."""
+    return sorted((tuple(map(_plain, row)) for row in rows), key=repr)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(_plain, value)) or None
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        return round(float(value), 9)
+    return value
