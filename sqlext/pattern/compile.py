@@ -1,0 +1,154 @@
+"""Pattern tree → Program, laid out as Trino lays it out, because answers for empty loops depend on the layout.
+
+| pattern | instructions |
+|---|---|
+| `x \\| y \\| z` | `split 1, 2; 1: x; jump end; 2: split 3, 4; 3: y; jump end; 4: z; end:` |
+| `PERMUTE(x, y)` | as `x y \\| y x`, orders in lexicographic order of list positions |
+| `x*` | `split body, end; body: x; split body, end; end:` |
+| `x{n,}`, n ≥ 1 | n copies of x, then `split start of the last copy, end` |
+| `x{n,m}` | n copies, then m - n times `split copy, end; copy: x` with one common end |
+
+The targets of a reluctant quantifier's splits are exchanged.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+from math import factorial
+
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.pattern import ast
+from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Program, Split
+
+MAX_NESTING = 200
+MAX_INSTRUCTIONS = 50_000
+MAX_LABELS = 2**15  # Spans.label is int16
+
+# Code of a part of the pattern. Targets are relative to their own instruction, so code can be copied and joined.
+_Code = list[Instruction]
+
+
+def compile_pattern(pattern: ast.Pattern, labels: tuple[str, ...]) -> Program:
+    """The program of a pattern whose variables are `labels`, in label order.
+
+    Raises UnsupportedError: PATTERN_TOO_DEEP (more than MAX_NESTING nodes inside one another), PATTERN_TOO_LARGE
+    (more than MAX_INSTRUCTIONS, found before they are made), UNSUPPORTED_PATTERN (->, ->>, !, UNTIL, possessive).
+    Raises BindError: INVALID_QUANTIFIER (a lower bound above the upper one).
+
+    Source: Trino, IrRowPatternToProgramRewriter.
+
+    >>> print(compile_pattern(ast.Quantified(ast.Variable("A"), 0, None), ("A",)))
+    0: split 1, 3
+    1: label A
+    2: split 1, 3
+    3: done
+    """
+    _check_nesting(pattern)
+    if len(labels) > MAX_LABELS:
+        raise UnsupportedError("PATTERN_TOO_LARGE", f"PATTERN has more than {MAX_LABELS:,} variables")
+    code = [*_Compiler(labels).code(pattern), Done()]
+    _check_size(len(code))
+    return Program(tuple(_absolute(x, i) for i, x in enumerate(code)), labels)
+
+
+def _check_nesting(pattern: ast.Pattern) -> None:
+    stack = [(pattern, 1)]
+    while stack:
+        node, depth = stack.pop()
+        if depth > MAX_NESTING:
+            raise UnsupportedError(
+                "PATTERN_TOO_DEEP",
+                f"PATTERN nests more than {MAX_NESTING} deep",
+                hint="quantifiers and parentheses around one another can often be merged: ((A+)+)+ is A+.",
+            )
+        stack.extend((child, depth + 1) for child in ast.children(node))
+
+
+def _check_size(instructions: int) -> None:
+    if instructions > MAX_INSTRUCTIONS:
+        raise UnsupportedError(
+            "PATTERN_TOO_LARGE",
+            f"PATTERN unfolds to more than {MAX_INSTRUCTIONS:,} instructions",
+            hint="{n,m} is written out m times and PERMUTE in all orders: use smaller bounds or fewer elements.",
+        )
+
+
+def _absolute(instruction: Instruction, i: int) -> Instruction:
+    if isinstance(instruction, Split):
+        return Split(i + instruction.first, i + instruction.second)
+    return Jump(i + instruction.target) if isinstance(instruction, Jump) else instruction
+
+
+class _Compiler:
+    """One method for each kind of node; `is_hidden` inside an exclusion."""
+
+    def __init__(self, labels: tuple[str, ...], is_hidden: bool = False):
+        self.labels, self.is_hidden = labels, is_hidden
+        self.label_of = {name: label for label, name in enumerate(labels)}
+
+    def code(self, node: ast.Pattern) -> _Code:
+        if isinstance(node, ast.Variable):
+            return [MatchLabel(self.label_of[node.name], self.is_hidden)]
+        if isinstance(node, ast.Empty):
+            return []
+        if isinstance(node, ast.PartitionStart):
+            return [MatchStart()]
+        if isinstance(node, ast.PartitionEnd):
+            return [MatchEnd()]
+        if isinstance(node, ast.Concatenation):
+            return _sequence([self.code(item) for item in node.items])
+        if isinstance(node, ast.Alternation):
+            return _alternation([self.code(item) for item in node.items])
+        if isinstance(node, ast.Permutation):
+            return _permutation([self.code(item) for item in node.items])
+        if isinstance(node, ast.Exclusion):
+            return _Compiler(self.labels, is_hidden=True).code(node.item)
+        if isinstance(node, ast.Quantified) and node.mode != ast.POSSESSIVE:
+            return _quantified(self.code(node.item), node)
+        raise UnsupportedError("UNSUPPORTED_PATTERN", "->, ->>, !, UNTIL and possessive quantifiers are not built yet")
+
+
+def _sequence(parts: list[_Code]) -> _Code:
+    _check_size(sum(len(part) for part in parts))
+    return [instruction for part in parts for instruction in part]
+
+
+def _alternation(parts: list[_Code]) -> _Code:
+    size = sum(len(part) + 2 for part in parts) - 2
+    _check_size(size)
+    code: _Code = []
+    for part in parts[:-1]:
+        code += [Split(1, len(part) + 2), *part]
+        code.append(Jump(size - len(code)))
+    return code + parts[-1]
+
+
+def _permutation(parts: list[_Code]) -> _Code:
+    size = sum(len(part) for part in parts) + 2
+    orders = factorial(min(len(parts), 20))  # 20! is beyond any limit, (10**6)! would take seconds
+    _check_size(orders * size - 2)
+    return _alternation([_sequence(list(order)) for order in permutations(parts)])
+
+
+def _quantified(item: _Code, node: ast.Quantified) -> _Code:
+    n, m = node.at_least, node.at_most
+    if m is not None and m < n:
+        raise BindError("INVALID_QUANTIFIER", f"{{{n},{m}}}: the lower bound is above the upper one")
+    _check_size(n * len(item) + ((m - n) * (len(item) + 1) if m is not None else len(item) + 2))
+
+    def split(body: int, end: int) -> Instruction:
+        return Split(end, body) if node.mode == ast.RELUCTANT else Split(body, end)
+
+    if m is not None:
+        copies = _repeat(item, n)
+        for left in range(m - n, 0, -1):
+            copies += [split(1, left * (len(item) + 1)), *item]
+        return copies
+    loop = split(-len(item), 1)
+    if n == 0:
+        return [split(1, len(item) + 2), *item, loop]
+    return [*_repeat(item, n), loop]
+
+
+def _repeat(item: _Code, n: int) -> _Code:
+    return item * n if item else []  # (){1000000000} is nothing
