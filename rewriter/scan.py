@@ -10,7 +10,7 @@ from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, rais
 from sqlext.rewriter import parse_from
 from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.parse_from import Cte, Tokens
-from sqlext.rewriter.tokens import closing, index_at, tokenize
+from sqlext.rewriter.tokens import SYMBOL, closing, index_at, tokenize
 
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"})
@@ -27,6 +27,8 @@ _TEMPORAL_JOINS = {
     "ASOF": "write a JOIN ON r.t <= l.t and take max_by(r.value, r.t) for each row of l.",
 }
 _WINDOW_HINT = "Spark itself groups by window(ts, '10 minutes') and session_window(ts, '5 minutes')."
+
+_CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
 EXPLAIN_MATCH, CREATE_VIEW, DROP_VIEW, OTHER = "EXPLAIN MATCH", "CREATE VIEW", "DROP VIEW", "OTHER"
 
@@ -81,6 +83,7 @@ def scan(text: str) -> tuple[Site, ...]:
 def _site(text: str, tokens: Tokens, keyword: int) -> list[Site]:
     """The clause whose keyword is token `keyword`; none if it is Spark's to read."""
     close = closing(tokens, keyword + 1)
+    wrong = _wrong_bracket(tokens, keyword + 1)
     if close is not None and _holds_only_names(tokens, keyword + 2, close):
         return []
     start = parse_from.relation_start(tokens, keyword)
@@ -88,6 +91,9 @@ def _site(text: str, tokens: Tokens, keyword: int) -> list[Site]:
         if not _holds_pattern(tokens, keyword + 2, close or len(tokens)):
             return []  # a function or column of that name
         raise parse_from.misplaced(text, tokens, keyword)
+    if wrong is not None:
+        place = Place(text, tokens[wrong].start, tokens[wrong].stop)
+        raise ParseError("UNEXPECTED_BRACKET", f"{tokens[wrong].text} closes nothing", place=place)
     if close is None:
         raise _unclosed(text, tokens, keyword + 1)
     error = parse_from.lateral_input(text, tokens, start, keyword)
@@ -115,6 +121,20 @@ def _holds_pattern(tokens: Tokens, lo: int, hi: int) -> bool:
     depth = tokens[lo - 1].depth + 1
     pairs = pairwise(t for t in tokens[lo:hi] if t.depth == depth)
     return any(a.word == "PATTERN" and b.text == "(" for a, b in pairs)
+
+
+def _wrong_bracket(tokens: Tokens, opening: int) -> int | None:
+    """The first token that closes a bracket of another kind than the last one opened."""
+    opened: list[str] = []
+    for i in range(opening, len(tokens)):
+        for character in tokens[i].text if tokens[i].kind == SYMBOL else "":
+            if character in _CLOSED_BY:
+                opened.append(_CLOSED_BY[character])
+            elif character in _CLOSED_BY.values() and opened.pop() != character:
+                return i
+        if not opened:
+            return None
+    return None
 
 
 def _unclosed(text: str, tokens: Tokens, opening: int) -> ParseError:
@@ -170,7 +190,9 @@ def _is_window(tokens: Tokens, opening: int) -> bool:
 class Statement:
     """What kind of statement it is, and its parts.
 
-    `kind` is EXPLAIN_MATCH, CREATE_VIEW, DROP_VIEW or OTHER. `body` is the statement behind EXPLAIN MATCH or the query
+    `kind` is _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
+
+EXPLAIN_MATCH, CREATE_VIEW, DROP_VIEW or OTHER. `body` is the statement behind EXPLAIN MATCH or the query
     behind AS, without a semicolon at the end. `columns` is `(a, b COMMENT '…')`, `options` what stands between the name
     (or the columns) and AS.
     """
