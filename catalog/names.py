@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sqlglot.dialects.spark import Spark
-from sqlglot.errors import TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlext.errors import ParseError
+from sqlext.rewriter.tokens import QUOTED, Token, closing, tokenize
 
 Parts = tuple[str, ...]
 
@@ -20,12 +19,12 @@ class RelationName:
     stop: int
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> tuple[Token, ...]:
     """Spark's tokens; none if the text has no end to a string or comment, which Spark itself reports best."""
     try:
-        return Spark().tokenize(text)
-    except TokenError:
-        return []
+        return tokenize(text)
+    except ParseError:
+        return ()
 
 
 def split_name(name: str) -> Parts:
@@ -45,24 +44,21 @@ def quote(parts: Parts) -> str:
     return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
-def name_at(tokens: list[Token], index: int) -> RelationName | None:
+def name_at(tokens: tuple[Token, ...], index: int) -> RelationName | None:
     """The dotted name that begins with token `index`."""
     parts: list[str] = []
     last = index
-    while last < len(tokens) and _is_identifier(tokens[last]):
-        parts.append(tokens[last].text)
-        if last + 1 >= len(tokens) or tokens[last + 1].token_type != TokenType.DOT:
-            return RelationName(tuple(parts), tokens[index].start, tokens[last].end + 1)
+    while last < len(tokens) and tokens[last].is_name and tokens[last].word not in _NOT_NAMES:
+        parts.append(unquoted(tokens[last]))
+        if last + 1 >= len(tokens) or tokens[last + 1].word != ".":
+            return RelationName(tuple(parts), tokens[index].start, tokens[last].stop)
         last += 2
     return None
 
 
-def _is_identifier(token: Token) -> bool:
-    if token.token_type in (TokenType.IDENTIFIER, TokenType.VAR):
-        return True
-    # Keywords that Spark does not reserve come as tokens of their own types.
-    is_text = token.token_type not in (TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER)
-    return is_text and token.text.isidentifier() and token.text.upper() not in _NOT_NAMES
+def unquoted(token: Token) -> str:
+    """A name as Spark keeps it."""
+    return token.text[1:-1].replace("``", "`") if token.kind == QUOTED else token.text
 
 
 _SET_OPERATIONS = {"UNION", "EXCEPT", "INTERSECT", "MINUS"}
@@ -88,17 +84,13 @@ class _Level:
 
 @dataclass
 class _Walk:
-    tokens: list[Token]
+    tokens: tuple[Token, ...]
     levels: list[_Level] = field(default_factory=lambda: [_Level(True)])
     found: list[RelationName] = field(default_factory=list)
 
     def word(self, index: int) -> str:
-        """The token in upper case; "" for strings, quoted names, and behind either end."""
-        if not 0 <= index < len(self.tokens):
-            return ""
-        token = self.tokens[index]
-        is_quoted = token.token_type in (TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING)
-        return "" if is_quoted else token.text.upper().split(" ")[0]
+        """What a grammar compares with; "" behind either end."""
+        return self.tokens[index].word if 0 <= index < len(self.tokens) else ""
 
     def run(self) -> list[RelationName]:
         index = 0
@@ -160,16 +152,16 @@ def relations(text: str) -> tuple[RelationName, ...]:
     return tuple(name for name in _Walk(tokens).run() if len(name.parts) > 1 or name.parts[0].lower() not in own)
 
 
-def _common_table_expressions(tokens: list[Token]) -> set[str]:
+def _common_table_expressions(tokens: tuple[Token, ...]) -> set[str]:
     """Lower case names `n` of `WITH n AS (` and `, n (a, b) AS (`."""
     walk, names = _Walk(tokens), set()
     for index in range(len(tokens)):
         if walk.word(index) in ("WITH", "RECURSIVE", ",") and index + 1 < len(tokens):
             behind = index + 2
             if walk.word(behind) == "(":
-                behind = next((i for i in range(behind, len(tokens)) if walk.word(i) == ")"), behind) + 1
+                behind = (closing(tokens, behind) or behind) + 1
             if walk.word(behind) == "AS" and walk.word(behind + 1) == "(":
-                names.add(tokens[index + 1].text.lower())
+                names.add(unquoted(tokens[index + 1]).lower())
     return names
 
 

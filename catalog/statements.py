@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sqlglot.tokens import Token, TokenType
-
-from sqlext.catalog.names import RelationName, name_at, tokens_of
+from sqlext.catalog.names import RelationName, name_at, tokens_of, unquoted
 from sqlext.errors import ParseError, Place, UnsupportedError
+from sqlext.rewriter.tokens import STRING, Token
 
 CREATE_VIEW, DROP_VIEW, DROP_TABLE = "CREATE VIEW", "DROP VIEW", "DROP TABLE"
 
@@ -48,13 +47,17 @@ class CreateView:
 
 @dataclass
 class _Cursor:
-    tokens: list[Token]
+    tokens: tuple[Token, ...]
     index: int = 0
+
+    @property
+    def is_at_end(self) -> bool:
+        return self.index == len(self.tokens)
 
     def take(self, *words: str) -> bool:
         """Go behind `words` if they come next."""
         ahead = self.tokens[self.index : self.index + len(words)]
-        if [t.text.upper() for t in ahead] != list(words) or any(t.token_type in _QUOTED for t in ahead):
+        if [token.word for token in ahead] != list(words):
             return False
         self.index += len(words)
         return True
@@ -67,23 +70,19 @@ class _Cursor:
         self.index += 2 * len(name.parts) - 1 if name else 0
         return name
 
-    def take_literal(self, text: str) -> str | None:
-        """A string literal as written; for the tokenizer `'it''s'` is two strings."""
-        first = self.index
-        while self.index < len(self.tokens) and self.tokens[self.index].token_type in _STRINGS:
-            self.index += 1
-        return text[self.tokens[first].start : self.tokens[self.index - 1].end + 1] if first < self.index else None
-
-    def take_part(self) -> str | None:
-        """The next token as a part of a name."""
-        if self.index == len(self.tokens):
+    def take_string(self) -> str | None:
+        """A string literal as written."""
+        if self.is_at_end or self.tokens[self.index].kind != STRING:
             return None
         self.index += 1
         return self.tokens[self.index - 1].text
 
-
-_STRINGS = (TokenType.STRING, TokenType.RAW_STRING)
-_QUOTED = (TokenType.IDENTIFIER, *_STRINGS)
+    def take_part(self) -> str | None:
+        """The next token as a part of a name."""
+        if self.is_at_end or not self.tokens[self.index].is_name:
+            return None
+        self.index += 1
+        return unquoted(self.tokens[self.index - 1])
 
 
 def parse_head(text: str) -> Head | None:
@@ -123,7 +122,7 @@ def parse_create_view(text: str) -> CreateView | None:
     if head is None or head.verb != CREATE_VIEW:
         return None
     columns = _columns(head, cursor)
-    comment = cursor.take_literal(text) if cursor.take("COMMENT") else None
+    comment = cursor.take_string() if cursor.take("COMMENT") else None
     if cursor.index + 1 >= len(cursor.tokens):
         raise ParseError("VIEW_WITHOUT_QUERY", "CREATE VIEW ends before AS and its query", place=head.place)
     if not cursor.take("AS"):
@@ -139,16 +138,16 @@ def _columns(head: Head, cursor: _Cursor) -> tuple[str, ...]:
         columns.append(column)
         if cursor.take(")"):
             return tuple(columns)
-        if not cursor.take(","):
+        if not cursor.take(",") and not cursor.is_at_end:
             raise _unsupported_option(head, cursor)
     raise ParseError("VIEW_WITHOUT_QUERY", "CREATE VIEW ends within its list of columns", place=head.place)
 
 
 def _unsupported_option(head: Head, cursor: _Cursor) -> UnsupportedError:
-    token = cursor.tokens[min(cursor.index, len(cursor.tokens) - 1)]
+    token = cursor.tokens[cursor.index]
     return UnsupportedError(
         "VIEW_OPTION",
-        f"a view over the extended language cannot have {token.text.upper()} here",
-        place=Place(head.text, token.start, token.end + 1),
+        f"a view over the extended language cannot have {token.text} here",
+        place=Place(head.text, token.start, token.stop),
         hint="it may have names of columns and a COMMENT: CREATE VIEW name (column, …) COMMENT '…' AS …",
     )

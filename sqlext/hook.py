@@ -98,14 +98,14 @@ def _unmark(spark: Any) -> None:
 
 
 def _hooked(original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
-    from sqlext.rewriter.scan import might_be_extended
+    from sqlext.rewriter.scan import might_be_extended, scan
 
     @functools.wraps(original)
     def sql(self: SparkSession, sqlQuery: str, args: Any = None, **kwargs: Any) -> DataFrame:
         if not isinstance(sqlQuery, str) or not _is_marked(self):
             return original(self, sqlQuery, args, **kwargs)
         own = functools.partial(original, self)
-        if might_be_extended(sqlQuery):
+        if might_be_extended(sqlQuery) and scan(sqlQuery):
             return _run(self, sqlQuery, args, kwargs, own)
         if _first_word(sqlQuery) in ("CREATE", "DROP"):
             own = functools.partial(_create_or_drop, self, own)

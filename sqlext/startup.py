@@ -10,7 +10,7 @@ import subprocess
 from sqlext.errors import SetupError
 
 _NO_DOWNLOAD = re.compile(r"unresolved dependency|download failed|UNRESOLVED DEPENDENCIES|FAILED DOWNLOADS")
-_CAUSE = re.compile(r"^(?:Caused by: |Exception in thread \S+ )?((?:[\w.$]+\.)?\w+(?:Exception|Error)\b.*)$", re.M)
+_CAUSE = re.compile(r"^(?:Caused by: |Exception in thread \S+ )?((?:[\w.$]+\.)?\w*(?:Exception|Error)\b.*)$", re.M)
 _OLDEST_JAVA = 17
 
 

@@ -1,0 +1,45 @@
+# Every target does its own set-up: a virtual environment in .venv, made anew when pyproject.toml changes.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-pure lint check-wheel clean check-java
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(STAMP) check-java  ## a guided tour on sample data
+	$(BIN)/sqlext demo
+
+test: lint check-java  ## lint, then all tests
+	$(BIN)/pytest
+
+test-pure: $(STAMP)  ## the tests that need neither Java nor Spark
+	$(BIN)/pytest -m "not spark"
+
+lint: $(STAMP)  ## ruff, mypy, and imports only go down the layers
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check-wheel: $(STAMP)  ## build wheel and sdist, install the wheel elsewhere, import it
+	$(BIN)/pytest tests/packaging
+
+clean:  ## remove the virtual environment and all caches
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
+	  echo "sqlext needs Python 3.10 or newer, $(PYTHON) is: $$($(PYTHON) --version 2>&1)"; \
+	  echo "Hint: make PYTHON=/path/to/python3.11 …"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { \
+	  echo "Hint: Debian and Ubuntu keep it in a package of its own: apt-get install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+check-java: $(STAMP)
+	@$(BIN)/python -c 'import sys; from sqlext.startup import java_version; sys.exit((java_version() or 0) < 17)' || { \
+	  echo "Spark needs Java 17 or newer, and java is: $$(java -version 2>&1 | head -n 1)"; \
+	  echo "Hint: apt-get install openjdk-17-jre-headless, or set JAVA_HOME."; exit 1; }

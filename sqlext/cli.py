@@ -1,0 +1,256 @@
+"""The command line: `sqlext run`, `sqlext explain`, `sqlext compile`, `sqlext demo`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlext.errors import SqlExtError, UnsupportedError
+from sqlext.session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
+_TERMINAL_LIMIT = 100
+_NUMERIC = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
+
+Cells = list[str]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line with `argv` (None: this process's) and return the exit status.
+
+    0: done; 1: a statement failed, the reason is on stderr; 2: a wrong call.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["demo"]:
+        from sqlext.demo import main as demo
+
+        return demo(arguments[1:]) or 0
+    options = _parser().parse_args(arguments)
+    try:
+        return _run_command(options)
+    except BrokenPipeError:
+        # The reader, `head` say, has seen enough. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="sqlext", description="SQL with MATCH_RECOGNIZE on Apache Spark")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    run = _command(commands, "run", "run the statements of a file and show their results", _run)
+    run.add_argument(
+        "--param", action="append", default=[], type=parse_parameter, metavar="NAME=VALUE",
+        help="a value for :NAME; integers, decimals, true, false, dates, timestamps; 'quotes' force text",
+    )  # fmt: skip
+    run.add_argument(
+        "--limit", type=_row_count, metavar="N",
+        help=f"show the first N rows of a result (default: {_TERMINAL_LIMIT} on a terminal, else all)",
+    )  # fmt: skip
+    _command(commands, "explain", "show how the statements of a file would be matched, and why so", _explain)
+    _command(commands, "compile", "print the statements of a file in plain Spark SQL", _compile)
+    commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)
+    return parser
+
+
+def _command(commands: Any, name: str, purpose: str, action: Callable[..., None]) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=purpose, description=purpose)
+    command.set_defaults(action=action)
+    command.add_argument("file", metavar="FILE", help="statements, separated by semicolons; - reads standard input")
+    command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
+    command.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
+    return command
+
+
+def _row_count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows")
+    return int(text)
+
+
+def parse_parameter(text: str) -> tuple[str, Any]:
+    """`name=value` with the value's type read off its form.
+
+    >>> [parse_parameter(t)[1] for t in ("n=-3", "x=1.50", "b=true", "d=2026-01-31", "t='3'", "u=north")]
+    [-3, Decimal('1.50'), True, datetime.date(2026, 1, 31), '3', 'north']
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, _parse_value(value)
+
+
+_FORMS: tuple[tuple[str, Callable[[str], Any]], ...] = (
+    (r"[+-]?\d+", int),
+    (r"[+-]?(\d+\.\d*|\.\d+)", Decimal),
+    (r"(?i:true|false)", lambda v: v.lower() == "true"),
+    (r"\d{4}-\d\d-\d\d", date.fromisoformat),
+    (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{6})?)?", datetime.fromisoformat),
+    (r"'.*'", lambda v: v[1:-1]),
+)
+
+
+def _parse_value(value: str) -> Any:
+    read = next((read for form, read in _FORMS if re.fullmatch(form, value, re.DOTALL)), str)
+    try:
+        return read(value)
+    except ValueError as error:  # 2026-02-30
+        raise argparse.ArgumentTypeError(f"{value!r}: {error}") from None
+
+
+def split_statements(text: str) -> Iterator[str]:
+    """The statements of a file, without the semicolons between them, each on the lines that it has in the file.
+
+    A script, BEGIN … END, is one statement and the last. Empty statements are left out.
+
+    >>> list(split_statements("SELECT ';' -- a; b\\n; ;SELECT 2"))
+    ["SELECT ';' -- a; b\\n", '\\nSELECT 2']
+    """
+    from sqlext.rewriter.tokens import tokenize
+
+    start, is_empty = 0, True
+    for token in tokenize(text):
+        if token.word == ";":
+            if not is_empty:
+                yield _on_its_lines(text, start, token.start)
+            start, is_empty = token.stop, True
+        elif is_empty and token.word == "BEGIN":
+            is_empty = False
+            break
+        else:
+            is_empty = False
+    if not is_empty:
+        yield _on_its_lines(text, start, len(text))
+
+
+def _on_its_lines(text: str, start: int, stop: int) -> str:
+    """The statement behind empty lines, so that errors tell the line of the file."""
+    statement = text[start:stop]
+    blank = len(statement) - len(statement.lstrip())
+    return "\n" * text.count("\n", 0, start + blank) + statement[blank:]
+
+
+def _run_command(options: argparse.Namespace) -> int:
+    from pyspark.errors import PySparkException
+
+    from sqlext.quiet import quiet_probes
+
+    try:
+        text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        print(f"sqlext: cannot read {options.file}: {error}", file=sys.stderr)
+        return MISUSED
+    try:
+        with quiet_probes():
+            # Every failure comes as an exception; Spark's log would tell it a second time, with its stack.
+            spark = session(master=options.master, warehouse=options.warehouse, **{"spark.log.level": "OFF"})
+            options.action(spark, list(split_statements(text)), options)
+    except (SqlExtError, PySparkException) as error:
+        sys.stdout.flush()
+        print(_without_stack(str(error)), file=sys.stderr)
+        return FAILED
+    return 0
+
+
+def _without_stack(message: str) -> str:
+    """Spark's message up to its plan and the JVM's stack, or what our code in a Python worker raised.
+
+    >>> _without_stack("[DIVIDE_BY_ZERO] Division by zero.\\n\\tat org.apache…\\n")
+    '[DIVIDE_BY_ZERO] Division by zero.'
+    >>> _without_stack("Traceback …\\n  File …\\nsqlext.errors.DataError: SQLEXT_X: no\\nHint: yes.\\n\\n\\tat org…")
+    'SQLEXT_X: no\\nHint: yes.'
+    """
+    raised = re.search(r"^sqlext\.errors\.\w+: (.*)", message, re.MULTILINE | re.DOTALL)
+    message = raised[1] if raised else message
+    return re.split(r"\n'?[A-Z]\w+ \[|\n\s*at |\nJVM stacktrace:", message)[0].strip()
+
+
+def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
+    ours_before = {query.id for query in spark.streams.active}
+    is_first = True
+    for statement in statements:
+        result = spark.sql(statement, dict(options.param) or None)
+        if result.columns:
+            if not is_first:
+                print()
+            _show(result, options.limit)
+            is_first = False
+    for query in spark.streams.active:  # of CREATE STREAMING TABLE: the end of this process would end them
+        if query.id not in ours_before:
+            query.awaitTermination()
+
+
+def _explain(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
+    from sqlext.explain import explain
+
+    for statement in statements:
+        print(explain(spark, statement))
+
+
+def _compile(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
+    from sqlext.engine import statement as engine
+
+    for statement in statements:
+        print(engine.compile(spark, statement).strip() + ";")
+
+
+def _show(result: DataFrame, limit: int | None) -> None:
+    if result.isStreaming:
+        raise UnsupportedError(
+            "STREAM_WITHOUT_TABLE",
+            "the result is a stream, which has no end to show",
+            hint="write CREATE STREAMING TABLE name AS … and SELECT from the table.",
+        )
+    is_terminal = sys.stdout.isatty()
+    if limit is None and is_terminal:
+        limit = _TERMINAL_LIMIT
+    rows = _cells(result, limit)
+    if is_terminal:
+        _print_table(result, rows, limit)
+    else:
+        for cells in chain([result.columns], islice(rows, limit)):
+            print("\t".join(map(_escape, cells)))
+
+
+def _cells(result: DataFrame, limit: int | None) -> list[Cells]:
+    """The rows as Spark writes them, one more than `limit` to know whether there are more."""
+    names = [f"c{i}" for i in range(len(result.columns))]  # names may occur twice, or need quotes
+    texts = result.toDF(*names).selectExpr(*(f"coalesce(CAST({name} AS STRING), 'NULL')" for name in names))
+    return [[str(cell) for cell in row] for row in (texts if limit is None else texts.limit(limit + 1)).collect()]
+
+
+def _escape(cell: str) -> str:
+    """One line, one field: as `mysql --batch` and COPY of PostgreSQL write it.
+
+    >>> _escape("a\\tb")
+    'a\\\\tb'
+    """
+    return cell.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+
+
+def _print_table(result: DataFrame, rows: list[Cells], limit: int | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table()
+    for name, kind in result.dtypes:
+        table.add_column(Text(name), justify="right" if kind.split("(")[0] in _NUMERIC else "left")
+    for cells in rows[:limit]:
+        table.add_row(*(Text(cell, style="dim" if cell == "NULL" else "") for cell in cells))
+    console = Console()
+    console.print(table)
+    if limit is not None and len(rows) > limit:
+        console.print(f"the first {limit} rows; --limit N shows more", style="dim", highlight=False)

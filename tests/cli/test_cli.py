@@ -1,0 +1,127 @@
+"""The command line, in this process and with the session that the tests share."""
+
+from __future__ import annotations
+
+import io
+import sys
+from datetime import date, datetime
+from decimal import Decimal
+
+import pytest
+
+from sqlext.catalog.tables import WAREHOUSE
+from sqlext.cli import FAILED, MISUSED, main, parse_parameter, split_statements
+
+PARAMETERS = [
+    ("a=1", 1),
+    ("a=-12", -12),
+    ("a=1.50", Decimal("1.50")),
+    ("a=TRUE", True),
+    ("a=false", False),
+    ("a=2026-01-31", date(2026, 1, 31)),
+    ("a=2026-01-31 10:20:30", datetime(2026, 1, 31, 10, 20, 30)),
+    ("a='1'", "1"),
+    ("a=it's", "it's"),
+    ("a=x=y", "x=y"),
+    ("a=1e3", "1e3"),
+    ("a=", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), PARAMETERS)
+def test_a_parameter_has_the_type_of_its_form(text, value):
+    name, found = parse_parameter(text)
+    assert (name, found, type(found)) == ("a", value, type(value))
+
+
+SCRIPTS = [
+    ("SELECT 1", ["SELECT 1"]),
+    ("SELECT 1;\nSELECT 2;\n", ["SELECT 1", "\nSELECT 2"]),
+    (";; -- nothing\n /* at; all */", []),
+    ("SELECT ';', \"a;b\", `c;d` -- e;f\n/* g;h */; SELECT 2", None),
+    ("SHOW TABLES; EXPLAIN SELECT ';'; SELECT 2", ["SHOW TABLES", "EXPLAIN SELECT ';'", "SELECT 2"]),
+    ("SELECT 1; BEGIN SELECT 2; SELECT 3; END", ["SELECT 1", "BEGIN SELECT 2; SELECT 3; END"]),
+    ("\n\n  SELECT\n1\n;\n\nSELECT 2", ["\n\nSELECT\n1\n", "\n\n\n\n\n\nSELECT 2"]),
+]
+
+
+@pytest.mark.parametrize(("text", "statements"), SCRIPTS)
+def test_a_file_is_split_into_statements_on_their_lines(text, statements):
+    if statements is None:
+        statements = [text[: text.rindex(";")], "\n" + "SELECT 2"]
+    assert list(split_statements(text)) == statements
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["no-such-command"], ["run"], ["run", "-", "--param", "1=2"], ["run", "-", "--param", "d=2026-02-30"],
+     ["run", "-", "--limit", "-1"]],
+)  # fmt: skip
+def test_a_wrong_call_ends_with_status_2(arguments, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == MISUSED
+    assert "usage: sqlext" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_read_ends_with_status_2(tmp_path, capsys):
+    assert main(["run", str(tmp_path / "none.sql")]) == MISUSED
+    assert "sqlext: cannot read" in capsys.readouterr().err
+
+
+@pytest.fixture
+def run(spark, monkeypatch, capsys):
+    """`run(sql, *options)` is (status, stdout, stderr) of `sqlext run -`."""
+
+    def call(text, *options):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        status = main(["run", "-", "--warehouse", spark.conf.get(WAREHOUSE), *options])
+        return (status, *capsys.readouterr())
+
+    return call
+
+
+def test_results_in_a_pipe_are_separated_by_tabs(run):
+    text = "SELECT 1 AS a, NULL AS `b c`, 'x\\ty' AS a; USE default; SELECT array(1, NULL) AS l"
+    assert run(text) == (0, "a\tb c\ta\n1\tNULL\tx\\ty\n\nl\n[1, null]\n", "")
+
+
+def test_values_are_written_as_spark_writes_them(run):
+    text = "SELECT true t, 1.50 d, DATE'2026-01-31' e, TIMESTAMP'2026-01-31 10:00' s, named_struct('x', 1) r, 1e10D f"
+    assert run(text)[1].splitlines()[1] == "true\t1.50\t2026-01-31\t2026-01-31 10:00:00\t{1}\t1.0E10"
+
+
+def test_limit_and_parameters(run):
+    text = "SELECT id, :name || '!' AS n, typeof(:size) AS t FROM range(10) WHERE id >= :low ORDER BY id"
+    options = ["--limit", "2", "--param", "name=it's", "--param", "low=3", "--param", "size=1.5"]
+    assert run(text, *options) == (0, "id\tn\tt\n3\tit's!\tdecimal(2,1)\n4\tit's!\tdecimal(2,1)\n", "")
+
+
+def test_a_mistake_is_told_without_a_traceback_and_stops_the_file(run):
+    status, out, err = run("SELECT 1 AS a;\nSELECT * FROM no_such_table;\nSELECT 2 AS b")
+    assert (status, out) == (FAILED, "a\n1\n")
+    assert err.startswith("[TABLE_OR_VIEW_NOT_FOUND]")
+    assert "line 2 pos 14" in err
+    assert not any(word in err for word in ("Traceback", "org.apache", "\tat ", "Unresolved"))
+
+
+def test_a_failure_at_run_time_is_told_without_a_stack(run):
+    status, _, err = run("SELECT 1 / id FROM range(1)")
+    assert status == FAILED
+    assert err.startswith("[DIVIDE_BY_ZERO]")
+    assert "Exception" not in err and "\tat " not in err
+
+
+def test_a_stream_is_refused_with_a_hint(run):
+    run("CREATE TABLE cli_t (x INT)")
+    status, _, err = run("SELECT * FROM STREAM cli_t")
+    run("DROP TABLE cli_t")
+    assert status == FAILED
+    assert "SQLEXT_STREAM_WITHOUT_TABLE" in err and "Hint: " in err
+
+
+def test_a_terminal_gets_a_table(run, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    _, out, _ = run("SELECT 1 AS n, '[b]' AS s UNION ALL SELECT NULL, 'x'", "--limit", "1")
+    assert "[b]" in out and "┃" in out
+    assert "the first 1 rows; --limit N shows more" in out

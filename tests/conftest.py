@@ -1,0 +1,28 @@
+"""One Spark session for the whole run; whoever takes the fixture `spark` gets the marker of that name."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+import sqlext
+
+os.environ.setdefault("TZ", "UTC")  # Spark's session time zone, before its JVM starts
+
+SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    """An extended session on two cores with an empty warehouse. Leave its settings, tables and views as they were."""
+    warehouse = tmp_path_factory.mktemp("warehouse")
+    session = sqlext.session("sqlext tests", master="local[2]", warehouse=warehouse, **SETTINGS)
+    yield session
+    session.stop()

@@ -1,0 +1,141 @@
+"""What takes a process of its own: starting Spark, failing to, finding the last process's tables, Connect."""
+
+from __future__ import annotations
+
+import pytest
+from programs import printed, run_program
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+FIRST = """
+    import sys
+    import sqlext
+    spark = sqlext.session(master="local[2]", warehouse="here", **{"spark.sql.shuffle.partitions": 3})
+    print(spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.get("spark.databricks.delta.snapshotPartitions"))
+    assert sqlext.session(warehouse="here") is not None and spark.conf.get("spark.sql.shuffle.partitions") == "3"
+    try:
+        sqlext.session(warehouse="elsewhere")
+    except sqlext.SetupError as error:
+        print(error.error_class)
+    spark.sql("CREATE TABLE t AS SELECT 1 AS x")
+    spark.sql("CREATE TABLE kept AS SELECT 2 AS x")
+    spark.sql("CREATE DATABASE other")
+    spark.sql("CREATE TABLE other.u PARTITIONED BY (x) AS SELECT 3 AS x, 4 AS y")
+    spark.udf.register("shout", lambda x: print("a worker's word", file=sys.stderr))
+    spark.sql("SELECT shout(x) FROM t").collect()
+"""
+
+SECOND = """
+    import sqlext
+    spark = sqlext.session(master="local[2]", warehouse="here")
+    print(sorted(t.name for t in spark.catalog.listTables()), spark.sql("SELECT * FROM other.u").collect())
+    spark.sql("DROP TABLE t")
+    spark.sql("CREATE TABLE t AS SELECT 5 AS x")
+    spark.sql("INSERT INTO kept VALUES (6)")
+    spark.sql("CREATE TABLE outside USING delta LOCATION '{outside}' AS SELECT 7 AS x")
+    spark.sql("DROP TABLE IF EXISTS outside")
+    print(sorted(x for t in ("t", "kept") for x, in spark.table(t).collect()))
+"""
+
+
+def test_a_process_finds_the_tables_of_the_one_before(tmp_path):
+    first = run_program(FIRST, tmp_path)
+    assert first.stdout.splitlines() == ["3 2", "SQLEXT_SESSION_WITH_OTHER_WAREHOUSE"], first.stderr
+    assert first.stderr == "a worker's word\n"  # nothing of Ivy and Spark's start, but all of what comes later
+    outside = tmp_path / "outside"
+    assert printed(SECOND.format(outside=outside), tmp_path) == ["['kept', 't'] [Row(x=3, y=4)]", "[2, 5, 6]"]
+    assert (outside / "_delta_log").is_dir()  # only files in the warehouse go with their table
+
+
+SETTINGS_WITHOUT_JARS = """<ivysettings><settings defaultResolver="nothing"/><resolvers>
+<filesystem name="nothing"><artifact pattern="{folder}/[artifact].jar"/></filesystem></resolvers></ivysettings>"""
+
+STARTS_FAILING = """
+    import sqlext
+    try:
+        sqlext.session(**{settings})
+    except sqlext.SetupError as error:
+        print(error)
+"""
+
+
+def test_a_jar_that_cannot_be_had_is_an_error_that_helps(tmp_path):
+    ivy = tmp_path / "ivysettings.xml"
+    ivy.write_text(SETTINGS_WITHOUT_JARS.format(folder=tmp_path))
+    packages = "io.delta:delta-spark_4.2_2.13:0.0.0"
+    program = STARTS_FAILING.replace(
+        "{settings}", repr({"spark.jars.packages": packages, "spark.jars.ivySettings": str(ivy)})
+    )
+    done = run_program(program, tmp_path)
+    assert f"SQLEXT_JAR_NOT_FOUND: Spark could not download {packages}\nHint: " in done.stdout
+    assert "spark.jars.repositories" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (None, "SQLEXT_JAVA_NOT_FOUND: Spark needs Java 17 or newer and none was found"),
+        ("11.0.2", "SQLEXT_JAVA_NOT_FOUND: Spark needs Java 17 or newer and this is Java 11"),
+        ("17.0.2", "SQLEXT_SPARK_DID_NOT_START: Spark did not start: java.lang.Error: no"),
+    ],
+)
+def test_no_java_or_an_old_one_is_an_error_that_helps(tmp_path, version, message):
+    if version is not None:
+        java = tmp_path / "bin" / "java"
+        java.parent.mkdir()
+        banner = f"openjdk version \"{version}\"\njava.lang.Error: no"
+        java.write_text(f"#!/bin/sh\necho '{banner}' >&2\nexit 1\n")
+        java.chmod(0o755)
+    done = run_program(STARTS_FAILING.replace("{settings}", "{}"), tmp_path, JAVA_HOME=str(tmp_path))
+    assert done.stdout.startswith(message)
+    assert done.stderr == ""
+
+
+CONNECT = """
+    from pyspark.sql import SparkSession
+    import sqlext
+    from sqlext.catalog import views
+    from sqlext.catalog.statements import parse_create_view
+    from sqlext.hook import unhooked
+    from sqlext.session import DELTA
+    spark = SparkSession.builder.remote("local[2]").config(map={
+        "spark.jars.packages": DELTA,
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.warehouse.dir": "here",
+    }).getOrCreate()
+    own = type(spark).sql
+    assert sqlext.extend(sqlext.extend(spark)) is spark and sqlext.is_extended(spark)
+    print(type(spark).__module__, type(spark).sql is not own)
+    spark.sql("CREATE TABLE t USING delta AS SELECT 1 AS x")
+    print(spark.sql("SELECT * FROM {d} JOIN t", d=spark.range(1)).collect())
+    view = parse_create_view("CREATE VIEW v AS SELECT * FROM t")
+    views.create(spark, unhooked(spark), view)
+    print(views.names(spark, unhooked(spark)))
+    spark.sql("DROP VIEW v")
+    print(views.names(spark, unhooked(spark)))
+    try:
+        spark.sql("SELECT * FROM v")
+    except Exception as error:
+        print(error.getCondition())
+    sqlext.restore(spark)
+    print(type(spark).sql is own, sqlext.is_extended(spark))
+    spark.stop()
+"""
+
+
+def test_connect_sessions_are_extended_too(tmp_path):
+    assert printed(CONNECT, tmp_path) == [
+        "pyspark.sql.connect.session True",
+        "[Row(id=0, x=1)]",
+        "['v']",
+        "[]",
+        "TABLE_OR_VIEW_NOT_FOUND",
+        "True False",
+    ]
+
+
+def test_importing_sqlext_imports_nothing_heavy(tmp_path):
+    program = "import sys, sqlext; print([m for m in ('pyspark', 'sqlglot', 'numba', 'pandas') if m in sys.modules])"
+    assert printed(program, tmp_path) == ["[]"]
