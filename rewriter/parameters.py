@@ -1,0 +1,222 @@
+"""Parameters, bound by us: markers in an extended statement become typed SQL literals.
+
+Spark cannot do it: fragments of the statement move into helper relations, so a `?` would be counted anew, and with
+Delta's extension Spark 4.2 drops parameters altogether (delta-io/delta issue 7640).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from difflib import get_close_matches
+from typing import Any, Union
+
+from sqlext.errors import BindError, Place, SqlExtError, raise_all
+from sqlext.rewriter.parse_from import Tokens
+from sqlext.rewriter.splice import Edit
+from sqlext.rewriter.tokens import NUMBER, QUOTED, STRING, WORD, tokenize
+
+Arguments = Union[Mapping[str, Any], Sequence[Any], None]
+
+# `select :x` is a parameter, `col:x` a path into a variant: a colon behind a word is a parameter only behind these.
+_BEFORE_PARAMETER = frozenset([
+    "ALL", "AND", "ANY", "AS", "ASC", "BETWEEN", "BY", "CASE", "DESC", "DISTINCT", "DIV", "ELSE", "ESCAPE", "EXCEPT",
+    "FOR", "FROM", "FULL", "HAVING", "ILIKE", "IN", "INCLUSIVE", "INTERVAL", "IS", "JOIN", "LIKE", "LIMIT", "NOT", "OF",
+    "OFFSET", "ON", "OR", "QUALIFY", "REGEXP", "RETURN", "RLIKE", "ROWS", "RANGE", "SELECT", "SET", "SOME", "THEN",
+    "TO", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITHIN",
+])  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A `?` (name None) or `:name` at characters `start` to `stop` (exclusive)."""
+
+    name: str | None
+    start: int
+    stop: int
+
+
+def bind(text: str, args: Arguments, skip: Iterable[tuple[int, int]] = ()) -> tuple[Edit, ...]:
+    """The edits that put literals in the place of all markers of a statement.
+
+    `args` is a list for `?`, a dict for `:name`, as in `spark.sql(text, args)`. `skip`: character ranges without
+    markers, the bodies of PATTERN. Raises BindError: MISSING_ARGUMENT, UNUSED_ARGUMENT, ARGUMENT_TYPE; all together.
+
+    >>> bind("SELECT x:path FROM t WHERE a > :lo AND b = :who", {"lo": 5, "who": "me"})
+    (Edit(start=31, stop=34, replacement='5'), Edit(start=43, stop=47, replacement="'me'"))
+    """
+    found = list(markers(text, tokenize(text), tuple(skip)))
+    errors: list[SqlExtError] = []
+    edits: list[Edit] = []
+    for position, marker in enumerate(found):
+        try:
+            value = _argument(text, marker, position, args)
+            edits.append(Edit(marker.start, marker.stop, _spaced(text, marker, literal(value))))
+        except BindError as e:
+            place = Place(text, marker.start, marker.stop)
+            errors.append(BindError(e.error_class.removeprefix("SQLEXT_"), e.message, place=place, hint=e.hint))
+    errors += _unused(text, found, args)
+    raise_all(errors)
+    return tuple(edits)
+
+
+def _argument(text: str, marker: Marker, position: int, args: Arguments) -> Any:
+    if marker.name is None:
+        if isinstance(args, Mapping) or args is None:
+            raise BindError("MISSING_ARGUMENT", "a ? is bound by a list of arguments, none is given")
+        if position >= len(args):
+            raise BindError("MISSING_ARGUMENT", f"this is ? number {position + 1}, there are {len(args)} arguments")
+        return args[position]
+    names = list(args) if isinstance(args, Mapping) else []
+    if isinstance(args, Mapping) and marker.name in args:
+        return args[marker.name]
+    close = get_close_matches(marker.name, names, n=1)
+    hint = f"did you mean :{close[0]}?" if close else None
+    raise BindError("MISSING_ARGUMENT", f'no argument is called "{marker.name}"', hint=hint)
+
+
+def _unused(text: str, found: list[Marker], args: Arguments) -> list[SqlExtError]:
+    if isinstance(args, Mapping):
+        names = {m.name for m in found}
+        return [BindError("UNUSED_ARGUMENT", f'the statement has no parameter ":{n}"') for n in args if n not in names]
+    if args is None or len(args) <= len(found):
+        return []
+    place = Place(text, found[-1].start, found[-1].stop) if found else None
+    return [BindError("UNUSED_ARGUMENT", f"{len(args)} arguments are given for {len(found)} markers ?", place=place)]
+
+
+def markers(text: str, tokens: Tokens, skip: tuple[tuple[int, int], ...] = ()) -> Iterator[Marker]:
+    """All markers of a statement, in order; not in strings, format fields `{df:x}` or the ranges to skip.
+
+    >>> text = "SELECT a:b, :c, {d:e}, f[0]:g, h::int, ':i', ?"
+    >>> [m.name for m in markers(text, tokenize(text))]
+    ['c', None]
+    """
+    braces = 0
+    for i, token in enumerate(tokens):
+        if token.kind in (WORD, QUOTED, STRING, NUMBER) or any(start <= token.start < stop for start, stop in skip):
+            continue
+        braces += token.text.count("{") - token.text.count("}")
+        if braces > 0:
+            continue
+        if token.text == "?":
+            yield Marker(None, token.start, token.stop)
+        elif token.text == ":" and _is_parameter(tokens, i):
+            yield Marker(tokens[i + 1].text, token.start, tokens[i + 1].stop)
+
+
+def _is_parameter(tokens: Tokens, i: int) -> bool:
+    if i + 1 == len(tokens) or tokens[i + 1].kind != WORD:
+        return False
+    before = tokens[i - 1] if i else None
+    if before is None:
+        return True
+    if before.kind == WORD:
+        is_member = i > 1 and tokens[i - 2].text == "."
+        return before.word in _BEFORE_PARAMETER and not is_member
+    return before.kind not in (QUOTED, STRING, NUMBER) and before.text not in (")", "]", "}", "?")
+
+
+def _spaced(text: str, marker: Marker, sql: str) -> str:
+    """With space where the literal would grow together with its neighbours: `a-?` and -1, `?AND`."""
+    before, after = text[marker.start - 1 : marker.start], text[marker.stop : marker.stop + 1]
+    lead = " " if before.isalnum() or before in ("_", "-", "`", "'", '"') else ""
+    trail = " " if after.isalnum() or after in ("_", "'", '"') else ""
+    return f"{lead}{sql}{trail}"
+
+
+# literals
+
+
+def literal(value: Any) -> str:
+    """A Python value as a Spark SQL literal of the type that PySpark's `lit` gives it.
+
+    A string with a quote, a backslash or a brace is written as its UTF-8 bytes: that means the same whatever
+    spark.sql.parser.escapedStringLiterals, spark.sql.ansi.doubleQuotedIdentifiers and str.format make of such text.
+    A datetime is a TIMESTAMP; a naive one is in the local time zone of Python, as for `lit`.
+
+    Raises BindError (ARGUMENT_TYPE) for other types and for values without a literal.
+
+    >>> [literal(v) for v in (None, True, 5, 2**40, 1.5, "it", b"a", Decimal("1.50"), [1, "x"])]
+    ['NULL', 'TRUE', '5', '1099511627776L', '1.5D', "'it'", "X'61'", '1.50BD', "array(1, 'x')"]
+    """
+    if value is None:
+        return "NULL"
+    for kind, write in _WRITERS:
+        if isinstance(value, kind):
+            return write(value)
+    if type(value).__module__ == "numpy":
+        return literal(value.tolist())
+    raise BindError(
+        "ARGUMENT_TYPE", f"a {type(value).__module__}.{type(value).__qualname__} cannot be an argument",
+        hint="None, bool, int, float, str, bytes, Decimal, date, datetime, timedelta can, and lists and dicts of these.",
+    )  # fmt: skip
+
+
+def _int(value: int) -> str:
+    if -(2**31) <= value < 2**31:
+        return str(value)
+    if -(2**63) <= value < 2**63:
+        return f"{value}L"
+    return _decimal(Decimal(value))
+
+
+def _float(value: float) -> str:
+    if math.isfinite(value):
+        return f"{float(value)!r}D"
+    name = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return f"CAST('{name}' AS DOUBLE)"
+
+
+def _decimal(value: Decimal) -> str:
+    digits = format(value, "f") if value.is_finite() else ""
+    if not digits or len(digits.replace(".", "").lstrip("-0")) > 38:
+        raise BindError("ARGUMENT_TYPE", f"{value} has no DECIMAL of at most 38 digits")
+    return f"{digits}BD"
+
+
+def _str(value: str) -> str:
+    if any(c in value for c in "'\\{}"):
+        return f"CAST(X'{value.encode().hex().upper()}' AS STRING)"
+    return f"'{value}'"
+
+
+def _datetime(value: datetime) -> str:
+    if value != value:  # pandas.NaT is a datetime
+        return "NULL"
+    try:
+        utc = value.astimezone(timezone.utc)
+    except OverflowError:
+        raise BindError("ARGUMENT_TYPE", f"{value!r} is not a time between the years 1 and 9999 in UTC") from None
+    return f"TIMESTAMP_LTZ '{utc.isoformat(sep=' ', timespec='microseconds')}'"
+
+
+def _timedelta(value: timedelta) -> str:
+    sign = "-" if value < timedelta(0) else ""
+    size = abs(value)
+    minutes, seconds = divmod(size.seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"INTERVAL '{sign}{size.days} {hours:02}:{minutes:02}:{seconds:02}.{size.microseconds:06}' DAY TO SECOND"
+
+
+def _mapping(value: Mapping[Any, Any]) -> str:
+    return f"map({', '.join(f'{literal(k)}, {literal(v)}' for k, v in value.items())})"
+
+
+# The first kind that fits: a bool is an int, a datetime is a date.
+_WRITERS: tuple[tuple[Any, Any], ...] = (
+    (bool, lambda v: "TRUE" if v else "FALSE"),
+    (int, _int),
+    (float, _float),
+    (str, _str),
+    (Decimal, _decimal),
+    (datetime, _datetime),
+    (date, lambda v: f"DATE '{v.isoformat()}'"),
+    (timedelta, _timedelta),
+    ((bytes, bytearray), lambda v: f"X'{bytes(v).hex().upper()}'"),
+    ((list, tuple), lambda v: f"array({', '.join(map(literal, v))})"),
+    (Mapping, _mapping),
+)
