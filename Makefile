@@ -40,6 +40,4 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 check-java: $(STAMP)
-	@$(BIN)/python -c 'import sys; from sqlext.startup import java_version; sys.exit((java_version() or 0) < 17)' || { \
-	  echo "Spark needs Java 17 or newer, and java is: $$(java -version 2>&1 | head -n 1)"; \
-	  echo "Hint: apt-get install openjdk-17-jre-headless, or set JAVA_HOME."; exit 1; }
+	@$(BIN)/python -c 'import sys; from sqlext.startup import java_problem; sys.exit(java_problem())'

@@ -29,16 +29,23 @@ def diagnose(log: str, error: Exception, packages: str) -> SetupError:
             'a mirror, **{"spark.jars.repositories": "https://…"}; '
             'or an Ivy settings file, **{"spark.jars.ivySettings": "/path/ivysettings.xml"}.',
         )
-    java = java_version()
-    if java is None or java < _OLDEST_JAVA:
-        found = "none was found" if java is None else f"this is Java {java}"
-        return SetupError(
-            "JAVA_NOT_FOUND",
-            f"Spark needs Java {_OLDEST_JAVA} or newer and {found}",
-            hint="install a JDK or JRE (Debian, Ubuntu: apt-get install openjdk-17-jre-headless) or set JAVA_HOME.",
-        )
+    if (problem := java_problem()) is not None:
+        return problem
     causes = _CAUSE.findall(log) or [line for line in log.splitlines() if line.strip()][-1:] or [str(error)]
     return SetupError("SPARK_DID_NOT_START", f"Spark did not start: {causes[-1].strip()[:500]}")
+
+
+def java_problem() -> SetupError | None:
+    """What is wrong with the Java of this machine; None if Spark can use it."""
+    java = java_version()
+    if java is not None and java >= _OLDEST_JAVA:
+        return None
+    found = "none was found" if java is None else f"this is Java {java}"
+    return SetupError(
+        "JAVA_NOT_FOUND",
+        f"Spark needs Java {_OLDEST_JAVA} or newer and {found}",
+        hint="install a JDK or JRE (Debian, Ubuntu: apt-get install openjdk-17-jre-headless) or set JAVA_HOME.",
+    )
 
 
 def java_version() -> int | None:
