@@ -1,0 +1,107 @@
+"""What the pattern tests share: tasks from text, rows from words, every strategy with tables as small as they go."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from sqlext.pattern import bounded, lazy_dfa, reference, two_pass
+from sqlext.pattern.automaton import count_positions
+from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.task import MatchTask, Output, Rows, Skip, Spans
+from sqlext.rewriter.parse_pattern import parse_pattern
+
+FOLDER = Path(__file__).parent
+
+
+def lines(name: str) -> list[list[str]]:
+    """The cases of a data file: fields between semicolons, `#` begins a comment line."""
+    text = (FOLDER / name).read_text().splitlines()
+    return [[field.strip() for field in line.split(";")] for line in text if line.strip() and line[0] != "#"]
+
+
+def task_of(
+    pattern: str,
+    letters: str | None = None,
+    *,
+    skip: Skip | None = None,
+    shows_unmatched: bool = False,
+    is_within: bool = False,
+) -> MatchTask:
+    """Label l is the l-th of `letters` (default: the variables in order of first use) and needs mask bit l."""
+    tree, names = parse_pattern(pattern, 0, len(pattern))
+    labels = tuple(letters or [name.key for name in names])
+    output = Output(is_all_rows=True, shows_unmatched=shows_unmatched)
+    program = compile_pattern(tree, labels)
+    bits = tuple(range(len(labels)))
+    return MatchTask(program, bits, (None,) * len(labels), skip or Skip(), output, is_within)
+
+
+def rows_of(task: MatchTask, words: Iterable[str]) -> Rows:
+    """One partition a word; a row satisfies the variable that its letter names."""
+    words = list(words)
+    held = [[letter == label for label in task.program.labels] for word in words for letter in word]
+    bounds = np.cumsum([0, *(len(word) for word in words)])
+    return Rows(bounds, packed(np.array(held, bool).reshape(bounds[-1], -1)))
+
+
+def packed(held: np.ndarray) -> np.ndarray:
+    """`held: bool[n, v]` as Rows.mask."""
+    mask = np.packbits(held, axis=1, bitorder="little")
+    return mask if mask.shape[1] else np.zeros((len(held), 1), np.uint8)
+
+
+def joined(blocks: Iterable[Spans]) -> dict[str, object]:
+    """All blocks as one, for comparison; a failure may only stand in the last one."""
+    spans = list(blocks)
+    assert all(block.failure is None for block in spans[:-1])
+    hides = {block.is_hidden is not None for block in spans}
+    assert len(hides) <= 1
+
+    def column(name: str) -> list:
+        return [value for block in spans for value in getattr(block, name).tolist()]
+
+    return {
+        "start": column("start"),
+        "number": column("number"),
+        "length": [length for block in spans for length in np.diff(block.offset).tolist()],
+        "label": column("label"),
+        "is_hidden": column("is_hidden") if hides == {True} else None,
+        "unmatched": column("unmatched"),
+        "failure": spans[-1].failure if spans else None,
+    }
+
+
+def matches(found: dict, task: MatchTask) -> list[tuple[int, int, str]]:
+    """(number, start, letters) of each match; letters of hidden rows in lower case."""
+    letters = [task.program.labels[label] for label in found["label"]]
+    if found["is_hidden"] is not None:
+        letters = [x.lower() if is_hidden else x for x, is_hidden in zip(letters, found["is_hidden"])]
+    ends = np.cumsum(found["length"], dtype=int).tolist()
+    texts = ["".join(letters[end - length : end]) for end, length in zip(ends, found["length"])]
+    return list(zip(found["number"], found["start"], texts))
+
+
+def fast_ways(task: MatchTask, rows: Rows, chance: random.Random) -> Iterator[tuple[str, Iterator[Spans]]]:
+    """Each compiled strategy that takes the task, as it is and with tiny blocks, stretches and tables."""
+    if rows.limit is None:
+        if count_positions(task.program) <= 64:
+            yield "two_pass", two_pass.find(task, rows)
+            yield "two_pass, tiny", two_pass.find(task, rows, block_rows=chance.randint(1, 5))
+        yield "lazy_dfa", lazy_dfa.find(task, rows)
+        sizes = {"block_rows": chance.randint(1, 5), "shift": chance.randint(0, 3), "memo_bits": chance.randint(0, 3)}
+        yield f"lazy_dfa, {sizes}", lazy_dfa.find(task, rows, **sizes)
+    yield "bounded", bounded.find(task, rows)
+    sizes = {"block_rows": chance.randint(1, 5), "shift": chance.randint(0, 3)}
+    yield f"bounded, {sizes}", bounded.find(task, rows, **sizes)
+
+
+def assert_all_agree(task: MatchTask, rows: Rows, seed: int = 0) -> dict[str, object]:
+    """Every strategy finds what `reference` finds; that is returned."""
+    expected = joined(reference.find(task, rows))
+    for name, found in fast_ways(task, rows, random.Random(seed)):
+        assert joined(found) == expected, f"{name} on {task}, {rows}"
+    return expected

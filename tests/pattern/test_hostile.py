@@ -1,0 +1,91 @@
+"""Patterns that take exponential or cubic time, or a machine's memory, elsewhere."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from pattern_harness import fast_ways, joined, matches, packed, rows_of, task_of
+
+from sqlext.errors import UnsupportedError
+from sqlext.pattern import bounded
+from sqlext.pattern.automaton import count_positions
+from sqlext.pattern.task import Rows, Skip
+
+
+def found_by_all(task, rows) -> dict[str, object]:
+    """What the compiled strategies find, which is the same."""
+    answers = {name: joined(found) for name, found in fast_ways(task, rows, random.Random(1))}
+    first = next(iter(answers.values()))
+    for name, answer in answers.items():
+        assert answer == first, name
+    return first
+
+
+CASES = [
+    ("A+ B+ C+ E", "A" * 700 + "B" * 700 + "C" * 700 + "D", ""),
+    ("A+ B+ C+ D", "A" * 700 + "B" * 700 + "C" * 700 + "D", "1@0+2101"),
+    ("(A+)+ B", "A" * 2000, ""),
+    ("(A+)+ B", "A" * 2000 + "B", "1@0+2001"),
+    ("((A*)*)* B", "A" * 2000, ""),
+    ("((A?){30})+ B", "A" * 2000 + "B", "1@0+2001"),
+    ("(A | A)* B", "A" * 2000, ""),
+    ("(A{0,1}){40} A{40}", "A" * 60, "1@0+60"),
+    ("(A{0,1}){300} A{300}", "A" * 400, "1@0+400"),
+    ("(A{0,1}){300} A{300}", "A" * 299, ""),
+    ("(A{0,1}?){300} A{300}", "A" * 400, "1@0+300"),
+    ("(() | ()){40} B", "AB", "1@1+1"),
+    ("PERMUTE(A, B, C, D, E, F)", "XFEDCBAX", "1@1+6"),
+]
+
+
+@pytest.mark.parametrize("pattern, word, expected", CASES)
+def test_a_hostile_pattern_is_matched(pattern, word, expected):
+    task = task_of(pattern)
+    found = found_by_all(task, rows_of(task, [word]))
+    assert " ".join(f"{n}@{start}+{len(letters)}" for n, start, letters in matches(found, task)) == expected
+
+
+def test_twenty_loops_over_overlapping_conditions():
+    """Eager determinisation makes up to 2^20 states of it. The reference would try for ever: compare lengths alone."""
+    names = [f"V{k}" for k in range(20)]
+    task = task_of(" ".join(f"{name}+" for name in names))
+    held = np.random.default_rng(0).random((3000, 20)) < 0.8
+    rows = Rows(np.arange(0, 3001, 100), packed(held))
+    found = found_by_all(task, rows)
+    assert len(found["start"]) > 0
+    assert_labels_hold(found, held)
+
+
+def assert_labels_hold(found, held) -> None:
+    """Every mapped row satisfies its label, and labels run through all twenty in order."""
+    end = np.cumsum(found["length"])
+    for start, length, stop in zip(found["start"], found["length"], end):
+        labels = np.array(found["label"][stop - length : stop])
+        assert held[start + np.arange(length), labels].all()
+        assert set(np.diff(labels)) <= {0, 1} and labels[0] == 0 and labels[-1] == 19
+
+
+def test_random_rows_with_hundreds_of_positions():
+    task = task_of(" ".join(f"(V{k} | W{k % 7})+" for k in range(60)), skip=Skip("TO NEXT ROW"))
+    assert count_positions(task.program) == 120
+    held = np.random.default_rng(1).random((600, len(task.program.labels))) < 0.6
+    rows = Rows(np.array([0, 200, 600]), packed(held))
+    assert len(found_by_all(task, rows)["start"]) > 0
+
+
+def test_a_limit_halves_a_hostile_match():
+    task = task_of("(A{0,1}){100} A{100}", is_within=True)
+    rows = rows_of(task, ["A" * 400])
+    limit = np.minimum(np.arange(400) + np.where(np.arange(400) % 2, 150, 99), 400)
+    found = found_by_all(task, Rows(rows.bounds, rows.mask, limit))
+    assert list(zip(found["start"], found["length"])) == [(1, 150), (151, 150)]
+
+
+def test_within_takes_ten_thousand_positions_and_not_one_more():
+    fits, over = task_of(f"A{{{bounded.MAX_POSITIONS}}}"), task_of(f"A{{{bounded.MAX_POSITIONS + 1}}}")
+    assert joined(bounded.find(fits, rows_of(fits, ["AAA"])))["start"] == []
+    with pytest.raises(UnsupportedError) as error:
+        bounded.find(over, rows_of(over, ["AAA"]))
+    assert error.value.error_class == "SQLEXT_PATTERN_TOO_LARGE"

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from pattern_harness import joined, rows_of, task_of
+
+from sqlext.errors import UnsupportedError
+from sqlext.pattern.matcher import choose, match
+from sqlext.pattern.task import Literal
+
+LONG = "A{65}"
+ALWAYS = Literal(True, "bool")
+
+CHOICES = [
+    ("A B+", {}, "two_pass", "2 positions, at most 64"),
+    ("A{64}", {}, "two_pass", "64 positions, at most 64"),
+    (LONG, {}, "lazy_dfa", "65 positions, over 64"),
+    ("A B+", {"is_within": True}, "bounded", "WITHIN"),
+    ("A B+", {"conditions": (None, ALWAYS)}, "threads", "condition of B"),
+    ("A B+", {"conditions": (None, ALWAYS), "is_within": True}, "threads", "condition of B"),
+    ("A B+", {"strategy": "lazy_dfa"}, "lazy_dfa", "was asked for"),
+    ("A B+", {"strategy": "bounded"}, "bounded", "was asked for"),
+    ("A B+", {"strategy": "reference", "conditions": (None, ALWAYS)}, "reference", "was asked for"),
+]
+
+
+@pytest.mark.parametrize("pattern, changes, strategy, reason", CHOICES)
+def test_the_cheapest_strategy_that_is_right_is_chosen(pattern, changes, strategy, reason):
+    chosen, why = choose(replace(task_of(pattern), **changes))
+    assert chosen == strategy
+    assert reason in why and why.endswith(".")
+
+
+REFUSALS = [
+    (LONG, {"strategy": "two_pass"}, "65 positions, over 64"),
+    ("A", {"strategy": "two_pass", "is_within": True}, "WITHIN"),
+    ("A", {"strategy": "lazy_dfa", "is_within": True}, "WITHIN"),
+    ("A", {"strategy": "two_pass", "conditions": (ALWAYS,)}, "condition of A"),
+    ("A", {"strategy": "lazy_dfa", "conditions": (ALWAYS,)}, "condition of A"),
+    ("A", {"strategy": "bounded", "conditions": (ALWAYS,)}, "condition of A"),
+    ("A", {"strategy": "quantum"}, "there are only two_pass, lazy_dfa, bounded, threads, reference"),
+]
+
+
+@pytest.mark.parametrize("pattern, changes, objection", REFUSALS)
+def test_a_strategy_that_cannot_run_the_task_is_refused(pattern, changes, objection):
+    with pytest.raises(UnsupportedError) as error:
+        choose(replace(task_of(pattern), **changes))
+    assert error.value.error_class == "SQLEXT_STRATEGY_NOT_APPLICABLE"
+    assert objection in str(error.value)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "two_pass", "lazy_dfa", "bounded", "threads", "reference"])
+def test_every_strategy_runs_by_name(strategy):
+    task = replace(task_of("A B+"), strategy=strategy)
+    assert joined(match(task, rows_of(task, ["ABBA", "AB"])))["length"] == [3, 2]
+
+
+def test_numba_is_imported_only_when_a_compiled_strategy_runs():
+    program = "import sys; from sqlext.pattern import matcher, compile, reference; print('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout.strip() == "False"

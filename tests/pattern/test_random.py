@@ -1,0 +1,69 @@
+"""The full grammar on random rows: every strategy finds what the reference finds."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from pattern_harness import assert_all_agree, packed
+
+from sqlext.pattern import ast
+from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.task import MatchTask, Output, Rows, Skip
+
+LETTERS = "ABCD"
+QUANTIFIERS = [(0, None), (1, None), (0, 1), (2, None), (0, 2), (1, 3), (2, 2), (0, 0), (1, 1), (2, 3)]
+
+
+def random_tree(chance: random.Random, size: int) -> ast.Pattern:
+    """A tree of about `size` nodes."""
+    if size <= 1:
+        leaf = chance.random()
+        if leaf < 0.85:
+            return ast.Variable(chance.choice(LETTERS))
+        return chance.choice([ast.Empty(), ast.PartitionStart(), ast.PartitionEnd()])
+    kind = chance.choice(["quantified"] * 3 + ["concatenation"] * 3 + ["alternation"] * 2 + ["permutation", "exclusion"])
+    if kind == "quantified":
+        mode = chance.choice([ast.GREEDY, ast.GREEDY, ast.RELUCTANT])
+        return ast.Quantified(random_tree(chance, size - 1), *chance.choice(QUANTIFIERS), mode)
+    if kind == "exclusion":
+        return ast.Exclusion(random_tree(chance, size - 1))
+    parts = chance.randint(2, 3)
+    items = tuple(random_tree(chance, (size - 1) // parts) for _ in range(parts))
+    return {"concatenation": ast.Concatenation, "alternation": ast.Alternation, "permutation": ast.Permutation}[kind](
+        items
+    )
+
+
+def random_skip(chance: random.Random) -> Skip:
+    mode = chance.choice(["PAST LAST ROW", "TO NEXT ROW", "TO FIRST", "TO LAST"])
+    labels = tuple(chance.sample(range(len(LETTERS)), chance.randint(1, 3))) if "ROW" not in mode else ()
+    return Skip(mode, labels, else_next_row=bool(labels) and chance.random() < 0.7)
+
+
+def random_case(seed: int) -> tuple[MatchTask, Rows]:
+    """A task and rows whose conditions overlap or exclude each other; half of them with WITHIN."""
+    chance = random.Random(seed)
+    program = compile_pattern(random_tree(chance, chance.randint(1, 12)), tuple(LETTERS))
+    bounds = np.cumsum([0] + [chance.randint(1, 9) for _ in range(chance.randint(1, 8))])
+    n = int(bounds[-1])
+    numbers = np.random.default_rng(seed)
+    width = chance.choice([1, 4, 9, 20])
+    held = numbers.random((n, width)) < chance.choice([0.3, 0.5, 0.8])
+    if chance.random() < 0.5:
+        held = numbers.integers(0, len(LETTERS), (n, 1)) == np.arange(width)
+    bits = tuple(chance.choice([None, *range(width)]) if chance.random() < 0.3 else l % width for l in range(4))
+    is_within = chance.random() < 0.5
+    output = Output(is_all_rows=True, shows_unmatched=chance.random() < 0.5)
+    task = MatchTask(program, bits, (None,) * 4, random_skip(chance), output, is_within)
+    end = np.repeat(bounds[1:], np.diff(bounds))
+    limit = np.minimum(end, np.arange(n) + numbers.integers(0, 7, n)) if is_within else None
+    return task, Rows(bounds, packed(held), limit)
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_every_strategy_finds_what_the_reference_finds(part):
+    for seed in range(part * 100, part * 100 + 100):
+        task, rows = random_case(seed)
+        assert_all_agree(task, rows, seed)

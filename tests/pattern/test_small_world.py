@@ -1,0 +1,116 @@
+"""Every pattern of up to 5 nodes, on every word of up to 6 letters.
+
+Nodes are the letters A, B, C, concatenation and alternation of two, and `*`, `+`, `?`. With k letters and u
+quantifiers a tree has 2k - 1 + u nodes, which makes 363 + 1,152 + 216 = 1,731 trees with 1, 2 and 3 letters.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+import pytest
+from pattern_harness import packed
+
+from sqlext.pattern import ast, bounded, lazy_dfa, reference, two_pass
+from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.task import MatchTask, Rows, Skip
+
+LETTERS = "ABC"
+WORDS = [word for length in range(1, 7) for word in product(range(3), repeat=length)]
+LETTER = np.array([letter for word in WORDS for letter in word])
+BOUNDS = np.cumsum([0, *(len(word) for word in WORDS)])
+ROWS = Rows(BOUNDS, packed(LETTER[:, None] == np.arange(3)))
+_NUMBER = {word: k for k, word in enumerate(WORDS)}
+# A match that starts at row i of a word is the match of the word that begins there: its number, for each row.
+SUFFIX = np.array([_NUMBER[word[i:]] for word in WORDS for i in range(len(word))])
+
+
+@lru_cache(maxsize=None)
+def trees(nodes: int) -> list[ast.Pattern]:
+    """All trees with exactly so many nodes."""
+    if nodes == 1:
+        return [ast.Variable(letter) for letter in LETTERS]
+    bounds = [(0, None), (1, None), (0, 1)]
+    found: list[ast.Pattern] = [ast.Quantified(item, *b) for item in trees(nodes - 1) for b in bounds]
+    for kind in (ast.Concatenation, ast.Alternation):
+        for left in range(1, nodes - 1):
+            found += [kind(items) for items in product(trees(left), trees(nodes - 1 - left))]
+    return found
+
+
+def first_letters(tree: ast.Pattern) -> list[str]:
+    """The letters in order of first use."""
+    return list(dict.fromkeys(node.name for node in ast.walk(tree) if isinstance(node, ast.Variable)))
+
+
+def is_first_of_its_kind(tree: ast.Pattern) -> bool:
+    """Renaming letters gives the same answers renamed; of the trees that differ so, one asks `reference`."""
+    letters = first_letters(tree)
+    return letters == list(LETTERS[: len(letters)])
+
+
+def renamings(tree: ast.Pattern) -> list[tuple[str, ...]]:
+    """How the letters of such a tree are renamed to give all the others of its kind."""
+    used = len(first_letters(tree))
+    return [names for names in product(LETTERS, repeat=used) if len(set(names)) == used]
+
+
+TREES = [tree for nodes in range(1, 6) for tree in trees(nodes)]
+KINDS = [tree for tree in TREES if is_first_of_its_kind(tree)]
+
+
+def test_there_are_1731_patterns():
+    assert len(TREES) == len(set(TREES)) == 1731
+    assert sum(len(renamings(tree)) for tree in KINDS) == 1731
+
+
+def expected_matches(task: MatchTask) -> tuple[np.ndarray, np.ndarray]:
+    """`length: int64[words]` of the match at each word's first row (-1: none), `label: int16[words, 6]`."""
+    length, label = np.full(len(WORDS), -1), np.full((len(WORDS), 6), -1)
+    for k, word in enumerate(WORDS):
+        found = reference.search(
+            task.program, 0, (0, len(word)), len(word), lambda label, path, word=word: word[len(path)] == label
+        )
+        if found is not None:
+            length[k] = len(found)
+            label[k, : len(found)] = [letter for letter, _ in found]
+    return length, label
+
+
+def assert_finds(name: str, task: MatchTask, letters: list[int], expected: tuple[np.ndarray, np.ndarray]) -> None:
+    """`letters[l]`: the letter that label l of the task stands for in the rows."""
+    length, label = expected
+    blocks = list(STRATEGIES[name](task, ROWS))
+    start = np.concatenate([block.start for block in blocks] or [[]]).astype(int)
+    found = np.full(len(LETTER), -1)
+    found[start] = np.concatenate([np.diff(block.offset) for block in blocks] or [[]])
+    word = RENAMED[tuple(letters)][SUFFIX]
+    assert np.array_equal(found, length[word]), (name, task)
+    wanted = label[word[start]]
+    labels = np.concatenate([block.label for block in blocks] or [[]])
+    assert np.array_equal(labels, wanted[wanted >= 0]), (name, task)
+
+
+def _renamed(letters: tuple[int, ...]) -> np.ndarray:
+    """For each word the number of the word that says with labels what it says with letters."""
+    label_of = {letter: label for label, letter in enumerate(letters)}
+    return np.array([_NUMBER[tuple(label_of[letter] for letter in word)] for word in WORDS])
+
+
+RENAMED = {letters: _renamed(letters) for letters in product(range(3), repeat=3) if len(set(letters)) == 3}
+STRATEGIES = {"two_pass": two_pass.find, "lazy_dfa": lazy_dfa.find, "bounded": bounded.find}
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_all_strategies_find_what_the_reference_finds(part):
+    for tree in KINDS[part::8]:
+        program = compile_pattern(tree, tuple(LETTERS))
+        expected = expected_matches(MatchTask(program, (0, 1, 2), (None,) * 3))
+        for names in renamings(tree):
+            letters = [LETTERS.index(name) for name in names]
+            letters += [letter for letter in range(3) if letter not in letters]
+            task = MatchTask(program, tuple(letters), (None,) * 3, Skip("TO NEXT ROW"))
+            for name in STRATEGIES:
+                assert_finds(name, task, letters, expected)
