@@ -15,7 +15,7 @@ remove `__pycache__/*.nb*` (the tests keep a cache for each version of the sourc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -52,10 +52,11 @@ NO_MATCH, TOO_LONG = -1, -2  # instead of the length of a match; TOO_LONG: does 
 _PAST_LAST, _TO_NEXT, _TO_FIRST, _TO_LAST = 0, 1, 2, 3
 _MODES = {SKIP_PAST_LAST_ROW: _PAST_LAST, SKIP_TO_NEXT_ROW: _TO_NEXT, SKIP_TO_FIRST: _TO_FIRST, SKIP_TO_LAST: _TO_LAST}
 
-# Without _nrt=False Numba counts a reference to every array at each call and each touch of a named tuple, which made
+# Without `_nrt` False Numba counts a reference to every array at each call and each touch of a named tuple, which made
 # a row cost 300 ns instead of 4. So kernels cannot allocate: they fill arrays that they are given.
-compiled = njit(nogil=True, cache=True, _nrt=False)
-inlined = njit(nogil=True, cache=True, _nrt=False, inline="always")  # where a call a row would copy all arrays' shapes
+_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "_nrt": False}
+compiled = njit(**_OPTIONS)
+inlined = njit(inline="always", **_OPTIONS)  # where a call for each row would copy the shapes of a dozen arrays
 
 
 class Block(NamedTuple):

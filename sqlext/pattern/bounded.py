@@ -87,7 +87,7 @@ def _shift(m: int) -> int:
 
 
 def _new_ends(tables: Automaton, n: int, shift: int) -> Ends:
-    kind = np.dtype(np.int32 if n < np.iinfo(np.int32).max else np.int64)
+    kind = np.int32 if n < np.iinfo(np.int32).max else np.int64
     value = np.zeros(len(tables.graph.kind), kind)
     value[np.isin(tables.graph.kind, (STARTS, ENDS))] = np.iinfo(kind).max
     border = np.empty(((n >> shift) + 1, tables.size), kind)

@@ -44,7 +44,7 @@ _NONE = -1
 class States(NamedTuple):
     """w = number of 64-bit words that hold a bit for each position, s = rows a stretch, c = number of states.
 
-    - `set: uint64[c, w]`; `count: int64[1]`: how many are in use; `slot: int32[·]`: hash table of state numbers;
+    - `set: uint64[c, w]`; `used: int64[1]`: how many there are; `slot: int32[·]`: hash table of state numbers;
     - `step_from: int32[2^b]`, `step_row: int64[2^b]`, `step_to: int32[2^b]`: from this state a row with the mask of
       this row leads to that state (one entry a hash value);
     - `target_key: int64[2^b]`, `target: int32[2^b]`: the most preferred live target for state · (m + 2) + position,
@@ -56,7 +56,7 @@ class States(NamedTuple):
     """
 
     set: np.ndarray
-    count: np.ndarray
+    used: np.ndarray
     slot: np.ndarray
     step_from: np.ndarray
     step_row: np.ndarray
@@ -99,7 +99,7 @@ def _new_states(tables: Automaton, n: int, shift: int, memo_bits: int) -> States
     value = np.isin(tables.graph.kind, (STARTS, ENDS)).astype(np.uint8)
     states = States(
         set=np.zeros((size, words), np.uint64),
-        count=np.zeros(1, np.int64),
+        used=np.zeros(1, np.int64),
         slot=np.empty(2 * size, np.int32),
         step_from=np.empty(memo, np.int32),
         step_row=np.zeros(memo, np.int64),
@@ -123,7 +123,7 @@ def _new_states(tables: Automaton, n: int, shift: int, memo_bits: int) -> States
 @compiled
 def _forget(states):
     """Empty all tables; END stays."""
-    states.count[0] = END + 1
+    states.used[0] = END + 1
     for table in (states.slot, states.step_from):
         for j in range(len(table)):
             table[j] = _NONE
@@ -157,8 +157,8 @@ def _state_of(states, words):
         if is_equal:
             return found
         j = (j + 1) & (len(states.slot) - 1)
-    found = states.count[0]
-    states.count[0] += 1
+    found = states.used[0]
+    states.used[0] += 1
     copy(words, states.set[found])
     states.slot[j] = found
     return found
@@ -206,7 +206,7 @@ def _step(graph, states, mask, i, following):
 def _load(graph, states, bounds, mask, j):
     """Compute stretch j from its border."""
     size = states.stretch.shape[1]
-    if states.count[0] + size + 1 > len(states.set):
+    if states.used[0] + size + 1 > len(states.set):
         _forget(states)
     start = j << states.shift[0]
     stop = min(start + size, len(mask))
