@@ -1,0 +1,294 @@
+"""Run-dependent conditions, slowly and obviously: what they mean, with Spark's semantics, in plain Python.
+
+`threads` runs the same conditions as compiled code and is tested against this module.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Union
+
+import numpy as np
+
+from sqlext.errors import DataError
+from sqlext.pattern.task import (
+    CLASSIFIER,
+    MATCH_NUMBER,
+    Aggregate,
+    Call,
+    Condition,
+    Literal,
+    MatchTask,
+    Navigation,
+    Operand,
+    Rows,
+)
+
+Value = Union[bool, int, float]
+
+_FAULTS = {
+    "ARITHMETIC_OVERFLOW": ("integer overflow", "cast to a wider type, or set spark.sql.ansi.enabled to false"),
+    "DIVIDE_BY_ZERO": ("division by zero", "test the divisor first, for example with nullif(x, 0)"),
+}
+
+
+@dataclass(frozen=True)
+class Path:
+    """A path through the pattern while the last of `labels` is tested.
+
+    Row `start + j` is mapped to label `labels[j]` (an index of `names`); the last of them is the current row. The
+    partition is rows `partition[0]` to `partition[1]` (exclusive), `number` is the MATCH_NUMBER().
+    """
+
+    rows: Rows
+    names: tuple[str, ...]
+    partition: tuple[int, int]
+    start: int
+    labels: tuple[int, ...]
+    number: int
+
+    def mapped(self, labels: tuple[int, ...] | None) -> list[int]:
+        """The rows with one of `labels` (None: any), in order."""
+        return [self.start + j for j, label in enumerate(self.labels) if labels is None or label in labels]
+
+
+def walk(condition: Condition) -> Iterator[Condition]:
+    """The condition and all conditions below it, parents first, left to right."""
+    stack = [condition]
+    while stack:
+        current = stack.pop()
+        yield current
+        if isinstance(current, Call):
+            stack.extend(reversed(current.arguments))
+
+
+def operands(condition: Condition) -> tuple[Operand, ...]:
+    """The distinct operands in order of their first use.
+
+    >>> operands(Call("is_null", (Operand(Navigation(0), "int"),), "bool"))[0].source.argument
+    0
+    """
+    return tuple(dict.fromkeys(part for part in walk(condition) if isinstance(part, Operand)))
+
+
+def is_run_dependent(condition: Condition | None) -> bool:
+    """Does the condition read the match so far?"""
+    return condition is not None and bool(operands(condition))
+
+
+def fault(error_class: str, label: str) -> DataError:
+    """The run-time error of a condition, naming its variable.
+
+    >>> print(fault("DIVIDE_BY_ZERO", "A").message)
+    division by zero in the condition that DEFINE gives for A
+    """
+    what, hint = _FAULTS[error_class]
+    return DataError(error_class, f"{what} in the condition that DEFINE gives for {label}", hint=hint)
+
+
+def evaluate(condition: Condition, path: Path) -> Value | None:
+    """The value of a condition for a path, None for NULL.
+
+    AND, OR, IF and COALESCE read a later argument only if they need it, all else that propagates NULL stops at
+    the first NULL (`/` and `%` look at the divisor first), so an error behind one is never met: as Spark does.
+
+    Raises DataError: ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO.
+
+    >>> evaluate(Call("or", (Literal(None, "bool"), Literal(True, "bool")), "bool"), None)
+    True
+    """
+    if isinstance(condition, Literal):
+        return condition.value
+    if isinstance(condition, Operand):
+        if isinstance(condition.source, Aggregate):
+            return _aggregate(condition.source, path)
+        return _navigate(condition.source, condition.missing, path)
+    lazy = _LAZY.get(condition.function)
+    if lazy is not None:
+        return lazy(condition.arguments, path)
+    return _strict(condition, path)
+
+
+def satisfier(task: MatchTask, rows: Rows) -> Callable[[int, int, Sequence[int], int], bool]:
+    """What the reference driver asks: `satisfies(start, number, labels, label)`.
+
+    Does row `start + len(labels)` satisfy `label` in match `number` if the rows from `start` on have `labels`?
+    """
+
+    def satisfies(start: int, number: int, labels: Sequence[int], label: int) -> bool:
+        row = start + len(labels)
+        bit = task.bits[label]
+        if bit is not None and not rows.mask[row, bit // 8] >> (bit % 8) & 1:
+            return False
+        condition = task.conditions[label]
+        if condition is None:
+            return True
+        k = int(np.searchsorted(rows.bounds, start, side="right")) - 1
+        partition = int(rows.bounds[k]), int(rows.bounds[k + 1])
+        path = Path(rows, task.program.labels, partition, start, (*labels, label), number)
+        return evaluate(condition, path) is True
+
+    return satisfies
+
+
+# --- operands ---------------------------------------------------------------------------------------------------------
+
+
+def _navigate(navigation: Navigation, missing: Value | None, path: Path) -> Value | None:
+    if navigation.argument == MATCH_NUMBER:
+        return path.number
+    mapped = path.mapped(navigation.labels)
+    if navigation.offset >= len(mapped):
+        return missing
+    base = mapped[navigation.offset] if navigation.from_first else mapped[-1 - navigation.offset]
+    row = base + navigation.step
+    if not path.partition[0] <= row < path.partition[1]:
+        return missing
+    return _read(navigation.argument, row, path)
+
+
+def _read(argument: int, row: int, path: Path) -> Value | None:
+    if argument == CLASSIFIER:
+        j = row - path.start
+        assert path.rows.classifiers is not None
+        return path.rows.classifiers[path.labels[j]].item() if 0 <= j < len(path.labels) else None
+    column = path.rows.columns[argument]
+    return column.values[row].item() if column.valid is None or column.valid[row] else None
+
+
+def _aggregate(aggregate: Aggregate, path: Path) -> Value | None:
+    mapped = path.mapped(aggregate.labels)
+    if aggregate.argument is None:
+        return len(mapped)
+    values = [v for row in mapped if (v := _read(aggregate.argument, row, path)) is not None]
+    if aggregate.is_distinct:  # the first of equal values, in order: a sum of floats depends on it
+        first: dict[tuple[bool, Value], Value] = {}
+        for value in values:
+            first.setdefault(_order(value), value)
+        values = list(first.values())
+    if aggregate.function == "count":
+        return len(values)
+    if not values:
+        return None
+    if aggregate.function == "sum":
+        return reduce(lambda x, y: _bounded(x + y, 64, True, path) if isinstance(x, int) else x + y, values)
+    if aggregate.function == "avg":
+        return reduce(lambda x, y: x + y, map(float, values)) / len(values)
+    return (min if aggregate.function == "min" else max)(values, key=_order)
+
+
+# --- functions --------------------------------------------------------------------------------------------------------
+
+
+def _order(value: Value) -> tuple[bool, Value]:
+    """A sort key with NaN equal to itself and above all else."""
+    return (True, 0) if value != value else (False, value)
+
+
+def _and(arguments: tuple[Condition, ...], path: Path) -> Value | None:
+    left = evaluate(arguments[0], path)
+    if left is False:
+        return False
+    right = evaluate(arguments[1], path)
+    return False if right is False else None if left is None or right is None else True
+
+
+def _or(arguments: tuple[Condition, ...], path: Path) -> Value | None:
+    left = evaluate(arguments[0], path)
+    if left is True:
+        return True
+    right = evaluate(arguments[1], path)
+    return True if right is True else None if left is None or right is None else False
+
+
+def _if(arguments: tuple[Condition, ...], path: Path) -> Value | None:
+    return evaluate(arguments[1] if evaluate(arguments[0], path) is True else arguments[2], path)
+
+
+def _coalesce(arguments: tuple[Condition, ...], path: Path) -> Value | None:
+    left = evaluate(arguments[0], path)
+    return evaluate(arguments[1], path) if left is None else left
+
+
+def _null_safe_equal(arguments: tuple[Condition, ...], path: Path) -> Value | None:
+    left, right = (evaluate(argument, path) for argument in arguments)
+    return left is right if left is None or right is None else _order(left) == _order(right)
+
+
+def _is_null(arguments: tuple[Condition, ...], path: Path) -> Value | None:
+    return evaluate(arguments[0], path) is None
+
+
+def _extreme(choose: Callable) -> Callable:
+    def extreme(arguments: tuple[Condition, ...], path: Path) -> Value | None:
+        values = [v for argument in arguments if (v := evaluate(argument, path)) is not None]
+        return choose(values, key=_order) if values else None
+
+    return extreme
+
+
+_LAZY: dict[str, Callable[[tuple[Condition, ...], Path], Value | None]] = {
+    "and": _and,
+    "or": _or,
+    "if": _if,
+    "coalesce": _coalesce,
+    "null_safe_equal": _null_safe_equal,
+    "is_null": _is_null,
+    "least": _extreme(min),
+    "greatest": _extreme(max),
+}
+
+
+def _strict(call: Call, path: Path) -> Value | None:
+    """NULL if any argument is."""
+    reads_right_first = call.function in ("divide", "remainder")
+    values: list[Value] = []
+    for argument in reversed(call.arguments) if reads_right_first else call.arguments:
+        value = evaluate(argument, path)
+        if value is None:
+            return None
+        if reads_right_first and not values and value == 0 and not call.is_ansi:
+            return None
+        values.append(value)
+    if reads_right_first:
+        return _divide(call, values[1], values[0], path)
+    result = _STRICT[call.function](*values)
+    return _bounded(result, call.bits, call.is_ansi, path) if call.kind == "int" else result
+
+
+def _divide(call: Call, dividend: Value, divisor: Value, path: Path) -> Value:
+    if divisor == 0:
+        raise fault("DIVIDE_BY_ZERO", path.names[path.labels[-1]])
+    if call.function == "divide":
+        return dividend / divisor
+    if call.kind == "float":
+        with np.errstate(invalid="ignore"):
+            return float(np.fmod(dividend, divisor))
+    return int(math.copysign(1, dividend)) * (abs(dividend) % abs(divisor))  # the sign of the dividend, as in Java
+
+
+def _bounded(value: Value, bits: int, is_ansi: bool, path: Path) -> Value:
+    """An integer result in `bits` bits: an error outside if `is_ansi`, else wrapped."""
+    half = 1 << (bits - 1)
+    wrapped = (int(value) + half) % (2 * half) - half
+    if wrapped != value and is_ansi:
+        raise fault("ARITHMETIC_OVERFLOW", path.names[path.labels[-1]])
+    return wrapped
+
+
+_STRICT: dict[str, Callable] = {
+    "add": lambda x, y: x + y,
+    "subtract": lambda x, y: x - y,
+    "multiply": lambda x, y: x * y,
+    "negate": lambda x: -x,
+    "abs": abs,
+    "float": float,
+    "not": lambda x: not x,
+    "less": lambda x, y: _order(x) < _order(y),
+    "less_equal": lambda x, y: _order(x) <= _order(y),
+    "equal": lambda x, y: _order(x) == _order(y),
+    "not_equal": lambda x, y: _order(x) != _order(y),
+}

@@ -1,0 +1,41 @@
+"""Run a task on both matchers and say what came out, in plain lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from sqlext.errors import DataError
+from sqlext.pattern import reference, threads
+from sqlext.pattern.conditions import satisfier
+from sqlext.pattern.task import MatchTask, Rows, Spans
+
+
+def by_reference(task: MatchTask, rows: Rows) -> list:
+    return outcome(reference.find(task, rows, satisfier(task, rows), max_steps=100_000))
+
+
+def by_threads(task: MatchTask, rows: Rows, **limits) -> list:
+    return outcome(threads.find(task, rows, threads.Limits(**limits)))
+
+
+def outcome(blocks: Iterable[Spans]) -> list:
+    """All matches, unmatched rows and the failure; or the error."""
+    try:
+        return list(_facts(blocks))
+    except DataError as error:
+        return [error.error_class, error.message if "BUDGET" not in error.error_class else ""]
+
+
+def _facts(blocks: Iterable[Spans]) -> Iterator:
+    unmatched: list[int] = []
+    for spans in blocks:
+        hidden = np.zeros(len(spans.label), bool) if spans.is_hidden is None else spans.is_hidden
+        for k, (start, number) in enumerate(zip(spans.start.tolist(), spans.number.tolist())):
+            part = slice(spans.offset[k], spans.offset[k + 1])
+            yield start, number, spans.label[part].tolist(), hidden[part].tolist()
+        unmatched += spans.unmatched.tolist()
+        if spans.failure:
+            yield spans.failure
+    yield unmatched
