@@ -65,7 +65,7 @@ def main() -> None:
     cold = timed(clause, spark, table), timed(floor, spark, table)
     pairs = [(timed(clause, spark, table), timed(floor, spark, table)) for _ in range(runs)]
     ours, base = (statistics.median(p[i] for p in pairs) for i in (0, 1))
-    print(f"| workload | rows | first run | ours | floor | ours / floor |\n|---|---|---|---|---|---|")
+    print("| workload | rows | first run | ours | floor | ours / floor |\n|---|---|---|---|---|---|")
     print(f"| V-shape | {rows:,} | {cold[0]:.2f} s | {ours:.2f} s | {base:.2f} s | {ours / base:.2f} |")
     spark.stop()
 

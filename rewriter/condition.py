@@ -16,7 +16,8 @@ from typing import Protocol
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
 from sqlext.rewriter.expression import Node, parse
-from sqlext.rewriter.scalars import Item, Lexeme, Reference, place_of, render
+from sqlext.rewriter.lexemes import Lexeme
+from sqlext.rewriter.references import Item, Reference, place_of, render
 from sqlext.rewriter.splice import Source, Text, join, standing_for
 
 FUNCTIONS = (
@@ -318,7 +319,7 @@ class ConditionBuilder:
         raise self._unsupported(
             node,
             f"{' '.join((arguments[0], node.kind, arguments[1]))} of different rows",
-            "CAST both sides AS DOUBLE, or compute the part of one row inside the navigation: LAST(A.ts + INTERVAL 1 HOUR).",
+            "CAST both sides AS DOUBLE, or compute in the navigation what one row decides: LAST(A.ts + INTERVAL 1 HOUR).",
         )
 
     def _same(self, function: str, node: Node, spark_type: str) -> Call:
@@ -389,7 +390,7 @@ class ConditionBuilder:
             "TYPE_IN_DEFINE",
             f"a condition over several rows cannot use {spark_type}",
             place=place,
-            hint="numbers, decimals of at most 18 digits, booleans, dates, timestamps and plain strings can be used; CAST the value.",
+            hint="it can use numbers, decimals of at most 18 digits, booleans, dates, timestamps and plain strings.",
         )
 
     def _convert(self, value: Condition, spark_type: str, wanted: str, node: Node) -> Condition:

@@ -10,12 +10,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlext.rewriter.scalars import Item, Lexeme, Reference
+from sqlext.rewriter.lexemes import Lexeme
+from sqlext.rewriter.references import Item, Reference
 
 # https://spark.apache.org/docs/latest/sql-ref-operators.html "Operator Precedence", loosest first
 _COMPARISONS = frozenset({"=", "==", "<=>", "<>", "!=", "<", "<=", ">", ">="})
-_BINARY = {"OR": 1, "AND": 2, **dict.fromkeys(_COMPARISONS, 5), "|": 6, "^": 7, "&": 8, "<<": 9, ">>": 9,
-           "+": 10, "-": 10, "||": 10, "*": 11, "/": 11, "%": 11, "DIV": 11}  # fmt: skip
+_BINARY = {
+    "OR": 1,
+    "AND": 2,
+    **dict.fromkeys(_COMPARISONS, 5),
+    "|": 6,
+    "^": 7,
+    "&": 8,
+    "<<": 9,
+    ">>": 9,
+    "+": 10,
+    "-": 10,
+    "||": 10,
+    "*": 11,
+    "/": 11,
+    "%": 11,
+    "DIV": 11,
+}
 _NOT, _PREDICATE, _UNARY = 3, 4, 12
 _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 

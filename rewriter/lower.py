@@ -22,19 +22,10 @@ from sqlext.pattern.task import (
 from sqlext.rewriter.clauses import Definition, MatchClause
 from sqlext.rewriter.condition import ConditionBuilder, Oracle, aggregate_type, kind_of
 from sqlext.rewriter.expression import conjuncts
+from sqlext.rewriter.lexemes import lexemes, names_in
 from sqlext.rewriter.plan import IS_MATCHED, WINDOW, WITHIN_END, WITHIN_KEY, InputColumn, MatchPlan, ShownColumn, Slot
-from sqlext.rewriter.scalars import (
-    Item,
-    Reference,
-    Scope,
-    analyse,
-    lexemes,
-    names_in,
-    place_of,
-    render,
-    unknown_column,
-    unquoted,
-)
+from sqlext.rewriter.references import Item, Reference, Scope, place_of, render, unknown_column
+from sqlext.rewriter.scalars import analyse
 from sqlext.rewriter.splice import Source, Text, join, standing_for
 
 _RUNNING_DISTINCT = ("count", "sum", "avg", "mean", "min", "max")
@@ -475,6 +466,3 @@ def quoted(name: str) -> str:
 
 def string_literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-__all__ = ["Input", "is_orderable", "lower", "quoted", "string_literal", "unquoted"]

@@ -7,251 +7,36 @@ Nothing else is interpreted: any function and syntax of Spark passes through.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
-from itertools import pairwise
-from typing import Union
+from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.clauses import Fragment
-from sqlext.rewriter.splice import Source, Text, join
-from sqlext.rewriter.tokens import tokenize
+from sqlext.rewriter.lexemes import Lexeme, lexemes, unquoted, variable_key
+from sqlext.rewriter.references import Item, Reference, Scope, unknown_column
+from sqlext.rewriter.splice import Text, join
 
 NAVIGATIONS = frozenset({"FIRST", "LAST", "PREV", "NEXT"})
 CLAUSE_FUNCTIONS = frozenset({"CLASSIFIER", "MATCH_NUMBER", "MATCH_SEQUENCE_NUMBER"})
 STREAM_FUNCTIONS = frozenset({"MATCH_ROWTIME", "MATCH_TIMED_OUT"})
 # https://spark.apache.org/docs/4.2.0/api/sql/ "Aggregate functions"; FIRST and LAST are navigations here
-AGGREGATES = frozenset(
-    [
-        "any",
-        "any_value",
-        "approx_count_distinct",
-        "approx_percentile",
-        "approx_top_k",
-        "array_agg",
-        "avg",
-        "bit_and",
-        "bit_or",
-        "bit_xor",
-        "bitmap_and_agg",
-        "bitmap_construct_agg",
-        "bitmap_or_agg",
-        "bool_and",
-        "bool_or",
-        "collect_list",
-        "collect_set",
-        "corr",
-        "count",
-        "count_if",
-        "count_min_sketch",
-        "covar_pop",
-        "covar_samp",
-        "every",
-        "first_value",
-        "grouping",
-        "hll_sketch_agg",
-        "hll_union_agg",
-        "histogram_numeric",
-        "kll_sketch_agg_bigint",
-        "kll_sketch_agg_double",
-        "kll_sketch_agg_float",
-        "kurtosis",
-        "last_value",
-        "listagg",
-        "max",
-        "max_by",
-        "mean",
-        "median",
-        "min",
-        "min_by",
-        "mode",
-        "percentile",
-        "percentile_approx",
-        "percentile_cont",
-        "percentile_disc",
-        "regr_avgx",
-        "regr_avgy",
-        "regr_count",
-        "regr_intercept",
-        "regr_r2",
-        "regr_slope",
-        "regr_sxx",
-        "regr_sxy",
-        "regr_syy",
-        "schema_of_variant_agg",
-        "skewness",
-        "some",
-        "std",
-        "stddev",
-        "stddev_pop",
-        "stddev_samp",
-        "string_agg",
-        "sum",
-        "theta_sketch_agg",
-        "try_avg",
-        "try_sum",
-        "var_pop",
-        "var_samp",
-        "variance",
-        "vector_avg",
-        "vector_sum",
-    ]
-)
-_NOT_COLUMNS = frozenset(
-    [
-        "ALL",
-        "AND",
-        "ANTI",
-        "ANY",
-        "AS",
-        "ASC",
-        "AT",
-        "BETWEEN",
-        "BOTH",
-        "CASE",
-        "CAST",
-        "COLLATE",
-        "CROSS",
-        "CURRENT_DATE",
-        "CURRENT_TIMESTAMP",
-        "CURRENT_USER",
-        "DESC",
-        "DISTINCT",
-        "DIV",
-        "ELSE",
-        "END",
-        "ESCAPE",
-        "EXISTS",
-        "FALSE",
-        "FILTER",
-        "FOR",
-        "FROM",
-        "GROUP",
-        "ILIKE",
-        "IN",
-        "INTERVAL",
-        "IS",
-        "LEADING",
-        "LIKE",
-        "NOT",
-        "NULL",
-        "NULLS",
-        "OR",
-        "ORDER",
-        "OVER",
-        "REGEXP",
-        "RESPECT",
-        "RLIKE",
-        "SELECT",
-        "SOME",
-        "THEN",
-        "TO",
-        "TRAILING",
-        "TRUE",
-        "USING",
-        "WHEN",
-        "WITHIN",
-    ]
-)
-
-
-@dataclass(frozen=True)
-class Lexeme:
-    """Characters `start` to `stop` (exclusive) of the user's text; a bound parameter is one literal."""
-
-    raw: str
-    start: int
-    stop: int
-    is_parameter: bool = False
-
-    @property
-    def word(self) -> str:
-        return self.raw.upper()
-
-    @property
-    def is_name(self) -> bool:
-        return not self.is_parameter and (self.raw[0] in "`_" or self.raw[0].isalpha())
-
-    @property
-    def is_literal(self) -> bool:
-        return self.is_parameter or self.raw[0] in "'\"" or self.raw[0].isdigit()
-
-
-@dataclass(frozen=True)
-class Reference:
-    """What an expression asks of the match.
-
-    `kind`: "navigation", "aggregate", "classifier", "match number" or "sequence number". `variable` is the key of a
-    pattern variable or SUBSET, None the universal one. `arguments` are evaluated on one input row. For aggregates `call`
-    is the whole call, an int i standing for `arguments[i]`, and `function` its lower-case name; `argument_kind`
-    "classifier" says that the argument is CLASSIFIER() itself.
-    """
-
-    kind: str
-    place: Place
-    variable: str | None = None
-    arguments: tuple[Text, ...] = ()
-    argument_kind: str = "row"
-    from_first: bool = False
-    offset: int = 0
-    step: int = 0
-    is_final: bool = False
-    is_running: bool = False
-    function: str = ""
-    is_distinct: bool = False
-    call: tuple[Text | int, ...] = ()
-
-    @property
-    def source(self) -> tuple:
-        """What identifies the row a navigation reads."""
-        return self.kind, self.variable, self.from_first, self.offset, self.step, self.is_final
-
-
-Item = Union[Lexeme, Reference]
-
-
-@dataclass(frozen=True)
-class Scope:
-    """What names mean. `variables`: keys of pattern variables and SUBSETs; `columns`: the input's column names;
-    `is_aggregate` says of a function name (lower case) that is not one of AGGREGATES whether it is one too."""
-
-    source: Source
-    variables: Mapping[str, object]
-    columns: tuple[str, ...]
-    is_aggregate: Callable[[str], bool] = lambda name: False
-    in_define: bool = False
-
-    def column(self, lexeme: Lexeme) -> str | None:
-        """The input column that a name says, compared without case."""
-        name = unquoted(lexeme.raw).lower()
-        return next((c for c in self.columns if c.lower() == name), None)
-
-    def place(self, start: int, stop: int) -> Place:
-        return Place(self.source.text, start, stop)
-
-
-def unquoted(raw: str) -> str:
-    return raw[1:-1].replace("``", "`") if raw.startswith("`") else raw
-
-
-def variable_key(raw: str) -> str:
-    return unquoted(raw) if raw.startswith("`") else raw.upper()
-
-
-def lexemes(fragment: Fragment, source: Source | None = None) -> list[Lexeme]:
-    """The tokens of a fragment; what the tokenizer splits in place (`3L`), and what `source` edits, is one lexeme."""
-    text, found = fragment.source, []
-    edits = source.edits if source else ()
-    for token in tokenize(fragment.text):
-        start, stop = fragment.start + token.start, fragment.start + token.stop
-        edit = next((e for e in edits if e.start <= start < e.stop), None)
-        lexeme = Lexeme(text[start:stop], start, stop)
-        if edit is not None:
-            lexeme = Lexeme(edit.replacement, edit.start, edit.stop, is_parameter=True)
-        if not found or found[-1].start != lexeme.start:
-            found.append(lexeme)
-    return found
+_AGGREGATE_NAMES = """
+    any any_value approx_count_distinct approx_percentile approx_top_k array_agg avg bit_and bit_or bit_xor
+    bitmap_and_agg bitmap_construct_agg bitmap_or_agg bool_and bool_or collect_list collect_set corr count
+    count_if count_min_sketch covar_pop covar_samp every first_value grouping hll_sketch_agg hll_union_agg
+    histogram_numeric kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float kurtosis last_value
+    listagg max max_by mean median min min_by mode percentile percentile_approx percentile_cont percentile_disc
+    regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy
+    schema_of_variant_agg skewness some std stddev stddev_pop stddev_samp string_agg sum theta_sketch_agg
+    try_avg try_sum var_pop var_samp variance vector_avg vector_sum
+"""
+AGGREGATES = frozenset(_AGGREGATE_NAMES.split())
+_KEYWORDS = """
+    ALL AND ANTI ANY AS ASC AT BETWEEN BOTH CASE CAST COLLATE CROSS CURRENT_DATE CURRENT_TIMESTAMP CURRENT_USER
+    DESC DISTINCT DIV ELSE END ESCAPE EXISTS FALSE FILTER FOR FROM GROUP ILIKE IN INTERVAL IS LEADING LIKE NOT
+    NULL NULLS OR ORDER OVER REGEXP RESPECT RLIKE SELECT SOME THEN TO TRAILING TRUE USING WHEN WITHIN
+"""
+_NOT_COLUMNS = frozenset(_KEYWORDS.split())
 
 
 def analyse(fragment: Fragment, scope: Scope) -> list[Item]:
@@ -261,40 +46,6 @@ def analyse(fragment: Fragment, scope: Scope) -> list[Item]:
     """
     parts = lexemes(fragment, scope.source)
     return _Analyser(parts, scope).items(0, len(parts))
-
-
-def render(items: Sequence[Item], source: Source, replace_reference: Callable[[Reference], Text]) -> Text:
-    """The text of consecutive items as the user wrote it, with every reference replaced."""
-    pieces: list[Text] = []
-    at = _start(items[0])
-    for item in items:
-        if isinstance(item, Reference):
-            pieces += [source.slice(at, item.place.start), replace_reference(item)]
-            at = item.place.stop
-    return join(*pieces, source.slice(at, _stop(items[-1])))
-
-
-def _start(item: Item) -> int:
-    return item.place.start if isinstance(item, Reference) else item.start
-
-
-def _stop(item: Item) -> int:
-    return item.place.stop if isinstance(item, Reference) else item.stop
-
-
-def place_of(items: Sequence[Item], source: Source) -> Place:
-    return Place(source.text, _start(items[0]), _stop(items[-1]))
-
-
-def names_in(fragment: Fragment) -> set[str]:
-    """Lower-case names that occur in a fragment, whatever they are."""
-    return {unquoted(x.raw).lower() for x in lexemes(fragment) if x.is_name}
-
-
-def called_in(fragment: Fragment) -> set[str]:
-    """Lower-case names of the functions that a fragment calls."""
-    parts = lexemes(fragment)
-    return {a.raw.lower() for a, b in pairwise(parts) if a.is_name and b.raw == "("}
 
 
 class _Analyser:
@@ -639,7 +390,7 @@ class _Analyser:
         return behind == "." and i + 2 < len(self.parts) and self.scope.column(self.parts[i + 2]) is not None
 
     def _is_syntax(self, i: int, before: str, behind: str) -> bool:
-        """A type (`CAST(x AS date)`), a unit (`INTERVAL 5 day`), a field (`EXTRACT(year FROM t)`), `date '…'`, `n => 1`."""
+        """A type (`CAST(x AS date)`), unit (`INTERVAL 5 day`), field (`EXTRACT(year FROM t)`), `date '…'`, `n => 1`."""
         return (
             before.upper() == "AS"
             or before == "::"
@@ -730,16 +481,3 @@ class _Analyser:
 def first_is_keyword(parts: Sequence[Lexeme], i: int) -> bool:
     """DISTINCT or ALL at i is the keyword, not a column: something other than `)` `,` `.` follows."""
     return i + 1 < len(parts) and parts[i + 1].raw not in (")", ",", ".")
-
-
-def unknown_column(lexeme: Lexeme, scope: Scope) -> BindError:
-    """The error for a name that is no column, with what may have been meant."""
-    near = get_close_matches(unquoted(lexeme.raw).lower(), [c.lower() for c in scope.columns], 1)
-    names = [c for c in scope.columns if c.lower() in near] or list(scope.columns)
-    hint = f'did you mean "{names[0]}"?' if near else f"columns are {', '.join(names)}."
-    return BindError(
-        "UNKNOWN_COLUMN",
-        f'the input has no column "{unquoted(lexeme.raw)}"',
-        place=scope.place(lexeme.start, lexeme.stop),
-        hint=hint,
-    )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.expression import Node, parse
-from sqlext.rewriter.scalars import Lexeme, lexemes, unquoted
+from sqlext.rewriter.lexemes import Lexeme, lexemes, unquoted
 from sqlext.rewriter.splice import Text
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")

@@ -127,7 +127,9 @@ class Printer:
     def __init__(self, plan: MatchPlan):
         self.labels = plan.task.program.labels
         self.operands = [name for name, _ in plan.operands]
-        self.sets: dict[tuple[int, ...], str] = {(i,): name.fragment.text for i, name in enumerate(plan.clause.pattern_variables)}
+        self.sets: dict[tuple[int, ...], str] = {
+            (i,): name.fragment.text for i, name in enumerate(plan.clause.pattern_variables)
+        }
         for subset in plan.clause.subsets:
             members = tuple(sorted({self.labels.index(m.key) for m in subset.members}))
             self.sets.setdefault(members, subset.name.fragment.text)

@@ -20,14 +20,14 @@ from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError
 from sqlext.rewriter import check, parameters
 from sqlext.rewriter.clauses import Fragment, MatchClause
 from sqlext.rewriter.lower import Input, lower
+from sqlext.rewriter.parse_from import may_name
 from sqlext.rewriter.parse_match import parse_match
 from sqlext.rewriter.plan import MatchPlan
-from sqlext.rewriter.scan import Site, explained, scan, unbuilt, visible_ctes
+from sqlext.rewriter.scan import EXPLAIN_MATCH, Site, scan, statement_kind, unbuilt, visible_ctes
 from sqlext.rewriter.splice import Edit, Source, Text, join
 from sqlext.rewriter.tokens import Token, tokenize
 
 ENGINE, STRATEGY = "sqlext.engine", "sqlext.strategy"  # settings of the session
-ENGINES = ("arrow", "udtf")
 
 Sql = Callable[..., DataFrame]
 
@@ -42,12 +42,12 @@ class PlannedClause:
 
 
 def run(spark: SparkSession, text: str, args: Any, frames: Mapping[str, Any], sql: Sql) -> DataFrame:
-    """What `spark.sql(text, args, **frames)` gives for a text with clauses of ours, or with the names of stored views."""
-    query = explained(text)
-    if query is not None:
+    """What `spark.sql(text, args, **frames)` gives for a text with clauses of ours or names of stored views."""
+    kind = statement_kind(text, tokenize(text))
+    if kind.kind == EXPLAIN_MATCH and kind.body is not None:
         from sqlext.explain import explain_query
 
-        return spark.createDataFrame([(explain_query(spark, query.text, args, frames, sql),)], "plan STRING")
+        return spark.createDataFrame([(explain_query(spark, kind.body.text, args, frames, sql),)], "plan STRING")
     head = parse_head(text)
     if head is not None and head.verb == CREATE_VIEW:
         return _create_view(spark, text, args, frames, sql, head)
@@ -134,7 +134,7 @@ class Statement:
         if engine == "udtf":
             return udtf.run(planned.plan, self.queries, planned.prefix, self.spark, planned.is_ansi)
         if engine != "arrow":
-            raise BindError("ENGINE", f'there is no engine "{engine}"', hint=f"{ENGINE} is one of {', '.join(ENGINES)}.")
+            raise BindError("ENGINE", f'there is no engine "{engine}"', hint=f"{ENGINE} is arrow or udtf.")
         return batch.run(planned.plan, self.queries, planned.prefix, planned.is_ansi)
 
     def _with_clause(self, site: Site) -> Text:
@@ -152,43 +152,42 @@ class Statement:
             frame = Statement(self.spark, mention.view.qualified_text, None, {}, self.sql).run()
             if mention.view.columns:
                 frame = frame.toDF(*mention.view.columns)
-            name, alias = self.queries.name(frame), mention.view.name
             fragment = Fragment(self.user_text, mention.name.start, mention.name.stop)
-            self.put(fragment, f"(SELECT * FROM {name}) AS `{alias}`" if not _has_alias(self, fragment) else name)
+            alias = "" if self._has_alias(fragment) else f" AS `{mention.view.name}`"
+            self.put(fragment, self.queries.name(frame) + alias)
 
+    def _has_alias(self, relation: Fragment) -> bool:
+        """Does an alias follow the relation, so that it needs not be called by its own name?"""
+        behind = next((t for t in self.tokens if t.start >= relation.stop), None)
+        return behind is not None and may_name(behind)
 
-def _has_alias(statement: Statement, fragment: Fragment) -> bool:
-    """Does a name follow the relation, so that it needs none of ours?"""
-    behind = next((t for t in statement.tokens if t.start >= fragment.stop), None)
-    return behind is not None and behind.is_name and (behind.word == "AS" or behind.word not in _BEHIND_RELATION)
-
-
-_BEHIND_RELATION = frozenset(
-    """WHERE GROUP HAVING ORDER LIMIT UNION EXCEPT INTERSECT MINUS JOIN INNER LEFT RIGHT FULL CROSS NATURAL ON USING
-    LATERAL WINDOW QUALIFY PIVOT UNPIVOT SORT CLUSTER DISTRIBUTE OFFSET TABLESAMPLE MATCH_RECOGNIZE WHEN SEMI ANTI
-    SET""".split()
-)
+    def rename(self, helper: str, view: str) -> None:
+        """Let a view stand where a helper stood."""
+        edits = (Edit(e.start, e.stop, re.sub(rf"\b{helper}\b", view, e.replacement)) for e in self.source.edits)
+        self.source = self.source.edited(edits)
 
 
 def _create_view(spark: SparkSession, text: str, args: Any, frames: Any, sql: Sql, head: Head) -> DataFrame:
-    """CREATE VIEW over extended text: a temporary one keeps its rows' plan in the session, others are stored as text."""
-    if not head.is_temporary:
-        statement = parse_create_view(text)
-        if statement is None:
-            return sql(text, args, **frames)
-        if args or frames:
-            raise UnsupportedError("VIEW_PARAMETERS", "a stored view cannot hold parameters", place=head.place)
-        Statement(spark, statement.query, None, {}, sql).run()  # whether it is right
-        return views.create(spark, sql, statement)
-    statement = Statement(spark, text, args, frames, sql)
+    """CREATE VIEW over extended text: a temporary view reads DataFrames of this session, others are stored as text."""
+    if head.is_temporary:
+        return _create_temporary_view(Statement(spark, text, args, frames, sql))
+    view = parse_create_view(text)
+    if view is None:
+        return sql(text, args, **frames)
+    if args or frames:
+        raise UnsupportedError("VIEW_PARAMETERS", "a stored view cannot hold parameters", place=head.place)
+    Statement(spark, view.query, None, {}, sql).run()  # whether it is right
+    return views.create(spark, sql, view)
+
+
+def _create_temporary_view(statement: Statement) -> DataFrame:
+    """The view outlives the statement, so its helpers become views of their own, under names that nobody has."""
     statement.run_clauses()
     for name, frame in statement.queries.helpers.items():
         view = f"__sqlext_{uuid.uuid4().hex}"
         frame.createOrReplaceTempView(view)
-        statement.source = statement.source.edited(
-            Edit(e.start, e.stop, re.sub(rf"\b{name}\b", view, e.replacement)) for e in statement.source.edits
-        )
-    return sql(str(statement.text()), **frames)
+        statement.rename(name, view)
+    return statement.sql(str(statement.text()), **statement.frames)
 
 
 def parse_clauses(text: str, tokens: tuple[Token, ...], sites: Sequence[Site]) -> list[MatchClause]:

@@ -102,7 +102,8 @@ def register(spark: SparkSession) -> None:
     """Make `sqlext_match` known to a session; again is no harm."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Spark warns when a function is registered again
-        spark.udtf.register(NAME, udtf(MatchFunction))
+        function: Any = udtf(MatchFunction)
+        spark.udtf.register(NAME, function)
 
 
 def clause_text(given: dict[str, str]) -> str:

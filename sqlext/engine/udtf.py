@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -27,7 +28,8 @@ def run(plan: MatchPlan, queries: Queries, prefix: Text, spark: SparkSession, is
     rows = queries.run(input_query(plan, prefix, spark))
     schema = output_schema(plan, rows.schema)
     name = f"__sqlext_match_{uuid.uuid4().hex}"
-    spark.udtf.register(name, arrow_udtf(_matcher(worker_plan(plan, rows.schema, is_ansi)), returnType=schema))
+    function: Any = arrow_udtf(_matcher(worker_plan(plan, rows.schema, is_ansi)), returnType=schema)
+    spark.udtf.register(name, function)
     keys = ", ".join([*plan.carried[: len(plan.partition_by)], ROW])
     call = f"{name}(TABLE({queries.name(rows)}) PARTITION BY ({BUCKET}) ORDER BY ({keys}))"
     matches = queries.run(join("SELECT * FROM ", call))
