@@ -232,13 +232,19 @@ def _is_query(tokens: Tokens, opening: int) -> bool:
 
 
 def _reads(tokens: Tokens, key: str, start: int, stop: int) -> Token | None:
-    """A token that may name the relation `key` between two characters."""
+    """A token that names the relation `key` between two characters, which begin with a relation or a query."""
     for i, token in enumerate(tokens):
         if start <= token.start < stop and token.is_name and _key(token) == key:
-            before = tokens[i - 1].word if i and tokens[i - 1].start >= start else "FROM"
-            if before in ("FROM", "JOIN", ",", "(", "TABLE", "STREAM", "USING"):
+            if tokens[i - 1].start < start or _stands_for_relation(tokens, i):
                 return token
     return None
+
+
+def _stands_for_relation(tokens: Tokens, i: int) -> bool:
+    before = tokens[i - 1].word
+    if before == ",":
+        return _separates_relations(tokens, i - 1)
+    return before in ("FROM", "JOIN", "TABLE", "STREAM", "USING") or (before == "(" and _opens_relation(tokens, i - 1))
 
 
 def _key(token: Token) -> str:
