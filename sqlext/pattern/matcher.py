@@ -61,10 +61,15 @@ def _run_dependent(task: MatchTask) -> list[str]:
     return [name for name, condition in zip(task.program.labels, task.conditions) if condition is not None]
 
 
+def accepts(task: MatchTask) -> bool:
+    """Can the strategy that the task names run it?"""
+    return _objection(task) is None
+
+
 def _objection(task: MatchTask) -> str | None:
     """Why the strategy that was asked for cannot run the task."""
-    if task.strategy not in _STRATEGIES:
-        return f"there are only {', '.join(_STRATEGIES)}."
+    if task.strategy not in STRATEGIES:
+        return f"there are only {', '.join(STRATEGIES)}."
     if task.strategy in ("threads", "reference"):
         return None
     dependent = _run_dependent(task)
@@ -90,7 +95,7 @@ def match(task: MatchTask, rows: Rows) -> Iterator[Spans]:
     [[0, 2]]
     """
     strategy, _ = choose(task)
-    return _STRATEGIES[strategy](task, rows)
+    return STRATEGIES[strategy](task, rows)
 
 
 # Imported when they are needed: Numba takes half a second, and compiles.
@@ -126,7 +131,7 @@ def _reference(task: MatchTask, rows: Rows) -> Iterator[Spans]:
     return reference.find(task, rows, conditions.satisfier(task, rows))
 
 
-_STRATEGIES = {
+STRATEGIES = {
     "two_pass": _two_pass,
     "lazy_dfa": _lazy_dfa,
     "bounded": _bounded,
