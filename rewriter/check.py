@@ -110,9 +110,9 @@ def _variables(clause: MatchClause) -> dict[str, Name]:
 
 def _unknown(name: Name, who: str, clause: MatchClause, known: dict[str, Name]) -> BindError:
     """`DEFINE names "Z", which PATTERN does not use`"""
-    texts = [n.text for n in known.values()]
+    texts = [n.fragment.text for n in known.values()]
     close = get_close_matches(name.key, known, n=1)
-    hint = f"did you mean {known[close[0]].text}?" if close else _listed(texts)
+    hint = f"did you mean {known[close[0]].fragment.text}?" if close else _listed(texts)
     if name.is_quoted and name.key.upper() in known:
         hint = f"quoted names keep their case: write {known[name.key.upper()].text} without quotes."
     return BindError("UNKNOWN_PATTERN_VARIABLE", f'{who} "{name.text}", which PATTERN does not use',

@@ -234,9 +234,9 @@ def _is_query(tokens: Tokens, opening: int) -> bool:
 def _reads(tokens: Tokens, key: str, start: int, stop: int) -> Token | None:
     """A token that names the relation `key` between two characters, which begin with a relation or a query."""
     for i, token in enumerate(tokens):
-        if start <= token.start < stop and token.is_name and _key(token) == key:
-            if tokens[i - 1].start < start or _stands_for_relation(tokens, i):
-                return token
+        is_named = start <= token.start < stop and token.is_name and _key(token) == key
+        if is_named and (tokens[i - 1].start < start or _stands_for_relation(tokens, i)):
+            return token
     return None
 
 

@@ -189,10 +189,18 @@ class _Parser:
         if PATTERN not in heads:
             message = "MATCH_RECOGNIZE needs a PATTERN"
             self._add("MISSING_PATTERN", message, keyword, keyword + 1, "write PATTERN (A+ B).")
-        if DEFINE not in heads:
+        if self._is_closed_too_early():
+            message = "this parenthesis closes MATCH_RECOGNIZE, but a clause of it follows"
+            self._add("UNEXPECTED_BRACKET", message, self.site.closing, self.site.closing + 1)
+        elif DEFINE not in heads:
             name = self.found.pattern_variables[0].text if self.found.pattern_variables else "A"
             hint = f"a condition that every row satisfies is DEFINE {name} AS true."
             self._add("MISSING_DEFINE", "MATCH_RECOGNIZE needs a DEFINE", keyword, keyword + 1, hint)
+
+    def _is_closed_too_early(self) -> bool:
+        """`PATTERN (A)) DEFINE A AS …`"""
+        behind = [t.word for t in self.tokens[self.site.closing + 1 : self.site.closing + 4]]
+        return (behind[:1] == [DEFINE] and behind[2:] == ["AS"]) or (behind[:1] == [SUBSET] and behind[2:] == ["="])
 
     # lists of expressions
 
@@ -299,9 +307,9 @@ class _Parser:
             self._add("UNEXPECTED_WORD", message, lo, hi, _ORDER_HINT)
             return
         lo += 1
-        is_inclusive = hi - lo > 1 and self._word(lo) == "INCLUSIVE"
+        is_inclusive = self._word(lo) == "INCLUSIVE"
         lo += is_inclusive
-        between_rows = hi - lo > 2 and self._words(hi - 2, 2) == ("BETWEEN", "ROWS")
+        between_rows = hi - lo > 1 and self._words(hi - 2, 2) == ("BETWEEN", "ROWS")
         hi -= 2 * between_rows
         if lo >= hi:
             hint = "write WITHIN INTERVAL '1' HOUR."

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlext.errors import ParseError, Place, UnsupportedError
 from sqlext.pattern import ast
@@ -205,10 +205,11 @@ class _Parser:
     def _absence(self, operator: Lexeme) -> ast.Absence:
         if self._next.kind not in ("name", "quoted"):
             hint = "!(A | B) is written !A !B." if self._next.text == "(" else None
-            raise self._fail_at("NO_VARIABLE_BEHIND_NOT", f"{operator.text} stands before one variable", operator, hint)
+            message = f"{operator.text} needs one variable behind it"
+            raise self._fail_at("NO_VARIABLE_BEHIND_NOT", message, operator, hint)
         lexeme = self._take()
         if self._next.kind == "quantifier":
-            message = f"{operator.text} {lexeme.text} takes no row, it cannot be repeated"
+            message = f"{self.source[operator.start : lexeme.stop]} takes no row, it cannot be repeated"
             raise self._fail_at("REPEATED_ABSENCE", message, self._next)
         return ast.Absence(operator.text, self._variable(lexeme), (operator.start, lexeme.stop))
 
@@ -330,5 +331,7 @@ class _Parser:
             node = ast.Exclusion(node, place)
         elif level.bracket == "PERMUTE":
             node = ast.Permutation((*level.arguments, node), place)
+        else:
+            node = replace(node, place=place)  # with its parentheses
         self.levels.pop()
         self._element(node)

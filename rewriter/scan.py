@@ -83,7 +83,6 @@ def scan(text: str) -> tuple[Site, ...]:
 def _site(text: str, tokens: Tokens, keyword: int) -> list[Site]:
     """The clause whose keyword is token `keyword`; none if it is Spark's to read."""
     close = closing(tokens, keyword + 1)
-    wrong = _wrong_bracket(tokens, keyword + 1)
     if close is not None and _holds_only_names(tokens, keyword + 2, close):
         return []
     start = parse_from.relation_start(tokens, keyword)
@@ -91,11 +90,7 @@ def _site(text: str, tokens: Tokens, keyword: int) -> list[Site]:
         if not _holds_pattern(tokens, keyword + 2, close or len(tokens)):
             return []  # a function or column of that name
         raise parse_from.misplaced(text, tokens, keyword)
-    if wrong is not None:
-        place = Place(text, tokens[wrong].start, tokens[wrong].stop)
-        raise ParseError("UNEXPECTED_BRACKET", f"{tokens[wrong].text} closes nothing", place=place)
-    if close is None:
-        raise _unclosed(text, tokens, keyword + 1)
+    close = _close(text, tokens, keyword + 1)
     error = parse_from.lateral_input(text, tokens, start, keyword)
     if error is not None:
         raise error
@@ -123,26 +118,38 @@ def _holds_pattern(tokens: Tokens, lo: int, hi: int) -> bool:
     return any(a.word == "PATTERN" and b.text == "(" for a, b in pairs)
 
 
-def _wrong_bracket(tokens: Tokens, opening: int) -> int | None:
-    """The first token that closes a bracket of another kind than the last one opened."""
-    opened: list[str] = []
+def _close(text: str, tokens: Tokens, opening: int) -> int:
+    """The index of the token that closes the clause; raises ParseError if the brackets in it do not fit together."""
+    expected: list[str] = []
     for i in range(opening, len(tokens)):
         for character in tokens[i].text if tokens[i].kind == SYMBOL else "":
             if character in _CLOSED_BY:
-                opened.append(_CLOSED_BY[character])
-            elif character in _CLOSED_BY.values() and opened.pop() != character:
-                return i
-        if not opened:
-            return None
+                expected.append(_CLOSED_BY[character])
+            elif character in _CLOSED_BY.values() and (missing := expected.pop()) != character:
+                message = f"{character} stands where {missing} is missing"
+                raise ParseError("UNEXPECTED_BRACKET", message, place=Place(text, tokens[i].start, tokens[i].stop),
+                                 hint=_comment_hint(text[tokens[opening].start : tokens[i].start]))  # fmt: skip
+        if not expected:
+            return i
+    start = tokens[_unclosed(tokens, opening)].start
+    raise ParseError("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", place=Place(text, start, start + 1),
+                     hint=_comment_hint(text[start:]))  # fmt: skip
+
+
+def _unclosed(tokens: Tokens, opening: int) -> int:
+    """The parenthesis that was most likely forgotten: PATTERN's if DEFINE stands inside it, else the clause's own."""
+    for i in range(opening, len(tokens) - 1):
+        if tokens[i].word == "PATTERN" and tokens[i + 1].text == "(":
+            inside = [t for t in tokens[i + 2 :] if t.depth > tokens[i].depth]
+            if any(a.word == "DEFINE" and c.word == "AS" for a, c in zip(inside, inside[2:])):
+                return i + 1
+    return opening
+
+
+def _comment_hint(body: str) -> str | None:
+    if "{--" in body or "--}" in body:
+        return "-- begins a comment, also in {-- and --}: put a space behind {- and before -}."
     return None
-
-
-def _unclosed(text: str, tokens: Tokens, opening: int) -> ParseError:
-    start, hint = tokens[opening].start, None
-    place = Place(text, start, start + 1)
-    if "{--" in text[start:] or "--}" in text[start:]:
-        hint = "-- begins a comment, also in {-- and --}: put a space behind {- and before -}."
-    return ParseError("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", place=place, hint=hint)
 
 
 def visible_ctes(tokens: Tokens, site: Site) -> tuple[Cte, ...]:
@@ -190,9 +197,7 @@ def _is_window(tokens: Tokens, opening: int) -> bool:
 class Statement:
     """What kind of statement it is, and its parts.
 
-    `kind` is _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
-
-EXPLAIN_MATCH, CREATE_VIEW, DROP_VIEW or OTHER. `body` is the statement behind EXPLAIN MATCH or the query
+    `kind` is EXPLAIN_MATCH, CREATE_VIEW, DROP_VIEW or OTHER. `body` is the statement behind EXPLAIN MATCH or the query
     behind AS, without a semicolon at the end. `columns` is `(a, b COMMENT '…')`, `options` what stands between the name
     (or the columns) and AS.
     """

@@ -13,7 +13,7 @@ from sqlext.errors import SqlExtError
 from sqlext.rewriter.parameters import bind, literal
 from sqlext.rewriter.splice import Source
 
-NAMES = {n: globals()[n] for n in ("date", "datetime", "timedelta", "timezone", "Decimal", "numpy")}
+NAMES = {t.__name__: t for t in (date, datetime, timedelta, timezone, Decimal, numpy)}
 
 
 def answer(call) -> str:

@@ -109,7 +109,10 @@ def test_ordinary_statements_are_not_even_tokenized(text: str, may_be: bool) -> 
     assert might_be_extended(text) is may_be
 
 
-@given(st.lists(st.sampled_from(sorted([*SITES.values(), *CLAUSES.values(), "'", '"', "`", "/*", "--", "{", "(", ")", "é🙂", "\n"]))))
+PIECES = [*SITES.values(), *CLAUSES.values(), *"'\"`{()\n🙂é", "/*", "--", "{-", "MATCH_RECOGNIZE"]
+
+
+@given(st.lists(st.sampled_from(sorted(PIECES))))
 def test_any_text_is_tokenized_exactly_or_refused_with_a_place(pieces: list[str]) -> None:
     text = expand(" ".join(pieces))
     try:
