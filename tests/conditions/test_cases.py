@@ -123,6 +123,12 @@ def test_states_are_not_shared_between_matches_with_another_number():
     assert by_threads(task, ints(1, 2, 3, 4), remember_after=0) == by_reference(task, ints(1, 2, 3, 4))
 
 
+def test_states_are_not_shared_between_starts_that_have_another_number_of_rows_behind_them():
+    # B is the partition's last row, and LAST(i, 2) is before the match
+    task = task_of(A_PLUS_B, None, "(and (is_null (last * i 0 1)) (is_null (last * i 2)))")
+    assert by_threads(task, ints(1, 2, 3, 4, 5), remember_after=0)[0][:3] == (3, 1, [0, 1])
+
+
 @pytest.mark.parametrize("limit, expected", [(3, [(0, 1, [0, 0, 1])]), (2, [(0, 1, [0, 1])]), (1, [])])
 def test_within_bounds_the_rows_that_a_match_may_use(limit, expected):
     task = task_of(A_PLUS_B, None, "(less (first A i) (last B i))", is_within=True)
