@@ -71,7 +71,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
 
 def _with_depth(text: str) -> Iterator[Token]:
     depth = 0
-    for kind, start, stop in _join_strings(text, _pieces(text)):
+    for kind, start, stop in _join(text, _pieces(text)):
         raw = text[start:stop]
         opened = closed = 0
         if kind == SYMBOL:
@@ -96,11 +96,12 @@ def _pieces(text: str) -> Iterator[tuple[str, int, int]]:
             yield kind, start, stop
 
 
-def _join_strings(text: str, pieces: Iterator[tuple[str, int, int]]) -> Iterator[tuple[str, int, int]]:
-    """`'it''s'` is one string to Spark, two to sqlglot."""
+def _join(text: str, pieces: Iterator[tuple[str, int, int]]) -> Iterator[tuple[str, int, int]]:
+    """`'it''s'` is one string to Spark, two to sqlglot; `|>` is one symbol, two to sqlglot 26."""
     held: tuple[str, int, int] | None = None
     for kind, start, stop in pieces:
-        if held and held[2] == start and held[0] == kind == STRING and text[held[1]] == text[start] in "'\"":
+        is_string = held is not None and held[0] == kind == STRING and text[held[1]] == text[start] in "'\""
+        if held and held[2] == start and (is_string or text[held[1] : stop] == "|>"):
             start, held = held[1], None
         if held:
             yield held
