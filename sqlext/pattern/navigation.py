@@ -67,14 +67,15 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     """`int64[o]`: the row of the chunk that each output row's navigation reads, -1 for NULL.
 
     `bounds` as in Rows. An empty match and an unmatched row have no mapped row to start from, so even PREV and NEXT
-    give NULL there. Linear in the mapped rows of the matches in `out`, whatever the offset.
+    give NULL there. RUNNING bounds what LAST sees; FIRST sees the whole match even so, as in Trino (whose
+    LogicalIndexNavigation looks forward through all labels). Linear in the mapped rows of the matches in `out`, whatever the offset.
 
     >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
     >>> out = output_rows(spans, Output(is_all_rows=True, shows_unmatched=True))
     >>> navigate(Navigation(0, labels=(1,)), spans, out, np.array([0, 5]))  # LAST(B.x)
     array([-1,  2,  3, -1])
     """
-    end = _view_end(spans, out, navigation.is_final)
+    end = _view_end(spans, out, navigation.is_final or navigation.from_first)
     n, step = min(navigation.offset, _FAR), max(-_FAR, min(navigation.step, _FAR))
     if navigation.labels is None:
         row = kernels.reach_any(out.match, end, spans.start, spans.offset, navigation.from_first, n)
@@ -85,7 +86,9 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
 
 
 def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.ndarray) -> np.ndarray:
-    """`int16[o]`: the label of the row that `navigate` reaches, -1 (NULL) where the view does not map that row.
+    """`int16[o]`: the label of the row that `navigate` reaches, -1 (NULL) where the match does not map that row.
+
+    RUNNING hides no labels, as in Trino.
 
     >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
     >>> out = output_rows(spans, Output(is_all_rows=True, shows_unmatched=True))
@@ -93,7 +96,7 @@ def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     array([-1,  0,  1, -1], dtype=int16)
     """
     row = navigate(navigation, spans, out, bounds)
-    end = _view_end(spans, out, navigation.is_final)
+    end = _view_end(spans, out, is_final=True)
     return kernels.labels_at(row, out.match, end, spans.start, spans.offset, spans.label)
 
 

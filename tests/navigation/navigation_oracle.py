@@ -54,7 +54,7 @@ def view(shown: Shown, spans: Spans, is_final: bool) -> list[tuple[int, int]]:
 
 
 def navigated(navigation: Navigation, shown: Shown, spans: Spans, bounds: list[int]) -> int | None:
-    seen = view(shown, spans, navigation.is_final)
+    seen = view(shown, spans, navigation.is_final or navigation.from_first)
     rows = [row for row, label in seen if navigation.labels is None or label in navigation.labels]
     if navigation.offset >= len(rows):
         return None
@@ -65,7 +65,7 @@ def navigated(navigation: Navigation, shown: Shown, spans: Spans, bounds: list[i
 
 def classified(navigation: Navigation, shown: Shown, spans: Spans, bounds: list[int]) -> int | None:
     reached = navigated(navigation, shown, spans, bounds)
-    return dict(view(shown, spans, navigation.is_final)).get(reached)  # type: ignore[arg-type]
+    return dict(view(shown, spans, True)).get(reached)  # type: ignore[arg-type]
 
 
 def member_rows(aggregate: Aggregate, shown: Shown, spans: Spans) -> list[tuple[int, int]]:

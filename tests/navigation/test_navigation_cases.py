@@ -42,7 +42,7 @@ NAVIGATIONS = {  # text: (navigation, ALL ROWS, ONE ROW)
     "B.x": (Navigation(0, (B,)), [N, 1, 3, N, N, 7, N], [3, N, 7]),
     "C.x, hidden itself": (Navigation(0, (C,)), [N, N, 2, N, N, N, N], [2, N, N]),
     "FINAL C.x": (Navigation(0, (C,), is_final=True), [2, 2, 2, N, N, N, N], [2, N, N]),
-    "FIRST(B.x, 1)": (Navigation(0, (B,), FIRST, 1), [N, N, 3, N, N, N, N], [3, N, N]),
+    "FIRST(B.x, 1), which RUNNING does not hide": (Navigation(0, (B,), FIRST, 1), [3, 3, 3, N, N, N, N], [3, N, N]),
     "FINAL FIRST(B.x, 1)": (Navigation(0, (B,), FIRST, 1, 0, True), [3, 3, 3, N, N, N, N], [3, N, N]),
     "FIRST(B.x, 2), beyond": (Navigation(0, (B,), FIRST, 2, 0, True), [N] * 7, [N] * 3),
     "LAST(U.x, 1), U = (A, C)": (Navigation(0, (A, C), LAST, 1), [N, N, 0, N, N, N, N], [0, N, N]),
@@ -51,14 +51,14 @@ NAVIGATIONS = {  # text: (navigation, ALL ROWS, ONE ROW)
     "NEXT(x), not mapped": (Navigation(0, step=1), [1, 2, 4, N, 7, N, N], [4, N, N]),
     "NEXT(x, 2)": (Navigation(0, step=2), [2, 3, 5, N, N, N, N], [5, N, N]),
     "NEXT(x, 3), out at 6": (Navigation(0, step=3), [3, 4, N, N, N, N, N], [N, N, N]),
-    "NEXT(FIRST(B.x), 4)": (Navigation(0, (B,), FIRST, 0, 4), [N, 5, 5, N, N, N, N], [5, N, N]),
+    "NEXT(FIRST(B.x), 4)": (Navigation(0, (B,), FIRST, 0, 4), [5, 5, 5, N, N, N, N], [5, N, N]),
     "PREV(FINAL LAST(B.x), 3)": (Navigation(0, (B,), LAST, 0, -3, True), [0, 0, 0, N, N, N, N], [0, N, N]),
 }
 CLASSIFIERS = {
     "CLASSIFIER()": (Navigation(CLASSIFIER), [A, B, B, N, A, B, N], [B, N, B]),
     "PREV(CLASSIFIER()), hidden rows have one": (Navigation(CLASSIFIER, step=-1), [N, A, C, N, N, A, N], [C, N, A]),
-    "NEXT(CLASSIFIER()), not seen yet": (Navigation(CLASSIFIER, step=1), [N, N, N, N, N, N, N], [N, N, N]),
-    "NEXT(FIRST(CLASSIFIER()))": (Navigation(CLASSIFIER, N, FIRST, 0, 1), [N, B, B, N, N, B, N], [B, N, B]),
+    "NEXT(CLASSIFIER()), known ahead": (Navigation(CLASSIFIER, step=1), [B, C, N, N, B, N, N], [N, N, N]),
+    "NEXT(FIRST(CLASSIFIER()))": (Navigation(CLASSIFIER, N, FIRST, 0, 1), [B, B, B, N, B, B, N], [B, N, B]),
     "FINAL LAST(CLASSIFIER())": (Navigation(CLASSIFIER, is_final=True), [B, B, B, N, B, B, N], [B, N, B]),
     "CLASSIFIER(U), U = (A, C)": (Navigation(CLASSIFIER, (A, C)), [A, A, C, N, A, A, N], [C, N, A]),
 }
