@@ -152,7 +152,7 @@ def literal(value: Any) -> str:
         return literal(value.tolist())
     raise BindError(
         "ARGUMENT_TYPE", f"a {type(value).__module__}.{type(value).__qualname__} cannot be an argument",
-        hint="None, bool, int, float, str, bytes, Decimal, date, datetime, timedelta can, and lists and dicts of these.",
+        hint="None, bool, int, float, str, bytes, Decimal, date, datetime, timedelta, list and dict can.",
     )  # fmt: skip
 
 
