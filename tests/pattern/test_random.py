@@ -23,7 +23,9 @@ def random_tree(chance: random.Random, size: int) -> ast.Pattern:
         if leaf < 0.85:
             return ast.Variable(chance.choice(LETTERS))
         return chance.choice([ast.Empty(), ast.PartitionStart(), ast.PartitionEnd()])
-    kind = chance.choice(["quantified"] * 3 + ["concatenation"] * 3 + ["alternation"] * 2 + ["permutation", "exclusion"])
+    kind = chance.choice(
+        ["quantified"] * 3 + ["concatenation"] * 3 + ["alternation"] * 2 + ["permutation", "exclusion"]
+    )
     if kind == "quantified":
         mode = chance.choice([ast.GREEDY, ast.GREEDY, ast.RELUCTANT])
         return ast.Quantified(random_tree(chance, size - 1), *chance.choice(QUANTIFIERS), mode)
@@ -53,7 +55,7 @@ def random_case(seed: int) -> tuple[MatchTask, Rows]:
     held = numbers.random((n, width)) < chance.choice([0.3, 0.5, 0.8])
     if chance.random() < 0.5:
         held = numbers.integers(0, len(LETTERS), (n, 1)) == np.arange(width)
-    bits = tuple(chance.choice([None, *range(width)]) if chance.random() < 0.3 else l % width for l in range(4))
+    bits = tuple(chance.choice([None, *range(width)]) if chance.random() < 0.3 else label % width for label in range(4))
     is_within = chance.random() < 0.5
     output = Output(is_all_rows=True, shows_unmatched=chance.random() < 0.5)
     task = MatchTask(program, bits, (None,) * 4, random_skip(chance), output, is_within)

@@ -6,7 +6,7 @@ quantifiers a tree has 2k - 1 + u nodes, which makes 363 + 1,152 + 216 = 1,731 t
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -27,7 +27,7 @@ _NUMBER = {word: k for k, word in enumerate(WORDS)}
 SUFFIX = np.array([_NUMBER[word[i:]] for word in WORDS for i in range(len(word))])
 
 
-@lru_cache(maxsize=None)
+@cache
 def trees(nodes: int) -> list[ast.Pattern]:
     """All trees with exactly so many nodes."""
     if nodes == 1:
