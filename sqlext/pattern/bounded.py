@@ -58,7 +58,8 @@ class Ends(NamedTuple):
 def find(task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS, shift: int | None = None) -> Iterator[Spans]:
     """All matches of a task without run-dependent conditions, in blocks of about `block_rows` mapped rows.
 
-    Equal to `reference.find`. Memory: at most 16 bytes a row, the block, and 2^(shift + 3) bytes a position.
+    Equal to `reference.find`. Memory: at most 16 bytes a row (8 more without Rows.limit), the block, and 2^(shift + 3)
+    bytes a position.
 
     Raises UnsupportedError: PATTERN_TOO_LARGE.
     """
