@@ -319,7 +319,7 @@ class ConditionBuilder:
         raise self._unsupported(
             node,
             f"{' '.join((arguments[0], node.kind, arguments[1]))} of different rows",
-            "CAST both sides AS DOUBLE, or compute in the navigation what one row decides: LAST(A.ts + INTERVAL 1 HOUR).",
+            "CAST both sides AS DOUBLE, or compute in the navigation what one row decides: LAST(A.ts + bound).",
         )
 
     def _same(self, function: str, node: Node, spark_type: str) -> Call:

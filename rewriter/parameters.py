@@ -43,7 +43,8 @@ def bind(text: str, args: Arguments, skip: Iterable[tuple[int, int]] = ()) -> tu
     """The edits that put literals in the place of all markers of a statement.
 
     `args` is a list for `?`, a dict for `:name`, as in `spark.sql(text, args)`. `skip`: character ranges without
-    markers, the bodies of PATTERN. Raises BindError: MISSING_ARGUMENT, UNUSED_ARGUMENT, ARGUMENT_TYPE; all together.
+    markers, the bodies of PATTERN. Raises BindError: MISSING_ARGUMENT, ARGUMENT_TYPE; all together. What is not
+    used is ignored, as Spark does.
 
     >>> bind("SELECT x:path FROM t WHERE a > :lo AND b = :who", {"lo": 5, "who": "me"})
     (Edit(start=31, stop=34, replacement='5'), Edit(start=43, stop=47, replacement="'me'"))
@@ -58,7 +59,6 @@ def bind(text: str, args: Arguments, skip: Iterable[tuple[int, int]] = ()) -> tu
         except BindError as e:
             place = Place(text, marker.start, marker.stop)
             errors.append(BindError(e.error_class.removeprefix("SQLEXT_"), e.message, place=place, hint=e.hint))
-    errors += _unused(text, found, args)
     raise_all(errors)
     return tuple(edits)
 
@@ -76,16 +76,6 @@ def _argument(text: str, marker: Marker, position: int, args: Arguments) -> Any:
     close = get_close_matches(marker.name, names, n=1)
     hint = f"did you mean :{close[0]}?" if close else None
     raise BindError("MISSING_ARGUMENT", f'no argument is called "{marker.name}"', hint=hint)
-
-
-def _unused(text: str, found: list[Marker], args: Arguments) -> list[SqlExtError]:
-    if isinstance(args, Mapping):
-        names = {m.name for m in found}
-        return [BindError("UNUSED_ARGUMENT", f'the statement has no parameter ":{n}"') for n in args if n not in names]
-    if args is None or len(args) <= len(found):
-        return []
-    place = Place(text, found[-1].start, found[-1].stop) if found else None
-    return [BindError("UNUSED_ARGUMENT", f"{len(args)} arguments are given for {len(found)} markers ?", place=place)]
 
 
 def markers(text: str, tokens: Tokens, skip: tuple[tuple[int, int], ...] = ()) -> Iterator[Marker]:

@@ -30,8 +30,6 @@ _WINDOW_HINT = "Spark itself groups by window(ts, '10 minutes') and session_wind
 
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
-EXPLAIN_MATCH, CREATE_VIEW, DROP_VIEW, OTHER = "EXPLAIN MATCH", "CREATE VIEW", "DROP VIEW", "OTHER"
-
 
 def might_be_extended(text: str) -> bool:
     """False for nearly all ordinary statements, which then are not even tokenized; True says nothing.
@@ -193,95 +191,28 @@ def _is_window(tokens: Tokens, opening: int) -> bool:
     return any(a.word == "DESCRIPTOR" and b.text == "(" for a, b in pairwise(arguments))
 
 
-@dataclass(frozen=True)
-class Statement:
-    """What kind of statement it is, and its parts.
+def explained(text: str) -> Fragment | None:
+    """The statement behind EXPLAIN MATCH; None for all other text.
 
-    `kind` is EXPLAIN_MATCH, CREATE_VIEW, DROP_VIEW or OTHER. `body` is the statement behind EXPLAIN MATCH or the query
-    behind AS, without a semicolon at the end. `columns` is `(a, b COMMENT '…')`, `options` what stands between the name
-    (or the columns) and AS.
+    >>> explained("EXPLAIN MATCH SELECT 1;").text
+    'SELECT 1'
     """
-
-    kind: str
-    body: Fragment | None = None
-    name: Fragment | None = None
-    columns: Fragment | None = None
-    options: Fragment | None = None
-    is_temporary: bool = False
-    is_global: bool = False
-    or_replace: bool = False
-    if_exists: bool = False
-
-
-class _Head:
-    """Reads the words at the head of a statement."""
-
-    def __init__(self, tokens: Tokens):
-        self.tokens, self.i = tokens, 0
-
-    def take(self, *words: str) -> bool:
-        if tuple(t.word for t in self.tokens[self.i : self.i + len(words)]) != words:
-            return False
-        self.i += len(words)
-        return True
-
-    def name(self) -> tuple[int, int] | None:
-        """Token indexes of a dotted name."""
-        start = self.i
-        while self.i < len(self.tokens) and self.tokens[self.i].is_name:
-            self.i += 1
-            if not self.take("."):
-                return start, self.i
+    if not might_be_extended(text):
         return None
-
-
-def statement_kind(text: str, tokens: Tokens) -> Statement:
-    """The kind of a statement and the parts of its head.
-
-    >>> text = "CREATE OR REPLACE TEMP VIEW v (a) COMMENT 'x' AS SELECT 1;"
-    >>> s = statement_kind(text, tokenize(text))
-    >>> s.kind, s.is_temporary, s.name.text, s.columns.text, s.options.text, s.body.text
-    ('CREATE VIEW', True, 'v', '(a)', "COMMENT 'x'", 'SELECT 1')
-    """
+    tokens = tokenize(text)
+    if [t.word for t in tokens[:2]] != ["EXPLAIN", "MATCH"]:
+        return None
     end = len(tokens)
     while end and tokens[end - 1].text == ";":
         end -= 1
-    head = _Head(tokens[:end])
-    if head.take("EXPLAIN", "MATCH"):
-        return Statement(EXPLAIN_MATCH, body=_fragment(text, tokens, head.i, end))
-    if head.take("DROP", "VIEW"):
-        return _drop_view(text, head)
-    return _create_view(text, head) if head.take("CREATE") else Statement(OTHER)
+    return _fragment(text, tokens, 2, end)
 
 
-def _drop_view(text: str, head: _Head) -> Statement:
-    if_exists = head.take("IF", "EXISTS")
-    name = head.name()
-    if name is None:
-        return Statement(OTHER)
-    return Statement(DROP_VIEW, name=_fragment(text, head.tokens, *name), if_exists=if_exists)
-
-
-def _create_view(text: str, head: _Head) -> Statement:
-    or_replace = head.take("OR", "REPLACE")
-    is_global = head.take("GLOBAL")
-    is_temporary = head.take("TEMPORARY") or head.take("TEMP")
-    if not head.take("VIEW"):
-        return Statement(OTHER)
-    if_exists = head.take("IF", "NOT", "EXISTS")
-    tokens, name = head.tokens, head.name()
-    columns_start = head.i
-    if head.take("("):
-        head.i = (closing(tokens, columns_start) or len(tokens)) + 1
-    options_start = head.i
-    as_ = next((i for i in range(options_start, len(tokens)) if tokens[i].depth == 0 and tokens[i].word == "AS"), None)
-    if name is None or as_ is None:
-        return Statement(OTHER)
-    return Statement(
-        CREATE_VIEW, _fragment(text, tokens, as_ + 1, len(tokens)), _fragment(text, tokens, *name),
-        _fragment(text, tokens, columns_start, options_start), _fragment(text, tokens, options_start, as_),
-        is_temporary, is_global, or_replace, if_exists,
-    )  # fmt: skip
+def is_extended(text: str) -> bool:
+    """Does a statement use the extended language, built or not? Raises as `scan`."""
+    if not might_be_extended(text):
+        return False
+    return bool(explained(text) or scan(text) or unbuilt(text, tokenize(text)))
 
 
 def _fragment(text: str, tokens: Tokens, lo: int, hi: int) -> Fragment | None:
@@ -292,9 +223,3 @@ def _fragment(text: str, tokens: Tokens, lo: int, hi: int) -> Fragment | None:
 def tokens_inside(tokens: Tokens, fragment: Fragment) -> Tokens:
     """The tokens of a piece of the statement."""
     return tokens[index_at(tokens, fragment.start) : index_at(tokens, fragment.stop)]
-
-
-__all__ = [
-    "CREATE_VIEW", "DROP_VIEW", "EXPLAIN_MATCH", "OTHER", "Cte", "Site", "Statement", "might_be_extended",
-    "scan", "statement_kind", "tokens_inside", "unbuilt", "visible_ctes",
-]  # fmt: skip

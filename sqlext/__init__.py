@@ -7,8 +7,9 @@
 
 from sqlext.errors import BindError, DataError, ParseError, SetupError, SqlExtError, SqlExtErrors, UnsupportedError
 
-# Imported here and now: a submodule `session` that is loaded later would hide the function of that name. Workers load
-# this file too, so that neither module imports pyspark, sqlglot or numba before it is called.
+# Imported here and now: a submodule `session` or `explain` that is loaded later would hide the function of that name.
+# Workers load this file too, so that none of these modules imports pyspark, sqlglot or numba before it is called.
+from sqlext.explain import compile, explain
 from sqlext.session import extend, is_extended, restore, session
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "SqlExtError",
     "SqlExtErrors",
     "UnsupportedError",
+    "compile",
+    "explain",
     "extend",
     "is_extended",
     "restore",

@@ -196,14 +196,14 @@ def _explain(spark: SparkSession, statements: list[str], options: argparse.Names
     from sqlext.explain import explain
 
     for statement in statements:
-        print(explain(spark, statement))
+        print(explain(statement, spark=spark))
 
 
 def _compile(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
-    from sqlext.engine import statement as engine
+    from sqlext.explain import compile
 
     for statement in statements:
-        print(engine.compile(spark, statement).strip() + ";")
+        print(compile(statement, spark=spark).strip() + ";")
 
 
 def _show(result: DataFrame, limit: int | None) -> None:

@@ -1,68 +1,47 @@
-"""EXPLAIN MATCH: what becomes of a statement's clauses.
-
-For each clause the labels and conditions, the program, the strategy and why, and the SQL that Spark runs before and
-behind the match.
-"""
+"""What becomes of extended text, without running it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame, SparkSession
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-from sqlext.engine.batch import input_query, result_query
-from sqlext.engine.portable import Printer
-from sqlext.engine.statement import PlannedClause, Statement
-from sqlext.hook import unhooked
-from sqlext.pattern.matcher import choose
+# Light by design: `import sqlext` loads this, in workers too, and must not wait for pyspark or numba.
 
 
-def explain(spark: SparkSession, text: str, args: Any = None, **frames: Any) -> str:
-    """How `spark.sql(text, args, **frames)` would run, without running it.
+def explain(text: str, args: Any = None, *, spark: SparkSession | None = None, **frames: Any) -> str:
+    """How `spark.sql(text, args, **frames)` would match: clauses, plans, programs, strategies and why, Spark's SQL.
 
-    Raises SqlExtError as running it would.
+    `spark`: the session, default the active one. Raises SqlExtError as running the text would.
+
+    >>> print(explain("SELECT * FROM ticks MATCH_RECOGNIZE (…)"))   # doctest: +SKIP
+    == Clause 1, line 1 ==
+    …
     """
-    return explain_query(spark, text, args, frames, unhooked(spark))
+    from sqlext.engine.explanation import explain_query
+    from sqlext.engine.own_sql import unhooked
+
+    session = spark or _active()
+    return explain_query(session, text, args, frames, unhooked(session))
 
 
-def explain_query(
-    spark: SparkSession, text: str, args: Any, frames: Mapping[str, Any], sql: Callable[..., DataFrame]
-) -> str:
-    """As `explain`; `sql` is Spark's own."""
-    statement = Statement(spark, text, args, frames, sql)
-    clauses = statement.run_clauses()
-    if not clauses:
-        return "No clause of the extended language: the text goes to Spark as it is."
-    parts = [_clause(i, c) for i, c in enumerate(clauses, 1)]
-    return "\n\n".join([*parts, f"== Statement for Spark ==\n{statement.text()}"])
+def compile(text: str, args: Any = None, *, spark: SparkSession | None = None) -> str:
+    """The text in plain Spark SQL: every clause is a call of the table function `sqlext_match`.
+
+    `spark`: the session, default the active one; it must know the tables. Any session that has called
+    `sqlext.extend`, or where `sqlext.engine.table_function.register` was called, can run the result.
+    Raises SqlExtError as running the text would.
+    """
+    from sqlext.engine.statement import compile_statement
+
+    return compile_statement(spark or _active(), text, args)
 
 
-def _clause(number: int, planned: PlannedClause) -> str:
-    plan = planned.plan
-    strategy, reason = choose(plan.task)
-    sections = {
-        f"Clause {number}, line {plan.clause.keyword.place.line}": f"input {plan.relation}",
-        "Plan": "\n".join(_plan_lines(planned)),
-        "Program": str(plan.task.program),
-        "Strategy": f"{strategy}: {reason}",
-        "SQL before the match": str(input_query(plan, planned.prefix)),
-        "SQL behind the match": str(result_query(plan, "matches")),
-    }
-    return "\n".join(f"== {title} ==\n{text}" for title, text in sections.items())
+def _active() -> SparkSession:
+    from pyspark.sql import SparkSession
 
-
-def _plan_lines(planned: PlannedClause) -> list[str]:
-    plan, printer = planned.plan, Printer(planned.plan)
-    task = plan.task
-    lines = [f"bit {b}: {text}" for b, text in enumerate(plan.masks)]
-    for label, (bit, condition) in enumerate(zip(task.bits, task.conditions)):
-        parts = ([] if bit is None else [f"bit {bit}"]) + ([] if condition is None else [printer.condition(condition)])
-        lines.append(f"{task.program.labels[label]}: {' AND '.join(parts) or 'always true'}")
-    lines += [f"{slot.name}: {printer.measure(slot)}, {_where(slot.kind)}" for slot in plan.slots]
-    shown = "ALL ROWS PER MATCH" if task.output.is_all_rows else "ONE ROW PER MATCH"
-    return [*lines, f"{shown}, AFTER MATCH SKIP {task.skip.mode}"]
-
-
-def _where(kind: str) -> str:
-    return "computed by Spark over the match's rows" if kind == "members" else "computed in the worker"
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise RuntimeError("no Spark session is active: pass spark=…, or start one with sqlext.session()")
+    return session

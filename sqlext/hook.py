@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from sqlext.engine.own_sql import ORIGINAL, defining_class, unhooked
 from sqlext.quiet import quiet_probes
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     Sql = Callable[..., DataFrame]
 
 _MARKER = "sqlext.enabled"
-_ORIGINAL = "__sqlext_original__"
 _CONNECT_SESSIONS: set[str] = set()
 _EXTENDED: Counter[type] = Counter()  # hooked class → how many of its sessions are extended, stopped ones included
 
@@ -37,8 +37,8 @@ def extend(spark: SparkSession) -> SparkSession:
 
     Works with classic and with Connect sessions. A `newSession()` is another session: extend it too.
     """
-    cls = _defining_class(spark)
-    if not hasattr(cls.sql, _ORIGINAL):
+    cls = defining_class(spark)
+    if not hasattr(cls.sql, ORIGINAL):
         cls.sql = _hooked(cls.sql)
     if not _is_marked(spark):
         _mark(spark)
@@ -48,29 +48,19 @@ def extend(spark: SparkSession) -> SparkSession:
 
 def restore(spark: SparkSession) -> SparkSession:
     """Undo `extend(spark)`; with the last session of its class the class gets its own method back. Returns `spark`."""
-    cls = _defining_class(spark)
+    cls = defining_class(spark)
     if _is_marked(spark):
         _unmark(spark)
         _EXTENDED[cls] -= 1
-    if _EXTENDED[cls] <= 0 and hasattr(cls.sql, _ORIGINAL):
-        cls.sql = getattr(cls.sql, _ORIGINAL)
+    if _EXTENDED[cls] <= 0 and hasattr(cls.sql, ORIGINAL):
+        cls.sql = getattr(cls.sql, ORIGINAL)
         del _EXTENDED[cls]
     return spark
 
 
 def is_extended(spark: SparkSession) -> bool:
     """Whether `spark.sql` understands the extended language."""
-    return hasattr(_defining_class(spark).sql, _ORIGINAL) and _is_marked(spark)
-
-
-def unhooked(spark: SparkSession) -> Sql:
-    """Spark's own `sql` of the session, with the signature `sql(text, args=None, **frames)`."""
-    method = _defining_class(spark).sql
-    return functools.partial(getattr(method, _ORIGINAL, method), spark)
-
-
-def _defining_class(spark: SparkSession) -> Any:
-    return next(cls for cls in type(spark).__mro__ if "sql" in vars(cls))
+    return hasattr(defining_class(spark).sql, ORIGINAL) and _is_marked(spark)
 
 
 def _is_connect(spark: Any) -> bool:
@@ -98,21 +88,30 @@ def _unmark(spark: Any) -> None:
 
 
 def _hooked(original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
-    from sqlext.rewriter.scan import might_be_extended, scan
+    from sqlext.rewriter.scan import is_extended as uses_extension
 
     @functools.wraps(original)
     def sql(self: SparkSession, sqlQuery: str, args: Any = None, **kwargs: Any) -> DataFrame:
         if not isinstance(sqlQuery, str) or not _is_marked(self):
             return original(self, sqlQuery, args, **kwargs)
         own = functools.partial(original, self)
-        if might_be_extended(sqlQuery) and scan(sqlQuery):
+        if "sqlext_match" in sqlQuery.lower():
+            _register_table_function(self)
+        if uses_extension(sqlQuery):
             return _run(self, sqlQuery, args, kwargs, own)
         if _first_word(sqlQuery) in ("CREATE", "DROP"):
             own = functools.partial(_create_or_drop, self, own)
         return _with_stored_views(self, sqlQuery, args, kwargs, own)
 
-    setattr(sql, _ORIGINAL, original)
+    setattr(sql, ORIGINAL, original)
     return sql
+
+
+def _register_table_function(spark: SparkSession) -> None:
+    """Only where a text names it: it loads numba."""
+    from sqlext.engine.table_function import register
+
+    register(spark)
 
 
 def _first_word(text: str) -> str:
@@ -122,9 +121,14 @@ def _first_word(text: str) -> str:
 
 
 def _run(spark: SparkSession, text: str, args: Any, frames: dict[str, Any], sql: Sql) -> DataFrame:
-    from sqlext.engine import statement  # imports pyspark and numba, which plain SQL does not wait for
+    from sqlext.engine import explanation, statement  # pyspark and numba, which plain SQL does not wait for
+    from sqlext.rewriter.scan import explained
 
-    return statement.run(spark, text, args, frames, sql)
+    query = explained(text)
+    if query is None:
+        return statement.run(spark, text, args, frames, sql)
+    plan = explanation.explain_query(spark, query.text, args, frames, sql)
+    return spark.createDataFrame([(plan,)], "plan STRING")
 
 
 def _with_stored_views(spark: SparkSession, text: str, args: Any, frames: dict[str, Any], sql: Sql) -> DataFrame:

@@ -38,10 +38,12 @@ def _numbers(column: pa.Array, kind: pa.DataType) -> np.ndarray:
     return (pc.fill_null(column, 0) if column.null_count else column).to_numpy(zero_copy_only=False)
 
 
-def to_arrow(values: Values, kind: pa.DataType) -> pa.Array:
-    """The inverse of to_values for the types that aggregates give."""
+def to_arrow(values: Values, kind: pa.DataType | None) -> pa.Array:
+    """The inverse of to_values for the types that aggregates give; `kind` None: as they are held."""
     mask = None if values.valid is None else ~values.valid
     plain = pa.array(values.values, mask=mask)
+    if kind is None:
+        return plain
     if pa.types.is_date32(kind):
         return plain.cast(pa.int32()).view(kind)
     if pa.types.is_temporal(kind):

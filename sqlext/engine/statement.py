@@ -15,6 +15,7 @@ from sqlext.catalog import views
 from sqlext.catalog.statements import CREATE_VIEW, Head, parse_create_view, parse_head
 from sqlext.engine import batch, portable, table_function, udtf
 from sqlext.engine.functions import is_aggregate
+from sqlext.engine.own_sql import unhooked
 from sqlext.engine.queries import Queries, SparkOracle
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
 from sqlext.rewriter import check, parameters
@@ -23,7 +24,7 @@ from sqlext.rewriter.lower import Input, lower
 from sqlext.rewriter.parse_from import may_name
 from sqlext.rewriter.parse_match import parse_match
 from sqlext.rewriter.plan import MatchPlan
-from sqlext.rewriter.scan import EXPLAIN_MATCH, Site, scan, statement_kind, unbuilt, visible_ctes
+from sqlext.rewriter.scan import Site, scan, unbuilt, visible_ctes
 from sqlext.rewriter.splice import Edit, Source, Text, join
 from sqlext.rewriter.tokens import Token, tokenize
 
@@ -43,24 +44,17 @@ class PlannedClause:
 
 def run(spark: SparkSession, text: str, args: Any, frames: Mapping[str, Any], sql: Sql) -> DataFrame:
     """What `spark.sql(text, args, **frames)` gives for a text with clauses of ours or names of stored views."""
-    kind = statement_kind(text, tokenize(text))
-    if kind.kind == EXPLAIN_MATCH and kind.body is not None:
-        from sqlext.explain import explain_query
-
-        return spark.createDataFrame([(explain_query(spark, kind.body.text, args, frames, sql),)], "plan STRING")
     head = parse_head(text)
     if head is not None and head.verb == CREATE_VIEW:
         return _create_view(spark, text, args, frames, sql, head)
     return Statement(spark, text, args, frames, sql).run()
 
 
-def compile(spark: SparkSession, text: str, args: Any = None) -> str:
+def compile_statement(spark: SparkSession, text: str, args: Any = None) -> str:
     """The statement in plain Spark SQL, with calls of `sqlext_match` (see engine.table_function) for its clauses.
 
     Raises SqlExtError as running it would.
     """
-    from sqlext.hook import unhooked
-
     statement = Statement(spark, text, args, {}, unhooked(spark))
     table_function.register(spark)
     for site, clause in zip(statement.sites, statement.clauses):

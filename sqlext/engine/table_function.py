@@ -149,7 +149,6 @@ def _analyse(schema: T.StructType, given: dict[str, str], is_ansi: bool) -> Matc
         plan.slots,
         "<=" in given.get("within", ""),
         is_ansi,
-        _worker_schema(result, made),
     )
     return MatchAnalysis(
         shown,
@@ -200,19 +199,6 @@ def _measure_name(plan: MatchPlan, slot: Slot) -> str:
         "a measure of sqlext_match is one navigation, aggregate or CLASSIFIER()",
         hint="compute with the result: SELECT a - b FROM sqlext_match(...).",
     )
-
-
-def _worker_schema(result: T.StructType, plan: MatchPlan) -> pa.Schema:
-    """As the workers make it: row numbers in the place of the input's own values."""
-    kinds = {slot.name: slot.kind for slot in plan.slots}
-    types = {"value": pa.int64(), "array": pa.list_(pa.int64())}
-    fields = []
-    for field in result.fields:
-        kind = "value" if field.name in plan.carried else kinds.get(field.name, "")
-        is_names = kind == "array" and not next(s for s in plan.slots if s.name == field.name).columns
-        made = pa.list_(pa.string()) if is_names else types.get(kind) or _arrow_type(field.dataType)
-        fields.append(pa.field(field.name, made))
-    return pa.schema(fields)
 
 
 def _match_rows(rows: list[Any], analysis: MatchAnalysis) -> Iterator[tuple[Any, ...]]:

@@ -28,7 +28,7 @@ def run(plan: MatchPlan, queries: Queries, prefix: Text, spark: SparkSession, is
     rows = queries.run(input_query(plan, prefix, spark))
     schema = output_schema(plan, rows.schema)
     name = f"__sqlext_match_{uuid.uuid4().hex}"
-    function: Any = arrow_udtf(_matcher(worker_plan(plan, rows.schema, is_ansi)), returnType=schema)
+    function: Any = arrow_udtf(_matcher(worker_plan(plan, is_ansi)), returnType=schema)
     spark.udtf.register(name, function)
     keys = ", ".join([*plan.carried[: len(plan.partition_by)], ROW])
     call = f"{name}(TABLE({queries.name(rows)}) PARTITION BY ({BUCKET}) ORDER BY ({keys}))"

@@ -19,7 +19,7 @@ from sqlext.pattern import navigation
 from sqlext.pattern.matcher import match
 from sqlext.pattern.task import CLASSIFIER, MatchTask, Rows, Spans, Values
 from sqlext.pattern.within import limits
-from sqlext.rewriter.plan import PARTITION_START, WITHIN_END, WITHIN_KEY, Slot
+from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY, Slot
 
 CHUNK_ROWS = 1 << 16  # partitions are collected until there are so many rows to match at once
 OUTPUT_ROWS = 1 << 16  # and results leave in batches of so many
@@ -38,7 +38,6 @@ class WorkerPlan:
     slots: tuple[Slot, ...]
     is_within_inclusive: bool
     is_ansi: bool
-    schema: pa.Schema
 
 
 def match_batches(batches: Iterator[pa.RecordBatch], plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
@@ -154,6 +153,12 @@ def _slices(out, spans: Spans, plan: WorkerPlan) -> Iterator[tuple[int, int]]:
         lo = hi
 
 
+def result_names(plan: WorkerPlan) -> list[str]:
+    """The columns of the result, in order."""
+    names = [*plan.carried, *(slot.name for slot in plan.slots)]
+    return [*names, IS_MATCHED] if plan.task.output.shows_unmatched else names or ["__nothing"]
+
+
 def _result(columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.RecordBatch:
     made = [taken(columns[name], out.row) for name in plan.carried]
     made += [MAKERS[slot.kind](slot, columns, rows, spans, out, plan) for slot in plan.slots]
@@ -161,7 +166,7 @@ def _result(columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Reco
         made.append(pa.array(out.match >= 0))
     if not made:  # a match without a column still counts as a row
         made = [pa.nulls(len(out.row), pa.bool_())]
-    return pa.RecordBatch.from_arrays(made, schema=plan.schema)
+    return pa.RecordBatch.from_arrays(made, names=result_names(plan))
 
 
 # one maker a kind of slot
@@ -193,7 +198,7 @@ def _aggregate(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerP
             Values(np.empty(0), column.is_valid().to_numpy(zero_copy_only=False)) if is_count else to_values(column)
         )
     made = navigation.aggregate(slot.aggregate, values, spans, out, is_ansi=plan.is_ansi)
-    return to_arrow(made, plan.schema.field(slot.name).type)
+    return to_arrow(made, columns[slot.columns[0]].type if slot.aggregate.function in ("min", "max") else None)
 
 
 def _array(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
@@ -208,15 +213,14 @@ def _array(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan)
         valid = values.is_valid().to_numpy(zero_copy_only=False)
         offset = np.concatenate([[0], np.cumsum(valid)])[offset]
         values = values.filter(pa.array(valid))
-    return pa.ListArray.from_arrays(offset.astype(np.int32), values, type=plan.schema.field(slot.name).type)
+    return pa.ListArray.from_arrays(offset.astype(np.int32), values)
 
 
 def _members(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
     row, offset = navigation.members(slot.aggregate, spans, out)
-    list_type = plan.schema.field(slot.name).type
-    fields = [list_type.value_type.field(i) for i in range(list_type.value_type.num_fields)]
-    structs = pa.StructArray.from_arrays([taken(columns[c], row) for c in slot.columns], fields=fields)
-    return pa.ListArray.from_arrays(offset.astype(np.int32), structs, type=list_type)
+    names = [f"a{i}" for i in range(len(slot.columns))]
+    structs = pa.StructArray.from_arrays([taken(columns[c], row) for c in slot.columns], names=names)
+    return pa.ListArray.from_arrays(offset.astype(np.int32), structs)
 
 
 MAKERS: dict[str, Callable[..., pa.Array]] = {

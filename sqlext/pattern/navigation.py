@@ -68,7 +68,8 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
 
     `bounds` as in Rows. An empty match and an unmatched row have no mapped row to start from, so even PREV and NEXT
     give NULL there. RUNNING bounds what LAST sees; FIRST sees the whole match even so, as in Trino (whose
-    LogicalIndexNavigation looks forward through all labels). Linear in the mapped rows of the matches in `out`, whatever the offset.
+    LogicalIndexNavigation looks forward through all labels). Linear in the mapped rows of the matches in `out`,
+    whatever the offset.
 
     >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
     >>> out = output_rows(spans, Output(is_all_rows=True, shows_unmatched=True))

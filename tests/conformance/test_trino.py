@@ -9,7 +9,7 @@ import pytest
 
 from sqlext import DataError
 from sqlext.engine.batch import input_query, worker_plan
-from sqlext.engine.statement import Statement, compile
+from sqlext.engine.statement import Statement, compile_statement
 from sqlext.engine.worker import match_chunk
 from sqlext.hook import unhooked
 from sqlext.pattern.matcher import STRATEGIES, accepts
@@ -55,7 +55,7 @@ def test_an_engine_gives_trinos_answers(spark, engine, cases):
 
 @pytest.mark.parametrize("cases", groups(GOOD))
 def test_the_portable_table_function_gives_trinos_answers(spark, cases):
-    check(cases, answers(spark, [compile(spark, spark_text(c)) for c in cases]))
+    check(cases, answers(spark, [compile_statement(spark, spark_text(c)) for c in cases]))
 
 
 @pytest.mark.parametrize("cases", groups(CASES))
@@ -64,7 +64,7 @@ def test_every_strategy_gives_the_same_result(spark, cases):
         statement = Statement(spark, spark_text(case), None, {}, unhooked(spark))
         planned = statement.plan(statement.sites[0], statement.clauses[0])
         rows = statement.queries.run(input_query(planned.plan, planned.prefix))
-        chunk, plan = rows.toArrow(), worker_plan(planned.plan, rows.schema, planned.is_ansi)
+        chunk, plan = rows.toArrow(), worker_plan(planned.plan, planned.is_ansi)
         tasks = [replace(plan.task, strategy=name) for name in STRATEGIES]
         results = {t.strategy: outcome(chunk, replace(plan, task=t)) for t in tasks if accepts(t)}
         assert all(r == results["reference"] for r in results.values()), (case["sql"], results)

@@ -51,4 +51,4 @@ def test_errors_have_places() -> None:
     text = "SELECT :a, ? FROM t"
     with pytest.raises(SqlExtError) as caught:
         bind(text, {"b": 1})
-    assert [(e.place.start if e.place else None) for e in caught.value.errors] == [None, 7, 11]  # type: ignore[attr-defined]
+    assert [(e.place.start if e.place else None) for e in caught.value.errors] == [7, 11]  # type: ignore[attr-defined]

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from cases import blocks, compile_statement, expand
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlext.errors import SqlExtError
-from sqlext.rewriter.clauses import Fragment
-from sqlext.rewriter.scan import might_be_extended, scan, statement_kind, unbuilt, visible_ctes
+from sqlext.rewriter.scan import might_be_extended, scan, unbuilt, visible_ctes
 from sqlext.rewriter.splice import Edit, Source
 from sqlext.rewriter.tokens import tokenize
 
 SITES = dict(blocks("sites.txt"))
 CTES = dict(blocks("ctes.txt"))
-STATEMENTS = dict(blocks("statements.txt"))
 CLAUSES = {t: "SELECT * FROM t MATCH_RECOGNIZE (" + b.partition("\npattern:")[0] for t, b in blocks("clauses.txt")}
 
 
@@ -60,18 +56,6 @@ def test_ctes_visible_at_a_clause(title: str) -> None:
                 assert cte.definition.text.startswith(cte.name.fragment.text)
     except SqlExtError as e:
         found.append(e.error_class)
-    assert found == expected.splitlines()
-
-
-@pytest.mark.parametrize("title", STATEMENTS)
-def test_kinds_of_statements(title: str) -> None:
-    text, _, expected = STATEMENTS[title].partition("\n")
-    kind, found = statement_kind(text, tokenize(text)), []
-    for field in dataclasses.fields(kind):
-        value = getattr(kind, field.name)
-        if value:
-            text_of = value.text if isinstance(value, Fragment) else value
-            found.append(field.name if value is True else f"{field.name}: {text_of}")
     assert found == expected.splitlines()
 
 

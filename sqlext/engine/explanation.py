@@ -1,0 +1,59 @@
+"""EXPLAIN MATCH: what becomes of a statement's clauses.
+
+For each clause the labels and conditions, the program, the strategy and why, and the SQL that Spark runs before and
+behind the match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.engine.batch import input_query, result_query
+from sqlext.engine.portable import Printer
+from sqlext.engine.statement import PlannedClause, Statement
+from sqlext.pattern.matcher import choose
+
+
+def explain_query(
+    spark: SparkSession, text: str, args: Any, frames: Mapping[str, Any], sql: Callable[..., DataFrame]
+) -> str:
+    """How `sql(text, args, **frames)` would run; `sql` is Spark's own. Raises SqlExtError as running it would."""
+    statement = Statement(spark, text, args, frames, sql)
+    clauses = statement.run_clauses()
+    if not clauses:
+        return "No clause of the extended language: the text goes to Spark as it is."
+    parts = [_clause(i, c) for i, c in enumerate(clauses, 1)]
+    return "\n\n".join([*parts, f"== Statement for Spark ==\n{statement.text()}"])
+
+
+def _clause(number: int, planned: PlannedClause) -> str:
+    plan = planned.plan
+    strategy, reason = choose(plan.task)
+    sections = {
+        f"Clause {number}, line {plan.clause.keyword.place.line}": f"input {plan.relation}",
+        "Plan": "\n".join(_plan_lines(planned)),
+        "Program": str(plan.task.program),
+        "Strategy": f"{strategy}: {reason}",
+        "SQL before the match": str(input_query(plan, planned.prefix)),
+        "SQL behind the match": str(result_query(plan, "matches")),
+    }
+    return "\n".join(f"== {title} ==\n{text}" for title, text in sections.items())
+
+
+def _plan_lines(planned: PlannedClause) -> list[str]:
+    plan, printer = planned.plan, Printer(planned.plan)
+    task = plan.task
+    lines = [f"bit {b}: {text}" for b, text in enumerate(plan.masks)]
+    for label, (bit, condition) in enumerate(zip(task.bits, task.conditions)):
+        parts = ([] if bit is None else [f"bit {bit}"]) + ([] if condition is None else [printer.condition(condition)])
+        lines.append(f"{task.program.labels[label]}: {' AND '.join(parts) or 'always true'}")
+    lines += [f"{slot.name}: {printer.measure(slot)}, {_where(slot.kind)}" for slot in plan.slots]
+    shown = "ALL ROWS PER MATCH" if task.output.is_all_rows else "ONE ROW PER MATCH"
+    return [*lines, f"{shown}, AFTER MATCH SKIP {task.skip.mode}"]
+
+
+def _where(kind: str) -> str:
+    return "computed by Spark over the match's rows" if kind == "members" else "computed in the worker"
