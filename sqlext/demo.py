@@ -194,7 +194,7 @@ def _strategy(spark: SparkSession, sql: str) -> str:
     """EXPLAIN MATCH's word on how the clause was matched, and why so; "" if there is no clause."""
     from sqlext.explain import explain
 
-    lines = explain(sql).splitlines(, spark=spark)
+    lines = explain(sql, spark=spark).splitlines()
     heading = "== Strategy =="
     return f"EXPLAIN MATCH says: {lines[lines.index(heading) + 1]}\n" if heading in lines else ""
 
