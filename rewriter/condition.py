@@ -137,6 +137,10 @@ class ConditionBuilder:
     def _texts_to_type(self, node: Node) -> Iterable[Text]:
         if self._is_text(node):
             yield self._typed_text(node)
+        if self.spark_computes and self._is_text(node) and self._is_of_one_row(node):
+            return
+        if (node.kind == "call" and node.name not in FUNCTIONS) or node.kind == "opaque":
+            raise self._several_rows(node)
         if node.kind in _COMPARISONS or node.kind in ("BETWEEN", "IN"):
             yield self._common_text(node)
         if node.kind == "CASE":
@@ -209,6 +213,11 @@ class ConditionBuilder:
             return self._convert(self._reference(references[0]), self._type(node), wanted, node)
         return self._convert(self._call(node), self._type(node), wanted, node)
 
+    def _is_of_one_row(self, node: Node) -> bool:
+        """Is one row, whichever, enough to compute the node?"""
+        references = self._run_dependent(node)
+        return not references or self._is_one_row(node, references)
+
     def _run_dependent(self, node: Node) -> list[Reference]:
         return [x for x in self.items[node.start : node.stop] if isinstance(x, Reference) and not self.is_local(x)]
 
@@ -248,9 +257,11 @@ class ConditionBuilder:
         source, kind = self.navigation(reference, index), self._kind(wanted, node)
         if node.kind == "reference":
             return Operand(source, kind)
-        nothing = join("CAST(NULL AS ", self._types[str(join("(", reference.arguments[0], ")"))], ")")
         if kind_of(wanted) == "rank":
             return None
+        argument = self._typed_reference(reference)
+        self._ask_types([argument])
+        nothing = join("CAST(NULL AS ", self._types[str(argument)], ")")
         missing = self._cast(render(items, self.source, lambda _: nothing), self._type(node), wanted)
         return Operand(source, kind, self.oracle.constants([missing])[0])
 
@@ -339,9 +350,7 @@ class ConditionBuilder:
         if node.kind == "CASE":
             return self._case(node, result, kind)
         if node.kind != "call":
-            raise self._unsupported(
-                node, "this expression over several rows", f"supported are operators and {', '.join(FUNCTIONS)}."
-            )
+            raise self._several_rows(node)
         if node.name in ("coalesce", "nvl", "ifnull", "least", "greatest"):
             name = node.name if node.name in ("least", "greatest") else "coalesce"
             return _chain(name, [self._lower(c, result) for c in node.children], kind)
@@ -360,9 +369,7 @@ class ConditionBuilder:
                 (self._compare("=", left, right), Literal(None, kind), self._lower(node.children[0], result)),
                 kind,
             )
-        raise self._unsupported(
-            node, f"{node.name}() over several rows", f"supported are operators and {', '.join(FUNCTIONS)}."
-        )
+        raise self._several_rows(node)
 
     def _case(self, node: Node, result: str, kind: str) -> Condition:
         parts = list(node.children)
@@ -414,6 +421,10 @@ class ConditionBuilder:
             f"the conversion of {spark_type} to {wanted} over several rows",
             "write the CAST on the column inside the navigation.",
         )
+
+    def _several_rows(self, node: Node) -> UnsupportedError:
+        what = f"{node.name}() over several rows" if node.kind == "call" else "this expression over several rows"
+        return self._unsupported(node, what, f"supported are operators and {', '.join(FUNCTIONS)}.")
 
     def _unsupported(self, node: Node, what: str, hint: str) -> UnsupportedError:
         return UnsupportedError(

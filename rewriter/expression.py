@@ -33,6 +33,7 @@ _BINARY = {
     "DIV": 11,
 }
 _NOT, _PREDICATE, _UNARY = 3, 4, 12
+_UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
 _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 
 
@@ -94,6 +95,10 @@ class _Parser:
         i = self.i + ahead
         item = self.items[i] if i < self.stop else None
         return item.word if isinstance(item, Lexeme) else ""
+
+    def is_literal(self, ahead: int) -> bool:
+        item = self.items[self.i + ahead] if self.i + ahead < self.stop else None
+        return isinstance(item, Lexeme) and item.is_literal
 
     def expect(self, word: str) -> None:
         if self.word() != word:
@@ -171,14 +176,27 @@ class _Parser:
             arguments = self.arguments()
             return self.plain(Node("call", start, self.i, arguments, item.raw.lower()))
         self.i += 1
+        if item.word == "INTERVAL":
+            return self.interval(start)
         if item.is_name and self.word()[:1] in ("'", '"'):  # DATE '2020-01-01'
             self.i += 1
             return Node("literal", start, self.i)
         if item.is_literal or item.word in ("NULL", "TRUE", "FALSE"):
             return Node("literal", start, self.i)
-        if item.is_name and item.word != "INTERVAL":
+        if item.is_name:
             return self.plain(Node("column", start, self.i))
         raise _CannotRead
+
+    def interval(self, start: int) -> Node:
+        """`INTERVAL '1' DAY`, `INTERVAL -5 MINUTES`, `INTERVAL '1 2' DAY TO HOUR`, `INTERVAL 1 DAY 2 HOURS`."""
+        first = self.i
+        while self.is_literal(ahead=self.word() == "-"):
+            self.i += 1 + (self.word() == "-")
+            while self.word().rstrip("S") in _UNITS or self.word() == "TO":
+                self.i += 1
+        if self.i == first:
+            raise _CannotRead
+        return Node("literal", start, self.i)
 
     def plain(self, node: Node) -> Node:
         """Refuses what may follow a primary and is not read here: `.field`, `[index]`, `::type`, `:path`, `->`."""

@@ -52,10 +52,6 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     run = _command(commands, "run", "run the statements of a file and show their results", _run)
     run.add_argument(
-        "--param", action="append", default=[], type=parse_parameter, metavar="NAME=VALUE",
-        help="a value for :NAME; integers, decimals, true, false, dates, timestamps; 'quotes' force text",
-    )  # fmt: skip
-    run.add_argument(
         "--limit", type=_row_count, metavar="N",
         help=f"show the first N rows of a result (default: {_TERMINAL_LIMIT} on a terminal, else all)",
     )  # fmt: skip
@@ -69,6 +65,10 @@ def _command(commands: Any, name: str, purpose: str, action: Callable[..., None]
     command = commands.add_parser(name, help=purpose, description=purpose)
     command.set_defaults(action=action)
     command.add_argument("file", metavar="FILE", help="statements, separated by semicolons; - reads standard input")
+    command.add_argument(
+        "--param", action="append", default=[], type=parse_parameter, metavar="NAME=VALUE",
+        help="a value for :NAME; integers, decimals, true, false, dates, timestamps; 'quotes' force text",
+    )  # fmt: skip
     command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
     command.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
     return command
@@ -196,14 +196,25 @@ def _explain(spark: SparkSession, statements: list[str], options: argparse.Names
     from sqlext.explain import explain
 
     for statement in statements:
-        print(explain(statement, spark=spark))
+        print(explain(statement, dict(options.param) or None, spark=spark))
+        _make_temporary_view(spark, statement, options)
 
 
 def _compile(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
     from sqlext.explain import compile
 
     for statement in statements:
-        print(compile(statement, spark=spark).strip() + ";")
+        print(compile(statement, dict(options.param) or None, spark=spark).strip() + ";")
+        _make_temporary_view(spark, statement, options)
+
+
+def _make_temporary_view(spark: SparkSession, statement: str, options: argparse.Namespace) -> None:
+    """The statements behind it may read it, and it is gone with this process; nothing else is run."""
+    from sqlext.catalog.statements import CREATE_VIEW, parse_head
+
+    head = parse_head(statement)
+    if head is not None and head.verb == CREATE_VIEW and head.is_temporary:
+        spark.sql(statement, dict(options.param) or None)
 
 
 def _show(result: DataFrame, limit: int | None) -> None:

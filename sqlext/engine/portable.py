@@ -80,21 +80,23 @@ def _partitioning(plan: MatchPlan) -> str:
 
 def _table(plan: MatchPlan, prefix: Text) -> Text:
     """The query of the table argument: the plan's columns in types that the call can compute with, and the bits."""
-    operands = dict(plan.operands)
-    columns = [join(_plain(c.text, operands.get(c.name, "")), f" AS {c.name}") for c in plan.columns]
+    texts = {c.name: c.text for c in plan.columns}
+    columns = [join(text, f" AS {name}") for name, text in texts.items()]
+    columns += [join(_number(texts[n], t), f" AS {_operand(n, t)}") for n, t in plan.operands if _operand(n, t) != n]
     columns += [join(text, f" AS __is_{b}") for b, text in enumerate(plan.masks)]
     columns += [join(_struct(s, plan), f" AS {s.name}_row") for s in plan.slots if s.kind == "members"]
-    columns += [join(f"TRUE AS {_ONE}"), join("row_number() OVER __rows AS ", _ROW)]
-    return join(
-        prefix,
-        "SELECT ",
-        join(*columns, separator=", "),
-        " FROM ",
-        plan.relation,
-        " WINDOW __rows AS (",
-        plan.window,
-        ")",
-    )
+    columns += [join(f"TRUE AS {_ONE}")] if any(map(_has_missing, plan.task.conditions)) else []
+    columns.append(join("row_number() OVER __rows AS ", _ROW))
+    selected = join(*columns, separator=",\n        ")
+    window = join("\n      WINDOW __rows AS (", plan.window, ")")
+    return join(prefix, "\n      SELECT\n        ", selected, "\n      FROM ", plan.relation, window)
+
+
+def _has_missing(condition: Condition | None) -> bool:
+    """Does a value stand for "no such row", so that the call must tell it from NULL?"""
+    if isinstance(condition, Call):
+        return any(map(_has_missing, condition.arguments))
+    return isinstance(condition, Operand) and condition.missing is not None
 
 
 def _struct(slot: Slot, plan: MatchPlan) -> Text:
@@ -104,21 +106,25 @@ def _struct(slot: Slot, plan: MatchPlan) -> Text:
     )
 
 
-def _plain(text: Text, operand_type: str) -> Text:
-    """An operand as the number that conditions compute with."""
-    if operand_type.startswith("decimal"):
-        scale = int(operand_type[:-1].split(",")[1])
-        return join("CAST((", text, f") * {10**scale} AS BIGINT)")
-    if operand_type == "date":
-        return join("unix_date(", text, ")")
-    if operand_type == "timestamp":
+def _operand(name: str, spark_type: str) -> str:
+    """The column that conditions read: of types that are computed with as numbers, one that holds the number."""
+    return f"{name}_number" if str(_number(Text(), spark_type)) else name
+
+
+def _number(text: Text, spark_type: str) -> Text:
+    """A value of an operand's type as the integer that conditions compute with; nothing for all other types."""
+    epoch = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
+    if spark_type.startswith("decimal"):
+        return join("CAST((", text, f") * {10 ** int(spark_type[:-1].split(',')[1])} AS BIGINT)")
+    if spark_type == "date":
+        return join("CAST(unix_date(", text, ") AS BIGINT)")
+    if spark_type == "timestamp":
         return join("unix_micros(", text, ")")
-    if operand_type == "timestamp_ntz":
-        return join("timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', ", text, ")")
-    if operand_type.startswith("interval"):
-        epoch = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
+    if spark_type == "timestamp_ntz":
+        return join(f"timestampdiff(MICROSECOND, {epoch}, ", text, ")")
+    if spark_type.startswith("interval"):
         return join(f"timestampdiff(MICROSECOND, {epoch}, {epoch} + (", text, "))")
-    return text
+    return Text()
 
 
 class Printer:
@@ -126,7 +132,7 @@ class Printer:
 
     def __init__(self, plan: MatchPlan):
         self.labels = plan.task.program.labels
-        self.operands = [name for name, _ in plan.operands]
+        self.operands = [_operand(name, spark_type) for name, spark_type in plan.operands]
         self.sets: dict[tuple[int, ...], str] = {
             (i,): name.fragment.text for i, name in enumerate(plan.clause.pattern_variables)
         }
@@ -172,7 +178,8 @@ class Printer:
             else f"CLASSIFIER({self.set_name(navigation.labels)})"
         )
         final = "FINAL " if navigation.is_final else ""
-        text = f"{final}{'FIRST' if navigation.from_first else 'LAST'}({argument}, {navigation.offset})"
+        offset = f", {navigation.offset}" if navigation.offset else ""
+        text = f"{final}{'FIRST' if navigation.from_first else 'LAST'}({argument}{offset})"
         if navigation.step:
             text = f"{'PREV' if navigation.step < 0 else 'NEXT'}({text}, {abs(navigation.step)})"
         return text

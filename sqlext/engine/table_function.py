@@ -37,18 +37,19 @@ from sqlext.rewriter.static_types import StaticOracle
 from sqlext.rewriter.tokens import tokenize
 
 NAME = "sqlext_match"
-_INDEXED = ("value", "array")  # slots whose values are the input's own: workers give row numbers for them
 
 
 @dataclass
 class MatchAnalysis(AnalyzeResult):
     """What `analyze` hands to the workers beside the schema.
 
-    `reads`: input column of each name in the plan; `bits`: the Boolean input column of each bit; `within`: the two
-    columns of WITHIN, if any; `types`: Arrow types of the columns that are read as numbers or strings.
+    `order`: the column of the worker for each one of the result; `reads`: input column of each name in the plan;
+    `bits`: the Boolean input column of each bit; `within`: the two columns of WITHIN, if any; `types`: Arrow types of
+    the columns that are read as numbers or strings.
     """
 
     plan: WorkerPlan | None = None
+    order: tuple[int, ...] = ()
     reads: tuple[tuple[str, int], ...] = ()
     bits: tuple[int, ...] = ()
     within: tuple[int, ...] = ()
@@ -137,22 +138,26 @@ def _analyse(schema: T.StructType, given: dict[str, str], is_ansi: bool) -> Matc
     reads.update({f"__c_{c}": _index(schema, c) for c in shown_columns})
     fields = [T.StructField(name, schema[i].dataType) for name, i in reads.items()]
     result = output_schema(made, T.StructType(fields))
-    names = [*shown_columns, *(_measure_name(plan, slot) for slot in plan.slots)]
-    shown = T.StructType([T.StructField(n, f.dataType) for n, f in zip(names, result.fields)])
+    measures = _measures(plan)
+    order = (*range(len(shown_columns)), *(len(shown_columns) + i for _, i in measures))
+    names = [*shown_columns, *(name for name, _ in measures)]
+    shown = T.StructType([T.StructField(name, result[i].dataType) for name, i in zip(names, order)])
     within = tuple(_index(schema, c) for c in given.get("within", "").replace("<=", "<").split("<") if c)
+    slots = tuple(replace(s, columns=tuple(map(_row_column, s.columns))) if _is_by_row(s) else s for s in plan.slots)
     worker = WorkerPlan(
         replace(plan.task, is_within=bool(within)),
         tuple(f"__m{i}" for i in range((len(plan.masks) + 63) // 64)),
         plan.operands,
-        made.carried,
+        tuple(map(_row_column, made.carried)),
         (),
-        plan.slots,
+        slots,
         "<=" in given.get("within", ""),
         is_ansi,
     )
     return MatchAnalysis(
         shown,
         plan=worker,
+        order=order,
         reads=tuple(reads.items()),
         bits=tuple(_index(schema, str(m)) for m in plan.masks),
         within=within,
@@ -190,10 +195,13 @@ def _index(schema: T.StructType, text: str) -> int:
     )
 
 
-def _measure_name(plan: MatchPlan, slot: Slot) -> str:
-    for column in plan.shown:
-        if str(column.text) in (slot.name, f"CASE WHEN {IS_MATCHED} THEN {slot.name} END"):
-            return column.name
+def _measures(plan: MatchPlan) -> list[tuple[str, int]]:
+    """(name, index of its slot) of each measure; two measures may ask for the same."""
+    slots = {slot.name: i for i, slot in enumerate(plan.slots)}
+    slots.update({f"CASE WHEN {IS_MATCHED} THEN {name} END": i for name, i in slots.items()})
+    texts = [(c.name, str(c.text)) for c in plan.shown if str(c.text) not in plan.carried]
+    if all(text in slots for _, text in texts):
+        return [(name, slots[text]) for name, text in texts]
     raise BindError(
         "EXPRESSION_IN_ARGUMENT",
         "a measure of sqlext_match is one navigation, aggregate or CLASSIFIER()",
@@ -201,33 +209,44 @@ def _measure_name(plan: MatchPlan, slot: Slot) -> str:
     )
 
 
+def _is_by_row(slot: Slot) -> bool:
+    """Are the values the input's own, or is it only asked whether there is one? Then workers see row numbers."""
+    return slot.kind in ("value", "array") or slot.aggregate == replace(
+        slot.aggregate, function="count", is_distinct=False
+    )
+
+
+def _row_column(name: str) -> str:
+    """The column of row numbers, NULL where the input's column `name` is."""
+    return f"{name}#"
+
+
 def _match_rows(rows: list[Any], analysis: MatchAnalysis) -> Iterator[tuple[Any, ...]]:
     """The result rows of one partition."""
     plan = analysis.plan
     assert plan is not None
-    numbers = pa.array(np.arange(len(rows)))
-    chunk = _chunk(rows, analysis, plan, numbers)
-    origins = [*plan.carried, *(s.columns[0] if s.kind in _INDEXED and s.columns else None for s in plan.slots)]
-    reads = dict(analysis.reads)
-    for batch in match_chunk(chunk, plan):
-        made = [c.to_pylist() for c in batch.columns][: len(origins)]
-        yield from zip(*(_originals(v, rows, reads.get(o) if o else None) for v, o in zip(made, origins)))
+    reads = {_row_column(name): i for name, i in analysis.reads}
+    origins = [*plan.carried, *(s.columns[0] if s.kind in ("value", "array") and s.columns else "" for s in plan.slots)]
+    for batch in match_chunk(_chunk(rows, analysis, plan), plan):
+        made = [_originals(c.to_pylist(), rows, reads.get(o)) for c, o in zip(batch.columns, origins)]
+        yield from zip(*(made[i] for i in analysis.order))
 
 
-def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: WorkerPlan, numbers: pa.Array) -> pa.Table:
+def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: WorkerPlan) -> pa.Table:
     """The partition as the worker reads it: operands and aggregates' arguments by value, all else by row number."""
 
     def values(i: int) -> pa.Array:
         return pa.array([row[i] for row in rows], analysis.types[i])
 
-    by_value = {name for name, _ in plan.operands} | {c for s in plan.slots if s.kind == "aggregate" for c in s.columns}
+    numbers = np.arange(len(rows))
+    wanted = {*plan.carried, *(c for s in plan.slots for c in s.columns), *(name for name, _ in plan.operands)}
     columns: dict[str, pa.Array] = {}
     for name, i in analysis.reads:
-        valid = pa.array([row[i] is None for row in rows])
-        columns[name] = (
-            values(i) if name in by_value else pa.array(numbers.to_numpy(), mask=valid.to_numpy(zero_copy_only=False))
-        )
-    columns[PARTITION_START] = pa.array(np.arange(len(rows)) == 0)
+        if name in wanted:
+            columns[name] = values(i)
+        if _row_column(name) in wanted:
+            columns[_row_column(name)] = pa.array(numbers, mask=np.array([row[i] is None for row in rows]))
+    columns[PARTITION_START] = pa.array(numbers == 0)
     if analysis.within:
         columns[WITHIN_KEY], columns[WITHIN_END] = (values(i) for i in analysis.within)
     bits = [np.array([bool(row[i]) for row in rows]) for i in analysis.bits]
