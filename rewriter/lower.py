@@ -28,6 +28,7 @@ from sqlext.rewriter.references import Item, Reference, Scope, place_of, render,
 from sqlext.rewriter.scalars import analyse
 from sqlext.rewriter.splice import Source, Text, join, standing_for
 
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _RUNNING_DISTINCT = ("count", "sum", "avg", "mean", "min", "max")
 
 
@@ -67,6 +68,7 @@ class _Lowering:
     masks: list[Text] = field(default_factory=list)
     mask_shapes: list[Text] = field(default_factory=list)  # the masks without window functions: of the same type
     slots: list[Slot] = field(default_factory=list)
+    reads_neighbours: bool = False  # by lag or lead in a mask
 
     def plan(self, strategy: str) -> MatchPlan:
         clause = self.clause
@@ -96,6 +98,7 @@ class _Lowering:
             tuple(self.slots),
             self._shown(measures, shown_rows),
             clause.within is not None and clause.within.is_inclusive,
+            self._needs_window(),
         )
 
     def _slice(self, fragment) -> Text:
@@ -232,6 +235,7 @@ class _Lowering:
             return standing_for(string_literal(self.clause.pattern_variables[label].key), reference.place.start)
         if reference.step == 0:
             return join("(", reference.arguments[0], ")")
+        self.reads_neighbours = True
         function = "lag" if reference.step < 0 else "lead"
         return join(f"{function}(", reference.arguments[0], f", {abs(reference.step)}) OVER {WINDOW}")
 
@@ -378,6 +382,14 @@ class _Lowering:
     def _partition_by(self) -> tuple[Text, ...]:
         return tuple(self._slice(k.expression) for k in self.clause.partition_by)
 
+    def _needs_window(self) -> bool:
+        """Only a window reads neighbours, gathers rows that have no keys, and knows when NaN, -0.0 or collated strings
+        are one key."""
+        keys = self._partition_by()
+        if self.reads_neighbours or not keys or self.given.is_static:
+            return True
+        return not all(map(_has_plain_equality, self.given.oracle.types(keys)))
+
     def _order_by(self) -> tuple[Text, ...]:
         """The ORDER BY keys, then the other columns that the query reads, so that ties have one order."""
         keys = []
@@ -453,6 +465,12 @@ def _is_fast(function: str, spark_type: str, is_distinct: bool) -> bool:
     return (
         function in ("count", "min", "max", "sum", "avg", "mean") and aggregate_type(function, spark_type) is not None
     )
+
+
+def _has_plain_equality(spark_type: str) -> bool:
+    """Are two values one key just if they are the same?"""
+    plain = (*_INTEGERS, "boolean", "date", "timestamp", "timestamp_ntz", "string", "binary")
+    return spark_type in plain or spark_type.startswith("decimal(")
 
 
 def is_orderable(spark_type: str) -> bool:

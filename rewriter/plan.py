@@ -52,7 +52,8 @@ class ShownColumn:
 class MatchPlan:
     """`columns` of the input query over `relation`; `carried` are the names of those that are shown for a row of the
     match (its first one, with ONE ROW PER MATCH); `masks[b]` is the condition of bit b; `operands` name the columns
-    that conditions read (Rows.columns), with their Spark types; `window` is `PARTITION BY … ORDER BY …`."""
+    that conditions read (Rows.columns), with their Spark types; `window` is `PARTITION BY … ORDER BY …`. Without
+    `needs_window` no mask reads a neighbouring row and plain comparison tells where a partition begins."""
 
     clause: MatchClause
     relation: Text
@@ -66,6 +67,7 @@ class MatchPlan:
     slots: tuple[Slot, ...]
     shown: tuple[ShownColumn, ...]
     is_within_inclusive: bool = False
+    needs_window: bool = True
 
     @property
     def window(self) -> Text:

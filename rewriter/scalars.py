@@ -34,7 +34,7 @@ AGGREGATES = frozenset(_AGGREGATE_NAMES.split())
 _KEYWORDS = """
     ALL AND ANTI ANY AS ASC AT BETWEEN BOTH CASE CAST COLLATE CROSS CURRENT_DATE CURRENT_TIMESTAMP CURRENT_USER
     DESC DISTINCT DIV ELSE END ESCAPE EXISTS FALSE FILTER FOR FROM GROUP ILIKE IN INTERVAL IS LEADING LIKE NOT
-    NULL NULLS OR ORDER OVER REGEXP RESPECT RLIKE SELECT SOME THEN TO TRAILING TRUE USING WHEN WITHIN
+    NULL NULLS OR ORDER OVER REGEXP RESPECT RLIKE SELECT SOME THEN TO TRAILING TRUE USING WHEN
 """
 _NOT_COLUMNS = frozenset(_KEYWORDS.split())
 
@@ -164,7 +164,8 @@ class _Analyser:
         return Reference("navigation", place, variable_key(self.parts[i].raw), (argument,)), i + 3
 
     def _universal_column(self, i: int) -> tuple[Reference, int]:
-        after = i + 1 if self.scope.column(self.parts[i]) else i + 3  # name, or alias . name
+        is_qualified = self._raw(i + 1) == "." and i + 2 < len(self.parts) and self.scope.column(self.parts[i + 2])
+        after = i + 3 if is_qualified else i + 1  # alias . name, also where a column is called like the alias; name
         return Reference("navigation", self._place(i, after), None, (self._slice(i, after),)), after
 
     # navigations
@@ -255,11 +256,11 @@ class _Analyser:
         if not reading:  # SUM(1): a constant for every row
             reading = [(b, text, variable) for b, text, variable, _ in found[:1]]
         call: list[Text | int] = []
-        at = i
+        slice, at = self.scope.source.slice, self.parts[i].start
         for n, ((lo, hi), _, _) in enumerate(reading):
-            call += [self._slice(at, lo, trailing=True), n]
-            at = hi
-        call.append(self._slice(at, after))
+            call += [slice(at, self.parts[lo].start), n]
+            at = self.parts[hi - 1].stop  # blanks stay: `ORDER BY x DESC`
+        call.append(slice(at, self.parts[after - 1].stop))
         return replace(
             base,
             variable=variables.pop() if variables else None,

@@ -51,6 +51,19 @@ def to_arrow(values: Values, kind: pa.DataType | None) -> pa.Array:
     return plain.cast(kind)
 
 
+def differs(left: pa.Array, right: pa.Array) -> np.ndarray:
+    """`bool[n]`: which values of two columns are not the same; NULL is the same as NULL.
+
+    >>> differs(pa.array([1, None, None]), pa.array([2, None, 3])).tolist()
+    [True, False, True]
+    """
+    unequal = pc.not_equal(left, right)
+    if unequal.null_count:
+        unequal = pc.fill_null(unequal, False)
+        unequal = pc.or_(unequal, pc.xor(left.is_null(), right.is_null()))
+    return unequal.to_numpy(zero_copy_only=False)
+
+
 def int_column(values: np.ndarray, valid: np.ndarray | None) -> pa.Array:
     return pa.array(values.astype(np.int64), mask=None if valid is None else ~valid)
 

@@ -32,17 +32,25 @@ def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataF
 
 
 def input_query(plan: MatchPlan, prefix: Text) -> Text:
-    """One row for every row of the relation, partitions whole and in order."""
+    """One row for every row of the relation, partitions whole and in order.
+
+    Where a plain sort is enough, workers find out themselves where a partition begins: a window costs a sixth more.
+    """
     columns = join(*input_columns(plan), separator=",\n       ")
-    return join(prefix, "SELECT ", columns, "\nFROM ", plan.relation, f"\nWINDOW {WINDOW} AS (", plan.window, ")")
+    if plan.needs_window:
+        # Not row_number() = 1: lag shares its frame with what PREV needs, which saves a tenth of the whole.
+        columns += f",\n       lag(TRUE) OVER {WINDOW} IS NULL AS {PARTITION_START}"
+        order = join(f"\nWINDOW {WINDOW} AS (", plan.window, ")")
+    else:
+        keys = join(*plan.partition_by, separator=", ")
+        order = join("\nDISTRIBUTE BY ", keys, "\nSORT BY ", keys, ", ", join(*plan.order_by, separator=", "))
+    return join(prefix, "SELECT ", columns, "\nFROM ", plan.relation, order)
 
 
 def input_columns(plan: MatchPlan) -> list[Text]:
-    """What the input query selects."""
+    """What the input query selects, but for the start of partitions."""
     columns = [join(c.text, f" AS {c.name}") for c in plan.columns]
-    columns += [join(text, f" AS {name}") for name, text in mask_columns(plan.masks)]
-    # Not row_number() = 1: lag shares its frame with what PREV needs, which saves a tenth of the whole.
-    return [*columns, join(f"lag(TRUE) OVER {WINDOW} IS NULL AS {PARTITION_START}")]
+    return [*columns, *(join(text, f" AS {name}") for name, text in mask_columns(plan.masks))]
 
 
 def mask_columns(masks: tuple[Text, ...]) -> list[tuple[str, Text]]:
@@ -118,7 +126,7 @@ def result_query(plan: MatchPlan, matches: str) -> Text:
         *(join(text, f" AS {quoted(name)}") for name, text in ((c.name, c.text) for c in plan.shown)), separator=", "
     )
     if not calls:
-        return join("SELECT ", made or "NULL AS nothing", f" FROM {matches} AS m")
+        return join("SELECT ", made if plan.shown else "NULL AS nothing", f" FROM {matches} AS m")
     passed = [n for n in plan.carried] + [s.name for s in plan.slots if s.name not in calls]
     passed += [IS_MATCHED] if plan.task.output.shows_unmatched else []
     columns = ", ".join([f"m.{n}" for n in passed] + [f"l{n}.{n}" for n in calls])

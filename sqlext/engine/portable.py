@@ -41,7 +41,7 @@ def portable_query(plan: MatchPlan, prefix: Text, is_ansi: bool) -> Text:
     matches = join(NAME, "(\n    ", join(*_arguments(plan, prefix, is_ansi), separator=",\n    "), ") AS m")
     if plan.task.output.shows_unmatched:
         matches = join(f"(SELECT *, {_NUMBER} IS NOT NULL AS {IS_MATCHED} FROM ", matches, ") AS m")
-    return join("SELECT ", shown or "NULL AS nothing", "\n  FROM ", matches, *laterals)
+    return join("SELECT ", shown if plan.shown else "NULL AS nothing", "\n  FROM ", matches, *laterals)
 
 
 def _call(slot: Slot) -> Text:

@@ -17,7 +17,7 @@ from pyspark.sql.functions import arrow_udtf
 from sqlext.engine.batch import input_columns, output_schema, result_query, worker_plan
 from sqlext.engine.queries import Queries
 from sqlext.engine.worker import PartitionBuffer, WorkerPlan, match_chunk
-from sqlext.rewriter.plan import WINDOW, MatchPlan
+from sqlext.rewriter.plan import PARTITION_START, WINDOW, MatchPlan
 from sqlext.rewriter.splice import Text, join
 
 BUCKET, ROW = "__bucket", "__row"
@@ -41,6 +41,7 @@ def input_query(plan: MatchPlan, prefix: Text, spark: SparkSession) -> Text:
     keys = join(*plan.partition_by, separator=", ") if plan.partition_by else join("0")
     buckets = spark.conf.get("spark.sql.shuffle.partitions")
     extra = [join("pmod(hash(", keys, f"), {buckets}) AS {BUCKET}"), join(f"row_number() OVER {WINDOW} AS {ROW}")]
+    extra.append(join(f"lag(TRUE) OVER {WINDOW} IS NULL AS {PARTITION_START}"))
     columns = join(*input_columns(plan), *extra, separator=", ")
     return join(prefix, "SELECT ", columns, " FROM ", plan.relation, f" WINDOW {WINDOW} AS (", plan.window, ")")
 

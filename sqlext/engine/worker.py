@@ -1,7 +1,7 @@
 """What runs in a Python worker: sorted Arrow batches in, matches out. No pyspark, no SQL.
 
 The rows of a partition may come in many batches, a batch may hold many partitions; the column PARTITION_START marks
-their first rows.
+their first rows, else a change of the keys does.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sqlext.engine.arrow import int_column, mask_bytes, ranks, taken, to_arrow, to_values
+from sqlext.engine.arrow import differs, int_column, mask_bytes, ranks, taken, to_arrow, to_values
 from sqlext.errors import DataError
 from sqlext.pattern import navigation
 from sqlext.pattern.matcher import match
@@ -45,8 +45,23 @@ def match_batches(batches: Iterator[pa.RecordBatch], plan: WorkerPlan) -> Iterat
 
     Raises DataError for what only the rows can show.
     """
-    for chunk in whole_partitions(batches):
+    for chunk in whole_partitions(marked(batches, plan.partition_by)):
         yield from match_chunk(chunk, plan)
+
+
+def marked(batches: Iterator[pa.RecordBatch], keys: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """The batches with PARTITION_START, from where the keys change if Spark did not say."""
+    before: pa.RecordBatch | None = None
+    for batch in batches:
+        if PARTITION_START in batch.schema.names or not batch.num_rows:
+            yield batch
+            continue
+        starts = np.zeros(batch.num_rows, np.bool_)
+        starts[0] = before is None or any(differs(batch[k].slice(0, 1), before[k])[0] for k in keys)
+        for key in keys:
+            starts[1:] |= differs(batch[key].slice(1), batch[key].slice(0, batch.num_rows - 1))
+        before = batch.slice(batch.num_rows - 1)
+        yield batch.append_column(PARTITION_START, pa.array(starts))
 
 
 def whole_partitions(batches: Iterator[pa.RecordBatch], chunk_rows: int = CHUNK_ROWS) -> Iterator[pa.Table]:
