@@ -20,19 +20,7 @@ from sqlext.rewriter.lexemes import Lexeme
 from sqlext.rewriter.references import Item, Reference, place_of, render
 from sqlext.rewriter.splice import Source, Text, join, standing_for
 
-FUNCTIONS = (
-    "abs",
-    "coalesce",
-    "nvl",
-    "ifnull",
-    "nullif",
-    "if",
-    "iff",
-    "least",
-    "greatest",
-    "CASE",
-    "CAST between numbers",
-)
+FUNCTIONS = ("abs", "coalesce", "nvl", "ifnull", "nullif", "if", "iff", "least", "greatest")
 _COMPARISONS = {
     "=": "equal",
     "<>": "not_equal",
@@ -43,7 +31,7 @@ _COMPARISONS = {
     ">=": "less_equal",
 }
 _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "remainder"}
-_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _DAY_US = 86_400_000_000
 MAX_DIGITS = 18  # decimals of more digits do not fit an int64
 
@@ -65,7 +53,7 @@ def kind_of(spark_type: str) -> str | None:
     ['int', 'int', None, 'rank', None]
     """
     if (
-        spark_type in _BITS
+        spark_type in INTEGER_BITS
         or spark_type in ("date", "timestamp", "timestamp_ntz")
         or spark_type.startswith("interval day")
     ):
@@ -89,7 +77,7 @@ def aggregate_type(function: str, argument: str) -> str | None:
         return "bigint"
     if function in ("min", "max"):
         return argument
-    if argument in _BITS:
+    if argument in INTEGER_BITS:
         return {"sum": "bigint", "avg": "double", "mean": "double"}.get(function)
     if argument in ("float", "double"):
         return {"sum": "double", "avg": "double", "mean": "double"}.get(function)
@@ -314,7 +302,7 @@ class ConditionBuilder:
     def _arithmetic(self, node: Node) -> Condition:
         result, arguments = self._type(node), [self._type(c) for c in node.children]
         function = _ARITHMETIC[node.kind]
-        if (result in _BITS and function != "divide") or result == "double":
+        if (result in INTEGER_BITS and function != "divide") or result == "double":
             return self._same(function, node, result)
         digits = _decimal(result)
         if digits and digits[0] <= MAX_DIGITS and function in ("add", "subtract"):
@@ -336,14 +324,14 @@ class ConditionBuilder:
     def _same(self, function: str, node: Node, spark_type: str) -> Call:
         """A function whose arguments have one type."""
         arguments = tuple(self._lower(c, spark_type) for c in node.children)
-        return Call(function, arguments, self._kind(spark_type, node), _BITS.get(spark_type, 64), self.is_ansi)
+        return Call(function, arguments, self._kind(spark_type, node), INTEGER_BITS.get(spark_type, 64), self.is_ansi)
 
     def _function(self, node: Node) -> Condition:
         result = self._type(node)
         if node.kind == "negate" or (node.kind == "call" and node.name == "abs"):
             return self._same("negate" if node.kind == "negate" else "abs", node, result)
         kind = self._kind(result, node)
-        if node.kind == "CAST" and result in (*_BITS, "double"):
+        if node.kind == "CAST" and result in (*INTEGER_BITS, "double"):
             return self._convert(
                 self._lower(node.children[0], self._type(node.children[0])), self._type(node.children[0]), result, node
             )
@@ -404,9 +392,9 @@ class ConditionBuilder:
         """A value of a Call in another type: only widenings, as Spark inserts them."""
         if spark_type == wanted or kind_of(spark_type) == kind_of(wanted) == "float":
             return value
-        if spark_type in _BITS and wanted in _BITS and _BITS[wanted] >= _BITS[spark_type]:
+        if spark_type in INTEGER_BITS and wanted in INTEGER_BITS and INTEGER_BITS[wanted] >= INTEGER_BITS[spark_type]:
             return value
-        have, want = _decimal(spark_type) or (spark_type in _BITS and (0, 0)), _decimal(wanted)
+        have, want = _decimal(spark_type) or (spark_type in INTEGER_BITS and (0, 0)), _decimal(wanted)
         if have and wanted == "double":
             as_float = Call("float", (value,), "float")
             return Call("divide", (as_float, Literal(10.0 ** have[1], "float")), "float") if have[1] else as_float
@@ -424,7 +412,9 @@ class ConditionBuilder:
 
     def _several_rows(self, node: Node) -> UnsupportedError:
         what = f"{node.name}() over several rows" if node.kind == "call" else "this expression over several rows"
-        return self._unsupported(node, what, f"supported are operators and {', '.join(FUNCTIONS)}.")
+        return self._unsupported(
+            node, what, f"supported are operators, CASE, CAST between numbers, {', '.join(FUNCTIONS)}."
+        )
 
     def _unsupported(self, node: Node, what: str, hint: str) -> UnsupportedError:
         return UnsupportedError(

@@ -20,7 +20,7 @@ from sqlext.pattern.task import (
     Skip,
 )
 from sqlext.rewriter.clauses import Definition, MatchClause
-from sqlext.rewriter.condition import ConditionBuilder, Oracle, aggregate_type, kind_of
+from sqlext.rewriter.condition import INTEGER_BITS, ConditionBuilder, Oracle, aggregate_type, kind_of
 from sqlext.rewriter.expression import conjuncts
 from sqlext.rewriter.lexemes import lexemes, names_in
 from sqlext.rewriter.plan import IS_MATCHED, WINDOW, WITHIN_END, WITHIN_KEY, InputColumn, MatchPlan, ShownColumn, Slot
@@ -28,7 +28,6 @@ from sqlext.rewriter.references import Item, Reference, Scope, place_of, render,
 from sqlext.rewriter.scalars import analyse
 from sqlext.rewriter.splice import Source, Text, join, standing_for
 
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _RUNNING_DISTINCT = ("count", "sum", "avg", "mean", "min", "max")
 
 
@@ -469,7 +468,7 @@ def _is_fast(function: str, spark_type: str, is_distinct: bool) -> bool:
 
 def _has_plain_equality(spark_type: str) -> bool:
     """Are two values one key just if they are the same?"""
-    plain = (*_INTEGERS, "boolean", "date", "timestamp", "timestamp_ntz", "string", "binary")
+    plain = (*INTEGER_BITS, "boolean", "date", "timestamp", "timestamp_ntz", "string", "binary")
     return spark_type in plain or spark_type.startswith("decimal(")
 
 

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.clauses import Fragment
+from sqlext.rewriter.condition import FUNCTIONS, INTEGER_BITS
 from sqlext.rewriter.expression import Node, parse
 from sqlext.rewriter.lexemes import Lexeme, lexemes, unquoted
 from sqlext.rewriter.splice import Text
 
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_INTEGERS = tuple(INTEGER_BITS)
 _SUFFIXES = {"L": "bigint", "D": "double", "F": "float", "S": "smallint", "Y": "tinyint"}
 _BOOLEAN = frozenset({"AND", "OR", "NOT", "IS NULL", "BETWEEN", "IN", "=", "<>", "<=>", "<", "<=", ">", ">="})
 
@@ -55,17 +56,7 @@ class StaticOracle:
             types = types[1::2] + types[len(types) // 2 * 2 :]
         if node.kind == "call" and node.name in ("if", "iff"):
             types = types[1:]
-        if node.kind in ("negate", "CASE") or node.name in (
-            "abs",
-            "coalesce",
-            "nvl",
-            "ifnull",
-            "nullif",
-            "if",
-            "iff",
-            "least",
-            "greatest",
-        ):
+        if node.kind in ("negate", "CASE") or node.name in FUNCTIONS:
             return _common_type(types) or self._unknown(text)
         return self._unknown(text)
 
