@@ -127,7 +127,7 @@ class ConditionBuilder:
             yield self._typed_text(node)
         if self.spark_computes and self._is_text(node) and self._is_of_one_row(node):
             return
-        if (node.kind == "call" and node.name not in FUNCTIONS) or node.kind == "opaque":
+        if (node.kind == "call" and node.name not in FUNCTIONS) or node.kind in ("element", "opaque"):
             raise self._several_rows(node)
         if node.kind in _COMPARISONS or node.kind in ("BETWEEN", "IN"):
             yield self._common_text(node)
@@ -191,7 +191,7 @@ class ConditionBuilder:
     def _lower(self, node: Node, wanted: str) -> Condition:
         """The node as a Condition whose values are of the Spark type `wanted`."""
         references = self._run_dependent(node)
-        if not references and (self.spark_computes or not node.children):
+        if not references and self._is_text(node) and (self.spark_computes or not node.children):
             return self._local(node, wanted)
         if self._is_text(node) and references and self._is_one_row(node, references):
             pushed = self._pushed(node, references[0], wanted)
@@ -245,13 +245,16 @@ class ConditionBuilder:
         source, kind = self.navigation(reference, index), self._kind(wanted, node)
         if node.kind == "reference":
             return Operand(source, kind)
-        if kind_of(wanted) == "rank":
-            return None
         argument = self._typed_reference(reference)
         self._ask_types([argument])
         nothing = join("CAST(NULL AS ", self._types[str(argument)], ")")
         missing = self._cast(render(items, self.source, lambda _: nothing), self._type(node), wanted)
-        return Operand(source, kind, self.oracle.constants([missing])[0])
+        if kind_of(wanted) != "rank":
+            return Operand(source, kind, self.oracle.constants([missing])[0])
+        if self.oracle.constants([join("(", missing, ") IS NULL")])[0]:
+            return Operand(source, kind)
+        is_missing = Call("is_null", (Operand(self.navigation(reference, self.column(join("1"), "int")), "int"),), "bool")
+        return Call("if", (is_missing, Operand(Navigation(self.column(missing, wanted)), kind), Operand(source, kind)), kind)
 
     def _reference(self, reference: Reference) -> Condition:
         if reference.kind == "classifier":

@@ -34,14 +34,16 @@ _BINARY = {
 }
 _NOT, _PREDICATE, _UNARY = 3, 4, 12
 _UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
+_PREDICATES = ("IS", "NOT", "BETWEEN", "IN")
+_ENDS = (")", "]", ",", "THEN", "WHEN", "ELSE", "END", "AS")  # of an operand
 _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 
 
 @dataclass(frozen=True)
 class Node:
     """`kind`: an operator ("AND", "<", "+", …), "NOT", "negate", "BETWEEN", "IN", "IS NULL", "CASE" (pairs of condition
-    and value, then the ELSE value if any), "CAST" (`name` is the type), "call" (`name` in lower case), "reference",
-    "literal", "column" or "opaque". Items `start` to `stop` (exclusive)."""
+    and value, then the ELSE value if any), "CAST" (`name` is the type), "call" (`name` in lower case), "field", "element",
+    "reference", "literal", "column" or "opaque". Items `start` to `stop` (exclusive)."""
 
     kind: str
     start: int
@@ -116,9 +118,9 @@ class _Parser:
                 self.i += 1
                 right = self.expression(power + 1)
                 node = Node({"==": "=", "!=": "<>"}.get(operator, operator), start, self.i, (node, right))
-            elif loosest <= _PREDICATE and self.word() in ("IS", "NOT", "BETWEEN", "IN"):
+            elif loosest <= _PREDICATE and self.word() in _PREDICATES:
                 node = self.predicate(start, node)
-            elif self.word() in _BINARY or self.word() in (")", ",", "THEN", "WHEN", "ELSE", "END", "AS"):
+            elif self.word() in _BINARY or self.word() in _PREDICATES or self.word() in _ENDS:
                 break
             else:
                 raise _CannotRead
@@ -164,7 +166,7 @@ class _Parser:
         item = self.items[self.i]
         if isinstance(item, Reference):
             self.i += 1
-            return self.plain(Node("reference", start, self.i))
+            return self.postfixed(Node("reference", start, self.i))
         if item.raw == "(":
             return self.parenthesised()
         if item.word == "CASE":
@@ -174,7 +176,7 @@ class _Parser:
         if item.is_name and self.word(1) == "(":
             self.i += 1
             arguments = self.arguments()
-            return self.plain(Node("call", start, self.i, arguments, item.raw.lower()))
+            return self.postfixed(Node("call", start, self.i, arguments, item.raw.lower()))
         self.i += 1
         if item.word == "INTERVAL":
             return self.interval(start)
@@ -184,7 +186,7 @@ class _Parser:
         if item.is_literal or item.word in ("NULL", "TRUE", "FALSE"):
             return Node("literal", start, self.i)
         if item.is_name:
-            return self.plain(Node("column", start, self.i))
+            return self.postfixed(Node("column", start, self.i))
         raise _CannotRead
 
     def interval(self, start: int) -> Node:
@@ -198,18 +200,37 @@ class _Parser:
             raise _CannotRead
         return Node("literal", start, self.i)
 
-    def plain(self, node: Node) -> Node:
-        """Refuses what may follow a primary and is not read here: `.field`, `[index]`, `::type`, `:path`, `->`."""
-        if self.word() in (".", "[", "::", ":", "->", "=>"):
+    def postfixed(self, node: Node) -> Node:
+        """With the fields, elements and types that follow a primary: `.field`, `[index]`, `::type`."""
+        while self.word() in (".", "[", "::"):
+            operator = self.word()
+            self.i += 1
+            if operator == "[":
+                index = self.expression(0)
+                self.expect("]")
+                node = Node("element", node.start, self.i, (node, index))
+            elif operator == ".":
+                self.i += 1
+                node = Node("field", node.start, self.i, (node,))
+            else:
+                first = self.i
+                self.i += 1
+                if self.word() == "(":
+                    self.arguments()
+                node = Node("CAST", node.start, self.i, (node,), self.raw(first, self.i))
+        if self.word() in (":", "->", "=>"):
             raise _CannotRead
         return node
+
+    def raw(self, start: int, stop: int) -> str:
+        return " ".join(x.raw for x in self.items[start:stop] if isinstance(x, Lexeme)).lower()
 
     def parenthesised(self) -> Node:
         start = self.i
         self.i += 1
         inner = self.expression(0)
         self.expect(")")
-        return self.plain(Node(inner.kind, start, self.i, inner.children, inner.name))
+        return self.postfixed(Node(inner.kind, start, self.i, inner.children, inner.name))
 
     def arguments(self) -> tuple[Node, ...]:
         self.expect("(")
@@ -234,7 +255,7 @@ class _Parser:
             self.i += 1
             if self.i >= self.stop:
                 raise _CannotRead
-        name = " ".join(x.raw for x in self.items[first : self.i] if isinstance(x, Lexeme)).lower()
+        name = self.raw(first, self.i)
         self.i += 1
         return Node("CAST", start, self.i, (operand,), name)
 

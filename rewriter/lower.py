@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
 from sqlext.pattern.ast import Pattern
+from sqlext.pattern.columnar import is_columnar
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.program import Program
 from sqlext.pattern.task import (
@@ -23,7 +24,17 @@ from sqlext.rewriter.clauses import Definition, MatchClause
 from sqlext.rewriter.condition import INTEGER_BITS, ConditionBuilder, Oracle, aggregate_type, kind_of
 from sqlext.rewriter.expression import conjuncts
 from sqlext.rewriter.lexemes import lexemes, names_in
-from sqlext.rewriter.plan import IS_MATCHED, WINDOW, WITHIN_END, WITHIN_KEY, InputColumn, MatchPlan, ShownColumn, Slot
+from sqlext.rewriter.plan import (
+    IS_MATCHED,
+    WINDOW,
+    WITHIN_END,
+    WITHIN_KEY,
+    InputColumn,
+    Mask,
+    MatchPlan,
+    ShownColumn,
+    Slot,
+)
 from sqlext.rewriter.references import Item, Reference, Scope, place_of, render, unknown_column
 from sqlext.rewriter.scalars import analyse
 from sqlext.rewriter.splice import Source, Text, join, standing_for
@@ -64,10 +75,10 @@ class _Lowering:
     given: Input
     columns: list[InputColumn] = field(default_factory=list)
     operands: list[tuple[str, str]] = field(default_factory=list)
-    masks: list[Text] = field(default_factory=list)
+    masks: list[Mask] = field(default_factory=list)
     mask_shapes: list[Text] = field(default_factory=list)  # the masks without window functions: of the same type
     slots: list[Slot] = field(default_factory=list)
-    reads_neighbours: bool = False  # by lag or lead in a mask
+    needs_window: bool = False
 
     def plan(self, strategy: str) -> MatchPlan:
         clause = self.clause
@@ -78,6 +89,7 @@ class _Lowering:
             members = sorted({i for m in subset.members for i in self.label_sets[m.key]})
             self.label_sets[subset.name.key] = tuple(members)
         program = self._program(clause.pattern, labels)
+        self.needs_window = self._keys_need_window()
         defined = self._definitions()
         bits, conditions = self._conditions(labels, defined)
         measures = self._measures()
@@ -97,7 +109,7 @@ class _Lowering:
             tuple(self.slots),
             self._shown(measures, shown_rows),
             clause.within is not None and clause.within.is_inclusive,
-            self._needs_window(),
+            self.needs_window,
         )
 
     def _slice(self, fragment) -> Text:
@@ -192,9 +204,13 @@ class _Lowering:
         dependent: list[tuple[int, int]] = []
         for lo, hi in conjuncts(items):
             (local if self._is_row_local(items[lo:hi], label) else dependent).append((lo, hi))
-        bit = self._bit([items[lo:hi] for lo, hi in local], label) if local else None
+        bit = self._bit(items, local, label) if local else None
         if not dependent:
             return bit, None
+        return bit, self._built(items, dependent, label)
+
+    def _built(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition:
+        """The conjuncts of these ranges as one condition; what the current row alone decides is left to Spark."""
         builder = ConditionBuilder(
             items,
             self.source,
@@ -203,15 +219,14 @@ class _Lowering:
             self._navigation,
             self._aggregate,
             self._operand,
-            lambda r: self._is_local(r, label),
+            lambda r: r.step == 0 and self._is_local(r, label),
             lambda r: self._local_text(r, label),
             not self.given.is_static,
         )
-        conditions = [builder.build(lo, hi) for lo, hi in dependent]
-        whole = conditions[0]
-        for condition in conditions[1:]:
+        whole, *others = [builder.build(lo, hi) for lo, hi in ranges]
+        for condition in others:
             whole = Call("and", (whole, condition), "bool")
-        return bit, whole
+        return whole
 
     def _is_row_local(self, items: Sequence[Item], label: int) -> bool:
         """Does Spark compute this conjunct on each row? Without Spark only a Boolean column is such a one."""
@@ -234,20 +249,39 @@ class _Lowering:
             return standing_for(string_literal(self.clause.pattern_variables[label].key), reference.place.start)
         if reference.step == 0:
             return join("(", reference.arguments[0], ")")
-        self.reads_neighbours = True
         function = "lag" if reference.step < 0 else "lead"
         return join(f"{function}(", reference.arguments[0], f", {abs(reference.step)}) OVER {WINDOW}")
 
-    def _bit(self, conjuncts: list[list[Item]], label: int) -> int:
-        def text(items: Sequence[Item]) -> Text:
-            return render(items, self.source, lambda r: self._local_text(r, label))
+    def _bit(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> int:
+        """A new bit for these conjuncts."""
 
-        def shape(items: Sequence[Item]) -> Text:
-            return render(items, self.source, lambda r: self._local_text(replace(r, step=0), label))
+        def text(lo: int, hi: int) -> Text:
+            return render(items[lo:hi], self.source, lambda r: self._local_text(r, label))
 
-        self.masks.append(_all_of([text(c) for c in conjuncts]))
-        self.mask_shapes.append(_all_of([shape(c) for c in conjuncts]))
+        def shape(lo: int, hi: int) -> Text:
+            return render(items[lo:hi], self.source, lambda r: self._local_text(replace(r, step=0), label))
+
+        reading = [r for r in ranges if any(isinstance(x, Reference) and x.step for x in items[slice(*r)])]
+        rest = [text(*r) for r in ranges if r not in reading]
+        neighbours = self._neighbours(items, reading, label) if reading else None
+        self.needs_window |= bool(reading) and neighbours is None
+        self.masks.append(Mask(_all_of([text(*r) for r in ranges]), _all_of(rest or [join("TRUE")]), neighbours))
+        self.mask_shapes.append(_all_of([shape(*r) for r in ranges]))
         return len(self.masks) - 1
+
+    def _neighbours(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition | None:
+        """What workers compute of conjuncts with PREV and NEXT; None if that is Spark's to do."""
+        if self.needs_window:
+            return None
+        columns, operands = list(self.columns), list(self.operands)
+        try:
+            condition = self._built(items, ranges, label)
+            if is_columnar(condition):
+                return condition
+        except SqlExtError:
+            pass  # Spark may know how, and will tell the error if not
+        self.columns, self.operands = columns, operands
+        return None
 
     def _check_masks_boolean(self) -> None:
         errors: list[SqlExtError] = []
@@ -331,7 +365,7 @@ class _Lowering:
         if (
             function in ("array_agg", "collect_list")
             and len(columns) == 1
-            and len(reference.call) == 3
+            and len(reference.call) == 4  # nothing but `name(argument)`
             and not reference.is_distinct
         ):
             return Slot("", "array", columns, aggregate=self._aggregate(reference, 0))
@@ -381,13 +415,10 @@ class _Lowering:
     def _partition_by(self) -> tuple[Text, ...]:
         return tuple(self._slice(k.expression) for k in self.clause.partition_by)
 
-    def _needs_window(self) -> bool:
-        """Only a window reads neighbours, gathers rows that have no keys, and knows when NaN, -0.0 or collated strings
-        are one key."""
+    def _keys_need_window(self) -> bool:
+        """Only a window gathers rows that have no keys, and knows when NaN, -0.0 or collated strings are one key."""
         keys = self._partition_by()
-        if self.reads_neighbours or not keys or self.given.is_static:
-            return True
-        return not all(map(_has_plain_equality, self.given.oracle.types(keys)))
+        return self.given.is_static or not keys or not all(map(_has_plain_equality, self.given.oracle.types(keys)))
 
     def _order_by(self) -> tuple[Text, ...]:
         """The ORDER BY keys, then the other columns that the query reads, so that ties have one order."""
@@ -413,8 +444,8 @@ class _Lowering:
         if len(parts) not in (1, 3) or not parts[-1].is_name or (len(parts) == 3 and parts[1].raw != "."):
             return None
         scope = self._scope(False)
-        if len(parts) == 3 and scope.column(parts[0]):
-            return None  # a field of a struct
+        if len(parts) == 3 and (column := scope.column(parts[0])) and dict(self.given.columns)[column][:7] == "struct<":
+            return None  # a field, not alias . column
         found = scope.column(parts[-1])
         if found is None:
             raise unknown_column(parts[-1], scope)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.pattern.task import Aggregate, MatchTask, Navigation
+from sqlext.pattern.task import Aggregate, Condition, MatchTask, Navigation
 from sqlext.rewriter.clauses import MatchClause
 from sqlext.rewriter.splice import Text, join
 
@@ -20,6 +20,19 @@ class InputColumn:
 
     name: str
     text: Text
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A condition that a row decides alone, or with its neighbours.
+
+    `text` is all of it, with window functions where it reads neighbours. Where workers can compute that part from
+    operand columns, `neighbours` is it, and `rest` the text of what remains.
+    """
+
+    text: Text
+    rest: Text
+    neighbours: Condition | None = None
 
 
 @dataclass(frozen=True)
@@ -53,13 +66,13 @@ class MatchPlan:
     """`columns` of the input query over `relation`; `carried` are the names of those that are shown for a row of the
     match (its first one, with ONE ROW PER MATCH); `masks[b]` is the condition of bit b; `operands` name the columns
     that conditions read (Rows.columns), with their Spark types; `window` is `PARTITION BY … ORDER BY …`. Without
-    `needs_window` no mask reads a neighbouring row and plain comparison tells where a partition begins."""
+    `needs_window` workers compute what masks read of neighbours, and see from the keys where a partition begins."""
 
     clause: MatchClause
     relation: Text
     columns: tuple[InputColumn, ...]
     carried: tuple[str, ...]
-    masks: tuple[Text, ...]
+    masks: tuple[Mask, ...]
     partition_by: tuple[Text, ...]
     order_by: tuple[Text, ...]
     task: MatchTask

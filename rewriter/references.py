@@ -11,6 +11,8 @@ from sqlext.errors import BindError, Place
 from sqlext.rewriter.lexemes import Lexeme, unquoted
 from sqlext.rewriter.splice import Source, Text, join
 
+FILTER_PLACE = -1
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -18,8 +20,8 @@ class Reference:
 
     `kind`: "navigation", "aggregate", "classifier", "match number" or "sequence number". `variable` is the key of a
     pattern variable or SUBSET, None the universal one. `arguments` are evaluated on one input row. For aggregates
-    `call` is the whole call, an int i standing for `arguments[i]`, and `function` its lower-case name; `argument_kind`
-    "classifier" says that the argument is CLASSIFIER() itself.
+    `call` is the whole call, an int i standing for `arguments[i]` and FILTER_PLACE for where a FILTER clause may stand;
+    `function` is its lower-case name; `argument_kind` "classifier" says that the argument is CLASSIFIER() itself.
     """
 
     kind: str

@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.lexemes import Lexeme, lexemes, unquoted, variable_key
-from sqlext.rewriter.references import Item, Reference, Scope, unknown_column
+from sqlext.rewriter.references import FILTER_PLACE, Item, Reference, Scope, unknown_column
 from sqlext.rewriter.splice import Text, join
 
 NAVIGATIONS = frozenset({"FIRST", "LAST", "PREV", "NEXT"})
@@ -260,7 +260,10 @@ class _Analyser:
         for n, ((lo, hi), _, _) in enumerate(reading):
             call += [slice(at, self.parts[lo].start), n]
             at = self.parts[hi - 1].stop  # blanks stay: `ORDER BY x DESC`
-        call.append(slice(at, self.parts[after - 1].stop))
+        before_nulls = after - 2 if self._word(after - 2) in ("IGNORE", "RESPECT") else after
+        call += [slice(at, self.parts[before_nulls - 1].stop), FILTER_PLACE]
+        if before_nulls < after:
+            call.append(join(" ", self._slice(before_nulls, after)))
         return replace(
             base,
             variable=variables.pop() if variables else None,

@@ -10,6 +10,7 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
+from sqlext.engine.members import aggregated
 from sqlext.engine.queries import Queries
 from sqlext.engine.worker import WorkerPlan, match_batches
 from sqlext.rewriter.condition import aggregate_type
@@ -50,11 +51,12 @@ def input_query(plan: MatchPlan, prefix: Text) -> Text:
 def input_columns(plan: MatchPlan) -> list[Text]:
     """What the input query selects, but for the start of partitions."""
     columns = [join(c.text, f" AS {c.name}") for c in plan.columns]
-    return [*columns, *(join(text, f" AS {name}") for name, text in mask_columns(plan.masks))]
+    return [*columns, *(join(text, f" AS {name}") for name, text in mask_columns(plan))]
 
 
-def mask_columns(masks: tuple[Text, ...]) -> list[tuple[str, Text]]:
+def mask_columns(plan: MatchPlan) -> list[tuple[str, Text]]:
     """Integer columns that hold one condition a bit, as narrow as they can be."""
+    masks = [mask.text if plan.needs_window else mask.rest for mask in plan.masks]
     found = []
     for lo in range(0, len(masks), BITS_PER_MASK):
         group = masks[lo : lo + BITS_PER_MASK]
@@ -77,7 +79,8 @@ def _bit(b: int, bits: int, suffix: str) -> str:
 def worker_plan(plan: MatchPlan, is_ansi: bool) -> WorkerPlan:
     return WorkerPlan(
         plan.task,
-        tuple(name for name, _ in mask_columns(plan.masks)),
+        tuple(name for name, _ in mask_columns(plan)),
+        () if plan.needs_window else tuple((b, m.neighbours) for b, m in enumerate(plan.masks) if m.neighbours),
         plan.operands,
         plan.carried,
         plan.carried[: len(plan.partition_by)],
@@ -117,24 +120,16 @@ def _slot_type(slot: Slot, given: T.StructType) -> T.DataType:
 
 def result_query(plan: MatchPlan, matches: str) -> Text:
     """The shown columns; aggregates that workers do not know are computed over arrays of the match's rows."""
-    calls = {s.name: _call(s) for s in plan.slots if s.kind == "members"}
-    laterals = [
-        join(", LATERAL (SELECT ", call, f" AS {name} FROM explode(m.{name}) AS t(x)) AS l{name}")
-        for name, call in calls.items()
-    ]
-    made = join(
-        *(join(text, f" AS {quoted(name)}") for name, text in ((c.name, c.text) for c in plan.shown)), separator=", "
-    )
-    if not calls:
-        return join("SELECT ", made if plan.shown else "NULL AS nothing", f" FROM {matches} AS m")
-    passed = [n for n in plan.carried] + [s.name for s in plan.slots if s.name not in calls]
+    arrays = {s.name: s for s in plan.slots if s.kind == "members"}
+    passed = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
     passed += [IS_MATCHED] if plan.task.output.shows_unmatched else []
-    columns = ", ".join([f"m.{n}" for n in passed] + [f"l{n}.{n}" for n in calls])
-    return join("SELECT ", made, f" FROM (SELECT {columns} FROM {matches} AS m", *laterals, ") AS m")
+    return shown_query(plan, aggregated(matches, passed, arrays))
 
 
-def _call(slot: Slot) -> Text:
-    return join(*(f"t.x.a{part}" if isinstance(part, int) else part for part in slot.call))
+def shown_query(plan: MatchPlan, rows: Text) -> Text:
+    """The shown columns of a relation whose columns are the slots and the carried ones."""
+    shown = join(*(join(c.text, f" AS {quoted(c.name)}") for c in plan.shown), separator=", ")
+    return join("SELECT ", shown if plan.shown else "NULL AS nothing", "\n  FROM ", rows, " AS m")
 
 
 def quoted(name: str) -> str:

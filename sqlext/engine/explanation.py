@@ -15,6 +15,7 @@ from sqlext.engine.batch import input_query, result_query
 from sqlext.engine.portable import Printer
 from sqlext.engine.statement import PlannedClause, Statement
 from sqlext.pattern.matcher import choose
+from sqlext.rewriter.plan import Mask, MatchPlan
 
 
 def explain_query(
@@ -46,13 +47,19 @@ def _clause(number: int, planned: PlannedClause) -> str:
 def _plan_lines(planned: PlannedClause) -> list[str]:
     plan, printer = planned.plan, Printer(planned.plan)
     task = plan.task
-    lines = [f"bit {b}: {text}" for b, text in enumerate(plan.masks)]
+    lines = [f"bit {b}: {_mask(plan, mask, printer)}" for b, mask in enumerate(plan.masks)]
     for label, (bit, condition) in enumerate(zip(task.bits, task.conditions)):
         parts = ([] if bit is None else [f"bit {bit}"]) + ([] if condition is None else [printer.condition(condition)])
         lines.append(f"{task.program.labels[label]}: {' AND '.join(parts) or 'always true'}")
     lines += [f"{slot.name}: {printer.measure(slot)}, {_where(slot.kind)}" for slot in plan.slots]
     shown = "ALL ROWS PER MATCH" if task.output.is_all_rows else "ONE ROW PER MATCH"
     return [*lines, f"{shown}, AFTER MATCH SKIP {task.skip.mode}"]
+
+
+def _mask(plan: MatchPlan, mask: Mask, printer: Printer) -> str:
+    if plan.needs_window or mask.neighbours is None:
+        return f"{mask.text}, computed by Spark"
+    return f"{mask.rest} AND {printer.condition(mask.neighbours)}, neighbours computed in the worker"
 
 
 def _where(kind: str) -> str:

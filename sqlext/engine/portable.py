@@ -6,7 +6,8 @@ rest of the clause goes into the call as text.
 
 from __future__ import annotations
 
-from sqlext.engine.batch import quoted
+from sqlext.engine.batch import shown_query
+from sqlext.engine.members import aggregated
 from sqlext.engine.table_function import NAME
 from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
 from sqlext.rewriter.lower import string_literal
@@ -32,20 +33,13 @@ _OPERATORS = {
 
 def portable_query(plan: MatchPlan, prefix: Text, is_ansi: bool) -> Text:
     """A query in plain Spark SQL for the clause's result."""
-    calls = [s for s in plan.slots if s.kind == "members"]
-    shown = join(*(join(c.text, f" AS {quoted(c.name)}") for c in plan.shown), separator=", ")
-    laterals = [
-        join(", LATERAL (SELECT ", _call(s), f" AS {s.name} FROM explode(m.{s.name}_rows) AS t(x)) AS l{s.name}")
-        for s in calls
-    ]
-    matches = join(NAME, "(\n    ", join(*_arguments(plan, prefix, is_ansi), separator=",\n    "), ") AS m")
+    matches = join(NAME, "(\n    ", join(*_arguments(plan, prefix, is_ansi), separator=",\n    "), ")")
+    passed = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
     if plan.task.output.shows_unmatched:
-        matches = join(f"(SELECT *, {_NUMBER} IS NOT NULL AS {IS_MATCHED} FROM ", matches, ") AS m")
-    return join("SELECT ", shown if plan.shown else "NULL AS nothing", "\n  FROM ", matches, *laterals)
-
-
-def _call(slot: Slot) -> Text:
-    return join(*(f"t.x.a{part}" if isinstance(part, int) else part for part in slot.call))
+        matches = join(f"(SELECT *, {_NUMBER} IS NOT NULL AS {IS_MATCHED} FROM ", matches, ")")
+        passed.append(IS_MATCHED)
+    arrays = {f"{s.name}_rows": s for s in plan.slots if s.kind == "members"}
+    return shown_query(plan, aggregated(matches, passed, arrays))
 
 
 def _arguments(plan: MatchPlan, prefix: Text, is_ansi: bool) -> list[Text]:
@@ -83,7 +77,7 @@ def _table(plan: MatchPlan, prefix: Text) -> Text:
     texts = {c.name: c.text for c in plan.columns}
     columns = [join(text, f" AS {name}") for name, text in texts.items()]
     columns += [join(_number(texts[n], t), f" AS {_operand(n, t)}") for n, t in plan.operands if _operand(n, t) != n]
-    columns += [join(text, f" AS __is_{b}") for b, text in enumerate(plan.masks)]
+    columns += [join(mask.text, f" AS __is_{b}") for b, mask in enumerate(plan.masks)]
     columns += [join(_struct(s, plan), f" AS {s.name}_row") for s in plan.slots if s.kind == "members"]
     columns += [join(f"TRUE AS {_ONE}")] if any(map(_has_missing, plan.task.conditions)) else []
     columns.append(join("row_number() OVER __rows AS ", _ROW))

@@ -147,6 +147,7 @@ def _analyse(schema: T.StructType, given: dict[str, str], is_ansi: bool) -> Matc
     worker = WorkerPlan(
         replace(plan.task, is_within=bool(within)),
         tuple(f"__m{i}" for i in range((len(plan.masks) + 63) // 64)),
+        (),
         plan.operands,
         tuple(map(_row_column, made.carried)),
         (),
@@ -159,7 +160,7 @@ def _analyse(schema: T.StructType, given: dict[str, str], is_ansi: bool) -> Matc
         plan=worker,
         order=order,
         reads=tuple(reads.items()),
-        bits=tuple(_index(schema, str(m)) for m in plan.masks),
+        bits=tuple(_index(schema, str(m.text)) for m in plan.masks),
         within=within,
         types=tuple(_arrow_type(f.dataType) for f in schema.fields),
     )

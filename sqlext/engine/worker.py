@@ -7,7 +7,7 @@ their first rows, else a change of the keys does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 from sqlext.engine.arrow import differs, int_column, mask_bytes, ranks, taken, to_arrow, to_values
 from sqlext.errors import DataError
 from sqlext.pattern import navigation
+from sqlext.pattern.columnar import truth
 from sqlext.pattern.matcher import match
-from sqlext.pattern.task import CLASSIFIER, MatchTask, Rows, Spans, Values
+from sqlext.pattern.task import CLASSIFIER, Condition, MatchTask, Rows, Spans, Values
 from sqlext.pattern.within import limits
 from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY, Slot
 
@@ -28,10 +29,12 @@ MEMBER_ROWS = 1 << 20  # or of so many rows in arrays
 
 @dataclass(frozen=True)
 class WorkerPlan:
-    """The part of a MatchPlan that workers need; `masks` name the integer columns that hold the bits, 64 in each."""
+    """The part of a MatchPlan that workers need; `masks` name the integer columns that hold the bits, 64 in each;
+    `neighbours` are (bit, what must hold besides)."""
 
     task: MatchTask
     masks: tuple[str, ...]
+    neighbours: tuple[tuple[int, Condition], ...]
     operands: tuple[tuple[str, str], ...]
     carried: tuple[str, ...]
     partition_by: tuple[str, ...]
@@ -131,14 +134,23 @@ def read_rows(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> Rows:
         key, end = to_values(columns[WITHIN_KEY]), to_values(columns[WITHIN_END])
         limit = limits(bounds, key, end, plan.is_within_inclusive)
     operands, classifiers = _operands(columns, plan)
-    return Rows(bounds, mask_bytes([columns[m] for m in plan.masks], n), limit, operands, classifiers)
+    rows = Rows(bounds, mask_bytes([columns[m] for m in plan.masks], n), limit, operands, classifiers)
+    return replace(rows, mask=_with_neighbours(rows, plan)) if plan.neighbours else rows
+
+
+def _with_neighbours(rows: Rows, plan: WorkerPlan) -> np.ndarray:
+    """The mask without the bits that a row loses because of its neighbours."""
+    mask = rows.mask.copy()
+    for bit, condition in plan.neighbours:
+        mask[:, bit // 8] &= np.where(truth(condition, rows), np.uint8(255), np.uint8(255 - (1 << bit % 8)))
+    return mask
 
 
 def _operands(columns: dict[str, pa.Array], plan: WorkerPlan) -> tuple[tuple[Values, ...], np.ndarray | None]:
     """Columns that conditions read, strings as ranks in the order of all strings at hand, labels' names among them."""
     from sqlext.rewriter.condition import kind_of
 
-    if not any(plan.task.conditions):
+    if not plan.operands:
         return (), None
     names = pa.array(plan.task.program.labels, pa.string())
     strings = [columns[name] for name, spark_type in plan.operands if kind_of(spark_type) == "rank"]

@@ -1,0 +1,69 @@
+"""Conditions on neighbours, computed for all rows at once, are what the obvious evaluator finds row by row."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sqlext.errors import DataError
+from sqlext.pattern.columnar import is_columnar, truth
+from sqlext.pattern.conditions import Path, evaluate
+from sqlext.pattern.task import Aggregate, Call, Condition, Navigation, Operand, Rows, Values
+from tests.conditions.test_threads_random import random_bool, random_rows
+
+
+def around_the_row(condition: Condition, rng: random.Random) -> Condition:
+    """The condition with every operand turned into one of the row or its neighbours."""
+    if isinstance(condition, Call):
+        arguments = tuple(around_the_row(a, rng) for a in condition.arguments)
+        is_ansi = condition.is_ansi or condition.function in ("add", "subtract")
+        return replace(condition, arguments=arguments, is_ansi=is_ansi)
+    if isinstance(condition, Operand):
+        column = {"int": [0, 1], "float": [2, 3], "bool": [4]}[condition.kind]
+        missing = None if isinstance(condition.source, Aggregate) else condition.missing
+        return Operand(Navigation(rng.choice(column), step=rng.choice([0, -1, -1, 1, -2, 3])), condition.kind, missing)
+    return condition
+
+
+def by_the_evaluator(condition: Condition, rows: Rows) -> list[bool]:
+    partitions = [bounds for bounds in pairwise(rows.bounds.tolist()) for _ in range(*bounds)]
+    paths = [Path(rows, ("A",), partition, i, (0,), 1) for i, partition in enumerate(partitions)]
+    return [evaluate(condition, path) is True for path in paths]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_rows_at_once_are_as_one_by_one(seed):
+    rng, compared = random.Random(seed), 0
+    while compared < 500:
+        condition, rows = around_the_row(random_bool(rng, 3), rng), random_rows(rng, is_within=False)
+        if not is_columnar(condition):
+            continue
+        try:
+            found = truth(condition, rows).tolist()
+        except DataError:
+            continue  # AND may pass over the row where the evaluator looks at one after the other
+        assert found == by_the_evaluator(condition, rows), condition
+        compared += 1
+
+
+@pytest.mark.parametrize(("bits", "fits", "does_not"), [(8, 127, 128), (32, 2**31 - 1, 2**31), (64, 2**63 - 1, None)])
+def test_a_sum_that_does_not_fit_is_an_error(bits, fits, does_not):
+    one, value = (Operand(Navigation(i), "int") for i in (0, 1))
+    condition = Call("less", (one, Call("add", (value, one), "int", bits)), "bool")
+
+    def rows(number: int) -> Rows:
+        columns = Values(np.array([1])), Values(np.array([number - 1]))
+        return Rows(np.array([0, 1]), np.zeros((1, 1), np.uint8), columns=columns)
+
+    assert truth(condition, rows(fits)).tolist() == [True]
+    with pytest.raises(DataError, match="ARITHMETIC_OVERFLOW"):
+        truth(
+            condition,
+            rows(does_not)
+            if does_not
+            else replace(rows(2**63 - 1), columns=(Values(np.array([2])), rows(2**63 - 1).columns[1])),
+        )
