@@ -5,7 +5,7 @@ BIN := .venv/bin
 STAMP := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-pure lint check-wheel clean check-java
+.PHONY: help demo test test-pure lint bench check-wheel clean check-java
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ lint: $(STAMP)  ## ruff, mypy, and imports only go down the layers
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: $(STAMP) check-java  ## 10 M rows end to end against the floor; writes benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks.v_shape
 
 check-wheel: $(STAMP)  ## build wheel and sdist, install the wheel elsewhere, import it
 	$(BIN)/pytest tests/packaging

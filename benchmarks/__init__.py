@@ -1,1 +1,1 @@
-"""What is measured, and how: see RESULTS.md."""
+"""What is measured, and how: see RESULTS.md and `make bench`."""

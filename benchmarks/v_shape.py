@@ -1,6 +1,6 @@
 """End-to-end time of a V-shape over a Delta table against its floor, in one run.
 
-    python -m benchmarks.v_shape [ROWS] [RUNS]
+    python -m benchmarks.v_shape [ROWS] [RUNS]      # the table goes to benchmarks/RESULTS.md
 
 The floor is what any matcher in Python workers pays: the same scan, shuffle and sort of the same columns, and a
 `mapInArrow` that only counts rows. Both are run in turn, medians are compared.
@@ -8,7 +8,10 @@ The floor is what any matcher in Python workers pays: the same scan, shuffle and
 
 from __future__ import annotations
 
+import datetime
+import os
 import pathlib
+import platform
 import statistics
 import sys
 import tempfile
@@ -26,6 +29,16 @@ SELECT count(*), sum(drop), sum(n) FROM {table} MATCH_RECOGNIZE (
     AFTER MATCH SKIP TO LAST C
     PATTERN (A B+ C+)
     DEFINE B AS v < PREV(v), C AS v > PREV(v)) AS m
+"""
+
+
+TABLE = """# Results
+
+`make bench`, {day}, {machine}, Spark {spark}, Python {python}; medians of {runs} runs, ours and floor in turn.
+
+| workload | rows | first run | ours | floor | ours / floor |
+|---|---|---|---|---|---|
+| V-shape `A B+ C+`, 1,000 keys, 4 measures | {rows:,} | {cold:.2f} s | {ours:.2f} s | {base:.2f} s | {ratio:.2f} |
 """
 
 
@@ -65,8 +78,12 @@ def main() -> None:
     cold = timed(clause, spark, table), timed(floor, spark, table)
     pairs = [(timed(clause, spark, table), timed(floor, spark, table)) for _ in range(runs)]
     ours, base = (statistics.median(p[i] for p in pairs) for i in (0, 1))
-    print("| workload | rows | first run | ours | floor | ours / floor |\n|---|---|---|---|---|---|")
-    print(f"| V-shape | {rows:,} | {cold[0]:.2f} s | {ours:.2f} s | {base:.2f} s | {ours / base:.2f} |")
+    text = TABLE.format(
+        rows=rows, runs=runs, cold=cold[0], ours=ours, base=base, ratio=ours / base, python=platform.python_version(),
+        spark=spark.version, day=datetime.date.today(), machine=f"{os.cpu_count()} cores, local[2]",
+    )  # fmt: skip
+    (pathlib.Path(__file__).parent / "RESULTS.md").write_text(text)
+    print(text)
     spark.stop()
 
 

@@ -211,7 +211,7 @@ class ConditionBuilder:
 
     def _local(self, node: Node, wanted: str) -> Condition:
         """Computed by Spark on the current row."""
-        text, have = render(self.items[node.start : node.stop], self.source, self.local_text), self._type(node)
+        text, have = self._text(node, self.local_text), self._type(node)
         if node.kind == "literal" and kind_of(wanted) != "rank":
             return Literal(self.oracle.constants([self._cast(text, have, wanted)])[0], self._kind(wanted, node))
         if not self.spark_computes:
@@ -219,6 +219,14 @@ class ConditionBuilder:
                 Operand(Navigation(self.column(text, have)), self._kind(have, node)), have, wanted, node
             )
         return Operand(Navigation(self.column(self._cast(text, have, wanted), wanted)), self._kind(wanted, node))
+
+    def _text(self, node: Node, replace_reference: Callable[[Reference], Text]) -> Text:
+        """For Spark to compute; a column alone as it is, so that no other way to write it makes a second one."""
+        items = self.items[node.start : node.stop]
+        reference = items[0]
+        if len(items) == 1 and isinstance(reference, Reference) and reference.kind == "navigation":
+            return reference.arguments[0]
+        return render(items, self.source, replace_reference)
 
     def _is_one_row(self, node: Node, references: list[Reference]) -> bool:
         """Only one navigated row is read, and nothing of the current one."""
@@ -240,8 +248,7 @@ class ConditionBuilder:
         items = self.items[node.start : node.stop]
         if not self.spark_computes:
             return None
-        text = self._cast(self._typed_text(node), self._type(node), wanted)
-        index = self.column(text, wanted)
+        index = self.column(self._cast(self._text(node, self._typed_reference), self._type(node), wanted), wanted)
         source, kind = self.navigation(reference, index), self._kind(wanted, node)
         if node.kind == "reference":
             return Operand(source, kind)
@@ -253,8 +260,9 @@ class ConditionBuilder:
             return Operand(source, kind, self.oracle.constants([missing])[0])
         if self.oracle.constants([join("(", missing, ") IS NULL")])[0]:
             return Operand(source, kind)
-        is_missing = Call("is_null", (Operand(self.navigation(reference, self.column(join("1"), "int")), "int"),), "bool")
-        return Call("if", (is_missing, Operand(Navigation(self.column(missing, wanted)), kind), Operand(source, kind)), kind)
+        one = Operand(self.navigation(reference, self.column(join("1"), "int")), "int")
+        constant = Operand(Navigation(self.column(missing, wanted)), kind)
+        return Call("if", (Call("is_null", (one,), "bool"), constant, Operand(source, kind)), kind)
 
     def _reference(self, reference: Reference) -> Condition:
         if reference.kind == "classifier":

@@ -42,8 +42,8 @@ _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 @dataclass(frozen=True)
 class Node:
     """`kind`: an operator ("AND", "<", "+", …), "NOT", "negate", "BETWEEN", "IN", "IS NULL", "CASE" (pairs of condition
-    and value, then the ELSE value if any), "CAST" (`name` is the type), "call" (`name` in lower case), "field", "element",
-    "reference", "literal", "column" or "opaque". Items `start` to `stop` (exclusive)."""
+    and value, then the ELSE value if any), "CAST" (`name` is the type), "call" (`name` in lower case), "field",
+    "element", "reference", "literal", "column" or "opaque". Items `start` to `stop` (exclusive)."""
 
     kind: str
     start: int

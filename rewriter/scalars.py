@@ -76,6 +76,8 @@ class _Analyser:
             return None, self._closing(i) + 1
         if not lexeme.is_name or self._raw(i - 1) == ".":
             return None, i + 1
+        if lexeme.word == "OVER" and self._raw(i - 1) == ")":
+            raise self._window_function(i, i + 1)
         if self._raw(i + 1) == "(":
             return self._call(i, hi)
         if lexeme.word in ("RUNNING", "FINAL") and self._raw(i + 2) == "(" and self._is_own_call(i + 1):
@@ -302,13 +304,16 @@ class _Analyser:
                 hint=f"write {name}(CASE WHEN condition THEN value END).",
             )
         if self._word(after) == "OVER":
-            raise BindError(
-                "WINDOW_FUNCTION",
-                "a window function cannot stand in MATCH_RECOGNIZE",
-                place=self._place(i, after + 1),
-                hint="compute it in a subquery that is the input.",
-            )
+            raise self._window_function(i, after + 1)
         return after
+
+    def _window_function(self, lo: int, hi: int) -> BindError:
+        return BindError(
+            "WINDOW_FUNCTION",
+            "a window function cannot stand in MATCH_RECOGNIZE",
+            place=self._place(lo, hi),
+            hint="compute it in a subquery that is the input.",
+        )
 
     def _sort_keys(self, close: int, after: int) -> list[tuple[int, int]]:
         """The expressions of `WITHIN GROUP (ORDER BY e [ASC|DESC])`."""

@@ -167,6 +167,10 @@ def unbuilt(text: str, tokens: Tokens) -> list[UnsupportedError]:
         |                 ^^^^^^^^^^^^^
     Hint: write a JOIN whose ON holds the range: r.t BETWEEN l.t - INTERVAL 5 MINUTES AND l.t.
     """
+    words = [t.word for t in tokens[:5] if t.word not in ("OR", "REPLACE")]
+    if words[1:3] == ["PATTERN", "RULE"] and words[0] in ("CREATE", "DROP"):
+        place = Place(text, tokens[0].start, tokens[0].stop)
+        return [UnsupportedError("PATTERN_RULE", f"{words[0]} PATTERN RULE is not built yet", place=place)]
     found = []
     for i in range(len(tokens) - 1):
         word, after = tokens[i].word, tokens[i + 1].word
@@ -212,7 +216,7 @@ def is_extended(text: str) -> bool:
     """Does a statement use the extended language, built or not? Raises as `scan`."""
     if not might_be_extended(text):
         return False
-    return bool(explained(text) or scan(text) or unbuilt(text, tokenize(text)))
+    return bool(explained(text) or unbuilt(text, tokenize(text)) or scan(text))
 
 
 def _fragment(text: str, tokens: Tokens, lo: int, hi: int) -> Fragment | None:

@@ -13,7 +13,7 @@ from sqlext.quiet import quiet_probes
 def is_aggregate(spark: SparkSession, sql: Callable[..., DataFrame], name: str) -> bool:
     """Is `name` a user's own aggregate? Built-in ones are known by name (rewriter.scalars.AGGREGATES).
 
-    Found by asking Spark whether the function, of one argument or two, may read an ungrouped column in a grouping query.
+    Found by asking Spark whether the function, of one argument or two, may read an ungrouped column where it groups.
     """
     if not any(f"{row[0]}".lower().split(".")[-1] == name for row in sql("SHOW USER FUNCTIONS").collect()):
         return False

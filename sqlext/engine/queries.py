@@ -55,7 +55,7 @@ class Queries:
     def error(self, e: PySparkException, text: Text) -> BindError:
         """Spark's error with its place in the user's text."""
         condition = getattr(e, "getCondition", e.getErrorClass)() or "ANALYSIS"
-        first_line = str(e).split("\n")[0]
+        first_line = str(e).strip().split("\n")[0]
         message = re.sub(r"^\[[A-Z0-9_.]+\] ?|;? ?SQLSTATE: \w+.*$", "", first_line).rstrip("; ")
         return BindError(condition.replace(".", "_"), message, place=self._place(e, text))
 

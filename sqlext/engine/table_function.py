@@ -26,7 +26,7 @@ from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 
 from sqlext.engine.batch import output_schema
 from sqlext.engine.worker import WorkerPlan, match_chunk
-from sqlext.errors import BindError
+from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.check import check
 from sqlext.rewriter.lower import Input, lower
 from sqlext.rewriter.parse_match import parse_match
@@ -139,6 +139,13 @@ def _analyse(schema: T.StructType, given: dict[str, str], is_ansi: bool) -> Matc
     fields = [T.StructField(name, schema[i].dataType) for name, i in reads.items()]
     result = output_schema(made, T.StructType(fields))
     measures = _measures(plan)
+    unknown = next((s.aggregate.function for s in plan.slots if s.kind == "members"), None)
+    if unknown is not None:
+        raise UnsupportedError(
+            "AGGREGATE_IN_ARGUMENT",
+            f"sqlext_match does not compute {unknown}",
+            hint="take array_agg(column) as the measure and aggregate over the array of the result.",
+        )
     order = (*range(len(shown_columns)), *(len(shown_columns) + i for _, i in measures))
     names = [*shown_columns, *(name for name, _ in measures)]
     shown = T.StructType([T.StructField(name, result[i].dataType) for name, i in zip(names, order)])
