@@ -402,11 +402,11 @@ class _Lowering:
             return
         key = self._slice(self.clause.order_by[0].expression)
         end = join("(", key, ") + ", self._slice(within.bound))
-        common = self.given.oracle.types([join("coalesce(", key, ", ", end, ")")])[0]
-        if kind_of(common) not in ("int", "float"):
+        key_type, common = self.given.oracle.types([key, join("coalesce(", key, ", ", end, ")")])
+        if kind_of(key_type) not in ("int", "float") or kind_of(common) not in ("int", "float"):
             raise BindError(
                 "WITHIN_TYPE",
-                f"WITHIN needs a time or a number as the first ORDER BY key, this is {common}",
+                f"WITHIN needs a time or a number as the first ORDER BY key, this is {key_type}",
                 place=within.bound.place,
             )
         self.columns.append(InputColumn(WITHIN_KEY, join("CAST(", key, f" AS {common})")))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError
 from sqlext.rewriter.clauses import Fragment, Name
@@ -24,6 +25,10 @@ _BOUNDARIES = frozenset([
 _JOINS = frozenset({"FROM", "JOIN"})
 _QUERY_STARTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE", "("})
 _ENDS_OF_RELATION = frozenset({")", "}", "?"})
+
+
+_RANDOM = frozenset({"RAND", "RANDN", "RANDOM", "RANDSTR", "UNIFORM", "UUID", "SHUFFLE", "MONOTONICALLY_INCREASING_ID",
+                     "SPARK_PARTITION_ID"})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -276,6 +281,29 @@ def _check_not_shadowed(found: list[Cte], tokens: Tokens) -> None:
                     f'two CTEs "{outer.name.text}" are visible here, and "{reader.name.text}" reads the outer one',
                     place=found[inner].name.fragment.place, hint="give one of them another name.",
                 )  # fmt: skip
+
+
+def check_repeatable(tokens: Tokens, ctes: tuple[Cte, ...], start: int, stop: int) -> None:
+    """Raise UnsupportedError (RANDOM_CTE) if the characters `start` to `stop`, which see `ctes`, read one that is not
+    the same each time, and the statement reads it elsewhere too: the clause would see other rows of it."""
+    spans = [(start, stop)]
+    for cte in reversed(ctes):
+        key = cte.name.key.upper()
+        if not any(_reads(tokens, key, *span) for span in spans):
+            continue
+        spans.append((cte.query.start, cte.query.stop))
+        readers = [i for i, t in enumerate(tokens) if t.is_name and _key(t) == key and _stands_for_relation(tokens, i)]
+        if len(readers) > 1 and _is_random(tokens, cte.query):
+            raise UnsupportedError(
+                "RANDOM_CTE",
+                f'the CTE "{cte.name.text}" is random, and is read by a clause and elsewhere too',
+                place=cte.name.fragment.place, hint="write it into a table, or a temporary view with a seed, first.",
+            )  # fmt: skip
+
+
+def _is_random(tokens: Tokens, query: Fragment) -> bool:
+    inside = [t for t in tokens if query.start <= t.start < query.stop]
+    return any((a.word in _RANDOM and b.text == "(") or a.word == "TABLESAMPLE" for a, b in pairwise(inside))
 
 
 def name_of(text: str, token: Token) -> Name:

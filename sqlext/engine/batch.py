@@ -5,6 +5,7 @@ relation → keys, order, masks, arguments (Spark) → sort → mapInArrow: matc
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 from pyspark.sql import DataFrame
@@ -13,6 +14,7 @@ from pyspark.sql import types as T
 from sqlext.engine.members import aggregated
 from sqlext.engine.queries import Queries
 from sqlext.engine.worker import WorkerPlan, match_batches
+from sqlext.errors import UnsupportedError
 from sqlext.rewriter.condition import aggregate_type
 from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
 from sqlext.rewriter.splice import Text, join
@@ -24,9 +26,23 @@ _MASK_TYPES = ((8, "Y"), (16, "S"), (32, ""), (64, "L"))  # bits, suffix of inte
 def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need."""
     rows = queries.run(input_query(plan, prefix))
+    check_types(plan, rows.schema)
     worker = worker_plan(plan, is_ansi)
     matches = rows.mapInArrow(partial(match_batches, plan=worker), output_schema(plan, rows.schema))
     return queries.run(result_query(plan, queries.name(matches)))
+
+
+def check_types(plan: MatchPlan, schema: T.StructType) -> None:
+    """Raise UnsupportedError for columns that cannot go to a Python worker."""
+    for field in schema.fields:
+        if re.search(r"interval( (year|month)|\b(?! (day|hour|minute|second)))", field.dataType.simpleString()):
+            text = next(c.text for c in plan.columns if c.name == field.name)
+            raise UnsupportedError(
+                "INTERVAL_COLUMN",
+                f"{text} has the type {field.dataType.simpleString()}, which cannot pass through Python workers",
+                place=plan.clause.keyword.place,
+                hint="CAST it in a subquery that is the input.",
+            )
 
 
 # before the match: what Spark computes for the workers

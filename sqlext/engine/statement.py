@@ -21,7 +21,7 @@ from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError
 from sqlext.rewriter import check, parameters
 from sqlext.rewriter.clauses import Fragment, MatchClause
 from sqlext.rewriter.lower import Input, lower
-from sqlext.rewriter.parse_from import may_name
+from sqlext.rewriter.parse_from import check_repeatable, may_name
 from sqlext.rewriter.parse_match import parse_match
 from sqlext.rewriter.plan import MatchPlan
 from sqlext.rewriter.scan import Site, scan, unbuilt, visible_ctes
@@ -136,6 +136,7 @@ class Statement:
         ctes = visible_ctes(self.tokens, site)
         if not ctes:
             return Text()
+        check_repeatable(self.tokens, ctes, site.relation.start, site.relation.stop)
         word = "WITH RECURSIVE " if any(c.is_recursive for c in ctes) else "WITH "
         texts = (self.source.slice(c.definition.start, c.definition.stop) for c in ctes)
         return join(word, join(*texts, separator=", "), " ")

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import arrow_udtf
 
-from sqlext.engine.batch import input_columns, output_schema, result_query, worker_plan
+from sqlext.engine.batch import check_types, input_columns, output_schema, result_query, worker_plan
 from sqlext.engine.queries import Queries
 from sqlext.engine.worker import PartitionBuffer, WorkerPlan, match_chunk
 from sqlext.rewriter.plan import PARTITION_START, WINDOW, MatchPlan
@@ -26,6 +26,7 @@ BUCKET, ROW = "__bucket", "__row"
 def run(plan: MatchPlan, queries: Queries, prefix: Text, spark: SparkSession, is_ansi: bool) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need."""
     rows = queries.run(input_query(plan, prefix, spark))
+    check_types(plan, rows.schema)
     schema = output_schema(plan, rows.schema)
     name = f"__sqlext_match_{uuid.uuid4().hex}"
     function: Any = arrow_udtf(_matcher(worker_plan(plan, is_ansi)), returnType=schema)
