@@ -26,9 +26,8 @@ def aggregated(rows: TextLike, passed: Sequence[str], arrays: Mapping[str, Slot]
     if built_in:
         query = _built_in(query, [*columns, *own], built_in)
         columns += [s.name for s in built_in.values()]
-    for array, slot in own.items():  # Spark computes a user's aggregate beside no other kind, and has no FILTER for it
-        others = [a for a in own if a > array]
-        query = _own(query, [*columns, *others], array, slot)
+    for i, (array, slot) in enumerate(own.items()):  # Spark computes these beside no other kind, and without FILTER
+        query = _own(query, [*columns, *list(own)[i + 1 :]], array, slot)
         columns.append(slot.name)
     return join(query)
 
