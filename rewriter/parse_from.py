@@ -287,13 +287,19 @@ def check_repeatable(tokens: Tokens, ctes: tuple[Cte, ...], start: int, stop: in
     """Raise UnsupportedError (RANDOM_CTE) if the characters `start` to `stop`, which see `ctes`, read one that is not
     the same each time, and the statement reads it elsewhere too: the clause would see other rows of it."""
     spans = [(start, stop)]
+    needed: list[Cte] = []
     for cte in reversed(ctes):
-        key = cte.name.key.upper()
-        if not any(_reads(tokens, key, *span) for span in spans):
+        if any(_reads(tokens, cte.name.key.upper(), *span) for span in spans):
+            spans.append((cte.query.start, cte.query.stop))
+            needed.insert(0, cte)
+    random: list[str] = []
+    for cte in needed:
+        key, query = cte.name.key.upper(), cte.query
+        if not (_is_random(tokens, query) or any(_reads(tokens, r, query.start, query.stop) for r in random)):
             continue
-        spans.append((cte.query.start, cte.query.stop))
+        random.append(key)
         readers = [i for i, t in enumerate(tokens) if t.is_name and _key(t) == key and _stands_for_relation(tokens, i)]
-        if len(readers) > 1 and _is_random(tokens, cte.query):
+        if len(readers) > 1:
             raise UnsupportedError(
                 "RANDOM_CTE",
                 f'the CTE "{cte.name.text}" is random, and is read by a clause and elsewhere too',
