@@ -266,7 +266,8 @@ def _skip_error(columns: dict[str, pa.Array], spans: Spans, plan: WorkerPlan) ->
     failure, skip, labels = spans.failure, plan.task.skip, plan.task.program.labels
     assert failure is not None
     name = " or ".join(labels[i] for i in skip.labels)
-    keys = [f"{pc.cast(columns[c].slice(failure.start, 1), pa.string())[0]}" for c in plan.partition_by]
+    shown = [pc.cast(columns[c].slice(failure.start, 1), pa.string())[0].as_py() for c in plan.partition_by]
+    keys = ["NULL" if key is None else key for key in shown]
     where = f"in match {failure.number}" + (f" of partition ({', '.join(keys)})" if keys else "")
     if failure.reason == "no row":
         return DataError(
