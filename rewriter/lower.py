@@ -35,7 +35,7 @@ from sqlext.rewriter.plan import (
     ShownColumn,
     Slot,
 )
-from sqlext.rewriter.references import Item, Reference, Scope, place_of, render, unknown_column
+from sqlext.rewriter.references import FILTER_PLACE, Item, Reference, Scope, place_of, render, unknown_column
 from sqlext.rewriter.scalars import analyse
 from sqlext.rewriter.splice import Source, Text, join, standing_for
 
@@ -311,7 +311,8 @@ class _Lowering:
             try:
                 items = analyse(measure.expression, scope)
                 self._check_no_free_star(items)
-                found.append((measure.name.text, render(items, self.source, self._slot_text)))
+                text = render(items, self.source, self._slot_text)
+                found.append((measure.name.text, text if len(items) == 1 else join("(", text, ")")))
             except SqlExtError as e:
                 errors.append(e)
         raise_all(errors)
@@ -369,6 +370,7 @@ class _Lowering:
             and not reference.is_distinct
         ):
             return Slot("", "array", columns, aggregate=self._aggregate(reference, 0))
+        self.given.oracle.types([_plain_call(reference)])  # an error is told in the user's names
         return Slot("", "members", columns, aggregate=self._aggregate(reference, 0), call=reference.call)
 
     def _classifier_aggregate(self, reference: Reference) -> Slot:
@@ -484,6 +486,12 @@ class _Lowering:
 def _all_of(conjuncts: list[Text]) -> Text:
     """c AND d AND …"""
     return conjuncts[0] if len(conjuncts) == 1 else join(*(join("(", c, ")") for c in conjuncts), separator=" AND ")
+
+
+def _plain_call(reference: Reference) -> Text:
+    """An aggregate's call over the rows of the input."""
+    parts = (p for p in reference.call if p != FILTER_PLACE)
+    return join(*(reference.arguments[p] if isinstance(p, int) else p for p in parts))
 
 
 def _is_fast(function: str, spark_type: str, is_distinct: bool) -> bool:

@@ -62,16 +62,27 @@ class Queries:
     def _place(self, e: PySparkException, text: Text) -> Place | None:
         contexts = [c for c in e.getQueryContext() or [] if c.contextType().name == "SQL"]
         if not contexts:
-            return None
+            return self._place_of_syntax(str(e), text)
         fragment, near = contexts[0].fragment(), contexts[0].startIndex()
         starts = [m.start() for m in re.finditer(re.escape(fragment), str(text))]  # helper names change the offsets
         for start in sorted(starts, key=lambda s: abs(s - near)):
-            origin = text.origin(start)
-            if origin is not None:
-                last = text.origin(start + len(fragment) - 1)
-                stop = last + 1 if last is not None and last >= origin else origin + len(fragment)
-                return Place(self.source.text, origin, stop)
+            origins = [o for i in range(start, start + len(fragment)) if (o := text.origin(i)) is not None]
+            if origins:
+                return Place(self.source.text, origins[0], max(origins) + 1)
         return None
+
+    def _place_of_syntax(self, message: str, text: Text) -> Place | None:
+        """The place of a syntax error, or what stands before it if that is not the user's."""
+        found = re.search(r"\(line (\d+), pos (\d+)\)", message)
+        if found is None:
+            return None
+        lines = str(text).splitlines(keepends=True)[: int(found[1])]
+        if _HELPER.search(lines[-1][: int(found[2])]):  # Spark knows it by another name, of another length
+            return None
+        at = len("".join(lines[:-1])) + int(found[2])
+        origins = (text.origin(i) for i in range(min(at, len(str(text)) - 1), -1, -1))
+        origin = next((o for o in origins if o is not None and not self.source.text[o].isspace()), None)
+        return None if origin is None else Place(self.source.text, origin, origin + 1)
 
 
 def _format_string(text: Text, is_formatted: bool) -> str:
@@ -92,7 +103,7 @@ class SparkOracle:
     def types(self, texts: Sequence[Text]) -> list[str]:
         if not texts:
             return []
-        columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")
+        columns = join(*(join("(", t, f") AS __t{i}") for i, t in enumerate(texts)), separator=", ")
         frame = self.queries.run(join(self.prefix, "SELECT ", columns, " FROM ", self.relation))
         return [field.dataType.simpleString() for field in frame.schema.fields]
 

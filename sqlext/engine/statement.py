@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import views
@@ -18,6 +19,7 @@ from sqlext.engine.functions import is_aggregate
 from sqlext.engine.own_sql import unhooked
 from sqlext.engine.queries import Queries, SparkOracle
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
+from sqlext.quiet import quiet_probes
 from sqlext.rewriter import check, parameters
 from sqlext.rewriter.clauses import Fragment, MatchClause
 from sqlext.rewriter.lower import Input, lower
@@ -81,7 +83,16 @@ class Statement:
     def run(self) -> DataFrame:
         """The statement by Spark, a DataFrame in the place of every clause."""
         self.run_clauses()
-        return self.queries.execute(self.text())
+        text = self.text()
+        try:
+            with quiet_probes() as held:
+                return self.queries.execute(text)
+        except (AnalysisException, ParseException) as e:
+            error = self.queries.error(e, text)
+            if error.place is None:
+                held.release()
+                raise
+            raise error from None
 
     def run_clauses(self) -> list[PlannedClause]:
         """Each clause becomes a DataFrame, innermost first."""
@@ -105,7 +116,7 @@ class Statement:
         """The plan of a clause whose inner clauses are done. Raises BindError and UnsupportedError."""
         prefix = self._with_clause(site)
         relation = self.source.slice(clause.relation.start, clause.relation.stop)
-        frame = self.queries.run(join(prefix, "SELECT * FROM ", relation))
+        frame = self._input(join(prefix, "SELECT * FROM ", relation), site)
         if frame.isStreaming:
             raise UnsupportedError(
                 "STREAM",
@@ -122,6 +133,16 @@ class Statement:
         )
         plan = lower(clause, self.source, given, self.spark.conf.get(STRATEGY, "auto") or "auto")
         return PlannedClause(plan, prefix, is_ansi)
+
+    def _input(self, query: Text, site: Site) -> DataFrame:
+        """The rows of a clause's input; in a subquery, an unknown name may have been meant for the outer query's."""
+        try:
+            return self.queries.run(query)
+        except BindError as e:
+            if not site.depth or not e.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
+                raise
+            hint = "a column of an outer query? The input cannot read it: join with the clause's result instead."
+            raise BindError(e.error_class.removeprefix("SQLEXT_"), e.message, place=e.place, hint=hint) from None
 
     def _run_clause(self, planned: PlannedClause) -> DataFrame:
         engine = self.spark.conf.get(ENGINE, "arrow")
