@@ -1,0 +1,149 @@
+"""Reading the data files of these tests.
+
+A file is a list of blocks. A block begins with `== title`, then come
+
+- lines that begin with `set`, `args`, `frame` or `not` (see Case),
+- statements, each ended by `;` at the end of a line or by what is expected of it,
+- `rows a:int,b:string` (the result's columns as Spark's typeof prints them) and below it one row a line, in any order,
+  as CAST(struct(*) AS STRING) prints it, without the braces; or
+- `error` and below it the message (the first lines of it, where it goes on);
+- behind an empty line more statements.
+
+Lines before the first block that begin with # are comments.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlext.quiet import quiet_probes
+
+HERE = Path(__file__).parent
+WAYS = ("arrow", "udtf", "portable")
+
+
+@dataclass
+class Step:
+    """One statement. `kind`: "rows", "error" or "" where nothing is said of the outcome but that there is no error."""
+
+    text: str
+    kind: str = ""
+    columns: str = ""
+    lines: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Case:
+    """`set name=value`: settings. `args [..]` or `args {..}`: JSON, the parameters. `frame x SELECT ..`: keyword
+    DataFrames. `not udtf: reason`, `not portable: reason`: ways in which the statement is not run."""
+
+    title: str
+    settings: dict[str, str] = field(default_factory=dict)
+    args: Any = None
+    frames: dict[str, str] = field(default_factory=dict)
+    exceptions: dict[str, str] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def step(self) -> Step:
+        (step,) = self.steps
+        return step
+
+
+def cases(name: str) -> list[Case]:
+    blocks = ("\n" + (HERE / name).read_text("utf-8")).split("\n== ")[1:]
+    return [_case(block) for block in blocks]
+
+
+def _case(block: str) -> Case:
+    title, *lines = block.rstrip("\n").split("\n")
+    case = Case(title)
+    while lines and (word := lines[0].split(" ")[0]) in ("set", "args", "frame", "not"):
+        _read_header(case, word, lines.pop(0).partition(" ")[2])
+    case.steps = list(_steps(lines))
+    return case
+
+
+def _read_header(case: Case, word: str, rest: str) -> None:
+    if word == "set":
+        name, _, value = rest.partition("=")
+        case.settings[name] = value
+    elif word == "args":
+        case.args = json.loads(rest)
+    elif word == "frame":
+        name, _, text = rest.partition(" ")
+        case.frames[name] = text
+    else:
+        way, _, reason = rest.partition(": ")
+        assert way in WAYS and reason, f"{case.title}: which way is it not run, and why?"
+        case.exceptions[way] = reason
+
+
+def _steps(lines: list[str]) -> Iterator[Step]:
+    text: list[str] = []
+    step: Step | None = None
+    for line in lines:
+        if step is not None and (line or step.kind == "error"):
+            step.lines.append(line)
+        elif step is not None:
+            yield step
+            step = None
+        elif line == "error" or line.startswith("rows"):
+            step, text = Step("\n".join(text), line[:5].strip(), line[5:].strip()), []
+        elif line.endswith(";"):
+            yield Step("\n".join([*text, line[:-1]]))
+            text = []
+        elif line or text:
+            text.append(line)
+    if step is not None:
+        yield step
+    elif text:
+        yield Step("\n".join(text))
+
+
+@contextmanager
+def settings(spark, values: dict[str, str]):
+    """The session with these settings, which are as before behind it."""
+    before = {name: spark.conf.get(name, None) for name in values}
+    for name, value in values.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+
+
+def as_lines(query: str, number: int = 0) -> str:
+    """A query for one row: `number`, the type of the query's rows, and all its rows as strings."""
+    return (
+        f"SELECT {number} AS n, typeof(any_value(r)) AS kind, collect_list(CAST(r AS STRING)) AS lines"
+        f" FROM (SELECT struct(*) AS r FROM (\n{query}\n))"
+    )
+
+
+def found(row) -> tuple[str, list[str]]:
+    """(columns, rows) of a row of `as_lines`, as in the data files."""
+    return row.kind[len("struct<") : -1], sorted(line[1:-1] for line in row.lines)
+
+
+def wanted(step: Step) -> tuple[str, list[str]]:
+    return step.columns, sorted(step.lines)
+
+
+def message(run) -> str:
+    """The error of a call, without PySpark's noise and a worker's traceback before ours; "" without one."""
+    try:
+        with quiet_probes():
+            run()
+    except Exception as e:
+        return str(e)[max(0, str(e).find("SQLEXT_")) :]
+    return ""

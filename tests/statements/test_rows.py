@@ -1,0 +1,70 @@
+"""Queries with the rows they give, whichever way their clauses are run."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import pytest
+
+import sqlext
+from sqlext.hook import unhooked
+
+from .cases import HERE, WAYS, Case, as_lines, cases, found, settings, wanted
+
+pytestmark = pytest.mark.spark
+FILES = ["modes.txt", "names.txt", "types.txt", "measures.txt", "define.txt", "within.txt"]
+AT_ONCE = 12  # queries in one statement: Spark's cost per job would be most of the time
+
+
+def groups():
+    """Cases of one file with the same settings."""
+    for name in FILES:
+        ordered = sorted(cases(name), key=lambda c: (sorted(c.settings.items()), list(c.exceptions)))
+        for key, alike in groupby(ordered, key=lambda c: (sorted(c.settings.items()), list(c.exceptions))):
+            group = list(alike)
+            for i in range(0, len(group), AT_ONCE):
+                yield from (
+                    pytest.param(way, group[i : i + AT_ONCE], id=f"{name}-{way}-{group[i].title}")
+                    for way in WAYS
+                    if way not in key[1]
+                )
+
+
+def query(spark, way: str, text: str) -> str:
+    return sqlext.compile(text, spark=spark) if way == "portable" else text
+
+
+def run(spark, way: str, group: list[Case]) -> list:
+    """(columns, rows) of each case, all run as one statement."""
+    texts = [as_lines(query(spark, way, case.step.text), i) for i, case in enumerate(group)]
+    sql = unhooked(spark) if way == "portable" else spark.sql
+    rows = sql("\nUNION ALL\n".join(texts)).collect()
+    return [found(row) for row in sorted(rows, key=lambda row: row.n)]
+
+
+def run_each(spark, way: str, group: list[Case]) -> list:
+    """As `run`, with the error in the place of a case that has one."""
+    results: list = []
+    for case in group:
+        try:
+            results += run(spark, way, [case])
+        except Exception as e:
+            results.append(f"{type(e).__name__}: {e}"[:2000])
+    return results
+
+
+@pytest.mark.parametrize(("way", "group"), list(groups()))
+def test_queries_give_their_rows(given, way, group):
+    engine = {} if way == "portable" else {"sqlext.engine": way}
+    with settings(given, {**group[0].settings, **engine}):
+        try:
+            results = run(given, way, group)
+        except Exception:
+            results = run_each(given, way, group)
+    wrong = {case.title: result for case, result in zip(group, results) if result != wanted(case.step)}
+    assert wrong == {}
+
+
+def test_every_data_file_is_run():
+    others = {"given.txt", "scripts.txt", "errors.txt"}
+    assert {path.name for path in HERE.glob("*.txt")} == {*FILES, *others}
