@@ -191,6 +191,8 @@ class ConditionBuilder:
     def _lower(self, node: Node, wanted: str) -> Condition:
         """The node as a Condition whose values are of the Spark type `wanted`."""
         references = self._run_dependent(node)
+        if not references and node.kind == "CAST" and self._type(node.children[0]) == "void":
+            return Literal(None, self._kind(wanted, node))
         if not references and self._is_text(node) and (self.spark_computes or not node.children):
             return self._local(node, wanted)
         if self._is_text(node) and references and self._is_one_row(node, references):

@@ -415,24 +415,25 @@ class _Lowering:
         self.columns.append(InputColumn(WITHIN_END, join("CAST(", end, f" AS {common})")))
 
     def _partition_by(self) -> tuple[Text, ...]:
-        return tuple(self._slice(k.expression) for k in self.clause.partition_by)
+        texts = [self._slice(k.expression) for k in self.clause.partition_by]
+        return tuple({str(t): t for t in texts}.values())  # a key that is written twice is one
 
     def _keys_need_window(self) -> bool:
         """Only a window gathers rows that have no keys, and knows when NaN, -0.0 or collated strings are one key."""
         keys = self._partition_by()
         return self.given.is_static or not keys or not all(map(_has_plain_equality, self.given.oracle.types(keys)))
 
-    def _order_by(self) -> tuple[Text, ...]:
+    def _order_by(self) -> tuple[tuple[Text, str], ...]:
         """The ORDER BY keys, then the other columns that the query reads, so that ties have one order."""
         keys = []
         for key in self.clause.order_by:
             nulls = "" if key.nulls_first is None else (" NULLS FIRST" if key.nulls_first else " NULLS LAST")
-            keys.append(join(self._slice(key.expression), (" DESC" if key.is_descending else "") + nulls))
+            keys.append((self._slice(key.expression), (" DESC" if key.is_descending else "") + nulls))
         read = self._names_read()
         plain = {str(k.text).lower() for k in map(lambda o: o.expression, self.clause.order_by)}
         plain |= {str(k.expression.text).lower() for k in self.clause.partition_by}
         ties = [n for n, t in self.given.columns if n.lower() in read and n.lower() not in plain and is_orderable(t)]
-        return tuple([*keys, *(join(quoted(n)) for n in ties)]) or (join("1"),)
+        return tuple([*keys, *((join(quoted(n)), "") for n in ties)]) or ((join("1"), ""),)
 
     def _names_read(self) -> set[str]:
         if self.clause.rows_per_match.is_all_rows:

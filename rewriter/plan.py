@@ -65,7 +65,8 @@ class ShownColumn:
 class MatchPlan:
     """`columns` of the input query over `relation`; `carried` are the names of those that are shown for a row of the
     match (its first one, with ONE ROW PER MATCH); `masks[b]` is the condition of bit b; `operands` name the columns
-    that conditions read (Rows.columns), with their Spark types; `window` is `PARTITION BY … ORDER BY …`. Without
+    that conditions read (Rows.columns), with their Spark types; `order_by` are (expression,
+    direction), `window` is `PARTITION BY … ORDER BY …`. Without
     `needs_window` workers compute what masks read of neighbours, and see from the keys where a partition begins."""
 
     clause: MatchClause
@@ -74,7 +75,7 @@ class MatchPlan:
     carried: tuple[str, ...]
     masks: tuple[Mask, ...]
     partition_by: tuple[Text, ...]
-    order_by: tuple[Text, ...]
+    order_by: tuple[tuple[Text, str], ...]
     task: MatchTask
     operands: tuple[tuple[str, str], ...]
     slots: tuple[Slot, ...]
@@ -85,4 +86,4 @@ class MatchPlan:
     @property
     def window(self) -> Text:
         keys = join("PARTITION BY ", join(*self.partition_by, separator=", "), " ") if self.partition_by else ""
-        return join(keys, "ORDER BY ", join(*self.order_by, separator=", "))
+        return join(keys, "ORDER BY ", join(*(join(*key) for key in self.order_by), separator=", "))

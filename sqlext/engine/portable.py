@@ -6,6 +6,8 @@ rest of the clause goes into the call as text.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlext.engine.batch import shown_query
 from sqlext.engine.members import aggregated
 from sqlext.engine.table_function import NAME
@@ -149,7 +151,8 @@ class Printer:
         found = [
             f"{self.measure(slot)} AS {slot.name}{'_rows' if slot.kind == 'members' else ''}" for slot in plan.slots
         ]
-        return [*found, f"MATCH_NUMBER() AS {_NUMBER}"] if plan.task.output.shows_unmatched else found
+        is_counted = plan.task.output.shows_unmatched or not (found or plan.carried)  # a result needs a column
+        return [*found, f"MATCH_NUMBER() AS {_NUMBER}"] if is_counted else found
 
     def measure(self, slot: Slot) -> str:
         if slot.kind == "match number":
@@ -158,10 +161,10 @@ class Printer:
             return "MATCH_SEQUENCE_NUMBER()"
         if slot.kind in ("value", "classifier"):
             return self.navigation(slot.navigation, slot.columns[0] if slot.columns else "")
-        column = f"{slot.name}_row" if slot.kind == "members" else slot.columns[0] if slot.columns else ""
-        return self.aggregate(
-            slot.aggregate, column, "array_agg" if slot.kind == "members" else slot.aggregate.function
-        )
+        if slot.kind == "members":  # DISTINCT is left to the call over the rows
+            rows = replace(slot.aggregate, function="array_agg", is_distinct=False)
+            return self.aggregate(rows, f"{slot.name}_row")
+        return self.aggregate(slot.aggregate, slot.columns[0] if slot.columns else "")
 
     def navigation(self, navigation: Navigation, column: str) -> str:
         if navigation.argument == MATCH_NUMBER:
@@ -178,13 +181,13 @@ class Printer:
             text = f"{'PREV' if navigation.step < 0 else 'NEXT'}({text}, {abs(navigation.step)})"
         return text
 
-    def aggregate(self, aggregate: Aggregate, column: str, function: str) -> str:
+    def aggregate(self, aggregate: Aggregate, column: str) -> str:
         if aggregate.argument == CLASSIFIER:
             argument = f"CLASSIFIER({self.set_name(aggregate.labels)})"
         else:
             argument = self.variable(aggregate.labels, column or "*")
-        distinct = "DISTINCT " if aggregate.is_distinct and function == aggregate.function else ""
-        return f"{'FINAL ' if aggregate.is_final else ''}{function}({distinct}{argument})"
+        distinct = "DISTINCT " if aggregate.is_distinct else ""
+        return f"{'FINAL ' if aggregate.is_final else ''}{aggregate.function}({distinct}{argument})"
 
     def variable(self, labels: tuple[int, ...] | None, column: str) -> str:
         return column if labels is None else f"{self.set_name(labels)}.{column}"
@@ -209,7 +212,7 @@ class Printer:
         source = operand.source
         name = self.operands[source.argument] if source.argument is not None and source.argument >= 0 else ""
         if isinstance(source, Aggregate):
-            return self.aggregate(source, name, source.function)
+            return self.aggregate(source, name)
         text = self.navigation(source, name)
         if operand.missing is None:
             return text

@@ -10,7 +10,7 @@ import pytest
 from sqlext import DataError
 from sqlext.engine.batch import input_query, worker_plan
 from sqlext.engine.statement import Statement, compile_statement
-from sqlext.engine.worker import match_chunk
+from sqlext.engine.worker import match_batches
 from sqlext.hook import unhooked
 from sqlext.pattern.matcher import STRATEGIES, accepts
 
@@ -74,7 +74,7 @@ def outcome(chunk, plan) -> list:
     """All result rows, and the class of the error that ended them."""
     rows: list = []
     try:
-        for batch in match_chunk(chunk, plan):
+        for batch in match_batches(iter(chunk.to_batches()), plan):
             rows += batch.to_pylist()
     except DataError as e:
         rows.append(e.error_class)
