@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.splice import Source
@@ -30,6 +29,11 @@ class Lexeme:
     @property
     def is_literal(self) -> bool:
         return self.is_parameter or self.raw[0] in "'\"" or self.raw[0].isdigit()
+
+
+def quoted(name: str) -> str:
+    """A name in backticks."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def unquoted(raw: str) -> str:
@@ -59,9 +63,3 @@ def lexemes(fragment: Fragment, source: Source | None = None) -> list[Lexeme]:
 def names_in(fragment: Fragment) -> set[str]:
     """Lower-case names that occur in a fragment, whatever they are."""
     return {unquoted(x.raw).lower() for x in lexemes(fragment) if x.is_name}
-
-
-def called_in(fragment: Fragment) -> set[str]:
-    """Lower-case names of the functions that a fragment calls."""
-    parts = lexemes(fragment)
-    return {a.raw.lower() for a, b in pairwise(parts) if a.is_name and b.raw == "("}

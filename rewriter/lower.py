@@ -23,7 +23,7 @@ from sqlext.pattern.task import (
 from sqlext.rewriter.clauses import Definition, MatchClause
 from sqlext.rewriter.condition import INTEGER_BITS, ConditionBuilder, Oracle, aggregate_type, kind_of
 from sqlext.rewriter.expression import conjuncts
-from sqlext.rewriter.lexemes import lexemes, names_in
+from sqlext.rewriter.lexemes import lexemes, names_in, quoted
 from sqlext.rewriter.plan import (
     IS_MATCHED,
     WINDOW,
@@ -515,10 +515,6 @@ def _has_plain_equality(spark_type: str) -> bool:
 def is_orderable(spark_type: str) -> bool:
     """Can Spark sort values of this type?"""
     return not any(t in spark_type for t in ("map<", "variant", "calendar", "geometry", "geography"))
-
-
-def quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def string_literal(text: str) -> str:

@@ -16,6 +16,7 @@ from sqlext.engine.queries import Queries
 from sqlext.engine.worker import WorkerPlan, match_batches
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.condition import aggregate_type
+from sqlext.rewriter.lexemes import quoted
 from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
 from sqlext.rewriter.splice import Text, join
 
@@ -154,7 +155,3 @@ def shown_query(plan: MatchPlan, rows: Text) -> Text:
     """The shown columns of a relation whose columns are the slots and the carried ones."""
     shown = join(*(join(c.text, f" AS {quoted(c.name)}") for c in plan.shown), separator=", ")
     return join("SELECT ", shown if plan.shown else "NULL AS nothing", "\n  FROM ", rows, " AS m")
-
-
-def quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -34,7 +34,7 @@ class Queries:
         self.helpers[name] = frame
         return name
 
-    def run(self, text: Text, args: Any = None) -> DataFrame:
+    def run(self, text: Text) -> DataFrame:
         """The DataFrame of a text, analysed. Raises BindError with a place where Spark finds fault with the text."""
         try:
             with quiet_probes():

@@ -7,6 +7,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException
@@ -128,7 +129,7 @@ class Statement:
         given = Input(
             tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
             SparkOracle(self.queries, prefix, relation),
-            lambda name: is_aggregate(self.spark, self.sql, name),
+            cache(lambda name: is_aggregate(self.spark, self.sql, name)),  # asks Spark, for every call in the clause
             is_ansi,
         )
         plan = lower(clause, self.source, given, self.spark.conf.get(STRATEGY, "auto") or "auto")

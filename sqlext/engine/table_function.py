@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.functions import udtf
@@ -178,8 +179,8 @@ def _arrow_type(spark_type: T.DataType) -> pa.DataType:
     if isinstance(spark_type, (T.TimestampType, T.TimestampNTZType)):
         return pa.timestamp("us")
     try:
-        return to_arrow_type(spark_type)
-    except Exception:
+        return to_arrow_type(spark_type, timezone="UTC")
+    except PySparkException:
         return pa.null()
 
 
