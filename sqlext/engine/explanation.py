@@ -12,9 +12,9 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.batch import input_query, result_query
+from sqlext.engine.physical import Physical
 from sqlext.engine.portable import Printer
-from sqlext.engine.statement import PlannedClause, Statement
-from sqlext.pattern.matcher import choose
+from sqlext.engine.statement import Statement
 from sqlext.rewriter.plan import Mask, MatchPlan
 
 
@@ -30,21 +30,20 @@ def explain_query(
     return "\n\n".join([*parts, f"== Statement for Spark ==\n{statement.text()}"])
 
 
-def _clause(number: int, planned: PlannedClause) -> str:
+def _clause(number: int, planned: Physical) -> str:
     plan = planned.plan
-    strategy, reason = choose(plan.task)
     sections = {
         f"Clause {number}, line {plan.clause.keyword.place.line}": f"input {plan.relation}",
         "Plan": "\n".join(_plan_lines(planned)),
         "Program": str(plan.task.program),
-        "Strategy": f"{strategy}: {reason}",
+        "Strategy": "\n".join(f"{decision}: {why}" for decision, why in planned.reasons),
         "SQL before the match": str(input_query(plan, planned.prefix)),
         "SQL behind the match": str(result_query(plan, "matches")),
     }
     return "\n".join(f"== {title} ==\n{text}" for title, text in sections.items())
 
 
-def _plan_lines(planned: PlannedClause) -> list[str]:
+def _plan_lines(planned: Physical) -> list[str]:
     plan, printer = planned.plan, Printer(planned.plan)
     task = plan.task
     lines = [f"bit {b}: {_mask(plan, mask, printer)}" for b, mask in enumerate(plan.masks)]

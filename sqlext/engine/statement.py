@@ -6,7 +6,6 @@ import re
 import uuid
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -15,9 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import views
 from sqlext.catalog.statements import CREATE_VIEW, Head, parse_create_view, parse_head
-from sqlext.engine import batch, portable, table_function, udtf
+from sqlext.engine import physical, portable, table_function
 from sqlext.engine.functions import is_aggregate
 from sqlext.engine.own_sql import unhooked
+from sqlext.engine.physical import Physical, PlannedClause, Settings
 from sqlext.engine.queries import Queries, SparkOracle
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
 from sqlext.quiet import quiet_probes
@@ -26,23 +26,11 @@ from sqlext.rewriter.clauses import Fragment, MatchClause
 from sqlext.rewriter.lower import Input, lower
 from sqlext.rewriter.parse_from import check_repeatable, may_name
 from sqlext.rewriter.parse_match import parse_match
-from sqlext.rewriter.plan import MatchPlan
 from sqlext.rewriter.scan import Site, scan, unbuilt, visible_ctes
 from sqlext.rewriter.splice import Edit, Source, Text, join
 from sqlext.rewriter.tokens import Token, tokenize
 
-ENGINE, STRATEGY = "sqlext.engine", "sqlext.strategy"  # settings of the session
-
 Sql = Callable[..., DataFrame]
-
-
-@dataclass(frozen=True)
-class PlannedClause:
-    """`prefix` is the WITH clause that the input needs."""
-
-    plan: MatchPlan
-    prefix: Text
-    is_ansi: bool
 
 
 def run(spark: SparkSession, text: str, args: Any, frames: Mapping[str, Any], sql: Sql) -> DataFrame:
@@ -72,6 +60,7 @@ class Statement:
 
     def __init__(self, spark: SparkSession, text: str, args: Any, frames: Mapping[str, Any], sql: Sql):
         self.spark, self.sql, self.frames, self.user_text = spark, sql, frames, text
+        self.settings = Settings.of(spark)
         self.tokens: tuple[Token, ...] = tokenize(text)
         raise_all(list(unbuilt(text, self.tokens)))
         self.sites = scan(text)
@@ -95,13 +84,13 @@ class Statement:
                 raise
             raise error from None
 
-    def run_clauses(self) -> list[PlannedClause]:
+    def run_clauses(self) -> list[Physical]:
         """Each clause becomes a DataFrame, innermost first."""
         done = []
         for site, clause in zip(self.sites, self.clauses):
-            planned = self.plan(site, clause)
-            self.put(clause.whole, self.queries.name(self._run_clause(planned)))
-            done.append(planned)
+            way = physical.choose(self.plan(site, clause), self.settings)
+            self.put(clause.whole, self.queries.name(physical.run(way, self.queries, self.spark)))
+            done.append(way)
         return done
 
     def text(self) -> Text:
@@ -132,7 +121,7 @@ class Statement:
             cache(lambda name: is_aggregate(self.spark, self.sql, name)),  # asks Spark, for every call in the clause
             is_ansi,
         )
-        plan = lower(clause, self.source, given, self.spark.conf.get(STRATEGY, "auto") or "auto")
+        plan = lower(clause, self.source, given, self.settings.strategy)
         return PlannedClause(plan, prefix, is_ansi)
 
     def _input(self, query: Text, site: Site) -> DataFrame:
@@ -144,14 +133,6 @@ class Statement:
                 raise
             hint = "a column of an outer query? The input cannot read it: join with the clause's result instead."
             raise BindError(e.error_class.removeprefix("SQLEXT_"), e.message, place=e.place, hint=hint) from None
-
-    def _run_clause(self, planned: PlannedClause) -> DataFrame:
-        engine = self.spark.conf.get(ENGINE, "arrow")
-        if engine == "udtf":
-            return udtf.run(planned.plan, self.queries, planned.prefix, self.spark, planned.is_ansi)
-        if engine != "arrow":
-            raise BindError("ENGINE", f'there is no engine "{engine}"', hint=f"{ENGINE} is arrow or udtf.")
-        return batch.run(planned.plan, self.queries, planned.prefix, planned.is_ansi)
 
     def _with_clause(self, site: Site) -> Text:
         """The CTEs that the clause's input can see, with what has been put into them."""

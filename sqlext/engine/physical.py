@@ -1,0 +1,76 @@
+"""How a clause is run: the cheapest way that is right, and why.
+
+Settings of the session choose for tests and measurements; "auto" leaves the choice to `choose`.
+
+| setting | values |
+|---|---|
+| `sqlext.strategy` | auto, a strategy of `pattern.matcher` |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.engine import batch, udtf
+from sqlext.engine.queries import Queries
+from sqlext.errors import BindError
+from sqlext.pattern import matcher
+from sqlext.rewriter.plan import MatchPlan
+from sqlext.rewriter.splice import Text
+
+
+@dataclass(frozen=True)
+class PlannedClause:
+    """What is to be computed. `prefix`: the WITH clause that the input needs."""
+
+    plan: MatchPlan
+    prefix: Text
+    is_ansi: bool
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the session says about how to run clauses."""
+
+    engine: str = "arrow"
+    strategy: str = "auto"
+
+    @staticmethod
+    def of(spark: SparkSession) -> Settings:
+        """Raises BindError: a value that does not exist."""
+        engine = _setting(spark, "sqlext.engine", "arrow", ("arrow", "udtf"))
+        return Settings(engine, _setting(spark, "sqlext.strategy", "auto", ("auto", *matcher.STRATEGIES)))
+
+
+def _setting(spark: SparkSession, name: str, default: str, values: tuple[str, ...]) -> str:
+    value = spark.conf.get(name, default) or default
+    if value not in values:
+        what = name.removeprefix("sqlext.")
+        raise BindError(what.upper(), f'there is no {what} "{value}"', hint=f"{name} is {', '.join(values)}.")
+    return value
+
+
+@dataclass(frozen=True)
+class Physical:
+    """A planned clause and the way it is run; `reasons` are shown by EXPLAIN MATCH: (decision, why)."""
+
+    plan: MatchPlan
+    prefix: Text
+    is_ansi: bool
+    engine: str
+    reasons: tuple[tuple[str, str], ...]
+
+
+def choose(planned: PlannedClause, settings: Settings) -> Physical:
+    """Raises UnsupportedError: STRATEGY_NOT_APPLICABLE."""
+    reasons = (matcher.choose(planned.plan.task),)
+    return Physical(planned.plan, planned.prefix, planned.is_ansi, settings.engine, reasons)
+
+
+def run(physical: Physical, queries: Queries, spark: SparkSession) -> DataFrame:
+    """The clause's result."""
+    if physical.engine == "udtf":
+        return udtf.run(physical.plan, queries, physical.prefix, spark, physical.is_ansi)
+    return batch.run(physical.plan, queries, physical.prefix, physical.is_ansi)
