@@ -1,0 +1,123 @@
+"""python -m benchmarks [--quick] [--only scan,funnel] [--peers lead,pandas,trino,flink] [--rows N] [--runs N]
+
+Without --rows each workload runs at its own size, and alone against the floor at 1 M and 10 M rows. Results go to
+results.json and RESULTS.md, where they replace those of the same workloads, sizes and programs; those of --quick are
+only printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+import sqlext
+from benchmarks import results, tables
+from benchmarks.measure import Measurement, measure
+from benchmarks.peers import External, open_external
+from benchmarks.runners import LEAD, PANDAS, integers, spark_runners
+from benchmarks.workload import Result, Workload
+from benchmarks.workloads import BY_NAME, MILLION, WORKLOADS
+
+GROWTH = (MILLION, 10 * MILLION)
+QUICK_ROWS, QUICK_RUNS = 100_000, 1
+SETTINGS = {"spark.sql.shuffle.partitions": "8", "spark.driver.memory": "4g"}
+FIRST = """SELECT count(*) FROM range(1000) MATCH_RECOGNIZE (
+    ORDER BY id MEASURES A.id AS a PATTERN (A B) DEFINE A AS id % 2 = 0)"""
+
+
+def main() -> None:
+    asked = arguments()
+    peers = set(asked.peers.split(",")) if asked.peers else set()
+    with ExitStack() as stack:
+        spark, run = start(asked)
+        stack.callback(spark.stop)
+        external = {name: stack.enter_context(open_external(name, spark)) for name in sorted(peers - {LEAD, PANDAS})}
+        for workload in [BY_NAME[name] for name in asked.only.split(",")] if asked.only else WORKLOADS:
+            for rows, with_peers in sizes(workload, peers, asked).items():
+                found = one(spark, workload, rows, with_peers, external, asked.runs)
+                print(*map(line, found), sep="\n", flush=True)
+                if not asked.quick:
+                    results.save(results.merge(results.load(), run, found))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.partition("\n\n")[2])
+    parser.add_argument("--quick", action="store_true", help=f"at most {QUICK_ROWS:,} rows, one run, no files")
+    parser.add_argument("--only", default="", metavar="NAME,…", help=", ".join(BY_NAME))
+    parser.add_argument("--peers", default=f"{LEAD},{PANDAS}", metavar="NAME,…", help="of lead, pandas, trino, flink")
+    parser.add_argument("--rows", type=int, help="instead of each workload's own size")
+    parser.add_argument("--runs", type=int, help="turns behind the first run (3)")
+    asked = parser.parse_args()
+    asked.runs = asked.runs or (QUICK_RUNS if asked.quick else 3)
+    return asked
+
+
+def start(asked: argparse.Namespace) -> tuple:
+    """The session, and what is to be known of this run."""
+    began = time.perf_counter()
+    spark = sqlext.session("benchmarks", master="local[2]", **SETTINGS)
+    ready = time.perf_counter()
+    spark.sql(FIRST).collect()
+    settings = ", ".join(f"{key}={value}" for key, value in SETTINGS.items())
+    versions = {"Python": platform.python_version(), "Spark": spark.version, "sqlext": version("spark-sqlext")}
+    run = {
+        "start": datetime.datetime.now().isoformat(" ", "seconds"),
+        "machine": f"{processor()}, {os.cpu_count()} cores, local[2], {settings}",
+        "versions": versions,
+        "runs": asked.runs,
+        "session_s": ready - began,
+        "first_clause_s": time.perf_counter() - ready,
+    }
+    return spark, run
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((x.partition(": ")[2] for x in lines if x.startswith("model name")), platform.machine())
+
+
+def sizes(workload: Workload, peers: set[str], asked: argparse.Namespace) -> dict[int, set[str]]:
+    """Numbers of rows, smallest first, and who is compared at each."""
+    own = asked.rows or (min(workload.rows, QUICK_ROWS) if asked.quick else workload.rows)
+    found: dict[int, set[str]] = {own: set()}
+    for peer in peers:
+        found.setdefault(min(own, workload.limits.get(peer, own)), set()).add(peer)
+    if workload.grows and not asked.rows and not asked.quick:
+        found |= {rows: found.get(rows, set()) for rows in GROWTH}
+    return dict(sorted(found.items()))
+
+
+def one(
+    spark, workload: Workload, rows: int, peers: set[str], external: dict[str, External], runs: int
+) -> list[Measurement]:
+    """All runners of a workload at one size."""
+    path = tables.ensure(spark, workload, rows)
+    runners = spark_runners(spark, workload, rows, path, peers)
+    for name in sorted(peers & external.keys()):
+        if name != "flink" or not workload.flink_lacks:
+            runners[name] = partial(answer, external[name].prepare(workload, rows, path))
+    return measure(workload, rows, runners, runs)
+
+
+def answer(query: Callable[[], list[tuple]]) -> Result:
+    return integers(query()[0])
+
+
+def line(m: Measurement) -> str:
+    times = f"{m.first_s:8.2f} s first {m.median_s:8.2f} s {m.median_s / m.ours_s:8.2f} x ours"
+    return f"{m.workload:18} {m.rows:>11,} {m.runner:14} {times} {m.jvm_mb:6,} MB JVM {m.workers_mb:6,} MB workers"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""What the clause is compared with: other systems (trino, flink) and what a Spark user would write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from benchmarks.tables import warehouse
+from benchmarks.workload import Workload
+
+FLINK_ORDER = ("ts",)  # Flink sorts by a time attribute only: its export of a table has one, made from i
+
+
+class External(Protocol):
+    """Another system, ready to run."""
+
+    def prepare(self, workload: Workload, rows: int, path: Path) -> Callable[[], list[tuple]]:
+        """The workload's query on the Delta table in `path`, to be run as often as one likes."""
+
+
+def open_external(name: str, spark) -> AbstractContextManager[External]:
+    """Starts "trino" or "flink". They are big downloads, so they are imported when asked for only."""
+    return {"trino": _trino, "flink": _flink}[name](spark)
+
+
+@contextmanager
+def _trino(spark) -> Iterator[External]:
+    from benchmarks.peers.trino import Trino
+
+    with Trino(warehouse()) as system:
+        yield _Trino(system)
+
+
+@contextmanager
+def _flink(spark) -> Iterator[External]:
+    from benchmarks.peers.flink import Flink
+
+    with Flink(warehouse() / "flink") as system:
+        yield _Flink(system, spark)
+
+
+class _Trino:
+    def __init__(self, system):
+        self.system = system
+
+    def prepare(self, workload: Workload, rows: int, path: Path) -> Callable[[], list[tuple]]:
+        self.system.prepare(path.name)
+        sql = workload.query(f"delta.default.{path.name}", rows)
+        return lambda: self.system.query(sql)
+
+
+class _Flink:
+    def __init__(self, system, spark):
+        self.system, self.spark = system, spark
+
+    def prepare(self, workload: Workload, rows: int, path: Path) -> Callable[[], list[tuple]]:
+        self.system.prepare(self.spark, path.name, path)
+        sql = workload.query(path.name, rows, FLINK_ORDER)
+        return lambda: self.system.query(sql)

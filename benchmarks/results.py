@@ -1,0 +1,183 @@
+"""Measurements kept as JSON, one for each workload, size and runner, and RESULTS.md made of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.measure import Measurement
+from benchmarks.runners import FLOOR, LEAD, OURS, PANDAS
+from benchmarks.workload import Workload
+from benchmarks.workloads import MILLION, WORKLOADS
+
+HERE = Path(__file__).parent
+JSON, REPORT = HERE / "results.json", HERE / "RESULTS.md"
+NAMES = {LEAD: "`lead()` in Spark", PANDAS: "`applyInPandas` loop", "trino": "Trino", "flink": "Flink"}
+MAX_GROWTH = 1.2
+
+Kept = dict  # a Measurement as a dict, with the "run" that it was made in
+
+
+def load(path: Path = JSON) -> dict:
+    """What is kept: "runs" by their number (machine, versions, …) and "measurements" by workload, rows and runner."""
+    return json.loads(path.read_text()) if path.exists() else {"runs": {}, "measurements": {}}
+
+
+def merge(kept: dict, run: dict, measurements: Iterable[Measurement]) -> dict:
+    """`kept` with the measurements of a run in place of those of the same workload, rows and runner.
+
+    Runs of which no measurement is left are dropped.
+    """
+    new = {f"{m.workload}/{m.rows}/{m.runner}": asdict(m) | {"run": run["start"]} for m in measurements}
+    found = kept["measurements"] | new
+    runs = kept["runs"] | {run["start"]: run}
+    used = {m["run"] for m in found.values()}
+    return {"runs": {k: v for k, v in runs.items() if k in used}, "measurements": dict(sorted(found.items()))}
+
+
+def save(kept: dict) -> None:
+    JSON.write_text(json.dumps(kept, indent=1) + "\n")
+    REPORT.write_text(report(kept))
+
+
+class Figures:
+    """Measurements by workload, rows and runner."""
+
+    def __init__(self, kept: dict):
+        self.all: list[Kept] = list(kept["measurements"].values())
+
+    def of(self, workload: Workload) -> list[Kept]:
+        return sorted((m for m in self.all if m["workload"] == workload.name), key=lambda m: m["rows"])
+
+    def at(self, workload: str, rows: int, runner: str) -> Kept | None:
+        same = (m for m in self.all if (m["workload"], m["rows"], m["runner"]) == (workload, rows, runner))
+        return next(same, None)
+
+
+def report(kept: dict) -> str:
+    figures = Figures(kept)
+    parts = [HEAD, *map(run_line, kept["runs"].values()), "", *section(FLOORS, floor_lines(figures))]
+    parts += section(GROWTH, growth_lines(figures)) + section(PEERS, peer_lines(figures))
+    parts += [*section(SETTINGS, setting_lines(figures)), LACKS, *lack_lines()]
+    return "\n".join(parts) + "\n"
+
+
+def section(head: str, lines: Iterable[str]) -> list[str]:
+    """A table with its heading; nothing if it has no lines."""
+    found = list(lines)
+    return [head.rstrip("\n"), *found, ""] if found else []
+
+
+HEAD = """# Results
+
+Made by `make bench`; all programs of a line ran in turn, in one process and one session, times are medians. Each result
+was compared with the known one, or with that of every other program. The first run of each is apart. Ratios are those
+of one run of the benchmark, never of two.
+"""
+
+FLOORS = """## Against the floor
+
+The floor is what any matcher in Python workers pays: scan, shuffle and sort of the columns that the query reads, and a
+`mapInArrow` that only counts rows; without PARTITION BY, one sorted partition. Memory: the JVM's is the largest so far
+in its session and never shrinks; the workers' is the sum of their proportional shares.
+
+| workload | rows | first run | ours | floor | ours / floor | goal | JVM | workers |
+|---|---|---|---|---|---|---|---|---|
+"""
+
+GROWTH = f"""## Growth
+
+Time a row at 10 M rows against 1 M rows (goal: at most {MAX_GROWTH}).
+
+| workload | 1 M rows | 10 M rows | ns a row at 1 M | ns a row at 10 M | growth |
+|---|---|---|---|---|---|
+"""
+
+PEERS = """## Against others
+
+The time of the other program and ours in the same turns. Trino is a real server, warm, on the same Delta tables; Flink
+reads an export of them in its own fast format; `lead()` is the exact form in plain Spark SQL, where there is one.
+Programs that restart their search at every row were given fewer rows. The loops were, too: "scaled" multiplies their
+time by the rows that are missing.
+
+| workload | rows | program | its time | ours | its time / ours | scaled |
+|---|---|---|---|---|---|---|
+"""
+
+SETTINGS = """## With other settings
+
+| workload | rows | setting | its time | default | its time / default |
+|---|---|---|---|---|---|
+"""
+
+LACKS = """## What Flink cannot express
+
+| workload | why |
+|---|---|"""
+
+
+def run_line(run: dict) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
+    cold = f"cold start: session {run['session_s']:.1f} s, first clause {run['first_clause_s']:.1f} s"
+    return f"- {run['start']}: {run['machine']}; {versions}; {run['runs']} runs; {cold}"
+
+
+def floor_lines(figures: Figures) -> Iterator[str]:
+    for w in WORKLOADS:
+        for m in figures.of(w):
+            base = figures.at(w.name, m["rows"], FLOOR)
+            if m["runner"] == OURS and base is not None and m["rows"] >= w.rows:
+                ratio = m["median_s"] / base["median_s"]
+                times = " | ".join(f"{t:.2f} s" for t in (m["first_s"], m["median_s"], base["median_s"]))
+                memory = f"{m['jvm_mb']:,} MB | {m['workers_mb']:,} MB"
+                yield f"| {w.name} | {m['rows']:,} | {times} | {marked(ratio, w.goal)} | {w.goal:g} | {memory} |"
+
+
+def marked(ratio: float, most: float) -> str:
+    """In bold what misses its goal."""
+    return f"{ratio:.2f}" if ratio <= most else f"**{ratio:.2f}**"
+
+
+def growth_lines(figures: Figures) -> Iterator[str]:
+    for w in WORKLOADS:
+        small, large = (figures.at(w.name, rows, OURS) for rows in (MILLION, 10 * MILLION))
+        if small and large:
+            times = [m["median_s"] for m in (small, large)]
+            per_row = [1e9 * t / m["rows"] for t, m in zip(times, (small, large))]
+            cells = [f"{t:.2f} s" for t in times] + [f"{t:,.0f}" for t in per_row]
+            yield f"| {w.name} | {' | '.join(cells)} | {marked(per_row[1] / per_row[0], MAX_GROWTH)} |"
+
+
+def peer_lines(figures: Figures) -> Iterator[str]:
+    for w in WORKLOADS:
+        for m in figures.of(w):
+            if m["runner"] in NAMES:
+                yield f"{compared(m, NAMES[m['runner']])} {scaled(figures, w, m)} |"
+
+
+def scaled(figures: Figures, workload: Workload, measured: Kept) -> str:
+    """What a loop measured at fewer rows would take for the workload's own, and that time over ours there."""
+    ours = figures.at(workload.name, workload.rows, OURS)
+    if measured["runner"] != PANDAS or measured["rows"] == workload.rows or ours is None:
+        return ""
+    time_s = measured["median_s"] * workload.rows / measured["rows"]
+    return f"{time_s:.0f} s for {workload.rows:,} rows: {time_s / ours['median_s']:.1f}"
+
+
+def setting_lines(figures: Figures) -> Iterator[str]:
+    for w in WORKLOADS:
+        for m in figures.of(w):
+            for key, value in w.settings.get(m["runner"], {}).items():
+                yield compared(m, f"`{key} = {value}`")
+
+
+def compared(measured: Kept, name: str) -> str:
+    theirs, ours = measured["median_s"], measured["ours_s"]
+    cells = [measured["workload"], f"{measured['rows']:,}", name, f"{theirs:.2f} s", f"{ours:.2f} s"]
+    return f"| {' | '.join(cells)} | {theirs / ours:.1f} |"
+
+
+def lack_lines() -> Iterator[str]:
+    yield from (f"| {w.name} | {w.flink_lacks} |" for w in WORKLOADS if w.flink_lacks)

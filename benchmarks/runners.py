@@ -1,0 +1,84 @@
+"""Everything that runs a workload in the Spark session: ours, with other settings, the floor, what users write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from benchmarks.peers import pandas_loops
+from benchmarks.workload import Result, Workload
+
+Runner = Callable[[], Result]
+OURS, FLOOR, LEAD, PANDAS = "ours", "floor", "lead", "pandas"
+
+
+def spark_runners(spark, workload: Workload, rows: int, path: Path, peers: set[str]) -> dict[str, Runner]:
+    """By name, ours first and the floor second: they are run in this order."""
+    table = f"delta.`{path}`"
+    runners: dict[str, Runner] = {
+        OURS: partial(ours, spark, workload, rows, table),
+        FLOOR: partial(floor, spark, workload, table),
+    }
+    for variant, settings in workload.settings.items():
+        runners[variant] = partial(ours, spark, workload, rows, table, settings)
+    if LEAD in peers and workload.lead:
+        runners[LEAD] = partial(lead, spark, workload, table)
+    if PANDAS in peers and workload.name in pandas_loops.LOOPS:
+        runners[PANDAS] = partial(pandas, spark, workload, table)
+    return runners
+
+
+def ours(spark, workload: Workload, rows: int, table: str, settings=None) -> Result:
+    with configured(spark, settings or {}):
+        return integers(spark.sql(workload.query(table, rows)).collect()[0])
+
+
+def lead(spark, workload: Workload, table: str) -> Result:
+    return integers(spark.sql(workload.lead_query(table)).collect()[0])
+
+
+def pandas(spark, workload: Workload, table: str) -> Result:
+    matches = pandas_loops.matches(spark, workload, table)
+    return integers(matches.selectExpr(*workload.totals.split(", ")).collect()[0])
+
+
+def floor(spark, workload: Workload, table: str) -> Result:
+    """What any matcher in Python workers pays: scan, shuffle and sort of the columns read, and counting the rows.
+
+    Without PARTITION BY all rows go to one sorted partition.
+    """
+    rows = spark.table(table).select(*workload.reads)
+    gathered = rows.repartition(*workload.keys) if workload.keys else rows.repartition(1)
+    ordered = gathered.sortWithinPartitions(*workload.keys, *workload.order)
+    return integers(ordered.mapInArrow(count_rows, "n BIGINT").groupBy().sum().collect()[0])
+
+
+def count_rows(batches):
+    n = sum(batch.num_rows for batch in batches)
+    yield pa.RecordBatch.from_arrays([pa.array([n])], ["n"])
+
+
+@contextmanager
+def configured(spark, settings):
+    """The session with `settings`, which it did not have before."""
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key in settings:
+            spark.conf.unset(key)
+
+
+def integers(row) -> Result:
+    """A row of totals, the same from every system: each has other types for sums.
+
+    >>> from decimal import Decimal
+    >>> integers((3, Decimal("4"), None))
+    (3, 4, None)
+    """
+    return tuple(None if value is None else int(value) for value in row)

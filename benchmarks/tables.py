@@ -1,0 +1,27 @@
+"""The tables of the workloads: Delta, made from row numbers, written once, kept in a temporary folder."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from benchmarks.workload import Workload
+
+
+def warehouse() -> Path:
+    """The folder that Spark and Trino read."""
+    return Path(tempfile.gettempdir()) / "sqlext-bench"
+
+
+def frame(spark, workload: Workload, rows: int):
+    """The workload's rows as a DataFrame; i is computed first, so that columns may be named like anything."""
+    columns = [f"{e} AS {name}".replace("{rows}", str(rows)) for name, e in workload.columns.items()]
+    return spark.range(rows).withColumnRenamed("id", "i").selectExpr(*columns)
+
+
+def ensure(spark, workload: Workload, rows: int) -> Path:
+    """The folder of the table of that many rows, which is written if it is not there."""
+    path = warehouse() / workload.table_name(rows)
+    if not (path / "_delta_log").exists():
+        frame(spark, workload, rows).write.format("delta").mode("overwrite").save(str(path))
+    return path

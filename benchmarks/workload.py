@@ -1,0 +1,74 @@
+"""What a workload is: a table made of row numbers, a pattern, and what is known of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+Result = tuple[int | None, ...]
+Expected = Callable[[int], "Result | None"]  # of the rows; None where nothing is known
+
+
+def known(results: Mapping[int, Result]) -> Expected:
+    """What is known for some sizes only.
+
+    >>> known({10: (2, 7)})(10), known({10: (2, 7)})(20)
+    ((2, 7), None)
+    """
+    return results.get
+
+
+def unknown(rows: int) -> Result | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One query on one table. In `columns` and `match`, `{rows}` stands for the number of rows.
+
+    columns: name → Spark's expression of i, the row number.
+    reads: the columns that the query references, which the floor carries, too.
+    match: what stands in the parentheses of MATCH_RECOGNIZE behind PARTITION BY and ORDER BY.
+    totals: what is selected from the matches, one row of integers.
+    lead: the same matches as a relation in plain Spark SQL, `{table}` is the table; None: there is no exact form.
+    flink_lacks: why Flink cannot express it; empty: it can, with the same text and ORDER BY ts.
+    settings: settings of the session to compare with the default, by the name of the variant.
+    limits: the most rows that a peer is given, by its name.
+
+    >>> from benchmarks.workloads import BY_NAME
+    >>> print(BY_NAME["scan"].query("t", 10))
+    SELECT count(*), sum(start) FROM t MATCH_RECOGNIZE (
+        ORDER BY i
+        MEASURES A.i AS start PATTERN (A B) DEFINE A AS A.v = 0, B AS B.v = 1) AS m
+    """
+
+    name: str
+    rows: int
+    columns: Mapping[str, str]
+    reads: tuple[str, ...]
+    match: str
+    totals: str
+    goal: float  # most that ours may take, as a multiple of the floor
+    keys: tuple[str, ...] = ()
+    order: tuple[str, ...] = ("i",)
+    expected: Expected = unknown
+    table: str = ""  # shared with other workloads; empty: its own
+    tiny_rows: int = 3_000  # for tests, where `reference` runs, too
+    grows: bool = True  # does it also run at 1 M and 10 M rows?
+    lead: str | None = None
+    flink_lacks: str = ""
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
+
+    def query(self, table: str, rows: int, order: tuple[str, ...] | None = None) -> str:
+        """The statement over `table`, a name in the dialect of whoever runs it; the rest is the same for all."""
+        keys = f"PARTITION BY {', '.join(self.keys)} " if self.keys else ""
+        clause = f"{keys}ORDER BY {', '.join(order or self.order)}\n    {self.match}".replace("{rows}", str(rows))
+        return f"SELECT {self.totals} FROM {table} MATCH_RECOGNIZE (\n    {clause}) AS m"
+
+    def lead_query(self, table: str) -> str | None:
+        return self.lead and f"SELECT {self.totals} FROM ({self.lead.replace('{table}', table)}) AS m"
+
+    def table_name(self, rows: int) -> str:
+        """The folder of the table, and its name for Trino and Flink."""
+        return f"{self.table or self.name}_{rows}"

@@ -1,0 +1,349 @@
+"""All workloads, after the micro-benchmarks of DuckDB's development branch.
+
+Conditions are written as Trino and Flink understand them, too: `A.v = 0` rather than `v = 0`.
+"""
+
+from __future__ import annotations
+
+from benchmarks.workload import Workload, known
+
+SLOW = 2.0  # times the floor, where conditions read the match so far or all rows come back
+FAST = 1.25
+MILLION = 1_000_000
+
+HASH = "(i * 2654435761 % 1000003)"
+MODULO = {"i": "i", "p": "i div 100", "v": "i % 5"}
+LETTERS = {"i": "i", "letter": "'a'"}
+SELECTIVE = {"i": "i", "v": "pmod(hash(i), 100)"}
+
+ENDS_GREEDY = "a pattern must not end in a greedy quantifier"
+NO_NESTING = "quantifiers on groups are not built"
+
+
+def pairs(rows: int):
+    """(A B) on i % 5 = 0, 1: each multiple of five begins a match."""
+    n = rows // 5
+    return None if rows % 100 else (n, 5 * n * (n - 1) // 2)
+
+
+def funnels(rows: int):
+    """Two in each visitor's ten rows, at 0 and 4 of even visitors, at 2 and 6 of odd ones."""
+    visitors = rows // 10
+    return None if rows % 20 else (2 * visitors, 10 * visitors * (visitors - 1) + 6 * visitors)
+
+
+def nothing(rows: int):
+    return 0, None
+
+
+def selectivity(percent: int) -> Workload:
+    return Workload(
+        name=f"selectivity_{percent}",
+        rows=10 * MILLION,
+        table="selectivity",
+        columns=SELECTIVE,
+        reads=("i", "v"),
+        match=f"MEASURES A.i AS start PATTERN (A B{{2}}) DEFINE A AS A.v < {percent}, B AS B.v < 50",
+        totals="count(*), sum(start)",
+        goal=FAST,
+    )
+
+
+PARTITIONED = (
+    Workload(
+        name="partitions",
+        rows=2 * MILLION,
+        table="modulo",
+        columns=MODULO,
+        reads=("p", "i", "v"),
+        keys=("p",),
+        match="MEASURES A.i AS start PATTERN (A B) DEFINE A AS A.v = 0, B AS B.v = 1",
+        totals="count(*), sum(start)",
+        goal=FAST,
+        expected=pairs,
+        lead="""SELECT i AS start FROM (
+            SELECT i, v, lead(v) OVER (PARTITION BY p ORDER BY i) AS next_v FROM {table}) WHERE v = 0 AND next_v = 1""",
+    ),
+    Workload(
+        name="funnel",
+        rows=10 * MILLION,
+        columns={
+            "i": "i",
+            "visitor": "i div 10",
+            "step": "CASE i % 4 WHEN 0 THEN 'browse' WHEN 1 THEN 'select' WHEN 2 THEN 'checkout' ELSE 'idle' END",
+        },
+        reads=("visitor", "i", "step"),
+        keys=("visitor",),
+        match="""MEASURES BROWSE.i AS start
+    PATTERN (BROWSE SELECT_IT CHECKOUT)
+    DEFINE BROWSE AS BROWSE.step = 'browse', SELECT_IT AS SELECT_IT.step = 'select',
+           CHECKOUT AS CHECKOUT.step = 'checkout'""",
+        totals="count(*), sum(start)",
+        goal=FAST,
+        expected=funnels,
+        lead="""SELECT i AS start FROM (
+            SELECT i, step, lead(step) OVER w AS second, lead(step, 2) OVER w AS third
+            FROM {table} WINDOW w AS (PARTITION BY visitor ORDER BY i))
+            WHERE step = 'browse' AND second = 'select' AND third = 'checkout'""",
+        limits={"pandas": MILLION},
+    ),
+    Workload(
+        name="sessionize",
+        rows=10 * MILLION,
+        columns={"visitor": "i div 1000", "t": "i * 10 + (i div 50) * 1000"},
+        reads=("visitor", "t"),
+        keys=("visitor",),
+        order=("t",),
+        match="MEASURES COUNT(*) AS n PATTERN (A B*) DEFINE B AS B.t - PREV(B.t) <= 100",
+        totals="count(*), sum(n), max(n)",
+        goal=FAST,
+        expected=lambda rows: None if rows % 50 else (rows // 50, rows, 50),
+        flink_lacks=ENDS_GREEDY,
+        limits={"pandas": MILLION},
+    ),
+    Workload(
+        name="streak",
+        rows=10 * MILLION,
+        columns={"i": "i", "sensor": "i div 1000", "v": "pmod(hash(i), 1000)"},
+        reads=("sensor", "i", "v"),
+        keys=("sensor",),
+        match="MEASURES COUNT(*) AS n PATTERN (A B*) DEFINE B AS B.v > PREV(B.v)",
+        totals="count(*), sum(n), max(n)",
+        goal=FAST,
+        flink_lacks=ENDS_GREEDY,
+        limits={"pandas": MILLION},
+    ),
+    Workload(
+        name="v_shape",
+        rows=10 * MILLION,
+        columns={"i": "i", "k": "i % 1000", "v": "pmod(xxhash64(i), 1000)"},
+        reads=("k", "i", "v"),
+        keys=("k",),
+        match="""MEASURES A.v AS top, LAST(B.v) AS bottom, A.v - LAST(B.v) AS fall, COUNT(*) AS n
+    AFTER MATCH SKIP TO LAST C
+    PATTERN (A B+ C+)
+    DEFINE B AS B.v < PREV(B.v), C AS C.v > PREV(C.v)""",
+        totals="count(*), sum(top), sum(bottom), sum(fall), sum(n)",
+        goal=FAST,
+        tiny_rows=20_000,
+        flink_lacks=ENDS_GREEDY,
+        limits={"pandas": MILLION},
+    ),
+    Workload(
+        name="bin_packing",
+        rows=MILLION,
+        columns={"i": "i", "bin": "i div 1000", "w": f"1 + {HASH} % 9"},
+        reads=("bin", "i", "w"),
+        keys=("bin",),
+        match="""MEASURES SUM(X.w) AS total, COUNT(X.*) AS packed
+    PATTERN ((X | {- REST -})+) DEFINE X AS SUM(X.w) <= 20""",
+        totals="count(*), sum(total), sum(packed)",
+        goal=SLOW,
+        expected=known({MILLION: (1000, 20000, 5371)}),
+        flink_lacks="no alternation, no exclusion",
+    ),
+    Workload(
+        name="rare_key",
+        rows=10 * MILLION,
+        columns={
+            "i": "i",
+            "k": "i % ({rows} div 1000)",
+            # The rare row is somewhere else in each of the few keys, so that no file can be left out by its statistics.
+            "v": """IF(i % ({rows} div 1000) % 1000 = 0
+                AND i div ({rows} div 1000) = (i % ({rows} div 1000) div 1000 * 97 + 500) % 1000,
+                1000, pmod(hash(i), 100))""",
+        },
+        reads=("k", "i", "v"),
+        keys=("k",),
+        match="""MEASURES A.i AS start, C.i AS stop, COUNT(*) AS n
+    PATTERN (A B* C) DEFINE A AS A.v < 50, B AS B.v < 1000, C AS C.v >= 1000""",
+        totals="count(*), sum(start), sum(stop), sum(n)",
+        goal=FAST,
+        settings={"prefilter off": {"sqlext.prefilter": "off"}},
+        limits={"flink": MILLION},
+    ),
+)
+
+UNPARTITIONED = (
+    Workload(
+        name="scan",
+        rows=2 * MILLION,
+        table="modulo",
+        columns=MODULO,
+        reads=("i", "v"),
+        match="MEASURES A.i AS start PATTERN (A B) DEFINE A AS A.v = 0, B AS B.v = 1",
+        totals="count(*), sum(start)",
+        goal=FAST,
+        expected=pairs,
+        lead="""SELECT i AS start FROM (
+            SELECT i, v, lead(v) OVER (ORDER BY i) AS next_v FROM {table}) WHERE v = 0 AND next_v = 1""",
+    ),
+    selectivity(1),
+    selectivity(25),
+    selectivity(99),
+    Workload(
+        name="one_partition",
+        rows=10 * MILLION,
+        table="selectivity",
+        columns=SELECTIVE,
+        reads=("i", "v"),
+        match="""MEASURES A.i AS start, LAST(C.i) AS stop, COUNT(*) AS n
+    PATTERN (A B+ C+) DEFINE A AS A.v < 20, B AS B.v BETWEEN 10 AND 69, C AS C.v >= 60""",
+        totals="count(*), sum(start), sum(stop), sum(n)",
+        goal=FAST,
+        settings={"parallel off": {"sqlext.parallel": "off"}},
+        flink_lacks=ENDS_GREEDY,
+    ),
+    Workload(
+        name="quantifier",
+        rows=500_000,
+        columns={"i": "i", "v": "i % 17"},
+        reads=("i", "v"),
+        match="""MEASURES MATCH_NUMBER() AS n ALL ROWS PER MATCH
+    PATTERN (A+ B+ A+) DEFINE A AS A.v < 12, B AS B.v >= 12""",
+        totals="count(*), max(n), sum(i), sum(v)",
+        goal=FAST,
+        flink_lacks="no ALL ROWS PER MATCH, no variable twice",
+    ),
+    Workload(
+        name="navigation",
+        rows=200_000,
+        columns={"i": "i", "v": "i * 2654435761 % 1000"},
+        reads=("i", "v"),
+        match="MEASURES A.i AS start, COUNT(*) AS n PATTERN (A B+) DEFINE B AS B.v > LAST(A.v)",
+        totals="count(*), sum(start), sum(n)",
+        goal=SLOW,
+        flink_lacks=ENDS_GREEDY,
+    ),
+    Workload(
+        name="no_match",
+        rows=200_000,
+        columns={"i": "i", "step": "CASE i div 1000 % 3 WHEN 0 THEN 'browse' WHEN 1 THEN 'select' ELSE 'checkout' END"},
+        reads=("i", "step"),
+        match="""MEASURES COUNT(*) AS n
+    PATTERN (BROWSE+ SELECT_IT+ CHECKOUT+ REFUND)
+    DEFINE BROWSE AS BROWSE.step = 'browse', SELECT_IT AS SELECT_IT.step = 'select',
+           CHECKOUT AS CHECKOUT.step = 'checkout', REFUND AS REFUND.step = 'refund'""",
+        totals="count(*), sum(n)",
+        goal=FAST,
+        expected=nothing,
+        tiny_rows=2_100,  # `reference` takes the square of a run
+        limits={"trino": 200_000, "flink": 3_000},
+    ),
+    Workload(
+        name="nested_quantifier",
+        rows=2 * MILLION,
+        table="letters",
+        columns=LETTERS,
+        reads=("i", "letter"),
+        match="MEASURES COUNT(*) AS n PATTERN ((A+)+ B) DEFINE A AS A.letter = 'a', B AS B.letter = 'b'",
+        totals="count(*), sum(n)",
+        goal=FAST,
+        expected=nothing,
+        tiny_rows=12,
+        flink_lacks=NO_NESTING,
+        limits={"trino": 2_000},
+    ),
+    Workload(
+        name="optional_prefix",
+        rows=4_000,
+        table="letters",
+        columns=LETTERS,
+        reads=("i", "letter"),
+        match="MEASURES COUNT(*) AS n PATTERN ((A{0,1}){{rows}} A{{rows}}) DEFINE A AS A.letter = 'a'",
+        totals="count(*), sum(n)",
+        goal=FAST,
+        expected=lambda rows: (1, rows),
+        tiny_rows=8,
+        grows=False,
+        flink_lacks=NO_NESTING,
+        limits={"trino": 400},
+    ),
+    Workload(
+        name="blow_up",
+        rows=2 * MILLION,
+        columns={
+            "i": "i",
+            "letter": "CASE WHEN i = {rows} - 1 THEN 'D' ELSE substr('ABC', CAST(3 * i div {rows} AS INT) + 1, 1) END",
+        },
+        reads=("i", "letter"),
+        match="""MEASURES COUNT(*) AS n
+    PATTERN (A+ B+ C+ E)
+    DEFINE A AS A.letter = 'A', B AS B.letter = 'B', C AS C.letter = 'C', E AS E.letter = 'E'""",
+        totals="count(*), sum(n)",
+        goal=FAST,
+        expected=nothing,
+        tiny_rows=60,
+        limits={"trino": 3_000, "flink": 300},
+    ),
+    Workload(
+        name="overlaps",
+        rows=MILLION,
+        columns={"i": "i", "letter": "IF(i = {rows} - 1, 'b', 'a')"},
+        reads=("i", "letter"),
+        match="""MEASURES COUNT(*) AS n AFTER MATCH SKIP TO NEXT ROW
+    PATTERN (A+ B) DEFINE A AS A.letter = 'a', B AS B.letter = 'b'""",
+        totals="count(*), sum(n)",
+        goal=SLOW,
+        expected=lambda rows: (rows - 1, rows * (rows + 1) // 2 - 1),
+        tiny_rows=60,
+        limits={"trino": 3_000, "flink": 300},
+    ),
+    Workload(
+        name="aggregate_define",
+        rows=MILLION,
+        columns={"i": "i", "v": f"{HASH} % 100"},
+        reads=("i", "v"),
+        match="MEASURES FIRST(A.i) AS start, COUNT(*) AS n PATTERN (A+) DEFINE A AS A.v >= AVG(A.v)",
+        totals="count(*), sum(start), sum(n)",
+        goal=SLOW,
+        flink_lacks=ENDS_GREEDY,
+    ),
+    Workload(
+        name="merge_ranges",
+        rows=MILLION,
+        columns={"s": f"i * 2 + {HASH} % 3", "e": f"i * 2 + {HASH} % 3 + 1 + {HASH} % 4"},
+        reads=("s", "e"),
+        order=("s", "e"),
+        match="MEASURES COUNT(*) AS n PATTERN (J* L) DEFINE J AS NEXT(J.s) <= MAX(J.e)",
+        totals="count(*), sum(n), max(n)",
+        goal=SLOW,
+        expected=known({MILLION: (285650, 1000000, 12)}),
+        flink_lacks="no NEXT",
+    ),
+    Workload(
+        name="shoulders",
+        rows=MILLION,
+        columns={
+            "i": "i",
+            "v": f"100 + i div 25 % 7 * 2 - abs(i % 25 - 12) * (1 + i div 25 % 3) + {HASH} % 3",
+        },
+        reads=("i", "v"),
+        match="""MEASURES COUNT(*) AS n
+    PATTERN (S UP+ DOWN+ UP2+ DOWN+ UP+ DOWN2+)
+    DEFINE UP AS UP.v > PREV(UP.v), DOWN AS DOWN.v < PREV(DOWN.v),
+           UP2 AS UP2.v > PREV(UP2.v) AND UP2.v > MAX(UP.v),
+           DOWN2 AS DOWN2.v < PREV(DOWN2.v) AND DOWN2.v < MIN(DOWN.v)""",
+        totals="count(*), sum(n)",
+        goal=SLOW,
+        expected=known({MILLION: (4919, 168258)}),
+        flink_lacks=ENDS_GREEDY,
+    ),
+    Workload(
+        name="union_skip",
+        rows=MILLION,
+        columns={"i": "i", "v": f"{HASH} % 5"},
+        reads=("i", "v"),
+        match="""MEASURES COUNT(*) AS n AFTER MATCH SKIP TO LAST UPS
+    PATTERN (S (DN | SAME)+ (UP | SAME)+)
+    SUBSET UPS = (UP, SAME)
+    DEFINE DN AS DN.v < PREV(DN.v), SAME AS SAME.v = PREV(SAME.v), UP AS UP.v > PREV(UP.v)""",
+        totals="count(*), sum(n)",
+        goal=SLOW,
+        expected=known({MILLION: (456677, 1456674)}),
+        flink_lacks="no alternation, no SUBSET",
+    ),
+)
+
+WORKLOADS = (*PARTITIONED, *UNPARTITIONED)
+BY_NAME = {w.name: w for w in WORKLOADS}
