@@ -1,0 +1,208 @@
+"""Flink's MATCH_RECOGNIZE in batch mode, through PyFlink 2.3 on two cores.
+
+Needed: Java 11, 17 or 21, a Python of 3.9 to 3.12 (sys.executable, else the first on the path), `mvn` (Flink's Parquet
+reader, 9 MB, from Maven Central), and once 260 MB from PyPI into a virtual environment of 0.9 GB of Flink's own. Tables
+are exported to Parquet: a fifth to all of the size of the Delta table.
+
+How Flink's SQL differs from ours (tried with 2.3.0):
+- ORDER BY must begin with a time attribute. It is `ts`, or `rowtime` where the table has a column ts that is no time.
+- AFTER MATCH is SKIP TO NEXT ROW unless it is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.peers.downloads import cache, maven
+
+VERSION = "2.3.0"
+_PYTHONS = (sys.executable, "python3.12", "python3.11", "python3.10", "python3.9")
+_IS_SUPPORTED = "import sys; sys.exit(not (3, 9) <= sys.version_info[:2] <= (3, 12))"
+_HADOOP = "hadoop-client-*.jar"  # Parquet readers need Hadoop's classes: PySpark has them
+
+_TYPES = {
+    **{name: name.upper() for name in ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double")},
+    **{"string": "STRING", "binary": "BYTES", "date": "DATE"},
+    **{"timestamp": "TIMESTAMP_LTZ(6)", "timestamp_ntz": "TIMESTAMP(6)"},
+}
+_TIMES = {"timestamp": "TIMESTAMP_LTZ(3)", "timestamp_ntz": "TIMESTAMP(3)"}  # time attributes have milliseconds
+
+_LOG4J = """rootLogger.level = WARN
+rootLogger.appenderRef.file.ref = File
+appender.file.name = File
+appender.file.type = FILE
+appender.file.fileName = ${sys:log.file}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d %-5p %c - %m%n
+"""
+
+
+class FlinkError(Exception):
+    """Flink refused or failed; the text is its innermost reason."""
+
+
+class Flink:
+    """Queries over exported tables, answered by a process that stays warm until the block ends.
+
+    Exports, logs and Flink's temporary files are in `work`. A query that takes longer than `limit_s` seconds raises
+    TimeoutError and ends the process; the next one starts another.
+
+    >>> with Flink(Path("/tmp/flink")) as flink:                                            # doctest: +SKIP
+    ...     flink.prepare(spark, "ticker", Path("/tmp/warehouse/ticker"))
+    ...     flink.query("SELECT count(*) FROM ticker")
+    [(9,)]
+    """
+
+    def __init__(self, work: Path, limit_s: float = 600):
+        self.work = Path(work).resolve()
+        self.limit_s = limit_s
+        self._server: subprocess.Popen | None = None
+        self._tables: dict[str, str] = {}  # by name: its declaration, for a process that is started anew
+
+    def __enter__(self) -> Flink:
+        self._start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._stop()
+
+    def prepare(self, spark, table: str, path: Path, order: str = "i") -> None:
+        """Export the Delta table at `path` and declare it as `table`, with `order` as milliseconds of its time.
+
+        All columns keep their names and types. The export is kept until the Delta table changes.
+
+        Raises ValueError: a column's type has no counterpart, or there is neither a time called ts nor `order`.
+        """
+        rows = spark.read.format("delta").load(str(path))
+        files = self.work / f"{table}-{_newest_commit(path)}"
+        declaration = declare(table, rows.dtypes, files, order)
+        if not (files / "_SUCCESS").exists():
+            rows.write.mode("overwrite").parquet(str(files))
+        self._tables[table] = declaration
+        self._declare(table)
+
+    def query(self, sql: str) -> list[tuple]:
+        """All rows of the result; what is not number, text, Boolean or NULL comes as text.
+
+        Raises FlinkError: Flink refuses the statement or fails. TimeoutError: it took longer than the limit.
+        """
+        if self._server is None:
+            self._start()
+        return self._ask(sql)
+
+    def _declare(self, table: str) -> None:
+        self.query(f"DROP TEMPORARY TABLE IF EXISTS `{table}`")
+        self.query(self._tables[table])
+
+    def _ask(self, sql: str) -> list[tuple]:
+        server = self._server
+        assert server is not None and server.stdin is not None and server.stdout is not None
+        server.stdin.write(json.dumps({"sql": sql}) + "\n")
+        server.stdin.flush()
+        if not select.select([server.stdout], [], [], self.limit_s)[0]:
+            self._stop()
+            raise TimeoutError(f"Flink took longer than {self.limit_s:g} s")
+        if not (line := server.stdout.readline()):
+            self._stop()
+            raise FlinkError(f"Flink's process died: {(self.work / 'flink.err').read_text()[-2000:]}")
+        reply = json.loads(line)
+        if "error" in reply:
+            raise FlinkError(reply["error"])
+        return [tuple(row) for row in reply["rows"]]
+
+    def _start(self) -> None:
+        (self.work / "logs").mkdir(parents=True, exist_ok=True)
+        (self.work / "log4j.properties").write_text(_LOG4J)
+        command = [str(_environment() / "bin" / "python"), str(Path(__file__).with_name("flink_server.py"))]
+        with open(self.work / "flink.err", "w") as errors:
+            self._server = subprocess.Popen(
+                command, env=self._variables(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+            )
+        for table in self._tables:
+            self._declare(table)
+
+    def _stop(self) -> None:
+        server, self._server = self._server, None
+        if server is None:
+            return
+        server.kill()  # its JVM reads the end of a pipe and ends, too
+        with contextlib.closing(server.stdin), contextlib.closing(server.stdout):
+            server.wait()
+
+    def _variables(self) -> dict[str, str]:
+        """The process's environment, without PYTHONPATH: it would let our packages in among Flink's."""
+        import pyspark
+
+        jars = [maven("org.apache.flink", "flink-sql-parquet", VERSION)]
+        jars += sorted((Path(pyspark.__file__).parent / "jars").glob(_HADOOP))
+        return {
+            **{name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")},
+            "HADOOP_CLASSPATH": os.pathsep.join(map(str, jars)),
+            "JVM_ARGS": f"-Xmx8g -XX:ActiveProcessorCount=2 -Djava.io.tmpdir={self.work / 'logs'}",
+            "FLINK_LOG_DIR": str(self.work / "logs"),
+            "LOG4J_PROPERTIES": str(self.work / "log4j.properties"),
+        }
+
+
+def declare(table: str, dtypes: list[tuple[str, str]], files: Path, order: str) -> str:
+    """The statement that makes Parquet files a table of Flink, with its time attribute.
+
+    >>> print(declare("t", [("i", "bigint"), ("v", "string")], Path("/x"), "i"))
+    CREATE TEMPORARY TABLE `t` (
+      `i` BIGINT,
+      `v` STRING,
+      `ts` AS CAST(TO_TIMESTAMP_LTZ(`i`, 3) AS TIMESTAMP(3)),
+      WATERMARK FOR `ts` AS `ts`
+    ) WITH ('connector' = 'filesystem', 'path' = 'file:///x', 'format' = 'parquet', 'parquet.utc-timezone' = 'true')
+    """
+    types = dict(dtypes)
+    time = "ts" if types.get("ts") in (None, *_TIMES) else "rowtime"
+    columns = [f"`{name}` {_TIMES.get(of) if name == time else _type_of(name, of)}" for name, of in dtypes]
+    if time not in types:
+        if order not in types:
+            raise ValueError(f"{table} has no column {order} to make Flink's time attribute of")
+        columns.append(f"`{time}` AS CAST(TO_TIMESTAMP_LTZ(`{order}`, 3) AS TIMESTAMP(3))")
+    columns.append(f"WATERMARK FOR `{time}` AS `{time}`")
+    source = f"'path' = 'file://{files}', 'format' = 'parquet', 'parquet.utc-timezone' = 'true'"
+    body = ",\n  ".join(columns)
+    return f"CREATE TEMPORARY TABLE `{table}` (\n  {body}\n) WITH ('connector' = 'filesystem', {source})"
+
+
+def _type_of(name: str, of: str) -> str:
+    if of.startswith("decimal("):
+        return of.upper()
+    if of not in _TYPES:
+        raise ValueError(f"column {name}: no type of Flink for {of}")
+    return _TYPES[of]
+
+
+def _newest_commit(path: Path) -> str:
+    """Changes with the Delta table, also where it was written anew under its name."""
+    newest = max((Path(path) / "_delta_log").glob("*.json"))
+    return f"{int(newest.stem)}-{newest.stat().st_mtime_ns}"
+
+
+def _environment() -> Path:
+    """Flink's virtual environment, made when it is first needed."""
+    home = cache(f"flink-{VERSION}")
+    if not (home / "installed").exists():
+        subprocess.run([_python(), "-m", "venv", "--clear", str(home)], check=True)
+        pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, f"apache-flink=={VERSION}"], check=True)
+        (home / "installed").touch()  # a virtual environment cannot be renamed: this says that it is whole
+    return home
+
+
+def _python() -> str:
+    for name in _PYTHONS:
+        python = shutil.which(name)
+        if python and subprocess.run([python, "-c", _IS_SUPPORTED], stderr=subprocess.DEVNULL).returncode == 0:
+            return python
+    raise RuntimeError(f"PyFlink {VERSION} needs Python 3.9 to 3.12, none is on the path")
