@@ -1,6 +1,6 @@
-"""python -m benchmarks [--quick] [--only scan,funnel] [--peers lead,pandas,trino,flink] [--rows N] [--runs N]
+"""python -m benchmarks [--quick] [--growth] [--only NAME,…] [--peers lead,pandas,trino,flink] [--rows N] [--runs N]
 
-Without --rows each workload runs at its own size, and alone against the floor at 1 M and 10 M rows. Results go to
+Each workload runs at its own size; with --growth also at 1 M and 10 M rows, against the floor alone. Results go to
 results.json and RESULTS.md, where they replace those of the same workloads, sizes and programs; those of --quick are
 only printed.
 """
@@ -51,6 +51,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.partition("\n\n")[2])
     parser.add_argument("--quick", action="store_true", help=f"at most {QUICK_ROWS:,} rows, one run, no files")
+    parser.add_argument("--growth", action="store_true", help="also 1 M and 10 M rows, against the floor alone")
     parser.add_argument("--only", default="", metavar="NAME,…", help=", ".join(BY_NAME))
     parser.add_argument("--peers", default=f"{LEAD},{PANDAS}", metavar="NAME,…", help="of lead, pandas, trino, flink")
     parser.add_argument("--rows", type=int, help="instead of each workload's own size")
@@ -93,7 +94,7 @@ def sizes(workload: Workload, peers: set[str], asked: argparse.Namespace) -> dic
     found: dict[int, set[str]] = {own: set()}
     for peer in peers:
         found.setdefault(min(own, workload.limits.get(peer, own)), set()).add(peer)
-    if workload.grows and not asked.rows and not asked.quick:
+    if asked.growth and workload.grows:
         found |= {rows: found.get(rows, set()) for rows in GROWTH}
     return dict(sorted(found.items()))
 
@@ -103,7 +104,7 @@ def one(
 ) -> list[Measurement]:
     """All runners of a workload at one size."""
     path = tables.ensure(spark, workload, rows)
-    runners = spark_runners(spark, workload, rows, path, peers)
+    runners = spark_runners(spark, workload, rows, f"delta.`{path}`", peers)
     for name in sorted(peers & external.keys()):
         if name != "flink" or not workload.flink_lacks:
             runners[name] = partial(answer, external[name].prepare(workload, rows, path))

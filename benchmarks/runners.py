@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -16,9 +15,8 @@ Runner = Callable[[], Result]
 OURS, FLOOR, LEAD, PANDAS = "ours", "floor", "lead", "pandas"
 
 
-def spark_runners(spark, workload: Workload, rows: int, path: Path, peers: set[str]) -> dict[str, Runner]:
+def spark_runners(spark, workload: Workload, rows: int, table: str, peers: set[str]) -> dict[str, Runner]:
     """By name, ours first and the floor second: they are run in this order."""
-    table = f"delta.`{path}`"
     runners: dict[str, Runner] = {
         OURS: partial(ours, spark, workload, rows, table),
         FLOOR: partial(floor, spark, workload, table),

@@ -125,7 +125,7 @@ PARTITIONED = (
     DEFINE B AS B.v < PREV(B.v), C AS C.v > PREV(C.v)""",
         totals="count(*), sum(top), sum(bottom), sum(fall), sum(n)",
         goal=FAST,
-        tiny_rows=20_000,
+        tiny_rows=10_000,
         flink_lacks=ENDS_GREEDY,
         limits={"pandas": MILLION},
     ),
@@ -227,7 +227,7 @@ UNPARTITIONED = (
         totals="count(*), sum(n)",
         goal=FAST,
         expected=nothing,
-        tiny_rows=2_100,  # `reference` takes the square of a run
+        tiny_rows=1_300,  # `reference` takes the square of a run
         limits={"trino": 200_000, "flink": 3_000},
     ),
     Workload(
