@@ -8,7 +8,6 @@ parts are asked of Spark.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -18,6 +17,7 @@ from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condi
 from sqlext.rewriter.expression import Node, parse
 from sqlext.rewriter.lexemes import Lexeme
 from sqlext.rewriter.references import Item, Reference, place_of, render
+from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, aggregate_type, decimal_of, kind_of
 from sqlext.rewriter.splice import Source, Text, join, standing_for
 
 FUNCTIONS = ("abs", "coalesce", "nvl", "ifnull", "nullif", "if", "iff", "least", "greatest")
@@ -31,9 +31,7 @@ _COMPARISONS = {
     ">=": "less_equal",
 }
 _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "remainder"}
-INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _DAY_US = 86_400_000_000
-MAX_DIGITS = 18  # decimals of more digits do not fit an int64
 
 
 class Oracle(Protocol):
@@ -43,47 +41,6 @@ class Oracle(Protocol):
     def types(self, texts: Sequence[Text]) -> list[str]: ...
 
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]: ...
-
-
-def kind_of(spark_type: str) -> str | None:
-    """How a matcher holds values of a Spark type: "bool", "int", "float", "rank" (position in the order of all the
-    strings at hand) or None: not at all.
-
-    >>> [kind_of(t) for t in ("date", "decimal(10,2)", "decimal(20,2)", "string", "map<int,int>")]
-    ['int', 'int', None, 'rank', None]
-    """
-    if (
-        spark_type in INTEGER_BITS
-        or spark_type in ("date", "timestamp", "timestamp_ntz")
-        or spark_type.startswith("interval day")
-    ):
-        return "int"
-    if match := _decimal(spark_type):
-        return "int" if match[0] <= MAX_DIGITS else None
-    if re.fullmatch(r"interval (day|hour|minute|second)( to (hour|minute|second))?", spark_type):
-        return "int"
-    return {"boolean": "bool", "float": "float", "double": "float", "string": "rank", "binary": "rank"}.get(spark_type)
-
-
-def _decimal(spark_type: str) -> tuple[int, int] | None:
-    """(precision, scale) of a decimal type."""
-    match = re.fullmatch(r"decimal\((\d+),(\d+)\)", spark_type)
-    return (int(match[1]), int(match[2])) if match else None
-
-
-def aggregate_type(function: str, argument: str) -> str | None:
-    """The Spark type of an aggregate that matchers compute over a column of type `argument`, None if they do not."""
-    if function == "count":
-        return "bigint"
-    if function in ("min", "max"):
-        return argument
-    if argument in INTEGER_BITS:
-        return {"sum": "bigint", "avg": "double", "mean": "double"}.get(function)
-    if argument in ("float", "double"):
-        return {"sum": "double", "avg": "double", "mean": "double"}.get(function)
-    if (digits := _decimal(argument)) and function == "sum":
-        return f"decimal({min(38, digits[0] + 10)},{digits[1]})"
-    return None
 
 
 @dataclass
@@ -317,11 +274,11 @@ class ConditionBuilder:
         function = _ARITHMETIC[node.kind]
         if (result in INTEGER_BITS and function != "divide") or result == "double":
             return self._same(function, node, result)
-        digits = _decimal(result)
+        digits = decimal_of(result)
         if digits and digits[0] <= MAX_DIGITS and function in ("add", "subtract"):
             return self._same(function, node, result)
         if digits and digits[0] <= MAX_DIGITS and function == "multiply":
-            scales = [(_decimal(t) or (0, 0))[1] for t in arguments]
+            scales = [(decimal_of(t) or (0, 0))[1] for t in arguments]
             if sum(scales) == digits[1]:
                 return Call(function, tuple(self._lower(c, t) for c, t in zip(node.children, arguments)), "int")
         if function == "subtract" and set(arguments) <= {"timestamp", "timestamp_ntz"}:  # Spark subtracts local times
@@ -407,7 +364,7 @@ class ConditionBuilder:
             return value
         if spark_type in INTEGER_BITS and wanted in INTEGER_BITS and INTEGER_BITS[wanted] >= INTEGER_BITS[spark_type]:
             return value
-        have, want = _decimal(spark_type) or (spark_type in INTEGER_BITS and (0, 0)), _decimal(wanted)
+        have, want = decimal_of(spark_type) or (spark_type in INTEGER_BITS and (0, 0)), decimal_of(wanted)
         if have and wanted == "double":
             as_float = Call("float", (value,), "float")
             return Call("divide", (as_float, Literal(10.0 ** have[1], "float")), "float") if have[1] else as_float

@@ -21,7 +21,7 @@ from sqlext.pattern.task import (
     Skip,
 )
 from sqlext.rewriter.clauses import Definition, MatchClause
-from sqlext.rewriter.condition import INTEGER_BITS, ConditionBuilder, Oracle, aggregate_type, kind_of
+from sqlext.rewriter.condition import ConditionBuilder, Oracle
 from sqlext.rewriter.expression import conjuncts
 from sqlext.rewriter.lexemes import lexemes, names_in, quoted
 from sqlext.rewriter.plan import (
@@ -37,6 +37,7 @@ from sqlext.rewriter.plan import (
 )
 from sqlext.rewriter.references import FILTER_PLACE, Item, Reference, Scope, place_of, render, unknown_column
 from sqlext.rewriter.scalars import analyse
+from sqlext.rewriter.spark_types import INTEGER_BITS, aggregate_type, kind_of
 from sqlext.rewriter.splice import Source, Text, join, standing_for
 
 _RUNNING_DISTINCT = ("count", "sum", "avg", "mean", "min", "max")

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.clauses import Fragment
-from sqlext.rewriter.condition import FUNCTIONS, INTEGER_BITS
+from sqlext.rewriter.condition import FUNCTIONS
 from sqlext.rewriter.expression import Node, parse
 from sqlext.rewriter.lexemes import Lexeme, lexemes, unquoted
+from sqlext.rewriter.spark_types import INTEGER_BITS
 from sqlext.rewriter.splice import Text
 
 _INTEGERS = tuple(INTEGER_BITS)

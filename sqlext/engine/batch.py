@@ -15,9 +15,9 @@ from sqlext.engine.members import aggregated
 from sqlext.engine.queries import Queries
 from sqlext.engine.worker import WorkerPlan, match_batches
 from sqlext.errors import UnsupportedError
-from sqlext.rewriter.condition import aggregate_type
 from sqlext.rewriter.lexemes import quoted
 from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
+from sqlext.rewriter.spark_types import aggregate_type
 from sqlext.rewriter.splice import Text, join
 
 BITS_PER_MASK = 64

@@ -21,6 +21,7 @@ from sqlext.pattern.matcher import match
 from sqlext.pattern.task import CLASSIFIER, Condition, MatchTask, Rows, Spans, Values
 from sqlext.pattern.within import limits
 from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY, Slot
+from sqlext.rewriter.spark_types import kind_of
 
 CHUNK_ROWS = 1 << 16  # partitions are collected until there are so many rows to match at once
 OUTPUT_ROWS = 1 << 16  # and results leave in batches of so many
@@ -148,8 +149,6 @@ def _with_neighbours(rows: Rows, plan: WorkerPlan) -> np.ndarray:
 
 def _operands(columns: dict[str, pa.Array], plan: WorkerPlan) -> tuple[tuple[Values, ...], np.ndarray | None]:
     """Columns that conditions read, strings as ranks in the order of all strings at hand, labels' names among them."""
-    from sqlext.rewriter.condition import kind_of
-
     if not plan.operands:
         return (), None
     names = pa.array(plan.task.program.labels, pa.string())
