@@ -3,9 +3,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
+COMMA := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-pure lint bench check-wheel clean check-java
+.PHONY: help demo test test-pure lint bench bench-quick check-wheel clean check-java
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,8 +25,12 @@ lint: $(STAMP)  ## ruff, mypy, and imports only go down the layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(STAMP) check-java  ## 10 M rows end to end against the floor; writes benchmarks/RESULTS.md
-	$(BIN)/python -m benchmarks.v_shape
+bench: .venv/bench check-java  ## all workloads, an hour; PEERS=trino,flink adds those; writes benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks --growth --peers lead,pandas$(addprefix $(COMMA),$(PEERS))
+	$(BIN)/python -m benchmarks.plot
+
+bench-quick: .venv/bench check-java  ## the same on few rows, some minutes; writes nothing
+	$(BIN)/python -m benchmarks --quick --peers lead,pandas$(addprefix $(COMMA),$(PEERS))
 
 check-wheel: $(STAMP)  ## build wheel and sdist, install the wheel elsewhere, import it
 	$(BIN)/pytest tests/packaging
@@ -40,6 +45,10 @@ $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { \
 	  echo "Hint: Debian and Ubuntu keep it in a package of its own: apt-get install python3-venv"; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+.venv/bench: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
 	@touch $@
 
 check-java: $(STAMP)

@@ -176,7 +176,8 @@ def setting_lines(figures: Figures) -> Iterator[str]:
 def compared(measured: Kept, name: str) -> str:
     theirs, ours = measured["median_s"], measured["ours_s"]
     cells = [measured["workload"], f"{measured['rows']:,}", name, f"{theirs:.2f} s", f"{ours:.2f} s"]
-    return f"| {' | '.join(cells)} | {theirs / ours:.1f} |"
+    ratio = f"failed: {measured['failure']}" if measured["failure"] else f"{theirs / ours:.1f}"
+    return f"| {' | '.join(cells)} | {ratio} |"
 
 
 def lack_lines() -> Iterator[str]:
