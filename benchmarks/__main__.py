@@ -117,6 +117,7 @@ def answer(query: Callable[[], list[tuple]]) -> Result:
 
 def line(m: Measurement) -> str:
     times = f"{m.first_s:8.2f} s first {m.median_s:8.2f} s {m.median_s / m.ours_s:8.2f} x ours"
+    times += f" {m.cpu_s:8.2f} s CPU"
     memory = f"{m.jvm_mb:6,} MB JVM {m.workers_mb:6,} MB workers"
     return f"{m.workload:18} {m.rows:>11,} {m.runner:14} {times} {memory} {m.failure}"
 

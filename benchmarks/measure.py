@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from benchmarks.memory import PeakMemory
+from benchmarks.processes import Watch
 from benchmarks.runners import FLOOR, OURS, Runner
 from benchmarks.workload import Result, Workload
 
@@ -30,6 +30,7 @@ class Measurement:
     seconds: tuple[float, ...]
     median_s: float
     ours_s: float
+    cpu_s: float  # median of what JVM and workers computed
     jvm_mb: int
     workers_mb: int
     result: Result
@@ -41,6 +42,7 @@ class Turn:
     """One run of one runner; memory in bytes."""
 
     seconds: float
+    cpu_s: float
     jvm: int
     workers: int
     result: Result = ()
@@ -65,7 +67,7 @@ def measure(workload: Workload, rows: int, runners: Mapping[str, Runner], runs: 
 def take_turn(run: Runner, may_fail: bool) -> Turn:
     result: Result = ()
     failure = ""
-    with PeakMemory() as peak:
+    with Watch() as watch:
         start = time.perf_counter()
         try:
             result = run()
@@ -74,7 +76,7 @@ def take_turn(run: Runner, may_fail: bool) -> Turn:
                 raise
             failure = str(error).strip().partition("\n")[0] or type(error).__name__
         seconds = time.perf_counter() - start
-    return Turn(seconds, peak.jvm, peak.workers, result, failure)
+    return Turn(seconds, watch.cpu_s, watch.jvm, watch.workers, result, failure)
 
 
 def summary(workload: str, rows: int, runner: str, turns: list[Turn], ours_s: float) -> Measurement:
@@ -86,6 +88,7 @@ def summary(workload: str, rows: int, runner: str, turns: list[Turn], ours_s: fl
         seconds=tuple(turn.seconds for turn in turns[1:]),
         median_s=median(turns),
         ours_s=ours_s,
+        cpu_s=statistics.median(turn.cpu_s for turn in turns[1:] or turns),
         jvm_mb=max(turn.jvm for turn in turns) >> 20,
         workers_mb=max(turn.workers for turn in turns) >> 20,
         result=turns[-1].result,

@@ -81,10 +81,11 @@ FLOORS = """## Against the floor
 
 The floor is what any matcher in Python workers pays: scan, shuffle and sort of the columns that the query reads, and a
 `mapInArrow` that only counts rows; without PARTITION BY, one sorted partition. Memory: the JVM's is the largest so far
-in its session and never shrinks; the workers' is the sum of their proportional shares.
+in its session and never shrinks; the workers' is the sum of their proportional shares. CPU is the processor time of
+both together, which other programs on the machine disturb less.
 
-| workload | rows | first run | ours | floor | ours / floor | goal | JVM | workers |
-|---|---|---|---|---|---|---|---|---|
+| workload | rows | first run | ours | floor | ours / floor | goal | CPU ours / floor | JVM | workers |
+|---|---|---|---|---|---|---|---|---|---|
 """
 
 GROWTH = f"""## Growth
@@ -132,7 +133,8 @@ def floor_lines(figures: Figures) -> Iterator[str]:
                 ratio = m["median_s"] / base["median_s"]
                 times = " | ".join(f"{t:.2f} s" for t in (m["first_s"], m["median_s"], base["median_s"]))
                 memory = f"{m['jvm_mb']:,} MB | {m['workers_mb']:,} MB"
-                yield f"| {w.name} | {m['rows']:,} | {times} | {marked(ratio, w.goal)} | {w.goal:g} | {memory} |"
+                cpu = f"{m['cpu_s'] / base['cpu_s']:.2f}" if base["cpu_s"] else ""
+                yield f"| {w.name} | {m['rows']:,} | {times} | {marked(ratio, w.goal)} | {w.goal:g} | {cpu} | {memory} |"
 
 
 def marked(ratio: float, most: float) -> str:

@@ -47,7 +47,7 @@ class _Trino:
 
     def prepare(self, workload: Workload, rows: int, path: Path) -> Callable[[], list[tuple]]:
         self.system.prepare(path.name)
-        sql = workload.query(f"delta.default.{path.name}", rows)
+        sql = workload.query(path.name, rows)
         return lambda: self.system.query(sql)
 
 
