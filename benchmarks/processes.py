@@ -1,4 +1,4 @@
-"""Memory and processor time of Spark's JVM and its Python workers, from /proc (Linux only; zeros elsewhere)."""
+"""Memory and processor time of Spark's JVM and its Python workers, from /proc (Linux only)."""
 
 from __future__ import annotations
 

@@ -132,9 +132,9 @@ def floor_lines(figures: Figures) -> Iterator[str]:
             if m["runner"] == OURS and base is not None and m["rows"] >= w.rows:
                 ratio = m["median_s"] / base["median_s"]
                 times = " | ".join(f"{t:.2f} s" for t in (m["first_s"], m["median_s"], base["median_s"]))
+                ratios = f"{marked(ratio, w.goal)} | {w.goal:g} | {m['cpu_s'] / base['cpu_s']:.2f}"
                 memory = f"{m['jvm_mb']:,} MB | {m['workers_mb']:,} MB"
-                cpu = f"{m['cpu_s'] / base['cpu_s']:.2f}" if base["cpu_s"] else ""
-                yield f"| {w.name} | {m['rows']:,} | {times} | {marked(ratio, w.goal)} | {w.goal:g} | {cpu} | {memory} |"
+                yield f"| {w.name} | {m['rows']:,} | {times} | {ratios} | {memory} |"
 
 
 def marked(ratio: float, most: float) -> str:
