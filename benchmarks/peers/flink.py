@@ -4,9 +4,16 @@ Needed: Java 11, 17 or 21, a Python of 3.9 to 3.12 (sys.executable, else the fir
 reader, 9 MB, from Maven Central), and once 260 MB from PyPI into a virtual environment of 0.9 GB of Flink's own. Tables
 are exported to Parquet: a fifth to all of the size of the Delta table.
 
-How Flink's SQL differs from ours (tried with 2.3.0):
-- ORDER BY must begin with a time attribute. It is `ts`, or `rowtime` where the table has a column ts that is no time.
+How its MATCH_RECOGNIZE differs from the standard's, tried with 2.3.0:
+- ORDER BY begins with a time attribute. It is `ts`, or `rowtime` where the table has a column ts that is no time.
 - AFTER MATCH is SKIP TO NEXT ROW unless it is written.
+- Many words are reserved that Spark takes as names, START among them: they must be quoted `so`.
+- Refused: a greedy quantifier (but `?`) on the last variable, a variable twice, quantified groups, `|`, PERMUTE,
+  `{- -}`, patterns that may be empty, `A??`, ALL ROWS PER MATCH, CLASSIFIER, MATCH_NUMBER, RUNNING, COUNT(A.*),
+  DISTINCT, NEXT, PREV of the variable's own column (`B AS B.v > PREV(B.v)`).
+- Taken with another meaning, without a word: greedy loops never give a row back; `?` prefers no row; `^` and `$` hold
+  everywhere; measures over a SUBSET are NULL; `PREV(v)` is LAST(v, 1), which sees no row before the match; AVG of
+  integers is an integer.
 """
 
 from __future__ import annotations
@@ -30,9 +37,9 @@ _HADOOP = "hadoop-client-*.jar"  # Parquet readers need Hadoop's classes: PySpar
 _TYPES = {
     **{name: name.upper() for name in ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double")},
     **{"string": "STRING", "binary": "BYTES", "date": "DATE"},
-    **{"timestamp": "TIMESTAMP_LTZ(6)", "timestamp_ntz": "TIMESTAMP(6)"},
+    **{"timestamp": "TIMESTAMP(6)", "timestamp_ntz": "TIMESTAMP(6)"},  # in UTC; PyFlink cannot fetch TIMESTAMP_LTZ
 }
-_TIMES = {"timestamp": "TIMESTAMP_LTZ(3)", "timestamp_ntz": "TIMESTAMP(3)"}  # time attributes have milliseconds
+_TIMES = ("timestamp", "timestamp_ntz")
 
 _LOG4J = """rootLogger.level = WARN
 rootLogger.appenderRef.file.ref = File
@@ -89,7 +96,7 @@ class Flink:
         self._declare(table)
 
     def query(self, sql: str) -> list[tuple]:
-        """All rows of the result; what is not number, text, Boolean or NULL comes as text.
+        """All rows of the result; what is not number, text, Boolean or NULL comes as text, times to about 1 µs.
 
         Raises FlinkError: Flink refuses the statement or fails. TimeoutError: it took longer than the limit.
         """
@@ -104,8 +111,9 @@ class Flink:
     def _ask(self, sql: str) -> list[tuple]:
         server = self._server
         assert server is not None and server.stdin is not None and server.stdout is not None
-        server.stdin.write(json.dumps({"sql": sql}) + "\n")
-        server.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # a dead process: the missing answer says so
+            server.stdin.write(json.dumps({"sql": sql}) + "\n")
+            server.stdin.flush()
         if not select.select([server.stdout], [], [], self.limit_s)[0]:
             self._stop()
             raise TimeoutError(f"Flink took longer than {self.limit_s:g} s")
@@ -118,7 +126,8 @@ class Flink:
         return [tuple(row) for row in reply["rows"]]
 
     def _start(self) -> None:
-        (self.work / "logs").mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(self.work / "tmp", ignore_errors=True)
+        (self.work / "tmp").mkdir(parents=True)
         (self.work / "log4j.properties").write_text(_LOG4J)
         command = [str(_environment() / "bin" / "python"), str(Path(__file__).with_name("flink_server.py"))]
         with open(self.work / "flink.err", "w") as errors:
@@ -130,11 +139,10 @@ class Flink:
 
     def _stop(self) -> None:
         server, self._server = self._server, None
-        if server is None:
-            return
-        server.kill()  # its JVM reads the end of a pipe and ends, too
-        with contextlib.closing(server.stdin), contextlib.closing(server.stdout):
-            server.wait()
+        if server is not None:
+            server.kill()  # its JVM reads the end of a pipe and ends, too
+            server.communicate()
+            shutil.rmtree(self.work / "tmp", ignore_errors=True)
 
     def _variables(self) -> dict[str, str]:
         """The process's environment, without PYTHONPATH: it would let our packages in among Flink's."""
@@ -145,8 +153,8 @@ class Flink:
         return {
             **{name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")},
             "HADOOP_CLASSPATH": os.pathsep.join(map(str, jars)),
-            "JVM_ARGS": f"-Xmx8g -XX:ActiveProcessorCount=2 -Djava.io.tmpdir={self.work / 'logs'}",
-            "FLINK_LOG_DIR": str(self.work / "logs"),
+            "JVM_ARGS": f"-Xmx8g -XX:ActiveProcessorCount=2 -Djava.io.tmpdir={self.work / 'tmp'}",
+            "FLINK_LOG_DIR": str(self.work),
             "LOG4J_PROPERTIES": str(self.work / "log4j.properties"),
         }
 
@@ -164,7 +172,7 @@ def declare(table: str, dtypes: list[tuple[str, str]], files: Path, order: str) 
     """
     types = dict(dtypes)
     time = "ts" if types.get("ts") in (None, *_TIMES) else "rowtime"
-    columns = [f"`{name}` {_TIMES.get(of) if name == time else _type_of(name, of)}" for name, of in dtypes]
+    columns = [f"`{name}` {'TIMESTAMP(3)' if name == time else _type_of(name, of)}" for name, of in dtypes]
     if time not in types:
         if order not in types:
             raise ValueError(f"{table} has no column {order} to make Flink's time attribute of")

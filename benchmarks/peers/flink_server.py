@@ -46,13 +46,13 @@ def answer(tables: TableEnvironment, sql: str) -> dict:
 
 
 def cause(trace: str) -> str:
-    """The innermost reason of Java's stack trace.
+    """The innermost reason in a stack trace of Java, or what stands before the trace.
 
     >>> cause("SQL validation failed.\\n\\tat a.B\\nCaused by: org.x.E: Greedy\\n\\tat c.D")
     'org.x.E: Greedy'
     """
     reasons = [line for line in trace.splitlines() if line.startswith("Caused by: ")]
-    return reasons[-1].removeprefix("Caused by: ") if reasons else trace.split("\n\tat ")[0]
+    return reasons[-1].removeprefix("Caused by: ") if reasons else trace.split("\n\tat ")[0].split("\n: ")[-1]
 
 
 def main() -> None:
