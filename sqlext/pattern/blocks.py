@@ -4,9 +4,16 @@ A kernel is called again and again with the same `state` and goes on where it st
 read, when a block is full, or when AFTER MATCH SKIP fails. Its loop is
 
     while has_room(state, block) and next_partition(state, bounds):
-        length = …walk from row state[ROW], writing positions behind state[MAPPED]…
+        length = …walk from row state[ROW], writing positions behind state[MAPPED] until it `meets` an earlier one…
         if length == TOO_LONG: break
         book(state, block, is_target, length)
+
+Long matches that overlap would cost the sum of their lengths. So where matches overlap much, and only whole matches are
+shown, a block *shares*: a walk that comes to a row in the position in which a walk of the block was there before ends,
+and its match has the rest of that one for its tail (Spans.tails). Walks that have met never part, so the walks
+behind one match were all apart at the row before the last of them was met: it has fewer tails than there are positions.
+A block that shares goes on until its start rows have gone a quarter of the way to the end of its matches: the next
+block lists the rest of them again, and so all blocks together list a fixed number of labels for each row.
 
 Numba looks only at the file of a kernel to see whether its cached machine code is stale: after a change here,
 remove `__pycache__/*.nb*` (the tests keep a cache for each version of the sources).
@@ -29,9 +36,11 @@ from sqlext.pattern.task import (
     MatchTask,
     SkipFailure,
     Spans,
+    Tails,
 )
 
 BLOCK_ROWS = 1 << 16  # mapped rows, matches or unmatched rows after which a block is given out
+OVERLAP = 8  # rows that matches map for each start row, from which on they share labels
 
 # state: int64[STATE_SIZE]
 PARTITION, ROW, NUMBER = 0, 1, 2  # the next start row, its partition, and its match number
@@ -39,10 +48,15 @@ MATCHED_END = 3  # rows below it that are still to come are in an earlier match
 MATCHES, MAPPED, UNMATCHED = 4, 5, 6  # how much of the block is filled
 FAILURE = 7  # 0, NO_ROW or FIRST_ROW
 MODE, ELSE_NEXT_ROW, RECORDS_UNMATCHED = 8, 9, 10  # of the task: never change
-STATE_SIZE = 11
+MET = 11  # the mapped row of the block that the walk from ROW has met, or -1
+BLOCK_END, LENGTHS = 12, 13  # of a block that shares: where its last match ends, how many rows they map altogether
+STATE_SIZE = 14
 
-# columns of Block.match
-START, MATCH_NUMBER, MATCH_END = 0, 1, 2
+START, MATCH_NUMBER, MATCH_END = 0, 1, 2  # columns of Block.match
+LENGTH, TAIL, TAIL_AT, LAST_TARGET = 0, 1, 2, 3  # columns of Shared.tail
+
+_MOST_LANES = 8  # walks looked at in a row: more seldom run side by side, and to miss one costs only labels
+_FEW_MATCHES = 8  # too few to tell whether it pays to share
 
 NO_ROW, FIRST_ROW = 1, 2
 _REASONS = {NO_ROW: "no row", FIRST_ROW: "first row"}
@@ -72,39 +86,101 @@ class Block(NamedTuple):
     unmatched: np.ndarray
 
 
+class Shared(NamedTuple):
+    """What a kernel notes besides in a block that shares. In others it gets None, for which Numba leaves out all that
+    is written behind `if shared is not None`.
+
+    - `tail: int64[c, 4]`: as in Tails: length, match, at; then the last row at which SKIP TO aims, or -1;
+    - `owner: int32[r]`: the match of which this is a mapped row of its own;
+    - `latest: int32[2^h]`, 2^h ≥ r: for row i of the chunk, at i modulo 2^h, the mapped row of the block that was added
+      last, or -1; `previous: int32[r]`: the one that was added before it.
+    """
+
+    tail: np.ndarray
+    owner: np.ndarray
+    latest: np.ndarray
+    previous: np.ndarray
+
+
 def is_skip_target(task: MatchTask, tables: Automaton) -> np.ndarray:
     """`bool[m]`: does AFTER MATCH SKIP look for rows taken at this position?"""
     return np.isin(tables.label, np.array(task.skip.labels, np.int16))
 
 
 def all_blocks(
-    fill: Callable[[np.ndarray, Block], None], task: MatchTask, tables: Automaton, n: int, block_rows: int
+    fill: Callable[[np.ndarray, Block, Shared | None], None],
+    task: MatchTask,
+    tables: Automaton,
+    n: int,
+    block_rows: int,
+    overlap: int | None = None,
 ) -> Iterator[Spans]:
-    """The matches in `n` rows, by calling `fill(state, block)` until all rows are read or a skip has failed.
+    """The matches in `n` rows, by calling `fill(state, block, shared)` until all are read or a skip has failed.
 
-    A block grows while not even one match fits into it.
+    A block grows while not even one match fits into it. `overlap`: how much matches must overlap before blocks share
+    (as OVERLAP; 0: also the first block does), None: they never do.
     """
-    state, room = _first_state(task), block_rows
+    if task.output.is_all_rows or task.skip.mode == SKIP_PAST_LAST_ROW:
+        overlap = None
+    state, room, shares = _first_state(task), block_rows, overlap == 0
     while state[ROW] < n and not state[FAILURE]:
-        block = Block(np.empty((block_rows, 3), np.int64), np.empty(room, np.int32), np.empty(block_rows, np.int64))
-        state[[MATCHES, MAPPED, UNMATCHED]] = 0
-        fill(state, block)
-        is_empty = not state[MATCHES] and not state[UNMATCHED]
-        room = 2 * room if is_empty else block_rows
-        if not is_empty:
-            yield _spans(state, block, tables)
+        before = state.copy()
+        block = _empty_block(max(block_rows, room // 4) if shares else block_rows, room)
+        shared = _nothing_shared(block) if shares else None
+        fill(state, block, shared)
+        if not state[MATCHES] and not state[UNMATCHED]:
+            room *= 2
+        elif shared and state[ROW] < n and not _goes_far(state, before, block):
+            state, room = before, 2 * room
+        else:
+            spans = _spans(state, block, shared, tables)
+            has_shared, shares = shares, overlap is not None and _is_worth_sharing(state, before, overlap, shares)
+            room = max(block_rows, room // 2 if has_shared else room) if shares else block_rows
+            state[[MATCHES, MAPPED, UNMATCHED, BLOCK_END, LENGTHS]] = 0
+            del block, shared  # before somebody works on the spans
+            yield spans
+
+
+def _empty_block(matches: int, room: int) -> Block:
+    return Block(np.empty((matches, 3), np.int64), np.empty(room, np.int32), np.empty(matches, np.int64))
+
+
+def _nothing_shared(block: Block) -> Shared:
+    matches, room = len(block.match), len(block.position)
+    return Shared(
+        tail=np.empty((matches, 4), np.int64),
+        owner=np.empty(room, np.int32),
+        latest=np.full(1 << (room - 1).bit_length(), -1, np.int32),
+        previous=np.empty(room, np.int32),
+    )
+
+
+def _goes_far(state: np.ndarray, before: np.ndarray, block: Block) -> bool:
+    """Has a full block that shares come so far that its end may be listed again, or is it no use that it shares?"""
+    if state[FAILURE] or state[MATCHES] == len(block.match):
+        return True
+    is_useless = state[MATCHES] >= _FEW_MATCHES and 2 * state[MAPPED] > state[LENGTHS]
+    return bool(is_useless or 4 * (state[ROW] - before[ROW]) >= state[BLOCK_END] - state[ROW])
+
+
+def _is_worth_sharing(state: np.ndarray, before: np.ndarray, overlap: int, shares: bool) -> bool:
+    """Did the matches of this block overlap so much, and if it shared, did that halve the labels?"""
+    lengths = state[LENGTHS] if shares else state[MAPPED]
+    is_useful = not shares or 2 * state[MAPPED] <= lengths
+    return bool(is_useful and lengths > overlap * (state[ROW] - before[ROW]))
 
 
 def _first_state(task: MatchTask) -> np.ndarray:
     state = np.zeros(STATE_SIZE, np.int64)
     state[NUMBER] = 1
+    state[MET] = -1
     state[MODE] = _MODES[task.skip.mode]
     state[ELSE_NEXT_ROW] = task.skip.else_next_row
     state[RECORDS_UNMATCHED] = task.output.shows_unmatched
     return state
 
 
-def _spans(state: np.ndarray, block: Block, tables: Automaton) -> Spans:
+def _spans(state: np.ndarray, block: Block, shared: Shared | None, tables: Automaton) -> Spans:
     match, position = block.match[: state[MATCHES]].T.copy(), block.position[: state[MAPPED]]
     failed = int(state[FAILURE])
     return Spans(
@@ -115,7 +191,14 @@ def _spans(state: np.ndarray, block: Block, tables: Automaton) -> Spans:
         is_hidden=tables.is_hidden[position] if tables.is_hidden.any() else None,
         unmatched=block.unmatched[: state[UNMATCHED]],
         failure=SkipFailure(_REASONS[failed], int(match[START, -1]), int(match[MATCH_NUMBER, -1])) if failed else None,
+        tails=_tails(shared.tail[: state[MATCHES]]) if shared else None,
     )
+
+
+def _tails(tail: np.ndarray) -> Tails | None:
+    """None where no match has one."""
+    match, at, length = tail[:, [TAIL, TAIL_AT, LENGTH]].T.copy()
+    return Tails(match, at, length) if (match >= 0).any() else None
 
 
 @compiled
@@ -142,35 +225,117 @@ def next_partition(state, bounds):
 
 
 @compiled
-def book(state, block, is_target, length):
-    """Note what the search from the current row gave, and go to the next start row."""
+def meets(state, position, shared, row, q):
+    """Was a walk of this block at `row` in position q? If so the walk ends here, and its match goes on in that one."""
+    if shared is None:
+        return False
+    j = shared.latest[row & (len(shared.latest) - 1)]
+    for _ in range(_MOST_LANES):
+        if j < 0:
+            return False
+        if position[j] == q:
+            state[MET] = j
+            return True
+        j = shared.previous[j]
+    return False
+
+
+@inlined
+def book(state, block, shared, is_target, length):
+    """Note what the search from the current row gave, and go to the next start row.
+
+    `length`: how many positions it wrote, or NO_MATCH.
+    """
     row = state[ROW]
     if length == NO_MATCH:
         if state[RECORDS_UNMATCHED] and row >= state[MATCHED_END]:
             block.unmatched[state[UNMATCHED]] = row
             state[UNMATCHED] += 1
         state[ROW] = row + 1
-        return
-    i, end = state[MATCHES], state[MAPPED] + length
-    block.match[i, START], block.match[i, MATCH_NUMBER], block.match[i, MATCH_END] = row, state[NUMBER], end
-    state[ROW], state[FAILURE] = _next_start(state, block.position, is_target, length)
-    state[MATCHES], state[MAPPED] = i + 1, end
-    state[NUMBER] += 1
-    state[MATCHED_END] = max(state[MATCHED_END], row + length)
+    else:
+        i, end = state[MATCHES], state[MAPPED] + length
+        block.match[i, START], block.match[i, MATCH_NUMBER], block.match[i, MATCH_END] = row, state[NUMBER], end
+        if shared is not None:
+            length = _book_tail(state, block, shared, is_target, length)
+            step = _target_with_tail(state, block, shared, is_target)
+        else:
+            step = _target(state, block.position, is_target, length)
+        state[ROW], state[FAILURE] = _next_start(state, length, step)
+        state[MATCHES], state[MAPPED] = i + 1, end
+        state[NUMBER] += 1
+        state[MATCHED_END] = max(state[MATCHED_END], row + length)
+    if shared is not None:
+        for i in range(row, state[ROW]):
+            shared.latest[i & (len(shared.latest) - 1)] = -1
 
 
 @compiled
-def _next_start(state, position, is_target, length):
-    """The row at which the next match may start, and why there is none; the match is not yet booked."""
+def _first(block, i):
+    """The first mapped row of match i's own."""
+    return block.match[i - 1, MATCH_END] if i > 0 else 0
+
+
+@compiled
+def _book_tail(state, block, shared, is_target, length):
+    """Note the tail of the match being booked, and its own mapped rows for later walks; return its length in all."""
+    i, row, at, first = state[MATCHES], state[ROW], state[MET], state[MAPPED]
+    rows, tail, target = length, -1, -1
+    for j in range(first, first + length):
+        slot = (row + j - first) & (len(shared.latest) - 1)
+        shared.owner[j], shared.previous[j], shared.latest[slot] = i, shared.latest[slot], j
+        if is_target[block.position[j]]:
+            target = row + j - first
+    if at >= 0:
+        tail = shared.owner[at]
+        rows += shared.tail[tail, LENGTH] - (at - _first(block, tail))
+        if shared.tail[tail, LAST_TARGET] >= row + length:
+            target = shared.tail[tail, LAST_TARGET]
+    shared.tail[i, LENGTH], shared.tail[i, TAIL], shared.tail[i, TAIL_AT] = rows, tail, at
+    shared.tail[i, LAST_TARGET] = target
+    state[MET] = -1
+    state[BLOCK_END] = max(state[BLOCK_END], row + rows)
+    state[LENGTHS] += rows
+    return rows
+
+
+@compiled
+def _next_start(state, length, step):
+    """The row at which the next match may start, and why there is none; `step`: see _target."""
     row, mode = state[ROW], state[MODE]
     if length == 0 or mode == _TO_NEXT:
         return row + 1, 0
     if mode == _PAST_LAST:
         return row + length, 0
-    for j in range(length):
-        step = j if mode == _TO_FIRST else length - 1 - j
-        if is_target[position[state[MAPPED] + step]]:
-            if step == 0 and not state[ELSE_NEXT_ROW]:
-                return row, FIRST_ROW
-            return row + max(step, 1), 0
-    return (row + 1, 0) if state[ELSE_NEXT_ROW] else (row, NO_ROW)
+    if step < 0:
+        return (row + 1, 0) if state[ELSE_NEXT_ROW] else (row, NO_ROW)
+    if step == 0 and not state[ELSE_NEXT_ROW]:
+        return row, FIRST_ROW
+    return row + max(step, 1), 0
+
+
+@compiled
+def _target(state, position, is_target, length):
+    """How many rows the one to which SKIP TO goes is behind the first of the match, or -1; it is not yet booked."""
+    mode = state[MODE]
+    if mode in (_TO_FIRST, _TO_LAST):
+        for j in range(length):
+            step = j if mode == _TO_FIRST else length - 1 - j
+            if is_target[position[state[MAPPED] + step]]:
+                return step
+    return -1
+
+
+@compiled
+def _target_with_tail(state, block, shared, is_target):
+    """As _target, for a match in Shared.tail; no row behind the next start row is looked at."""
+    i, j = state[MATCHES], state[MAPPED]
+    last = shared.tail[i, LAST_TARGET]
+    if last < 0 or state[MODE] == _TO_LAST:
+        return last - state[ROW] if last >= 0 else -1
+    step = 0
+    while True:
+        while j < block.match[i, MATCH_END]:
+            if is_target[block.position[j]]:
+                return step
+            j, step = j + 1, step + 1
+        i, j = shared.tail[i, TAIL], shared.tail[i, TAIL_AT]

@@ -76,7 +76,7 @@ def find(task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS, shift: in
     is_target = is_skip_target(task, tables)
     _find_borders(tables.graph, ends, rows.bounds, rows.mask)
 
-    def fill(state, block):
+    def fill(state, block, shared):
         _walk_all(tables.graph, ends, search, rows.bounds, rows.mask, limit, is_target, state, block)
 
     return all_blocks(fill, task, tables, n, block_rows)
@@ -178,4 +178,4 @@ def _walk_all(graph, ends, search, bounds, mask, limit, is_target, state, block)
         length = _walk(graph, ends, search, bounds, mask, row, start, end, limit[row], block.position, state[MAPPED])
         if length == TOO_LONG:
             break
-        book(state, block, is_target, length)
+        book(state, block, None, is_target, length)

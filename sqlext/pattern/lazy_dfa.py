@@ -88,7 +88,7 @@ def find(
     states, search = _new_states(tables, n, shift, memo_bits), new_search(tables.graph)
     _find_borders(tables.graph, states, rows.bounds, rows.mask)
 
-    def fill(state, block):
+    def fill(state, block, shared):
         _walk_all(tables.graph, states, search, rows.bounds, rows.mask, is_target, state, block)
 
     return all_blocks(fill, task, tables, n, block_rows)
@@ -282,4 +282,4 @@ def _walk_all(graph, states, search, bounds, mask, is_target, state, block):
         length = _walk(graph, states, search, bounds, mask, row, start, end, block.position, state[MAPPED])
         if length == TOO_LONG:
             break
-        book(state, block, is_target, length)
+        book(state, block, None, is_target, length)

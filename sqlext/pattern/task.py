@@ -177,6 +177,19 @@ class SkipFailure:
 
 
 @dataclass(frozen=True)
+class Tails:
+    """Where the matches of a block go on in labels of earlier ones, so that none is listed twice.
+
+    Behind its own rows match i maps the rows that match `match[i] < i` maps from mapped row `at[i]` of the block on:
+    those that are own rows of that match, then its tail. -1: it has no tail. `length[i]`: how many rows it maps in all.
+    """
+
+    match: np.ndarray  # int64[m]
+    at: np.ndarray  # int64[m]
+    length: np.ndarray  # int64[m]
+
+
+@dataclass(frozen=True)
 class Spans:
     """A block of matches, in order of partitions and match numbers.
 
@@ -185,6 +198,9 @@ class Spans:
     `offset[i] <= j < offset[i + 1]`, is row `start[i] + j - offset[i]`, has label `label[j]` and is hidden by an
     exclusion where `is_hidden[j]` (None: nothing is hidden). `unmatched` are the rows for WITH UNMATCHED ROWS that
     became certain within this block. `failure`: the run-time error behind the last match of the block.
+
+    `tails` (only for ONE ROW PER MATCH): long matches that overlap share labels; what was said of the rows of match i
+    is then said of its own rows, behind which it has a tail.
     """
 
     start: np.ndarray  # int64[m]
@@ -194,3 +210,18 @@ class Spans:
     is_hidden: np.ndarray | None  # bool[k]
     unmatched: np.ndarray  # int64[u]
     failure: SkipFailure | None = None
+    tails: Tails | None = None
+
+    @property
+    def length(self) -> np.ndarray:
+        """`int64[m]`: how many rows each match maps.
+
+        >>> nothing = np.zeros(0, np.int64)
+        >>> tails = Tails(match=np.array([-1, 0]), at=np.array([-1, 1]), length=np.array([3, 2]))
+        >>> Spans(np.array([0, 1]), np.array([1, 2]), np.array([0, 3, 3]), np.zeros(3, "i2"), None, nothing).length
+        array([3, 0])
+        >>> Spans(np.array([0, 1]), np.array([1, 2]), np.array([0, 3, 3]), np.zeros(3, "i2"), None, nothing,
+        ...       tails=tails).length
+        array([3, 2])
+        """
+        return np.diff(self.offset) if self.tails is None else self.tails.length

@@ -66,7 +66,7 @@ def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[
     is_target = is_skip_target(task, positions)
     progress = np.full(4, -1, np.int64)
 
-    def fill(state, block):
+    def fill(state, block, shared):
         outcome = search_all(
             tables, source, work, memo, is_target, limits.remember_after, limits.steps_per_row, progress, state, block
         )

@@ -328,5 +328,5 @@ def search_all(t, r, w, memo, is_target, remember_after, steps_per_row, progress
             break  # the next block, if need be a larger one, searches it again
         for j in range(length):
             block.position[state[MAPPED] + j] = w.path[j]
-        book(state, block, is_target, length)
+        book(state, block, None, is_target, length)
     return 0

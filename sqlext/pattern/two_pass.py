@@ -28,6 +28,7 @@ from sqlext.pattern.blocks import (
     compiled,
     has_room,
     is_skip_target,
+    meets,
     next_partition,
 )
 from sqlext.pattern.program import Program
@@ -57,7 +58,7 @@ class Tables(NamedTuple):
     best: np.ndarray
 
 
-def find(task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS) -> Iterator[Spans]:
+def find(task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS, overlap: int | None = None) -> Iterator[Spans]:
     """All matches of a task without WITHIN and run-dependent conditions, in blocks of about `block_rows` mapped rows.
 
     Equal to `reference.find`. Memory: 1, 2, 4 or 8 bytes a row, and the block.
@@ -67,10 +68,10 @@ def find(task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS) -> Iterat
     live = np.empty(len(rows.mask), packed.at_end.dtype)
     _find_live(packed, rows.bounds, rows.mask, live)
 
-    def fill(state, block):
-        _walk_all(packed, live, rows.bounds, is_target, state, block)
+    def fill(state, block, shared):
+        _walk_all(packed, live, rows.bounds, is_target, state, block, shared)
 
-    return all_blocks(fill, task, tables, len(rows.mask), block_rows)
+    return all_blocks(fill, task, tables, len(rows.mask), block_rows, overlap)
 
 
 @lru_cache(maxsize=16)
@@ -147,14 +148,16 @@ def _target(tables, p, live):
 
 
 @compiled
-def _walk(tables, live, row, start, end, position, mapped):
-    """Write the positions of the match from `row` on; return its length, NO_MATCH or TOO_LONG."""
-    beginning = len(tables.first) - 3
+def _walk(tables, live, row, start, end, state, position, shared):
+    """Write the positions of the match from `row` on; return how many, NO_MATCH or TOO_LONG."""
+    mapped, beginning = state[MAPPED], len(tables.first) - 3
     q = _target(tables, beginning + (row == start), live[row])
     if q == DEAD:
         return NO_MATCH
     length = 0
     while q != DONE:
+        if meets(state, position, shared, row + length, q):
+            break
         if mapped + length == len(position):
             return TOO_LONG
         position[mapped + length] = q
@@ -166,10 +169,10 @@ def _walk(tables, live, row, start, end, position, mapped):
 
 
 @compiled
-def _walk_all(tables, live, bounds, is_target, state, block):
+def _walk_all(tables, live, bounds, is_target, state, block, shared):
     while has_room(state, block) and next_partition(state, bounds):
         start, end = bounds[state[PARTITION]], bounds[state[PARTITION] + 1]
-        length = _walk(tables, live, state[ROW], start, end, block.position, state[MAPPED])
+        length = _walk(tables, live, state[ROW], start, end, state, block.position, shared)
         if length == TOO_LONG:
             break
-        book(state, block, is_target, length)
+        book(state, block, shared, is_target, length)

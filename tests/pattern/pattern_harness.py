@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from sqlext.pattern import bounded, lazy_dfa, reference, two_pass
 from sqlext.pattern.automaton import count_positions
 from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.tails import unshared
 from sqlext.pattern.task import MatchTask, Output, Rows, Skip, Spans
 from sqlext.rewriter.parse_pattern import parse_pattern
 
@@ -55,8 +57,8 @@ def packed(held: np.ndarray) -> np.ndarray:
 
 
 def joined(blocks: Iterable[Spans]) -> dict[str, object]:
-    """All blocks as one, for comparison; a failure may only stand in the last one."""
-    spans = list(blocks)
+    """All blocks as one, for comparison, no labels shared; a failure may only stand in the last one."""
+    spans = [unshared(block, np.arange(len(block.start))) for block in blocks]
     assert all(block.failure is None for block in spans[:-1])
     hides = {block.is_hidden is not None for block in spans}
     assert len(hides) <= 1
@@ -67,7 +69,7 @@ def joined(blocks: Iterable[Spans]) -> dict[str, object]:
     return {
         "start": column("start"),
         "number": column("number"),
-        "length": [length for block in spans for length in np.diff(block.offset).tolist()],
+        "length": column("length"),
         "label": column("label"),
         "is_hidden": column("is_hidden") if hides == {True} else None,
         "unmatched": column("unmatched"),
@@ -83,6 +85,13 @@ def matches(found: dict, task: MatchTask) -> list[tuple[int, int, str]]:
     ends = np.cumsum(found["length"], dtype=int).tolist()
     texts = ["".join(letters[end - length : end]) for end, length in zip(ends, found["length"])]
     return list(zip(found["number"], found["start"], texts))
+
+
+def sharing_ways(task: MatchTask, rows: Rows, chance: random.Random) -> Iterator[tuple[str, Iterator[Spans]]]:
+    """Each compiled strategy that takes the task, with blocks that share, from the first one or some overlap on."""
+    sizes = {"block_rows": chance.choice([1, 2, 3, 5, 20, 1000]), "overlap": chance.choice([0, 0, 0, 1, 2])}
+    if rows.limit is None and count_positions(task.program) <= 64:
+        yield f"two_pass, {sizes}", two_pass.find(task, rows, **sizes)
 
 
 def fast_ways(task: MatchTask, rows: Rows, chance: random.Random) -> Iterator[tuple[str, Iterator[Spans]]]:
@@ -104,4 +113,7 @@ def assert_all_agree(task: MatchTask, rows: Rows, seed: int = 0) -> dict[str, ob
     expected = joined(reference.find(task, rows))
     for name, found in fast_ways(task, rows, random.Random(seed)):
         assert joined(found) == expected, f"{name} on {task}, {rows}"
+    whole = replace(task, output=replace(task.output, is_all_rows=False))
+    for name, found in sharing_ways(whole, rows, random.Random(seed)):
+        assert joined(found) == expected, f"{name} on {whole}, {rows}"
     return expected

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from pattern_harness import assert_all_agree, packed
+from pattern_harness import assert_all_agree, packed, rows_of, task_of
 
 from sqlext.pattern import ast
 from sqlext.pattern.compile import compile_pattern
@@ -62,6 +63,40 @@ def random_case(seed: int) -> tuple[MatchTask, Rows]:
     end = np.repeat(bounds[1:], np.diff(bounds))
     limit = np.minimum(end, np.arange(n) + numbers.integers(0, 7, n)) if is_within else None
     return task, Rows(bounds, packed(held), limit)
+
+
+# Walks from neighbouring rows meet at once, after a few rows, side by side in turns, one after the other, never.
+OVERLAPPING = [
+    "A+ B", "A B* C", "A B*", "A* B{2} C*", "A+ B+ C+", "(A | B)+ C?", "(A | B)* $", "(A B?)+ C", "A+? (B | C)* D",
+    "(A A)+ A? B+", "(A A A)+ (A | A A)? (B B)* C", "((A A)+ A? B)+", "(A B | B A)+ C*", "A (A | B C)* D?", "A{7} B?",
+    "A {- B* -} C", "({- A -} B*)+ C", "A{3} (B A?)* C", "A{2,4}? B* C", "PERMUTE(A+, B) C*", "^ A+ | A B* C",
+]  # fmt: skip
+
+
+def random_overlap(seed: int) -> tuple[MatchTask, Rows]:
+    """A pattern of OVERLAPPING on words that mostly go on as before; a skip to a row inside the match."""
+    chance = random.Random(seed)
+    mode = chance.choice(["TO NEXT ROW", "TO FIRST", "TO LAST"])
+    labels = tuple(chance.sample(range(4), chance.randint(1, 2))) if mode != "TO NEXT ROW" else ()
+    task = task_of(chance.choice(OVERLAPPING), LETTERS, skip=Skip(mode, labels, else_next_row=chance.random() < 0.9))
+    rows = rows_of(task, [random_word(chance) for _ in range(chance.randint(1, 3))])
+    if chance.random() < 0.7:
+        return task, rows
+    reach = np.arange(len(rows.mask)) + chance.randint(1, 40)
+    limit = np.minimum(reach, np.repeat(rows.bounds[1:], np.diff(rows.bounds)))
+    return replace(task, is_within=True), replace(rows, limit=limit)
+
+
+def random_word(chance: random.Random) -> str:
+    letters = chance.choices(LETTERS, [4, 4, 1, 1], k=chance.randint(1, 8))
+    return "".join(letter * chance.choice([1, 1, 2, 7, 12]) for letter in letters)
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_every_strategy_finds_matches_that_overlap(part):
+    for seed in range(part * 100, part * 100 + 100):
+        task, rows = random_overlap(seed)
+        assert_all_agree(task, rows, seed)
 
 
 @pytest.mark.parametrize("part", range(10))
