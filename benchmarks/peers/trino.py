@@ -84,6 +84,7 @@ class Trino:
         self._open = contextlib.ExitStack()
 
     def __enter__(self) -> Trino:
+        self.warehouse.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as opened:
             folder = tempfile.TemporaryDirectory(prefix=".trino-", dir=self.warehouse, ignore_cleanup_errors=True)
             state = Path(opened.enter_context(folder))
