@@ -1,0 +1,164 @@
+"""Whatever stands before and behind some rows, their cuts are boundaries at which matching begins anew; so chunks of a
+partition are matched apart, and the leftovers between their cuts behind them, with the same answer."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from pattern_harness import joined, lines, packed, rows_of, task_of
+from test_random import random_case, random_overlap
+from test_small_world import LETTERS, is_first_of_its_kind, trees
+
+from sqlext.pattern import reference, two_pass
+from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.cuts import find_cuts, objection
+from sqlext.pattern.task import MATCH_NUMBER, Call, Literal, MatchTask, Navigation, Operand, Rows, Skip, Spans
+
+
+def skip_of(text: str) -> Skip:
+    mode, _, name = text.rpartition(" ")
+    return Skip(mode, (LETTERS.index(name),)) if mode in ("TO FIRST", "TO LAST") else Skip(text)
+
+
+@pytest.mark.parametrize("pattern, skip, word, expected", lines("cuts.txt"))
+def test_cuts_of_a_stretch(pattern, skip, word, expected):
+    task = task_of(pattern, "ABCDX", skip=skip_of(skip))
+    rows = rows_of(replace(task, program=replace(task.program, labels=tuple("ABCD"))), word.split("|"))
+    held = np.unpackbits(rows.mask, axis=1, bitorder="little")[:, :4].astype(bool)
+    rows = replace(rows, mask=packed(np.hstack([held, np.ones((len(held), 1), bool)])))
+    found = find_cuts(task, rows)
+    assert found == (None if expected == "none" else tuple(map(int, expected.split())))
+
+
+# --- small worlds -----------------------------------------------------------------------------------------------------
+
+
+def words(longest: int) -> list[tuple[int, ...]]:
+    return [word for length in range(longest + 1) for word in product(range(3), repeat=length)]
+
+
+WORLD = words(8)[1:]
+FIRST = {word: i for word, i in zip(WORLD, np.cumsum([0, *(len(word) + 1 for word in WORLD)]).tolist())}
+CONTEXTS = {  # where words of up to 4 letters stand in longer ones: their first boundaries
+    word: np.array([FIRST[before + word + behind] + len(before) for before in words(2) for behind in words(2)])
+    for word in words(4)[1:]
+}
+TREES = [tree for nodes in range(1, 5) for tree in trees(nodes) if is_first_of_its_kind(tree)]
+LABELS = {"a letter each": ((0,), (1,), (2,)), "two of three": ((0, 1), (1, 2), (0, 2))}  # that each letter satisfies
+SKIPS = [Skip(), Skip("TO NEXT ROW"), Skip("TO LAST", (1,), else_next_row=True)]
+
+
+def rows_in(words: list[tuple[int, ...]], labels: tuple[tuple[int, ...], ...]) -> Rows:
+    """One partition a word."""
+    held = np.array([[label in labels[letter] for label in range(3)] for word in words for letter in word])
+    return Rows(np.cumsum([0, *map(len, words)]), packed(held))
+
+
+def crossed(task: MatchTask, rows: Rows) -> np.ndarray:
+    """`bool[n + partitions]`: is a boundary inside a match? Each partition has one more boundary than rows.
+
+    Where it is not, matching begins anew: no skip mode goes further than behind the last row of a match.
+    """
+    is_crossed = np.zeros(len(rows.mask) + len(rows.bounds), int)
+    partition = np.repeat(np.arange(len(rows.bounds) - 1), np.diff(rows.bounds))
+    for spans in two_pass.find(task, rows):
+        start, length = spans.start[spans.length > 1], spans.length[spans.length > 1]
+        at = start + partition[start]
+        np.add.at(is_crossed, at + 1, 1)
+        np.add.at(is_crossed, at + length, -1)
+    return np.cumsum(is_crossed) > 0
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+@pytest.mark.parametrize("skip", SKIPS, ids=lambda skip: skip.mode)
+def test_a_cut_is_one_in_every_context(labels, skip):
+    """All patterns of up to 4 nodes, all words of up to 4 letters between any two of up to 2."""
+    world = rows_in(WORLD, labels)
+    chunks = {word: rows_in([word], labels) for word in CONTEXTS}
+    for tree in TREES:
+        task = MatchTask(compile_pattern(tree, tuple(LETTERS)), (0, 1, 2), (None,) * 3, skip)
+        is_crossed = crossed(task, world)
+        for word, rows in chunks.items():
+            for at in find_cuts(task, rows) or ():
+                assert not is_crossed[CONTEXTS[word] + at].any(), (tree, word, at)
+
+
+# --- chunks and leftovers ---------------------------------------------------------------------------------------------
+
+
+def in_chunks(task: MatchTask, rows: Rows, at: list[int], find) -> dict[str, object]:
+    """What `find(task, rows)` gives for the chunks between `at`, and for the leftovers between their cuts."""
+    parts, begin = [], 0
+    for lo, hi in pairwise([0, *at, len(rows.mask)]):
+        cuts = find_cuts(task, part_of(rows, lo, hi))
+        if cuts is not None:
+            parts += [(begin, lo + cuts[0]), (lo + cuts[0], lo + cuts[1])]
+            begin = lo + cuts[1]
+    parts.append((begin, len(rows.mask)))
+    found = [moved(spans, lo) for lo, hi in parts if lo < hi for spans in find(task, part_of(rows, lo, hi), lo)]
+    return {name: value for name, value in joined(found).items() if name != "number"}
+
+
+def part_of(rows: Rows, lo: int, hi: int) -> Rows:
+    inner = rows.bounds[(rows.bounds > lo) & (rows.bounds < hi)]
+    limit = None if rows.limit is None else np.minimum(rows.limit[lo:hi], hi) - lo
+    return Rows(np.array([lo, *inner, hi]) - lo, rows.mask[lo:hi], limit)
+
+
+def moved(spans: Spans, by: int) -> Spans:
+    return replace(spans, start=spans.start + by, unmatched=spans.unmatched + by)
+
+
+def taken_apart(task: MatchTask, rows: Rows, chance: random.Random, find) -> None:
+    """The whole and its chunks give the same."""
+    whole = {name: value for name, value in joined(find(task, rows, 0)).items() if name != "number"}
+    at = sorted(chance.randint(0, len(rows.mask)) for _ in range(chance.randint(1, 4)))
+    assert in_chunks(task, rows, at, find) == whole, (task, rows, at)
+
+
+def by_reference(task: MatchTask, rows: Rows, begin: int):
+    return reference.find(task, rows)
+
+
+def by_the_match_so_far(task: MatchTask, rows: Rows, begin: int):
+    """Conditions that also depend on where the match starts and on the labels it has."""
+    asks = reference.mask_satisfies(task, rows)
+
+    def satisfies(start: int, number: int, labels: list[int], label: int) -> bool:
+        return asks(start, number, labels, label) and hash((begin + start, *labels, label)) % 4 > 0
+
+    return reference.find(task, rows, satisfies)
+
+
+@pytest.mark.parametrize("cases", [random_case, random_overlap])
+@pytest.mark.parametrize("part", range(5))
+def test_chunks_and_leftovers_give_what_the_whole_gives(cases, part):
+    for seed in range(part * 200, part * 200 + 200):
+        task, rows = cases(seed)
+        if objection(task) is None:
+            taken_apart(task, rows, random.Random(seed), by_reference)
+            dependent = replace(task, conditions=(Literal(True, "bool"),) * len(task.conditions))
+            taken_apart(dependent, rows, random.Random(seed), by_the_match_so_far)
+
+
+# --- objections -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pattern, skip, reason", lines("parts.txt"))
+def test_why_a_partition_cannot_be_matched_in_parts(pattern, skip, reason):
+    assert (objection(task_of(pattern, "ABCDX", skip=skip_of(skip))) or "") == reason
+
+
+PREV, NUMBER, LAST = Navigation(0, step=-1), Navigation(MATCH_NUMBER), Navigation(0, (0,))
+READING = {PREV: "PREV or NEXT of a row of the match", NUMBER: "MATCH_NUMBER()", LAST: None}
+
+
+@pytest.mark.parametrize("source", READING)
+def test_conditions_may_read_the_rows_of_the_match_only(source):
+    condition = Call("less", (Operand(LAST, "int"), Operand(source, "int")), "bool")
+    task = replace(task_of("A B"), conditions=(None, condition))
+    assert objection(task) == (READING[source] and f"the condition of B reads {READING[source]}.")
