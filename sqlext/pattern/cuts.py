@@ -26,23 +26,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlext.pattern import two_pass
-from sqlext.pattern.automaton import DEAD, DONE, automaton, count_positions, targets_from
+from sqlext.pattern.automaton import DEAD, DONE, automaton, targets_from
 from sqlext.pattern.blocks import compiled
-from sqlext.pattern.program import MatchEnd, MatchStart, Program
-from sqlext.pattern.task import (
-    MATCH_NUMBER,
-    SKIP_PAST_LAST_ROW,
-    SKIP_TO_FIRST,
-    SKIP_TO_NEXT_ROW,
-    Call,
-    Condition,
-    MatchTask,
-    Navigation,
-    Operand,
-    Rows,
-)
-
-MAX_POSITIONS = 64  # bits of one integer
+from sqlext.pattern.program import Program
+from sqlext.pattern.task import SKIP_PAST_LAST_ROW, MatchTask, Rows
 
 _NONE, _MANY = -1, -2  # instead of the one position in which the matcher may be
 
@@ -60,58 +47,6 @@ class Tables(NamedTuple):
     single: np.ndarray
 
 
-def objection(task: MatchTask) -> str | None:
-    """Why the matches of a partition cannot be found in parts, as a sentence; None if they can.
-
-    >>> from sqlext.pattern.program import Done, MatchLabel
-    >>> objection(MatchTask(Program((MatchStart(), MatchLabel(0), Done()), ("A",)), (0,), (None,)))
-    'PATTERN asks for the first or the last row of the partition.'
-    """
-    positions = count_positions(task.program)
-    if positions > MAX_POSITIONS:
-        return f"PATTERN has {positions:,} positions, over {MAX_POSITIONS}."
-    if any(isinstance(x, (MatchStart, MatchEnd)) for x in task.program.instructions):
-        return "PATTERN asks for the first or the last row of the partition."
-    for name, condition in zip(task.program.labels, task.conditions):
-        reads = _reads_outside(condition)
-        if reads:
-            return f"the condition of {name} reads {reads}."
-    if _may_fail(task):
-        return "AFTER MATCH SKIP may fail, and then says in which match, counted from the partition's first row."
-    return None
-
-
-def _reads_outside(condition: Condition | None) -> str:
-    """What a run-dependent condition reads that the rows of its match do not say."""
-    if isinstance(condition, Call):
-        return next(filter(None, map(_reads_outside, condition.arguments)), "")
-    if not isinstance(condition, Operand) or not isinstance(condition.source, Navigation):
-        return ""
-    if condition.source.argument == MATCH_NUMBER:
-        return "MATCH_NUMBER()"
-    return "PREV or NEXT of a row of the match" if condition.source.step else ""
-
-
-def _may_fail(task: MatchTask) -> bool:
-    """Is there a way through the pattern for which SKIP TO has no row to go to, or only the first one?"""
-    if task.skip.mode in (SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW) or task.skip.else_next_row:
-        return False
-    tables = automaton(task.program, task.bits)
-    is_target = np.isin(tables.label, task.skip.labels)
-    begins = [p for p in targets_from(tables.graph, 0, at_start=False) if p != DONE]
-    if task.skip.mode == SKIP_TO_FIRST and is_target[begins].any():
-        return True
-    met, stack = set(begins), list(begins)
-    while stack:
-        for q in targets_from(tables.graph, int(tables.graph.instruction[stack.pop()]) + 1, at_start=False):
-            if q == DONE:
-                return True
-            if q not in met and not is_target[q]:
-                met.add(q)
-                stack.append(q)
-    return False
-
-
 def find_cuts(
     task: MatchTask, rows: Rows, lo: int = 0, hi: int | None = None, *, is_fresh: bool = False
 ) -> tuple[int, int] | None:
@@ -119,8 +54,8 @@ def find_cuts(
 
     `rows` are some rows of a sorted relation, `lo` to `hi` (exclusive; default: all of them) those whose masks are
     known; what stands before and behind them may be anything. `rows.bounds` but for its ends are beginnings of
-    partitions, which are cuts too. `is_fresh`: `lo` is known to be a cut. The task has no `objection`. Linear in the
-    rows, 1, 2, 4 or 8 bytes for each.
+    partitions, which are cuts too. `is_fresh`: `lo` is known to be a cut. `parts.objection` has none to the task.
+    Linear in the rows, 1, 2, 4 or 8 bytes for each.
 
     >>> from sqlext.pattern.program import Done, MatchLabel
     >>> task = MatchTask(Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B")), (0, 1), (None, None))

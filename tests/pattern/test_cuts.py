@@ -15,8 +15,9 @@ from test_small_world import LETTERS, is_first_of_its_kind, trees
 
 from sqlext.pattern import reference, two_pass
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.cuts import find_cuts, objection
-from sqlext.pattern.task import MATCH_NUMBER, Call, Literal, MatchTask, Navigation, Operand, Rows, Skip, Spans
+from sqlext.pattern.cuts import find_cuts
+from sqlext.pattern.parts import moved, objection, part_of
+from sqlext.pattern.task import MATCH_NUMBER, Call, Literal, MatchTask, Navigation, Operand, Rows, Skip
 
 
 def skip_of(text: str) -> Skip:
@@ -101,16 +102,6 @@ def in_chunks(task: MatchTask, rows: Rows, at: list[int], find) -> dict[str, obj
     parts.append((begin, len(rows.mask)))
     found = [moved(spans, lo) for lo, hi in parts if lo < hi for spans in find(task, part_of(rows, lo, hi), lo)]
     return {name: value for name, value in joined(found).items() if name != "number"}
-
-
-def part_of(rows: Rows, lo: int, hi: int) -> Rows:
-    inner = rows.bounds[(rows.bounds > lo) & (rows.bounds < hi)]
-    limit = None if rows.limit is None else np.minimum(rows.limit[lo:hi], hi) - lo
-    return Rows(np.array([lo, *inner, hi]) - lo, rows.mask[lo:hi], limit)
-
-
-def moved(spans: Spans, by: int) -> Spans:
-    return replace(spans, start=spans.start + by, unmatched=spans.unmatched + by)
 
 
 def taken_apart(task: MatchTask, rows: Rows, chance: random.Random, find) -> None:
