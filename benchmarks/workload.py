@@ -37,9 +37,10 @@ class Workload:
 
     >>> from benchmarks.workloads import BY_NAME
     >>> print(BY_NAME["scan"].query("t", 10))
-    SELECT count(*), sum(start) FROM t MATCH_RECOGNIZE (
+    SELECT count(*), sum(began) FROM t MATCH_RECOGNIZE (
         ORDER BY i
-        MEASURES A.i AS start PATTERN (A B) DEFINE A AS A.v = 0, B AS B.v = 1) AS m
+        MEASURES A.i AS began AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A B) DEFINE A AS A.v = 0, B AS B.v = 1) AS m
     """
 
     name: str

@@ -83,8 +83,8 @@ class Loop:
 
 
 LOOPS = {
-    "partitions": Loop(partitions, ("start",)),
-    "funnel": Loop(funnel, ("start",)),
+    "partitions": Loop(partitions, ("began",)),
+    "funnel": Loop(funnel, ("began",)),
     "sessionize": Loop(sessionize, ("n",)),
     "streak": Loop(streak, ("n",)),
     "v_shape": Loop(v_shape, ("top", "bottom", "fall", "n")),
