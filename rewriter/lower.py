@@ -111,6 +111,7 @@ class _Lowering:
             self._shown(measures, shown_rows),
             clause.within is not None and clause.within.is_inclusive,
             self.needs_window,
+            input_types=self.given.columns,
         )
 
     def _slice(self, fragment) -> Text:

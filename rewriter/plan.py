@@ -67,7 +67,8 @@ class MatchPlan:
     match (its first one, with ONE ROW PER MATCH); `masks[b]` is the condition of bit b; `operands` name the columns
     that conditions read (Rows.columns), with their Spark types; `order_by` are (expression,
     direction), `window` is `PARTITION BY … ORDER BY …`. Without
-    `needs_window` workers compute what masks read of neighbours, and see from the keys where a partition begins."""
+    `needs_window` workers compute what masks read of neighbours, and see from the keys where a partition begins.
+    `input_types` are the relation's columns with their Spark types."""
 
     clause: MatchClause
     relation: Text
@@ -82,6 +83,7 @@ class MatchPlan:
     shown: tuple[ShownColumn, ...]
     is_within_inclusive: bool = False
     needs_window: bool = True
+    input_types: tuple[tuple[str, str], ...] = ()
 
     @property
     def window(self) -> Text:
