@@ -68,7 +68,7 @@ def find_cuts(
     inner = rows.bounds[1:-1]
     inner = inner[(inner >= lo) & (inner <= hi)]
     certain = _find_live(tables, inner, rows.mask, lo, hi, live)
-    first, last = _first_and_last(tables, inner, live, lo, hi, certain if _walks(task) else lo, is_fresh)
+    first, last = _first_and_last(tables, inner, live, lo, hi, certain if _walks(task) else lo - 1, is_fresh)
     return None if first < 0 else (first, last)
 
 
@@ -139,7 +139,10 @@ def _image(table, positions):
 
 @compiled
 def _first_and_last(tables, inner, live, lo, hi, certain, is_fresh):
-    """The first and the last cut, or -1; walked ones are before row `certain`.
+    """The first and the last cut, or -1; walked ones are not behind boundary `certain`.
+
+    At a boundary all matches end if they end for the largest set of live positions behind it, so only the sets before
+    it have to be certain.
 
     `ahead`: the positions at which a candidate that maps rows before r may go on there; `walkers, lane, may_begin`: see
     `_walk_on`.
@@ -154,7 +157,7 @@ def _first_and_last(tables, inner, live, lo, hi, certain, is_fresh):
         if k < len(inner) and inner[k] == r:
             k, ahead, lane, may_begin = k + 1, nothing, _NONE, True
         is_cut = (ahead & here) == 0 or (r == lo and is_fresh)
-        if r < certain:
+        if r <= certain:
             walkers, lane, may_begin = _ended(tables, walkers, lane, may_begin, here)
             is_cut |= lane == _NONE
             walkers, lane, may_begin = _begun(tables, walkers, lane, may_begin, here)
