@@ -63,14 +63,31 @@ def input_query(plan: MatchPlan, prefix: Text) -> Text:
 
 
 def sorted_query(plan: MatchPlan, prefix: Text) -> Text:
-    """Sorted by names of our own: a column called `user` would be the function in DISTRIBUTE BY and SORT BY."""
-    keys = ", ".join(plan.carried[: len(plan.partition_by)])
-    order = [(f"__sort{i}", *key) for i, key in enumerate(plan.order_by)]
-    inner = join(*input_columns(plan), *(join(text, f" AS {name}") for name, text, _ in order), separator=",\n       ")
-    names = ", ".join([c.name for c in plan.columns] + [name for name, _ in mask_columns(plan)])
-    sort = ", ".join(name + direction for name, _, direction in order)
-    rows = join("SELECT ", inner, "\nFROM ", plan.relation)
-    return join(prefix, f"SELECT {names} FROM (\n", rows, f")\nDISTRIBUTE BY {keys}\nSORT BY {keys}, {sort}")
+    """Sorted by names of our own: a column called `user` would be the function in DISTRIBUTE BY and SORT BY.
+
+    Without keys all rows go to one task.
+    """
+    keys = list(plan.carried[: len(plan.partition_by)])
+    sort = ", ".join(keys + [name + direction for name, _, direction in sort_keys(plan)])
+    rows = join("(\n", unsorted_query(plan), ")")
+    by = f"\nDISTRIBUTE BY {', '.join(keys) or '0'}\nSORT BY {sort}"
+    return join(prefix, f"SELECT {', '.join(names_read(plan)) or '1 AS __one'} FROM ", rows, by)
+
+
+def unsorted_query(plan: MatchPlan) -> Text:
+    """The columns that workers read, and behind them those of `sort_keys`."""
+    sort = (join(text, f" AS {name}") for name, text, _ in sort_keys(plan))
+    return join("SELECT ", join(*input_columns(plan), *sort, separator=",\n       "), "\nFROM ", plan.relation)
+
+
+def sort_keys(plan: MatchPlan) -> list[tuple[str, Text, str]]:
+    """(name, expression, direction) of the ORDER BY keys."""
+    return [(f"__sort{i}", *key) for i, key in enumerate(plan.order_by)]
+
+
+def names_read(plan: MatchPlan) -> list[str]:
+    """The columns that workers read, but for the start of partitions."""
+    return [c.name for c in plan.columns] + [name for name, _ in mask_columns(plan)]
 
 
 def input_columns(plan: MatchPlan) -> list[Text]:

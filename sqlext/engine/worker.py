@@ -115,11 +115,17 @@ def match_chunk(chunk: pa.Table, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
     columns = {name: one_chunk(chunk.column(name)) for name in chunk.column_names}
     rows = read_rows(columns, chunk.num_rows, plan)
     for spans in match(plan.task, rows):
-        out = navigation.output_rows(spans, plan.task.output)
-        for lo, hi in _slices(out, spans, plan):
-            yield _result(columns, rows, spans, out.slice(lo, hi), plan)
-        if spans.failure is not None:
-            raise _skip_error(columns, spans, plan)
+        yield from results(columns, rows, spans, plan)
+
+
+def results(columns: dict[str, pa.Array], rows: Rows, spans: Spans, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
+    """The result rows of a block of matches."""
+    out = navigation.output_rows(spans, plan.task.output)
+    for lo, hi in _slices(out, spans, plan):
+        result = _result(columns, rows, spans, out.slice(lo, hi), plan)
+        yield from (result.slice(at, OUTPUT_ROWS) for at in range(0, hi - lo, OUTPUT_ROWS))
+    if spans.failure is not None:
+        raise _skip_error(columns, spans, plan)
 
 
 def one_chunk(column: pa.ChunkedArray) -> pa.Array:
