@@ -1,0 +1,69 @@
+"""One partition on many cores: ranges of the sorted rows are matched at once, and what lies between them behind that.
+
+relation → keys, order, masks, arguments (Spark) → ranges of the order, each sorted → mapInArrow: cuts and the matches
+between them → leftovers to one task → mapInArrow: their matches → measures (Spark). The workers' side is `chunks`.
+
+All is one query: which boundaries are cuts is found out by each range for itself, no job runs before.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from sqlext.engine.batch import (
+    check_types,
+    names_read,
+    output_schema,
+    result_query,
+    sort_keys,
+    unsorted_query,
+    worker_plan,
+)
+from sqlext.engine.chunks import match_chunk, match_seams
+from sqlext.engine.queries import Queries
+from sqlext.pattern import parts
+from sqlext.rewriter.plan import MatchPlan
+from sqlext.rewriter.splice import Text, join
+
+_PARCELS = "task INT, chunk INT, number INT, kind INT, around INT, rows BINARY"  # as chunks.PARCELS
+_METHODS = {  # of Column, by the direction of an ORDER BY key
+    "": "asc",
+    " DESC": "desc",
+    " NULLS FIRST": "asc_nulls_first",
+    " NULLS LAST": "asc_nulls_last",
+    " DESC NULLS FIRST": "desc_nulls_first",
+    " DESC NULLS LAST": "desc_nulls_last",
+}
+
+
+def objection(plan: MatchPlan) -> str | None:
+    """Why ranges of a plan's rows cannot be matched at once, as a sentence; None if they can."""
+    if not plan.clause.order_by:
+        return "there is no ORDER BY."
+    if plan.needs_window:
+        return "a window over whole partitions is needed."
+    if any(slot.kind == "match number" for slot in plan.slots):
+        return "MATCH_NUMBER() counts from the partition's first row."
+    return parts.objection(plan.task)
+
+
+def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataFrame:
+    """The clause's result. `prefix`: the WITH clause that the relation may need."""
+    rows = queries.run(join(prefix, unsorted_query(plan)))
+    keys = _sort_columns(plan)
+    read = [F.col(name) for name in names_read(plan)] or [F.lit(1).alias("__one")]
+    chunks = rows.repartitionByRange(*keys).sortWithinPartitions(*keys).select(*read)
+    check_types(plan, chunks.schema)
+    worker = worker_plan(plan, is_ansi)
+    parcels = chunks.mapInArrow(partial(match_chunk, plan=worker), _PARCELS)
+    gathered = parcels.repartition("task").sortWithinPartitions("chunk", "number")
+    matches = gathered.mapInArrow(partial(match_seams, plan=worker), output_schema(plan, chunks.schema))
+    return queries.run(result_query(plan, queries.name(matches)))
+
+
+def _sort_columns(plan: MatchPlan) -> list[Column]:
+    keys = [F.col(name) for name in plan.carried[: len(plan.partition_by)]]
+    return keys + [getattr(F.col(name), _METHODS[direction])() for name, _, direction in sort_keys(plan)]

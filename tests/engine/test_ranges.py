@@ -1,0 +1,105 @@
+"""Ranges of a partition matched by many tasks give what one task gives, however rows fall into ranges and batches."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sqlext.engine.chunks import LAST, LEFT, RESULT, match_chunk, match_seams, reach
+from sqlext.engine.worker import WorkerPlan, match_batches
+from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand, Output, Skip
+from sqlext.rewriter.parse_pattern import parse_pattern
+from sqlext.rewriter.plan import Bound, Slot
+
+V, KEY, BEFORE, TWO_BEHIND = (Operand(Navigation(0, step=step), "int") for step in (0, 0, -1, 2))
+FALLS, RISES = Call("less", (V, BEFORE), "bool"), Call("less", (BEFORE, V), "bool")
+AHEAD = Call("less", (V, TWO_BEHIND), "bool")
+SLOTS = (
+    Slot("first", "value", ("i",), Navigation(0, from_first=True)),
+    Slot("last", "value", ("i",), Navigation(0)),
+    Slot("n", "aggregate", aggregate=Aggregate("count")),
+    Slot("sum", "aggregate", ("v",), aggregate=Aggregate("sum", 0, (1,))),
+    Slot("label", "classifier", navigation=Navigation(-1)),
+    Slot("row", "sequence number"),
+    Slot("members", "array", ("i",), aggregate=Aggregate("array_agg", 0)),
+)
+AROUND = (
+    Slot("before", "value", ("i",), Navigation(0, from_first=True, step=-3)),
+    Slot("behind", "value", ("i",), Navigation(0, step=2)),
+)
+# A holds for every row; B, C and D: bits 0 to 2, B and C also read neighbours where there are `neighbours`.
+PATTERNS = [
+    "A B+ C+",
+    "B C",
+    "A B* C",
+    "A B*",
+    "B+ C+ D",
+    "(B | C)+ D?",
+    "B",
+    "A A A",
+    "{- B -} C*",
+    "(A B | B C D)*?",
+    "D? B{2,3}",
+]
+SKIPS = [Skip(), Skip(), Skip("TO NEXT ROW"), Skip("TO LAST", (1,), else_next_row=True)]
+
+
+def plan_of(chance: random.Random) -> WorkerPlan:
+    tree, _ = parse_pattern(pattern := chance.choice(PATTERNS), 0, len(pattern))
+    program = compile_pattern(tree, ("A", "B", "C", "D"))
+    output = Output(chance.random() < 0.3, shows_unmatched=chance.random() < 0.5)
+    is_within = chance.random() < 0.3
+    task = MatchTask(program, (None, 0, 1, 2), (None,) * 4, chance.choice(SKIPS), output, is_within)
+    neighbours = chance.choice([(), ((0, FALLS), (1, RISES)), ((0, AHEAD),), ((0, FALLS), (1, AHEAD))])
+    keys = ("k",) if chance.random() < 0.6 else ()
+    slots = SLOTS + (AROUND if chance.random() < 0.4 else ())
+    bounds = (Bound("i", "end", is_inclusive=chance.random() < 0.5),) if is_within else ()
+    return WorkerPlan(task, ("m",), neighbours, (("v", "bigint"),), ("i", *keys), keys, slots, bounds, True)
+
+
+def rows_of(chance: random.Random) -> pa.RecordBatch:
+    """One partition, or several long and short ones."""
+    sizes = [chance.choice([1, 2, 5, 30, 80]) for _ in range(chance.choice([1, 1, 2, 6]))]
+    n = sum(sizes)
+    numbers = np.random.default_rng(chance.randint(0, 1 << 30))
+    v = numbers.integers(0, chance.choice([3, 10]), n)
+    dense = numbers.random((n, 3)) < chance.choice([0.3, 0.6, 0.9])
+    columns = {"i": np.arange(n), "k": np.repeat(np.arange(len(sizes)), sizes), "v": v}
+    columns |= {"m": (dense @ [1, 2, 4]).astype(np.int8), "end": np.arange(n) + chance.randint(1, 9)}
+    return pa.RecordBatch.from_pydict({name: pa.array(column) for name, column in columns.items()})
+
+
+def cut(batch: pa.RecordBatch, chance: random.Random, most: int) -> list[pa.RecordBatch]:
+    at = sorted(chance.randint(0, batch.num_rows) for _ in range(chance.randint(0, most)))
+    return [batch.slice(lo, hi - lo) for lo, hi in pairwise([0, *at, batch.num_rows])]
+
+
+def in_ranges(chunks: list[list[pa.RecordBatch]], plan: WorkerPlan, piece_rows: int) -> list[dict]:
+    parcels = [p for i, chunk in enumerate(chunks) for p in match_chunk(iter(chunk), plan, i, piece_rows)]
+    return rows(match_seams(iter(parcels), plan))
+
+
+def rows(batches) -> list[dict]:
+    found = [row for batch in batches for row in batch.to_pylist()]
+    return sorted(found, key=lambda row: (row["i"], str(row)))
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_ranges_give_what_one_task_gives(part):
+    for seed in range(part * 50, part * 50 + 50):
+        chance = random.Random(seed)
+        plan, whole = plan_of(chance), rows_of(chance)
+        chunks = [cut(chunk, chance, 4) for chunk in cut(whole, chance, 5)]
+        assert in_ranges(chunks, plan, chance.choice([1, 7, 30, 1000])) == rows(match_batches(iter([whole]), plan)), (
+            seed
+        )
+
+
+def test_no_rows_give_no_rows():
+    plan = plan_of(random.Random(0))
+    assert in_ranges([[], []], plan, 10) == []
