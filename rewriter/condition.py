@@ -14,8 +14,7 @@ from typing import Protocol
 
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
-from sqlext.rewriter.expression import Node, parse
-from sqlext.rewriter.lexemes import Lexeme
+from sqlext.rewriter.expression import Node, has_column, parse
 from sqlext.rewriter.references import Item, Reference, place_of, render
 from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, aggregate_type, decimal_of, kind_of
 from sqlext.rewriter.splice import Source, Text, join, standing_for
@@ -194,13 +193,8 @@ class ConditionBuilder:
             first.kind == "navigation"
             and all(r.source == first.source for r in references)
             and not any(isinstance(x, Reference) and self.is_local(x) for x in self.items[node.start : node.stop])
-            and not self._has_column(node)
+            and not has_column(node, self.items)
         )
-
-    def _has_column(self, node: Node) -> bool:
-        if node.kind == "opaque":
-            return any(isinstance(x, Lexeme) and x.is_name for x in self.items[node.start : node.stop])
-        return node.kind == "column" or any(self._has_column(c) for c in node.children)
 
     def _pushed(self, node: Node, reference: Reference, wanted: str) -> Condition | None:
         """Computed by Spark on the row that the navigation reads, with its value for "no such row" apart."""

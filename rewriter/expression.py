@@ -85,6 +85,13 @@ def parse(items: Sequence[Item], start: int, stop: int) -> Node:
     return node if parser.i == stop else Node("opaque", start, stop)
 
 
+def has_column(node: Node, items: Sequence[Item]) -> bool:
+    """Does the node read columns of the current row (or, opaque, maybe)?"""
+    if node.kind == "opaque":
+        return any(isinstance(x, Lexeme) and x.is_name for x in items[node.start : node.stop])
+    return node.kind == "column" or any(has_column(child, items) for child in node.children)
+
+
 class _CannotRead(Exception):
     pass
 

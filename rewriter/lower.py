@@ -29,6 +29,7 @@ from sqlext.rewriter.plan import (
     WINDOW,
     WITHIN_END,
     WITHIN_KEY,
+    Bound,
     InputColumn,
     Mask,
     MatchPlan,
@@ -39,6 +40,7 @@ from sqlext.rewriter.references import FILTER_PLACE, Item, Reference, Scope, pla
 from sqlext.rewriter.scalars import analyse
 from sqlext.rewriter.spark_types import INTEGER_BITS, aggregate_type, kind_of
 from sqlext.rewriter.splice import Source, Text, join, standing_for
+from sqlext.rewriter.start_bounds import Definitions, Key, match_bounds
 
 _RUNNING_DISTINCT = ("count", "sum", "avg", "mean", "min", "max")
 
@@ -48,6 +50,7 @@ class Input:
     """What is known of a clause's input: its columns and Spark types in order, and what only Spark knows.
 
     `is_static`: there is no Spark at hand to compute scalars (`sqlext_match`), only columns can be read.
+    `takes_start_bounds`: may conjuncts of DEFINE become bounds?
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -55,6 +58,7 @@ class Input:
     is_aggregate: Callable[[str], bool]
     is_ansi: bool = True
     is_static: bool = False
+    takes_start_bounds: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,6 +83,8 @@ class _Lowering:
     masks: list[Mask] = field(default_factory=list)
     mask_shapes: list[Text] = field(default_factory=list)  # the masks without window functions: of the same type
     slots: list[Slot] = field(default_factory=list)
+    bounds: list[Bound] = field(default_factory=list)
+    dropped: set[tuple[int, int]] = field(default_factory=set)  # conjuncts that bounds make true
     needs_window: bool = False
 
     def plan(self, strategy: str) -> MatchPlan:
@@ -92,11 +98,12 @@ class _Lowering:
         program = self._program(clause.pattern, labels)
         self.needs_window = self._keys_need_window()
         defined = self._definitions()
+        self._start_bounds(program, labels, defined)
         bits, conditions = self._conditions(labels, defined)
         measures = self._measures()
-        self._within_columns()
+        self._within()
         carried, shown_rows = self._carried()
-        task = MatchTask(program, bits, conditions, self._skip(), self._output(), clause.within is not None, strategy)
+        task = MatchTask(program, bits, conditions, self._skip(), self._output(), bool(self.bounds), strategy)
         return MatchPlan(
             clause,
             self._slice(clause.relation),
@@ -109,7 +116,7 @@ class _Lowering:
             tuple(self.operands),
             tuple(self.slots),
             self._shown(measures, shown_rows),
-            clause.within is not None and clause.within.is_inclusive,
+            tuple(self.bounds),
             self.needs_window,
             input_types=self.given.columns,
         )
@@ -205,6 +212,8 @@ class _Lowering:
         local: list[tuple[int, int]] = []
         dependent: list[tuple[int, int]] = []
         for lo, hi in conjuncts(items):
+            if (label, lo) in self.dropped:
+                continue
             (local if self._is_row_local(items[lo:hi], label) else dependent).append((lo, hi))
         bit = self._bit(items, local, label) if local else None
         if not dependent:
@@ -252,7 +261,8 @@ class _Lowering:
         if reference.step == 0:
             return join("(", reference.arguments[0], ")")
         function = "lag" if reference.step < 0 else "lead"
-        return join(f"{function}(", reference.arguments[0], f", {abs(reference.step)}) OVER {WINDOW}")
+        # The parentheses keep Spark from reading `OVER __rows - 1` as a name with a hyphen.
+        return join(f"({function}(", reference.arguments[0], f", {abs(reference.step)}) OVER {WINDOW})")
 
     def _bit(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> int:
         """A new bit for these conjuncts."""
@@ -400,30 +410,79 @@ class _Lowering:
         rows = self.clause.rows_per_match
         return Output(rows.is_all_rows, rows.empty != "OMIT", rows.empty == "UNMATCHED")
 
-    def _within_columns(self) -> None:
+    # bounds
+
+    def _within(self) -> None:
         within = self.clause.within
         if within is None:
             return
         key = self._slice(self.clause.order_by[0].expression)
         end = join("(", key, ") + ", self._slice(within.bound))
-        key_type, common = self.given.oracle.types([key, join("coalesce(", key, ", ", end, ")")])
-        if kind_of(key_type) not in ("int", "float") or kind_of(common) not in ("int", "float"):
+        key_type, common = self._bound_types(key, end)
+        if not common:
             raise BindError(
                 "WITHIN_TYPE",
                 f"WITHIN needs a time or a number as the first ORDER BY key, this is {key_type}",
                 place=within.bound.place,
             )
-        self.columns.append(InputColumn(WITHIN_KEY, join("CAST(", key, f" AS {common})")))
-        self.columns.append(InputColumn(WITHIN_END, join("CAST(", end, f" AS {common})")))
+        self._bound(Bound(is_inclusive=within.is_inclusive), key, end, common)
+
+    def _bound_types(self, key: Text, end: Text) -> tuple[str, str]:
+        """The type of the key, and the one in which it is compared with the end; "" if matchers cannot."""
+        key_type, common = self.given.oracle.types([key, join("coalesce(", key, ", ", end, ")")])
+        is_number = all(kind_of(t) in ("int", "float") for t in (key_type, common))
+        return key_type, common if is_number else ""
+
+    def _bound(self, bound: Bound, key: Text, end: Text, common: str) -> None:
+        self.bounds.append(bound)
+        self.columns.append(InputColumn(bound.key, join("CAST(", key, f" AS {common})")))
+        self.columns.append(InputColumn(bound.end, join("CAST(", end, f" AS {common})")))
+
+    def _start_bounds(self, program: Program, labels: tuple[str, ...], defined) -> None:
+        """Conjuncts that say how far from its first row a match may reach become bounds, like WITHIN."""
+        key = self._key_column() if self.given.takes_start_bounds and not self.given.is_static else None
+        if key is None:
+            return
+        items = {labels.index(variable): items for variable, (_, items) in defined.items()}
+        definitions = Definitions(items, self.label_sets, self._is_local, self.source)
+        for found in match_bounds(program, key, definitions, self.given.is_ansi):
+            column = join(quoted(key.column))
+            try:
+                _, common = self._bound_types(column, found.bound.end)
+                is_condition = self.given.oracle.types([found.bound.whole]) == ["boolean"]
+            except SqlExtError:
+                continue  # the conjunct will be told where it stands
+            if common and is_condition:
+                number = f"_{len(self.bounds)}"
+                names = Bound(WITHIN_KEY + number, WITHIN_END + number)
+                bound = replace(
+                    names,
+                    is_inclusive=found.bound.is_inclusive,
+                    admits_start=found.admits_start,
+                    written=found.bound.written,
+                )
+                self._bound(bound, column, found.bound.end, common)
+                self.dropped |= found.dropped
+
+    def _key_column(self) -> Key | None:
+        """The first ORDER BY key, if it is an ascending column."""
+        order = self.clause.order_by[0] if self.clause.order_by else None
+        if order is None or order.is_descending:
+            return None
+        try:
+            column = self._column_name(order.expression)
+        except SqlExtError:
+            return None  # Spark will tell
+        return Key(column, dict(self.given.columns)[column], order.nulls_first is False) if column else None
 
     def _partition_by(self) -> tuple[Text, ...]:
         texts = [self._slice(k.expression) for k in self.clause.partition_by]
         return tuple({str(t): t for t in texts}.values())  # a key that is written twice is one
 
     def _keys_need_window(self) -> bool:
-        """Only a window gathers rows that have no keys, and knows when NaN, -0.0 or collated strings are one key."""
+        """Only a window knows when NaN, -0.0 or collated strings are one key."""
         keys = self._partition_by()
-        return self.given.is_static or not keys or not all(map(_has_plain_equality, self.given.oracle.types(keys)))
+        return self.given.is_static or not all(map(has_plain_equality, self.given.oracle.types(keys)))
 
     def _order_by(self) -> tuple[tuple[Text, str], ...]:
         """The ORDER BY keys, then the other columns that the query reads, so that ties have one order."""
@@ -508,7 +567,7 @@ def _is_fast(function: str, spark_type: str, is_distinct: bool) -> bool:
     )
 
 
-def _has_plain_equality(spark_type: str) -> bool:
+def has_plain_equality(spark_type: str) -> bool:
     """Are two values one key just if they are the same?"""
     plain = (*INTEGER_BITS, "boolean", "date", "timestamp", "timestamp_ntz", "string", "binary")
     return spark_type in plain or spark_type.startswith("decimal(")

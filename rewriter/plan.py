@@ -9,7 +9,7 @@ from sqlext.rewriter.clauses import MatchClause
 from sqlext.rewriter.splice import Text, join
 
 PARTITION_START = "__first"  # Boolean input column: a partition begins here
-WITHIN_KEY, WITHIN_END = "__key", "__end"  # the first ORDER BY key, and that key plus the bound
+WITHIN_KEY, WITHIN_END = "__key", "__end"  # for WITHIN: the first ORDER BY key, and that key plus the bound
 IS_MATCHED = "__is_matched"  # Boolean output column with WITH UNMATCHED ROWS
 WINDOW = "__rows"  # the name of the window over a partition's rows
 
@@ -33,6 +33,20 @@ class Mask:
     text: Text
     rest: Text
     neighbours: Condition | None = None
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How far a match may reach: to rows whose column `key` is less than the column `end` of its first row (or equal,
+    if `is_inclusive`). `admits_start`: the first row itself always may be mapped. `written`: the conjunct of DEFINE
+    that says so, empty for WITHIN.
+    """
+
+    key: str = WITHIN_KEY
+    end: str = WITHIN_END
+    is_inclusive: bool = False
+    admits_start: bool = False
+    written: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,7 +80,7 @@ class MatchPlan:
     """`columns` of the input query over `relation`; `carried` are the names of those that are shown for a row of the
     match (its first one, with ONE ROW PER MATCH); `masks[b]` is the condition of bit b; `operands` name the columns
     that conditions read (Rows.columns), with their Spark types; `order_by` are (expression,
-    direction), `window` is `PARTITION BY … ORDER BY …`. Without
+    direction), `window` is `PARTITION BY … ORDER BY …`; all `bounds` hold. Without
     `needs_window` workers compute what masks read of neighbours, and see from the keys where a partition begins.
     `input_types` are the relation's columns with their Spark types."""
 
@@ -81,7 +95,7 @@ class MatchPlan:
     operands: tuple[tuple[str, str], ...]
     slots: tuple[Slot, ...]
     shown: tuple[ShownColumn, ...]
-    is_within_inclusive: bool = False
+    bounds: tuple[Bound, ...] = ()
     needs_window: bool = True
     input_types: tuple[tuple[str, str], ...] = ()
 

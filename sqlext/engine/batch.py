@@ -127,7 +127,7 @@ def worker_plan(plan: MatchPlan, is_ansi: bool) -> WorkerPlan:
         plan.carried,
         plan.carried[: len(plan.partition_by)],
         plan.slots,
-        plan.is_within_inclusive,
+        plan.bounds,
         is_ansi,
     )
 

@@ -65,7 +65,9 @@ class Physical:
 
 def choose(planned: PlannedClause, settings: Settings) -> Physical:
     """Raises UnsupportedError: STRATEGY_NOT_APPLICABLE."""
-    reasons = (matcher.choose(planned.plan.task),)
+    strategy, why = matcher.choose(planned.plan.task)
+    bounds = [f"{b.written} bounds the match like WITHIN." for b in planned.plan.bounds if b.written]
+    reasons = ((strategy, " ".join([why, *bounds])),)
     return Physical(planned.plan, planned.prefix, planned.is_ansi, settings.engine, reasons)
 
 

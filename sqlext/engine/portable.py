@@ -13,7 +13,7 @@ from sqlext.engine.members import aggregated
 from sqlext.engine.table_function import NAME
 from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
 from sqlext.rewriter.lower import string_literal
-from sqlext.rewriter.plan import IS_MATCHED, WITHIN_END, WITHIN_KEY, MatchPlan, Slot
+from sqlext.rewriter.plan import IS_MATCHED, MatchPlan, Slot
 from sqlext.rewriter.splice import Text, join
 
 _ROW, _NUMBER, _ONE = "__row", "__number", "__one"
@@ -61,7 +61,7 @@ def _arguments(plan: MatchPlan, prefix: Text, is_ansi: bool) -> list[Text]:
                 for s in clause.subsets
             ),
         ),
-        ("within", f"{WITHIN_KEY} {'<=' if plan.is_within_inclusive else '<'} {WITHIN_END}" if clause.within else ""),
+        ("within", "".join(f"{b.key} {'<=' if b.is_inclusive else '<'} {b.end}" for b in plan.bounds)),
     ]
     arguments = [join("TABLE(", _table(plan, prefix), ") ", _partitioning(plan), f" ORDER BY ({_ROW})")]
     arguments += [join(f"{name} => ", string_literal(text)) for name, text in named if text]

@@ -49,7 +49,7 @@ def compile_statement(spark: SparkSession, text: str, args: Any = None) -> str:
     statement = Statement(spark, text, args, {}, unhooked(spark))
     table_function.register(spark)
     for site, clause in zip(statement.sites, statement.clauses):
-        planned = statement.plan(site, clause)
+        planned = statement.plan(site, clause, is_portable=True)
         query = portable.portable_query(planned.plan, planned.prefix, planned.is_ansi)
         statement.put(clause.whole, f"({query})")
     return str(statement.text())
@@ -102,8 +102,11 @@ class Statement:
         self.source = self.source.edited([Edit(fragment.start, fragment.stop, replacement)])
         self.queries.source = self.source
 
-    def plan(self, site: Site, clause: MatchClause) -> PlannedClause:
-        """The plan of a clause whose inner clauses are done. Raises BindError and UnsupportedError."""
+    def plan(self, site: Site, clause: MatchClause, is_portable: bool = False) -> PlannedClause:
+        """The plan of a clause whose inner clauses are done; `is_portable`: one that can be said in plain SQL.
+
+        Raises BindError and UnsupportedError.
+        """
         prefix = self._with_clause(site)
         relation = self.source.slice(clause.relation.start, clause.relation.stop)
         frame = self._input(join(prefix, "SELECT * FROM ", relation), site)
@@ -120,6 +123,7 @@ class Statement:
             SparkOracle(self.queries, prefix, relation),
             cache(lambda name: is_aggregate(self.spark, self.sql, name)),  # asks Spark, for every call in the clause
             is_ansi,
+            takes_start_bounds=not is_portable,
         )
         plan = lower(clause, self.source, given, self.settings.strategy)
         return PlannedClause(plan, prefix, is_ansi)

@@ -31,7 +31,7 @@ from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.check import check
 from sqlext.rewriter.lower import Input, lower
 from sqlext.rewriter.parse_match import parse_match
-from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY, MatchPlan, Slot
+from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY, Bound, MatchPlan, Slot
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.splice import Source
 from sqlext.rewriter.static_types import StaticOracle
@@ -160,7 +160,7 @@ def _analyse(schema: T.StructType, given: dict[str, str], is_ansi: bool) -> Matc
         tuple(map(_row_column, made.carried)),
         (),
         slots,
-        "<=" in given.get("within", ""),
+        (Bound(is_inclusive="<=" in given["within"]),) if within else (),
         is_ansi,
     )
     return MatchAnalysis(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,7 @@ from sqlext.pattern.columnar import truth
 from sqlext.pattern.matcher import match
 from sqlext.pattern.task import CLASSIFIER, Condition, MatchTask, Rows, Spans, Values
 from sqlext.pattern.within import limits
-from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY, Slot
+from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, Bound, Slot
 from sqlext.rewriter.spark_types import kind_of
 
 CHUNK_ROWS = 1 << 16  # partitions are collected until there are so many rows to match at once
@@ -40,7 +41,7 @@ class WorkerPlan:
     carried: tuple[str, ...]
     partition_by: tuple[str, ...]
     slots: tuple[Slot, ...]
-    is_within_inclusive: bool
+    bounds: tuple[Bound, ...]
     is_ansi: bool
 
 
@@ -136,13 +137,19 @@ def read_rows(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> Rows:
     """What the matcher reads of the columns."""
     starts = np.flatnonzero(columns[PARTITION_START].to_numpy(zero_copy_only=False))
     bounds = np.append(starts, n).astype(np.int64)
-    limit = None
-    if plan.task.is_within:
-        key, end = to_values(columns[WITHIN_KEY]), to_values(columns[WITHIN_END])
-        limit = limits(bounds, key, end, plan.is_within_inclusive)
+    limit = _limit(columns, bounds, plan)
     operands, classifiers = _operands(columns, plan)
     rows = Rows(bounds, mask_bytes([columns[m] for m in plan.masks], n), limit, operands, classifiers)
     return replace(rows, mask=_with_neighbours(rows, plan)) if plan.neighbours else rows
+
+
+def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -> np.ndarray | None:
+    """Rows.limit: the nearest of the plan's bounds."""
+    found = [
+        limits(bounds, to_values(columns[b.key]), to_values(columns[b.end]), b.is_inclusive, b.admits_start)
+        for b in plan.bounds
+    ]
+    return reduce(np.minimum, found) if found else None
 
 
 def _with_neighbours(rows: Rows, plan: WorkerPlan) -> np.ndarray:

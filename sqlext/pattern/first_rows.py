@@ -42,7 +42,7 @@ def first_rows(program: Program) -> FirstRows:
     is_opening, before, since = _reaching(instructions)
     ends = _ends(instructions)
     opening, following, ending = 0, 0, 0
-    first, later = [0] * len(program.labels), [0] * len(program.labels)
+    first, later = ([0] * len(program.labels) for _ in range(2))
     for i, instruction in enumerate(instructions):
         if not isinstance(instruction, MatchLabel):
             continue
@@ -55,7 +55,8 @@ def first_rows(program: Program) -> FirstRows:
             ending |= bit if ends[i + 1] else 0
             first[label] |= before[i]
             later[label] |= since[i] | bit
-    return FirstRows(*map(_labels, (opening, following, ending)), tuple(map(_labels, first)), tuple(map(_labels, later)))
+    before_rows, since_rows = tuple(map(_labels, first)), tuple(map(_labels, later))
+    return FirstRows(_labels(opening), _labels(following), _labels(ending), before_rows, since_rows)
 
 
 def _reaching(instructions: tuple[Instruction, ...]) -> tuple[list[bool], list[int], list[int]]:

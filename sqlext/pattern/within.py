@@ -1,37 +1,80 @@
-"""WITHIN: how far a match from each row may reach."""
+"""WITHIN, and conditions that say the same: how far a match from each row may reach."""
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from sqlext.pattern.blocks import compiled
 from sqlext.pattern.task import Values
 
 
-def limits(bounds: np.ndarray, key: Values, end: Values, is_inclusive: bool) -> np.ndarray:
+def limits(bounds: np.ndarray, key: Values, end: Values, is_inclusive: bool, admits_start: bool = False) -> np.ndarray:
     """`limit: int64[n]`: the first row that a match from row i may not use.
 
     `key`: the first ORDER BY key of each row, ascending in a partition but for NULLs at one of its ends; `end`: that
-    key plus the bound. Row j may be used if key[j] < end[i] (<= if `is_inclusive`); a NULL is never within.
+    key plus the bound, or whatever bounds it. From row i on, as far as key[j] < end[i] (<= if `is_inclusive`), rows may
+    be used; a NULL is never within, NaN is above all numbers. With `admits_start` row i itself always may.
+
+    >>> key = Values(np.array([0, 5, 6, 30]))
+    >>> limits(np.array([0, 4]), key, Values(key.values + 6), False).tolist()
+    [2, 3, 3, 4]
     """
-    key_valid = np.ones(len(key.values), bool) if key.valid is None else key.valid
-    end_valid = key_valid if end.valid is None else key_valid & end.valid
-    return _limits(bounds, key.values, key_valid, end.values, end_valid, is_inclusive)
-
-
-@numba.njit(nogil=True, cache=True)
-def _limits(bounds, key, key_valid, end, end_valid, is_inclusive):
-    limit = np.empty(len(key), np.int64)
-    for p in range(len(bounds) - 1):
-        j = bounds[p]
-        for i in range(bounds[p], bounds[p + 1]):
-            limit[i] = i
-            if not end_valid[i]:
-                continue
-            j = max(i, j)
-            while j > i and not (key[j - 1] < end[i] or (is_inclusive and key[j - 1] == end[i])):
-                j -= 1  # a later start may end earlier where clocks are set back
-            while j < bounds[p + 1] and key_valid[j] and (key[j] < end[i] or (is_inclusive and key[j] == end[i])):
-                j += 1
-            limit[i] = j
+    is_valid = np.ones(len(key.values), np.bool_) if key.valid is None else key.valid
+    has_end = is_valid if end.valid is None else end.valid
+    limit = np.empty(len(is_valid), np.int64)
+    keys, ends = _in_order(key.values), _in_order(end.values)
+    _find_limits(bounds, keys, np.array(is_valid), ends, np.array(has_end), is_inclusive, admits_start, limit)
     return limit
+
+
+def _in_order(values: np.ndarray) -> np.ndarray:
+    """Values as int64 in the same order: floats as Spark compares them, -0.0 equal to 0.0, NaN above all."""
+    if values.dtype.kind != "f":
+        return np.array(values, np.int64)
+    words = np.where(np.isnan(values), np.nan, np.asarray(values, np.float64) + 0.0).view(np.int64)
+    return np.where(words < 0, np.int64(-(2**63)) - words, words)
+
+
+@compiled
+def _find_limits(bounds, key, is_valid, end, has_end, is_inclusive, admits_start, limit):
+    for p in range(len(bounds) - 1):
+        first, stop = bounds[p], bounds[p + 1]
+        while first < stop and not is_valid[first]:
+            first += 1  # NULLS FIRST
+        while first < stop and not is_valid[stop - 1]:
+            stop -= 1  # NULLS LAST
+        j = first
+        for i in range(bounds[p], bounds[p + 1]):
+            begin = i + 1 if admits_start else i
+            limit[i] = begin
+            if has_end[i] and first <= begin < stop:
+                j = _first_beyond(key, end[i], is_inclusive, begin, stop, j)
+                limit[i] = j
+
+
+@compiled
+def _is_beyond(key, end, is_inclusive):
+    return key > end if is_inclusive else key >= end
+
+
+@compiled
+def _first_beyond(key, end, is_inclusive, low, high, near):
+    """The first row of `low` to `high` whose key is beyond the end, or `high`; fast if it is not far from `near`."""
+    step, at = 1, min(max(near, low), high)
+    if at < high and not _is_beyond(key[at], end, is_inclusive):
+        low = at + 1
+        while low + step < high and not _is_beyond(key[low + step], end, is_inclusive):
+            low, step = low + step + 1, 2 * step
+        high = min(high, low + step)
+    else:
+        high = at
+        while high - step >= low and _is_beyond(key[high - step], end, is_inclusive):
+            high, step = high - step, 2 * step
+        low = max(low, high - step)
+    while low < high:
+        middle = (low + high) // 2
+        if _is_beyond(key[middle], end, is_inclusive):
+            high = middle
+        else:
+            low = middle + 1
+    return low

@@ -31,7 +31,7 @@ def v_shapes() -> WorkerPlan:
         Slot("n", "aggregate", aggregate=Aggregate("count")),
         Slot("rows", "array", ("v",), aggregate=Aggregate("array_agg", 0)),
     )
-    return WorkerPlan(task, ("m",), (), (), ("k",), ("k",), slots, False, True)
+    return WorkerPlan(task, ("m",), (), (), ("k",), ("k",), slots, (), True)
 
 
 def rows(sizes: list[int], seed: int) -> pa.RecordBatch:

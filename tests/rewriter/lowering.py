@@ -1,0 +1,73 @@
+"""Clauses lowered without a session: types as `sqlext_match` knows them, scalars as SQLite computes them."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Sequence
+
+import numpy as np
+
+from sqlext.pattern.task import Rows, Values
+from sqlext.pattern.within import limits
+from sqlext.rewriter.lower import Input, lower
+from sqlext.rewriter.parse_match import parse_match
+from sqlext.rewriter.plan import MatchPlan
+from sqlext.rewriter.scan import scan
+from sqlext.rewriter.splice import Source, Text
+from sqlext.rewriter.static_types import StaticOracle
+from sqlext.rewriter.tokens import tokenize
+
+COLUMNS = (("p", "int"), ("ts", "bigint"), ("v", "int"), ("d", "double"), ("until", "bigint"))
+
+
+class Oracle(StaticOracle):
+    def types(self, texts: Sequence[Text]) -> list[str]:
+        return ["bigint" if "try_add" in str(text) else self._type_of(text) for text in texts]
+
+    def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
+        return [database([]).execute(f"SELECT {in_sqlite(text)}").fetchone()[0] for text in texts]
+
+
+def plan_of(body: str, takes_start_bounds: bool = True) -> MatchPlan:
+    """The plan of `t MATCH_RECOGNIZE (body)`."""
+    text = f"SELECT * FROM t MATCH_RECOGNIZE ({body}) m"
+    clause = parse_match(text, tokenize(text), scan(text)[0])
+    given = Input(COLUMNS, Oracle(COLUMNS), lambda name: False, takes_start_bounds=takes_start_bounds)
+    return lower(clause, Source(text), given)
+
+
+def in_sqlite(text: Text) -> str:
+    return re.sub(r"(\d)[LD]\b", r"\1", str(text)).replace("IF(", "iif(")
+
+
+def database(rows: Sequence[tuple]) -> sqlite3.Connection:
+    """The table t with these rows of COLUMNS."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE t (p INT, ts INT, v INT, d REAL, until INT)")
+    connection.create_function("try_add", 2, lambda x, y: None if x is None else x + y)
+    connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?)", rows)
+    return connection
+
+
+def rows_of(plan: MatchPlan, connection: sqlite3.Connection) -> Rows:
+    """What a matcher reads of the table t, a partition for each p."""
+    order = ", ".join(f"{text}{direction}" for text, direction in plan.order_by)
+    texts = ["p", *(in_sqlite(c.text) for c in plan.columns), *(in_sqlite(m.text) for m in plan.masks)]
+    found = connection.execute(f"SELECT {', '.join(texts)} FROM t ORDER BY p, {order}").fetchall()
+    partition, *columns = (list(column) for column in zip(*found))
+    held = columns[len(plan.columns) :]
+    values = {column.name: _values(made) for column, made in zip(plan.columns, columns)}
+    bounds = np.flatnonzero(np.diff([-1, *partition, -1]))
+    found_limits = [limits(bounds, values[b.key], values[b.end], b.is_inclusive, b.admits_start) for b in plan.bounds]
+    mask = np.packbits(np.array([*held, [0] * len(found)]).T == 1, axis=1, bitorder="little")
+    return Rows(
+        bounds,
+        np.ascontiguousarray(mask),
+        np.min(found_limits, axis=0) if found_limits else None,
+        tuple(values[name] for name, _ in plan.operands),
+    )
+
+
+def _values(column: list) -> Values:
+    return Values(np.array([x or 0 for x in column]), np.array([x is not None for x in column]))
