@@ -82,6 +82,7 @@ class MatchPlan:
     that conditions read (Rows.columns), with their Spark types; `order_by` are (expression,
     direction), `window` is `PARTITION BY … ORDER BY …`; all `bounds` hold. Without
     `needs_window` workers compute what masks read of neighbours, and see from the keys where a partition begins.
+    `filters` are conditions that leave out whole partitions; what is asked for is the same with and without them.
     `input_types` are the relation's columns with their Spark types."""
 
     clause: MatchClause
@@ -97,7 +98,15 @@ class MatchPlan:
     shown: tuple[ShownColumn, ...]
     bounds: tuple[Bound, ...] = ()
     needs_window: bool = True
+    filters: tuple[Text, ...] = ()
     input_types: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def input(self) -> Text:
+        """What stands behind FROM in the input query: the relation with its filters."""
+        if not self.filters:
+            return self.relation
+        return join(self.relation, "\n WHERE ", join(*self.filters, separator="\n   AND "))
 
     @property
     def window(self) -> Text:

@@ -59,7 +59,7 @@ def input_query(plan: MatchPlan, prefix: Text) -> Text:
     # Not row_number() = 1: lag shares its frame with what PREV needs, which saves a tenth of the whole.
     columns = [*input_columns(plan), join(f"lag(TRUE) OVER {WINDOW} IS NULL AS {PARTITION_START}")]
     window = join(f"\nWINDOW {WINDOW} AS (", plan.window, ")")
-    return join(prefix, "SELECT ", join(*columns, separator=",\n       "), "\nFROM ", plan.relation, window)
+    return join(prefix, "SELECT ", join(*columns, separator=",\n       "), "\nFROM ", plan.input, window)
 
 
 def sorted_query(plan: MatchPlan, prefix: Text) -> Text:
@@ -77,7 +77,7 @@ def sorted_query(plan: MatchPlan, prefix: Text) -> Text:
 def unsorted_query(plan: MatchPlan) -> Text:
     """The columns that workers read, and behind them those of `sort_keys`."""
     sort = (join(text, f" AS {name}") for name, text, _ in sort_keys(plan))
-    return join("SELECT ", join(*input_columns(plan), *sort, separator=",\n       "), "\nFROM ", plan.relation)
+    return join("SELECT ", join(*input_columns(plan), *sort, separator=",\n       "), "\nFROM ", plan.input)
 
 
 def sort_keys(plan: MatchPlan) -> list[tuple[str, Text, str]]:

@@ -5,6 +5,7 @@ Settings of the session choose for tests and measurements; "auto" leaves the cho
 | setting | values |
 |---|---|
 | `sqlext.strategy` | auto, a strategy of `pattern.matcher` |
+| `sqlext.prefilter` | auto, off, on: see `engine.prefilter` |
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine import batch, udtf
+from sqlext.engine import batch, prefilter, udtf
 from sqlext.engine.queries import Queries
 from sqlext.errors import BindError
 from sqlext.pattern import matcher
@@ -36,12 +37,14 @@ class Settings:
 
     engine: str = "arrow"
     strategy: str = "auto"
+    prefilter: str = "auto"
 
     @staticmethod
     def of(spark: SparkSession) -> Settings:
         """Raises BindError: a value that does not exist."""
         engine = _setting(spark, "sqlext.engine", "arrow", ("arrow", "udtf"))
-        return Settings(engine, _setting(spark, "sqlext.strategy", "auto", ("auto", *matcher.STRATEGIES)))
+        strategy = _setting(spark, "sqlext.strategy", "auto", ("auto", *matcher.STRATEGIES))
+        return Settings(engine, strategy, _setting(spark, "sqlext.prefilter", "auto", prefilter.MODES))
 
 
 def _setting(spark: SparkSession, name: str, default: str, values: tuple[str, ...]) -> str:
@@ -63,12 +66,13 @@ class Physical:
     reasons: tuple[tuple[str, str], ...]
 
 
-def choose(planned: PlannedClause, settings: Settings) -> Physical:
-    """Raises UnsupportedError: STRATEGY_NOT_APPLICABLE."""
+def choose(planned: PlannedClause, settings: Settings, queries: Queries) -> Physical:
+    """May run a small job over the input. Raises UnsupportedError: STRATEGY_NOT_APPLICABLE."""
     strategy, why = matcher.choose(planned.plan.task)
     bounds = [f"{b.written} bounds the match like WITHIN." for b in planned.plan.bounds if b.written]
-    reasons = ((strategy, " ".join([why, *bounds])),)
-    return Physical(planned.plan, planned.prefix, planned.is_ansi, settings.engine, reasons)
+    plan, why_filtered = prefilter.prefiltered(planned.plan, planned.prefix, queries, settings.prefilter)
+    reasons = ((strategy, " ".join([why, *bounds])), ("prefilter", why_filtered))
+    return Physical(plan, planned.prefix, planned.is_ansi, settings.engine, reasons)
 
 
 def run(physical: Physical, queries: Queries, spark: SparkSession) -> DataFrame:

@@ -85,7 +85,7 @@ def _table(plan: MatchPlan, prefix: Text) -> Text:
     columns.append(join("row_number() OVER __rows AS ", _ROW))
     selected = join(*columns, separator=",\n        ")
     window = join("\n      WINDOW __rows AS (", plan.window, ")")
-    return join(prefix, "\n      SELECT\n        ", selected, "\n      FROM ", plan.relation, window)
+    return join(prefix, "\n      SELECT\n        ", selected, "\n      FROM ", plan.input, window)
 
 
 def _has_missing(condition: Condition | None) -> bool:

@@ -88,7 +88,7 @@ class Statement:
         """Each clause becomes a DataFrame, innermost first."""
         done = []
         for site, clause in zip(self.sites, self.clauses):
-            way = physical.choose(self.plan(site, clause), self.settings)
+            way = physical.choose(self.plan(site, clause), self.settings, self.queries)
             self.put(clause.whole, self.queries.name(physical.run(way, self.queries, self.spark)))
             done.append(way)
         return done

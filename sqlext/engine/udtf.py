@@ -44,7 +44,7 @@ def input_query(plan: MatchPlan, prefix: Text, spark: SparkSession) -> Text:
     extra = [join("pmod(hash(", keys, f"), {buckets}) AS {BUCKET}"), join(f"row_number() OVER {WINDOW} AS {ROW}")]
     extra.append(join(f"lag(TRUE) OVER {WINDOW} IS NULL AS {PARTITION_START}"))
     columns = join(*input_columns(plan), *extra, separator=", ")
-    return join(prefix, "SELECT ", columns, " FROM ", plan.relation, f" WINDOW {WINDOW} AS (", plan.window, ")")
+    return join(prefix, "SELECT ", columns, " FROM ", plan.input, f" WINDOW {WINDOW} AS (", plan.window, ")")
 
 
 def _matcher(plan: WorkerPlan) -> type:
