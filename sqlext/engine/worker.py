@@ -176,18 +176,22 @@ def _operands(columns: dict[str, pa.Array], plan: WorkerPlan) -> tuple[tuple[Val
 
 
 def _slices(out, spans: Spans, plan: WorkerPlan) -> Iterator[tuple[int, int]]:
-    """Ranges of output rows whose columns are made at once."""
+    """Ranges of output rows whose columns are made at once.
+
+    Where matches have tails these are long, since for each of them navigation looks at all labels of the block.
+    """
     n = len(out.row)
+    most = OUTPUT_ROWS if spans.tails is None else n
     arrays = [s.aggregate for s in plan.slots if s.kind in ("array", "members")]
     if not arrays:
-        yield from ((lo, min(lo + OUTPUT_ROWS, n)) for lo in range(0, n, OUTPUT_ROWS))
+        yield from ((lo, min(lo + most, n)) for lo in range(0, n, most))
         return
     sizes = np.sum([navigation.member_count(a, spans, out) for a in arrays], axis=0)
     ends = np.cumsum(sizes + 1)
     lo = 0
     while lo < n:
         before = ends[lo - 1] if lo else 0
-        hi = min(max(lo + 1, int(np.searchsorted(ends, before + MEMBER_ROWS, "right"))), lo + OUTPUT_ROWS)
+        hi = min(max(lo + 1, int(np.searchsorted(ends, before + MEMBER_ROWS, "right"))), lo + most)
         yield lo, hi
         lo = hi
 

@@ -15,12 +15,16 @@ import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.pattern import navigation_kernels as kernels
+from sqlext.pattern import tails
 from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Values
 
 FAST_AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})  # those `aggregate` computes
 
 _Views = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # what the kernels read first
 _LABELS = 1 << 15  # labels are int16
+GROUP_ROWS = 1 << 20  # mapped rows that are listed at once where no labels may be shared
+_SAFE_IN_INT64 = 2.0**62  # magnitudes up to here add up to less than 64 bits, also with the error of a sum of floats
+_WHOLE_IN_FLOAT64 = 2.0**52  # and here to numbers that float64 holds exactly, so none is rounded in any order
 _FAR = 1 << 62  # beyond every row, and far enough from the end of int64 to be added to one
 
 
@@ -30,7 +34,8 @@ class OutputRows:
 
     - `row: int64[o]`: the row of the chunk whose input columns are shown (ONE ROW: the first row of the match);
     - `match: int64[o]`: its match, an index into Spans, or -1 for an unmatched row;
-    - `end: int64[o]`: RUNNING sees the mapped rows of the match below `end`, a position in the block as in Spans.label.
+    - `end: int64[o]`: RUNNING sees the mapped rows of the match below `end`, a position in the block as in Spans.label
+      (of a match with a tail: where its rows would end if all were its own).
     """
 
     row: np.ndarray
@@ -57,7 +62,9 @@ def output_rows(spans: Spans, output: Output) -> OutputRows:
     OutputRows(row=array([1, 3, 4]), match=array([ 0,  0, -1]), end=array([1, 3, 0]))
     """
     if not output.is_all_rows:
-        return OutputRows(spans.start, np.arange(len(spans.start)), spans.offset[1:])
+        return OutputRows(spans.start, np.arange(len(spans.start)), spans.offset[:-1] + spans.length)
+    if spans.tails is not None:
+        raise ValueError("matches with tails are shown whole")
     is_hidden = np.zeros(0, np.bool_) if spans.is_hidden is None else spans.is_hidden
     unmatched = spans.unmatched if output.shows_unmatched else np.zeros(0, np.int64)
     return OutputRows(*kernels.all_rows(spans.start, spans.offset, is_hidden, unmatched, output.shows_empty))
@@ -80,6 +87,9 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     n, step = min(navigation.offset, _FAR), max(-_FAR, min(navigation.step, _FAR))
     if navigation.labels is None:
         row = kernels.reach_any(out.match, end, spans.start, spans.offset, navigation.from_first, n)
+    elif spans.tails is not None:
+        is_member = _membership(navigation.labels, spans, out)
+        row = tails.reach_member(spans, out.match, is_member, navigation.from_first, n)
     else:
         is_member = _membership(navigation.labels, spans, out)
         row = kernels.reach_member(out.match, end, spans.start, spans.offset, is_member, navigation.from_first, n)
@@ -97,6 +107,8 @@ def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     array([-1,  0,  1, -1], dtype=int16)
     """
     row = navigate(navigation, spans, out, bounds)
+    if spans.tails is not None:
+        return tails.labels_at(spans, out.match, row)
     end = _view_end(spans, out, is_final=True)
     return kernels.labels_at(row, out.match, end, spans.start, spans.offset, spans.label)
 
@@ -137,8 +149,7 @@ def member_count(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.ndar
     end = _view_end(spans, out, aggregate.is_final)
     if aggregate.labels is None:
         return _view_lengths(spans, out, end)
-    is_member = _membership(aggregate.labels, spans, out)
-    return kernels.counts(out.match, end, spans.offset, is_member)
+    return _counts(spans, out, end, _membership(aggregate.labels, spans, out))
 
 
 def members(aggregate: Aggregate, spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
@@ -154,6 +165,8 @@ def members(aggregate: Aggregate, spans: Spans, out: OutputRows) -> tuple[np.nda
     list_bounds = np.zeros(len(out) + 1, np.int64)
     np.cumsum(member_count(aggregate, spans, out), out=list_bounds[1:])
     is_member = _membership(aggregate.labels, spans, out)
+    if spans.tails is not None:
+        return tails.list_members(spans, out.match, is_member, list_bounds), list_bounds
     end = _view_end(spans, out, aggregate.is_final)
     return kernels.list_members(out.match, end, spans.start, spans.offset, is_member, list_bounds), list_bounds
 
@@ -167,13 +180,18 @@ def member_labels(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.nda
     """
     row, list_bounds = members(aggregate, spans, out)
     match = np.repeat(out.match, np.diff(list_bounds))
+    if spans.tails is not None:
+        return tails.labels_at(spans, match, row)
     return spans.label[row - spans.start[match] + spans.offset[match]]
 
 
 def aggregate(
     aggregate: Aggregate, values: Values | None, spans: Spans, out: OutputRows, *, is_ansi: bool = True
 ) -> Values:
-    """One of FAST_AGGREGATES for each output row, linear in the mapped rows, as Spark computes it.
+    """One of FAST_AGGREGATES for each output row, as Spark computes it.
+
+    Linear in the mapped rows, or where matches have tails in the rows listed, but for DISTINCT and for sums that
+    could be rounded or leave 64 bits, which depend on the order of addition: these read every row of every match.
 
     `values` is the argument by row of the chunk, or None for COUNT(*) and COUNT(A.*). Where the argument is CLASSIFIER
     it is by *label*: ranks of the names for MIN and MAX, or None for COUNT, also DISTINCT. Over no value COUNT is 0
@@ -194,18 +212,62 @@ def aggregate(
         raise ValueError(f"{function} needs an argument")
     argument, start = _argument(aggregate, values, spans)
     is_member = _membership(aggregate.labels, spans, out, start, argument.valid)
+    if spans.tails is not None:
+        known = _aggregate_with_tails(aggregate, argument.values, spans, out, start, is_member, is_ansi)
+        return known or _aggregate_unshared(aggregate, values, spans, out, is_ansi)
     if aggregate.is_distinct and len(argument.values):
         bits, is_float = argument.values.view(np.uint64), argument.values.dtype == np.float64
         kernels.keep_first_occurrences(is_member, out.match, start, spans.offset, bits, is_float)
     end = _view_end(spans, out, aggregate.is_final)
     if function == "count":
-        return Values(kernels.counts(out.match, end, spans.offset, is_member), out.match >= 0)
+        return Values(_counts(spans, out, end, is_member), out.match >= 0)
     views = (out.match, end, start, spans.offset, is_member)
     if function in ("min", "max"):
         return Values(*kernels.extremes(*views, argument.values, function == "max"))
     if function == "avg":
         return Values(*kernels.float_sums(*views, argument.values, True))
     return _sums(views, argument.values, spans, is_ansi)
+
+
+def _aggregate_with_tails(
+    aggregate: Aggregate,
+    values: np.ndarray,
+    spans: Spans,
+    out: OutputRows,
+    start: np.ndarray,
+    is_member: np.ndarray,
+    is_ansi: bool,
+) -> Values | None:
+    """What can be known without reading every row of every match."""
+    if aggregate.function in ("min", "max"):
+        return Values(*tails.extremes(spans, out.match, start, is_member, values, aggregate.function == "max"))
+    if aggregate.is_distinct:
+        return None
+    count = tails.counts(spans, out.match, is_member)
+    if aggregate.function == "count":
+        return Values(count, out.match >= 0)
+    total, magnitude = tails.whole_sums(spans, out.match, start, is_member, values)
+    if aggregate.function == "sum" and values.dtype == np.int64:
+        return Values(total, count > 0) if magnitude < _SAFE_IN_INT64 or not is_ansi else None
+    if magnitude > _WHOLE_IN_FLOAT64:
+        return None
+    return Values(total / np.maximum(count, 1) if aggregate.function == "avg" else total.astype(np.float64), count > 0)
+
+
+def _aggregate_unshared(
+    asked: Aggregate, values: Values | None, spans: Spans, out: OutputRows, is_ansi: bool
+) -> Values:
+    """Match by match, each with all of its labels, about GROUP_ROWS of them at once."""
+    ends, low = np.cumsum(spans.length[out.match]), 0
+    made: list[Values] = []
+    while low < len(out) or not made:
+        before = ends[low - 1] if low else 0
+        high = max(low + 1, int(np.searchsorted(ends, before + GROUP_ROWS, "right")))
+        part = tails.unshared(spans, out.match[low:high])
+        made.append(aggregate(asked, values, part, output_rows(part, Output()), is_ansi=is_ansi))
+        low = high
+    valid = [value.valid for value in made if value.valid is not None]
+    return Values(np.concatenate([value.values for value in made]), np.concatenate(valid))
 
 
 def _sums(views: _Views, values: np.ndarray, spans: Spans, is_ansi: bool) -> Values:
@@ -249,7 +311,16 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 def _view_end(spans: Spans, out: OutputRows, is_final: bool) -> np.ndarray:
     """`int64[o]`: each output row sees the mapped rows of its match below this position (void without a match)."""
+    if spans.tails is not None:
+        return spans.offset[out.match] + spans.tails.length[out.match]
     return spans.offset[out.match + 1] if is_final else out.end
+
+
+def _counts(spans: Spans, out: OutputRows, end: np.ndarray, is_member: np.ndarray) -> np.ndarray:
+    """`int64[o]`: how many members each output row sees."""
+    if spans.tails is not None:
+        return tails.counts(spans, out.match, is_member)
+    return kernels.counts(out.match, end, spans.offset, is_member)
 
 
 def _view_lengths(spans: Spans, out: OutputRows, end: np.ndarray) -> np.ndarray:
@@ -266,7 +337,7 @@ def _membership(
 ) -> np.ndarray:
     """`bool[k]`: mapped row j has one of `labels` (None: any) and, given `valid` read by `start`, a value.
 
-    False outside the matches of `out`.
+    False outside the matches of `out`, if no match has a tail.
     """
     in_set = np.full(_LABELS, labels is None)
     if labels is not None:
@@ -274,5 +345,6 @@ def _membership(
     is_member = np.zeros(len(spans.label), np.bool_)
     start = spans.start if start is None else start
     valid = _read_only(np.zeros(0, np.bool_)) if valid is None else valid
-    kernels.mark_members(is_member, out.match, start, spans.offset, spans.label, in_set, valid)
+    match = out.match if spans.tails is None else np.arange(len(spans.start))
+    kernels.mark_members(is_member, match, start, spans.offset, spans.label, in_set, valid)
     return is_member

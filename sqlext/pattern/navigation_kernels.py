@@ -282,7 +282,7 @@ def extremes(match, end, start, offset, is_member, values, is_max):
         while j < end[o]:
             if is_member[j]:
                 value = values[start[i] + j - offset[i]]
-                if count == 0 or (_is_less(best, value) if is_max else _is_less(value, best)):
+                if count == 0 or (is_less(best, value) if is_max else is_less(value, best)):
                     best = value
                 count += 1
             j += 1
@@ -292,6 +292,6 @@ def extremes(match, end, start, offset, is_member, values, is_max):
 
 
 @_compiled
-def _is_less(a, b):
+def is_less(a, b):
     """Spark's order: NaN is above all numbers and equal to itself, -0.0 equals 0.0."""
     return a < b or (b != b and a == a)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from sqlext.pattern.navigation_kernels import is_less
 from sqlext.pattern.task import Spans
 
 _compiled = njit(nogil=True, cache=True)
@@ -44,10 +45,61 @@ def unshared(spans: Spans, match: np.ndarray) -> Spans:
     )
 
 
+def counts(spans: Spans, match: np.ndarray, is_member: np.ndarray) -> np.ndarray:
+    """`int64[o]`: number of members of each match."""
+    return _sums(match, _rank(is_member), *_chains(spans))
+
+
+def reach_member(spans: Spans, match: np.ndarray, is_member: np.ndarray, from_first: bool, n: int) -> np.ndarray:
+    """`int64[o]`: row of the n-th member of each match from the front or the back, or -1."""
+    rank, chains = _rank(is_member), _chains(spans)
+    index = np.full(len(match), n) if from_first else _sums(match, rank, *chains) - 1 - n
+    return _reached(match, index, spans.start, *chains, rank, np.flatnonzero(is_member))
+
+
+def list_members(spans: Spans, match: np.ndarray, is_member: np.ndarray, list_bounds: np.ndarray) -> np.ndarray:
+    """Rows of the members of each match, those of output row o at `list_bounds[o]` to `list_bounds[o + 1]`."""
+    return _listed(match, list_bounds, spans.start, *_chains(spans), _rank(is_member), np.flatnonzero(is_member))
+
+
+def labels_at(spans: Spans, match: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """`int16[o]`: the label that a match gives to `row[o]` of the chunk, -1 where it does not map the row."""
+    offset, tail, _ = _chains(spans)
+    return _labels(match, row, spans.start, offset, tail, spans.label)
+
+
+def extremes(
+    spans: Spans, match: np.ndarray, start: np.ndarray, is_member: np.ndarray, values: np.ndarray, is_max: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """(least or greatest member of each match, of equal ones the first; `valid`: it has members).
+
+    Mapped row j of match i finds its value at `start[i] + j - offset[i]`.
+    """
+    best, has_best = _suffix_extremes(start, spans.offset, is_member, values, is_max)
+    return _extremes(match, *_chains(spans), best, has_best, is_max)
+
+
+def whole_sums(
+    spans: Spans, match: np.ndarray, start: np.ndarray, is_member: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """(int64 sum of each match's members, wrapped; the sum of all magnitudes in the block).
+
+    The magnitude is infinite, and the sums are void, where a value is not a whole number. `start`: as in `extremes`.
+    """
+    prefix, magnitude = _prefix_sums(start, spans.offset, is_member, values)
+    return _sums(match, prefix, *_chains(spans)), magnitude
+
+
 def _chains(spans: Spans) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """`(offset, tail, at)`."""
     assert spans.tails is not None
     return spans.offset, spans.tails.match, spans.tails.at
+
+
+def _rank(is_member: np.ndarray) -> np.ndarray:
+    rank = np.zeros(len(is_member) + 1, np.int64)
+    np.cumsum(is_member, out=rank[1:])
+    return rank
 
 
 @_compiled
@@ -62,3 +114,103 @@ def _chained(match, bounds, offset, tail, at):
                 j, k = j + 1, k + 1
             i, j = tail[i], at[i]
     return mapped
+
+
+@_compiled
+def _sums(match, prefix, offset, tail, at):
+    """For each match what its mapped rows add up to, where those before mapped row j of the block make `prefix[j]`."""
+    result = np.zeros(len(match), np.int64)
+    for o in range(len(match)):
+        i, j = match[o], offset[match[o]]
+        while i >= 0:
+            result[o] += prefix[offset[i + 1]] - prefix[j]
+            i, j = tail[i], at[i]
+    return result
+
+
+@_compiled
+def _reached(match, index, start, offset, tail, at, rank, member):
+    """Row of the member number `index[o]` (0, 1, …) of each match, or -1."""
+    row = np.full(len(match), -1, np.int64)
+    for o in range(len(match)):
+        i, j, rest = match[o], offset[match[o]], index[o]
+        while i >= 0 and rest >= 0:
+            here = rank[offset[i + 1]] - rank[j]
+            if rest < here:
+                row[o] = start[i] + member[rank[j] + rest] - offset[i]
+                break
+            rest -= here
+            i, j = tail[i], at[i]
+    return row
+
+
+@_compiled
+def _listed(match, list_bounds, start, offset, tail, at, rank, member):
+    row = np.empty(list_bounds[-1], np.int64)
+    for o in range(len(match)):
+        i, j, k = match[o], offset[match[o]], list_bounds[o]
+        while i >= 0 and k < list_bounds[o + 1]:
+            for x in range(rank[j], rank[offset[i + 1]]):
+                row[k] = start[i] + member[x] - offset[i]
+                k += 1
+            i, j = tail[i], at[i]
+    return row
+
+
+@_compiled
+def _labels(match, row, start, offset, tail, label):
+    result = np.full(len(match), -1, np.int16)
+    for o in range(len(match)):
+        i = match[o]
+        while i >= 0 and row[o] >= start[i]:
+            j = row[o] - start[i] + offset[i]
+            if j < offset[i + 1]:
+                result[o] = label[j]
+                break
+            i = tail[i]
+    return result
+
+
+@_compiled
+def _suffix_extremes(start, offset, is_member, values, is_max):
+    """(least or greatest member from each mapped row on to the last own one of its match; is there any)."""
+    best, has_best = np.empty(len(is_member), values.dtype), np.zeros(len(is_member), np.bool_)
+    for i in range(len(start)):
+        current, has_current = values.dtype.type(0), False
+        for j in range(offset[i + 1] - 1, offset[i] - 1, -1):
+            if is_member[j]:
+                value = values[start[i] + j - offset[i]]
+                if not (has_current and (is_less(value, current) if is_max else is_less(current, value))):
+                    current, has_current = value, True
+            best[j], has_best[j] = current, has_current
+    return best, has_best
+
+
+@_compiled
+def _extremes(match, offset, tail, at, best, has_best, is_max):
+    result, valid = np.zeros(len(match), best.dtype), np.zeros(len(match), np.bool_)
+    for o in range(len(match)):
+        i, j = match[o], offset[match[o]]
+        while i >= 0:
+            if j < offset[i + 1] and has_best[j]:
+                value = best[j]
+                if not valid[o] or (is_less(result[o], value) if is_max else is_less(value, result[o])):
+                    result[o], valid[o] = value, True
+            i, j = tail[i], at[i]
+    return result, valid
+
+
+@_compiled
+def _prefix_sums(start, offset, is_member, values):
+    """(int64[k + 1]: sum of the members before each mapped row; sum of magnitudes, infinite if one is not whole)."""
+    prefix, total, magnitude = np.zeros(len(is_member) + 1, np.int64), np.int64(0), 0.0
+    for i in range(len(start)):
+        for j in range(offset[i], offset[i + 1]):
+            if is_member[j]:
+                value = values[start[i] + j - offset[i]]
+                magnitude += abs(float(value)) if value == np.floor(value) else np.inf
+                if magnitude == np.inf:
+                    return prefix, magnitude
+                total += np.int64(value)  # wraps, and differences wrap back
+            prefix[j + 1] = total
+    return prefix, magnitude

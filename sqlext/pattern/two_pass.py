@@ -20,6 +20,7 @@ from sqlext.pattern.blocks import (
     BLOCK_ROWS,
     MAPPED,
     NO_MATCH,
+    OVERLAP,
     PARTITION,
     ROW,
     TOO_LONG,
@@ -58,10 +59,10 @@ class Tables(NamedTuple):
     best: np.ndarray
 
 
-def find(task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS, overlap: int | None = None) -> Iterator[Spans]:
+def find(task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS, overlap: int = OVERLAP) -> Iterator[Spans]:
     """All matches of a task without WITHIN and run-dependent conditions, in blocks of about `block_rows` mapped rows.
 
-    Equal to `reference.find`. Memory: 1, 2, 4 or 8 bytes a row, and the block.
+    Equal to `reference.find`. Memory: 1, 2, 4 or 8 bytes a row, and the block. `overlap`: see `all_blocks`.
     """
     tables = automaton(task.program, task.bits)
     packed, is_target = _tables(task.program, task.bits), is_skip_target(task, tables)

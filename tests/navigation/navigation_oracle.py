@@ -25,10 +25,18 @@ class Shown:
 def matches_of(spans: Spans) -> list[list[tuple[int, int, bool]]]:
     matches = []
     for i, start in enumerate(spans.start.tolist()):
-        positions = range(int(spans.offset[i]), int(spans.offset[i + 1]))
+        positions = mapped(spans, i, int(spans.offset[i]))
         hidden = [False if spans.is_hidden is None else bool(spans.is_hidden[j]) for j in positions]
         matches.append([(start + n, int(spans.label[j]), hidden[n]) for n, j in enumerate(positions)])
     return matches
+
+
+def mapped(spans: Spans, i: int, first: int) -> list[int]:
+    """The positions in the block of the rows of match i, its own from `first` on and then those of its tail."""
+    own = list(range(first, int(spans.offset[i + 1])))
+    if spans.tails is None or spans.tails.match[i] < 0:
+        return own
+    return own + mapped(spans, int(spans.tails.match[i]), int(spans.tails.at[i]))
 
 
 def shown_rows(spans: Spans, output: Output) -> list[Shown]:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import doctest
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from sqlext.errors import DataError
 from sqlext.pattern import navigation
-from sqlext.pattern.navigation import aggregate, classify, members, navigate, output_rows, sequence_numbers
-from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Values
+from sqlext.pattern.navigation import (
+    aggregate,
+    classify,
+    member_labels,
+    members,
+    navigate,
+    output_rows,
+    sequence_numbers,
+)
+from sqlext.pattern.tails import unshared
+from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Tails, Values
 
 A, B, C = 0, 1, 2
 N = None
@@ -110,6 +120,150 @@ def test_an_aggregate_is(asked, column, all_rows, one_row):
     for output, expected in ((ALL_ROWS, all_rows), (ONE_ROW, one_row)):
         result = aggregate(asked, column, SPANS, output_rows(SPANS, output))
         assert repr(listed(result.values, result.valid)) == repr(expected)  # repr: NaN equals itself
+
+
+# Matches that overlap and share labels: AFTER MATCH SKIP TO NEXT ROW, PATTERN (A B+ {- C -} | B+ C? | …).
+#
+# rows      0   1   2   3   4   5 | 6   7
+# match 0   A   B   B  {C}  A   B          its own
+# match 1       A   B  {C}  A   B          one row of its own, then as match 0
+# match 2           B  {C}  A   B          as match 0
+# match 3               A   B   B          own rows 3 and 4, then as match 0
+# match 4                   B   B          as match 3, whose tail is that of match 0
+# match 5                         | B   B  its own
+# match 6                         |     ()
+OVERLAPS = Spans(
+    start=np.array([0, 1, 2, 3, 4, 6, 7]),
+    number=np.array([1, 2, 3, 4, 5, 1, 2]),
+    offset=np.array([0, 6, 7, 7, 9, 9, 11, 11]),
+    label=np.array([A, B, B, C, A, B, A, A, B, B, B], np.int16),
+    is_hidden=np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0], bool),
+    unmatched=np.zeros(0, np.int64),
+    tails=Tails(
+        match=np.array([-1, 0, 0, 0, 3, -1, -1]),
+        at=np.array([-1, 2, 2, 5, 8, -1, -1]),
+        length=np.array([6, 5, 4, 3, 2, 2, 0]),
+    ),
+)
+BIG = Values(np.array([-5, 2**63 - 4, 2, 1, 1, -1, 2**63 - 1, -1]))
+TENTHS = Values(np.array([0.1, 0.2, 0.3, 1e16, 0.4, 0.1, 1.0, 2.0]))
+ZEROS = Values(np.array([1.0, 1.0, 1.0, 1.0, -0.0, 0.0, 0.0, -0.0]))
+OVERLAP_ROWS = {  # navigations
+    "x": (Navigation(0), [5, 5, 5, 5, 5, 7, N]),
+    "FIRST(x)": (Navigation(0, N, FIRST), [0, 1, 2, 3, 4, 6, N]),
+    "FIRST(x, 3)": (Navigation(0, N, FIRST, 3), [3, 4, 5, N, N, N, N]),
+    "LAST(x, 3)": (Navigation(0, N, LAST, 3), [2, 2, 2, N, N, N, N]),
+    "FIRST(A.x)": (Navigation(0, (A,), FIRST), [0, 1, 4, 3, N, N, N]),
+    "FIRST(A.x, 1)": (Navigation(0, (A,), FIRST, 1), [4, 4, N, N, N, N, N]),
+    "LAST(B.x)": (Navigation(0, (B,)), [5, 5, 5, 5, 5, 7, N]),
+    "LAST(B.x, 1)": (Navigation(0, (B,), LAST, 1), [2, 2, 2, 4, 4, 6, N]),
+    "LAST(B.x, 2)": (Navigation(0, (B,), LAST, 2), [1, N, N, N, N, N, N]),
+    "LAST(U.x, 1), U = (A, C)": (Navigation(0, (A, C), LAST, 1), [3, 3, 3, N, N, N, N]),
+    "NEXT(C.x)": (Navigation(0, (C,), step=1), [4, 4, 4, N, N, N, N]),
+    "PREV(FIRST(B.x), 2)": (Navigation(0, (B,), FIRST, 0, -2), [N, 0, 0, 2, 2, N, N]),
+}
+OVERLAP_LABELS = {
+    "CLASSIFIER()": (Navigation(CLASSIFIER), [B, B, B, B, B, B, N]),
+    "FIRST(CLASSIFIER())": (Navigation(CLASSIFIER, N, FIRST), [A, A, B, A, B, B, N]),
+    "FIRST(CLASSIFIER(), 1)": (Navigation(CLASSIFIER, N, FIRST, 1), [B, B, C, B, B, B, N]),
+    "PREV(CLASSIFIER())": (Navigation(CLASSIFIER, step=-1), [A, A, A, B, B, B, N]),
+    "PREV(FIRST(CLASSIFIER()))": (Navigation(CLASSIFIER, N, FIRST, 0, -1), [N, N, N, N, N, N, N]),
+    "NEXT(FIRST(CLASSIFIER(A)))": (Navigation(CLASSIFIER, (A,), FIRST, 0, 1), [B, B, B, B, N, N, N]),
+}
+OVERLAP_AGGREGATES = {
+    "COUNT(*)": (Aggregate("count"), N, [6, 5, 4, 3, 2, 2, 0]),
+    "COUNT(B.*)": (Aggregate("count", N, (B,)), N, [3, 2, 2, 2, 2, 2, 0]),
+    "COUNT(x)": (Aggregate("count", 0), X, [6, 5, 4, 3, 2, 1, 0]),
+    "COUNT(DISTINCT x)": (Aggregate("count", 0, N, True), X, [5, 4, 4, 3, 2, 1, 0]),
+    "SUM(x)": (Aggregate("sum", 0), X, [57, 56, 54, 50, 48, 64, N]),
+    "SUM(A.x)": (Aggregate("sum", 0, (A,)), X, [17, 18, 16, 2, N, N, N]),
+    "SUM(DISTINCT x)": (Aggregate("sum", 0, N, True), X, [55, 54, 54, 50, 48, 64, N]),
+    "AVG(B.x)": (Aggregate("avg", 0, (B,)), X, [38 / 3, 18.0, 18.0, 24.0, 24.0, 64.0, N]),
+    "SUM(A.x), near the end of 64 bits": (Aggregate("sum", 0, (A,)), BIG, [-4, 2**63 - 3, 1, 1, N, N, N]),
+    "AVG(x), beyond whole float64": (Aggregate("avg", 0, (A,)), BIG, [-2.0, 2.0**62, 1.0, 1.0, N, N, N]),
+    "SUM(t), rounded from the left": (
+        Aggregate("sum", 0), TENTHS,
+        [0.1 + 0.2 + 0.3 + 1e16 + 0.4 + 0.1, 0.2 + 0.3 + 1e16 + 0.4 + 0.1, 0.3 + 1e16 + 0.4 + 0.1, 1e16 + 0.4 + 0.1,
+         0.4 + 0.1, 3.0, N]
+    ),
+    "SUM(B.t), of which some are whole": (
+        Aggregate("sum", 0, (B,)), TENTHS,
+        [0.2 + 0.3 + 0.1, 0.3 + 0.1, 0.3 + 0.1, 0.4 + 0.1, 0.4 + 0.1, 3.0, N]
+    ),
+    "SUM(C.y), whole floats": (Aggregate("sum", 0, (C,)), TENTHS, [1e16, 1e16, 1e16, N, N, N, N]),
+    "MIN(y)": (Aggregate("min", 0), Y, [-0.5, -0.5, -0.5, 0.0, 0.0, -1.0, N]),
+    "MAX(y)": (Aggregate("max", 0), Y, [NAN, NAN, NAN, NAN, 0.0, INF, N]),
+    "MIN(z), the first zero": (Aggregate("min", 0), ZEROS, [-0.0, -0.0, -0.0, -0.0, -0.0, 0.0, N]),
+    "MAX(z), the first zero": (Aggregate("max", 0), ZEROS, [1.0, 1.0, 1.0, 1.0, -0.0, 0.0, N]),
+    "MAX(A.x)": (Aggregate("max", 0, (A,)), X, [16, 16, 16, 2, N, N, N]),
+    "MIN(DISTINCT x)": (Aggregate("min", 0, N, True), X, [1, 2, 2, 2, 16, 64, N]),
+    "COUNT(DISTINCT CLASSIFIER())": (Aggregate("count", CLASSIFIER, N, True), N, [3, 3, 3, 2, 1, 1, 0]),
+    "MIN(CLASSIFIER()), names Z, Y, X": (
+        Aggregate("min", CLASSIFIER), Values(np.array([2, 1, 0])), [0, 0, 0, 1, 1, 1, N]
+    ),
+}  # fmt: skip
+OVERLAP_MEMBERS = {
+    "all": (N, [[0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5], [2, 3, 4, 5], [3, 4, 5], [4, 5], [6, 7], []]),
+    "A": ((A,), [[0, 4], [1, 4], [4], [3], [], [], []]),
+    "B": ((B,), [[1, 2, 5], [2, 5], [2, 5], [4, 5], [4, 5], [6, 7], []]),
+}
+
+
+@pytest.mark.parametrize("asked, rows", OVERLAP_ROWS.values(), ids=OVERLAP_ROWS)
+def test_of_matches_that_share_labels_a_navigation_reads(asked, rows):
+    row = navigate(asked, OVERLAPS, output_rows(OVERLAPS, ONE_ROW), BOUNDS)
+    assert listed(row, row >= 0) == rows
+
+
+@pytest.mark.parametrize("asked, labels", OVERLAP_LABELS.values(), ids=OVERLAP_LABELS)
+def test_of_matches_that_share_labels_a_classifier_is(asked, labels):
+    label = classify(asked, OVERLAPS, output_rows(OVERLAPS, ONE_ROW), BOUNDS)
+    assert listed(label, label >= 0) == labels
+
+
+@pytest.mark.parametrize("asked, column, expected", OVERLAP_AGGREGATES.values(), ids=OVERLAP_AGGREGATES)
+def test_of_matches_that_share_labels_an_aggregate_is(asked, column, expected):
+    result = aggregate(asked, column, OVERLAPS, output_rows(OVERLAPS, ONE_ROW))
+    assert repr(listed(result.values, result.valid)) == repr(expected)
+
+
+@pytest.mark.parametrize("labels, rows", OVERLAP_MEMBERS.values(), ids=OVERLAP_MEMBERS)
+def test_of_matches_that_share_labels_the_members_are(labels, rows):
+    asked, out = Aggregate("array_agg", 0, labels), output_rows(OVERLAPS, ONE_ROW)
+    row, list_bounds = members(asked, OVERLAPS, out)
+    assert [row[a:b].tolist() for a, b in pairwise(list_bounds)] == rows
+    plain = unshared(OVERLAPS, np.arange(7))
+    assert (member_labels(asked, OVERLAPS, out) == member_labels(asked, plain, output_rows(plain, ONE_ROW))).all()
+
+
+def test_matches_that_share_labels_have_their_sequence_numbers_and_are_shown_whole():
+    assert listed(*sequence_numbers(OVERLAPS, output_rows(OVERLAPS, ONE_ROW))) == [6, 5, 4, 3, 2, 2, N]
+    with pytest.raises(ValueError, match="shown whole"):
+        output_rows(OVERLAPS, ALL_ROWS)
+
+
+def test_a_sum_over_shared_labels_leaves_64_bits_only_where_its_own_rows_do():
+    ask = Aggregate("sum", 0), BIG, OVERLAPS, output_rows(OVERLAPS, ONE_ROW)
+    with pytest.raises(DataError, match="match number 2"):  # match number 1 begins with -5
+        aggregate(*ask)
+    wrapped = [
+        int(np.array(BIG.values[a:b]).sum()) for a, b in ((0, 6), (1, 6), (2, 6), (3, 6), (4, 6), (6, 8), (7, 7))
+    ]
+    assert aggregate(*ask, is_ansi=False).values.tolist() == wrapped
+
+
+def test_what_shares_no_labels_is_computed_in_groups():
+    """Three matches of 600,000 rows, each a suffix of the one before."""
+    n = 600_000
+    tails = Tails(np.array([-1, 0, 0]), np.array([-1, 1, 2]), np.array([n, n - 1, n - 2]))
+    nothing = np.zeros(0, np.int64)
+    offset, label = np.array([0, n, n, n]), np.zeros(n, np.int16)
+    spans = Spans(np.arange(3), np.arange(3), offset, label, None, nothing, tails=tails)
+    column = Values(np.arange(n) % 7 * 1.5)
+    counted = aggregate(Aggregate("count", 0, is_distinct=True), column, spans, output_rows(spans, ONE_ROW))
+    summed = aggregate(Aggregate("sum", 0), column, spans, output_rows(spans, ONE_ROW))
+    assert counted.values.tolist() == [7, 7, 7]
+    assert summed.values.tolist() == [column.values[i:].cumsum()[-1] for i in range(3)]
 
 
 @pytest.mark.parametrize(

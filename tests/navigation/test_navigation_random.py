@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import navigation_oracle as oracle
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from sqlext.pattern import navigation
-from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Values
+from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Tails, Values
 
 LABELS = 4
 BLOCKS = 1500
@@ -45,6 +46,39 @@ def random_block(rng: random.Random) -> tuple[Spans, list[int]]:
     return spans, bounds
 
 
+def with_random_tails(rng: random.Random, spans: Spans, bounds: list[int]) -> Spans:
+    """The same starts; each match has a few rows of its own, and mostly goes on where an earlier one maps the next."""
+    owners: list[dict[int, int]] = []  # of each match: the match that lists the row, for each of its rows
+    offset, tail, at = [0], [], []
+    for i, start in enumerate(spans.start.tolist()):
+        stop = next(b for b in bounds if start < b)
+        next_row = start + rng.choice([0, 0, 0, 1, 2, stop - start])
+        earlier = [p for p in range(i) if next_row in owners[p]]
+        p = rng.choice(earlier) if earlier and rng.random() < 0.8 else None
+        next_row = next_row if p is not None else rng.randint(start, stop)
+        rest = {} if p is None else {row: owner for row, owner in owners[p].items() if row >= next_row}
+        owners.append({**dict.fromkeys(range(start, next_row), i), **rest})
+        offset.append(offset[-1] + next_row - start)
+        tail.append(rest.get(next_row, -1))
+        at.append(offset[tail[-1]] + next_row - int(spans.start[tail[-1]]) if rest else -1)
+    hidden = np.array([rng.random() < 0.3 for _ in range(offset[-1])], bool) if rng.random() < 0.5 else None
+    return replace(
+        spans,
+        offset=np.array(offset),
+        label=np.array([rng.randrange(LABELS) for _ in range(offset[-1])], np.int16),
+        is_hidden=hidden,
+        tails=Tails(np.array(tail, np.int64), np.array(at, np.int64), np.array([len(x) for x in owners], np.int64)),
+    )
+
+
+def random_case(rng: random.Random) -> tuple[Spans, list[int], Output]:
+    """A block, its partitions, and what is shown of it; in one of three blocks matches have tails."""
+    spans, bounds = random_block(rng)
+    if rng.random() < 0.33 and len(spans.start):
+        return with_random_tails(rng, spans, bounds), bounds, Output()
+    return spans, bounds, random_output(rng)
+
+
 def random_output(rng: random.Random) -> Output:
     return Output(is_all_rows=rng.random() < 0.8, shows_empty=rng.random() < 0.7, shows_unmatched=rng.random() < 0.5)
 
@@ -68,8 +102,7 @@ def or_none(values: np.ndarray, valid: np.ndarray | None = None) -> list:
 def test_random_blocks_show_the_rows_of_the_oracle():
     rng = random.Random(1)
     for _ in range(BLOCKS):
-        spans, _ = random_block(rng)
-        output = random_output(rng)
+        spans, _, output = random_case(rng)
         shown, out = oracle.shown_rows(spans, output), navigation.output_rows(spans, output)
         assert out.row.tolist() == [s.row for s in shown]
         assert or_none(out.match) == [s.match for s in shown]
@@ -81,8 +114,7 @@ def test_random_blocks_show_the_rows_of_the_oracle():
 def test_random_navigations_read_the_rows_of_the_oracle():
     rng = random.Random(2)
     for _ in range(BLOCKS):
-        spans, bounds = random_block(rng)
-        output = random_output(rng)
+        spans, bounds, output = random_case(rng)
         shown, out = random_slice(rng, oracle.shown_rows(spans, output), navigation.output_rows(spans, output))
         for _ in range(4):
             asked = Navigation(
@@ -102,8 +134,7 @@ def test_random_navigations_read_the_rows_of_the_oracle():
 def test_random_members_are_those_of_the_oracle():
     rng = random.Random(3)
     for _ in range(BLOCKS):
-        spans, _ = random_block(rng)
-        output = random_output(rng)
+        spans, _, output = random_case(rng)
         shown, out = random_slice(rng, oracle.shown_rows(spans, output), navigation.output_rows(spans, output))
         asked = Aggregate("array_agg", 0, random_labels(rng), is_final=rng.random() < 0.4)
         expected = [oracle.member_rows(asked, s, spans) for s in shown]
@@ -118,8 +149,7 @@ def test_random_members_are_those_of_the_oracle():
 def test_random_aggregates_are_those_of_the_oracle(kind):
     rng = random.Random(4)
     for _ in range(BLOCKS):
-        spans, bounds = random_block(rng)
-        output = random_output(rng)
+        spans, bounds, output = random_case(rng)
         shown, out = random_slice(rng, oracle.shown_rows(spans, output), navigation.output_rows(spans, output))
         is_by_label = rng.random() < 0.2
         column = rng.choices(NUMBERS[kind], k=LABELS if is_by_label else bounds[-1])
