@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import random
+import warnings
+from datetime import datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.chunks import LAST, LEFT, RESULT, match_chunk, match_seams, reach
+import sqlext
+from sqlext.engine.chunks import match_chunk, match_seams
 from sqlext.engine.worker import WorkerPlan, match_batches
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand, Output, Skip
 from sqlext.rewriter.parse_pattern import parse_pattern
 from sqlext.rewriter.plan import Bound, Slot
+
+from ..statements.cases import as_lines, found, settings
 
 V, KEY, BEFORE, TWO_BEHIND = (Operand(Navigation(0, step=step), "int") for step in (0, 0, -1, 2))
 FALLS, RISES = Call("less", (V, BEFORE), "bool"), Call("less", (BEFORE, V), "bool")
@@ -34,18 +40,9 @@ AROUND = (
 )
 # A holds for every row; B, C and D: bits 0 to 2, B and C also read neighbours where there are `neighbours`.
 PATTERNS = [
-    "A B+ C+",
-    "B C",
-    "A B* C",
-    "A B*",
-    "B+ C+ D",
-    "(B | C)+ D?",
-    "B",
-    "A A A",
-    "{- B -} C*",
-    "(A B | B C D)*?",
+    "A B+ C+", "B C", "A B* C", "A B*", "B+ C+ D", "(B | C)+ D?", "B", "A A A", "{- B -} C*", "(A B | B C D)*?",
     "D? B{2,3}",
-]
+]  # fmt: skip
 SKIPS = [Skip(), Skip(), Skip("TO NEXT ROW"), Skip("TO LAST", (1,), else_next_row=True)]
 
 
@@ -103,3 +100,59 @@ def test_ranges_give_what_one_task_gives(part):
 def test_no_rows_give_no_rows():
     plan = plan_of(random.Random(0))
     assert in_ranges([[], []], plan, 10) == []
+
+
+# --- whole clauses ----------------------------------------------------------------------------------------------------
+
+BLOCKS = ("\n" + (Path(__file__).parent / "ranges.txt").read_text("utf-8")).split("\n== ")[1:]
+CASES = [(title, " ".join(clause), said) for title, *clause, said in (b.strip("\n").split("\n") for b in BLOCKS)]
+SEVEN = {"spark.sql.shuffle.partitions": "7", "spark.sql.adaptive.coalescePartitions.enabled": "false"}
+AT_ONCE = 8  # clauses in one statement
+
+
+@pytest.fixture(scope="module")
+def facts(spark):
+    """The session with the table of ranges.txt."""
+    chance = random.Random(1)
+    spark.createDataFrame([fact(chance, i) for i in range(300)], SCHEMA).createOrReplaceTempView("ranged")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield spark
+    spark.catalog.dropTempView("ranged")
+
+
+SCHEMA = "i INT, j INT, t TIMESTAMP, v INT, s STRING, x DOUBLE, k INT, d DOUBLE"
+
+
+def fact(chance: random.Random, i: int) -> tuple:
+    t = datetime(2024, 1, 1) + timedelta(minutes=chance.randint(0, 900))
+    v, s, k = chance.choice([*range(10), None]), chance.choice("abc"), chance.choice([1] * 9 + [2, 3, None])
+    x = chance.choice([float("nan"), None, chance.random()])
+    return i, i // 4, chance.choice([t, t, t, None]), v, s, x, k, chance.choice([0.0, -0.0, float("nan")])
+
+
+def query(clause: str) -> str:
+    return f"SELECT * FROM ranged MATCH_RECOGNIZE ({clause})"
+
+
+@pytest.mark.parametrize("title, clause, said", CASES, ids=[title for title, *_ in CASES])
+def test_which_clauses_are_run_in_ranges(facts, title, clause, said):
+    with settings(facts, {"sqlext.parallel": "on"}):
+        text = sqlext.explain(query(clause), spark=facts)
+    why = next(line for line in text.splitlines() if line.startswith("parallel: "))
+    expected = (
+        "ranges of the order are matched at once, sqlext.parallel is on." if said == "parallel" else f"no, {said}"
+    )
+    assert why == f"parallel: {expected}"
+
+
+@pytest.mark.parametrize("first", range(0, len(CASES), AT_ONCE))
+def test_clauses_in_ranges_give_their_rows(facts, first):
+    clauses = [clause for _, clause, said in CASES[first : first + AT_ONCE] if said == "parallel"]
+    text = "\nUNION ALL\n".join(as_lines(query(clause), n) for n, clause in enumerate(clauses))
+    answers = {}
+    for parallel in ("on", "off"):
+        with settings(facts, {"sqlext.parallel": parallel, **SEVEN}):
+            answers[parallel] = {row.n: found(row) for row in facts.sql(text).collect()}
+    assert answers["on"] == answers["off"]
+    assert len(answers["on"]) == len(clauses)
