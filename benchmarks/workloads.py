@@ -89,6 +89,7 @@ PARTITIONED = (
             SELECT i, step, lead(step) OVER w AS second, lead(step, 2) OVER w AS third
             FROM {table} WINDOW w AS (PARTITION BY visitor ORDER BY i))
             WHERE step = 'browse' AND second = 'select' AND third = 'checkout'""",
+        tiny_rows=1_000,
         limits={"pandas": MILLION},
     ),
     Workload(
@@ -120,7 +121,7 @@ PARTITIONED = (
     Workload(
         name="v_shape",
         rows=10 * MILLION,
-        columns={"i": "i", "k": "i % 1000", "v": "pmod(xxhash64(i), 1000)"},
+        columns={"i": "i", "k": "i % least(1000, {rows} div 10)", "v": "pmod(xxhash64(i), 1000)"},
         reads=("k", "i", "v"),
         keys=("k",),
         match="""MEASURES A.v AS top, LAST(B.v) AS bottom, A.v - LAST(B.v) AS fall, COUNT(*) AS n
@@ -129,7 +130,7 @@ PARTITIONED = (
     DEFINE B AS B.v < PREV(B.v), C AS C.v > PREV(C.v)""",
         totals="count(*), sum(top), sum(bottom), sum(fall), sum(n)",
         goal=FAST,
-        tiny_rows=10_000,
+        tiny_rows=1_000,
         flink_lacks=ENDS_GREEDY,
         limits={"pandas": MILLION},
     ),
