@@ -8,6 +8,8 @@ All is one query: which boundaries are cuts is found out by each range for itsel
 
 from __future__ import annotations
 
+import os
+import re
 from functools import partial
 
 from pyspark.sql import Column, DataFrame
@@ -39,6 +41,37 @@ _METHODS = {  # of Column, by the direction of an ORDER BY key
 }
 
 
+MODES = AUTO, OFF, ON = "auto", "off", "on"
+
+
+def choose(plan: MatchPlan, mode: str, cores: int | None) -> tuple[bool, str]:
+    """Are ranges to be matched at once, and why; `mode`: one of MODES, `cores`: None if that is not known."""
+    if mode == OFF:
+        return False, "no, sqlext.parallel is off."
+    why_not = objection(plan)
+    if why_not is not None:
+        return False, f"no, {why_not}"
+    if mode == ON:
+        return True, "ranges of the order are matched at once, sqlext.parallel is on."
+    if plan.partition_by:
+        return False, "by the keys of PARTITION BY; sqlext.parallel = on divides the rows of a key too."
+    if cores == 1:
+        return False, "no, there is one core."
+    return True, "ranges of the order are matched at once, there is no PARTITION BY."
+
+
+def local_cores(master: str) -> int | None:
+    """How many tasks run at once with this `spark.master`, None if it is not a local one.
+
+    >>> local_cores("local"), local_cores("local[4]"), local_cores("local[2,3]"), local_cores("spark://host:7077")
+    (1, 4, 2, None)
+    """
+    found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", master)
+    if found is None:
+        return None
+    return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
+
+
 def objection(plan: MatchPlan) -> str | None:
     """Why ranges of a plan's rows cannot be matched at once, as a sentence; None if they can."""
     if not plan.clause.order_by:
@@ -52,7 +85,7 @@ def objection(plan: MatchPlan) -> str | None:
 
 def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need."""
-    rows = queries.run(join(prefix, unsorted_query(plan)))
+    rows = queries.run(input_query(plan, prefix))
     keys = _sort_columns(plan)
     read = [F.col(name) for name in names_read(plan)] or [F.lit(1).alias("__one")]
     chunks = rows.repartitionByRange(*keys).sortWithinPartitions(*keys).select(*read)
@@ -62,6 +95,11 @@ def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataF
     gathered = parcels.repartition("task").sortWithinPartitions("chunk", "number")
     matches = gathered.mapInArrow(partial(match_seams, plan=worker), output_schema(plan, chunks.schema))
     return queries.run(result_query(plan, queries.name(matches)))
+
+
+def input_query(plan: MatchPlan, prefix: Text) -> Text:
+    """The rows of the relation, not yet in ranges of their order."""
+    return join(prefix, unsorted_query(plan))
 
 
 def _sort_columns(plan: MatchPlan) -> list[Column]:

@@ -106,7 +106,7 @@ def test_no_rows_give_no_rows():
 
 BLOCKS = ("\n" + (Path(__file__).parent / "ranges.txt").read_text("utf-8")).split("\n== ")[1:]
 CASES = [(title, " ".join(clause), said) for title, *clause, said in (b.strip("\n").split("\n") for b in BLOCKS)]
-SEVEN = {"spark.sql.shuffle.partitions": "7", "spark.sql.adaptive.coalescePartitions.enabled": "false"}
+FOUR = {"spark.sql.shuffle.partitions": "4", "spark.sql.adaptive.coalescePartitions.enabled": "false"}
 AT_ONCE = 8  # clauses in one statement
 
 
@@ -152,7 +152,7 @@ def test_clauses_in_ranges_give_their_rows(facts, first):
     text = "\nUNION ALL\n".join(as_lines(query(clause), n) for n, clause in enumerate(clauses))
     answers = {}
     for parallel in ("on", "off"):
-        with settings(facts, {"sqlext.parallel": parallel, **SEVEN}):
+        with settings(facts, {"sqlext.parallel": parallel, **FOUR}):
             answers[parallel] = {row.n: found(row) for row in facts.sql(text).collect()}
     assert answers["on"] == answers["off"]
     assert len(answers["on"]) == len(clauses)
