@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.engine import ranges
 from sqlext.engine.batch import input_query, result_query
 from sqlext.engine.physical import Physical
 from sqlext.engine.portable import Printer
@@ -32,12 +33,13 @@ def explain_query(
 
 def _clause(number: int, planned: Physical) -> str:
     plan = planned.plan
+    before = (ranges.input_query if planned.is_parallel else input_query)(plan, planned.prefix)
     sections = {
         f"Clause {number}, line {plan.clause.keyword.place.line}": f"input {plan.relation}",
         "Plan": "\n".join(_plan_lines(planned)),
         "Program": str(plan.task.program),
         "Strategy": "\n".join(f"{decision}: {why}" for decision, why in planned.reasons),
-        "SQL before the match": str(input_query(plan, planned.prefix)),
+        "SQL before the match": str(before),
         "SQL behind the match": str(result_query(plan, "matches")),
     }
     return "\n".join(f"== {title} ==\n{text}" for title, text in sections.items())

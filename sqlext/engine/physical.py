@@ -6,6 +6,7 @@ Settings of the session choose for tests and measurements; "auto" leaves the cho
 |---|---|
 | `sqlext.strategy` | auto, a strategy of `pattern.matcher` |
 | `sqlext.prefilter` | auto, off, on: see `engine.prefilter` |
+| `sqlext.parallel` | auto, off, on: are the rows of one key spread over tasks, see `engine.ranges` |
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine import batch, prefilter, udtf
+from sqlext.engine import batch, prefilter, ranges, udtf
 from sqlext.engine.queries import Queries
 from sqlext.errors import BindError
 from sqlext.pattern import matcher
@@ -38,13 +39,21 @@ class Settings:
     engine: str = "arrow"
     strategy: str = "auto"
     prefilter: str = "auto"
+    parallel: str = "auto"
+    cores: int | None = None
 
     @staticmethod
     def of(spark: SparkSession) -> Settings:
         """Raises BindError: a value that does not exist."""
         engine = _setting(spark, "sqlext.engine", "arrow", ("arrow", "udtf"))
         strategy = _setting(spark, "sqlext.strategy", "auto", ("auto", *matcher.STRATEGIES))
-        return Settings(engine, strategy, _setting(spark, "sqlext.prefilter", "auto", prefilter.MODES))
+        return Settings(
+            engine,
+            strategy,
+            _setting(spark, "sqlext.prefilter", "auto", prefilter.MODES),
+            _setting(spark, "sqlext.parallel", "auto", ranges.MODES),
+            ranges.local_cores(spark.conf.get("spark.master", "") or ""),
+        )
 
 
 def _setting(spark: SparkSession, name: str, default: str, values: tuple[str, ...]) -> str:
@@ -64,6 +73,7 @@ class Physical:
     is_ansi: bool
     engine: str
     reasons: tuple[tuple[str, str], ...]
+    is_parallel: bool = False
 
 
 def choose(planned: PlannedClause, settings: Settings, queries: Queries) -> Physical:
@@ -71,12 +81,21 @@ def choose(planned: PlannedClause, settings: Settings, queries: Queries) -> Phys
     strategy, why = matcher.choose(planned.plan.task)
     bounds = [f"{b.written} bounds the match like WITHIN." for b in planned.plan.bounds if b.written]
     plan, why_filtered = prefilter.prefiltered(planned.plan, planned.prefix, queries, settings.prefilter)
-    reasons = ((strategy, " ".join([why, *bounds])), ("prefilter", why_filtered))
-    return Physical(plan, planned.prefix, planned.is_ansi, settings.engine, reasons)
+    is_parallel, why_parallel = _parallel(plan, settings)
+    reasons = ((strategy, " ".join([why, *bounds])), ("prefilter", why_filtered), ("parallel", why_parallel))
+    return Physical(plan, planned.prefix, planned.is_ansi, settings.engine, reasons, is_parallel)
+
+
+def _parallel(plan: MatchPlan, settings: Settings) -> tuple[bool, str]:
+    if settings.engine == "udtf":
+        return False, "no, the engine udtf gives a bucket of keys to each task."
+    return ranges.choose(plan, settings.parallel, settings.cores)
 
 
 def run(physical: Physical, queries: Queries, spark: SparkSession) -> DataFrame:
     """The clause's result."""
     if physical.engine == "udtf":
         return udtf.run(physical.plan, queries, physical.prefix, spark, physical.is_ansi)
+    if physical.is_parallel:
+        return ranges.run(physical.plan, queries, physical.prefix, physical.is_ansi)
     return batch.run(physical.plan, queries, physical.prefix, physical.is_ansi)
