@@ -22,12 +22,12 @@ remove `__pycache__/*.nb*` (the tests keep a cache for each version of the sourc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from sqlext.pattern.automaton import Automaton
+from sqlext.pattern.jit import compiled, inlined
 from sqlext.pattern.task import (
     SKIP_PAST_LAST_ROW,
     SKIP_TO_FIRST,
@@ -48,14 +48,15 @@ MATCHED_END = 3  # rows below it that are still to come are in an earlier match
 MATCHES, MAPPED, UNMATCHED = 4, 5, 6  # how much of the block is filled
 FAILURE = 7  # 0, NO_ROW or FIRST_ROW
 MODE, ELSE_NEXT_ROW, RECORDS_UNMATCHED = 8, 9, 10  # of the task: never change
-MET = 11  # the mapped row of the block that the walk from ROW has met, or -1
-BLOCK_END, LENGTHS = 12, 13  # of a block that shares: where its last match ends, how many rows they map altogether
+MET, MET_AT = 11, 12  # the match that the walk from ROW has met, or -1, and the mapped row of the block
+LENGTHS = 13  # how many rows the matches of a block that shares map altogether
 STATE_SIZE = 14
 
-START, MATCH_NUMBER, MATCH_END = 0, 1, 2  # columns of Block.match
-LENGTH, TAIL, TAIL_AT, LAST_TARGET = 0, 1, 2, 3  # columns of Shared.tail
+START, MATCH_NUMBER, MATCH_END = 0, 1, 2  # rows of Block.match
+LENGTH, TAIL, TAIL_AT, LAST_TARGET = 0, 1, 2, 3  # rows of Shared.tail
+LANE_MATCH, LANE_END, LANE_SHIFT = 0, 1, 2  # rows of Shared.lane
 
-_MOST_LANES = 8  # walks looked at in a row: more seldom run side by side, and to miss one costs only labels
+_LANES = 8  # walks that may be met: more seldom run side by side, and not to meet one costs only labels
 _FEW_MATCHES = 8  # too few to tell whether it pays to share
 
 NO_ROW, FIRST_ROW = 1, 2
@@ -66,17 +67,11 @@ NO_MATCH, TOO_LONG = -1, -2  # instead of the length of a match; TOO_LONG: does 
 _PAST_LAST, _TO_NEXT, _TO_FIRST, _TO_LAST = 0, 1, 2, 3
 _MODES = {SKIP_PAST_LAST_ROW: _PAST_LAST, SKIP_TO_NEXT_ROW: _TO_NEXT, SKIP_TO_FIRST: _TO_FIRST, SKIP_TO_LAST: _TO_LAST}
 
-# Without `_nrt` False Numba counts a reference to every array at each call and each touch of a named tuple, which made
-# a row cost 300 ns instead of 4. So kernels cannot allocate: they fill arrays that they are given.
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "_nrt": False}
-compiled = njit(**_OPTIONS)
-inlined = njit(inline="always", **_OPTIONS)  # where a call for each row would copy the shapes of a dozen arrays
-
 
 class Block(NamedTuple):
     """The arrays that a kernel fills.
 
-    - `match: int64[c, 3]`: start row, number, and where its mapped rows end in `position`;
+    - `match: int64[3, c]`: start row, number, and where its mapped rows end in `position`;
     - `position: int32[r]`: of each mapped row; label and is_hidden follow from it;
     - `unmatched: int64[c]`: rows.
     """
@@ -90,16 +85,13 @@ class Shared(NamedTuple):
     """What a kernel notes besides in a block that shares. In others it gets None, for which Numba leaves out all that
     is written behind `if shared is not None`.
 
-    - `tail: int64[c, 4]`: as in Tails: length, match, at; then the last row at which SKIP TO aims, or -1;
-    - `owner: int32[r]`: the match of which this is a mapped row of its own;
-    - `latest: int32[2^h]`, 2^h ≥ r: for row i of the chunk, at i modulo 2^h, the mapped row of the block that was added
-      last, or -1; `previous: int32[r]`: the one that was added before it.
+    - `tail: int64[4, c]`: as in Tails: length, match, at; then the last row at which SKIP TO aims, or -1;
+    - `lane: int64[3, 8]`: matches that have own rows behind the next start row (those with most of them), where these
+      end, and what to add to such a row to get the mapped row of the block. A free lane ends at row 0.
     """
 
     tail: np.ndarray
-    owner: np.ndarray
-    latest: np.ndarray
-    previous: np.ndarray
+    lane: np.ndarray
 
 
 def is_skip_target(task: MatchTask, tables: Automaton) -> np.ndarray:
@@ -125,8 +117,9 @@ def all_blocks(
     state, room, shares = _first_state(task), block_rows, overlap == 0
     while state[ROW] < n and not state[FAILURE]:
         before = state.copy()
-        block = _empty_block(max(block_rows, room // 4) if shares else block_rows, room)
-        shared = _nothing_shared(block) if shares else None
+        most = max(block_rows, room // 4) if shares else block_rows
+        block = _empty_block(most, room)
+        shared = Shared(np.empty((4, most), np.int64), np.zeros((3, _LANES), np.int64)) if shares else None
         fill(state, block, shared)
         if not state[MATCHES] and not state[UNMATCHED]:
             room *= 2
@@ -134,33 +127,23 @@ def all_blocks(
             state, room = before, 2 * room
         else:
             spans = _spans(state, block, shared, tables)
-            has_shared, shares = shares, overlap is not None and _is_worth_sharing(state, before, overlap, shares)
-            room = max(block_rows, room // 2 if has_shared else room) if shares else block_rows
-            state[[MATCHES, MAPPED, UNMATCHED, BLOCK_END, LENGTHS]] = 0
+            shares = overlap is not None and _is_worth_sharing(state, before, overlap, shares)
+            room = max(block_rows, 2 * int(state[MATCHED_END] - state[ROW]) if shares else 0)
+            state[[MATCHES, MAPPED, UNMATCHED, LENGTHS]] = 0
             del block, shared  # before somebody works on the spans
             yield spans
 
 
 def _empty_block(matches: int, room: int) -> Block:
-    return Block(np.empty((matches, 3), np.int64), np.empty(room, np.int32), np.empty(matches, np.int64))
-
-
-def _nothing_shared(block: Block) -> Shared:
-    matches, room = len(block.match), len(block.position)
-    return Shared(
-        tail=np.empty((matches, 4), np.int64),
-        owner=np.empty(room, np.int32),
-        latest=np.full(1 << (room - 1).bit_length(), -1, np.int32),
-        previous=np.empty(room, np.int32),
-    )
+    return Block(np.empty((3, matches), np.int64), np.empty(room, np.int32), np.empty(matches, np.int64))
 
 
 def _goes_far(state: np.ndarray, before: np.ndarray, block: Block) -> bool:
     """Has a full block that shares come so far that its end may be listed again, or is it no use that it shares?"""
-    if state[FAILURE] or state[MATCHES] == len(block.match):
+    if state[FAILURE] or state[MATCHES] == block.match.shape[1]:
         return True
     is_useless = state[MATCHES] >= _FEW_MATCHES and 2 * state[MAPPED] > state[LENGTHS]
-    return bool(is_useless or 4 * (state[ROW] - before[ROW]) >= state[BLOCK_END] - state[ROW])
+    return bool(is_useless or 4 * (state[ROW] - before[ROW]) >= state[MATCHED_END] - state[ROW])
 
 
 def _is_worth_sharing(state: np.ndarray, before: np.ndarray, overlap: int, shares: bool) -> bool:
@@ -173,7 +156,7 @@ def _is_worth_sharing(state: np.ndarray, before: np.ndarray, overlap: int, share
 def _first_state(task: MatchTask) -> np.ndarray:
     state = np.zeros(STATE_SIZE, np.int64)
     state[NUMBER] = 1
-    state[MET] = -1
+    state[MET] = state[MET_AT] = -1
     state[MODE] = _MODES[task.skip.mode]
     state[ELSE_NEXT_ROW] = task.skip.else_next_row
     state[RECORDS_UNMATCHED] = task.output.shows_unmatched
@@ -181,7 +164,7 @@ def _first_state(task: MatchTask) -> np.ndarray:
 
 
 def _spans(state: np.ndarray, block: Block, shared: Shared | None, tables: Automaton) -> Spans:
-    match, position = block.match[: state[MATCHES]].T.copy(), block.position[: state[MAPPED]]
+    match, position = block.match[:, : state[MATCHES]], block.position[: state[MAPPED]]
     failed = int(state[FAILURE])
     return Spans(
         start=match[START],
@@ -191,14 +174,13 @@ def _spans(state: np.ndarray, block: Block, shared: Shared | None, tables: Autom
         is_hidden=tables.is_hidden[position] if tables.is_hidden.any() else None,
         unmatched=block.unmatched[: state[UNMATCHED]],
         failure=SkipFailure(_REASONS[failed], int(match[START, -1]), int(match[MATCH_NUMBER, -1])) if failed else None,
-        tails=_tails(shared.tail[: state[MATCHES]]) if shared else None,
+        tails=_tails(shared.tail[:, : state[MATCHES]]) if shared else None,
     )
 
 
 def _tails(tail: np.ndarray) -> Tails | None:
     """None where no match has one."""
-    match, at, length = tail[:, [TAIL, TAIL_AT, LENGTH]].T.copy()
-    return Tails(match, at, length) if (match >= 0).any() else None
+    return Tails(tail[TAIL], tail[TAIL_AT], tail[LENGTH]) if (tail[TAIL] >= 0).any() else None
 
 
 @compiled
@@ -211,7 +193,7 @@ def copy(source, target):
 @compiled
 def has_room(state, block):
     """May another match be looked for in this block?"""
-    has_space = state[MATCHES] < len(block.match) and state[UNMATCHED] < len(block.unmatched)
+    has_space = state[MATCHES] < block.match.shape[1] and state[UNMATCHED] < len(block.unmatched)
     return has_space and state[MAPPED] < len(block.position) and state[FAILURE] == 0
 
 
@@ -229,14 +211,10 @@ def meets(state, position, shared, row, q):
     """Was a walk of this block at `row` in position q? If so the walk ends here, and its match goes on in that one."""
     if shared is None:
         return False
-    j = shared.latest[row & (len(shared.latest) - 1)]
-    for _ in range(_MOST_LANES):
-        if j < 0:
-            return False
-        if position[j] == q:
-            state[MET] = j
+    for x in range(_LANES):
+        if row < shared.lane[LANE_END, x] and position[row + shared.lane[LANE_SHIFT, x]] == q:
+            state[MET], state[MET_AT] = shared.lane[LANE_MATCH, x], row + shared.lane[LANE_SHIFT, x]
             return True
-        j = shared.previous[j]
     return False
 
 
@@ -254,46 +232,45 @@ def book(state, block, shared, is_target, length):
         state[ROW] = row + 1
     else:
         i, end = state[MATCHES], state[MAPPED] + length
-        block.match[i, START], block.match[i, MATCH_NUMBER], block.match[i, MATCH_END] = row, state[NUMBER], end
+        block.match[START, i], block.match[MATCH_NUMBER, i], block.match[MATCH_END, i] = row, state[NUMBER], end
         if shared is not None:
-            length = _book_tail(state, block, shared, is_target, length)
+            own, length = length, _book_tail(state, block, shared, is_target, length)
             step = _target_with_tail(state, block, shared, is_target)
         else:
             step = _target(state, block.position, is_target, length)
         state[ROW], state[FAILURE] = _next_start(state, length, step)
+        if shared is not None:
+            _open_lane(shared.lane, i, row + own, state[MAPPED] - row, state[ROW])
         state[MATCHES], state[MAPPED] = i + 1, end
         state[NUMBER] += 1
         state[MATCHED_END] = max(state[MATCHED_END], row + length)
-    if shared is not None:
-        for i in range(row, state[ROW]):
-            shared.latest[i & (len(shared.latest) - 1)] = -1
 
 
 @compiled
-def _first(block, i):
-    """The first mapped row of match i's own."""
-    return block.match[i - 1, MATCH_END] if i > 0 else 0
+def _open_lane(lane, i, end, shift, next_row):
+    """Match i has own rows below `end`: let walks from `next_row` on meet them."""
+    shortest = 0
+    for x in range(_LANES):
+        if lane[LANE_END, x] < lane[LANE_END, shortest]:
+            shortest = x
+    if end > max(next_row, lane[LANE_END, shortest]):
+        lane[LANE_MATCH, shortest], lane[LANE_END, shortest], lane[LANE_SHIFT, shortest] = i, end, shift
 
 
 @compiled
 def _book_tail(state, block, shared, is_target, length):
-    """Note the tail of the match being booked, and its own mapped rows for later walks; return its length in all."""
-    i, row, at, first = state[MATCHES], state[ROW], state[MET], state[MAPPED]
-    rows, tail, target = length, -1, -1
-    for j in range(first, first + length):
-        slot = (row + j - first) & (len(shared.latest) - 1)
-        shared.owner[j], shared.previous[j], shared.latest[slot] = i, shared.latest[slot], j
-        if is_target[block.position[j]]:
-            target = row + j - first
-    if at >= 0:
-        tail = shared.owner[at]
-        rows += shared.tail[tail, LENGTH] - (at - _first(block, tail))
-        if shared.tail[tail, LAST_TARGET] >= row + length:
-            target = shared.tail[tail, LAST_TARGET]
-    shared.tail[i, LENGTH], shared.tail[i, TAIL], shared.tail[i, TAIL_AT] = rows, tail, at
-    shared.tail[i, LAST_TARGET] = target
-    state[MET] = -1
-    state[BLOCK_END] = max(state[BLOCK_END], row + rows)
+    """Note the tail of the match being booked, which has `length` rows of its own; return its length in all."""
+    i, row, tail, rows, target = state[MATCHES], state[ROW], state[MET], length, -1
+    for j in range(length):
+        if is_target[block.position[state[MAPPED] + j]]:
+            target = row + j
+    if tail >= 0:
+        rows += shared.tail[LENGTH, tail] - (row + length - block.match[START, tail])
+        if shared.tail[LAST_TARGET, tail] >= row + length:
+            target = shared.tail[LAST_TARGET, tail]
+    shared.tail[LENGTH, i], shared.tail[TAIL, i], shared.tail[TAIL_AT, i] = rows, tail, state[MET_AT]
+    shared.tail[LAST_TARGET, i] = target
+    state[MET] = state[MET_AT] = -1
     state[LENGTHS] += rows
     return rows
 
@@ -328,14 +305,13 @@ def _target(state, position, is_target, length):
 @compiled
 def _target_with_tail(state, block, shared, is_target):
     """As _target, for a match in Shared.tail; no row behind the next start row is looked at."""
-    i, j = state[MATCHES], state[MAPPED]
-    last = shared.tail[i, LAST_TARGET]
+    i, j, step = state[MATCHES], state[MAPPED], 0
+    last = shared.tail[LAST_TARGET, i]
     if last < 0 or state[MODE] == _TO_LAST:
         return last - state[ROW] if last >= 0 else -1
-    step = 0
     while True:
-        while j < block.match[i, MATCH_END]:
+        while j < block.match[MATCH_END, i]:
             if is_target[block.position[j]]:
                 return step
             j, step = j + 1, step + 1
-        i, j = shared.tail[i, TAIL], shared.tail[i, TAIL_AT]
+        i, j = shared.tail[TAIL, i], shared.tail[TAIL_AT, i]

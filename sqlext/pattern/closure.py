@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlext.pattern.automaton import BRANCHES, DEAD, DONE, IS_DONE, STARTS, TAKES_ROW, Graph
-from sqlext.pattern.blocks import inlined
+from sqlext.pattern.jit import inlined
 
 
 class Search(NamedTuple):

@@ -27,7 +27,7 @@ import numpy as np
 
 from sqlext.pattern import two_pass
 from sqlext.pattern.automaton import DEAD, DONE, automaton, targets_from
-from sqlext.pattern.blocks import compiled
+from sqlext.pattern.jit import compiled
 from sqlext.pattern.program import Program
 from sqlext.pattern.task import SKIP_PAST_LAST_ROW, MatchTask, Rows
 

@@ -25,14 +25,13 @@ from sqlext.pattern.blocks import (
     TOO_LONG,
     all_blocks,
     book,
-    compiled,
     copy,
     has_room,
-    inlined,
     is_skip_target,
     next_partition,
 )
 from sqlext.pattern.closure import begin, new_search, next_target, pull_back
+from sqlext.pattern.jit import compiled, inlined
 from sqlext.pattern.task import MatchTask, Rows, Spans
 
 STRETCH_SHIFT = 10  # 1,024 rows a stretch: borders take at most 6 bytes a row

@@ -16,9 +16,8 @@ row: a kernel goes on where it stood and starts over (`is_new_view`) only for an
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-_compiled = njit(nogil=True, cache=True)
+from sqlext.pattern.jit import allocating as _compiled
 
 
 @_compiled

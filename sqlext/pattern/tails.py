@@ -11,12 +11,10 @@ its Tails; `rank: int64[k + 1]`: how many of the mapped rows before are members;
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sqlext.pattern.jit import allocating as _compiled
 from sqlext.pattern.navigation_kernels import is_less
 from sqlext.pattern.task import Spans
-
-_compiled = njit(nogil=True, cache=True)
 
 
 def unshared(spans: Spans, match: np.ndarray) -> Spans:

@@ -13,7 +13,8 @@ from numba import njit
 
 from sqlext.pattern import threads_code as op
 from sqlext.pattern.automaton import DONE
-from sqlext.pattern.blocks import MAPPED, NO_MATCH, NUMBER, PARTITION, ROW, book, compiled, has_room, next_partition
+from sqlext.pattern.blocks import MAPPED, NO_MATCH, NUMBER, PARTITION, ROW, book, has_room, next_partition
+from sqlext.pattern.jit import compiled
 from sqlext.pattern.task import CLASSIFIER
 from sqlext.pattern.threads_machine import OVERFLOW, TRUE, float_order, run
 from sqlext.pattern.threads_memo import COUNT as MEMO_COUNT

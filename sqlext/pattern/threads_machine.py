@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from sqlext.pattern import threads_code as op
-from sqlext.pattern.blocks import compiled
+from sqlext.pattern.jit import compiled
 from sqlext.pattern.task import CLASSIFIER
 
 FALSE, TRUE, OVERFLOW, DIVISION_BY_ZERO = range(4)

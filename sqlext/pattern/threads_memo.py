@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.blocks import compiled
+from sqlext.pattern.jit import compiled
 
 GENERATION, USED, COUNT = range(3)
 _OFFSET_BITS = 32

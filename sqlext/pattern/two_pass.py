@@ -26,12 +26,12 @@ from sqlext.pattern.blocks import (
     TOO_LONG,
     all_blocks,
     book,
-    compiled,
     has_room,
     is_skip_target,
     meets,
     next_partition,
 )
+from sqlext.pattern.jit import compiled
 from sqlext.pattern.program import Program
 from sqlext.pattern.task import MatchTask, Rows, Spans
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sqlext.pattern.blocks import compiled
+from sqlext.pattern.jit import compiled
 from sqlext.pattern.task import Values
 
 
