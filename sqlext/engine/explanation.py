@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine import ranges
+from sqlext.engine import lead, ranges
 from sqlext.engine.batch import input_query, result_query
 from sqlext.engine.physical import Physical
 from sqlext.engine.portable import Printer
@@ -33,35 +33,44 @@ def explain_query(
 
 def _clause(number: int, planned: Physical) -> str:
     plan = planned.plan
-    before = (ranges.input_query if planned.is_parallel else input_query)(plan, planned.prefix)
     sections = {
         f"Clause {number}, line {plan.clause.keyword.place.line}": f"input {plan.relation}",
         "Plan": "\n".join(_plan_lines(planned)),
         "Program": str(plan.task.program),
         "Strategy": "\n".join(f"{decision}: {why}" for decision, why in planned.reasons),
-        "SQL before the match": str(before),
-        "SQL behind the match": str(result_query(plan, "matches")),
+        **_queries(planned),
     }
     return "\n".join(f"== {title} ==\n{text}" for title, text in sections.items())
 
 
+def _queries(planned: Physical) -> dict[str, str]:
+    plan = planned.plan
+    if planned.strategy == lead.NAME:
+        return {"SQL of the match": str(lead.lead_query(plan, planned.prefix))}
+    before = (ranges.input_query if planned.is_parallel else input_query)(plan, planned.prefix)
+    return {"SQL before the match": str(before), "SQL behind the match": str(result_query(plan, "matches"))}
+
+
 def _plan_lines(planned: Physical) -> list[str]:
     plan, printer = planned.plan, Printer(planned.plan)
+    is_lead = planned.strategy == lead.NAME
     task = plan.task
-    lines = [f"bit {b}: {_mask(plan, mask, printer)}" for b, mask in enumerate(plan.masks)]
+    lines = [f"bit {b}: {_mask(plan, mask, printer, is_lead)}" for b, mask in enumerate(plan.masks)]
     for label, (bit, condition) in enumerate(zip(task.bits, task.conditions)):
         parts = ([] if bit is None else [f"bit {bit}"]) + ([] if condition is None else [printer.condition(condition)])
         lines.append(f"{task.program.labels[label]}: {' AND '.join(parts) or 'always true'}")
-    lines += [f"{slot.name}: {printer.measure(slot)}, {_where(slot.kind)}" for slot in plan.slots]
+    lines += [f"{slot.name}: {printer.measure(slot)}, {_where(slot.kind, is_lead)}" for slot in plan.slots]
     shown = "ALL ROWS PER MATCH" if task.output.is_all_rows else "ONE ROW PER MATCH"
     return [*lines, f"{shown}, AFTER MATCH SKIP {task.skip.mode}"]
 
 
-def _mask(plan: MatchPlan, mask: Mask, printer: Printer) -> str:
-    if plan.needs_window or mask.neighbours is None:
+def _mask(plan: MatchPlan, mask: Mask, printer: Printer, is_lead: bool) -> str:
+    if is_lead or plan.needs_window or mask.neighbours is None:
         return f"{mask.text}, computed by Spark"
     return f"{mask.rest} AND {printer.condition(mask.neighbours)}, neighbours computed in the worker"
 
 
-def _where(kind: str) -> str:
+def _where(kind: str, is_lead: bool) -> str:
+    if is_lead:
+        return "computed by Spark"
     return "computed by Spark over the match's rows" if kind == "members" else "computed in the worker"

@@ -4,20 +4,20 @@ Settings of the session choose for tests and measurements; "auto" leaves the cho
 
 | setting | values |
 |---|---|
-| `sqlext.strategy` | auto, a strategy of `pattern.matcher` |
+| `sqlext.strategy` | auto, lead (`engine.lead`), a strategy of `pattern.matcher` |
 | `sqlext.prefilter` | auto, off, on: see `engine.prefilter` |
 | `sqlext.parallel` | auto, off, on: are the rows of one key spread over tasks, see `engine.ranges` |
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine import batch, prefilter, ranges, udtf
+from sqlext.engine import batch, lead, prefilter, ranges, udtf
 from sqlext.engine.queries import Queries
-from sqlext.errors import BindError
+from sqlext.errors import BindError, UnsupportedError
 from sqlext.pattern import matcher
 from sqlext.rewriter.plan import MatchPlan
 from sqlext.rewriter.splice import Text
@@ -46,7 +46,7 @@ class Settings:
     def of(spark: SparkSession) -> Settings:
         """Raises BindError: a value that does not exist."""
         engine = _setting(spark, "sqlext.engine", "arrow", ("arrow", "udtf"))
-        strategy = _setting(spark, "sqlext.strategy", "auto", ("auto", *matcher.STRATEGIES))
+        strategy = _setting(spark, "sqlext.strategy", "auto", ("auto", lead.NAME, *matcher.STRATEGIES))
         return Settings(
             engine,
             strategy,
@@ -73,20 +73,52 @@ class Physical:
     is_ansi: bool
     engine: str
     reasons: tuple[tuple[str, str], ...]
+    strategy: str = ""
     is_parallel: bool = False
 
 
 def choose(planned: PlannedClause, settings: Settings, queries: Queries) -> Physical:
     """May run a small job over the input. Raises UnsupportedError: STRATEGY_NOT_APPLICABLE."""
-    strategy, why = matcher.choose(planned.plan.task)
+    strategy, why = _strategy(planned.plan, settings)
     bounds = [f"{b.written} bounds the match like WITHIN." for b in planned.plan.bounds if b.written]
-    plan, why_filtered = prefilter.prefiltered(planned.plan, planned.prefix, queries, settings.prefilter)
-    is_parallel, why_parallel = _parallel(plan, settings)
+    plan, why_filtered = _prefiltered(planned, strategy, settings, queries)
+    is_parallel, why_parallel = _parallel(plan, strategy, settings)
     reasons = ((strategy, " ".join([why, *bounds])), ("prefilter", why_filtered), ("parallel", why_parallel))
-    return Physical(plan, planned.prefix, planned.is_ansi, settings.engine, reasons, is_parallel)
+    return Physical(plan, planned.prefix, planned.is_ansi, settings.engine, reasons, strategy, is_parallel)
 
 
-def _parallel(plan: MatchPlan, settings: Settings) -> tuple[bool, str]:
+def _strategy(plan: MatchPlan, settings: Settings) -> tuple[str, str]:
+    """(strategy, why). Ranges on all cores are worth more than doing without Python, no shuffle is worth more still."""
+    if settings.strategy == lead.NAME:
+        why_not = lead.objection(plan)
+        if why_not is not None:
+            cheapest, _ = matcher.choose(replace(plan.task, strategy="auto"))
+            raise UnsupportedError(
+                "STRATEGY_NOT_APPLICABLE",
+                f'strategy "{lead.NAME}" cannot run this clause: {why_not}',
+                place=plan.clause.keyword.place,
+                hint=f'leave the strategy at "auto", which takes {cheapest}.',
+            )
+        return lead.NAME, f'strategy "{lead.NAME}" was asked for.'
+    is_free = (settings.strategy, settings.engine) == ("auto", "arrow")
+    if is_free and lead.objection(plan) is None:
+        is_parallel, _ = ranges.choose(plan, settings.parallel, settings.cores)
+        if not is_parallel or not lead.needs_window(plan):
+            return lead.NAME, lead.reason(plan)
+    return matcher.choose(plan.task)
+
+
+def _prefiltered(planned: PlannedClause, strategy: str, settings: Settings, queries: Queries) -> tuple[MatchPlan, str]:
+    if strategy == lead.NAME and not lead.needs_window(planned.plan):
+        return planned.plan, "none, nothing is shuffled."
+    return prefilter.prefiltered(planned.plan, planned.prefix, queries, settings.prefilter)
+
+
+def _parallel(plan: MatchPlan, strategy: str, settings: Settings) -> tuple[bool, str]:
+    if strategy == lead.NAME and lead.needs_window(plan):
+        return False, "no, Spark's window functions take all rows of a key together."
+    if strategy == lead.NAME:
+        return False, "as the input is, nothing is shuffled."
     if settings.engine == "udtf":
         return False, "no, the engine udtf gives a bucket of keys to each task."
     return ranges.choose(plan, settings.parallel, settings.cores)
@@ -94,6 +126,8 @@ def _parallel(plan: MatchPlan, settings: Settings) -> tuple[bool, str]:
 
 def run(physical: Physical, queries: Queries, spark: SparkSession) -> DataFrame:
     """The clause's result."""
+    if physical.strategy == lead.NAME:
+        return lead.run(physical.plan, queries, physical.prefix)
     if physical.engine == "udtf":
         return udtf.run(physical.plan, queries, physical.prefix, spark, physical.is_ansi)
     if physical.is_parallel:
