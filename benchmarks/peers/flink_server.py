@@ -1,7 +1,7 @@
 """Answers SQL in Flink's own virtual environment, which has nothing of ours: a script, started by flink.py.
 
 One line of JSON in, {"sql": …}; one line out, {"rows": […]} or {"error": …}. Numbers, text, Booleans and NULL are
-JSON's, all else is text. The JVM starts with the first statement and ends with this process.
+JSON's, all else is text. The JVM starts and ends with this process, and this process ends when the JVM died.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import sys
 
 from pyflink.common import Configuration
+from pyflink.java_gateway import get_gateway
 from pyflink.table import EnvironmentSettings, TableEnvironment
 
 CORES = "2"  # Spark has local[2]
@@ -42,6 +43,7 @@ def answer(tables: TableEnvironment, sql: str) -> dict:
         with tables.execute_sql(sql).collect() as rows:
             return {"rows": [list(row) for row in rows]}
     except Exception as error:  # a query's failure is its answer, the next one may be right
+        get_gateway().jvm.System.nanoTime()  # raises where the JVM died, and ends this process
         return {"error": cause(str(error))}
 
 

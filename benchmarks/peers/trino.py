@@ -1,10 +1,10 @@
 """A real Trino server on loopback that reads the very Delta tables that Spark wrote, on two cores.
 
-Needed: `mvn` (the server comes from Maven Central, 0.8 GB, once), 1.7 GB of disk, a heap of up to 8 GB, a Java of at
+Needed: `mvn` (the server comes from Maven Central, 0.8 GB, once), 1.2 GB of disk, a heap of up to 8 GB, a Java of at
 least 24 (TRINO_JAVA_HOME, or one beside the default Java), the PyPI package `trino` (the extra `bench`).
 
-How Trino's SQL differs from Spark's: integers are divided by `/`, there is no `div`; names are quoted "so"; row pattern
-recognition is the standard's, with the defaults that we have. SUM of BIGINT is BIGINT.
+How Trino's SQL differs from Spark's: integers are divided by `/`, there is no `div`; names are quoted "so". Row pattern
+recognition is the standard's, with the defaults that we have.
 """
 
 from __future__ import annotations
