@@ -1,8 +1,8 @@
 """Flink's MATCH_RECOGNIZE in batch mode, through PyFlink 2.3 on two cores.
 
-Needed: Java 11, 17 or 21, a Python of 3.9 to 3.12 (sys.executable, else the first on the path), `mvn` (Flink's Parquet
-reader, 9 MB, from Maven Central), and once about 0.4 GB from PyPI into a virtual environment of 0.9 GB of Flink's own. Tables
-are exported to Parquet: a fifth to all of the size of the Delta table.
+Needed: Java 11, 17 or 21; a Python of 3.9 to 3.12 (sys.executable, else the first on the path); `mvn` (Flink's Parquet
+reader, 9 MB, from Maven Central); once about 0.4 GB from PyPI, for a virtual environment of 0.9 GB of Flink's own; a
+heap of up to 8 GB. Tables are exported to Parquet, each about as large as the Delta table.
 
 How its MATCH_RECOGNIZE differs from the standard's, tried with 2.3.0:
 - ORDER BY begins with a time attribute. It is `ts`, or `rowtime` where the table has a column ts that is no time.

@@ -4,7 +4,7 @@ Needed: `mvn` (the server comes from Maven Central, 0.8 GB, once), 1.2 GB of dis
 least 24 (TRINO_JAVA_HOME, or one beside the default Java), the PyPI package `trino` (the extra `bench`).
 
 How Trino's SQL differs from Spark's: integers are divided by `/`, there is no `div`; names are quoted "so". Row pattern
-recognition is the standard's, with the defaults that we have.
+recognition is the standard's, with the defaults that we have; a result without any column is an error.
 """
 
 from __future__ import annotations
