@@ -20,6 +20,7 @@ from sqlext.pattern.blocks import (
     BLOCK_ROWS,
     MAPPED,
     NO_MATCH,
+    OVERLAP,
     PARTITION,
     ROW,
     TOO_LONG,
@@ -28,6 +29,7 @@ from sqlext.pattern.blocks import (
     copy,
     has_room,
     is_skip_target,
+    meets,
     next_partition,
 )
 from sqlext.pattern.closure import begin, new_search, next_target, pull_back
@@ -75,12 +77,14 @@ def find(
     rows: Rows,
     *,
     block_rows: int = BLOCK_ROWS,
+    overlap: int = OVERLAP,
     shift: int = STRETCH_SHIFT,
     memo_bits: int = MEMO_BITS,
 ) -> Iterator[Spans]:
     """All matches of a task without WITHIN and run-dependent conditions, in blocks of about `block_rows` mapped rows.
 
-    Equal to `reference.find`. Memory: the block, the tables (at most 30 MB) and at most 6 bytes a row.
+    Equal to `reference.find`. Memory: the block, the tables (at most 30 MB) and at most 6 bytes a row. `overlap`: see
+    `all_blocks`.
     """
     tables = automaton(task.program, task.bits)
     n, is_target = len(rows.mask), is_skip_target(task, tables)
@@ -88,9 +92,9 @@ def find(
     _find_borders(tables.graph, states, rows.bounds, rows.mask)
 
     def fill(state, block, shared):
-        _walk_all(tables.graph, states, search, rows.bounds, rows.mask, is_target, state, block)
+        _walk_all(tables.graph, states, search, rows.bounds, rows.mask, is_target, state, block, shared)
 
-    return all_blocks(fill, task, tables, n, block_rows)
+    return all_blocks(fill, task, tables, n, block_rows, overlap)
 
 
 def _new_states(tables: Automaton, n: int, shift: int, memo_bits: int) -> States:
@@ -257,13 +261,16 @@ def _target(graph, states, search, bounds, mask, p, row):
 
 
 @inlined
-def _walk(graph, states, search, bounds, mask, row, start, end, position, mapped):
-    """Write the positions of the match from `row` on; return its length, NO_MATCH or TOO_LONG."""
+def _walk(graph, states, search, bounds, mask, row, start, end, state, position, shared):
+    """Write the positions of the match from `row` on; return how many, NO_MATCH or TOO_LONG."""
+    mapped = state[MAPPED]
     q = _target(graph, states, search, bounds, mask, len(graph.instruction) + (row == start), row)
     if q == DEAD:
         return NO_MATCH
     length = 0
     while q != DONE:
+        if meets(state, position, shared, row + length, q):
+            break
         if mapped + length == len(position):
             return TOO_LONG
         position[mapped + length] = q
@@ -275,10 +282,10 @@ def _walk(graph, states, search, bounds, mask, row, start, end, position, mapped
 
 
 @compiled
-def _walk_all(graph, states, search, bounds, mask, is_target, state, block):
+def _walk_all(graph, states, search, bounds, mask, is_target, state, block, shared):
     while has_room(state, block) and next_partition(state, bounds):
         row, start, end = state[ROW], bounds[state[PARTITION]], bounds[state[PARTITION] + 1]
-        length = _walk(graph, states, search, bounds, mask, row, start, end, block.position, state[MAPPED])
+        length = _walk(graph, states, search, bounds, mask, row, start, end, state, block.position, shared)
         if length == TOO_LONG:
             break
-        book(state, block, None, is_target, length)
+        book(state, block, shared, is_target, length)

@@ -210,6 +210,8 @@ def aggregate(
         raise ValueError(f"{function} is not one of {sorted(FAST_AGGREGATES)}: list its members instead")
     if values is None and function != "count":
         raise ValueError(f"{function} needs an argument")
+    if values is None and aggregate.argument is None and aggregate.labels is None:
+        return Values(_view_lengths(spans, out, _view_end(spans, out, aggregate.is_final)), out.match >= 0)
     argument, start = _argument(aggregate, values, spans)
     is_member = _membership(aggregate.labels, spans, out, start, argument.valid)
     if spans.tails is not None:
@@ -345,6 +347,6 @@ def _membership(
     is_member = np.zeros(len(spans.label), np.bool_)
     start = spans.start if start is None else start
     valid = _read_only(np.zeros(0, np.bool_)) if valid is None else valid
-    match = out.match if spans.tails is None else np.arange(len(spans.start))
+    match = out.match if spans.tails is None else np.array([0, len(spans.start) - 1])
     kernels.mark_members(is_member, match, start, spans.offset, spans.label, in_set, valid)
     return is_member

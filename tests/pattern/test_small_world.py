@@ -105,6 +105,7 @@ STRATEGIES = {
     "two_pass": two_pass.find,
     "two_pass, labels shared": partial(two_pass.find, block_rows=300, overlap=0),
     "lazy_dfa": lazy_dfa.find,
+    "lazy_dfa, labels shared": partial(lazy_dfa.find, block_rows=500, overlap=0),
     "bounded": bounded.find,
 }
 
