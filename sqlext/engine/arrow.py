@@ -1,6 +1,12 @@
-"""Between Arrow arrays and the plain arrays that matchers read."""
+"""Between Arrow arrays and the plain arrays that matchers read.
+
+PyArrow's own conversions (`pa.array`, `to_numpy`, `pa.scalar`) import pandas, a quarter of what a worker's start takes;
+these do not.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -9,13 +15,72 @@ import pyarrow.compute as pc
 from sqlext.pattern.task import Values
 
 
+def as_numpy(column: pa.Array) -> np.ndarray:
+    """Numbers or Booleans as they are, NULLs as whatever they hold; no copy but of Booleans, which are bits in Arrow.
+
+    >>> as_numpy(pa.array([True, False, True])[1:]).tolist(), as_numpy(pa.array([1.5, 2.5])[1:]).tolist()
+    ([False, True], [2.5])
+    """
+    dtype, lo, hi = column.type.to_pandas_dtype(), column.offset, column.offset + len(column)
+    if lo == hi:  # there need not be a buffer
+        return np.empty(0, dtype)
+    values = column.buffers()[1]
+    return _bits(values, lo, hi) if dtype == np.bool_ else np.frombuffer(values, dtype, hi)[lo:]
+
+
+def are_valid(column: pa.Array) -> np.ndarray:
+    """`bool[n]`: which values are not NULL.
+
+    >>> are_valid(pa.array([1, None, 3])[1:]).tolist()
+    [False, True]
+    """
+    if not column.null_count:
+        return np.ones(len(column), np.bool_)
+    return as_numpy(column.is_valid())
+
+
+def _bits(buffer: pa.Buffer, lo: int, hi: int) -> np.ndarray:
+    packed = np.frombuffer(buffer, np.uint8)[lo // 8 : (hi + 7) // 8]
+    return np.unpackbits(packed, bitorder="little")[lo % 8 : lo % 8 + hi - lo].view(np.bool_)
+
+
+def as_arrow(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Array:
+    """The inverse: numbers or Booleans, NULL where not `valid`.
+
+    >>> as_arrow(np.array([True, False])).to_pylist(), as_arrow(np.array([1, 2]), np.array([False, True])).to_pylist()
+    ([True, False], [None, 2])
+    """
+    mask = None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    held = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [mask, pa.py_buffer(held)])
+
+
+def strings(texts: Sequence[str]) -> pa.Array:
+    """
+    >>> strings(["a", "bc"]).to_pylist()
+    ['a', 'bc']
+    """
+    encoded = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    return pa.Array.from_buffers(pa.string(), len(texts), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))])
+
+
+def lists(offset: np.ndarray, values: pa.Array) -> pa.Array:
+    """A list column: list i holds values `offset[i]` to `offset[i + 1]` (exclusive).
+
+    >>> lists(np.array([0, 0, 2]), pa.array([7, 8])).to_pylist()
+    [[], [7, 8]]
+    """
+    return pa.ListArray.from_arrays(as_arrow(offset.astype(np.int32)), values)
+
+
 def to_values(column: pa.Array) -> Values:
     """Numbers, booleans, dates, times and decimals of at most 18 digits as int64, float64 or bool arrays.
 
     >>> to_values(pa.array([1, None], pa.int32())).valid.tolist()
     [True, False]
     """
-    valid = column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else None
+    valid = are_valid(column) if column.null_count else None
     kind = column.type
     if pa.types.is_null(kind):
         return Values(np.zeros(len(column), np.int64), np.zeros(len(column), bool))
@@ -23,25 +88,20 @@ def to_values(column: pa.Array) -> Values:
         words = np.frombuffer(column.buffers()[1], np.int64, 2 * (len(column) + column.offset))
         return Values(np.ascontiguousarray(words[2 * column.offset :: 2]), valid)
     if pa.types.is_floating(kind):
-        return Values(_numbers(column, pa.float64()), valid)
-    if pa.types.is_boolean(kind):
-        return Values(pc.fill_null(column, False).to_numpy(zero_copy_only=False), valid)
-    if pa.types.is_date32(kind):
-        column = column.view(pa.int32())
+        column = column.cast(pa.float64())
+    elif pa.types.is_date32(kind):
+        column = column.view(pa.int32()).cast(pa.int64())
     elif pa.types.is_temporal(kind):
         column = column.view(pa.int64())
-    return Values(_numbers(column, pa.int64()), valid)
-
-
-def _numbers(column: pa.Array, kind: pa.DataType) -> np.ndarray:
-    column = column.cast(kind)
-    return (pc.fill_null(column, 0) if column.null_count else column).to_numpy(zero_copy_only=False)
+    elif not pa.types.is_boolean(kind):
+        column = column.cast(pa.int64())
+    values = as_numpy(column)
+    return Values(values if valid is None else np.where(valid, values, values.dtype.type(0)), valid)
 
 
 def to_arrow(values: Values, kind: pa.DataType | None) -> pa.Array:
     """The inverse of to_values for the types that aggregates give; `kind` None: as they are held."""
-    mask = None if values.valid is None else ~values.valid
-    plain = pa.array(values.values, mask=mask)
+    plain = as_arrow(values.values, values.valid)
     if kind is None:
         return plain
     if pa.types.is_date32(kind):
@@ -58,20 +118,18 @@ def differs(left: pa.Array, right: pa.Array) -> np.ndarray:
     [True, False, True]
     """
     unequal = pc.not_equal(left, right)
-    if unequal.null_count:
-        unequal = pc.fill_null(unequal, False)
-        unequal = pc.or_(unequal, pc.xor(left.is_null(), right.is_null()))
-    return unequal.to_numpy(zero_copy_only=False)
+    if not unequal.null_count:
+        return as_numpy(unequal)
+    return (as_numpy(unequal) & are_valid(unequal)) | (are_valid(left) != are_valid(right))
 
 
 def int_column(values: np.ndarray, valid: np.ndarray | None) -> pa.Array:
-    return pa.array(values.astype(np.int64), mask=None if valid is None else ~valid)
+    return as_arrow(values.astype(np.int64), valid)
 
 
 def taken(column: pa.Array, rows: np.ndarray) -> pa.Array:
     """`column[rows]`, NULL where the row is -1."""
-    missing = rows < 0
-    return column.take(pa.array(rows, mask=missing if missing.any() else None))
+    return column.take(as_arrow(rows, rows >= 0))
 
 
 def ranks(columns: list[pa.Array]) -> list[Values]:
@@ -83,11 +141,11 @@ def ranks(columns: list[pa.Array]) -> list[Values]:
     binary = [c.cast(pa.large_binary()) for c in columns]
     both = pa.concat_arrays(binary)
     encoded = both.dictionary_encode()
-    order = pc.array_sort_indices(encoded.dictionary).to_numpy()
+    order = as_numpy(pc.array_sort_indices(encoded.dictionary))
     rank = np.empty(len(order) or 1, np.int64)
     rank[order] = np.arange(len(order))
-    codes = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)
-    valid = both.is_valid().to_numpy(zero_copy_only=False)
+    valid = are_valid(both)
+    codes = np.where(valid, as_numpy(encoded.indices), 0)
     ends = np.cumsum([len(c) for c in columns])[:-1]
     return [Values(v, m) for v, m in zip(np.split(rank[codes], ends), np.split(valid, ends))]
 
@@ -96,6 +154,6 @@ def mask_bytes(columns: list[pa.Array], n: int) -> np.ndarray:
     """Integer columns of bits as `uint8[n, bytes]`, little-endian: bit v is bit v % 8 of byte v // 8."""
     if not columns:
         return np.zeros((n, 1), np.uint8)
-    parts = [np.ascontiguousarray(c.to_numpy(zero_copy_only=False)) for c in columns]
+    parts = [as_numpy(c) for c in columns]
     views = [p.view(np.uint8).reshape(n, p.dtype.itemsize) for p in parts]
     return views[0] if len(views) == 1 else np.ascontiguousarray(np.hstack(views))

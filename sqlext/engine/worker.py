@@ -14,7 +14,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sqlext.engine.arrow import differs, int_column, mask_bytes, ranks, taken, to_arrow, to_values
+from sqlext.engine.arrow import (
+    are_valid,
+    as_arrow,
+    as_numpy,
+    differs,
+    int_column,
+    lists,
+    mask_bytes,
+    ranks,
+    strings,
+    taken,
+    to_arrow,
+    to_values,
+)
 from sqlext.errors import DataError
 from sqlext.pattern import navigation
 from sqlext.pattern.columnar import truth
@@ -66,7 +79,7 @@ def marked(batches: Iterator[pa.RecordBatch], keys: tuple[str, ...]) -> Iterator
         for key in keys:
             starts[1:] |= differs(batch[key].slice(1), batch[key].slice(0, batch.num_rows - 1))
         before = batch.slice(batch.num_rows - 1)
-        yield batch.append_column(PARTITION_START, pa.array(starts))
+        yield batch.append_column(PARTITION_START, as_arrow(starts))
 
 
 def whole_partitions(batches: Iterator[pa.RecordBatch], chunk_rows: int = CHUNK_ROWS) -> Iterator[pa.Table]:
@@ -107,7 +120,7 @@ class PartitionBuffer:
 
 def _last_start(batch: pa.RecordBatch) -> int:
     """The index of the last row that begins a partition, -1 without one."""
-    starts = np.flatnonzero(batch.column(PARTITION_START).to_numpy(zero_copy_only=False))
+    starts = np.flatnonzero(as_numpy(batch.column(PARTITION_START)))
     return int(starts[-1]) if len(starts) else -1
 
 
@@ -135,7 +148,7 @@ def one_chunk(column: pa.ChunkedArray) -> pa.Array:
 
 def read_rows(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> Rows:
     """What the matcher reads of the columns."""
-    starts = np.flatnonzero(columns[PARTITION_START].to_numpy(zero_copy_only=False))
+    starts = np.flatnonzero(as_numpy(columns[PARTITION_START]))
     bounds = np.append(starts, n).astype(np.int64)
     limit = _limit(columns, bounds, plan)
     operands, classifiers = _operands(columns, plan)
@@ -164,9 +177,9 @@ def _operands(columns: dict[str, pa.Array], plan: WorkerPlan) -> tuple[tuple[Val
     """Columns that conditions read, strings as ranks in the order of all strings at hand, labels' names among them."""
     if not plan.operands:
         return (), None
-    names = pa.array(plan.task.program.labels, pa.string())
-    strings = [columns[name] for name, spark_type in plan.operands if kind_of(spark_type) == "rank"]
-    ranked = iter(ranks([names, *strings]))
+    names = strings(plan.task.program.labels)
+    texts = [columns[name] for name, spark_type in plan.operands if kind_of(spark_type) == "rank"]
+    ranked = iter(ranks([names, *texts]))
     classifiers = next(ranked).values
     values = tuple(
         next(ranked) if kind_of(spark_type) == "rank" else to_values(columns[name])
@@ -206,7 +219,7 @@ def _result(columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Reco
     made = [taken(columns[name], out.row) for name in plan.carried]
     made += [MAKERS[slot.kind](slot, columns, rows, spans, out, plan) for slot in plan.slots]
     if plan.task.output.shows_unmatched:
-        made.append(pa.array(out.match >= 0))
+        made.append(as_arrow(out.match >= 0))
     if not made:  # a match without a column still counts as a row
         made = [pa.nulls(len(out.row), pa.bool_())]
     return pa.RecordBatch.from_arrays(made, names=result_names(plan))
@@ -221,7 +234,7 @@ def _value(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan)
 
 def _classifier(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
     labels = navigation.classify(slot.navigation, spans, out, rows.bounds)
-    return taken(pa.array(plan.task.program.labels, pa.string()), labels.astype(np.int64))
+    return taken(strings(plan.task.program.labels), labels.astype(np.int64))
 
 
 def _match_number(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
@@ -237,9 +250,7 @@ def _aggregate(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerP
     if slot.columns:
         column = columns[slot.columns[0]]
         is_count = slot.aggregate.function == "count" and not slot.aggregate.is_distinct
-        values = (
-            Values(np.empty(0), column.is_valid().to_numpy(zero_copy_only=False)) if is_count else to_values(column)
-        )
+        values = Values(np.empty(0), are_valid(column)) if is_count else to_values(column)
     made = navigation.aggregate(slot.aggregate, values, spans, out, is_ansi=plan.is_ansi)
     return to_arrow(made, columns[slot.columns[0]].type if slot.aggregate.function in ("min", "max") else None)
 
@@ -249,21 +260,21 @@ def _array(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan)
     row, offset = navigation.members(slot.aggregate, spans, out)
     if slot.aggregate.argument == CLASSIFIER:
         labels = navigation.member_labels(slot.aggregate, spans, out)
-        values = taken(pa.array(plan.task.program.labels, pa.string()), labels.astype(np.int64))
+        values = taken(strings(plan.task.program.labels), labels.astype(np.int64))
     else:
         values = taken(columns[slot.columns[0]], row)
     if values.null_count:
-        valid = values.is_valid().to_numpy(zero_copy_only=False)
+        valid = are_valid(values)
         offset = np.concatenate([[0], np.cumsum(valid)])[offset]
-        values = values.filter(pa.array(valid))
-    return pa.ListArray.from_arrays(offset.astype(np.int32), values)
+        values = values.filter(as_arrow(valid))
+    return lists(offset, values)
 
 
 def _members(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
     row, offset = navigation.members(slot.aggregate, spans, out)
     names = [f"a{i}" for i in range(len(slot.columns))]
     structs = pa.StructArray.from_arrays([taken(columns[c], row) for c in slot.columns], names=names)
-    return pa.ListArray.from_arrays(offset.astype(np.int32), structs)
+    return lists(offset, structs)
 
 
 MAKERS: dict[str, Callable[..., pa.Array]] = {

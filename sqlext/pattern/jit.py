@@ -29,8 +29,17 @@ def keep_machine_code() -> None:
     try:
         njit(cache=True)(_nothing)
     except RuntimeError:
-        user = os.getuid() if hasattr(os, "getuid") else ""
-        numba.config.CACHE_DIR = os.path.join(tempfile.gettempdir(), f"sqlext-numba-{user}")  # type: ignore[attr-defined]
+        numba.config.CACHE_DIR = _own_folder()  # type: ignore[attr-defined]
+
+
+def _own_folder() -> str:
+    """A temporary folder that nobody else can write to: what is read from it is run."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    folder = os.path.join(tempfile.gettempdir(), f"sqlext-numba-{user}")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    found = os.stat(folder)
+    is_own = found.st_uid == user and not found.st_mode & 0o022
+    return folder if is_own else tempfile.mkdtemp()
 
 
 keep_machine_code()

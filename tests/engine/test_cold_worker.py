@@ -1,0 +1,53 @@
+"""What a worker loads: each module is paid for at the start of every one of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+TASKS = {
+    "row-local": "MatchTask(program, (None, 0), (None, None))",
+    "run-dependent": 'MatchTask(program, (None, 0), (None, Call("less", (value((0,)), value((1,))), "bool")))',
+    "within": "MatchTask(program, (None, 0), (None, None), is_within=True)",
+}
+MATCH = """
+import sys
+import numpy as np
+import pyarrow as pa
+from sqlext.engine.arrow import as_arrow
+from sqlext.engine.worker import WorkerPlan, match_batches
+from sqlext.pattern.program import Done, MatchLabel, Program
+from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand
+from sqlext.rewriter.plan import Bound, Slot
+
+def value(labels):
+    return Operand(Navigation(0, labels), "int")
+
+program = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
+task = {task}
+slots = (
+    Slot("v", "value", ("v",), Navigation(0, (1,))),
+    Slot("c", "classifier", navigation=Navigation(-1)),
+    Slot("number", "match number"),
+    Slot("sum", "aggregate", ("v",), aggregate=Aggregate("sum", 0)),
+    Slot("rows", "array", ("v",), aggregate=Aggregate("array_agg", 0)),
+)
+bounds = (Bound(is_inclusive=True),) if task.is_within else ()
+plan = WorkerPlan(task, ("m",), (), (("v", "bigint"),), ("k",), ("k",), slots, bounds, True)
+v = as_arrow(np.array([1, 2, 1, 5]))
+batch = pa.RecordBatch.from_arrays(
+    [as_arrow(np.array([1, 1, 2, 2])), v, as_arrow(np.array([0, 1, 1, 1], np.int8)), v, as_arrow(np.full(4, 9))],
+    ["k", "v", "m", "__key", "__end"],
+)
+assert sum(found.num_rows for found in match_batches(iter([batch]), plan)) == 2
+print(*sorted({{"pandas", "sqlglot", "pyspark", "rich"}} & set(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_worker_that_matches_loads_nothing_but_numpy_pyarrow_and_numba(task):
+    script = MATCH.format(task=TASKS[task])
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("", "")
