@@ -14,9 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.worker import CHUNK_ROWS, WorkerPlan, marked, one_chunk, read_rows, results
+from sqlext.engine.arrow import as_arrow, as_numpy
+from sqlext.engine.worker import CHUNK_ROWS, WorkerPlan, marked, one_chunk, read_rows
 from sqlext.errors import DataError
 from sqlext.pattern import parts
 from sqlext.pattern.matcher import match
@@ -42,7 +44,8 @@ def match_chunk(
     chunk = _task_number() if chunk is None else chunk
     for number, (kind, around, rows) in enumerate(_parcels(batches, plan, piece_rows)):
         task = chunk + 1 if kind == RESULT else 0  # all leftovers to one task
-        columns = [*(pa.array([x], pa.int32()) for x in (task, chunk, number, kind, around)), _packed(rows)]
+        numbers = (as_arrow(np.array([x], np.int32)) for x in (task, chunk, number, kind, around))
+        columns = [*numbers, _packed(rows)]
         yield pa.RecordBatch.from_arrays(columns, schema=PARCELS)
 
 
@@ -65,7 +68,9 @@ def _packed(rows: pa.RecordBatch) -> pa.Array:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as stream:
         stream.write_batch(rows)
-    return pa.array([sink.getvalue().to_pybytes()], pa.binary())
+    packed = sink.getvalue()
+    ends = np.array([0, packed.size], np.int32)
+    return pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(ends), packed])
 
 
 class Pieces:
@@ -136,15 +141,17 @@ def _steps(condition: Condition) -> list[int]:
 
 def _read(table: pa.Table, plan: WorkerPlan) -> tuple[dict[str, pa.Array], Rows]:
     columns = {name: one_chunk(table.column(name)) for name in table.column_names}
-    starts = columns[PARTITION_START].to_numpy(zero_copy_only=False).copy()
+    starts = as_numpy(columns[PARTITION_START]).copy()
     starts[0] = True  # or part of a partition
-    columns[PARTITION_START] = pa.array(starts)
+    columns[PARTITION_START] = as_arrow(starts)
     return columns, read_rows(columns, table.num_rows, plan)
 
 
 def _matches(columns: dict[str, pa.Array], rows: Rows, lo: int, hi: int, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
     """The result rows of the matches in rows lo to hi (exclusive), between two cuts."""
     if lo < hi:
+        from sqlext.engine.output import results  # with Numba, which the driver does not need
+
         with _counting_apart():
             for spans in match(plan.task, parts.part_of(rows, lo, hi)):
                 yield from results(columns, rows, parts.moved(spans, lo), plan)

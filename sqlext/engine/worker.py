@@ -1,4 +1,4 @@
-"""What runs in a Python worker: sorted Arrow batches in, matches out. No pyspark, no SQL.
+"""What runs in a Python worker: sorted Arrow batches in, matches out (`output`). No pyspark, no SQL.
 
 The rows of a partition may come in many batches, a batch may hold many partitions; the column PARTITION_START marks
 their first rows, else a change of the keys does.
@@ -6,40 +6,21 @@ their first rows, else a change of the keys does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from sqlext.engine.arrow import (
-    are_valid,
-    as_arrow,
-    as_numpy,
-    differs,
-    int_column,
-    lists,
-    mask_bytes,
-    ranks,
-    strings,
-    taken,
-    to_arrow,
-    to_values,
-)
-from sqlext.errors import DataError
-from sqlext.pattern import navigation
+from sqlext.engine.arrow import as_arrow, as_numpy, differs, mask_bytes, ranks, strings, to_values
 from sqlext.pattern.columnar import truth
 from sqlext.pattern.matcher import match
-from sqlext.pattern.task import CLASSIFIER, Condition, MatchTask, Rows, Spans, Values
-from sqlext.pattern.within import limits
-from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, Bound, Slot
+from sqlext.pattern.task import Condition, MatchTask, Rows, Values
+from sqlext.rewriter.plan import PARTITION_START, Bound, Slot
 from sqlext.rewriter.spark_types import kind_of
 
 CHUNK_ROWS = 1 << 16  # partitions are collected until there are so many rows to match at once
-OUTPUT_ROWS = 1 << 16  # and results leave in batches of so many
-MEMBER_ROWS = 1 << 20  # or of so many rows in arrays
 
 
 @dataclass(frozen=True)
@@ -128,18 +109,10 @@ def match_chunk(chunk: pa.Table, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
     """The result rows of whole partitions."""
     columns = {name: one_chunk(chunk.column(name)) for name in chunk.column_names}
     rows = read_rows(columns, chunk.num_rows, plan)
+    from sqlext.engine.output import results  # with Numba, which the driver does not need
+
     for spans in match(plan.task, rows):
         yield from results(columns, rows, spans, plan)
-
-
-def results(columns: dict[str, pa.Array], rows: Rows, spans: Spans, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
-    """The result rows of a block of matches."""
-    out = navigation.output_rows(spans, plan.task.output)
-    for lo, hi in _slices(out, spans, plan):
-        result = _result(columns, rows, spans, out.slice(lo, hi), plan)
-        yield from (result.slice(at, OUTPUT_ROWS) for at in range(0, hi - lo, OUTPUT_ROWS))
-    if spans.failure is not None:
-        raise _skip_error(columns, spans, plan)
 
 
 def one_chunk(column: pa.ChunkedArray) -> pa.Array:
@@ -158,11 +131,15 @@ def read_rows(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> Rows:
 
 def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -> np.ndarray | None:
     """Rows.limit: the nearest of the plan's bounds."""
+    if not plan.bounds:
+        return None
+    from sqlext.pattern.within import limits
+
     found = [
         limits(bounds, to_values(columns[b.key]), to_values(columns[b.end]), b.is_inclusive, b.admits_start)
         for b in plan.bounds
     ]
-    return reduce(np.minimum, found) if found else None
+    return reduce(np.minimum, found)
 
 
 def _with_neighbours(rows: Rows, plan: WorkerPlan) -> np.ndarray:
@@ -186,124 +163,3 @@ def _operands(columns: dict[str, pa.Array], plan: WorkerPlan) -> tuple[tuple[Val
         for name, spark_type in plan.operands
     )
     return values, classifiers
-
-
-def _slices(out, spans: Spans, plan: WorkerPlan) -> Iterator[tuple[int, int]]:
-    """Ranges of output rows whose columns are made at once.
-
-    Where matches have tails these are long, since for each of them navigation looks at all labels of the block.
-    """
-    n = len(out.row)
-    most = OUTPUT_ROWS if spans.tails is None else n
-    arrays = [s.aggregate for s in plan.slots if s.kind in ("array", "members")]
-    if not arrays:
-        yield from ((lo, min(lo + most, n)) for lo in range(0, n, most))
-        return
-    sizes = np.sum([navigation.member_count(a, spans, out) for a in arrays], axis=0)
-    ends = np.cumsum(sizes + 1)
-    lo = 0
-    while lo < n:
-        before = ends[lo - 1] if lo else 0
-        hi = min(max(lo + 1, int(np.searchsorted(ends, before + MEMBER_ROWS, "right"))), lo + most)
-        yield lo, hi
-        lo = hi
-
-
-def result_names(plan: WorkerPlan) -> list[str]:
-    """The columns of the result, in order."""
-    names = [*plan.carried, *(slot.name for slot in plan.slots)]
-    return [*names, IS_MATCHED] if plan.task.output.shows_unmatched else names or ["__nothing"]
-
-
-def _result(columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.RecordBatch:
-    made = [taken(columns[name], out.row) for name in plan.carried]
-    made += [MAKERS[slot.kind](slot, columns, rows, spans, out, plan) for slot in plan.slots]
-    if plan.task.output.shows_unmatched:
-        made.append(as_arrow(out.match >= 0))
-    if not made:  # a match without a column still counts as a row
-        made = [pa.nulls(len(out.row), pa.bool_())]
-    return pa.RecordBatch.from_arrays(made, names=result_names(plan))
-
-
-# one maker a kind of slot
-
-
-def _value(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    return taken(columns[slot.columns[0]], navigation.navigate(slot.navigation, spans, out, rows.bounds))
-
-
-def _classifier(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    labels = navigation.classify(slot.navigation, spans, out, rows.bounds)
-    return taken(strings(plan.task.program.labels), labels.astype(np.int64))
-
-
-def _match_number(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    return int_column(*navigation.match_numbers(spans, out))
-
-
-def _sequence_number(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    return int_column(*navigation.sequence_numbers(spans, out))
-
-
-def _aggregate(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    values = None
-    if slot.columns:
-        column = columns[slot.columns[0]]
-        is_count = slot.aggregate.function == "count" and not slot.aggregate.is_distinct
-        values = Values(np.empty(0), are_valid(column)) if is_count else to_values(column)
-    made = navigation.aggregate(slot.aggregate, values, spans, out, is_ansi=plan.is_ansi)
-    return to_arrow(made, columns[slot.columns[0]].type if slot.aggregate.function in ("min", "max") else None)
-
-
-def _array(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    """array_agg, which leaves NULLs out."""
-    row, offset = navigation.members(slot.aggregate, spans, out)
-    if slot.aggregate.argument == CLASSIFIER:
-        labels = navigation.member_labels(slot.aggregate, spans, out)
-        values = taken(strings(plan.task.program.labels), labels.astype(np.int64))
-    else:
-        values = taken(columns[slot.columns[0]], row)
-    if values.null_count:
-        valid = are_valid(values)
-        offset = np.concatenate([[0], np.cumsum(valid)])[offset]
-        values = values.filter(as_arrow(valid))
-    return lists(offset, values)
-
-
-def _members(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    row, offset = navigation.members(slot.aggregate, spans, out)
-    names = [f"a{i}" for i in range(len(slot.columns))]
-    structs = pa.StructArray.from_arrays([taken(columns[c], row) for c in slot.columns], names=names)
-    return lists(offset, structs)
-
-
-MAKERS: dict[str, Callable[..., pa.Array]] = {
-    "value": _value,
-    "classifier": _classifier,
-    "match number": _match_number,
-    "sequence number": _sequence_number,
-    "aggregate": _aggregate,
-    "array": _array,
-    "members": _members,
-}
-
-
-def _skip_error(columns: dict[str, pa.Array], spans: Spans, plan: WorkerPlan) -> DataError:
-    """The run-time error of AFTER MATCH SKIP, which names the variable, the partition and the match."""
-    failure, skip, labels = spans.failure, plan.task.skip, plan.task.program.labels
-    assert failure is not None
-    name = " or ".join(labels[i] for i in skip.labels)
-    shown = [pc.cast(columns[c].slice(failure.start, 1), pa.string())[0].as_py() for c in plan.partition_by]
-    keys = ["NULL" if key is None else key for key in shown]
-    where = f"in match {failure.number}" + (f" of partition ({', '.join(keys)})" if keys else "")
-    if failure.reason == "no row":
-        return DataError(
-            "SKIP_TO_MISSING_ROW",
-            f"AFTER MATCH SKIP {skip.mode} {name}: no row is mapped to {name} {where}",
-            hint="write ELSE NEXT ROW behind it to go on at the next row instead.",
-        )
-    return DataError(
-        "SKIP_TO_FIRST_ROW",
-        f"AFTER MATCH SKIP {skip.mode} {name}: that is the first row of the match {where}, matching would never go on",
-        hint="write ELSE NEXT ROW behind it to go on at the next row instead.",
-    )
