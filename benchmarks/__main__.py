@@ -12,7 +12,7 @@ import datetime
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import partial
 from importlib.metadata import version
@@ -21,11 +21,12 @@ from pathlib import Path
 import sqlext
 from benchmarks import results, tables
 from benchmarks.measure import Measurement, measure
-from benchmarks.peers import External, open_external
+from benchmarks.peers import SYSTEMS, External, open_external
 from benchmarks.runners import LEAD, PANDAS, integers, spark_runners
 from benchmarks.workload import Result, Workload
-from benchmarks.workloads import BY_NAME, MILLION, WORKLOADS
+from benchmarks.workloads import BY_NAME, MILLION
 
+PEERS = (LEAD, PANDAS, *SYSTEMS)
 GROWTH = (MILLION, 10 * MILLION)
 QUICK_ROWS, QUICK_RUNS = 100_000, 1
 SETTINGS = {"spark.sql.shuffle.partitions": "8", "spark.driver.memory": "4g"}
@@ -35,14 +36,13 @@ FIRST = """SELECT count(*) FROM range(1000) MATCH_RECOGNIZE (
 
 def main() -> None:
     asked = arguments()
-    peers = set(asked.peers.split(",")) if asked.peers else set()
     with ExitStack() as stack:
         spark, run = start(asked)
         stack.callback(spark.stop)
-        external = {name: stack.enter_context(open_external(name, spark)) for name in sorted(peers - {LEAD, PANDAS})}
-        for workload in [BY_NAME[name] for name in asked.only.split(",")] if asked.only else WORKLOADS:
-            for rows, with_peers in sizes(workload, peers, asked).items():
-                found = one(spark, workload, rows, with_peers, external, asked.runs)
+        external = {name: stack.enter_context(open_external(name, spark)) for name in asked.peers if name in SYSTEMS}
+        for workload in (BY_NAME[name] for name in asked.only):
+            for rows, peers in sizes(workload, set(asked.peers), asked).items():
+                found = one(spark, workload, rows, peers, external, asked.runs)
                 print(*map(line, found), sep="\n", flush=True)
                 if not asked.quick:
                     results.save(results.merge(results.load(), run, found))
@@ -52,13 +52,33 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.partition("\n\n")[2])
     parser.add_argument("--quick", action="store_true", help=f"at most {QUICK_ROWS:,} rows, one run, no files")
     parser.add_argument("--growth", action="store_true", help="also 1 M and 10 M rows, against the floor alone")
-    parser.add_argument("--only", default="", metavar="NAME,…", help=", ".join(BY_NAME))
-    parser.add_argument("--peers", default=f"{LEAD},{PANDAS}", metavar="NAME,…", help="of lead, pandas, trino, flink")
+    parser.add_argument(
+        "--only", type=names_of(BY_NAME), default=list(BY_NAME), metavar="NAME,…", help=", ".join(BY_NAME)
+    )
+    parser.add_argument(
+        "--peers", type=names_of(PEERS), default=[LEAD, PANDAS], metavar="NAME,…", help=", ".join(PEERS)
+    )
     parser.add_argument("--rows", type=int, help="instead of each workload's own size")
     parser.add_argument("--runs", type=int, help="turns behind the first run (3)")
     asked = parser.parse_args()
     asked.runs = asked.runs or (QUICK_RUNS if asked.quick else 3)
     return asked
+
+
+def names_of(known: Iterable[str]) -> Callable[[str], list[str]]:
+    """Reads a list of names, which may be empty.
+
+    >>> names_of(["trino", "flink"])("flink,trino")
+    ['flink', 'trino']
+    """
+
+    def names(text: str) -> list[str]:
+        found = [name for name in text.split(",") if name]
+        if strange := [name for name in found if name not in known]:
+            raise argparse.ArgumentTypeError(f"{', '.join(strange)}: not one of {', '.join(known)}")
+        return found
+
+    return names
 
 
 def start(asked: argparse.Namespace) -> tuple:

@@ -21,8 +21,8 @@ class External(Protocol):
 
 
 def open_external(name: str, spark) -> AbstractContextManager[External]:
-    """Starts "trino" or "flink". They are big downloads, so they are imported when asked for only."""
-    return {"trino": _trino, "flink": _flink}[name](spark)
+    """Starts one of SYSTEMS. They are big downloads, so they are imported when asked for only."""
+    return SYSTEMS[name](spark)
 
 
 @contextmanager
@@ -59,3 +59,6 @@ class _Flink:
         self.system.prepare(self.spark, path.name, path)
         sql = workload.query(path.name, rows, FLINK_ORDER)
         return lambda: self.system.query(sql)
+
+
+SYSTEMS = {"trino": _trino, "flink": _flink}
