@@ -64,8 +64,8 @@ def _seen(keys: np.ndarray) -> Seen:
 def surviving(sample: Sample, hits: Seen, table_rows: int) -> float:
     """The expected share of keys with a hit among all keys, rather too large than too small.
 
-    Laplace's rule of succession stands for hits that the sample missed: none seen may still be one in n. Too small it is
-    where each of many files holds all keys, in order.
+    Laplace's rule of succession stands for hits that the sample missed: none seen may still be one in n. It is too
+    small where each of many files holds all keys, in order.
     """
     if sample.is_clustered:
         return (hits.keys + 1) / (sample.all.keys + 2)

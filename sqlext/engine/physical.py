@@ -83,7 +83,12 @@ def choose(planned: PlannedClause, settings: Settings, queries: Queries) -> Phys
     bounds = [f"{b.written} bounds the match like WITHIN." for b in planned.plan.bounds if b.written]
     plan, why_filtered = _prefiltered(planned, strategy, settings, queries)
     is_parallel, why_parallel = _parallel(plan, strategy, settings)
-    reasons = ((strategy, " ".join([why, *bounds])), ("prefilter", why_filtered), ("parallel", why_parallel))
+    reasons = (
+        (strategy, " ".join([why, *bounds])),
+        *_pushed(planned.plan),
+        ("prefilter", why_filtered),
+        ("parallel", why_parallel),
+    )
     return Physical(plan, planned.prefix, planned.is_ansi, settings.engine, reasons, strategy, is_parallel)
 
 
@@ -106,6 +111,11 @@ def _strategy(plan: MatchPlan, settings: Settings) -> tuple[str, str]:
         if not is_parallel or not lead.needs_window(plan):
             return lead.NAME, lead.reason(plan)
     return matcher.choose(plan.task)
+
+
+def _pushed(plan: MatchPlan) -> list[tuple[str, str]]:
+    conditions = " AND ".join(" ".join(str(f).split()) for f in plan.filters)
+    return [("filter", f"{conditions} is applied before the match, as WHERE allows.")] if conditions else []
 
 
 def _prefiltered(planned: PlannedClause, strategy: str, settings: Settings, queries: Queries) -> tuple[MatchPlan, str]:

@@ -20,11 +20,11 @@ from pyspark.errors import PySparkException
 from sqlext.catalog.names import name_at
 from sqlext.engine.key_sample import Sample, pays, sample_of
 from sqlext.engine.queries import Queries, SparkOracle
-from sqlext.errors import BindError
 from sqlext.pattern.mandatory import mandatory
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.lower import has_plain_equality
 from sqlext.rewriter.plan import MatchPlan
+from sqlext.rewriter.pushdown import are_repeatable
 from sqlext.rewriter.splice import Text, join
 from sqlext.rewriter.tokens import Token, tokenize
 
@@ -139,15 +139,12 @@ def _objection(plan: MatchPlan, prefix: Text, queries: Queries, found: tuple[Nee
     """What only Spark knows to say against it; "" if nothing."""
     if queries.sql("SET spark.sql.adaptive.enabled").collect()[0].value == "false":
         return "without adaptive execution a broadcast has a limit of time"
-    if not all(map(has_plain_equality, SparkOracle(queries, prefix, plan.relation).types(plan.partition_by))):
+    oracle = SparkOracle(queries, prefix, plan.relation)
+    if not all(map(has_plain_equality, oracle.types(plan.partition_by))):
         return "the keys' type has values that are equal and not the same"
     if _calls_user_function(queries, [*plan.partition_by, *(need.condition for need in found)]):
         return "a condition calls a user's function"
-    bucket = join("xxhash64(", join(*plan.partition_by, separator=", "), ") = 0")
-    condition = join(bucket, *(join("(", need.condition, ")") for need in found), separator=" OR ")
-    try:  # Spark refuses what is not deterministic in ON
-        queries.run(join(prefix, "SELECT 1 FROM ", plan.relation, " LEFT SEMI JOIN (SELECT 1) AS __one ON ", condition))
-    except BindError:
+    if not are_repeatable([*plan.partition_by, *(need.condition for need in found)], oracle):
         return "a condition is not the same each time"
     return ""
 

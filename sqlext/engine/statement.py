@@ -26,11 +26,13 @@ from sqlext.rewriter.clauses import Fragment, MatchClause
 from sqlext.rewriter.lower import Input, lower
 from sqlext.rewriter.parse_from import check_repeatable, may_name
 from sqlext.rewriter.parse_match import parse_match
+from sqlext.rewriter.pushdown import pushed_down
 from sqlext.rewriter.scan import Site, scan, unbuilt, visible_ctes
 from sqlext.rewriter.splice import Edit, Source, Text, join
 from sqlext.rewriter.tokens import Token, tokenize
 
 Sql = Callable[..., DataFrame]
+_CHAR = "__CHAR_VARCHAR_TYPE_STRING"  # in a column's metadata: Spark pads what it is compared with, but not the result
 
 
 def run(spark: SparkSession, text: str, args: Any, frames: Mapping[str, Any], sql: Sql) -> DataFrame:
@@ -126,6 +128,8 @@ class Statement:
             takes_start_bounds=not is_portable,
         )
         plan = lower(clause, self.source, given, self.settings.strategy)
+        if not any(_CHAR in f.metadata for f in frame.schema.fields):
+            plan = pushed_down(plan, self.tokens, self.source, given.oracle)
         return PlannedClause(plan, prefix, is_ansi)
 
     def _input(self, query: Text, site: Site) -> DataFrame:
