@@ -56,7 +56,7 @@ START, MATCH_NUMBER, MATCH_END = 0, 1, 2  # rows of Block.match
 LENGTH, TAIL, TAIL_AT, LAST_TARGET = 0, 1, 2, 3  # rows of Shared.tail
 LANE_MATCH, LANE_END, LANE_SHIFT = 0, 1, 2  # rows of Shared.lane
 
-_LANES = 8  # walks that may be met: more seldom run side by side, and not to meet one costs only labels
+LANES = 8  # walks that may be met: more seldom run side by side, and not to meet one costs only labels
 _FEW_MATCHES = 8  # too few to tell whether it pays to share
 
 NO_ROW, FIRST_ROW = 1, 2
@@ -87,11 +87,13 @@ class Shared(NamedTuple):
 
     - `tail: int64[4, c]`: as in Tails: length, match, at; then the last row at which SKIP TO aims, or -1;
     - `lane: int64[3, 8]`: matches that have own rows behind the next start row (those with most of them), where these
-      end, and what to add to such a row to get the mapped row of the block. A free lane ends at row 0.
+      end, and what to add to such a row to get the mapped row of the block. A free lane ends at row 0;
+    - `limit: int64[r]`, only with WITHIN: a match with a limit up to this one does not go on otherwise behind the row.
     """
 
     tail: np.ndarray
     lane: np.ndarray
+    limit: np.ndarray
 
 
 def is_skip_target(task: MatchTask, tables: Automaton) -> np.ndarray:
@@ -117,9 +119,8 @@ def all_blocks(
     state, room, shares = _first_state(task), block_rows, overlap == 0
     while state[ROW] < n and not state[FAILURE]:
         before = state.copy()
-        most = max(block_rows, room // 4) if shares else block_rows
-        block = _empty_block(most, room)
-        shared = Shared(np.empty((4, most), np.int64), np.zeros((3, _LANES), np.int64)) if shares else None
+        block = _empty_block(max(block_rows, room // 4) if shares else block_rows, room)
+        shared = _nothing_shared(block) if shares else None
         fill(state, block, shared)
         if not state[MATCHES] and not state[UNMATCHED]:
             room *= 2
@@ -136,6 +137,11 @@ def all_blocks(
 
 def _empty_block(matches: int, room: int) -> Block:
     return Block(np.empty((3, matches), np.int64), np.empty(room, np.int32), np.empty(matches, np.int64))
+
+
+def _nothing_shared(block: Block) -> Shared:
+    matches, room = block.match.shape[1], len(block.position)
+    return Shared(np.empty((4, matches), np.int64), np.zeros((3, LANES), np.int64), np.empty(room, np.int64))
 
 
 def _goes_far(state: np.ndarray, before: np.ndarray, block: Block) -> bool:
@@ -211,7 +217,7 @@ def meets(state, position, shared, row, q):
     """Was a walk of this block at `row` in position q? If so the walk ends here, and its match goes on in that one."""
     if shared is None:
         return False
-    for x in range(_LANES):
+    for x in range(LANES):
         if row < shared.lane[LANE_END, x] and position[row + shared.lane[LANE_SHIFT, x]] == q:
             state[MET], state[MET_AT] = shared.lane[LANE_MATCH, x], row + shared.lane[LANE_SHIFT, x]
             return True
@@ -250,7 +256,7 @@ def book(state, block, shared, is_target, length):
 def _open_lane(lane, i, end, shift, next_row):
     """Match i has own rows below `end`: let walks from `next_row` on meet them."""
     shortest = 0
-    for x in range(_LANES):
+    for x in range(LANES):
         if lane[LANE_END, x] < lane[LANE_END, shortest]:
             shortest = x
     if end > max(next_row, lane[LANE_END, shortest]):

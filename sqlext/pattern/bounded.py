@@ -6,6 +6,9 @@ never goes back and each row costs time linear in the program, whatever the limi
 
 Vectors are big, so they are kept for every 2^k-th row only (a *border*) and recomputed for two *stretches* of 2^k rows
 between borders: the one a walk is in, and its neighbour.
+
+In blocks that share labels (see `blocks`) a walk ends where it meets another only if that one's way on is also its own:
+the match ends within its limit, and no target was passed over that its limit would have opened.
 """
 
 from __future__ import annotations
@@ -19,10 +22,19 @@ from sqlext.errors import UnsupportedError
 from sqlext.pattern.automaton import DEAD, DONE, ENDS, STARTS, Automaton, automaton
 from sqlext.pattern.blocks import (
     BLOCK_ROWS,
+    LANE_END,
+    LANE_MATCH,
+    LANE_SHIFT,
+    LANES,
+    LENGTH,
     MAPPED,
+    MET,
+    MET_AT,
     NO_MATCH,
+    OVERLAP,
     PARTITION,
     ROW,
+    START,
     TOO_LONG,
     all_blocks,
     book,
@@ -54,11 +66,13 @@ class Ends(NamedTuple):
     loaded: np.ndarray
 
 
-def find(task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS, shift: int | None = None) -> Iterator[Spans]:
+def find(
+    task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS, overlap: int = OVERLAP, shift: int | None = None
+) -> Iterator[Spans]:
     """All matches of a task without run-dependent conditions, in blocks of about `block_rows` mapped rows.
 
     Equal to `reference.find`. Memory: at most 16 bytes a row (8 more without Rows.limit), the block, and 2^(shift + 3)
-    bytes a position.
+    bytes a position. `overlap`: see `all_blocks`.
 
     Raises UnsupportedError: PATTERN_TOO_LARGE.
     """
@@ -76,9 +90,9 @@ def find(task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS, shift: in
     _find_borders(tables.graph, ends, rows.bounds, rows.mask)
 
     def fill(state, block, shared):
-        _walk_all(tables.graph, ends, search, rows.bounds, rows.mask, limit, is_target, state, block)
+        _walk_all(tables.graph, ends, search, rows.bounds, rows.mask, limit, is_target, state, block, shared)
 
-    return all_blocks(fill, task, tables, n, block_rows)
+    return all_blocks(fill, task, tables, n, block_rows, overlap)
 
 
 def _shift(m: int) -> int:
@@ -140,41 +154,79 @@ def _find_borders(graph, ends, bounds, mask):
 
 @inlined
 def _target(graph, ends, search, bounds, mask, instruction, at_start, row, limit):
-    """The most preferred target that is DONE or can, by taking `row`, end by `limit`."""
+    """The most preferred target that is DONE or can, by taking `row`, end by `limit`; up to which limit it stays so."""
     j = row >> ends.shift[0]
     if ends.loaded[j & 1] != j:
         _load(graph, ends, bounds, mask, j)
     found = ends.stretch[j & 1, row - (j << ends.shift[0])]
     begin(search, instruction)
+    last_limit = np.int64(np.iinfo(np.int64).max)
     while True:
         q = next_target(graph, search, at_start)
         if q < 0 or found[q] <= limit:
-            return q
+            return q, last_limit
+        last_limit = min(last_limit, found[q] - 1)
+
+
+@compiled
+def _meets(state, match, position, shared, row, q, limit):
+    """As `blocks.meets`, where the walk goes on as it would by itself."""
+    if shared is None:
+        return False
+    for x in range(LANES):
+        i, j = shared.lane[LANE_MATCH, x], row + shared.lane[LANE_SHIFT, x]
+        if row >= shared.lane[LANE_END, x] or position[j] != q:
+            continue
+        if match[START, i] + shared.tail[LENGTH, i] <= limit <= shared.limit[j]:
+            state[MET], state[MET_AT] = i, j
+            return True
+    return False
+
+
+@compiled
+def _note_limits(state, shared, length):
+    """Make of what holds for the next row of each mapped row what holds for all rows behind it."""
+    if shared is not None:
+        at = state[MET_AT]
+        for j in range(state[MAPPED] + length - 1, state[MAPPED] - 1, -1):
+            if at >= 0:
+                shared.limit[j] = min(shared.limit[j], shared.limit[at])
+            at = j
 
 
 @inlined
-def _walk(graph, ends, search, bounds, mask, row, start, end, limit, position, mapped):
-    """Write the positions of the match from `row` on; return its length, NO_MATCH or TOO_LONG."""
-    q = _target(graph, ends, search, bounds, mask, 0, row == start, row, limit)
+def _walk(graph, ends, search, bounds, mask, row, start, end, limit, state, block, shared):
+    """Write the positions of the match from `row` on; return how many, NO_MATCH or TOO_LONG."""
+    position, mapped = block.position, state[MAPPED]
+    q, last_limit = _target(graph, ends, search, bounds, mask, 0, row == start, row, limit)
     if q == DEAD:
         return NO_MATCH
     length = 0
     while q != DONE:
+        if _meets(state, block.match, position, shared, row + length, q, limit):
+            break
         if mapped + length == len(position):
             return TOO_LONG
         position[mapped + length] = q
         length += 1
         if row + length == end:
+            last_limit = np.int64(np.iinfo(np.int64).max)
+        else:
+            instruction = graph.instruction[q] + 1
+            q, last_limit = _target(graph, ends, search, bounds, mask, instruction, False, row + length, limit)
+        if shared is not None:
+            shared.limit[mapped + length - 1] = last_limit
+        if row + length == end:
             break  # this position could end by the limit: it accepts
-        q = _target(graph, ends, search, bounds, mask, graph.instruction[q] + 1, False, row + length, limit)
+    _note_limits(state, shared, length)
     return length
 
 
 @compiled
-def _walk_all(graph, ends, search, bounds, mask, limit, is_target, state, block):
+def _walk_all(graph, ends, search, bounds, mask, limit, is_target, state, block, shared):
     while has_room(state, block) and next_partition(state, bounds):
         row, start, end = state[ROW], bounds[state[PARTITION]], bounds[state[PARTITION] + 1]
-        length = _walk(graph, ends, search, bounds, mask, row, start, end, limit[row], block.position, state[MAPPED])
+        length = _walk(graph, ends, search, bounds, mask, row, start, end, limit[row], state, block, shared)
         if length == TOO_LONG:
             break
-        book(state, block, None, is_target, length)
+        book(state, block, shared, is_target, length)

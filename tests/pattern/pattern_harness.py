@@ -88,12 +88,14 @@ def matches(found: dict, task: MatchTask) -> list[tuple[int, int, str]]:
 
 
 def sharing_ways(task: MatchTask, rows: Rows, chance: random.Random) -> Iterator[tuple[str, Iterator[Spans]]]:
-    """Each compiled strategy that takes the task, with blocks that share, from the first one or some overlap on."""
-    sizes = {"block_rows": chance.choice([1, 2, 3, 5, 20, 1000]), "overlap": chance.choice([0, 0, 0, 1, 2])}
-    if rows.limit is None:
-        if count_positions(task.program) <= 64:
-            yield f"two_pass, {sizes}", two_pass.find(task, rows, **sizes)
-        yield f"lazy_dfa, {sizes}", lazy_dfa.find(task, rows, **sizes)
+    """Each compiled strategy that takes the task, all in one block that shares labels, and in small ones that may."""
+    sizes = {"block_rows": chance.choice([1, 2, 3, 5, 20]), "overlap": chance.choice([0, 0, 0, 1, 2])}
+    for sharing in ({"block_rows": 1000, "overlap": 0}, sizes):
+        if rows.limit is None:
+            if count_positions(task.program) <= 64:
+                yield f"two_pass, {sharing}", two_pass.find(task, rows, **sharing)
+            yield f"lazy_dfa, {sharing}", lazy_dfa.find(task, rows, **sharing)
+        yield f"bounded, {sharing}", bounded.find(task, rows, **sharing)
 
 
 def fast_ways(task: MatchTask, rows: Rows, chance: random.Random) -> Iterator[tuple[str, Iterator[Spans]]]:

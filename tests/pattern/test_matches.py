@@ -53,6 +53,24 @@ LIMITS = [
 ]
 
 
+# Overlapping matches that are in the same position on the same row, and go on as one only if their limits let them.
+OVERLAPPING_LIMITS = [
+    ("A+ B", "AAAAB", [5, 5, 5, 5, 5], "1@0=AAAAB 2@1=AAAB 3@2=AAB 4@3=AB"),
+    ("A+", "AAAAA", [3, 4, 5, 5, 5], "1@0=AAA 2@1=AAA 3@2=AAA 4@3=AA 5@4=A"),
+    ("A+", "AAAAA", [5, 3, 5, 4, 5], "1@0=AAAAA 2@1=AA 3@2=AAA 4@3=A 5@4=A"),
+    ("A B* C?", "ABBBBC", [4, 6, 6, 6, 6, 6], "1@0=ABBB"),
+    ("(A A)+ A? B*", "AAAAABBBB", [7, 7, 9, 9, 9, 9, 9, 9, 9], "1@0=AAAAABB 2@1=AAAABB 3@2=AAABBBB 4@3=AABBBB"),
+]
+
+
+@pytest.mark.parametrize("pattern, word, limit, expected", OVERLAPPING_LIMITS)
+def test_within_bounds_each_of_the_matches_that_overlap(pattern, word, limit, expected):
+    task = task_of(pattern, skip=Skip("TO NEXT ROW"), is_within=True)
+    rows = rows_of(task, [word])
+    found = assert_all_agree(task, Rows(rows.bounds, rows.mask, np.array(limit)))
+    assert " ".join(f"{number}@{start}={letters}" for number, start, letters in matches(found, task)) == expected
+
+
 @pytest.mark.parametrize("pattern, word, limit, expected", LIMITS)
 def test_within_chooses_among_the_matches_that_end_in_time(pattern, word, limit, expected):
     task = task_of(pattern, is_within=True)

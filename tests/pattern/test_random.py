@@ -82,8 +82,9 @@ def random_overlap(seed: int) -> tuple[MatchTask, Rows]:
     rows = rows_of(task, [random_word(chance) for _ in range(chance.randint(1, 3))])
     if chance.random() < 0.7:
         return task, rows
-    reach = np.arange(len(rows.mask)) + chance.randint(1, 40)
-    limit = np.minimum(reach, np.repeat(rows.bounds[1:], np.diff(rows.bounds)))
+    n, furthest = len(rows.mask), chance.randint(1, 60)
+    reach = [chance.randint(0, furthest) if chance.random() < 0.3 else furthest for _ in range(n)]
+    limit = np.minimum(np.arange(n) + reach, np.repeat(rows.bounds[1:], np.diff(rows.bounds)))
     return replace(task, is_within=True), replace(rows, limit=limit)
 
 

@@ -107,6 +107,7 @@ STRATEGIES = {
     "lazy_dfa": lazy_dfa.find,
     "lazy_dfa, labels shared": partial(lazy_dfa.find, block_rows=500, overlap=0),
     "bounded": bounded.find,
+    "bounded, labels shared": partial(bounded.find, block_rows=700, overlap=0),
 }
 
 
