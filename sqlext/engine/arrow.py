@@ -152,8 +152,6 @@ def ranks(columns: list[pa.Array]) -> list[Values]:
 
 def mask_bytes(columns: list[pa.Array], n: int) -> np.ndarray:
     """Integer columns of bits as `uint8[n, bytes]`, little-endian: bit v is bit v % 8 of byte v // 8."""
-    if not columns:
-        return np.zeros((n, 1), np.uint8)
     parts = [as_numpy(c) for c in columns]
     views = [p.view(np.uint8).reshape(n, p.dtype.itemsize) for p in parts]
     return views[0] if len(views) == 1 else np.ascontiguousarray(np.hstack(views))

@@ -75,14 +75,21 @@ def sorted_query(plan: MatchPlan, prefix: Text) -> Text:
 
 
 def unsorted_query(plan: MatchPlan) -> Text:
-    """The columns that workers read, and behind them those of `sort_keys`."""
-    sort = (join(text, f" AS {name}") for name, text, _ in sort_keys(plan))
+    """The columns that workers read, and behind them those of `sort_keys` that they do not read."""
+    read = {c.name for c in plan.columns}
+    sort = (join(text, f" AS {name}") for name, text, _ in sort_keys(plan) if name not in read)
     return join("SELECT ", join(*input_columns(plan), *sort, separator=",\n       "), "\nFROM ", plan.input)
 
 
 def sort_keys(plan: MatchPlan) -> list[tuple[str, Text, str]]:
-    """(name, expression, direction) of the ORDER BY keys."""
-    return [(f"__sort{i}", *key) for i, key in enumerate(plan.order_by)]
+    """(column, its text, direction) of the ORDER BY keys; one that is read anyway is not carried twice."""
+    read = {_column(c.text): c.name for c in reversed(plan.columns)}
+    return [(read.get(_column(text), f"__sort{i}"), text, way) for i, (text, way) in enumerate(plan.order_by)]
+
+
+def _column(text: Text) -> str:
+    """The text, the same for a name with and without backticks."""
+    return re.sub(r"^`(\w+)`$", r"\1", str(text))
 
 
 def names_read(plan: MatchPlan) -> list[str]:
@@ -97,8 +104,11 @@ def input_columns(plan: MatchPlan) -> list[Text]:
 
 
 def mask_columns(plan: MatchPlan) -> list[tuple[str, Text]]:
-    """Integer columns that hold one condition a bit, as narrow as they can be."""
+    """Integer columns that hold one condition a bit, as narrow as they can be; none where all conditions are TRUE, for
+    then only neighbours decide, and every column costs eight bytes of each row in the shuffle."""
     masks = [mask.text if plan.needs_window else mask.rest for mask in plan.masks]
+    if all(str(mask) == "TRUE" for mask in masks):
+        return []
     found = []
     for lo in range(0, len(masks), BITS_PER_MASK):
         group = masks[lo : lo + BITS_PER_MASK]

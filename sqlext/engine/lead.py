@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from pyspark.sql import DataFrame
 
-from sqlext.engine.batch import shown_query
+from sqlext.engine.batch import shown_query, sort_keys
 from sqlext.engine.queries import Queries
 from sqlext.pattern.program import Done, Jump, MatchLabel, Program
 from sqlext.pattern.task import SKIP_PAST_LAST_ROW, SKIP_TO_FIRST, SKIP_TO_NEXT_ROW, Navigation, Skip
@@ -176,7 +176,7 @@ def lead_query(plan: MatchPlan, prefix: Text) -> Text:
     columns += [join(_slot_value(slot, program, labels) or "", f" AS {slot.name}") for slot in plan.slots]
     columns.append(f"{' AND '.join(_tests(plan, labels))} AS {IS_MATCH}")
     keys = ", ".join(plan.carried[: len(plan.partition_by)])
-    order = ", ".join(name + direction for name, _, direction in _order(plan))
+    order = ", ".join(name + direction for name, _, direction in sort_keys(plan))
     window = (f"PARTITION BY {keys} " if keys else "") + f"ORDER BY {order}"
     rows = join("(SELECT ", join(*columns, separator=",\n       "), "\nFROM (", row_query(plan), ")\n")
     return join(prefix, shown_query(plan, join(rows, f"WINDOW {WINDOW} AS ({window}))")), f" WHERE {IS_MATCH}")
@@ -185,7 +185,7 @@ def lead_query(plan: MatchPlan, prefix: Text) -> Text:
 def row_query(plan: MatchPlan) -> Text:
     """Below the window: what a row decides alone."""
     columns = [join(_shown(c.text), f" AS {c.name}") for c in plan.columns]
-    columns += [join(text, f" AS {name}") for name, text, _ in _order(plan) if name not in _names(plan)]
+    columns += [join(text, f" AS {name}") for name, text, _ in sort_keys(plan) if name not in _names(plan)]
     masks = [plan.masks[b] for b in _bits(plan)]
     columns += [join(_packed([m.text for m in masks]), f" AS {MASK}")] if masks else []
     query = join("SELECT ", join(*columns, separator=",\n       "), "\nFROM ", plan.input)
@@ -201,12 +201,6 @@ def _packed(conditions: list[Text]) -> Text:
 
 def _names(plan: MatchPlan) -> set[str]:
     return {c.name for c in plan.columns}
-
-
-def _order(plan: MatchPlan) -> list[tuple[str, Text, str]]:
-    """(column, its text, direction) of the sort keys; one that is read anyway is not carried twice."""
-    read = {str(c.text): c.name for c in plan.columns}
-    return [(read.get(str(text), f"__sort{i}"), text, way) for i, (text, way) in enumerate(plan.order_by)]
 
 
 def _bits(plan: MatchPlan) -> list[int]:

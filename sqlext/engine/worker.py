@@ -125,8 +125,16 @@ def read_rows(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> Rows:
     bounds = np.append(starts, n).astype(np.int64)
     limit = _limit(columns, bounds, plan)
     operands, classifiers = _operands(columns, plan)
-    rows = Rows(bounds, mask_bytes([columns[m] for m in plan.masks], n), limit, operands, classifiers)
+    rows = Rows(bounds, _mask(columns, n, plan), limit, operands, classifiers)
     return replace(rows, mask=_with_neighbours(rows, plan)) if plan.neighbours else rows
+
+
+def _mask(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> np.ndarray:
+    """Rows.mask from its columns, all bits set where there are none."""
+    if plan.masks:
+        return mask_bytes([columns[name] for name in plan.masks], n)
+    bits = max((bit for bit in plan.task.bits if bit is not None), default=0) + 1
+    return np.full((n, -(-bits // 8)), 255, np.uint8)
 
 
 def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -> np.ndarray | None:
