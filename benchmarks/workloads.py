@@ -233,7 +233,7 @@ UNPARTITIONED = (
         goal=FAST,
         expected=nothing,
         tiny_rows=1_300,  # `reference` takes the square of a run
-        limits={"trino": 200_000, "flink": 3_000},
+        limits={"trino": 200_000, "flink": 300},
     ),
     Workload(
         name="nested_quantifier",
