@@ -12,14 +12,12 @@ schema, and Spark need not take them apart.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.arrow import as_arrow, as_numpy
 from sqlext.engine.worker import CHUNK_ROWS, WorkerPlan, marked, one_chunk, read_rows
-from sqlext.errors import DataError
 from sqlext.pattern import parts
 from sqlext.pattern.matcher import match
 from sqlext.pattern.task import Call, Condition, Navigation, Operand, Rows
@@ -152,19 +150,8 @@ def _matches(columns: dict[str, pa.Array], rows: Rows, lo: int, hi: int, plan: W
     if lo < hi:
         from sqlext.engine.output import results  # with Numba, which the driver does not need
 
-        with _counting_apart():
-            for spans in match(plan.task, parts.part_of(rows, lo, hi)):
-                yield from results(columns, rows, parts.moved(spans, lo), plan)
-
-
-@contextmanager
-def _counting_apart() -> Iterator[None]:
-    try:
-        yield
-    except DataError as e:
-        where = "rows and matches are counted from where a task began; SET sqlext.parallel = off counts from the first"
-        hint = f"{e.hint} ({where})" if e.hint else f"{where}."
-        raise DataError(e.error_class.removeprefix("SQLEXT_"), e.message, place=e.place, hint=hint) from None
+        for spans in match(plan.task, parts.part_of(rows, lo, hi)):
+            yield from results(columns, rows, parts.moved(spans, lo), plan)
 
 
 # the second step
