@@ -126,7 +126,10 @@ def read_rows(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> Rows:
     limit = _limit(columns, bounds, plan)
     operands, classifiers = _operands(columns, plan)
     rows = Rows(bounds, _mask(columns, n, plan), limit, operands, classifiers)
-    return replace(rows, mask=_with_neighbours(rows, plan)) if plan.neighbours else rows
+    if plan.neighbours:
+        rows = replace(rows, mask=_with_neighbours(rows, plan))
+    rows.mask.flags.writeable = False  # as Arrow's arrays are: kernels are compiled, and loaded, for each type of array
+    return rows
 
 
 def _mask(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> np.ndarray:
