@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import njit
 
 from sqlext.pattern import threads_code as op
-from sqlext.pattern.jit import internal
+from sqlext.pattern.jit import compiled
 from sqlext.pattern.task import CLASSIFIER
 
 FALSE, TRUE, OVERFLOW, DIVISION_BY_ZERO = range(4)
 _LEAST_INT64 = -(2**63)
 
 
-@internal
+@compiled
 def float_order(x, y):
     """-1, 0 or 1: Spark's order, NaN equal to itself and above all else, -0.0 equal to 0.0."""
     if x < y:
@@ -26,7 +27,7 @@ def float_order(x, y):
     return np.int64(math.isnan(x)) - np.int64(math.isnan(y))
 
 
-@internal
+@compiled
 def _product_overflows(x, y, product):
     if abs(float(x) * float(y)) < 4e18:
         return False
@@ -35,7 +36,7 @@ def _product_overflows(x, y, product):
     return product // x != y
 
 
-@internal
+@compiled
 def _integer(opcode, x, y, bits):
     """The wrapped result and whether it wrapped."""
     if opcode == op.REMAINDER:
@@ -62,7 +63,7 @@ def _integer(opcode, x, y, bits):
     return wrapped, overflows or wrapped != result
 
 
-@internal
+@njit(nogil=True, cache=True, error_model="numpy")
 def _float(opcode, x, y):
     if opcode == op.ADD_F:
         return x + y
@@ -77,7 +78,7 @@ def _float(opcode, x, y):
     return -x if opcode == op.NEGATE_F else abs(x)
 
 
-@internal
+@compiled
 def _compares(opcode, order):
     """Does a comparison hold for arguments whose order is -1, 0 or 1?"""
     if opcode == op.LESS:
@@ -87,7 +88,7 @@ def _compares(opcode, order):
     return order != 0 if opcode == op.NOT_EQUAL else order == 0
 
 
-@internal
+@compiled
 def _base_row(opcode, number, offset, stacks, tops, start, row):
     """The mapped row that a navigation starts from, or -1."""
     if opcode == op.CURRENT:
@@ -102,7 +103,7 @@ def _base_row(opcode, number, offset, stacks, tops, start, row):
     return start + offset if start + offset <= row else -1
 
 
-@internal
+@njit(inline="always")
 def run(
     code, line, stop, result, registers, floats, is_null, values, valid, classifiers,
     leaf_label, path, stacks, tops, sums, sums_f, counts, lo, hi, start, row, number,
