@@ -18,10 +18,21 @@ from sqlext.pattern.blocks import BLOCK_ROWS, ROW, all_blocks, is_skip_target
 from sqlext.pattern.conditions import fault
 from sqlext.pattern.task import CLASSIFIER, MatchTask, Rows, Spans, Values
 from sqlext.pattern.threads_code import Code
-from sqlext.pattern.threads_kernel import BUDGET, FAULT_CODE, FAULT_LABEL, STEPS, Input, Tables, Work, search_all
+from sqlext.pattern.threads_kernel import (
+    BUDGET,
+    FAULT_CODE,
+    FAULT_LABEL,
+    MEMO_FULL,
+    STEPS,
+    Input,
+    Tables,
+    Work,
+    search_all,
+)
 from sqlext.pattern.threads_machine import OVERFLOW
 from sqlext.pattern.threads_memo import empty_memo
-from sqlext.pattern.threads_tables import compile_task, find_live
+from sqlext.pattern.threads_tables import compile_task, find_reach
+from sqlext.pattern.two_pass import live_positions
 
 _MOST_LIVE = 64  # positions, one bit each
 
@@ -60,16 +71,19 @@ def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[
     """
     limits = limits or Limits()
     positions, code, tables = compile_task(task, rows.limit is not None)
-    source = _input(rows, code, tables, limits.is_filtered)
+    source = _input(task, rows, code, tables, limits.is_filtered)
     work = _work(code, tables, longest=int(np.max(np.diff(rows.bounds), initial=0)))
-    memo = empty_memo(limits.memo_keys, limits.memo_words)
     is_target = is_skip_target(task, positions)
     progress = np.full(4, -1, np.int64)
+    effort = np.array([limits.remember_after, limits.steps_per_row])
+    memo = empty_memo(limits.memo_keys, limits.memo_words)
 
     def fill(state, block, shared):
-        outcome = search_all(
-            tables, source, work, memo, is_target, limits.remember_after, limits.steps_per_row, progress, state, block
-        )
+        nonlocal memo
+        outcome = search_all(tables, source, work, memo, is_target, effort, progress, state, block)
+        while outcome == MEMO_FULL:
+            memo = empty_memo(limits.memo_keys, limits.memo_words, before=memo)
+            outcome = search_all(tables, source, work, memo, is_target, effort, progress, state, block)
         if outcome == BUDGET:
             raise _spent(rows, int(state[ROW]), int(progress[STEPS]))
         if outcome:
@@ -93,7 +107,7 @@ def _spent(rows: Rows, row: int, steps: int) -> DataError:
 # --- from rows to arrays ----------------------------------------------------------------------------------------------
 
 
-def _input(rows: Rows, code: Code, tables: Tables, is_filtered: bool) -> Input:
+def _input(task: MatchTask, rows: Rows, code: Code, tables: Tables, is_filtered: bool) -> Input:
     n = len(rows.mask)
     columns = [rows.columns[c] for c in code.columns]
     values, valid = np.empty((len(columns), n), np.int64), np.ones((len(columns), n), np.bool_)
@@ -105,9 +119,10 @@ def _input(rows: Rows, code: Code, tables: Tables, is_filtered: bool) -> Input:
     for k, c in enumerate(code.distinct):
         if c != CLASSIFIER:
             earlier[k] = _earlier_equal(columns[c])
+    is_filtered = is_filtered and len(tables.label) <= _MOST_LIVE and bool((tables.bit >= 0).any())
     return Input(
         bounds=_owned(rows.bounds, np.int64),
-        mask=_owned(rows.mask, np.uint8),
+        mask=_read_only(rows.mask),
         limit=_NOTHING if rows.limit is None else _owned(rows.limit, np.int64),
         values=values,
         values_f=values.view(np.float64),
@@ -115,7 +130,8 @@ def _input(rows: Rows, code: Code, tables: Tables, is_filtered: bool) -> Input:
         valid=valid,
         earlier=earlier,
         classifiers=_NOTHING if rows.classifiers is None else _owned(rows.classifiers, np.int64),
-        live=_live(rows, tables) if is_filtered else np.empty(0, np.uint64),
+        live=live_positions(task, rows).astype(np.uint64) if is_filtered else np.empty(0, np.uint64),
+        reach=_reach(rows, tables) if is_filtered and rows.limit is not None else _NOTHING,
     )
 
 
@@ -127,14 +143,22 @@ def _owned(array: np.ndarray, dtype: type) -> np.ndarray:
     return np.require(array, dtype, ["C", "A", "W"])
 
 
-def _live(rows: Rows, tables: Tables) -> np.ndarray:
-    """The sets of live positions, empty where looking ahead is not possible or cannot exclude anything."""
-    if tables.label.size > _MOST_LIVE or (tables.bit < 0).all():
-        return np.empty(0, np.uint64)
-    live = np.empty(len(rows.mask), np.uint64)
-    bounds, mask = _owned(rows.bounds, np.int64), _owned(rows.mask, np.uint8)
-    find_live(bounds, mask, tables.follow_start, tables.follow, tables.is_final, tables.bit, live)
-    return live
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """The same the other way round, without a copy."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _reach(rows: Rows, tables: Tables) -> np.ndarray:
+    """Input.reach."""
+    room, reach = np.empty((2, len(tables.label)), np.int64), np.empty(len(rows.mask), np.int64)
+    find_reach(
+        _owned(rows.bounds, np.int64),
+        _read_only(rows.mask),
+        *(tables.follow_start, tables.follow, tables.is_final, tables.bit, room, reach),
+    )
+    return reach
 
 
 def _words(values: np.ndarray) -> np.ndarray:

@@ -9,18 +9,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from sqlext.pattern import threads_code as op
 from sqlext.pattern.automaton import DONE
 from sqlext.pattern.blocks import MAPPED, NO_MATCH, NUMBER, PARTITION, ROW, book, has_room, next_partition
-from sqlext.pattern.jit import compiled
+from sqlext.pattern.jit import compiled, internal
 from sqlext.pattern.task import CLASSIFIER
 from sqlext.pattern.threads_machine import OVERFLOW, TRUE, float_order, run
 from sqlext.pattern.threads_memo import COUNT as MEMO_COUNT
 from sqlext.pattern.threads_memo import add, contains, forget
 
-FAULT, BUDGET = -3, -4  # instead of a match's length, as NO_MATCH (and TOO_LONG) of `blocks`
+FAULT, BUDGET, MEMO_FULL = -3, -4, -5  # instead of a match's length, as NO_MATCH (and TOO_LONG) of `blocks`
 STEPS, SEARCHED, FAULT_CODE, FAULT_LABEL = range(4)  # progress: int64[4]: steps taken in partition SEARCHED, the fault
 FIRST_STEPS = 10_000  # that any partition may take
 
@@ -54,7 +53,8 @@ class Tables(NamedTuple):
 class Input(NamedTuple):
     """Rows: `values: int64[c, n]` (float64 seen as int64), `values_f` the same memory, `is_float: bool[c]`,
     `valid: bool[c, n]`; `earlier: int64[·, n]`: the last row before with an equal value, or -1;
-    `live: uint64[n]` or [0]: the positions that lead on to a match as far as the masks tell; `limit: int64[n]` or [0].
+    `limit: int64[n]` or [0]. As far as the masks tell: `live: uint64[n]` or [0], the positions that lead on to a match;
+    `reach: int64[n]` or [0], where the shortest match from a row ends.
     """
 
     bounds: np.ndarray
@@ -67,6 +67,7 @@ class Input(NamedTuple):
     earlier: np.ndarray
     classifiers: np.ndarray
     live: np.ndarray
+    reach: np.ndarray
 
 
 class Work(NamedTuple):
@@ -89,7 +90,7 @@ class Work(NamedTuple):
 # --- accumulators -----------------------------------------------------------------------------------------------------
 
 
-@compiled
+@internal
 def _is_repeated(distinct, column, fed, label, path, earlier, classifiers, start, row):
     """Did an accumulated row of the path before have the current row's value?"""
     if column == CLASSIFIER:
@@ -107,7 +108,7 @@ def _is_repeated(distinct, column, fed, label, path, earlier, classifiers, start
     return False
 
 
-@compiled
+@internal
 def _add_integer(operation, value, total, count):
     """The new total and count."""
     if operation == op.SUM:
@@ -119,7 +120,7 @@ def _add_integer(operation, value, total, count):
     return (value if is_better or count == 0 else total), count + 1
 
 
-@compiled
+@internal
 def _add_float(operation, value, total, count):
     if operation == op.SUM_F or operation == op.AVERAGE_OF:
         return total + value, count + 1
@@ -128,7 +129,7 @@ def _add_float(operation, value, total, count):
     return (value if is_better or count == 0 else total), count + 1
 
 
-@compiled
+@internal
 def _accumulate(
     accumulators, feeds, tested, values, values_f, is_float, valid, classifiers, earlier, label, path,
     sums, sums_f, counts, start, row,
@@ -167,12 +168,12 @@ def _accumulate(
 # --- keys of failed states --------------------------------------------------------------------------------------------
 
 
-@compiled
+@internal
 def _label_at(at, label, path, start, stop):
     return label[path[at - start]] if start <= at < stop else -1
 
 
-@compiled
+@internal
 def _write_key(
     out, first, last, key, position, label, path, stacks, tops, sums, counts, start, stop, limit, number
 ):  # fmt: skip
@@ -216,7 +217,7 @@ def _write_key(
 # --- the search -------------------------------------------------------------------------------------------------------
 
 
-@njit(inline="always")
+@internal
 def _search(t, r, w, memo, remember_after, progress, lo, hi, start, number, budget):
     """Search the preferred match from row `start`: its length (`w.path` holds its positions), or what happened."""
     follow_start, follow, label, bit, mask, live = t.follow_start, t.follow, t.label, t.bit, r.mask, r.live
@@ -239,7 +240,7 @@ def _search(t, r, w, memo, remember_after, progress, lo, hi, start, number, budg
         else:
             at, stop = cursor[row - start], follow_start[node + 1]
             while at < stop:
-                position = follow[at]
+                position = np.int64(follow[at])
                 at += 1
                 if position == DONE:
                     outcome = row - start
@@ -301,8 +302,8 @@ def _search(t, r, w, memo, remember_after, progress, lo, hi, start, number, budg
                 w.key, key_start[node], key_start[node + 1], t.key, node, label, path, stacks, tops,
                 w.sums, w.counts, start, row, limit, number,
             )  # fmt: skip
-            if length > 0:
-                add(memo, w.key, length)
+            if length > 0 and not add(memo, w.key, length):
+                return MEMO_FULL
         row -= 1
         tested = label[node]
         for k in range(push_start[tested], push_start[tested + 1]):
@@ -313,16 +314,21 @@ def _search(t, r, w, memo, remember_after, progress, lo, hi, start, number, budg
 
 
 @compiled
-def search_all(t, r, w, memo, is_target, remember_after, steps_per_row, progress, state, block):
-    """Fill the block; FAULT or BUDGET if that is how it ended, else 0."""
+def search_all(t, r, w, memo, is_target, effort, progress, state, block):
+    """Fill the block; FAULT, BUDGET or MEMO_FULL if that is how it ended, else 0.
+
+    `effort: int64[2]`: remember_after and steps_per_row of Limits.
+    """
     while has_room(state, block) and next_partition(state, r.bounds):
         if progress[SEARCHED] != state[PARTITION]:
             progress[SEARCHED], progress[STEPS] = state[PARTITION], 0
             if memo.counters[MEMO_COUNT]:
                 forget(memo)
         lo, hi = r.bounds[state[PARTITION]], r.bounds[state[PARTITION] + 1]
-        budget = FIRST_STEPS + steps_per_row * (hi - lo)
-        length = _search(t, r, w, memo, remember_after, progress, lo, hi, state[ROW], state[NUMBER], budget)
+        budget = FIRST_STEPS + effort[1] * (hi - lo)
+        length = NO_MATCH
+        if r.reach.size == 0 or r.reach[state[ROW]] <= r.limit[state[ROW]]:
+            length = _search(t, r, w, memo, effort[0], progress, lo, hi, state[ROW], state[NUMBER], budget)
         if length <= FAULT:
             return length
         if state[MAPPED] + length > len(block.position):

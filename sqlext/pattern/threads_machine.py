@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from sqlext.pattern import threads_code as op
-from sqlext.pattern.jit import compiled
+from sqlext.pattern.jit import internal
 from sqlext.pattern.task import CLASSIFIER
 
 FALSE, TRUE, OVERFLOW, DIVISION_BY_ZERO = range(4)
 _LEAST_INT64 = -(2**63)
 
 
-@compiled
+@internal
 def float_order(x, y):
     """-1, 0 or 1: Spark's order, NaN equal to itself and above all else, -0.0 equal to 0.0."""
     if x < y:
@@ -27,7 +26,7 @@ def float_order(x, y):
     return np.int64(math.isnan(x)) - np.int64(math.isnan(y))
 
 
-@compiled
+@internal
 def _product_overflows(x, y, product):
     if abs(float(x) * float(y)) < 4e18:
         return False
@@ -36,7 +35,7 @@ def _product_overflows(x, y, product):
     return product // x != y
 
 
-@compiled
+@internal
 def _integer(opcode, x, y, bits):
     """The wrapped result and whether it wrapped."""
     if opcode == op.REMAINDER:
@@ -63,7 +62,7 @@ def _integer(opcode, x, y, bits):
     return wrapped, overflows or wrapped != result
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@internal
 def _float(opcode, x, y):
     if opcode == op.ADD_F:
         return x + y
@@ -78,7 +77,7 @@ def _float(opcode, x, y):
     return -x if opcode == op.NEGATE_F else abs(x)
 
 
-@compiled
+@internal
 def _compares(opcode, order):
     """Does a comparison hold for arguments whose order is -1, 0 or 1?"""
     if opcode == op.LESS:
@@ -88,7 +87,7 @@ def _compares(opcode, order):
     return order != 0 if opcode == op.NOT_EQUAL else order == 0
 
 
-@compiled
+@internal
 def _base_row(opcode, number, offset, stacks, tops, start, row):
     """The mapped row that a navigation starts from, or -1."""
     if opcode == op.CURRENT:
@@ -103,7 +102,7 @@ def _base_row(opcode, number, offset, stacks, tops, start, row):
     return start + offset if start + offset <= row else -1
 
 
-@njit(inline="always")
+@internal
 def run(
     code, line, stop, result, registers, floats, is_null, values, valid, classifiers,
     leaf_label, path, stacks, tops, sums, sums_f, counts, lo, hi, start, row, number,

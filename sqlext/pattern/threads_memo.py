@@ -1,7 +1,9 @@
 """The memo of failed states: a bounded exact set of keys of int64 words, for use inside the kernel.
 
 Open addressing; the words of all keys lie one behind the other in an arena and are compared in full, so a collision of
-hashes costs time, never an answer. A full memo forgets everything. The first word of a key fixes its length.
+hashes costs time, never an answer. The first word of a key fixes its length. A memo begins small, since hashes touch
+all of its pages, which the system hands out one by one; when it is full the search stops and begins again with a larger
+one. The largest forgets everything.
 """
 
 from __future__ import annotations
@@ -11,30 +13,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.jit import compiled
+from sqlext.pattern.jit import internal
 
-GENERATION, USED, COUNT = range(3)
+GENERATION, USED, COUNT, CAN_GROW = range(4)
+_FIRST_KEYS, _GROWTH = 1 << 12, 4
 _OFFSET_BITS = 32
 
 
 class Memo(NamedTuple):
-    """`slots: int64[2^k]` hold generation and offset in `words: int64[w]`; `counters: int64[3]`."""
+    """`slots: int64[2^k]` hold generation and offset in `words: int64[w]`; `counters: int64[4]`."""
 
     slots: np.ndarray
     words: np.ndarray
     counters: np.ndarray
 
 
-def empty_memo(keys: int, words: int) -> Memo:
-    """A memo for at most about `keys` keys and `words` words; memory is touched only as it fills.
+def empty_memo(keys: int, words: int, before: Memo | None = None) -> Memo:
+    """A memo for at most about `keys` keys and `words` words, larger than the one `before` that was full.
 
-    >>> memo = empty_memo(100, 1000)
-    >>> add(memo, np.array([1, 2]), 2), contains(memo, np.array([1, 2]), 2), contains(memo, np.array([1, 3]), 2)
-    (None, True, False)
+    >>> small = empty_memo(1 << 20, 1 << 23)
+    >>> large = empty_memo(1 << 20, 1 << 23, before=small)
+    >>> small.slots.size, large.slots.size, bool(large.counters[CAN_GROW])
+    (8192, 32768, True)
     """
-    slots = 1 << max(2, (2 * keys - 1).bit_length())
-    memo = Memo(_untouched(slots), _untouched(max(1, words)), np.zeros(3, np.int64))
+    wanted = _FIRST_KEYS if before is None else _GROWTH * before.slots.size // 2
+    size = min(keys, wanted)
+    slots = 1 << max(2, (2 * size - 1).bit_length())
+    memo = Memo(_untouched(slots), _untouched(max(1, -(-words * size // keys))), np.zeros(4, np.int64))
     memo.counters[GENERATION] = 1  # a zero slot is free
+    memo.counters[CAN_GROW] = size < keys
     return memo
 
 
@@ -43,7 +50,7 @@ def _untouched(words: int) -> np.ndarray:
     return np.frombuffer(mmap(-1, 8 * words), np.int64)
 
 
-@compiled
+@internal
 def _slot(key, length, slots):
     h = np.uint64(0)
     for k in range(length):
@@ -52,7 +59,7 @@ def _slot(key, length, slots):
     return np.int64(h & np.uint64(slots - 1))
 
 
-@compiled
+@internal
 def contains(memo, key, length):
     """Is `key[:length]` in the memo?"""
     slots, words, counters = memo.slots, memo.words, memo.counters
@@ -68,7 +75,7 @@ def contains(memo, key, length):
     return False
 
 
-@compiled
+@internal
 def forget(memo):
     """Empty the memo, in constant time."""
     memo.counters[GENERATION] += 1
@@ -76,14 +83,16 @@ def forget(memo):
     memo.counters[COUNT] = 0
 
 
-@compiled
+@internal
 def add(memo, key, length):
-    """Put `key[:length]`, which is not in the memo, into it."""
+    """Put `key[:length]`, which is not in the memo, into it; False if the memo must grow."""
     slots, words, counters = memo.slots, memo.words, memo.counters
     if counters[USED] + length > words.size or 2 * (counters[COUNT] + 1) > slots.size:
+        if counters[CAN_GROW]:
+            return False
         forget(memo)
         if length > words.size:
-            return
+            return True
     offset = counters[USED]
     for k in range(length):
         words[offset + k] = key[k]
@@ -93,3 +102,4 @@ def add(memo, key, length):
     slots[i] = counters[GENERATION] << _OFFSET_BITS | offset
     counters[USED] = offset + length
     counters[COUNT] += 1
+    return True

@@ -6,16 +6,27 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 
 from sqlext.errors import UnsupportedError
-from sqlext.pattern.automaton import BRANCHES, DONE, IS_DONE, STARTS, TAKES_ROW, Automaton, Graph, automaton
+from sqlext.pattern.automaton import (
+    BRANCHES,
+    DONE,
+    IS_DONE,
+    STARTS,
+    TAKES_ROW,
+    Automaton,
+    Graph,
+    automaton,
+    targets_from,
+)
+from sqlext.pattern.jit import allocating, compiled
 from sqlext.pattern.program import Done, Instruction, Jump, MatchLabel, Split
 from sqlext.pattern.task import MatchTask
 from sqlext.pattern.threads_code import KEY_LIMIT, KEY_NEVER, Code, KeyPart, assemble
 from sqlext.pattern.threads_kernel import Tables
 
 MAX_FOLLOWERS = 1 << 25  # entries of the follow lists, 4 bytes each
+_SMALL = 256  # instructions: Python follows them sooner than Numba has loaded a kernel
 
 
 @lru_cache(maxsize=64)
@@ -51,14 +62,12 @@ def compile_task(task: MatchTask, is_limited: bool) -> tuple[Automaton, Code, Ta
 
 def _follow(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     """`follow_start` and `follow` of Tables."""
-    arrays = graph.kind, graph.first, graph.second, graph.position
-    buffer = np.empty(len(graph.instruction) + 1, np.int32)
+    find = _targets_in_small if len(graph.kind) <= _SMALL else _targets_in_large
     lists: list[np.ndarray] = []
     total = 0
     for begin, at_start in [*((int(at) + 1, False) for at in graph.instruction), (0, False), (0, True)]:
-        count = _write_targets(*arrays, begin, at_start, buffer)
-        lists.append(buffer[:count].copy())
-        total += count
+        lists.append(find(graph, begin, at_start))
+        total += len(lists[-1])
         if total > MAX_FOLLOWERS:
             raise UnsupportedError(
                 "PATTERN_TOO_LARGE",
@@ -68,7 +77,17 @@ def _follow(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     return np.cumsum([0, *map(len, lists)], dtype=np.int64), np.concatenate(lists)
 
 
-@njit(nogil=True, cache=True)
+def _targets_in_small(graph: Graph, begin: int, at_start: bool) -> np.ndarray:
+    return np.array(targets_from(graph, begin, at_start), np.int32)
+
+
+def _targets_in_large(graph: Graph, begin: int, at_start: bool) -> np.ndarray:
+    targets = np.empty(len(graph.instruction) + 1, np.int32)
+    count = _write_targets(graph.kind, graph.first, graph.second, graph.position, begin, at_start, targets)
+    return targets[:count].copy()
+
+
+@allocating
 def _write_targets(kind, first, second, position, begin, at_start, targets):
     """`automaton.targets_from` for large programs; the number of targets written."""
     seen = np.zeros(kind.size, np.bool_)
@@ -133,30 +152,27 @@ def _key(parts: frozenset[KeyPart], is_limited: bool) -> list[KeyPart]:
     return sorted(parts) + ([(KEY_LIMIT, 0, 0, 0)] if is_limited else [])
 
 
-@njit(nogil=True, cache=True)
-def find_live(bounds, mask, follow_start, follow, is_final, bit, live):
-    """Write for each row the set of positions (bits of a uint64) that may take it and lead on to a match.
+@compiled
+def find_reach(bounds, mask, follow_start, follow, is_final, bit, ends, reach):
+    """Write for each row where the shortest match that starts there ends (exclusive); past all rows if there is none.
 
-    As far as the masks tell: conditions on the match so far are assumed to hold.
+    As far as the masks tell: conditions on the match so far are assumed to hold. `ends: int64[2, p]`: room.
     """
-    one = np.uint64(1)
-    leads_to = np.zeros(bit.size, np.uint64)
-    may_end = np.zeros(bit.size, np.bool_)
-    for p in range(bit.size):
-        for k in range(follow_start[p], follow_start[p + 1]):
-            if follow[k] == DONE:
-                may_end[p] = True
-            else:
-                leads_to[p] |= one << np.uint64(follow[k])
+    size, never = bit.size, len(mask) + 1
     for partition in range(bounds.size - 1):
-        behind = np.uint64(0)
-        for row in range(bounds[partition + 1] - 1, bounds[partition] - 1, -1):
-            is_last = row == bounds[partition + 1] - 1
-            here = np.uint64(0)
-            for p in range(bit.size):
+        lo, hi = bounds[partition], bounds[partition + 1]
+        for row in range(hi - 1, lo - 1, -1):
+            here, behind = ends[row & 1], ends[1 - (row & 1)]
+            for p in range(size):
+                here[p] = never
                 if bit[p] >= 0 and not (mask[row, bit[p] >> 3] >> (bit[p] & 7)) & 1:
                     continue
-                if (is_final[p] if is_last else may_end[p]) or leads_to[p] & behind:
-                    here |= one << np.uint64(p)
-            live[row] = here
-            behind = here
+                if row == hi - 1:
+                    here[p] = hi if is_final[p] else never
+                    continue
+                for k in range(follow_start[p], follow_start[p + 1]):
+                    here[p] = min(here[p], row + 1 if follow[k] == DONE else behind[follow[k]])
+            reach[row] = never
+            start = size + (row == lo)
+            for k in range(follow_start[start], follow_start[start + 1]):
+                reach[row] = min(reach[row], row if follow[k] == DONE else here[follow[k]])

@@ -66,13 +66,20 @@ def find(task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS, overlap: 
     """
     tables = automaton(task.program, task.bits)
     packed, is_target = _tables(task.program, task.bits), is_skip_target(task, tables)
-    live = np.empty(len(rows.mask), packed.at_end.dtype)
-    _find_live(packed, rows.bounds, rows.mask, live)
+    live = live_positions(task, rows)
 
     def fill(state, block, shared):
         _walk_all(packed, live, rows.bounds, is_target, state, block, shared)
 
     return all_blocks(fill, task, tables, len(rows.mask), block_rows, overlap)
+
+
+def live_positions(task: MatchTask, rows: Rows) -> np.ndarray:
+    """`K[n]`: for each row the positions (bits) that may take it and lead on to a match, as far as the masks tell."""
+    packed = _tables(task.program, task.bits)
+    live = np.empty(len(rows.mask), packed.at_end.dtype)
+    _find_live(packed, rows.bounds, rows.mask, live)
+    return live
 
 
 @lru_cache(maxsize=16)
