@@ -190,8 +190,8 @@ def aggregate(
 ) -> Values:
     """One of FAST_AGGREGATES for each output row, as Spark computes it.
 
-    Linear in the mapped rows, or where matches have tails in the rows listed, but for DISTINCT and for sums that
-    could be rounded or leave 64 bits, which depend on the order of addition: these read every row of every match.
+    Linear in the mapped rows, or where matches have tails in the rows listed. But DISTINCT, and sums that could be
+    rounded or leave 64 bits, so that the order of additions counts, always read every row of every match.
 
     `values` is the argument by row of the chunk, or None for COUNT(*) and COUNT(A.*). Where the argument is CLASSIFIER
     it is by *label*: ranks of the names for MIN and MAX, or None for COUNT, also DISTINCT. Over no value COUNT is 0
@@ -252,7 +252,7 @@ def _aggregate_with_tails(
     if aggregate.function == "sum" and values.dtype == np.int64:
         return Values(total, count > 0) if magnitude < _SAFE_IN_INT64 or not is_ansi else None
     if magnitude > _WHOLE_IN_FLOAT64:
-        return None
+        total = tails.float_sums(spans, out.match, start, is_member, values)
     return Values(total / np.maximum(count, 1) if aggregate.function == "avg" else total.astype(np.float64), count > 0)
 
 

@@ -16,6 +16,8 @@ from sqlext.pattern.jit import allocating as _compiled
 from sqlext.pattern.navigation_kernels import is_less
 from sqlext.pattern.task import Spans
 
+_TOGETHER = 32  # matches whose floats are added at once
+
 
 def unshared(spans: Spans, match: np.ndarray) -> Spans:
     """The matches in `match: int64[o]` (none is -1), in that order, each with all of its labels.
@@ -86,6 +88,16 @@ def whole_sums(
     """
     prefix, magnitude = _prefix_sums(start, spans.offset, is_member, values)
     return _sums(match, prefix, *_chains(spans)), magnitude
+
+
+def float_sums(
+    spans: Spans, match: np.ndarray, start: np.ndarray, is_member: np.ndarray, values: np.ndarray
+) -> np.ndarray:
+    """`float64[o]`: the sum of each match's members, added from the first row to the last, which takes all of them.
+
+    `start`: as in `extremes`.
+    """
+    return _float_sums(match, start, *_chains(spans), is_member, values)
 
 
 def _chains(spans: Spans) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -212,3 +224,41 @@ def _prefix_sums(start, offset, is_member, values):
                 total += np.int64(value)  # wraps, and differences wrap back
             prefix[j + 1] = total
     return prefix, magnitude
+
+
+@_compiled
+def _float_sums(match, start, offset, tail, at, is_member, values):
+    """Each match has its own order of rounding, but where many go along one stretch a value is read once for them all.
+
+    Tails are of earlier matches, so of a group of matches those in the latest stretch go on first, the others may come
+    into the same one behind it.
+    """
+    result, totals = np.zeros(len(match)), np.zeros(_TOGETHER)
+    stretch, place, group = np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER, np.int64)
+    for first in range(0, len(match), _TOGETHER):
+        n = min(_TOGETHER, len(match) - first)
+        for x in range(n):
+            stretch[x], place[x] = match[first + x], offset[match[first + x]]
+        i = stretch[:n].max()
+        while i >= 0:
+            shift, furthest, size = start[i] - offset[i], np.int64(0), 0
+            for x in range(n):
+                if stretch[x] == i:
+                    furthest = max(furthest, place[x])
+            for x in range(n):
+                if stretch[x] == i:
+                    group[size], totals[size] = first + x, result[first + x]
+                    for j in range(place[x], furthest):
+                        if is_member[j]:
+                            totals[size] += values[shift + j]
+                    stretch[x], place[x] = tail[i], at[i]
+                    size += 1
+            for j in range(furthest, offset[i + 1]):
+                if is_member[j]:
+                    value = np.float64(values[shift + j])
+                    for x in range(_TOGETHER):  # also for those that are of no match: a known number is a few additions
+                        totals[x] += value
+            for x in range(size):
+                result[group[x]] = totals[x]
+            i = stretch[:n].max()
+    return result

@@ -1,0 +1,124 @@
+"""AFTER MATCH SKIP TO NEXT ROW with long matches: every kind of measure is what it is without shared labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sqlext.engine import worker
+from sqlext.engine.worker import WorkerPlan, match_batches
+from sqlext.pattern.ast import Concatenation, Quantified, Variable
+from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.matcher import match
+from sqlext.pattern.task import CLASSIFIER, Aggregate, MatchTask, Navigation, Output, Skip
+from sqlext.rewriter.plan import PARTITION_START, Slot
+
+N = 1000
+A, B, C = Variable("A"), Variable("B"), Variable("C")
+LABEL_A, LABEL_B = (0,), (1,)
+PATTERNS = {
+    "A B* C": Concatenation((A, Quantified(B, 0, None), C)),
+    "A+ C": Concatenation((Quantified(A, 1, None), C)),
+    "(A A)+ B? C": Concatenation((Quantified(Concatenation((A, A)), 1, None), Quantified(B, 0, 1), C)),
+}
+
+
+def aggregate(function: str, column: str | None, labels=None, **more) -> Slot:
+    columns = () if column in (None, "class") else (column,)
+    argument = {None: None, "class": CLASSIFIER}.get(column, 0)
+    return Slot(f"{function} {column}", "aggregate", columns, aggregate=Aggregate(function, argument, labels, **more))
+
+
+def value(*navigation) -> Slot:
+    return Slot("value", "value", ("x",), Navigation(0, *navigation))
+
+
+SLOTS = {
+    "COUNT(*)": aggregate("count", None),
+    "COUNT(A.*)": aggregate("count", None, LABEL_A),
+    "COUNT(B.x)": aggregate("count", "x", LABEL_B),
+    "COUNT(DISTINCT x)": aggregate("count", "x", is_distinct=True),
+    "COUNT(DISTINCT CLASSIFIER())": aggregate("count", "class", is_distinct=True),
+    "SUM(x)": aggregate("sum", "x"),
+    "SUM(B.x)": aggregate("sum", "x", LABEL_B),
+    "SUM(y), rounded": aggregate("sum", "y"),
+    "AVG(B.y), rounded": aggregate("avg", "y", LABEL_B),
+    "AVG(x)": aggregate("avg", "x"),
+    "SUM(DISTINCT y)": aggregate("sum", "y", is_distinct=True),
+    "MIN(y)": aggregate("min", "y"),
+    "MAX(B.x)": aggregate("max", "x", LABEL_B),
+    "LAST(x)": value(),
+    "FIRST(x, 7)": value(None, True, 7),
+    "FIRST(B.x)": value(LABEL_B, True),
+    "FIRST(B.x, 3)": value(LABEL_B, True, 3),
+    "LAST(B.x, 2)": value(LABEL_B, False, 2),
+    "PREV(FIRST(A.x), 2)": value(LABEL_A, True, 0, -2),
+    "CLASSIFIER()": Slot("label", "classifier", (), Navigation(CLASSIFIER)),
+    "FIRST(CLASSIFIER(), 1)": Slot("label", "classifier", (), Navigation(CLASSIFIER, None, True, 1)),
+    "MATCH_NUMBER()": Slot("number", "match number"),
+    "MATCH_SEQUENCE_NUMBER()": Slot("place", "sequence number"),
+    "ARRAY_AGG(A.x)": Slot("array", "array", ("x",), aggregate=Aggregate("array_agg", 0, LABEL_A)),
+    "ARRAY_AGG(CLASSIFIER())": Slot("array", "array", (), aggregate=Aggregate("array_agg", CLASSIFIER, LABEL_B)),
+    "members": Slot("array", "members", ("x", "y"), aggregate=Aggregate("stddev", 0, LABEL_A)),
+}
+
+
+def plan(pattern: str, *slots: Slot, **task) -> WorkerPlan:
+    """Every row is A; rows are B, but for the last of each partition, which is C."""
+    program = compile_pattern(PATTERNS[pattern], ("A", "B", "C"))
+    bits = (0, 1, 2)
+    return WorkerPlan(
+        task=replace(MatchTask(program, bits, (None,) * 3, Skip("TO NEXT ROW"), Output()), **task),
+        masks=("m",), neighbours=(), operands=(), carried=("x",), partition_by=(), slots=slots, bounds=(), is_ansi=True,
+    )  # fmt: skip
+
+
+def rows(n: int = N) -> pa.RecordBatch:
+    """Two partitions, the first with three quarters of the rows; `x` and `y` have NULLs."""
+    random = np.random.default_rng(0)
+    starts, mask = np.zeros(n, bool), np.full(n, 3, np.int8)
+    starts[[0, n * 3 // 4]] = True
+    mask[[n * 3 // 4 - 1, n - 1]] = 4
+    x = pa.array(random.integers(-50, 50, n), mask=random.random(n) < 0.2)
+    y = pa.array(random.normal(0, 1e3, n), mask=random.random(n) < 0.2)
+    return pa.RecordBatch.from_arrays([pa.array(mask), x, y, pa.array(starts)], ["m", "x", "y", PARTITION_START])
+
+
+def answer(plan: WorkerPlan) -> list[tuple]:
+    return [tuple(row.values()) for batch in match_batches(iter([rows()]), plan) for row in batch.to_pylist()]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_measures_of_matches_that_share_labels_are_those_of_the_reference(pattern):
+    shared = plan(pattern, *(replace(slot, name=name) for name, slot in SLOTS.items()))
+    listed = replace(shared, task=replace(shared.task, strategy="reference"))
+    found, expected = answer(shared), answer(listed)
+    assert len(found) == len(expected) > N / 3
+    for name, values, wanted in zip(("x", *SLOTS), zip(*found), zip(*expected)):
+        assert list(map(repr, values)) == list(map(repr, wanted)), name
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_these_matches_share_labels(pattern):
+    """The first block lists 65,536 of them, and shows that the matches overlap; the others share them."""
+    chunk = pa.Table.from_batches([rows()])
+    read = worker.read_rows({name: chunk.column(name).chunk(0) for name in chunk.column_names}, N, plan(pattern))
+    blocks = list(match(plan(pattern).task, read))
+    assert [spans.tails is not None for spans in blocks] == [False] + [True] * (len(blocks) - 1)
+    assert len(blocks) > 1
+
+
+def test_overlaps_of_a_hundred_thousand_rows(spark):
+    n = 100_000
+    found = spark.sql(
+        """SELECT count(*), sum(n), sum(b), max(top), min(low) FROM {t} MATCH_RECOGNIZE (
+               ORDER BY id MEASURES COUNT(*) AS n, COUNT(B.*) AS b, MAX(A.id) AS top, FIRST(A.id) AS low
+               AFTER MATCH SKIP TO NEXT ROW PATTERN (A+ B) DEFINE A AS id < {n}, B AS id = {n})""".replace(
+            "{n}", str(n - 1)
+        ),
+        t=spark.range(n),
+    )
+    assert tuple(found.first()) == (n - 1, (n + 2) * (n - 1) // 2, n - 1, n - 2, 0)
