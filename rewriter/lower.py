@@ -50,7 +50,8 @@ class Input:
     """What is known of a clause's input: its columns and Spark types in order, and what only Spark knows.
 
     `is_static`: there is no Spark at hand to compute scalars (`sqlext_match`), only columns can be read.
-    `takes_start_bounds`: may conjuncts of DEFINE become bounds?
+    `takes_start_bounds`: may conjuncts of DEFINE become bounds? `unread`: columns, in lower case, that nothing reads of
+    the clause's result.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -59,6 +60,7 @@ class Input:
     is_ansi: bool = True
     is_static: bool = False
     takes_start_bounds: bool = True
+    unread: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -497,10 +499,11 @@ class _Lowering:
         return tuple([*keys, *((join(quoted(n)), "") for n in ties)]) or ((join("1"), ""),)
 
     def _names_read(self) -> set[str]:
-        if self.clause.rows_per_match.is_all_rows:
-            return {n.lower() for n in self.given.names}
         fragments = [m.expression for m in self.clause.measures] + [d.condition for d in self.clause.definitions]
-        return set().union(*(names_in(f) for f in fragments)) if fragments else set()
+        read: set[str] = set().union(*(names_in(f) for f in fragments))
+        if self.clause.rows_per_match.is_all_rows:
+            read |= {n.lower() for n in self.given.names} - self.given.unread
+        return read
 
     def _column_name(self, fragment) -> str | None:
         """The input column that an expression is, if it is nothing else."""
@@ -527,11 +530,11 @@ class _Lowering:
         if self.clause.rows_per_match.is_all_rows:
             for order in self.clause.order_by:
                 column = self._column_name(order.expression)
-                if column is not None and column.lower() not in seen:
+                if column is not None and column.lower() not in seen | self.given.unread:
                     groups["order"].append((column, self._input_column("o", self._slice(order.expression))))
                     seen.add(column.lower())
             for name in self.given.names:
-                if name.lower() not in seen:
+                if name.lower() not in seen | self.given.unread:
                     groups["rest"].append((name, self._input_column("c", join(quoted(name)))))
         carried = dict.fromkeys(column for group in groups.values() for _, column in group)
         return tuple(carried), groups

@@ -16,14 +16,13 @@ from datetime import datetime
 from sqlext.errors import SqlExtError
 from sqlext.rewriter.clauses import Fragment, MatchClause
 from sqlext.rewriter.condition import Oracle
+from sqlext.rewriter.enclosing import Enclosing, Tokens, enclosing
 from sqlext.rewriter.lexemes import Lexeme, lexemes, unquoted
 from sqlext.rewriter.lower import has_plain_equality
 from sqlext.rewriter.plan import MatchPlan
 from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of
 from sqlext.rewriter.splice import Source, Text, join
-from sqlext.rewriter.tokens import Token, closing, index_at
-
-Tokens = tuple[Token, ...]
+from sqlext.rewriter.tokens import Token
 
 _ENDS_WHERE = frozenset([
     "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET", "UNION", "EXCEPT", "INTERSECT",
@@ -98,15 +97,18 @@ def filters(clause: MatchClause, tokens: Tokens, source: Source, names: Sequence
     >>> [str(f.text) for f in filters(parse_match(text, tokens, scan(text)[0]), tokens, Source(text), ["j"])]
     ['(f(k)) IN (1, 2)']
     """
-    around = _enclosing(tokens, clause.whole)
-    if around is None:
+    around = enclosing(tokens, clause.whole)
+    where = _where(tokens, around) if around else None
+    if around is None or where is None:
         return ()
     shown = [name.lower() for name in (*around.columns, *names[len(around.columns) :])]
     keys = {n: i for i, n in enumerate(shown[: len(clause.partition_by)]) if shown.count(n) == 1}
+    is_alone = not {"JOIN", ","} & set(_from_words(tokens, around, where[0]))
+    scope = _Keys(around.alias, is_alone, keys)
     found = []
-    for lo, hi in _conjuncts(tokens, around.lo, around.hi):
+    for lo, hi in _conjuncts(tokens, *where):
         conjunct = Fragment(clause.whole.source, tokens[lo].start, tokens[hi - 1].stop)
-        condition = _condition(conjunct, source, around, keys)
+        condition = _condition(conjunct, source, scope)
         if condition is not None:
             key = clause.partition_by[condition.key].expression
             start, stop = condition.column
@@ -119,81 +121,34 @@ def filters(clause: MatchClause, tokens: Tokens, source: Source, names: Sequence
     return tuple(found)
 
 
-# the SELECT around a clause
+# the WHERE behind a clause
 
 
-@dataclass(frozen=True)
-class _Enclosing:
-    """`alias` (lower case) and `columns` are what the clause's result is called; `is_alone` if it is all of FROM;
-    tokens `lo` to `hi` (exclusive) are the condition behind WHERE."""
-
-    alias: str
-    columns: tuple[str, ...]
-    is_alone: bool
-    lo: int
-    hi: int
-
-
-def _enclosing(tokens: Tokens, whole: Fragment) -> _Enclosing | None:
-    """The SELECT whose FROM holds the clause, if it has a WHERE whose conditions may be applied before its joins."""
-    first, behind = index_at(tokens, whole.start), index_at(tokens, whole.stop)
-    depth = tokens[first].depth
-    start = _from_before(tokens, first)
-    alias, columns, at = _alias(tokens, behind)
-    if start is None or at >= len(tokens) or tokens[at].word not in _BEHIND_RELATION:
+def _where(tokens: Tokens, around: Enclosing) -> tuple[int, int] | None:
+    """The tokens of the WHERE whose conditions may be applied before the joins; None if there is no such WHERE."""
+    behind, end = around.behind, around.end
+    if behind >= end or tokens[behind].word not in _BEHIND_RELATION:
         return None
-    level = _level_end(tokens, at, depth)
-    where = next((i for i in range(at, level) if tokens[i].depth == depth and tokens[i].word == "WHERE"), None)
-    if where is None or any(t.word in _ENDS_WHERE for t in _at(tokens, at, where, depth)):
+    where = next((i for i in range(behind, end) if tokens[i].depth == around.depth and tokens[i].word == "WHERE"), None)
+    if where is None or any(t.word in _ENDS_WHERE for t in _at(tokens, behind, where, around.depth)):
         return None
-    before, after = _at(tokens, start + 1, first, depth), _at(tokens, at, where, depth)
-    words = {t.word for t in (*before, *after)}
-    if words & _OPAQUE or any(t.word == "LEFT" for t in before):
+    words = set(_from_words(tokens, around, where))
+    if words & _OPAQUE or any(t.word == "LEFT" for t in _at(tokens, around.start, around.first, around.depth)):
         return None
-    if any(t.word in _NOT_A_LIST_OF_AND for t in _at(tokens, where, level, depth)):
+    if any(t.word in _NOT_A_LIST_OF_AND for t in _at(tokens, where, end, around.depth)):
         return None
-    ends = (i for i in range(where + 1, level) if tokens[i].depth == depth and tokens[i].word in _ENDS_WHERE)
-    return _Enclosing(alias, columns, not words & {"JOIN", ","}, where + 1, next(ends, level))
+    ends = (i for i in range(where + 1, end) if tokens[i].depth == around.depth and tokens[i].word in _ENDS_WHERE)
+    return where + 1, next(ends, end)
+
+
+def _from_words(tokens: Tokens, around: Enclosing, where: int) -> Iterator[str]:
+    """The words of FROM beside the clause, not those inside parentheses."""
+    for lo, hi in ((around.start + 1, around.first), (around.behind, where)):
+        yield from (t.word for t in _at(tokens, lo, hi, around.depth))
 
 
 def _at(tokens: Tokens, lo: int, hi: int, depth: int) -> list[Token]:
     return [t for t in tokens[lo:hi] if t.depth == depth]
-
-
-def _from_before(tokens: Tokens, first: int) -> int | None:
-    """The index of the FROM, of a SELECT, whose list token `first` stands in."""
-    depth, found = tokens[first].depth, None
-    for i in range(first - 1, -1, -1):
-        if tokens[i].depth < depth or tokens[i].text == ";":
-            return None
-        if tokens[i].depth > depth:
-            continue
-        if tokens[i].word == "FROM":
-            if found is not None or tokens[i - 1].word == "DISTINCT":
-                return None
-            found = i
-        elif tokens[i].word == "SELECT":
-            return found
-    return None
-
-
-def _alias(tokens: Tokens, i: int) -> tuple[str, tuple[str, ...], int]:
-    """What stands behind a relation at token i: alias and column names, in lower case, and the index behind them."""
-    if i < len(tokens) and tokens[i].word == "AS":
-        i += 1
-    if i >= len(tokens) or not tokens[i].is_name or tokens[i].word in _BEHIND_RELATION:
-        return "", (), i
-    alias, i = unquoted(tokens[i].text).lower(), i + 1
-    close = closing(tokens, i) if i < len(tokens) and tokens[i].text == "(" else None
-    if close is None:
-        return alias, (), i
-    return alias, tuple(unquoted(t.text).lower() for t in tokens[i + 1 : close] if t.is_name), close + 1
-
-
-def _level_end(tokens: Tokens, i: int, depth: int) -> int:
-    """The index of the token that ends the query around token i."""
-    ends = (k for k in range(i, len(tokens)) if tokens[k].depth < depth or tokens[k].text == ";")
-    return next(ends, len(tokens))
 
 
 def _conjuncts(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int]]:
@@ -218,6 +173,16 @@ def _conjuncts(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
+class _Keys:
+    """`number` of each key by its lower-case name in the result, which is called `alias` ("": it has no name); without
+    it keys are known only where the result `is_alone` in FROM."""
+
+    alias: str
+    is_alone: bool
+    number: dict[str, int]
+
+
+@dataclass(frozen=True)
 class _Condition:
     """`column`: the offsets in the user's text of the name that stands for the key."""
 
@@ -226,18 +191,18 @@ class _Condition:
     literals: tuple[str, ...]
 
 
-def _condition(conjunct: Fragment, source: Source, around: _Enclosing, keys: dict[str, int]) -> _Condition | None:
+def _condition(conjunct: Fragment, source: Source, keys: _Keys) -> _Condition | None:
     """`key op literal`, `literal op key`, `key [NOT] BETWEEN … AND …`, `key [NOT] IN (…)`, `key IS [NOT] NULL`,
     `key [NOT] LIKE '…'`; None: anything else."""
     parts = lexemes(conjunct, source)
-    column = _column(parts, around, keys)
+    column = _column(parts, keys)
     if column is not None:
         length, key = column
         literals = _compared_with(parts[length:])
         place = parts[0].start, parts[length - 1].stop
         return None if literals is None else _Condition(key, place, literals)
     for i, part in enumerate(parts):
-        column = _column(parts[i + 1 :], around, keys)
+        column = _column(parts[i + 1 :], keys)
         if part.raw in _COMPARISONS and column is not None and len(parts) == i + 1 + column[0]:
             kind = _literal(parts[:i])
             place = parts[i + 1].start, parts[-1].stop
@@ -245,17 +210,17 @@ def _condition(conjunct: Fragment, source: Source, around: _Enclosing, keys: dic
     return None
 
 
-def _column(parts: list[Lexeme], around: _Enclosing, keys: dict[str, int]) -> tuple[int, int] | None:
+def _column(parts: list[Lexeme], keys: _Keys) -> tuple[int, int] | None:
     """(lexemes, key) of the name of a key at the beginning."""
     if not parts or not parts[0].is_name:
         return None
     if len(parts) > 2 and parts[1].raw == "." and parts[2].is_name:
-        is_ours = around.alias and unquoted(parts[0].raw).lower() == around.alias
-        key = keys.get(unquoted(parts[2].raw).lower()) if is_ours else None
+        is_ours = keys.alias and unquoted(parts[0].raw).lower() == keys.alias
+        key = keys.number.get(unquoted(parts[2].raw).lower()) if is_ours else None
         return None if key is None else (3, key)
-    if not around.is_alone or _FUNCTIONS_WITHOUT_CALL.fullmatch(parts[0].word):
+    if not keys.is_alone or _FUNCTIONS_WITHOUT_CALL.fullmatch(parts[0].word):
         return None
-    key = keys.get(unquoted(parts[0].raw).lower())
+    key = keys.number.get(unquoted(parts[0].raw).lower())
     return None if key is None else (1, key)
 
 

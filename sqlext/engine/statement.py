@@ -30,6 +30,7 @@ from sqlext.rewriter.pushdown import pushed_down
 from sqlext.rewriter.scan import Site, scan, unbuilt, visible_ctes
 from sqlext.rewriter.splice import Edit, Source, Text, join
 from sqlext.rewriter.tokens import Token, tokenize
+from sqlext.rewriter.unread import unread
 
 Sql = Callable[..., DataFrame]
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"  # in a column's metadata: Spark pads what it is compared with, but not the result
@@ -126,6 +127,7 @@ class Statement:
             cache(lambda name: is_aggregate(self.spark, self.sql, name)),  # asks Spark, for every call in the clause
             is_ansi,
             takes_start_bounds=not is_portable,
+            unread=frozenset() if self.frames else unread(self.tokens, clause.whole, frame.schema.names),
         )
         plan = lower(clause, self.source, given, self.settings.strategy)
         if not any(_CHAR in f.metadata for f in frame.schema.fields):

@@ -110,9 +110,10 @@ def test_a_spent_budget_is_an_error_that_says_what_to_do():
     assert "WITHIN" in error.value.hint
 
 
-def test_the_memo_makes_a_hopeless_search_linear():
+@pytest.mark.parametrize("n", [3000, 30_000])  # a memo of 4096 keys, one that has to grow
+def test_the_memo_makes_a_hopeless_search_linear(n):
     task = task_of(A_PLUS_B, None, "(less (last B i) (last A i))")
-    rows = ints(*range(3000))  # 4.5 million steps without the memo
+    rows = ints(*range(n))  # n²/2 steps without the memo
     assert list_all(task, rows, steps_per_row=20) == [[]]
     with pytest.raises(DataError):
         list_all(task, rows, steps_per_row=20, remember_after=10**9)

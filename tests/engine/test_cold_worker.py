@@ -51,3 +51,8 @@ def test_a_worker_that_matches_loads_nothing_but_numpy_pyarrow_and_numba(task):
     script = MATCH.format(task=TASKS[task])
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("", "")
+
+
+def test_the_driver_plans_without_numba():
+    script = "import sys, sqlext.engine.explanation; print('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "False\n"

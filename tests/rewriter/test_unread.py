@@ -1,0 +1,21 @@
+"""Which columns the result of a clause need not have."""
+
+from __future__ import annotations
+
+import pytest
+from cases import blocks
+
+from sqlext.rewriter.scan import scan
+from sqlext.rewriter.tokens import tokenize
+from sqlext.rewriter.unread import unread
+
+CASES = dict(blocks("unread.txt"))
+MR = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY b MEASURES c AS x ALL ROWS PER MATCH PATTERN (A) DEFINE A AS a > 1)"
+
+
+@pytest.mark.parametrize("title", CASES)
+def test_columns_that_nothing_reads(title: str) -> None:
+    statement, _, expected = CASES[title].rpartition("\n")
+    text = statement.replace("MR", MR)
+    found = unread(tokenize(text), scan(text)[0].whole, ["a", "B", "c", "k"])
+    assert sorted(found) == (expected.split() if expected != "«none»" else [])
