@@ -54,8 +54,8 @@ def relation_start(tokens: Tokens, keyword: int) -> int | None:
     for i in range(keyword - 1, -1, -1):
         token = tokens[i]
         if token.depth < depth:
-            return i + 1 if _opens_relation(tokens, i) else None
-        if token.depth > depth or _is_only_name(tokens, i):
+            return i + 1 if opens_relation(tokens, i) else None
+        if token.depth > depth or is_only_name(tokens, i):
             continue
         if _begins_relation(tokens, i):
             return i + 1 if i + 1 < keyword else None
@@ -70,7 +70,7 @@ def _ends_relation(tokens: Tokens, i: int) -> bool:
     return tokens[i].kind != SYMBOL or tokens[i].text in _ENDS_OF_RELATION
 
 
-def _is_only_name(tokens: Tokens, i: int) -> bool:
+def is_only_name(tokens: Tokens, i: int) -> bool:
     """`set` in `FROM set`, `x.set`, `AS set`: a keyword that names something."""
     before = tokens[i - 1].word if i else ""
     if tokens[i].kind != WORD or tokens[i].word in ("SELECT", "FROM", "JOIN"):
@@ -83,7 +83,7 @@ def _begins_relation(tokens: Tokens, i: int) -> bool:
     if word == "USING":
         return _word_on_left(tokens, i, frozenset({"MERGE", "JOIN", "SELECT"})) == "MERGE"
     if word == ",":
-        return _separates_relations(tokens, i) and not _is_in_values(tokens, i)
+        return separates_relations(tokens, i) and not is_in_values(tokens, i)
     return word in _JOINS
 
 
@@ -93,16 +93,16 @@ def _word_on_left(tokens: Tokens, i: int, words: frozenset[str]) -> str:
     for k in range(i - 1, -1, -1):
         if tokens[k].depth < depth:
             return "("
-        if tokens[k].depth == depth and tokens[k].word in words and not _is_only_name(tokens, k):
+        if tokens[k].depth == depth and tokens[k].word in words and not is_only_name(tokens, k):
             return tokens[k].word
     return ""
 
 
-def _separates_relations(tokens: Tokens, comma: int) -> bool:
+def separates_relations(tokens: Tokens, comma: int) -> bool:
     return _word_on_left(tokens, comma, _BOUNDARIES | _JOINS | {"USING"}) in ("FROM", "JOIN", "ON", "USING")
 
 
-def _is_in_values(tokens: Tokens, comma: int) -> bool:
+def is_in_values(tokens: Tokens, comma: int) -> bool:
     """The commas between the rows of VALUES; the list ends with the alias behind its last row."""
     depth = tokens[comma].depth
     for i in range(comma - 1, -1, -1):
@@ -117,13 +117,13 @@ def _is_in_values(tokens: Tokens, comma: int) -> bool:
     return False
 
 
-def _opens_relation(tokens: Tokens, i: int) -> bool:
+def opens_relation(tokens: Tokens, i: int) -> bool:
     """Is this the parenthesis of `FROM (a JOIN b …)`?"""
     if tokens[i].text != "(" or i == 0:
         return False
     before = tokens[i - 1].word
     if before == "(":
-        return _opens_relation(tokens, i - 1)
+        return opens_relation(tokens, i - 1)
     return before in _JOINS or (before in ("USING", ",") and _begins_relation(tokens, i - 1))
 
 
@@ -133,13 +133,13 @@ def misplaced(text: str, tokens: Tokens, keyword: int) -> ParseError:
     place = Place(text, tokens[keyword].start, tokens[keyword].stop)
     if keyword and tokens[keyword - 1].word == "|>":
         return ParseError("CLAUSE_AFTER_PIPE", f"{word} cannot follow |>, it belongs to a relation", place=place,
-                          hint=f"write {_without_pipe(text, tokens, keyword - 1)} {word} (…).")  # fmt: skip
+                          hint=f"write {without_pipe(text, tokens, keyword - 1)} {word} (…).")  # fmt: skip
     return ParseError("MISPLACED_CLAUSE", f"{word} must stand directly behind the relation that it reads", place=place,
                       hint=f"write FROM relation {word} (…) AS alias; its result can be joined to others.")  # fmt: skip
 
 
-def _without_pipe(text: str, tokens: Tokens, pipe: int) -> str:
-    """The query before the pipe as a FROM clause."""
+def without_pipe(text: str, tokens: Tokens, pipe: int) -> str:
+    """The query before the pipe at token `pipe` as a FROM clause."""
     depth, start = tokens[pipe].depth, pipe
     while start and tokens[start - 1].depth >= depth and tokens[start - 1].text != ";":
         start -= 1
@@ -248,8 +248,8 @@ def _reads(tokens: Tokens, key: str, start: int, stop: int) -> Token | None:
 def _stands_for_relation(tokens: Tokens, i: int) -> bool:
     before = tokens[i - 1].word
     if before == ",":
-        return _separates_relations(tokens, i - 1)
-    return before in ("FROM", "JOIN", "TABLE", "STREAM", "USING") or (before == "(" and _opens_relation(tokens, i - 1))
+        return separates_relations(tokens, i - 1)
+    return before in ("FROM", "JOIN", "TABLE", "STREAM", "USING") or (before == "(" and opens_relation(tokens, i - 1))
 
 
 def _key(token: Token) -> str:
