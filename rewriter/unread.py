@@ -33,7 +33,7 @@ def unread(tokens: Tokens, whole: Fragment, names: Iterable[str]) -> frozenset[s
     outside = [*tokens[around.select : around.first], *tokens[around.behind : around.end]]
     if any(t.word in _NAMES_NOTHING for t in outside) or _is_input(tokens, around.behind):
         return frozenset()
-    if any(_is_star(outside, i) or _is_row(outside, i, around.alias) for i in range(len(outside))):
+    if any(is_star(outside, i) or _is_row(outside, i, around.alias) for i in range(len(outside))):
         return frozenset()
     return frozenset(name.lower() for name in names) - {_name(t) for t in outside}
 
@@ -49,7 +49,7 @@ def _name(token: Token) -> str:
     return token.text[1:-1].lower() if is_quoted else unquoted(token.text).lower()
 
 
-def _is_star(tokens: Sequence[Token], i: int) -> bool:
+def is_star(tokens: Sequence[Token], i: int) -> bool:
     """Is this `*` all columns, and not COUNT(*) or a multiplication?"""
     if tokens[i].text != "*":
         return False
