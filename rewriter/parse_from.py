@@ -295,7 +295,7 @@ def check_repeatable(tokens: Tokens, ctes: tuple[Cte, ...], start: int, stop: in
     random: list[str] = []
     for cte in needed:
         key, query = cte.name.key.upper(), cte.query
-        if not (_is_random(tokens, query) or any(_reads(tokens, r, query.start, query.stop) for r in random)):
+        if not (is_random(tokens, query) or any(_reads(tokens, r, query.start, query.stop) for r in random)):
             continue
         random.append(key)
         readers = [i for i, t in enumerate(tokens) if t.is_name and _key(t) == key and _stands_for_relation(tokens, i)]
@@ -307,7 +307,7 @@ def check_repeatable(tokens: Tokens, ctes: tuple[Cte, ...], start: int, stop: in
             )  # fmt: skip
 
 
-def _is_random(tokens: Tokens, query: Fragment) -> bool:
+def is_random(tokens: Tokens, query: Fragment) -> bool:
     inside = [t for t in tokens if query.start <= t.start < query.stop]
     return any((a.word in _RANDOM and b.text == "(") or a.word == "TABLESAMPLE" for a, b in pairwise(inside))
 

@@ -1,0 +1,166 @@
+"""ASOF JOIN: Spark is asked what each condition reads, then the join is said in Spark's own SQL."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import types as t
+
+from sqlext.engine.queries import Queries
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.quiet import quiet_probes
+from sqlext.rewriter import asof_conditions
+from sqlext.rewriter.asof_conditions import BOTH, LEFT, NEITHER, RIGHT
+from sqlext.rewriter.asof_join import AsofJoin, Conditions, Key
+from sqlext.rewriter.clauses import Fragment
+from sqlext.rewriter.join_clauses import JoinClause, MatchCondition
+from sqlext.rewriter.lexemes import quoted
+from sqlext.rewriter.parse_from import Tokens, is_random
+from sqlext.rewriter.relations import relation_name
+from sqlext.rewriter.scan import tokens_inside
+from sqlext.rewriter.splice import Source, Text, join
+from sqlext.rewriter.tokens import tokenize
+
+_NATIVE = "SELECT 1 FROM VALUES (1) AS a(t) ASOF JOIN VALUES (1) AS b(t) MATCH_CONDITION (a.t >= b.t)"
+_CHAR = "__CHAR_VARCHAR_TYPE_STRING"  # in a column's metadata
+
+
+def is_native(queries: Queries) -> bool:
+    """Does this Spark have an ASOF JOIN of its own, which then gets the text as written?
+
+    Spark 4.3 has one that a setting enables. Spark 4.2 refuses the text of the probe: it takes ASOF for an alias.
+    """
+    try:
+        with quiet_probes():
+            queries.sql(_NATIVE).schema  # noqa: B018  (on Connect only this analyses the text)
+    except PySparkException:
+        return False
+    return True
+
+
+def bind(clause: JoinClause, number: int, tokens: Tokens, source: Source, prefix: Text, queries: Queries) -> AsofJoin:
+    """The join as `asof_sql` takes it. `number` tells the joins of a statement apart; `prefix` is a WITH for its CTEs.
+
+    Raises BindError where Spark finds fault with the same as a plain JOIN, or types do not fit; UnsupportedError.
+    """
+    return _Binder(clause, number, tokens, source, prefix, queries).bind()
+
+
+class _Binder:
+    def __init__(self, clause: JoinClause, number: int, tokens: Tokens, source: Source, prefix: Text, queries: Queries):
+        self.clause, self.number, self.tokens = clause, number, tokens
+        self.source, self.prefix, self.queries = source, prefix, queries
+        self.left, self.right = self._text(clause.left), self._text(clause.right)
+        self.side_of = cache(self._side_of)
+
+    def bind(self) -> AsofJoin:
+        clause = self.clause
+        condition = clause.match_condition
+        assert condition is not None
+        self._check(condition)
+        times = asof_conditions.match_condition(condition, self.side_of)
+        if clause.using:
+            said = Conditions(tuple(Key(self._text(n.fragment), self._text(n.fragment)) for n in clause.using))
+        else:
+            said = asof_conditions.conditions(clause, times, self.side_of, self.source)
+        left_time, right_time = self._text(times.left), self._text(times.right)
+        self._check_types([Key(left_time, right_time), *said.keys])
+        name = relation_name(tokens_inside(self.tokens, clause.right))
+        return AsofJoin(
+            self.left, self.right, name.text if name else "", clause.join_type == "LEFT",
+            left_time, times.operator, right_time, said,
+            using=tuple(n.fragment.text for n in clause.using),
+            ties=_ties(self._rows(self.right)),
+            own=f"__sqlext_asof{self.number}",
+        )  # fmt: skip
+
+    def _text(self, fragment: Fragment) -> Text:
+        return self.source.slice(fragment.start, fragment.stop)
+
+    def _rows(self, relation: Text, columns: Text | str = "*") -> DataFrame:
+        return self.queries.run(join(self.prefix, "SELECT ", columns, " FROM ", relation))
+
+    def _check(self, condition: MatchCondition) -> None:
+        """What is wrong with the plain JOIN of the same relations on the same conditions is wrong with this one."""
+        clause = self.clause
+        compared = join("(", self._text(condition.left), f") {condition.operator} (", self._text(condition.right), ")")
+        columns: Text | str = "*"
+        if clause.using:
+            criteria = join("USING (", ", ".join(n.fragment.text for n in clause.using), ")")
+            columns = compared
+        elif clause.on is not None:
+            criteria = join("ON ", compared, " AND (", self._text(clause.on), ")")
+        else:
+            criteria = join("ON ", compared)
+        frame = self._rows(join(self.left, " LEFT JOIN ", self.right, " ", criteria), columns)
+        if frame.isStreaming:
+            raise UnsupportedError(
+                "STREAM", "ASOF JOIN is for batch queries, this one reads a stream", place=clause.keyword.place,
+                hint="the nearest row is only known once all rows are there: leave STREAM out, or use INTERVAL JOIN.",
+            )  # fmt: skip
+        self._check_repeatable()
+
+    def _check_repeatable(self) -> None:
+        if is_random(self.tokens, self.clause.left):
+            raise UnsupportedError(
+                "RANDOM_INPUT", "ASOF JOIN reads its left relation twice, and a random one has other rows each time",
+                place=self.clause.left.place, hint="write it into a table first, or give it a name in WITH.",
+            )  # fmt: skip
+
+    def _side_of(self, expression: Fragment) -> str:
+        reads = (self._is_known(self.left, expression), self._is_known(self.right, expression))
+        side = {(True, True): BOTH, (True, False): LEFT, (False, True): RIGHT, (False, False): NEITHER}[reads]
+        if side == BOTH and any(token.text == "." for token in tokenize(expression.text)):
+            raise BindError(
+                "AMBIGUOUS_REFERENCE", f"{expression.text} can be read from either relation", place=expression.place,
+                hint="give the relations other names than their columns have.",
+            )  # fmt: skip
+        return side
+
+    def _is_known(self, relation: Text, expression: Fragment) -> bool:
+        try:
+            self._rows(relation, join("(", self._text(expression), ")"))
+        except BindError:
+            return False
+        return True
+
+    def _check_types(self, pairs: list[Key]) -> None:
+        """Rows of both sides are put into one order, where Spark would take other common types than for comparing."""
+        lefts = self._rows(self.left, _list(pair.left for pair in pairs)).schema.fields
+        rights = self._rows(self.right, _list(pair.right for pair in pairs)).schema.fields
+        for left, right in zip(lefts, rights):
+            kinds = [left.dataType.simpleString(), right.dataType.simpleString()]
+            if (kinds[0] == "string") != (kinds[1] == "string"):
+                raise BindError(
+                    "ASOF_TYPES", f"ASOF JOIN does not compare {kinds[0]} with {kinds[1]}",
+                    place=self.clause.whole.place, hint="CAST one of them to the other's type.",
+                )  # fmt: skip
+            lengths = {f.metadata.get(_CHAR) for f in (left, right)}
+            if len(lengths) > 1 and None not in lengths:
+                raise UnsupportedError(
+                    "ASOF_TYPES", "ASOF JOIN does not compare CHAR columns of different lengths",
+                    place=self.clause.whole.place, hint="CAST both to STRING, with rtrim.",
+                )  # fmt: skip
+
+
+def _list(texts) -> Text:
+    return join(*(join("(", text, ")") for text in texts), separator=", ")
+
+
+def _ties(right: DataFrame) -> tuple[str, ...] | None:
+    """The columns that order right rows of one time; None if Spark can order the rows as a whole."""
+    fields = right.schema.fields
+    if all(_is_orderable(f.dataType) for f in fields):
+        return None
+    names = [f.name.lower() for f in fields]
+    return tuple(quoted(f.name) for f in fields if _is_orderable(f.dataType) and names.count(f.name.lower()) == 1)
+
+
+def _is_orderable(of: t.DataType) -> bool:
+    if isinstance(of, t.StructType):
+        return all(_is_orderable(f.dataType) for f in of.fields)
+    if isinstance(of, t.ArrayType):
+        return _is_orderable(of.elementType)
+    return not isinstance(of, (t.MapType, t.VariantType, t.CalendarIntervalType))
