@@ -102,7 +102,7 @@ class _Compiler:
         if isinstance(node, ast.Permutation):
             return _permutation([self.code(item) for item in node.items])
         if isinstance(node, ast.Exclusion):
-            return _Compiler(self.labels, is_hidden=True).code(node.item)
+            return type(self)(self.labels, is_hidden=True).code(node.item)
         if isinstance(node, ast.Quantified) and node.mode != ast.POSSESSIVE:
             return _quantified(self.code(node.item), node)
         raise UnsupportedError("UNSUPPORTED_PATTERN", "->, ->>, !, UNTIL and possessive quantifiers are not built yet")

@@ -39,8 +39,8 @@ _FAULTS = {
 class Path:
     """A path through the pattern while the last of `labels` is tested.
 
-    Row `start + j` is mapped to label `labels[j]` (an index of `names`); the last of them is the current row. The
-    partition is rows `partition[0]` to `partition[1]` (exclusive), `number` is the MATCH_NUMBER().
+    Row `start + j`, or if given `taken[j]`, is mapped to label `labels[j]` (an index of `names`); the last of them is
+    the current row. The partition is rows `partition[0]` to `partition[1]` (exclusive), `number` the MATCH_NUMBER().
     """
 
     rows: Rows
@@ -49,10 +49,18 @@ class Path:
     start: int
     labels: tuple[int, ...]
     number: int
+    taken: tuple[int, ...] | None = None
 
     def mapped(self, labels: tuple[int, ...] | None) -> list[int]:
         """The rows with one of `labels` (None: any), in order."""
-        return [self.start + j for j, label in enumerate(self.labels) if labels is None or label in labels]
+        taken = self.taken or range(self.start, self.start + len(self.labels))
+        return [row for row, label in zip(taken, self.labels) if labels is None or label in labels]
+
+    def label_at(self, row: int) -> int | None:
+        """The label of a row, None if it is not mapped."""
+        if self.taken is not None:
+            return dict(zip(self.taken, self.labels)).get(row)
+        return self.labels[row - self.start] if 0 <= row - self.start < len(self.labels) else None
 
 
 def walk(condition: Condition) -> Iterator[Condition]:
@@ -152,9 +160,9 @@ def _navigate(navigation: Navigation, missing: Value | None, path: Path) -> Valu
 
 def _read(argument: int, row: int, path: Path) -> Value | None:
     if argument == CLASSIFIER:
-        j = row - path.start
+        label = path.label_at(row)
         assert path.rows.classifiers is not None
-        return path.rows.classifiers[path.labels[j]].item() if 0 <= j < len(path.labels) else None
+        return None if label is None else path.rows.classifiers[label].item()
     column = path.rows.columns[argument]
     return column.values[row].item() if column.valid is None or column.valid[row] else None
 
