@@ -25,12 +25,12 @@ lint: $(STAMP)  ## ruff, mypy, and imports only go down the layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/bench check-java  ## all workloads, an hour; PEERS=trino,flink adds those; writes benchmarks/RESULTS.md
-	$(BIN)/python -m benchmarks --growth --peers lead,pandas$(addprefix $(COMMA),$(PEERS))
+bench: .venv/bench check-java  ## all workloads, an hour; PEERS=trino,flink,duckdb adds those; writes benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks --growth --peers lead,pandas,spark$(addprefix $(COMMA),$(PEERS))
 	$(BIN)/python -m benchmarks.plot
 
 bench-quick: .venv/bench check-java  ## the same on few rows, some minutes; writes nothing
-	$(BIN)/python -m benchmarks --quick --peers lead,pandas$(addprefix $(COMMA),$(PEERS))
+	$(BIN)/python -m benchmarks --quick --peers lead,pandas,spark$(addprefix $(COMMA),$(PEERS))
 
 check-wheel: $(STAMP)  ## build wheel and sdist, install the wheel elsewhere, import it
 	$(BIN)/pytest tests/packaging

@@ -1,4 +1,7 @@
-"""python -m benchmarks [--quick] [--growth] [--only NAME,…] [--peers lead,pandas,trino,flink] [--rows N] [--runs N]
+"""python -m benchmarks [--quick] [--growth] [--only NAME,…] [--peers NAME,…] [--rows N] [--runs N]
+
+NAME is that of a workload, `patterns` or `joins`; peers are lead, pandas, trino and flink for patterns, spark and
+duckdb for joins.
 
 Each workload runs at its own size; with --growth also at 1 M and 10 M rows, against the floor alone. Results go to
 results.json and RESULTS.md, where they replace those of the same workloads, sizes and programs; those of --quick are
@@ -12,21 +15,25 @@ import datetime
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import sqlext
-from benchmarks import results, tables
+from benchmarks import joins, results, tables
+from benchmarks.joins import JOINS, SPARK, Join
 from benchmarks.measure import Measurement, measure
 from benchmarks.peers import SYSTEMS, External, open_external
-from benchmarks.runners import LEAD, PANDAS, integers, spark_runners
+from benchmarks.runners import LEAD, PANDAS, Runner, integers, spark_runners
 from benchmarks.workload import Result, Workload
-from benchmarks.workloads import BY_NAME, MILLION
+from benchmarks.workloads import MILLION, WORKLOADS
 
-PEERS = (LEAD, PANDAS, *SYSTEMS)
+BY_NAME: dict[str, Workload | Join] = {w.name: w for w in (*WORKLOADS, *JOINS)}
+GROUPS = {"patterns": [w.name for w in WORKLOADS], "joins": [w.name for w in JOINS]}
+PEERS = (LEAD, PANDAS, SPARK, *SYSTEMS)
 GROWTH = (MILLION, 10 * MILLION)
 QUICK_ROWS, QUICK_RUNS = 100_000, 1
 SETTINGS = {"spark.sql.shuffle.partitions": "8", "spark.driver.memory": "4g"}
@@ -41,7 +48,7 @@ def main() -> None:
         stack.callback(spark.stop)
         external = {name: stack.enter_context(open_external(name, spark)) for name in asked.peers if name in SYSTEMS}
         for workload in (BY_NAME[name] for name in asked.only):
-            for rows, peers in sizes(workload, set(asked.peers), asked).items():
+            for rows, peers in sizes(workload, peers_of(workload, asked.peers), asked).items():
                 found = one(spark, workload, rows, peers, external, asked.runs)
                 print(*map(line, found), sep="\n", flush=True)
                 if not asked.quick:
@@ -53,10 +60,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help=f"at most {QUICK_ROWS:,} rows, one run, no files")
     parser.add_argument("--growth", action="store_true", help="also 1 M and 10 M rows, against the floor alone")
     parser.add_argument(
-        "--only", type=names_of(BY_NAME), default=list(BY_NAME), metavar="NAME,…", help=", ".join(BY_NAME)
+        "--only",
+        type=names_of(BY_NAME, GROUPS),
+        default=list(BY_NAME),
+        metavar="NAME,…",
+        help=", ".join((*GROUPS, *BY_NAME)),
     )
     parser.add_argument(
-        "--peers", type=names_of(PEERS), default=[LEAD, PANDAS], metavar="NAME,…", help=", ".join(PEERS)
+        "--peers", type=names_of(PEERS), default=[LEAD, PANDAS, SPARK], metavar="NAME,…", help=", ".join(PEERS)
     )
     parser.add_argument("--rows", type=int, help="instead of each workload's own size")
     parser.add_argument("--runs", type=int, help="turns behind the first run (3)")
@@ -65,15 +76,15 @@ def arguments() -> argparse.Namespace:
     return asked
 
 
-def names_of(known: Iterable[str]) -> Callable[[str], list[str]]:
-    """Reads a list of names, which may be empty.
+def names_of(known: Iterable[str], groups: Mapping[str, list[str]] | None = None) -> Callable[[str], list[str]]:
+    """Reads a list of names, which may be empty; a group's name stands for those in it.
 
-    >>> names_of(["trino", "flink"])("flink,trino")
-    ['flink', 'trino']
+    >>> names_of(["trino", "flink", "duckdb"], {"servers": ["trino", "flink"]})("duckdb,servers")
+    ['duckdb', 'trino', 'flink']
     """
 
     def names(text: str) -> list[str]:
-        found = [name for name in text.split(",") if name]
+        found = [name for given in text.split(",") if given for name in (groups or {}).get(given, [given])]
         if strange := [name for name in found if name not in known]:
             raise argparse.ArgumentTypeError(f"{', '.join(strange)}: not one of {', '.join(known)}")
         return found
@@ -108,7 +119,12 @@ def processor() -> str:
     return next((x.partition(": ")[2] for x in lines if x.startswith("model name")), platform.machine())
 
 
-def sizes(workload: Workload, peers: set[str], asked: argparse.Namespace) -> dict[int, set[str]]:
+def peers_of(workload: Workload | Join, asked: Iterable[str]) -> set[str]:
+    """Those that can run it."""
+    return {peer for peer in asked if (peer in joins.PEERS) == isinstance(workload, Join)}
+
+
+def sizes(workload: Workload | Join, peers: set[str], asked: argparse.Namespace) -> dict[int, set[str]]:
     """Numbers of rows, smallest first, and who is compared at each."""
     own = asked.rows or (min(workload.rows, QUICK_ROWS) if asked.quick else workload.rows)
     found: dict[int, set[str]] = {own: set()}
@@ -120,15 +136,23 @@ def sizes(workload: Workload, peers: set[str], asked: argparse.Namespace) -> dic
 
 
 def one(
-    spark, workload: Workload, rows: int, peers: set[str], external: dict[str, External], runs: int
+    spark, workload: Workload | Join, rows: int, peers: set[str], external: dict[str, Any], runs: int
 ) -> list[Measurement]:
     """All runners of a workload at one size."""
+    if isinstance(workload, Join):
+        return measure(workload, rows, joins.runners(spark, workload, rows, peers, external), runs)
+    return measure(workload, rows, pattern_runners(spark, workload, rows, peers, external), runs)
+
+
+def pattern_runners(
+    spark, workload: Workload, rows: int, peers: set[str], external: dict[str, External]
+) -> dict[str, Runner]:
     path = tables.ensure(spark, workload, rows)
     runners = spark_runners(spark, workload, rows, f"delta.`{path}`", peers)
     for name in sorted(peers & external.keys()):
         if name != "flink" or not workload.flink_lacks:
             runners[name] = partial(answer, external[name].prepare(workload, rows, path))
-    return measure(workload, rows, runners, runs)
+    return runners
 
 
 def answer(query: Callable[[], list[tuple]]) -> Result:

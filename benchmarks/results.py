@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks.joins import DUCKDB, JOINS, SPARK, Join
 from benchmarks.measure import Measurement
 from benchmarks.runners import FLOOR, LEAD, OURS, PANDAS
 from benchmarks.workload import Workload
@@ -15,6 +16,7 @@ from benchmarks.workloads import MILLION, WORKLOADS
 HERE = Path(__file__).parent
 JSON, REPORT = HERE / "results.json", HERE / "RESULTS.md"
 NAMES = {LEAD: "`lead()` in Spark", PANDAS: "`applyInPandas` loop", "trino": "Trino", "flink": "Flink"}
+JOIN_NAMES = {SPARK: "plain Spark", DUCKDB: "DuckDB"}
 MAX_GROWTH = 1.2
 
 Kept = dict  # a Measurement as a dict, with the "run" that it was made in
@@ -48,7 +50,7 @@ class Figures:
     def __init__(self, kept: dict):
         self.all: list[Kept] = list(kept["measurements"].values())
 
-    def of(self, workload: Workload) -> list[Kept]:
+    def of(self, workload: Workload | Join) -> list[Kept]:
         return sorted((m for m in self.all if m["workload"] == workload.name), key=lambda m: m["rows"])
 
     def at(self, workload: str, rows: int, runner: str) -> Kept | None:
@@ -60,6 +62,7 @@ def report(kept: dict) -> str:
     figures = Figures(kept)
     parts = [HEAD, *map(run_line, kept["runs"].values()), "", *section(FLOORS, floor_lines(figures))]
     parts += section(GROWTH, growth_lines(figures)) + section(PEERS, peer_lines(figures))
+    parts += section(JOINED, join_lines(figures))
     parts += [*section(SETTINGS, setting_lines(figures)), LACKS, *lack_lines()]
     return "\n".join(parts) + "\n"
 
@@ -105,6 +108,18 @@ time by the rows that are missing.
 
 | workload | rows | program | its time | ours | its time / ours | scaled |
 |---|---|---|---|---|---|---|
+"""
+
+JOINED = """## Joins on time
+
+Two tables of one day with as many rows each, called after their keys: 1,000, 10, none, or half of the rows with one
+key. The range is ±60 s with 1,000 keys, ±600 ms with 10, ±200 ms without and with the hot key. Plain Spark has the same
+JOIN with the range in ON; for ASOF it joins all earlier rows and takes `max_by`. It looks at all pairs of a key, so it
+is given fewer rows where it would not end. DuckDB has two threads and reads the same files; it has an ASOF JOIN of its
+own. What is computed is a count and three sums.
+
+| workload | rows of each table | rows of the result | program | its time | ours | its time / ours | goal |
+|---|---|---|---|---|---|---|---|
 """
 
 SETTINGS = """## With other settings
@@ -157,6 +172,23 @@ def peer_lines(figures: Figures) -> Iterator[str]:
         for m in figures.of(w):
             if m["runner"] in NAMES:
                 yield f"{compared(m, NAMES[m['runner']])} {scaled(figures, w, m)} |"
+
+
+def join_lines(figures: Figures) -> Iterator[str]:
+    for join in JOINS:
+        for m in figures.of(join):
+            if m["runner"] in JOIN_NAMES:
+                yield join_line(join, m)
+
+
+def join_line(join: Join, m: Kept) -> str:
+    goal = join.goals.get(m["runner"])
+    cells = [join.name, f"{m['rows']:,}", f"{m['result'][0]:,}" if m["result"] else "", JOIN_NAMES[m["runner"]]]
+    cells += [f"{m[time]:.2f} s" for time in ("median_s", "ours_s")]
+    ratio = m["median_s"] / m["ours_s"]
+    met = goal is None or ratio >= goal
+    cells.append(f"failed: {m['failure']}" if m["failure"] else f"{ratio:.2f}" if met else f"**{ratio:.2f}**")
+    return f"| {' | '.join(cells)} | {'' if goal is None else f'{goal:.2g}'} |"
 
 
 def scaled(figures: Figures, workload: Workload, measured: Kept) -> str:

@@ -1,4 +1,4 @@
-"""What the clause is compared with: other systems (trino, flink) and what a Spark user would write instead."""
+"""What the clauses are compared with: other systems (trino, flink, duckdb) and what a Spark user would write."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FLINK_ORDER = ("ts",)  # Flink sorts by a time attribute only: its export of a t
 
 
 class External(Protocol):
-    """Another system, ready to run."""
+    """Another system, ready to match patterns; those for joins only have `query(sql)`."""
 
     def prepare(self, workload: Workload, rows: int, path: Path) -> Callable[[], list[tuple]]:
         """The workload's query on the Delta table in `path`, to be run as often as one likes."""
 
 
-def open_external(name: str, spark) -> AbstractContextManager[External]:
-    """Starts one of SYSTEMS. They are big downloads, so they are imported when asked for only."""
+def open_external(name: str, spark) -> AbstractContextManager:
+    """Starts one of SYSTEMS. They are downloads, so they are imported when asked for only."""
     return SYSTEMS[name](spark)
 
 
@@ -39,6 +39,14 @@ def _flink(spark) -> Iterator[External]:
 
     with Flink(warehouse() / "flink") as system:
         yield _Flink(system, spark)
+
+
+@contextmanager
+def _duckdb(spark) -> Iterator:
+    from benchmarks.peers.duckdb import DuckDB
+
+    with DuckDB(warehouse() / "duckdb") as system:
+        yield system
 
 
 class _Trino:
@@ -61,4 +69,4 @@ class _Flink:
         return lambda: self.system.query(sql)
 
 
-SYSTEMS = {"trino": _trino, "flink": _flink}
+SYSTEMS = {"trino": _trino, "flink": _flink, "duckdb": _duckdb}

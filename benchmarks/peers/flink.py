@@ -18,16 +18,13 @@ How its MATCH_RECOGNIZE differs from the standard's, tried with 2.3.0:
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import select
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.peers.downloads import cache, maven
+from benchmarks.peers.answering import Answering, environment
+from benchmarks.peers.downloads import maven
 
 VERSION = "2.3.0"
 _PYTHONS = (sys.executable, "python3.12", "python3.11", "python3.10", "python3.9")
@@ -51,10 +48,6 @@ appender.file.layout.pattern = %d %-5p %c - %m%n
 """
 
 
-class FlinkError(Exception):
-    """Flink refused or failed; the text is its innermost reason."""
-
-
 class Flink:
     """Queries over exported tables, answered by a process that stays warm until the block ends.
 
@@ -70,15 +63,24 @@ class Flink:
     def __init__(self, work: Path, limit_s: float = 600):
         self.work = Path(work).resolve()
         self.limit_s = limit_s
-        self._server: subprocess.Popen | None = None
+        self._process: Answering | None = None
         self._tables: dict[str, str] = {}  # by name: its declaration, for a process that is started anew
 
     def __enter__(self) -> Flink:
-        self._start()
+        shutil.rmtree(self.work / "tmp", ignore_errors=True)
+        (self.work / "tmp").mkdir(parents=True)
+        (self.work / "log4j.properties").write_text(_LOG4J)
+        python = environment(f"flink-{VERSION}", f"apache-flink=={VERSION}", _PYTHONS, _IS_SUPPORTED)
+        script = str(Path(__file__).with_name("flink_server.py"))
+        command, errors = [str(python), script], self.work / "flink.err"
+        self._process = Answering("Flink", command, errors, self.limit_s, self._variables())
+        self._process.start()
         return self
 
     def __exit__(self, *_) -> None:
-        self._stop()
+        if self._process is not None:
+            self._process.stop()
+        shutil.rmtree(self.work / "tmp", ignore_errors=True)
 
     def prepare(self, spark, table: str, path: Path, order: str = "i") -> None:
         """Export the Delta table at `path` and declare it as `table`, with `order` as milliseconds of its time.
@@ -98,51 +100,19 @@ class Flink:
     def query(self, sql: str) -> list[tuple]:
         """All rows of the result; what is not number, text, Boolean or NULL comes as text, times to about 1 µs.
 
-        Raises FlinkError: Flink refuses the statement or fails. TimeoutError: it took longer than the limit.
+        Raises PeerError: Flink refuses the statement or fails. TimeoutError: it took longer than the limit.
         """
-        if self._server is None:
-            self._start()
-        return self._ask(sql)
+        process = self._process
+        assert process is not None, "inside the with block only"
+        if process.server is None:  # a process that was ended has forgotten the tables
+            process.start()
+            for table in self._tables:
+                self._declare(table)
+        return process.ask({"sql": sql})
 
     def _declare(self, table: str) -> None:
         self.query(f"DROP TEMPORARY TABLE IF EXISTS `{table}`")
         self.query(self._tables[table])
-
-    def _ask(self, sql: str) -> list[tuple]:
-        server = self._server
-        assert server is not None and server.stdin is not None and server.stdout is not None
-        with contextlib.suppress(BrokenPipeError):  # a dead process: the missing answer says so
-            server.stdin.write(json.dumps({"sql": sql}) + "\n")
-            server.stdin.flush()
-        if not select.select([server.stdout], [], [], self.limit_s)[0]:
-            self._stop()
-            raise TimeoutError(f"Flink took longer than {self.limit_s:g} s")
-        if not (line := server.stdout.readline()):
-            self._stop()
-            raise FlinkError(f"Flink's process died: {(self.work / 'flink.err').read_text()[-2000:]}")
-        reply = json.loads(line)
-        if "error" in reply:
-            raise FlinkError(reply["error"])
-        return [tuple(row) for row in reply["rows"]]
-
-    def _start(self) -> None:
-        shutil.rmtree(self.work / "tmp", ignore_errors=True)
-        (self.work / "tmp").mkdir(parents=True)
-        (self.work / "log4j.properties").write_text(_LOG4J)
-        command = [str(_environment() / "bin" / "python"), str(Path(__file__).with_name("flink_server.py"))]
-        with open(self.work / "flink.err", "w") as errors:
-            self._server = subprocess.Popen(
-                command, env=self._variables(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
-            )
-        for table in self._tables:
-            self._declare(table)
-
-    def _stop(self) -> None:
-        server, self._server = self._server, None
-        if server is not None:
-            server.kill()  # its JVM reads the end of a pipe and ends, too
-            server.communicate()
-            shutil.rmtree(self.work / "tmp", ignore_errors=True)
 
     def _variables(self) -> dict[str, str]:
         """The process's environment, without PYTHONPATH: it would let our packages in among Flink's."""
@@ -195,22 +165,3 @@ def _newest_commit(path: Path) -> str:
     """Changes with the Delta table, also where it was written anew under its name."""
     newest = max((Path(path) / "_delta_log").glob("*.json"))
     return f"{int(newest.stem)}-{newest.stat().st_mtime_ns}"
-
-
-def _environment() -> Path:
-    """Flink's virtual environment, made when it is first needed."""
-    home = cache(f"flink-{VERSION}")
-    if not (home / "installed").exists():
-        subprocess.run([_python(), "-m", "venv", "--clear", str(home)], check=True)
-        pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, f"apache-flink=={VERSION}"], check=True)
-        (home / "installed").touch()  # a virtual environment cannot be renamed: this says that it is whole
-    return home
-
-
-def _python() -> str:
-    for name in _PYTHONS:
-        python = shutil.which(name)
-        if python and subprocess.run([python, "-c", _IS_SUPPORTED], stderr=subprocess.DEVNULL).returncode == 0:
-            return python
-    raise RuntimeError(f"PyFlink {VERSION} needs Python 3.9 to 3.12, none is on the path")

@@ -1,0 +1,175 @@
+"""The workloads of INTERVAL JOIN and ASOF JOIN: two tables of one day, with keys or without.
+
+Milliseconds of the day and keys are hashes of the row number. The range is as wide as is needed for some one to five
+partners a row, so that what is measured is finding them and not writing them. Times have no zone, which all programs
+read alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from benchmarks import tables
+from benchmarks.peers import External
+from benchmarks.peers.duckdb import scan
+from benchmarks.runners import OURS, Runner, integers
+from benchmarks.workload import Expected, unknown
+from benchmarks.workloads import MILLION
+
+SPARK, DUCKDB = "spark", "duckdb"
+PEERS = (SPARK, DUCKDB)
+DAY_MS = 24 * 60 * 60 * 1000
+KEYS = {
+    "1000": "pmod(xxhash64(i, {seed}, 'k'), 1000)",
+    "10": "pmod(xxhash64(i, {seed}, 'k'), 10)",
+    "none": "0",
+    "hot": "IF(i % 2 = 0, 0, 1 + pmod(xxhash64(i, {seed}, 'k'), 999))",  # half of the rows have key 0
+}
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two tables of a workload: rows of (i, k, ms, ts)."""
+
+    keys: str
+    seed: int
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        ms = f"pmod(xxhash64(i, {self.seed}), {DAY_MS})"
+        return {
+            "i": "i",
+            "k": f"CAST({KEYS[self.keys]} AS BIGINT)".replace("{seed}", str(self.seed)),
+            "ms": ms,
+            "ts": f"TIMESTAMP_NTZ '2026-03-02 00:00:00' + {ms} * INTERVAL '0.001' SECOND",
+        }
+
+    def table_name(self, rows: int) -> str:
+        return f"join_{self.keys}_{self.seed}_{rows}"
+
+
+@dataclass(frozen=True)
+class Join:
+    """One join of two tables of `rows` rows each.
+
+    join: "INTERVAL" or "ASOF". kind: "INNER", "LEFT" or "FULL". keys: one of KEYS. range_ms: how far apart partners
+    may be, in both directions (INTERVAL only). limits: the most rows that a peer is given. goals: by peer, how many
+    times as long as ours it should take.
+
+    >>> print(BY_NAME["interval_1000_left"].query("l", "r"))
+    SELECT count(*), sum(l.i), sum(r.i), sum((l.i * 31 + r.i) % 1000003)
+    FROM l AS l LEFT INTERVAL JOIN r AS r
+    ON r.ts BETWEEN l.ts - INTERVAL 60000 MILLISECONDS AND l.ts + INTERVAL 60000 MILLISECONDS AND l.k = r.k
+    >>> print(BY_NAME["asof_10_inner"].duckdb_query("l", "r"))
+    SELECT count(*), sum(l.i), sum(r.ms), sum((l.i * 31 + r.ms) % 1000003)
+    FROM l AS l ASOF JOIN r AS r ON l.ts >= r.ts AND l.k = r.k
+    >>> print(BY_NAME["asof_1000_left"].spark_query("l", "r"))
+    SELECT count(*), sum(i), sum(ms), sum((i * 31 + ms) % 1000003)
+    FROM (SELECT l.i, max_by(r.ms, r.ts) AS ms FROM l AS l LEFT JOIN r AS r ON l.ts >= r.ts AND l.k = r.k GROUP BY l.i)
+    """
+
+    join: str
+    kind: str
+    keys: str
+    range_ms: int = 0
+    limits: Mapping[str, int] = field(default_factory=dict)
+    goals: Mapping[str, float] = field(default_factory=dict)
+    rows: int = MILLION
+    tiny_rows: int = 2_000
+    grows: bool = False
+    expected: Expected = unknown  # all programs must give the same
+
+    @property
+    def name(self) -> str:
+        return f"{self.join}_{self.keys}_{self.kind}".lower()
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        return Side(self.keys, 1), Side(self.keys, 2)
+
+    def query(self, left: str, right: str) -> str:
+        """The statement with our clause, over relations of these names."""
+        if self.join == "INTERVAL":
+            return f"{self._totals('i')}\nFROM {left} AS l {self._kind}INTERVAL JOIN {right} AS r\nON {self._condition}"
+        on = "" if self.keys == "none" else "\nON l.k = r.k"
+        joined = f"FROM {left} AS l {self._kind}ASOF JOIN {right} AS r"
+        return f"{self._totals('ms')}\n{joined}\nMATCH_CONDITION (l.ts >= r.ts){on}"
+
+    def spark_query(self, left: str, right: str) -> str:
+        """What one would write without our clause."""
+        if self.join == "INTERVAL":
+            return self.query(left, right).replace("INTERVAL JOIN", "JOIN")
+        joined = f"{left} AS l {self._kind}JOIN {right} AS r ON {self._condition}"
+        nearest = f"(SELECT l.i, max_by(r.ms, r.ts) AS ms FROM {joined} GROUP BY l.i)"
+        return f"{self._totals('ms').replace('l.', '').replace('r.', '')}\nFROM {nearest}"
+
+    def duckdb_query(self, left: str, right: str) -> str:
+        if self.join == "INTERVAL":
+            return self.spark_query(left, right)
+        asof = f"ASOF {self._kind}JOIN"
+        return f"{self._totals('ms')}\nFROM {left} AS l {asof} {right} AS r ON {self._condition}"
+
+    @property
+    def _kind(self) -> str:
+        return "" if self.kind == "INNER" else f"{self.kind} "
+
+    @property
+    def _condition(self) -> str:
+        width = f"INTERVAL {self.range_ms} MILLISECONDS"
+        times = f"r.ts BETWEEN l.ts - {width} AND l.ts + {width}" if self.join == "INTERVAL" else "l.ts >= r.ts"
+        return times if self.keys == "none" else f"{times} AND l.k = r.k"
+
+    def _totals(self, column: str) -> str:
+        """Right rows of one time are as good as each other, so ASOF compares their time."""
+        pair = f"sum((l.i * 31 + r.{column}) % 1000003)"
+        return f"SELECT count(*), sum(l.i), sum(r.{column}), {pair}"
+
+
+# DuckDB joins by hash where there is a key and looks at all pairs of the key; without one it uses IEJoin.
+_HASH, _IEJOIN = 1.0, 1 / 1.5
+INTERVALS = tuple(
+    Join("INTERVAL", kind, keys, range_ms, {SPARK: limit}, goals)
+    for keys, range_ms, limit, goals in (
+        ("1000", 60_000, MILLION, {SPARK: 2.0, DUCKDB: _HASH}),
+        ("10", 600, 200_000, {SPARK: 5.0, DUCKDB: _HASH}),
+        ("none", 200, 50_000, {DUCKDB: _IEJOIN}),
+        ("hot", 200, 100_000, {DUCKDB: _HASH}),
+    )
+    for kind in ("INNER", "LEFT", "FULL")
+)
+ASOFS = (
+    Join("ASOF", "INNER", "1000", limits={SPARK: 200_000}),
+    Join("ASOF", "LEFT", "1000", limits={SPARK: 200_000}),
+    Join("ASOF", "INNER", "10", limits={SPARK: 50_000}),
+    Join("ASOF", "INNER", "none", limits={SPARK: 10_000}),
+    Join("ASOF", "INNER", "hot", limits={SPARK: 20_000}),
+)
+JOINS = (*INTERVALS, *ASOFS)
+BY_NAME = {join.name: join for join in JOINS}
+
+
+def runners(spark, join: Join, rows: int, peers: set[str], external: Mapping[str, External]) -> dict[str, Runner]:
+    """By name, ours first, on Delta tables that are written if they are not there."""
+    paths = [tables.ensure(spark, side, rows) for side in join.sides]
+    found = spark_runners(spark, join, *(f"delta.`{path}`" for path in paths), peers=peers)
+    if DUCKDB in peers and DUCKDB in external:
+        found[DUCKDB] = partial(_answer, external[DUCKDB].query, join.duckdb_query(*map(scan, paths)))
+    return found
+
+
+def spark_runners(spark, join: Join, left: str, right: str, peers: set[str]) -> dict[str, Runner]:
+    """Those that run in the session, ours first."""
+    found: dict[str, Runner] = {OURS: partial(_collect, spark, join.query(left, right))}
+    if SPARK in peers:
+        found[SPARK] = partial(_collect, spark, join.spark_query(left, right))
+    return found
+
+
+def _collect(spark, sql: str):
+    return integers(spark.sql(sql).collect()[0])
+
+
+def _answer(query: Callable[[str], list[tuple]], sql: str):
+    return integers(query(sql)[0])
