@@ -11,6 +11,7 @@ from typing import Union
 
 import numpy as np
 
+from sqlext.pattern.nfa import Nfa
 from sqlext.pattern.program import Program
 
 CLASSIFIER, MATCH_NUMBER = -1, -2  # as Navigation.argument
@@ -21,6 +22,7 @@ SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, SKIP_TO_FIRST, SKIP_TO_LAST = (
     "TO FIRST",
     "TO LAST",
 )
+NO_SKIP = "NO SKIP"  # every match from every row, not only the preferred one
 
 
 @dataclass(frozen=True)
@@ -115,11 +117,12 @@ CALLS = {
 
 @dataclass(frozen=True)
 class Output:
-    """What is made of the matches. `shows`: "one row", or "all rows"."""
+    """What is made of the matches. `shows`: "one row", or "all rows"; `shows_timeouts`: partial matches too."""
 
     is_all_rows: bool = False
     shows_empty: bool = True
     shows_unmatched: bool = False
+    shows_timeouts: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,10 @@ class MatchTask:
     Row i satisfies label l if bit `bits[l]` of its mask is set (`bits[l]` None: no row-local condition) and
     `conditions[l]` (None: no run-dependent condition) is true for the path. `is_within`: Rows.limit is given.
     `strategy` names an engine, "auto" chooses.
+
+    Where the rows of a match need not be neighbours, or AFTER MATCH is NO SKIP, `nfa` says what is matched, and
+    `program` only which variables a match maps in which order. `is_between`: the limit of a row bounds the next mapped
+    row of a match (WITHIN … BETWEEN ROWS), not all rows of a match that starts there.
     """
 
     program: Program
@@ -138,6 +145,8 @@ class MatchTask:
     output: Output = Output()
     is_within: bool = False
     strategy: str = "auto"
+    nfa: Nfa | None = None
+    is_between: bool = False
 
 
 @dataclass(frozen=True)
@@ -201,6 +210,12 @@ class Spans:
 
     `tails` (only for ONE ROW PER MATCH): long matches that overlap share labels; what was said of the rows of match i
     is then said of its own rows, behind which it has a tail.
+
+    `time: int64[m]`, `unmatched_time: int64[u]` (only where MATCH_ROWTIME() is asked for): when each of them was
+    decided, see `stream_decided`.
+
+    `row: int64[k]` (None: as said above): the row of mapped row j, where those of a match need not be neighbours.
+    `timed_out: bool[m]` (None: nowhere): a partial match of SHOW TIMEOUT MATCHES, which has no number.
     """
 
     start: np.ndarray  # int64[m]
@@ -211,6 +226,10 @@ class Spans:
     unmatched: np.ndarray  # int64[u]
     failure: SkipFailure | None = None
     tails: Tails | None = None
+    time: np.ndarray | None = None
+    unmatched_time: np.ndarray | None = None
+    row: np.ndarray | None = None
+    timed_out: np.ndarray | None = None
 
     @property
     def length(self) -> np.ndarray:
