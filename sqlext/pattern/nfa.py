@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Union
 
+from sqlext.pattern.ast import Pattern
+
 Clause = tuple[tuple[int, bool], ...]
 Formula = tuple[Clause, ...]
 
@@ -72,7 +74,9 @@ Target = Union[Wait, Final]
 
 @dataclass(frozen=True)
 class Nfa:
-    """`positions[p]` is (label, is_hidden), `after[p]` its targets; `start` are those before the first row of a match,
+    """The states of `pattern`, whose variables are `labels`.
+
+    `positions[p]` is (label, is_hidden), `after[p]` its targets; `start` are those before the first row of a match,
     `partition_start` those if that row is the first of its partition, where `^` holds.
 
     >>> from sqlext.pattern.nfa_compile import compile_nfa
@@ -84,6 +88,7 @@ class Nfa:
     1 B: final
     """
 
+    pattern: Pattern
     labels: tuple[str, ...]
     positions: tuple[tuple[int, bool], ...]
     start: tuple[Target, ...]

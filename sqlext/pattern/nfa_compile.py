@@ -72,7 +72,7 @@ def _nfa(pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
     _check_nesting(pattern)
     code = [*_ContiguityCompiler(labels).code(pattern), Done()]
     _check_size(len(code))
-    return _Closures([_absolute(x, i) for i, x in enumerate(code)]).nfa(labels)
+    return _Closures([_absolute(x, i) for i, x in enumerate(code)]).nfa(pattern, labels)
 
 
 def is_contiguous(pattern: ast.Pattern) -> bool:
@@ -185,11 +185,12 @@ class _Closures:
     scopes: list[tuple[int, ...]] = field(default_factory=list)  # of each instruction: the UNTILs around it
     steps: int = 0
 
-    def nfa(self, labels: tuple[str, ...]) -> Nfa:
+    def nfa(self, pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
         self.scopes = list(_scopes(self.code))
         taking = [i for i, x in enumerate(self.code) if isinstance(x, MatchLabel)]
         self.position = {i: p for p, i in enumerate(taking)}
         return Nfa(
+            pattern,
             labels,
             tuple((self.code[i].label, self.code[i].is_hidden) for i in taking),
             self._first(at_start=False),

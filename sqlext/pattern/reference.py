@@ -17,6 +17,7 @@ from sqlext.pattern.program import Done, Jump, MatchEnd, MatchLabel, MatchStart,
 from sqlext.pattern.task import (
     SKIP_PAST_LAST_ROW,
     SKIP_TO_FIRST,
+    SKIP_TO_LAST,
     SKIP_TO_NEXT_ROW,
     MatchTask,
     Rows,
@@ -153,11 +154,20 @@ def next_start(skip: Skip, start: int, labels: list[int]) -> int | str:
     >>> next_start(Skip(SKIP_TO_FIRST, labels=(0,)), 10, [0, 0, 1, 1])
     'first row'
     """
-    if not labels or skip.mode == SKIP_TO_NEXT_ROW:
+    return next_row(skip, start, [(start + j, label) for j, label in enumerate(labels)])
+
+
+def next_row(skip: Skip, start: int, mapped: list[tuple[int, int]]) -> int | str:
+    """As `next_start`, for (row, label) of the mapped rows.
+
+    >>> next_row(Skip(SKIP_TO_LAST, labels=(1,)), 10, [(10, 0), (14, 1), (20, 0)])
+    14
+    """
+    if not mapped or skip.mode == SKIP_TO_NEXT_ROW:
         return start + 1
     if skip.mode == SKIP_PAST_LAST_ROW:
-        return start + len(labels)
-    targets = [start + j for j, label in enumerate(labels) if label in skip.labels]
+        return mapped[-1][0] + 1
+    targets = [row for row, label in mapped if label in skip.labels]
     target = None if not targets else targets[0] if skip.mode == SKIP_TO_FIRST else targets[-1]
     if target is not None and target > start:
         return target

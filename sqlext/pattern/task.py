@@ -167,6 +167,8 @@ class Rows:
       only the empty match.
     - `columns`: by Navigation.argument; read by conditions only.
     - `classifiers: int64[labels]` or None: what CLASSIFIER gives as an operand of conditions, per label.
+    - `key, end: int64[n]` or None: the first ORDER BY key, and where the bound of WITHIN ends that begins at the row,
+      both in the order of their values; only read to number the matches of NO SKIP.
     """
 
     bounds: np.ndarray
@@ -174,6 +176,8 @@ class Rows:
     limit: np.ndarray | None = None
     columns: tuple[Values, ...] = ()
     classifiers: np.ndarray | None = None
+    key: np.ndarray | None = None
+    end: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
