@@ -15,6 +15,7 @@ from sqlext.errors import DataError
 from sqlext.pattern import ast
 
 MAX_STEPS = 5_000_000  # of one start row
+NOW, NEXT_ROW, BOUND = 0, 1, 2  # a match is decided by its last row, the one behind it, the end of its bound
 
 Taken = tuple[int, int, bool]  # row, label, is hidden
 Path = tuple[Taken, ...]
@@ -64,10 +65,7 @@ class Search:
     steps: int = 0
 
     def paths(self, pattern: ast.Pattern) -> Iterator[tuple[Path, int]]:
-        """(path, the row that decided it), in order of preference; a path may come twice.
-
-        That row is the last one, the one behind it for `!N` at the end, `limit` for `!-> N` there.
-        """
+        """(path, when it is decided: NOW, NEXT_ROW or BOUND), in order of preference; a path may come twice."""
         for state in self.walk(pattern, State()):
             decided = self.decided(state)
             if decided is not None:
@@ -168,18 +166,17 @@ class Search:
         return is_next and any(isinstance(p, Absent) and p.operator == "!" and holds(p.label) for p in pending)
 
     def decided(self, state: State) -> int | None:
-        """The row that decides a path that has come to the end of the pattern, None if it is no match."""
+        """When a path at the end of the pattern is decided, None if it is no match."""
         if not state.path:
-            return self.start
+            return NOW
         first, last = state.path[0][0], state.path[-1][0]
-        limit = min(self.bounds[1], self.limit(first, last))
-        absences, row = [p for p in state.pending if isinstance(p, Absent)], last
-        for absent in absences:
+        limit, when = min(self.bounds[1], self.limit(first, last)), NOW
+        for absent in [p for p in state.pending if isinstance(p, Absent)]:
             reach = last + 2 if absent.operator == "!" else limit
             if reach > limit or any(self.satisfies(state.path, r, absent.label) for r in range(last + 1, reach)):
                 return None
-            row = max(row, last + 1 if absent.operator == "!" else limit)
-        return row
+            when = max(when, NEXT_ROW if absent.operator == "!" else BOUND)
+        return when
 
     def count_step(self) -> None:
         self.steps += 1

@@ -1,0 +1,153 @@
+"""The task of a plain program: SQL's own AFTER MATCH modes over matches whose rows are not neighbours.
+
+| DEFINE, PATTERN and WITHIN | run by |
+|---|---|
+| row-local; no absence at the end with WITHIN, not BETWEEN ROWS | what `matcher` chooses: linear |
+| conditions that `contiguity_conditions` can say of a path with gaps | threads |
+| others | reference, with conditions asked of the path without its gaps |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from sqlext.pattern import conditions
+from sqlext.pattern.contiguity_conditions import NotExpressible, Rewriting
+from sqlext.pattern.contiguity_program import GAP, PlainProgram, plain_program
+from sqlext.pattern.contiguity_rows import evaluate, horizon, local_truth, own_limits, packed
+from sqlext.pattern.nfa import Formula
+from sqlext.pattern.task import MatchTask, Output, Rows, Spans, Values
+
+
+def plain_task(task: MatchTask, rows: Rows) -> tuple[MatchTask, Rows, bool]:
+    """The task that finds the matches with gaps, its rows, and whether its conditions say all (else ask `satisfier`).
+
+    Its label l is variant l of `plain_program(task.nfa)`.
+    """
+    assert task.nfa is not None
+    plain, truth = plain_program(task.nfa), local_truth(task, rows)
+    variants = plain.variants
+    held = [evaluate(_local(task, v.formula), truth) for v in variants]
+    rewriting = Rewriting(task, plain, len(rows.columns))
+    try:
+        made = tuple(rewriting.condition(v) for v in variants)
+        is_complete = True
+    except NotExpressible:
+        made, is_complete = (None,) * len(variants), False
+    for i, variant in enumerate(variants):
+        if variant.final is not None and not rewriting.depends_on_start(variant.final):
+            low, high = horizon(variant.final, truth, rows.bounds)
+            limit = own_limits(task, rows)
+            held[i] = held[i] & (low <= limit) & (limit <= high)
+    columns = (*rows.columns, *(_column(name, task, rows, truth) for name in rewriting.columns))
+    classifiers = None
+    if rows.classifiers is not None:
+        classifiers = np.array([rows.classifiers[max(v.origin, 0)] for v in variants], np.int64)
+    targets = tuple(i for i, v in enumerate(variants) if v.origin != GAP and v.origin in task.skip.labels)
+    made_task = MatchTask(
+        plain.program,
+        tuple(range(len(variants))),
+        made,
+        replace(task.skip, labels=targets),
+        Output(),
+        task.is_within and not task.is_between,
+        "auto" if is_complete else "reference",
+    )
+    limit = None if task.is_between else rows.limit
+    return made_task, Rows(rows.bounds, packed(held, len(rows.mask)), limit, columns, classifiers), is_complete
+
+
+def _local(task: MatchTask, formula: Formula) -> Formula:
+    """The part of a formula that the row-local conditions decide, true wherever the formula may be."""
+    dependent = {label for label, condition in enumerate(task.conditions) if condition is not None}
+    return tuple(
+        clause
+        for clause in formula
+        if all(label not in dependent for label, _ in clause) or (len(clause) == 1 and clause[0][1])
+    )
+
+
+def _column(name: tuple, task: MatchTask, rows: Rows, truth: np.ndarray) -> Values:
+    """A column that rewritten conditions read: see Rewriting.columns."""
+    if name[0] == "row":
+        return Values(np.arange(len(rows.mask)))
+    if name[0] == "limit":
+        return Values(own_limits(task, rows))
+    if name[0] in ("low", "high"):
+        low, high = horizon(name[1], truth, rows.bounds)
+        return Values(low if name[0] == "low" else high)
+    return Values(truth[name[1]])
+
+
+def satisfier(task: MatchTask, rows: Rows, plain: PlainProgram):
+    """What the reference driver asks: may row `start + len(labels)` be mapped to variant `label` behind `labels`?
+
+    `rows` and `task` are those with the user's labels.
+    """
+    truth = local_truth(task, rows)
+    limit = own_limits(task, rows)
+    horizons = {v: horizon(v.final, truth, rows.bounds) for v in plain.variants if v.final is not None}
+
+    def satisfies(start: int, number: int, labels: list[int], label: int) -> bool:
+        row, variant = start + len(labels), plain.variants[label]
+        mapped = [(start + j, plain.variants[x].origin) for j, x in enumerate(labels) if plain.variants[x].origin != GAP]
+        partition = int(np.searchsorted(rows.bounds, start, side="right")) - 1
+        bounds = int(rows.bounds[partition]), int(rows.bounds[partition + 1])
+        if task.is_between and mapped and row >= limit[mapped[-1][0]]:
+            return False
+
+        def holds(tested: int) -> bool:
+            condition = task.conditions[tested]
+            if condition is None or not truth[tested, row]:
+                return bool(truth[tested, row])
+            taken = (*(r for r, _ in mapped), row)
+            path = conditions.Path(
+                rows, task.program.labels, bounds, start, (*(x for _, x in mapped), tested), number, taken
+            )
+            return conditions.evaluate(condition, path) is True
+
+        if not all(any(holds(x) == wanted for x, wanted in clause) for clause in variant.formula):
+            return False
+        if variant.final is None:
+            return True
+        low, high = horizons[variant]
+        bound = limit[row] if task.is_between else limit[start]
+        return bool(low[row] <= bound <= high[row])
+
+    return satisfies
+
+
+def without_gaps(spans: Spans, plain: PlainProgram) -> Iterator[Spans]:
+    """The matches with the rows that they map, in blocks in which no labels are shared."""
+    from sqlext.pattern import contiguity_kernels as kernels
+
+    origin = np.array([v.origin for v in plain.variants] or [GAP], np.int16)
+    row, kept, offset = kernels.mapped_rows(spans.start, spans.offset, spans.label, origin)
+    label = origin[spans.label[kept]]
+    is_hidden = None if spans.is_hidden is None else spans.is_hidden[kept]
+    if spans.tails is None:
+        yield replace(spans, offset=offset, label=label, is_hidden=is_hidden, row=row)
+        return
+    tail, at = spans.tails.match, np.searchsorted(kept, spans.tails.at)
+    length = kernels.lengths(offset, tail, at)
+    lo, m = 0, len(length)
+    while lo < m:
+        hi = lo + max(1, int(np.searchsorted(np.cumsum(length[lo:]), GROUP_ROWS, "right")))
+        places, whole = kernels.whole_matches(lo, hi, length, offset, tail, at)
+        yield Spans(
+            start=spans.start[lo:hi],
+            number=spans.number[lo:hi],
+            offset=whole,
+            label=label[places],
+            is_hidden=None if is_hidden is None else is_hidden[places],
+            unmatched=spans.unmatched[:0] if hi < m else spans.unmatched,
+            failure=spans.failure if hi == m else None,
+            row=row[places],
+        )
+        lo = hi
+
+
+GROUP_ROWS = 1 << 20  # mapped rows that are listed at once
