@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlext.rewriter.clauses import Fragment
+from sqlext.rewriter.join_tree import is_time_join
 from sqlext.rewriter.lexemes import unquoted
 from sqlext.rewriter.tokens import Token, closing, index_at
 
@@ -74,7 +75,7 @@ def _alias(tokens: Tokens, i: int) -> tuple[str, tuple[str, ...], int]:
     """What stands behind a relation at token i: alias and column names, in lower case, and the index behind them."""
     if i < len(tokens) and tokens[i].word == "AS":
         i += 1
-    if i >= len(tokens) or not tokens[i].is_name or tokens[i].word in _BEHIND_RELATION:
+    if i >= len(tokens) or not tokens[i].is_name or tokens[i].word in _BEHIND_RELATION or is_time_join(tokens, i):
         return "", (), i
     alias, i = unquoted(tokens[i].text).lower(), i + 1
     close = closing(tokens, i) if i < len(tokens) and tokens[i].text == "(" else None

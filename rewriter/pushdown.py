@@ -30,7 +30,7 @@ _ENDS_WHERE = frozenset([
 ])  # fmt: skip
 _BEHIND_RELATION = frozenset({"WHERE", "JOIN", "INNER", "CROSS", "LEFT", ","})
 # With these in the FROM clause, rows of the result may be missing from the join, padded, or changed.
-_OPAQUE = frozenset({"RIGHT", "FULL", "SEMI", "ANTI", "NATURAL", "LATERAL", "PIVOT", "UNPIVOT", "FROM"})
+_OPAQUE = frozenset({"ASOF", "RIGHT", "FULL", "SEMI", "ANTI", "NATURAL", "LATERAL", "PIVOT", "UNPIVOT", "FROM"})
 _NOT_A_LIST_OF_AND = frozenset({"OR", "CASE", "|>"})
 _FUNCTIONS_WITHOUT_CALL = re.compile("USER|SESSION_USER|LOCALTIME|CURRENT_.*")
 _COMPARISONS = frozenset({"=", "==", "<=>", "<", "<=", ">", ">=", "<>", "!="})

@@ -44,6 +44,8 @@ def _alias(relation: Tokens) -> Token | None:
 
 def _table(relation: Tokens) -> Token | None:
     """The last part of the table's name."""
+    if any(token.word == "MATCH_RECOGNIZE" and token.depth == relation[0].depth for token in relation):
+        return None
     i = 1 if relation[0].word == "STREAM" and len(relation) > 1 and relation[1].is_name else 0
     if not relation[i].is_name or relation[i].word in _NOT_ALIASES:
         return None

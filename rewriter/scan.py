@@ -9,6 +9,7 @@ from itertools import pairwise
 from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter import parse_from
 from sqlext.rewriter.clauses import Fragment
+from sqlext.rewriter.join_tree import is_time_join
 from sqlext.rewriter.parse_from import Cte, Tokens
 from sqlext.rewriter.tokens import SYMBOL, closing, index_at, tokenize
 
@@ -216,7 +217,9 @@ def is_extended(text: str) -> bool:
     """Does a statement use the extended language, built or not? Raises as `scan`."""
     if not might_be_extended(text):
         return False
-    return bool(explained(text) or unbuilt(text, tokenize(text)) or scan(text))
+    tokens = tokenize(text)
+    has_join = any(is_time_join(tokens, i) for i in range(len(tokens)))
+    return bool(has_join or explained(text) or unbuilt(text, tokens) or scan(text))
 
 
 def _fragment(text: str, tokens: Tokens, lo: int, hi: int) -> Fragment | None:

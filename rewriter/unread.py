@@ -12,8 +12,8 @@ from sqlext.rewriter.enclosing import Tokens, enclosing
 from sqlext.rewriter.lexemes import unquoted
 from sqlext.rewriter.tokens import NUMBER, STRING, Token
 
-# These read columns without naming them, or name them in a string.
-_NAMES_NOTHING = frozenset({"NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER", "|>", "{"})
+# These read columns without naming them, or name them in a string. ASOF orders rows of one time by all of theirs.
+_NAMES_NOTHING = frozenset({"ASOF", "NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER", "|>", "{"})
 _BEFORE_STAR = frozenset({"SELECT", "DISTINCT", "ALL", "SET", "INSERT"})
 
 

@@ -1,7 +1,7 @@
-"""EXPLAIN MATCH: what becomes of a statement's clauses.
+"""EXPLAIN MATCH: what becomes of a statement's clauses and joins on time.
 
-For each clause the labels and conditions, the program, the strategy and why, and the SQL that Spark runs before and
-behind the match.
+For each join how its rows meet, for each clause the labels and conditions, the program, the strategy and why, and the
+SQL that Spark runs before and behind the match.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sqlext.engine.batch import input_query, result_query
 from sqlext.engine.physical import Physical
 from sqlext.engine.portable import Printer
 from sqlext.engine.statement import Statement
+from sqlext.rewriter.asof_join import AsofJoin
 from sqlext.rewriter.plan import Mask, MatchPlan
 
 
@@ -27,8 +28,22 @@ def explain_query(
     clauses = statement.run_clauses()
     if not clauses:
         return "No clause of the extended language: the text goes to Spark as it is."
-    parts = [_clause(i, c) for i, c in enumerate(clauses, 1)]
+    parts = [_clause(i, c) if isinstance(c, Physical) else _join(i, c) for i, c in enumerate(clauses, 1)]
     return "\n\n".join([*parts, f"== Statement for Spark ==\n{statement.text()}"])
+
+
+def _join(number: int, asof: AsofJoin | None) -> str:
+    if asof is None:
+        return f"== Join {number} ==\nSpark's own ASOF JOIN: the text goes to it as it is"
+    said = asof.conditions
+    keys = ", ".join(f"{key.left} {'<=>' if key.matches_null else '='} {key.right}" for key in said.keys)
+    times = f"{asof.left_time} {asof.operator} {asof.right_time}"
+    lines = [
+        f"left {asof.left}", f"right {asof.right}",
+        f"nearest row by {times}, keys {keys or 'none: one task orders all rows'}",
+        "window: both sides in one order, the last right row carried along, joined back to the left relation",
+    ]  # fmt: skip
+    return "\n".join([f"== Join {number} ==", *lines])
 
 
 def _clause(number: int, planned: Physical) -> str:

@@ -14,21 +14,27 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import views
 from sqlext.catalog.statements import CREATE_VIEW, Head, parse_create_view, parse_head
-from sqlext.engine import physical, portable, table_function
+from sqlext.engine import asof_join, physical, portable, table_function
 from sqlext.engine.functions import is_aggregate
 from sqlext.engine.own_sql import unhooked
 from sqlext.engine.physical import Physical, PlannedClause, Settings
 from sqlext.engine.queries import Queries, SparkOracle
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
 from sqlext.quiet import quiet_probes
-from sqlext.rewriter import check, parameters
+from sqlext.rewriter import check, parameters, parse_from
+from sqlext.rewriter.asof_join import AsofJoin, asof_sql, hidden_columns
 from sqlext.rewriter.clauses import Fragment, MatchClause
+from sqlext.rewriter.join_clauses import EnclosingQuery, JoinClause
+from sqlext.rewriter.join_tree import is_time_join
+from sqlext.rewriter.lexemes import unquoted
 from sqlext.rewriter.lower import Input, lower
-from sqlext.rewriter.parse_from import check_repeatable, may_name
+from sqlext.rewriter.parse_from import Cte, check_repeatable, may_name
+from sqlext.rewriter.parse_join import parse_joins
 from sqlext.rewriter.parse_match import parse_match
 from sqlext.rewriter.pushdown import pushed_down
 from sqlext.rewriter.scan import Site, scan, unbuilt, visible_ctes
 from sqlext.rewriter.splice import Edit, Source, Text, join
+from sqlext.rewriter.stars import hide, names_around
 from sqlext.rewriter.tokens import Token, tokenize
 from sqlext.rewriter.unread import unread
 
@@ -51,7 +57,11 @@ def compile_statement(spark: SparkSession, text: str, args: Any = None) -> str:
     """
     statement = Statement(spark, text, args, {}, unhooked(spark))
     table_function.register(spark)
-    for site, clause in zip(statement.sites, statement.clauses):
+    for part in statement.parts():
+        if isinstance(part, JoinClause):
+            statement.put_join(part)
+            continue
+        site, clause = part
         planned = statement.plan(site, clause, is_portable=True)
         query = portable.portable_query(planned.plan, planned.prefix, planned.is_ansi)
         statement.put(clause.whole, f"({query})")
@@ -68,6 +78,8 @@ class Statement:
         raise_all(list(unbuilt(text, self.tokens)))
         self.sites = scan(text)
         self.clauses = parse_clauses(text, self.tokens, self.sites)
+        self.joins = parse_joins(text, self.tokens)
+        self.hidden: dict[EnclosingQuery, dict[str, list[str]]] = {}
         patterns = [(c.pattern_text.start, c.pattern_text.stop) for c in self.clauses]
         self.source = Source(text, tuple(parameters.bind(text, args, patterns)))
         self.queries = Queries(sql, frames, self.source)
@@ -87,10 +99,20 @@ class Statement:
                 raise
             raise error from None
 
-    def run_clauses(self) -> list[Physical]:
-        """Each clause becomes a DataFrame, innermost first."""
-        done = []
-        for site, clause in zip(self.sites, self.clauses):
+    def parts(self) -> list[tuple[Site, MatchClause] | JoinClause]:
+        """The clauses and the joins; what stands in the input or an operand of another comes before it."""
+        parts: list[tuple[Site, MatchClause] | JoinClause] = [*zip(self.sites, self.clauses), *self.joins]
+        return sorted(parts, key=lambda part: (part if isinstance(part, JoinClause) else part[1]).whole.stop)
+
+    def run_clauses(self) -> list[Physical | AsofJoin | None]:
+        """Each clause becomes a DataFrame, each join another text, innermost first; what became of them. None: a join
+        that Spark has itself."""
+        done: list[Physical | AsofJoin | None] = []
+        for part in self.parts():
+            if isinstance(part, JoinClause):
+                done.append(self.put_join(part))
+                continue
+            site, clause = part
             way = physical.choose(self.plan(site, clause), self.settings, self.queries)
             self.put(clause.whole, self.queries.name(physical.run(way, self.queries, self.spark)))
             done.append(way)
@@ -104,6 +126,38 @@ class Statement:
         """Let `replacement` stand for what the user wrote there."""
         self.source = self.source.edited([Edit(fragment.start, fragment.stop, replacement)])
         self.queries.source = self.source
+
+    def put_join(self, clause: JoinClause) -> AsofJoin | None:
+        """Let Spark's own SQL stand for an ASOF JOIN, whose hidden columns no star shows. None: Spark has it itself."""
+        if asof_join.is_native(self.queries):
+            return None
+        self._check_not_input(clause)
+        prefix = self._with(parse_from.visible_ctes(self.user_text, self.tokens, clause.whole.start, clause.whole.stop))
+        asof = asof_join.bind(clause, self.joins.index(clause), self.tokens, self.source, prefix, self.queries)
+        self.put(clause.whole, str(asof_sql(asof)))
+        self._hide(clause, hidden_columns(asof))
+        return asof
+
+    def _hide(self, clause: JoinClause, columns: Mapping[str, Sequence[str]]) -> None:
+        """Let no star of the query around the join show these columns, which the relations of the names have."""
+        hidden = self.hidden.setdefault(clause.query, {})
+        around = names_around(self.tokens, clause.query, clause.whole)
+        for name, found in columns.items():
+            for key in {unquoted(name).lower(), *around}:
+                hidden.setdefault(key, []).extend(found)
+        for edit in hide(self.user_text, self.tokens, clause.query, hidden):
+            self.source = self.source.edited([edit])
+        self.queries.source = self.source
+
+    def _check_not_input(self, clause: JoinClause) -> None:
+        """A join as the whole input of MATCH_RECOGNIZE has no SELECT whose star could hide its columns."""
+        start = self.tokens[clause.query.from_].start
+        for site in self.sites:
+            if start < site.relation.start <= clause.whole.start and clause.whole.stop <= site.relation.stop:
+                raise UnsupportedError(
+                    "JOIN_INPUT", f"{clause.kind} JOIN cannot be the input of MATCH_RECOGNIZE by itself",
+                    place=clause.keyword.place, hint="write FROM (SELECT … FROM … JOIN …) MATCH_RECOGNIZE (…).",
+                )  # fmt: skip
 
     def plan(self, site: Site, clause: MatchClause, is_portable: bool = False) -> PlannedClause:
         """The plan of a clause whose inner clauses are done; `is_portable`: one that can be said in plain SQL.
@@ -150,6 +204,11 @@ class Statement:
         if not ctes:
             return Text()
         check_repeatable(self.tokens, ctes, site.relation.start, site.relation.stop)
+        return self._with(ctes)
+
+    def _with(self, ctes: Sequence[Cte]) -> Text:
+        if not ctes:
+            return Text()
         word = "WITH RECURSIVE " if any(c.is_recursive for c in ctes) else "WITH "
         texts = (self.source.slice(c.definition.start, c.definition.stop) for c in ctes)
         return join(word, join(*texts, separator=", "), " ")
@@ -166,8 +225,8 @@ class Statement:
 
     def _has_alias(self, relation: Fragment) -> bool:
         """Does an alias follow the relation, so that it needs not be called by its own name?"""
-        behind = next((t for t in self.tokens if t.start >= relation.stop), None)
-        return behind is not None and may_name(behind)
+        behind = next((i for i, t in enumerate(self.tokens) if t.start >= relation.stop), None)
+        return behind is not None and may_name(self.tokens[behind]) and not is_time_join(self.tokens, behind)
 
     def rename(self, helper: str, view: str) -> None:
         """Let a view stand where a helper stood."""
