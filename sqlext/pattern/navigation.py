@@ -67,7 +67,11 @@ def output_rows(spans: Spans, output: Output) -> OutputRows:
         raise ValueError("matches with tails are shown whole")
     is_hidden = np.zeros(0, np.bool_) if spans.is_hidden is None else spans.is_hidden
     unmatched = spans.unmatched if output.shows_unmatched else np.zeros(0, np.int64)
-    return OutputRows(*kernels.all_rows(spans.start, spans.offset, is_hidden, unmatched, output.shows_empty))
+    row, match, end = kernels.all_rows(_places(spans), spans.offset, is_hidden, unmatched, output.shows_empty)
+    if spans.row is not None:
+        is_mapped, is_empty = (match >= 0) & (end > spans.offset[match]), (match >= 0) & (end == spans.offset[match])
+        row[is_mapped], row[is_empty] = spans.row[row[is_mapped]], spans.start[match[is_empty]]
+    return OutputRows(row, match, end)
 
 
 def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.ndarray) -> np.ndarray:
@@ -83,17 +87,35 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     >>> navigate(Navigation(0, labels=(1,)), spans, out, np.array([0, 5]))  # LAST(B.x)
     array([-1,  2,  3, -1])
     """
+    row, step = _reach(navigation, spans, out), max(-_FAR, min(navigation.step, _FAR))
+    row = row if spans.row is None else np.where(row < 0, -1, _rows_at(spans, row))
+    return kernels.step_in_partition(row, bounds, step) if step else row
+
+
+def _reach(navigation: Navigation, spans: Spans, out: OutputRows) -> np.ndarray:
+    """`int64[o]`: the row, or its place in Spans.row where that is given, before PREV and NEXT; -1 without one."""
     end = _view_end(spans, out, navigation.is_final or navigation.from_first)
-    n, step = min(navigation.offset, _FAR), max(-_FAR, min(navigation.step, _FAR))
+    n = min(navigation.offset, _FAR)
     if navigation.labels is None:
-        row = kernels.reach_any(out.match, end, spans.start, spans.offset, navigation.from_first, n)
+        row = kernels.reach_any(out.match, end, _places(spans), spans.offset, navigation.from_first, n)
     elif spans.tails is not None:
         is_member = _membership(navigation.labels, spans, out)
         row = tails.reach_member(spans, out.match, is_member, navigation.from_first, n)
     else:
         is_member = _membership(navigation.labels, spans, out)
-        row = kernels.reach_member(out.match, end, spans.start, spans.offset, is_member, navigation.from_first, n)
-    return kernels.step_in_partition(row, bounds, step) if step else row
+        row = kernels.reach_member(out.match, end, _places(spans), spans.offset, is_member, navigation.from_first, n)
+    return row
+
+
+def _places(spans: Spans) -> np.ndarray:
+    """What the kernels take for the start of matches: where rows are given, they reach places in Spans.row instead."""
+    return spans.start if spans.row is None else spans.offset[:-1]
+
+
+def _rows_at(spans: Spans, place: np.ndarray) -> np.ndarray:
+    """The rows at places, any row for a place that is none."""
+    assert spans.row is not None
+    return spans.row[place] if len(spans.row) else np.full(len(place), -1, np.int64)
 
 
 def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.ndarray) -> np.ndarray:
@@ -107,14 +129,28 @@ def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     array([-1,  0,  1, -1], dtype=int16)
     """
     row = navigate(navigation, spans, out, bounds)
+    if spans.row is not None:
+        return _labels_of_rows(spans, out.match, row)
     if spans.tails is not None:
         return tails.labels_at(spans, out.match, row)
     end = _view_end(spans, out, is_final=True)
     return kernels.labels_at(row, out.match, end, spans.start, spans.offset, spans.label)
 
 
+def _labels_of_rows(spans: Spans, match: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """`int16[o]`: the label that a match gives to a row, -1 if it does not map it; for matches with given rows."""
+    assert spans.row is not None
+    if not len(spans.row):
+        return np.full(len(row), -1, np.int16)
+    span = int(spans.row.max()) + 2  # rows of one match ascend: (match, row) is in order
+    keys = np.repeat(np.arange(len(spans.start)), np.diff(spans.offset)) * span + spans.row
+    wanted = np.where(row < span - 1, match * span + row, -1)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where((row >= 0) & (keys[place] == wanted), spans.label[place], -1).astype(np.int16)
+
+
 def match_numbers(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
-    """MATCH_NUMBER() as `(int64[o], valid: bool[o])`, NULL on unmatched rows.
+    """MATCH_NUMBER() as `(int64[o], valid: bool[o])`, NULL on unmatched rows and partial matches.
 
     >>> spans = Spans(np.array([1]), np.array([7]), np.array([0, 1]), np.array([0], "i2"), None, np.array([4]))
     >>> match_numbers(spans, output_rows(spans, Output(is_all_rows=True, shows_unmatched=True)))
@@ -123,7 +159,20 @@ def match_numbers(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray
     valid = out.match >= 0
     numbers = np.zeros(len(out), np.int64)
     numbers[valid] = spans.number[out.match[valid]]
-    return numbers, valid
+    return numbers, valid if spans.timed_out is None else valid & ~spans.timed_out[out.match]
+
+
+def are_timed_out(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
+    """MATCH_TIMED_OUT() as `(bool[o], valid: bool[o])`: is it a partial match? NULL on unmatched rows.
+
+    >>> spans = Spans(np.array([1]), np.array([7]), np.array([0, 1]), np.array([0], "i2"), None, np.array([4]))
+    >>> are_timed_out(spans, output_rows(spans, Output(is_all_rows=True, shows_unmatched=True)))
+    (array([False, False]), array([ True, False]))
+    """
+    valid = out.match >= 0
+    if spans.timed_out is None:
+        return np.zeros(len(out), np.bool_), valid
+    return spans.timed_out[out.match] & valid, valid
 
 
 def sequence_numbers(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
@@ -168,7 +217,8 @@ def members(aggregate: Aggregate, spans: Spans, out: OutputRows) -> tuple[np.nda
     if spans.tails is not None:
         return tails.list_members(spans, out.match, is_member, list_bounds), list_bounds
     end = _view_end(spans, out, aggregate.is_final)
-    return kernels.list_members(out.match, end, spans.start, spans.offset, is_member, list_bounds), list_bounds
+    row = kernels.list_members(out.match, end, _places(spans), spans.offset, is_member, list_bounds)
+    return row if spans.row is None else _rows_at(spans, row), list_bounds
 
 
 def member_labels(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.ndarray:
@@ -180,6 +230,8 @@ def member_labels(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.nda
     """
     row, list_bounds = members(aggregate, spans, out)
     match = np.repeat(out.match, np.diff(list_bounds))
+    if spans.row is not None:
+        return _labels_of_rows(spans, match, row)
     if spans.tails is not None:
         return tails.labels_at(spans, match, row)
     return spans.label[row - spans.start[match] + spans.offset[match]]
@@ -301,6 +353,9 @@ def _argument(aggregate: Aggregate, values: Values | None, spans: Spans) -> tupl
     if aggregate.argument == CLASSIFIER:
         numbers, start = numbers[spans.label], spans.offset[:-1]
         valid = None if valid is None else valid[spans.label]
+    elif spans.row is not None:
+        numbers, start = numbers[spans.row] if len(numbers) else numbers, _places(spans)
+        valid = None if valid is None else valid[spans.row]
     return Values(_read_only(numbers), None if valid is None else _read_only(valid)), start
 
 
