@@ -63,7 +63,7 @@ def standing_for(text: str, origin: int) -> Text:
 
 @dataclass(frozen=True)
 class Edit:
-    """Characters `start` to `stop` (exclusive) of the user's text are replaced."""
+    """Characters `start` to `stop` (exclusive) of the user's text are replaced; `start == stop`: text is put in."""
 
     start: int
     stop: int
@@ -88,7 +88,14 @@ class Source:
         return Text(tuple(p for p in pieces if p.text))
 
     def edited(self, edits: Iterable[Edit]) -> Source:
-        """With further edits; an edit swallows those inside it."""
+        """With further edits. One that replaces characters swallows those inside it; what is put in at one place stands
+        in the order in which it came, and before what replaces the characters behind it.
+
+        >>> source = Source("a b", (Edit(0, 1, "A"),)).edited([Edit(0, 0, "("), Edit(1, 1, ")")])
+        >>> print(source.edited([Edit(1, 1, "]")]).slice(0, 3))
+        (A)] b
+        """
         new = tuple(edits)
-        kept = [e for e in self.edits if not any(n.start <= e.start and e.stop <= n.stop for n in new)]
-        return Source(self.text, tuple(sorted([*kept, *new], key=lambda e: e.start)))
+        replacing = [n for n in new if n.start < n.stop]
+        kept = [e for e in self.edits if not any(n.start <= e.start and e.stop <= n.stop for n in replacing)]
+        return Source(self.text, tuple(sorted([*kept, *new], key=lambda e: (e.start, e.stop))))

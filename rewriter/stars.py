@@ -25,8 +25,8 @@ def hide(text: str, tokens: Tokens, query: EnclosingQuery, columns: Mapping[str,
     """What to edit so that no star of `query` shows the columns.
 
     `columns`: by the name of the relation that has them, in lower case ("": a relation that nobody can name), all
-    hidden columns of the query's FROM. Of all joins of one query at once: a second call for it replaces the edits of
-    the first. A query that has no SELECT (`FROM a JOIN b |> …`) drops them first.
+    hidden columns of the query's FROM, of all its joins at once. A query that has no SELECT (`FROM a JOIN b |> …`) drops
+    them first.
 
     >>> from sqlext.rewriter.join_tree import enclosing_query
     >>> from sqlext.rewriter.splice import Source

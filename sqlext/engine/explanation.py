@@ -17,6 +17,7 @@ from sqlext.engine.physical import Physical
 from sqlext.engine.portable import Printer
 from sqlext.engine.statement import Statement
 from sqlext.rewriter.asof_join import AsofJoin
+from sqlext.rewriter.interval_join import RewrittenJoin
 from sqlext.rewriter.plan import Mask, MatchPlan
 
 
@@ -32,9 +33,11 @@ def explain_query(
     return "\n\n".join([*parts, f"== Statement for Spark ==\n{statement.text()}"])
 
 
-def _join(number: int, asof: AsofJoin | None) -> str:
+def _join(number: int, asof: AsofJoin | RewrittenJoin | None) -> str:
     if asof is None:
         return f"== Join {number} ==\nSpark's own ASOF JOIN: the text goes to it as it is"
+    if isinstance(asof, RewrittenJoin):
+        return _interval_join(number, asof)
     said = asof.conditions
     keys = ", ".join(f"{key.left} {'<=>' if key.matches_null else '='} {key.right}" for key in said.keys)
     times = f"{asof.left_time} {asof.operator} {asof.right_time}"
@@ -42,6 +45,16 @@ def _join(number: int, asof: AsofJoin | None) -> str:
         f"left {asof.left}", f"right {asof.right}",
         f"nearest row by {times}, keys {keys or 'none: one task orders all rows'}",
         "window: both sides in one order, the last right row carried along, joined back to the left relation",
+    ]  # fmt: skip
+    return "\n".join([f"== Join {number} ==", *lines])
+
+
+def _interval_join(number: int, rewritten: RewrittenJoin) -> str:
+    clause = rewritten.clause
+    lines = [
+        f"{clause.join_type} INTERVAL JOIN, line {clause.keyword.place.line}",
+        f"left {clause.left.text}", f"right {clause.right.text}",
+        *(f"{decision}: {why}" for decision, why in rewritten.reasons),
     ]  # fmt: skip
     return "\n".join([f"== Join {number} ==", *lines])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import views
 from sqlext.catalog.statements import CREATE_VIEW, Head, parse_create_view, parse_head
-from sqlext.engine import asof_join, physical, portable, table_function
+from sqlext.engine import asof_join, interval_join, physical, portable, table_function
 from sqlext.engine.functions import is_aggregate
 from sqlext.engine.own_sql import unhooked
 from sqlext.engine.physical import Physical, PlannedClause, Settings
@@ -24,6 +24,7 @@ from sqlext.quiet import quiet_probes
 from sqlext.rewriter import check, parameters, parse_from
 from sqlext.rewriter.asof_join import AsofJoin, asof_sql, hidden_columns
 from sqlext.rewriter.clauses import Fragment, MatchClause
+from sqlext.rewriter.interval_join import RewrittenJoin
 from sqlext.rewriter.join_clauses import EnclosingQuery, JoinClause
 from sqlext.rewriter.join_tree import is_time_join
 from sqlext.rewriter.lexemes import unquoted
@@ -104,10 +105,10 @@ class Statement:
         parts: list[tuple[Site, MatchClause] | JoinClause] = [*zip(self.sites, self.clauses), *self.joins]
         return sorted(parts, key=lambda part: (part if isinstance(part, JoinClause) else part[1]).whole.stop)
 
-    def run_clauses(self) -> list[Physical | AsofJoin | None]:
+    def run_clauses(self) -> list[Physical | AsofJoin | RewrittenJoin | None]:
         """Each clause becomes a DataFrame, each join another text, innermost first; what became of them. None: a join
         that Spark has itself."""
-        done: list[Physical | AsofJoin | None] = []
+        done: list[Physical | AsofJoin | RewrittenJoin | None] = []
         for part in self.parts():
             if isinstance(part, JoinClause):
                 done.append(self.put_join(part))
@@ -124,30 +125,51 @@ class Statement:
 
     def put(self, fragment: Fragment, replacement: str) -> None:
         """Let `replacement` stand for what the user wrote there."""
-        self.source = self.source.edited([Edit(fragment.start, fragment.stop, replacement)])
-        self.queries.source = self.source
+        self._edit([Edit(fragment.start, fragment.stop, replacement)])
 
-    def put_join(self, clause: JoinClause) -> AsofJoin | None:
-        """Let Spark's own SQL stand for an ASOF JOIN, whose hidden columns no star shows. None: Spark has it itself."""
-        if asof_join.is_native(self.queries):
+    def put_join(self, clause: JoinClause) -> AsofJoin | RewrittenJoin | None:
+        """Let Spark's own SQL stand for a join, whose hidden columns no star shows. None: Spark has it itself."""
+        if clause.kind == "ASOF" and asof_join.is_native(self.queries):
             return None
-        self._check_not_input(clause)
-        prefix = self._with(parse_from.visible_ctes(self.user_text, self.tokens, clause.whole.start, clause.whole.stop))
-        asof = asof_join.bind(clause, self.joins.index(clause), self.tokens, self.source, prefix, self.queries)
-        self.put(clause.whole, str(asof_sql(asof)))
+        done = self._asof_join(clause) if clause.kind == "ASOF" else self._interval_join(clause)
+        if clause == [join for join in self.joins if join.query == clause.query][-1]:
+            hidden = self.hidden.get(clause.query, {})
+            self._edit(hide(self.user_text, self.tokens, clause.query, hidden))
+        return done
+
+    def _asof_join(self, clause: JoinClause) -> AsofJoin:
+        number, prefix = self.joins.index(clause), self._prefix(clause)
+        asof = asof_join.bind(clause, number, self.tokens, self.source, prefix, self.queries)
         self._hide(clause, hidden_columns(asof))
+        self.put(clause.whole, str(asof_sql(asof)))
         return asof
 
+    def _interval_join(self, clause: JoinClause) -> RewrittenJoin:
+        number, prefix = self.joins.index(clause), self._prefix(clause)
+        zone = self.spark.conf.get("spark.sql.session.timeZone", "") or ""
+        rewritten = interval_join.rewrite(clause, number, self.source, prefix, self.queries, zone)
+        self._hide(clause, {"": rewritten.hidden} if rewritten.hidden else {})
+        self._edit(rewritten.edits)
+        return rewritten
+
+    def _prefix(self, clause: JoinClause) -> Text:
+        """The CTEs that the relations of a join can see."""
+        return self._with(parse_from.visible_ctes(self.user_text, self.tokens, clause.whole.start, clause.whole.stop))
+
+    def _edit(self, edits: Iterable[Edit]) -> None:
+        self.source = self.source.edited(edits)
+        self.queries.source = self.source
+
     def _hide(self, clause: JoinClause, columns: Mapping[str, Sequence[str]]) -> None:
-        """Let no star of the query around the join show these columns, which the relations of the names have."""
+        """These columns, which the relations of the names have, are to be hidden in the query around the join."""
+        if not columns:
+            return
+        self._check_not_input(clause)
         hidden = self.hidden.setdefault(clause.query, {})
         around = names_around(self.tokens, clause.query, clause.whole)
         for name, found in columns.items():
             for key in {unquoted(name).lower(), *around}:
                 hidden.setdefault(key, []).extend(found)
-        for edit in hide(self.user_text, self.tokens, clause.query, hidden):
-            self.source = self.source.edited([edit])
-        self.queries.source = self.source
 
     def _check_not_input(self, clause: JoinClause) -> None:
         """A join as the whole input of MATCH_RECOGNIZE has no SELECT whose star could hide its columns."""

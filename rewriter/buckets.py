@@ -1,0 +1,196 @@
+"""How rows of an INTERVAL JOIN find each other by equality: buckets of time, as SQL.
+
+One side's rows have one bucket each, their home; the other side's rows are copied, once for each bucket in which a
+partner can be. A pair that satisfies the range meets in exactly one bucket; pairs that meet by chance fail the exact
+condition, which stays in ON. So buckets need only be monotone in time, never exact: rounding, saturation and NaN cost
+time and no rows.
+
+The point side has a time t, the range side a range [lower, upper]:
+
+| scheme | home | copies |
+|---|---|---|
+| ranges copied | bucket(t) | bucket(lower), …, bucket(upper) |
+| points copied, no range wider than a bucket | bucket(lower) | bucket(t) - 1, bucket(t) |
+| points copied, ranges of any width | (l, bucket(lower)), l its level | for all l (l, bucket(t) - 1), (l, bucket(t)) |
+
+Only a side that an outer join does not preserve may be copied.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Union
+
+from sqlext.rewriter.spark_types import INTEGER_BITS
+from sqlext.rewriter.splice import Text, TextLike, join
+
+MICROS, NTZ_MICROS, DAYS, INTEGERS, FLOATS = "micros", "ntz micros", "days", "integers", "floats"
+CELLS = 1 << 30  # of the grid over the times of the points, where ranges vary by row
+MOST_COPIES = 1 << 16  # of one range
+LEVELS = tuple(range(0, 31, 2))
+
+_FARTHEST = "4e18D"  # fits a bigint
+
+
+def domain(spark_types: tuple[str, ...]) -> str | None:
+    """How values of these types, as Spark compares them, are told as numbers; None: they are no times, or of two kinds.
+
+    >>> domain(("date", "timestamp")), domain(("int", "decimal(10,2)")), domain(("int", "date")), domain(("string",))
+    ('micros', 'floats', None, None)
+    """
+    kinds = set(spark_types) - {"void"}
+    if kinds <= {"date", "timestamp", "timestamp_ntz"}:
+        return MICROS if "timestamp" in kinds else NTZ_MICROS if "timestamp_ntz" in kinds else DAYS
+    if all(kind in INTEGER_BITS for kind in kinds):
+        return INTEGERS
+    if all(kind in INTEGER_BITS or kind in ("float", "double") or kind.startswith("decimal") for kind in kinds):
+        return FLOATS
+    return None
+
+
+def position(of: str, expression: TextLike) -> Text:
+    """The expression as a number of the domain `of`: microseconds, days or itself."""
+    before, behind = {
+        MICROS: ("unix_micros(CAST(", " AS TIMESTAMP))"),
+        # An interval, since unix_micros would read a local time in the session's zone, where an hour may come twice.
+        NTZ_MICROS: (
+            "CAST(CAST(CAST(",
+            " AS TIMESTAMP_NTZ) - TIMESTAMP_NTZ'1970-01-01' AS INTERVAL SECOND) AS BIGINT)",
+        ),
+        DAYS: ("unix_date(", ")"),
+        INTEGERS: ("CAST(", " AS BIGINT)"),
+        FLOATS: ("CAST(", " AS DOUBLE)"),
+    }[of]
+    return join(before, expression, behind)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Buckets of one width, in units of the domain: integers, but for floats. `reach`: so many buckets before that of t
+    a range that holds t can begin."""
+
+    of: str
+    width: float
+    reach: int = 1
+
+    def bucket(self, expression: TextLike) -> Text:
+        """
+        >>> print(Fixed(MICROS, 60000000).bucket("a.t"))
+        unix_micros(CAST(a.t AS TIMESTAMP)) div 60000000
+        """
+        at = position(self.of, expression)
+        if self.of == FLOATS:
+            # As Spark orders them NaN is the greatest, and least() and greatest() know that.
+            return join(
+                "CAST(floor(least(greatest(", at, f" / {self.width!r}D, -{_FARTHEST}), {_FARTHEST})) AS BIGINT)"
+            )
+        return join(at, f" div {int(self.width)}")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Buckets between the first and the last time of the points, all times before and behind in the outermost ones.
+
+    `start`: the first time, `rate`: buckets in a unit of the domain, `buckets`: how many.
+    """
+
+    of: str
+    start: float
+    rate: float
+    buckets: int
+
+    def bucket(self, expression: TextLike) -> Text:
+        """
+        >>> print(Grid(INTEGERS, 10.0, 0.5, 8).bucket("a.t"))
+        CAST(least(greatest((CAST(CAST(a.t AS BIGINT) AS DOUBLE) - 10.0D) * 0.5D, 0D), 7D) AS BIGINT)
+        """
+        at = join("CAST(", position(self.of, expression), f" AS DOUBLE) - {self.start!r}D")
+        return join("CAST(least(greatest((", at, f") * {self.rate!r}D, 0D), {self.buckets - 1}D) AS BIGINT)")
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """`home` reads one side's rows, `copies`, an array, the other's."""
+
+    home: Text
+    copies: Text
+
+
+def ranges_copied(buckets: Union[Fixed, Grid], time: Text, lower: Text, upper: Text) -> Scheme:
+    """
+    >>> t, lower, upper = (join(name) for name in ("a.t", "b.lo", "b.hi"))
+    >>> scheme = ranges_copied(Fixed(DAYS, 7), t, lower, upper)
+    >>> print(scheme.home, "|", scheme.copies)
+    unix_date(a.t) div 7 | sequence(unix_date(b.lo) div 7, unix_date(b.hi) div 7)
+    """
+    first, last = buckets.bucket(lower), buckets.bucket(upper)
+    if isinstance(buckets, Grid):  # an empty range has upper < lower, in some row by any number of buckets
+        last = join("greatest(", first, ", ", last, ")")
+    return Scheme(buckets.bucket(time), join("sequence(", first, ", ", last, ")"))
+
+
+def points_copied(buckets: Fixed, time: Text, lower: Text) -> Scheme:
+    """Where no range is wider than `buckets.reach` buckets.
+
+    >>> print(points_copied(Fixed(DAYS, 7), join("a.t"), join("b.lo")).copies)
+    sequence(unix_date(a.t) div 7 - 1, unix_date(a.t) div 7)
+    """
+    last = buckets.bucket(time)
+    return Scheme(buckets.bucket(lower), join("sequence(", last, f" - {buckets.reach}, ", last, ")"))
+
+
+def points_copied_by_level(cells: Grid, levels: tuple[int, ...], time: Text, lower: Text, upper: Text) -> Scheme:
+    """`levels`, in order: a bucket of level l has 2^l cells; the last one has them all.
+
+    A range goes to the first level whose buckets are as wide as it, where it meets two of them at most.
+    """
+    assert (1 << levels[-1]) >= cells.buckets
+    array, own = f"array({', '.join(map(str, levels))})", "__sqlext_level"
+    first = cells.bucket(lower)
+    width = join(cells.bucket(upper), " - ", first, " + 1")
+    level = join(f"array_min(filter({array}, {own} -> shiftleft(1L, {own}) >= ", width, "))")
+    # One integer for both: buckets have at most 30 bits, and the one before the first of a level is none.
+    home = join("shiftleft(CAST(", level, " AS BIGINT), 32) + shiftright(", first, ", ", level, ")")
+    key = join(f"shiftleft(CAST({own} AS BIGINT), 32) + shiftright(", cells.bucket(time), f", {own})")
+    copies = join(f"flatten(transform({array}, {own} -> array(", key, ", ", key, " - 1)))")
+    return Scheme(home, copies)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What is known of ranges that vary by row, measured on a grid of CELLS cells over the times of the points.
+
+    `start`, `end`: the first and last time of the points; `ranges`: how many meet them, `cells`: how many cells those
+    have together, `most`: the widest. `levels`: the base-2 logarithms of their widths, rounded up.
+    """
+
+    start: float = 0.0
+    end: float = 0.0
+    ranges: int = 0
+    cells: int = 0
+    most: int = 1
+    levels: frozenset[int] = frozenset()
+
+    def grid(self, of: str) -> Grid:
+        """Of single cells."""
+        return Grid(of, self.start, self._cells_in_unit(), CELLS)
+
+    def coarse(self, of: str) -> Grid:
+        """Of buckets as wide as the ranges are on average.
+
+        Then all copies together are at most three for each range, and where points lie evenly the pairs that meet at
+        most three for each pair that satisfies the range, whatever the widths.
+        """
+        width = max(1, round(self.cells / max(1, self.ranges)), math.ceil(self.most / MOST_COPIES))
+        return Grid(of, self.start, self._cells_in_unit() / width, math.ceil(CELLS / width))
+
+    def used_levels(self) -> tuple[int, ...]:
+        """Few levels make few copies, and the last one takes whatever comes."""
+        return tuple(
+            level for level in LEVELS if level == LEVELS[-1] or level - 1 in self.levels or level in self.levels
+        )
+
+    def _cells_in_unit(self) -> float:
+        span = self.end - self.start
+        return CELLS / span if span > 0 and math.isfinite(CELLS / span) else 1.0
