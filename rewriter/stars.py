@@ -25,8 +25,8 @@ def hide(text: str, tokens: Tokens, query: EnclosingQuery, columns: Mapping[str,
     """What to edit so that no star of `query` shows the columns.
 
     `columns`: by the name of the relation that has them, in lower case ("": a relation that nobody can name), all
-    hidden columns of the query's FROM, of all its joins at once. A query that has no SELECT (`FROM a JOIN b |> …`) drops
-    them first.
+    hidden columns of the query's FROM, of all its joins at once. A query that has no SELECT (`FROM a JOIN b |> …`)
+    drops them first.
 
     >>> from sqlext.rewriter.join_tree import enclosing_query
     >>> from sqlext.rewriter.splice import Source
@@ -58,6 +58,19 @@ def hide(text: str, tokens: Tokens, query: EnclosingQuery, columns: Mapping[str,
     return edits
 
 
+def check_no_column_names(text: str, tokens: Tokens, query: EnclosingQuery, whole: Fragment) -> None:
+    """A join with hidden columns has more than `(a JOIN b …) AS j (x, y)` would name. Raises UnsupportedError."""
+    for relation in _around(tokens, query, whole):
+        close = closing(relation, 0)
+        name = relation_name(relation)
+        if name is not None and relation[-1].text == ")" and close != len(relation) - 1:
+            raise UnsupportedError(
+                "COLUMN_NAMES", "the columns of a join on time cannot be named directly behind it",
+                place=Place(text, name.start, name.stop),
+                hint=f"put the join into a subquery: FROM (SELECT * FROM …) AS {name.text} (…).",
+            )  # fmt: skip
+
+
 def names_around(tokens: Tokens, query: EnclosingQuery, whole: Fragment) -> list[str]:
     """The names, in lower case, of the parentheses in FROM around the join `whole`: its columns are theirs, too.
 
@@ -67,15 +80,18 @@ def names_around(tokens: Tokens, query: EnclosingQuery, whole: Fragment) -> list
     >>> names_around(tokenize(text), enclosing_query(tokenize(text), 5), Fragment(text, 16, 24))
     ['x', 'y']
     """
-    found = []
-    depth = tokens[index_at(tokens, whole.start)].depth
-    for i in range(index_at(tokens, whole.start) - 1, query.from_, -1):
+    names = (relation_name(relation) for relation in _around(tokens, query, whole))
+    return [unquoted(name.text).lower() for name in names if name is not None]
+
+
+def _around(tokens: Tokens, query: EnclosingQuery, whole: Fragment) -> Iterator[Tokens]:
+    """The relations of FROM, each in parentheses, in which the join `whole` stands, the innermost first."""
+    first = index_at(tokens, whole.start)
+    depth = tokens[first].depth
+    for i in range(first - 1, query.from_, -1):
         if tokens[i].text == "(" and tokens[i].depth < depth:
             depth = tokens[i].depth
-            name = relation_name(tokens[i : relation_stop(tokens, i)])
-            if name is not None:
-                found.append(unquoted(name.text).lower())
-    return found
+            yield tokens[i : relation_stop(tokens, i)]
 
 
 def _stars(tokens: Tokens, query: EnclosingQuery) -> Iterator[int]:

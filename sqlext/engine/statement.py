@@ -35,7 +35,7 @@ from sqlext.rewriter.parse_match import parse_match
 from sqlext.rewriter.pushdown import pushed_down
 from sqlext.rewriter.scan import Site, scan, unbuilt, visible_ctes
 from sqlext.rewriter.splice import Edit, Source, Text, join
-from sqlext.rewriter.stars import hide, names_around
+from sqlext.rewriter.stars import check_no_column_names, hide, names_around
 from sqlext.rewriter.tokens import Token, tokenize
 from sqlext.rewriter.unread import unread
 
@@ -165,6 +165,7 @@ class Statement:
         if not columns:
             return
         self._check_not_input(clause)
+        check_no_column_names(self.user_text, self.tokens, clause.query, clause.whole)
         hidden = self.hidden.setdefault(clause.query, {})
         around = names_around(self.tokens, clause.query, clause.whole)
         for name, found in columns.items():
