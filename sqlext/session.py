@@ -33,6 +33,9 @@ _SETTINGS = {
     # transformWithState refuses the default provider.
     "spark.sql.streaming.stateStore.providerClass":
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    # With a limit Spark adds up the bytes of all columns for each row: 10 M rows of two columns reached the Python
+    # workers in 2.9 s, without one in 0.9 s. Batches end after 10,000 rows anyway.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",

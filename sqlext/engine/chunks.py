@@ -27,6 +27,7 @@ from sqlext.rewriter.plan import PARTITION_START
 # neighbours are read of; the last ones of a seam, before `around` such rows.
 RESULT, LEFT, FIRST, LAST = 0, 1, 2, 3
 _NUMBERS = ("task", "chunk", "number", "kind", "around")
+PARCEL_BYTES = 1 << 16  # about; Spark puts 10,000 parcels into one batch
 PARCELS = pa.schema([*((name, pa.int32()) for name in _NUMBERS), ("rows", pa.binary())])
 
 Parcel = tuple[int, int, pa.RecordBatch]  # kind, around, rows
@@ -110,15 +111,21 @@ class Pieces:
                 *left, end = _split(table.slice(0, first + self.ahead))
                 yield from ((LEFT, 0, part) for part in left)
                 yield LAST, self.ahead, end
-            yield from ((RESULT, 0, part) for part in _matches(columns, rows, first, last, self.plan))
+            for found in _matches(columns, rows, first, last, self.plan):
+                yield from ((RESULT, 0, part) for part in _in_parcels(pa.Table.from_batches([found])))
             self.pending, self.rows, self.is_cut = [table.slice(last - lo)], n - last + lo, True
         self.wanted = max(self.piece_rows, 2 * self.rows)
 
 
 def _split(table: pa.Table) -> Iterator[pa.RecordBatch]:
-    """Rows in batches of bounded size, at least one, without the marks that `marked` made."""
+    """Rows in parcels, at least one, without the marks that `marked` made."""
     table = table.drop_columns([PARTITION_START])
-    yield from table.to_batches(max_chunksize=CHUNK_ROWS) or [pa.RecordBatch.from_pylist([], table.schema)]
+    yield from _in_parcels(table) or [pa.RecordBatch.from_pylist([], table.schema)]
+
+
+def _in_parcels(table: pa.Table) -> list[pa.RecordBatch]:
+    rows = max(1, table.num_rows * PARCEL_BYTES // max(1, table.nbytes))
+    return table.to_batches(max_chunksize=rows)
 
 
 def reach(plan: WorkerPlan) -> tuple[int, int]:
