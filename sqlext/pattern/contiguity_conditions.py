@@ -49,10 +49,13 @@ class Rewriting:
             behind = Navigation(self._column("limit"), self._real(None), offset=0 if variant.origin == GAP else 1)
             row = Operand(Navigation(self._column("row")), "int")
             parts.append(Call("less", (row, Operand(behind, "int", _NO_BOUND)), "bool"))
-        if variant.final is not None and self.depends_on_start(variant.final):
+        final = variant.final
+        if final is not None and any(self._is_dependent(x) for x in (*final.not_next, *final.absent)):
+            raise NotExpressible
+        if final is not None and self.depends_on_start(final):
             bound = Operand(Navigation(self._column("limit"), from_first=True), "int")
-            low = Operand(Navigation(self._column("low", variant.final)), "int")
-            high = Operand(Navigation(self._column("high", variant.final)), "int")
+            low = Operand(Navigation(self._column("low", final)), "int")
+            high = Operand(Navigation(self._column("high", final)), "int")
             parts += [Call("less_equal", (low, bound), "bool"), Call("less_equal", (bound, high), "bool")]
         return reduce(lambda x, y: Call("and", (x, y), "bool"), parts) if parts else None
 
@@ -139,7 +142,8 @@ class _Tested:
         count = Operand(Aggregate("count", labels=source.labels), "int")
         n = Literal(source.offset, "int")
         current = replace(operand, source=replace(source, labels=None, from_first=False, offset=0))
-        last = Call("if", (Call("equal", (n, count), "bool"), current, Literal(operand.missing, operand.kind)), operand.kind)
+        missing = Literal(operand.missing, operand.kind)
+        last = Call("if", (Call("equal", (n, count), "bool"), current, missing), operand.kind)
         first = replace(operand, source=source)
         return Call("if", (Call("less", (n, count), "bool"), first, last), operand.kind)
 

@@ -7,7 +7,7 @@ number, for each AFTER MATCH mode (semantics: language.md, "AFTER MATCH NO SKIP"
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def find(task: MatchTask, rows: Rows) -> Iterator[Spans]:
     Raises DataError: STEP_BUDGET, and what conditions raise.
     """
     assert task.nfa is not None
-    oracle = _Oracle(task, rows)
+    oracle = Oracle(task, rows)
     for bounds in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
         found = oracle.every_match(bounds) if task.skip.mode == NO_SKIP else oracle.preferred(bounds)
         yield from spans_of(found, task)
@@ -42,7 +42,14 @@ def find(task: MatchTask, rows: Rows) -> Iterator[Spans]:
             return
 
 
-class _Oracle:
+def matches(task: MatchTask, rows: Rows) -> Iterator[Spans]:
+    """Only the matches."""
+    return find(replace(task, output=replace(task.output, shows_unmatched=False, shows_timeouts=False)), rows)
+
+
+class Oracle:
+    """The candidates of one task."""
+
     def __init__(self, task: MatchTask, rows: Rows):
         self.task, self.rows = task, rows
         self.truth, self.limits = local_truth(task, rows), own_limits(task, rows)

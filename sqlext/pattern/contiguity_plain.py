@@ -9,17 +9,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from sqlext.pattern import conditions
+from sqlext.pattern import conditions, matcher, reference
 from sqlext.pattern.contiguity_conditions import NotExpressible, Rewriting
 from sqlext.pattern.contiguity_program import GAP, PlainProgram, plain_program
 from sqlext.pattern.contiguity_rows import evaluate, horizon, local_truth, own_limits, packed
-from sqlext.pattern.nfa import Formula
+from sqlext.pattern.nfa import Final, Formula
 from sqlext.pattern.task import MatchTask, Output, Rows, Spans, Values
+
+
+def plain_strategy(task: MatchTask) -> str:
+    """The strategy that runs the plain program of a task, None of whose rows is needed to know it."""
+    assert task.nfa is not None
+    plain = plain_program(task.nfa)
+    try:
+        made = tuple(Rewriting(task, plain, 0).condition(v) for v in plain.variants)
+    except NotExpressible:
+        return "reference"
+    is_within = task.is_within and not task.is_between
+    bits = tuple(range(len(plain.variants)))
+    return matcher.choose(MatchTask(plain.program, bits, made, is_within=is_within))[0]
 
 
 def plain_task(task: MatchTask, rows: Rows) -> tuple[MatchTask, Rows, bool]:
@@ -82,42 +95,43 @@ def _column(name: tuple, task: MatchTask, rows: Rows, truth: np.ndarray) -> Valu
     return Values(truth[name[1]])
 
 
-def satisfier(task: MatchTask, rows: Rows, plain: PlainProgram):
+def satisfier(task: MatchTask, rows: Rows, plain: PlainProgram) -> reference.Satisfies:
     """What the reference driver asks: may row `start + len(labels)` be mapped to variant `label` behind `labels`?
 
     `rows` and `task` are those with the user's labels.
     """
-    truth = local_truth(task, rows)
-    limit = own_limits(task, rows)
-    horizons = {v: horizon(v.final, truth, rows.bounds) for v in plain.variants if v.final is not None}
+    truth, limit = local_truth(task, rows), own_limits(task, rows)
 
     def satisfies(start: int, number: int, labels: list[int], label: int) -> bool:
         row, variant = start + len(labels), plain.variants[label]
-        mapped = [(start + j, plain.variants[x].origin) for j, x in enumerate(labels) if plain.variants[x].origin != GAP]
+        origins = [plain.variants[x].origin for x in labels]
+        mapped = [(start + j, origin) for j, origin in enumerate(origins) if origin != GAP]
         partition = int(np.searchsorted(rows.bounds, start, side="right")) - 1
         bounds = int(rows.bounds[partition]), int(rows.bounds[partition + 1])
+
+        def holds(tested: int, at: int) -> bool:
+            condition = task.conditions[tested]
+            if condition is None or not truth[tested, at]:
+                return bool(truth[tested, at])
+            taken, path = (*(r for r, _ in mapped), at), (*(x for _, x in mapped), tested)
+            asked = conditions.Path(rows, task.program.labels, bounds, taken[0], path, number, taken)
+            return conditions.evaluate(condition, asked) is True
+
         if task.is_between and mapped and row >= limit[mapped[-1][0]]:
             return False
-
-        def holds(tested: int) -> bool:
-            condition = task.conditions[tested]
-            if condition is None or not truth[tested, row]:
-                return bool(truth[tested, row])
-            taken = (*(r for r, _ in mapped), row)
-            path = conditions.Path(
-                rows, task.program.labels, bounds, start, (*(x for _, x in mapped), tested), number, taken
-            )
-            return conditions.evaluate(condition, path) is True
-
-        if not all(any(holds(x) == wanted for x, wanted in clause) for clause in variant.formula):
+        if not all(any(holds(x, row) == wanted for x, wanted in clause) for clause in variant.formula):
             return False
-        if variant.final is None:
-            return True
-        low, high = horizons[variant]
-        bound = limit[row] if task.is_between else limit[start]
-        return bool(low[row] <= bound <= high[row])
+        mapped.append((row, variant.origin))
+        return variant.final is None or _ends(variant.final, row, int(limit[row if task.is_between else start]), holds)
 
     return satisfies
+
+
+def _ends(final: Final, row: int, bound: int, holds: Callable[[int, int], bool]) -> bool:
+    """May a match whose bound ends before row `bound` end with `row`? But for the partition's end."""
+    if final.needs_next and (row + 1 >= bound or any(holds(label, row + 1) for label in final.not_next)):
+        return False
+    return not any(holds(label, later) for later in range(row + 1, bound) for label in final.absent)
 
 
 def without_gaps(spans: Spans, plain: PlainProgram) -> Iterator[Spans]:

@@ -4,7 +4,7 @@ A wait becomes
 
     wait: split take, skip
     take: label of the row that is taken; jump to what comes behind its position
-    skip: label "gap"; jump to the wait for which it waits then
+    skip: label of a gap; jump to the wait for which it waits then
 
 What a row must satisfy besides its variable (no N, no S, no row of a possessive loop) makes another *variant* of the
 label, with a mask bit of its own. Behind the match gaps are dropped and variants become their variables again.
@@ -50,17 +50,21 @@ def plain_program(nfa: Nfa) -> PlainProgram:
 
     >>> from sqlext.pattern.nfa_compile import compile_nfa
     >>> from sqlext.pattern.ast import Concatenation, Relaxed, Variable
-    >>> print(plain_program(compile_nfa(Concatenation((Variable("A"), Relaxed("->", Variable("B")))), ("A", "B"))).program)
+    >>> pattern = Concatenation((Variable("A"), Relaxed("->", Variable("B"))))
+    >>> print(plain_program(compile_nfa(pattern, ("A", "B"))).program)
     0: jump 1
-    1: jump 4
-    2: jump 6
-    3: jump 10
-    4: label A
-    5: jump 2
-    6: split 7, 9
-    7: label B
-    8: jump 3
-    9: label gap
+    1: jump 9
+    2: jump 4
+    3: jump 12
+    4: split 5, 7
+    5: label B
+    6: jump 3
+    7: label B skipped
+    8: jump 4
+    9: label A
+    10: jump 2
+    11: partition end
+    12: done
     """
     return _Builder(nfa).built()
 
@@ -91,10 +95,11 @@ class _Builder:
         return PlainProgram(Program((*made, MatchEnd(), Done()), labels), tuple(self.variants))
 
     def _name(self, variant: Variant) -> str:
-        """For messages: that of the variable; of a gap, the variable that was tested."""
+        """Of a gap, the variable that was tested."""
         if variant.origin != GAP:
             return self.nfa.labels[variant.origin]
-        return next((self.nfa.labels[clause[0][0]] for clause in variant.formula[::-1] if clause), "gap")
+        tested = next((self.nfa.labels[clause[0][0]] for clause in variant.formula[::-1] if clause), "row")
+        return f"{tested} skipped"
 
     def _closures(self) -> dict[Hashable, list[tuple]]:
         start = ("closure", self.nfa.start)

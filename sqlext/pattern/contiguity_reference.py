@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import permutations
 
 from sqlext.errors import DataError
@@ -138,18 +139,13 @@ class Search:
         limit = min(self.bounds[1], self.limit(first, max(last, first)))
         for row in range(last + 1, limit):
             self.count_step()
-
-            def holds(label: int, row: int = row) -> bool:
-                return self.satisfies(state.path, row, label)
-
+            holds = partial(self.satisfies, state.path, row)
             pending = [p for p in state.pending if not (isinstance(p, Possessive) and any(map(holds, p.ends)))]
             state = replace(state, pending=tuple(pending))
             if self.is_forbidden(pending, row == last + 1 and bool(state.path), holds):
                 return
             if holds(label) and not any(holds(end) for end, _ in state.scopes):
-                yield replace(
-                    state, path=(*state.path, (row, label, state.is_hidden)), operator="", pending=()
-                )
+                yield replace(state, path=(*state.path, (row, label, state.is_hidden)), operator="", pending=())
             if not state.path or not state.operator or (state.operator == "->" and holds(label)):
                 return
             if any(isinstance(p, Absent) and p.operator == "!->" and holds(p.label) for p in pending):

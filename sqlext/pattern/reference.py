@@ -17,7 +17,6 @@ from sqlext.pattern.program import Done, Jump, MatchEnd, MatchLabel, MatchStart,
 from sqlext.pattern.task import (
     SKIP_PAST_LAST_ROW,
     SKIP_TO_FIRST,
-    SKIP_TO_LAST,
     SKIP_TO_NEXT_ROW,
     MatchTask,
     Rows,
@@ -160,7 +159,7 @@ def next_start(skip: Skip, start: int, labels: list[int]) -> int | str:
 def next_row(skip: Skip, start: int, mapped: list[tuple[int, int]]) -> int | str:
     """As `next_start`, for (row, label) of the mapped rows.
 
-    >>> next_row(Skip(SKIP_TO_LAST, labels=(1,)), 10, [(10, 0), (14, 1), (20, 0)])
+    >>> next_row(Skip("TO LAST", labels=(1,)), 10, [(10, 0), (14, 1), (20, 0)])
     14
     """
     if not mapped or skip.mode == SKIP_TO_NEXT_ROW:

@@ -1,0 +1,190 @@
+"""The loops of `shared_buffer` and `every_match`. Arrays by name as in Buffer; entries are int32."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sqlext.pattern.jit import compiled
+
+NODE = -2  # as `right` of an entry
+
+FULL = -1  # instead of a number of matches: not even one result fits
+SPENT = -2  # too many entries were visited
+
+
+@compiled
+def add_node(left, right, row, state, newest, at, group, taken, taking_state, newest_start):
+    """Write a node at place `at`; return it."""
+    left[at], right[at], row[at], state[at], newest[at] = group, NODE, taken, taking_state, newest_start
+    return at
+
+
+@compiled
+def compact(left, right, row, state, newest, size, group, oldest, moved):
+    """Keep what the groups reach; return the new size. `moved: int32[size]`, all -1, becomes the new place of each."""
+    for head in group:
+        if head >= 0:
+            moved[head] = 0
+    for i in range(size - 1, -1, -1):
+        if moved[i] < 0:
+            continue
+        if left[i] >= 0 and newest[left[i]] >= oldest or right[i] == NODE and left[i] >= 0:
+            moved[left[i]] = 0
+        if right[i] >= 0 and newest[right[i]] >= oldest:
+            moved[right[i]] = 0
+    at = 0
+    for i in range(size):
+        if moved[i] < 0:
+            continue
+        one = moved[left[i]] if left[i] >= 0 else -1
+        if right[i] >= 0:
+            other = moved[right[i]]
+            if one < 0 or other < 0:
+                moved[i] = max(one, other)
+                continue
+            right[at] = other
+        else:
+            right[at] = NODE
+        left[at], row[at], state[at], newest[at] = one, row[i], state[i], newest[i]
+        moved[i] = at
+        at += 1
+    for w in range(len(group)):
+        if group[w] >= 0:
+            group[w] = moved[group[w]]
+    return at
+
+
+@compiled
+def advance(tables, buffer, rows, hits, progress, scratch):
+    """Take rows from progress[0] on, up to progress[1], while there is room; the place of each hit in `hits`.
+
+    `tables`: Tables; `buffer`: (left, right, row, state, newest, group); `rows`: RowBits; `hits`: (entry, row, final);
+    `progress: int64[4]`: next row, end, size of the buffer, number of hits. `scratch: int32[2, w]`.
+    """
+    left, right, row, state, newest, group = buffer
+    hit_entry, hit_row, hit_final = hits
+    states = len(group)
+    size, found, r = progress[2], progress[3], progress[0]
+    fresh, taken = scratch[0], scratch[1]
+    while r < progress[1] and size + tables.room <= len(left) and found + tables.most_hits <= len(hit_entry):
+        is_first = rows.is_first[r]
+        oldest = rows.oldest[r]
+        for w in range(states):
+            fresh[w] = -1
+            taken[w] = -1
+            if is_first:
+                group[w] = -1
+        for w in range(states):
+            head = group[w]
+            if head < 0 or newest[head] < oldest:
+                continue
+            if rows.take[r, w]:
+                first_row = r if tables.is_between else newest[head]
+                taken[w] = add_node(left, right, row, state, newest, size, head, r, w, first_row)
+                size += 1
+            for e in range(tables.skip_first[w], tables.skip_first[w + 1]):
+                if rows.skip[r, e]:
+                    size = _join(left, right, newest, size, fresh, tables.skip_to[e], head)
+        if rows.may_start[r]:
+            first = 1 if is_first else 0
+            for x in range(tables.start_first[first], tables.start_first[first + 1]):
+                w = tables.start[x]
+                if rows.take[r, w]:
+                    node = add_node(left, right, row, state, newest, size, -1, r, w, r)
+                    size = _join(left, right, newest, size + 1, taken, w, node)
+        for w in range(states):
+            node = taken[w]
+            if node < 0:
+                continue
+            q = tables.position[w]
+            for x in range(tables.after_first[q], tables.after_first[q + 1]):
+                size = _join(left, right, newest, size, fresh, tables.after[x], node)
+            for x in range(tables.final_first[q], tables.final_first[q + 1]):
+                hit_entry[found], hit_row[found], hit_final[found] = node, r, tables.final[x]
+                found += 1
+        for w in range(states):
+            group[w] = fresh[w]
+        r += 1
+    progress[0], progress[2], progress[3] = r, size, found
+
+
+@compiled
+def _join(left, right, newest, size, fresh, w, entry):
+    """Let an entry be in the next group of state w; return the size of the buffer."""
+    other = fresh[w]
+    if other < 0:
+        fresh[w] = entry
+        return size
+    if newest[entry] < newest[other]:
+        entry, other = other, entry
+    left[size], right[size], newest[size] = entry, other, newest[entry]
+    fresh[w] = size
+    return size + 1
+
+
+@compiled
+def enumerate_hits(buffer, oldest, is_between, hits, scratch, out, progress, max_steps):
+    """The matches of hits from number progress[0] on, as many as there is room for; progress[0] goes on to the next.
+
+    `hits`: (entry, row, low, high); `out`: (row: int64[k], state: int16[k], end: int64[m], count: int64[h]): how many
+    matches each hit has. The matches of one row are written together or not at all. Returns 0, FULL or SPENT.
+    """
+    entry, row, low, high = hits
+    place = progress[0]
+    matches, mapped, whole_matches, whole_mapped = 0, 0, 0, 0
+    steps = max_steps
+    while place < len(entry):
+        if place == progress[0] or row[place] != row[place - 1]:
+            progress[0], whole_matches, whole_mapped, steps = place, matches, mapped, max_steps
+        if low[place] <= high[place]:
+            found, mapped, steps = _enumerate(
+                buffer, oldest, is_between, entry[place], low[place], high[place], scratch, out, matches, mapped, steps
+            )
+            if found < 0:
+                return found
+            out[3][place] = found
+            matches += found
+        place += 1
+    progress[0] = place
+    return 0
+
+
+@compiled
+def _enumerate(buffer, oldest, is_between, entry, low, high, scratch, out, matches, mapped, steps):
+    """All pasts of a node that start at rows `low` to `high` (inclusive): how many or FULL or SPENT, mapped, steps."""
+    left, right, row, state, newest, _ = buffer
+    out_row, out_state, out_end, _ = out
+    stack, path = scratch
+    before, top = matches, 1
+    stack[0, 0], stack[1, 0] = entry, 0
+    while top > 0:
+        top -= 1
+        here, depth = stack[0, top], stack[1, top]
+        steps -= 1
+        if steps < 0:
+            return SPENT, mapped, steps
+        bound = low
+        if is_between:
+            bound = oldest[row[path[depth - 1]]] if depth > 0 else low * 0
+        if newest[here] < bound:
+            continue
+        if top + 2 > stack.shape[1] or depth + 1 > len(path):
+            return FULL, mapped, steps
+        if right[here] != NODE:
+            stack[0, top], stack[1, top] = right[here], depth
+            stack[0, top + 1], stack[1, top + 1] = left[here], depth
+            top += 2
+            continue
+        path[depth] = here
+        if left[here] >= 0:
+            stack[0, top], stack[1, top] = left[here], depth + 1
+            top += 1
+        elif low <= row[here] <= high:
+            if matches == len(out_end) or mapped + depth + 1 > len(out_row):
+                return FULL, mapped, steps
+            for j in range(depth, -1, -1):
+                out_row[mapped], out_state[mapped] = row[path[j]], state[path[j]]
+                mapped += 1
+            out_end[matches] = mapped
+            matches += 1
+    return matches - before, mapped, steps
