@@ -22,17 +22,30 @@ def limits(bounds: np.ndarray, key: Values, end: Values, is_inclusive: bool, adm
     is_valid = np.ones(len(key.values), np.bool_) if key.valid is None else key.valid
     has_end = is_valid if end.valid is None else end.valid
     limit = np.empty(len(is_valid), np.int64)
-    keys, ends = _in_order(key.values), _in_order(end.values)
+    keys, ends = in_order(key.values), in_order(end.values)
     _find_limits(bounds, keys, np.array(is_valid), ends, np.array(has_end), is_inclusive, admits_start, limit)
     return limit
 
 
-def _in_order(values: np.ndarray) -> np.ndarray:
-    """Values as int64 in the same order: floats as Spark compares them, -0.0 equal to 0.0, NaN above all."""
+def in_order(values: np.ndarray) -> np.ndarray:
+    """Values as int64 in the same order: floats as Spark compares them, -0.0 equal to 0.0, NaN above all.
+
+    >>> in_order(np.array([-1.0, 0.0, 2.5])).argsort().tolist()
+    [0, 1, 2]
+    """
     if values.dtype.kind != "f":
         return np.array(values, np.int64)
     words = np.where(np.isnan(values), np.nan, np.asarray(values, np.float64) + 0.0).view(np.int64)
     return np.where(words < 0, np.int64(-(2**63)) - words, words)
+
+
+def floats_in_order(words: np.ndarray) -> np.ndarray:
+    """The inverse for floats.
+
+    >>> floats_in_order(in_order(np.array([-1.5, 0.0, 2.5]))).tolist()
+    [-1.5, 0.0, 2.5]
+    """
+    return np.where(words < 0, np.int64(-(2**63)) - words, words).view(np.float64)
 
 
 @compiled
