@@ -12,6 +12,7 @@ from math import factorial
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.pattern import ast
 from sqlext.pattern.compile import MAX_INSTRUCTIONS, MAX_NESTING
+from sqlext.rewriter import contiguity
 from sqlext.rewriter.clauses import Fragment, MatchClause, Name
 
 Errors = Iterator[SqlExtError]
@@ -196,51 +197,6 @@ def _kind(node: ast.Pattern) -> str:
     return "this repetition" if isinstance(node, ast.Quantified) else "PATTERN"
 
 
-# legal, not built
-
-
-def _is_built(clause: MatchClause) -> Errors:
-    """One error for each thing, however often it is used."""
-    seen: set[str] = set()
-    for node in ast.walk(clause.pattern):
-        thing = _not_built(node)
-        if thing is not None and thing not in seen:
-            seen.add(thing)
-            yield _unbuilt(thing, _place(clause, node), _HINTS.get(thing))
-    rows, after, within = clause.rows_per_match, clause.after_match, clause.within
-    if rows.shows_timeouts and rows.fragment is not None:
-        yield _unbuilt("SHOW TIMEOUT MATCHES", rows.fragment.place)
-    if after is not None and after.mode == "NO SKIP":
-        hint = "AFTER MATCH SKIP TO NEXT ROW gives the preferred match from every row."
-        yield _unbuilt("AFTER MATCH NO SKIP", after.fragment.place, hint)
-    if within is not None and within.between_rows:
-        hint = "write the gap into DEFINE: ts < PREV(ts) + INTERVAL …"
-        yield _unbuilt("WITHIN … BETWEEN ROWS", within.bound.place, hint)
-
-
-def _not_built(node: ast.Pattern) -> str | None:
-    if isinstance(node, (ast.Relaxed, ast.Absence)):
-        return f"the operator {node.operator}"
-    if isinstance(node, ast.Until):
-        return "UNTIL in a pattern"
-    return "a possessive quantifier" if isinstance(node, ast.Quantified) and node.mode == ast.POSSESSIVE else None
-
-
-_GAP = "rows in between can have a variable of their own: A {- X*? -} B"
-_HINTS = {
-    "the operator ->": f"{_GAP}, with X AS NOT (condition of B).",
-    "the operator ->>": f"{_GAP}, without a condition for X.",
-    "the operator !": "write it into the next variable: B AS … AND NOT (condition of N).",
-    "the operator !->": f"{_GAP}, with X AS NOT (condition of N).",
-    "UNTIL in a pattern": "write it into the variable: A AS … AND NOT (condition of S).",
-    "a possessive quantifier": "write it into the next variable: B AS … AND NOT (condition of A).",
-}
-
-
-def _unbuilt(thing: str, place: Place, hint: str | None = None) -> UnsupportedError:
-    return UnsupportedError("NOT_BUILT", f"{thing} is not built yet", place=place, hint=hint)
-
-
 def _place(clause: MatchClause, node: ast.Pattern) -> Place:
     return Place(clause.whole.source, *node.place)
 
@@ -257,5 +213,5 @@ RULES: tuple[Callable[[MatchClause], Errors], ...] = (
     _within_has_order,
     _pattern_not_too_deep,
     _pattern_not_too_large,
-    _is_built,
+    *contiguity.RULES,
 )

@@ -9,6 +9,7 @@ from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
 from sqlext.pattern.ast import Pattern
 from sqlext.pattern.columnar import is_columnar
 from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.nfa_compile import skeleton
 from sqlext.pattern.program import Program
 from sqlext.pattern.task import (
     CLASSIFIER,
@@ -22,6 +23,7 @@ from sqlext.pattern.task import (
 )
 from sqlext.rewriter.clauses import Definition, MatchClause
 from sqlext.rewriter.condition import ConditionBuilder, Oracle
+from sqlext.rewriter.contiguity import check_mapped, check_numbers, needs_states, states, unmapped_variables
 from sqlext.rewriter.expression import conjuncts
 from sqlext.rewriter.lexemes import lexemes, names_in, quoted
 from sqlext.rewriter.plan import (
@@ -106,6 +108,8 @@ class _Lowering:
         self._within()
         carried, shown_rows = self._carried()
         task = MatchTask(program, bits, conditions, self._skip(), self._output(), bool(self.bounds), strategy)
+        is_between = clause.within is not None and clause.within.between_rows
+        task = replace(task, nfa=states(clause, labels), is_between=is_between)
         return MatchPlan(
             clause,
             self._slice(clause.relation),
@@ -140,7 +144,7 @@ class _Lowering:
 
     def _program(self, pattern: Pattern, labels: tuple[str, ...]) -> Program:
         try:
-            return compile_pattern(pattern, labels)
+            return compile_pattern(skeleton(pattern), labels)
         except SqlExtError as e:
             raise type(e)(
                 e.error_class.removeprefix("SQLEXT_"),
@@ -186,7 +190,9 @@ class _Lowering:
         scope, errors, found = self._scope(in_define=True), [], {}
         for definition in self.clause.definitions:
             try:
-                found[definition.variable.key] = (definition, analyse(definition.condition, scope))
+                items = analyse(definition.condition, scope)
+                check_numbers(items, self.clause)
+                found[definition.variable.key] = (definition, items)
             except SqlExtError as e:
                 errors.append(e)
         raise_all(errors)
@@ -325,6 +331,7 @@ class _Lowering:
             try:
                 items = analyse(measure.expression, scope)
                 self._check_no_free_star(items)
+                check_mapped(items, unmapped_variables(self.clause.pattern))
                 text = render(items, self.source, self._slot_text)
                 found.append((measure.name.text, text if len(items) == 1 else join("(", text, ")")))
             except SqlExtError as e:
@@ -351,7 +358,7 @@ class _Lowering:
 
     def _slot(self, reference: Reference) -> Slot:
         """What a worker makes for a reference, without a name."""
-        if reference.kind in ("match number", "sequence number"):
+        if reference.kind in ("match number", "sequence number", "timed out"):
             return Slot("", reference.kind)
         if reference.kind == "classifier":
             return Slot("", "classifier", navigation=self._navigation(reference, CLASSIFIER))
@@ -410,7 +417,7 @@ class _Lowering:
 
     def _output(self) -> Output:
         rows = self.clause.rows_per_match
-        return Output(rows.is_all_rows, rows.empty != "OMIT", rows.empty == "UNMATCHED")
+        return Output(rows.is_all_rows, rows.empty != "OMIT", rows.empty == "UNMATCHED", rows.shows_timeouts)
 
     # bounds
 
@@ -427,7 +434,7 @@ class _Lowering:
                 f"WITHIN needs a time or a number as the first ORDER BY key, this is {key_type}",
                 place=within.bound.place,
             )
-        self._bound(Bound(is_inclusive=within.is_inclusive), key, end, common)
+        self._bound(Bound(is_inclusive=within.is_inclusive, admits_start=within.between_rows), key, end, common)
 
     def _bound_types(self, key: Text, end: Text) -> tuple[str, str]:
         """The type of the key, and the one in which it is compared with the end; "" if matchers cannot."""
@@ -442,7 +449,8 @@ class _Lowering:
 
     def _start_bounds(self, program: Program, labels: tuple[str, ...], defined) -> None:
         """Conjuncts that say how far from its first row a match may reach become bounds, like WITHIN."""
-        key = self._key_column() if self.given.takes_start_bounds and not self.given.is_static else None
+        is_free = self.given.takes_start_bounds and not self.given.is_static and not needs_states(self.clause)
+        key = self._key_column() if is_free else None
         if key is None:
             return
         items = {labels.index(variable): items for variable, (_, items) in defined.items()}

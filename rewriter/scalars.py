@@ -106,7 +106,7 @@ class _Analyser:
                 hint="leave FINAL out.",
             )
         reference, after = self._call(i + 1, hi)
-        if reference is None or reference.kind in ("match number", "sequence number"):
+        if reference is None or reference.kind in ("match number", "sequence number", "timed out"):
             raise BindError(
                 "MISPLACED_PREFIX",
                 f"{word} belongs before FIRST, LAST or an aggregate",
@@ -135,6 +135,8 @@ class _Analyser:
             return self._number(i, close), close + 1
         if word in STREAM_FUNCTIONS:
             raise UnsupportedError("STREAM_FUNCTION", f"{word}() is not built yet", place=self._place(i, close + 1))
+        if word == "MATCH_TIMED_OUT" and not self.scope.in_define:
+            return replace(self._number(i, close), kind="timed out"), close + 1
         if self._is_aggregate_name(i):
             return self._aggregate(i, close)
         return None, i + 1

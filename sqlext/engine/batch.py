@@ -157,6 +157,8 @@ def _slot_type(slot: Slot, given: T.StructType) -> T.DataType:
         return types[0]
     if slot.kind == "classifier":
         return T.StringType()
+    if slot.kind == "timed out":
+        return T.BooleanType()
     if slot.kind == "array":
         return T.ArrayType(types[0] if types else T.StringType())
     if slot.kind == "members":

@@ -64,7 +64,7 @@ def _clause(number: int, planned: Physical) -> str:
     sections = {
         f"Clause {number}, line {plan.clause.keyword.place.line}": f"input {plan.relation}",
         "Plan": "\n".join(_plan_lines(planned)),
-        "Program": str(plan.task.program),
+        "Program": str(plan.task.nfa or plan.task.program),
         "Strategy": "\n".join(f"{decision}: {why}" for decision, why in planned.reasons),
         **_queries(planned),
     }

@@ -58,6 +58,8 @@ def objection(plan: MatchPlan) -> str | None:
 
 
 def _is_fixed(plan: MatchPlan) -> str | None:
+    if plan.task.nfa is not None:
+        return "the rows of a match need not be neighbours, or every match is asked for."
     labels = fixed_labels(plan.task.program)
     if not labels:
         return "PATTERN is not one fixed sequence of variables."

@@ -93,6 +93,10 @@ def _aggregate(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerP
         is_count = slot.aggregate.function == "count" and not slot.aggregate.is_distinct
         values = Values(np.empty(0), are_valid(column)) if is_count else to_values(column)
     made = navigation.aggregate(slot.aggregate, values, spans, out, is_ansi=plan.is_ansi)
+def _timed_out(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
+    return as_arrow(*navigation.are_timed_out(spans, out))
+
+
     return to_arrow(made, columns[slot.columns[0]].type if slot.aggregate.function in ("min", "max") else None)
 
 
@@ -135,6 +139,7 @@ def _skip_error(columns: dict[str, pa.Array], spans: Spans, plan: WorkerPlan) ->
     assert failure is not None
     name = " or ".join(labels[i] for i in skip.labels)
     shown = [pc.cast(columns[c].slice(failure.start, 1), pa.string())[0].as_py() for c in plan.partition_by]
+    "timed out": _timed_out,
     keys = ["NULL" if key is None else key for key in shown]
     where = f"in match {failure.number}" + (f" of partition ({', '.join(keys)})" if keys else "")
     if failure.reason == "no row":

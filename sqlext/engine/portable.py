@@ -35,6 +35,10 @@ _OPERATORS = {
 
 def portable_query(plan: MatchPlan, prefix: Text, is_ansi: bool) -> Text:
     """A query in plain Spark SQL for the clause's result."""
+    if plan.task.is_between or plan.task.output.shows_timeouts:
+        what = "WITHIN … BETWEEN ROWS" if plan.task.is_between else "SHOW TIMEOUT MATCHES"
+        place = plan.clause.keyword.place
+        raise UnsupportedError("NOT_IN_TABLE_FUNCTION", f"sqlext_match does not know {what}", place=place)
     matches = join(NAME, "(\n    ", join(*_arguments(plan, prefix, is_ansi), separator=",\n    "), ")")
     passed = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
     if plan.task.output.shows_unmatched:

@@ -100,6 +100,8 @@ def _candidates(plan: MatchPlan, prefix: Text, queries: Queries, mode: str) -> t
         return (), "there is no PARTITION BY"
     if plan.task.output.shows_unmatched:
         return (), "unmatched rows are shown"
+    if plan.task.output.shows_timeouts:
+        return (), "partial matches are shown"
     found = needs(plan)
     if not found:
         return (), "no variable that every match maps has a condition on its own row alone"

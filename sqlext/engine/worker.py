@@ -128,6 +128,8 @@ def read_rows(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> Rows:
     rows = Rows(bounds, _mask(columns, n, plan), limit, operands, classifiers)
     if plan.neighbours:
         rows = replace(rows, mask=_with_neighbours(rows, plan))
+    if plan.task.nfa is not None and plan.bounds:
+        rows = replace(rows, key=_in_order(columns, plan.bounds[0].key), end=_in_order(columns, plan.bounds[0].end))
     rows.mask.flags.writeable = False  # as Arrow's arrays are: kernels are compiled, and loaded, for each type of array
     return rows
 
@@ -151,6 +153,12 @@ def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -
         for b in plan.bounds
     ]
     return reduce(np.minimum, found)
+
+
+def _in_order(columns: dict[str, pa.Array], name: str) -> np.ndarray:
+    from sqlext.pattern.within import in_order
+
+    return in_order(to_values(columns[name]).values)
 
 
 def _with_neighbours(rows: Rows, plan: WorkerPlan) -> np.ndarray:

@@ -6,6 +6,7 @@
 | lazy_dfa | row-local DEFINE, no WITHIN | linear |
 | bounded | row-local DEFINE, with or without WITHIN | linear |
 | threads | everything, for run-dependent DEFINE | see there |
+| nfa | rows that need not be neighbours, absences, NO SKIP (`task.nfa`), and only these | see `contiguity` |
 | reference | everything | exponential, with a budget of steps |
 """
 
@@ -44,6 +45,10 @@ def choose(task: MatchTask) -> tuple[str, str]:
 
 
 def _cheapest(task: MatchTask) -> tuple[str, str]:
+    if task.nfa is not None:
+        from sqlext.pattern.contiguity import reason
+
+        return "nfa", reason(task)
     dependent = _run_dependent(task)
     if dependent:
         return "threads", f"the condition of {', '.join(dependent)} depends on the rows matched so far."
@@ -70,7 +75,11 @@ def _objection(task: MatchTask) -> str | None:
     """Why the strategy that was asked for cannot run the task."""
     if task.strategy not in STRATEGIES:
         return f"there are only {', '.join(STRATEGIES)}."
-    if task.strategy in ("threads", "reference"):
+    if task.strategy == "reference":
+        return None
+    if (task.nfa is not None) != (task.strategy == "nfa"):
+        return "it knows rows that are neighbours." if task.nfa else "the rows of each match are neighbours."
+    if task.strategy in ("threads", "nfa"):
         return None
     dependent = _run_dependent(task)
     if dependent:
@@ -125,9 +134,17 @@ def _threads(task: MatchTask, rows: Rows) -> Iterator[Spans]:
     return threads.find(task, rows)
 
 
-def _reference(task: MatchTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern import conditions, reference
+def _nfa(task: MatchTask, rows: Rows) -> Iterator[Spans]:
+    from sqlext.pattern import contiguity
 
+    return contiguity.find(task, rows)
+
+
+def _reference(task: MatchTask, rows: Rows) -> Iterator[Spans]:
+    from sqlext.pattern import conditions, contiguity_oracle, reference
+
+    if task.nfa is not None:
+        return contiguity_oracle.find(task, rows)
     return reference.find(task, rows, conditions.satisfier(task, rows))
 
 
@@ -136,5 +153,6 @@ STRATEGIES = {
     "lazy_dfa": _lazy_dfa,
     "bounded": _bounded,
     "threads": _threads,
+    "nfa": _nfa,
     "reference": _reference,
 }

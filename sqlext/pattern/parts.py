@@ -33,6 +33,8 @@ def objection(task: MatchTask) -> str | None:
     >>> objection(MatchTask(Program((MatchStart(), MatchLabel(0), Done()), ("A",)), (0,), (None,)))
     'PATTERN asks for the first or the last row of the partition.'
     """
+    if task.nfa is not None:
+        return "the rows of a match need not be neighbours, or every match is asked for."
     positions = count_positions(task.program)
     if positions > MAX_POSITIONS:
         return f"PATTERN has {positions:,} positions, over {MAX_POSITIONS}."
@@ -64,7 +66,8 @@ def _may_fail(task: MatchTask) -> bool:
         return False
     tables = automaton(task.program, task.bits)
     is_target = np.isin(tables.label, task.skip.labels)
-    begins = [p for p in targets_from(tables.graph, 0, at_start=False) if p != DONE]
+    ways = (targets_from(tables.graph, 0, at_start) for at_start in (False, True))
+    begins = [p for p in {p for targets in ways for p in targets} if p != DONE]
     if task.skip.mode == SKIP_TO_FIRST and is_target[begins].any():
         return True
     met, stack = set(begins), list(begins)
