@@ -133,10 +133,10 @@ class _Analyser:
             return self._classifier(i, close), close + 1
         if word in CLAUSE_FUNCTIONS:
             return self._number(i, close), close + 1
-        if word in STREAM_FUNCTIONS:
-            raise UnsupportedError("STREAM_FUNCTION", f"{word}() is not built yet", place=self._place(i, close + 1))
         if word == "MATCH_TIMED_OUT" and not self.scope.in_define:
             return replace(self._number(i, close), kind="timed out"), close + 1
+        if word in STREAM_FUNCTIONS:
+            raise UnsupportedError("STREAM_FUNCTION", f"{word}() is not built yet", place=self._place(i, close + 1))
         if self._is_aggregate_name(i):
             return self._aggregate(i, close)
         return None, i + 1

@@ -86,6 +86,10 @@ def _sequence_number(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: W
     return int_column(*navigation.sequence_numbers(spans, out))
 
 
+def _timed_out(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
+    return as_arrow(*navigation.are_timed_out(spans, out))
+
+
 def _aggregate(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
     values = None
     if slot.columns:
@@ -93,10 +97,6 @@ def _aggregate(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerP
         is_count = slot.aggregate.function == "count" and not slot.aggregate.is_distinct
         values = Values(np.empty(0), are_valid(column)) if is_count else to_values(column)
     made = navigation.aggregate(slot.aggregate, values, spans, out, is_ansi=plan.is_ansi)
-def _timed_out(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    return as_arrow(*navigation.are_timed_out(spans, out))
-
-
     return to_arrow(made, columns[slot.columns[0]].type if slot.aggregate.function in ("min", "max") else None)
 
 
@@ -127,6 +127,7 @@ MAKERS: dict[str, Callable[..., pa.Array]] = {
     "classifier": _classifier,
     "match number": _match_number,
     "sequence number": _sequence_number,
+    "timed out": _timed_out,
     "aggregate": _aggregate,
     "array": _array,
     "members": _members,
@@ -139,7 +140,6 @@ def _skip_error(columns: dict[str, pa.Array], spans: Spans, plan: WorkerPlan) ->
     assert failure is not None
     name = " or ".join(labels[i] for i in skip.labels)
     shown = [pc.cast(columns[c].slice(failure.start, 1), pa.string())[0].as_py() for c in plan.partition_by]
-    "timed out": _timed_out,
     keys = ["NULL" if key is None else key for key in shown]
     where = f"in match {failure.number}" + (f" of partition ({', '.join(keys)})" if keys else "")
     if failure.reason == "no row":
