@@ -11,6 +11,7 @@ from dataclasses import replace
 from sqlext.engine.batch import shown_query
 from sqlext.engine.members import aggregated
 from sqlext.engine.table_function import NAME
+from sqlext.errors import UnsupportedError
 from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
 from sqlext.rewriter.lower import string_literal
 from sqlext.rewriter.plan import IS_MATCHED, MatchPlan, Slot
@@ -35,8 +36,8 @@ _OPERATORS = {
 
 def portable_query(plan: MatchPlan, prefix: Text, is_ansi: bool) -> Text:
     """A query in plain Spark SQL for the clause's result."""
-    if plan.task.is_between or plan.task.output.shows_timeouts:
-        what = "WITHIN … BETWEEN ROWS" if plan.task.is_between else "SHOW TIMEOUT MATCHES"
+    if plan.task.is_between or plan.task.output.shows_timeouts or any(s.kind == "timed out" for s in plan.slots):
+        what = "WITHIN … BETWEEN ROWS" if plan.task.is_between else "time-outs"
         place = plan.clause.keyword.place
         raise UnsupportedError("NOT_IN_TABLE_FUNCTION", f"sqlext_match does not know {what}", place=place)
     matches = join(NAME, "(\n    ", join(*_arguments(plan, prefix, is_ansi), separator=",\n    "), ")")
