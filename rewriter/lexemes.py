@@ -54,7 +54,7 @@ def lexemes(fragment: Fragment, source: Source | None = None) -> list[Lexeme]:
         edit = next((e for e in edits if e.start <= start < e.stop), None)
         lexeme = Lexeme(text[start:stop], start, stop)
         if edit is not None:
-            lexeme = Lexeme(edit.replacement, edit.start, edit.stop, is_parameter=True)
+            lexeme = Lexeme(str(edit.replacement), edit.start, edit.stop, is_parameter=True)
         if not found or found[-1].start != lexeme.start:
             found.append(lexeme)
     return found

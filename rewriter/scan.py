@@ -25,7 +25,6 @@ _BEFORE_NAME = frozenset({"AS", "FROM", "JOIN", ",", ".", "(", "USING", "STREAM"
 _BEFORE_TABLE_FUNCTION = frozenset({"FROM", "JOIN", ",", "LATERAL"})
 _TEMPORAL_JOINS = {
     "INTERVAL": "write a JOIN whose ON holds the range: r.t BETWEEN l.t - INTERVAL 5 MINUTES AND l.t.",
-    "ASOF": "write a JOIN ON r.t <= l.t and take max_by(r.value, r.t) for each row of l.",
 }
 _WINDOW_HINT = "Spark itself groups by window(ts, '10 minutes') and session_window(ts, '5 minutes')."
 

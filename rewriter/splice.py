@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Union
 
 
@@ -56,6 +57,13 @@ def join(*parts: TextLike, separator: str = "") -> Text:
     return Text(tuple(pieces))
 
 
+def sub(pattern: re.Pattern[str], new: str, text: TextLike) -> TextLike:
+    """`re.sub` in each piece of a text."""
+    if isinstance(text, str):
+        return pattern.sub(new, text)
+    return Text(tuple(replace(piece, text=pattern.sub(new, piece.text)) for piece in text.pieces))
+
+
 def standing_for(text: str, origin: int) -> Text:
     """Generated text in the place of what the user wrote at `origin`."""
     return Text((Piece(text, origin, is_verbatim=False),))
@@ -63,11 +71,14 @@ def standing_for(text: str, origin: int) -> Text:
 
 @dataclass(frozen=True)
 class Edit:
-    """Characters `start` to `stop` (exclusive) of the user's text are replaced; `start == stop`: text is put in."""
+    """Characters `start` to `stop` (exclusive) of the user's text are replaced; `start == stop`: text is put in.
+
+    A Text keeps the origin of its characters, and fields of `str.format` in what is the user's own.
+    """
 
     start: int
     stop: int
-    replacement: str
+    replacement: TextLike
 
 
 @dataclass(frozen=True)
@@ -82,7 +93,8 @@ class Source:
         for edit in self.edits:
             if start <= edit.start and edit.stop <= stop:
                 pieces.append(Piece(self.text[start : edit.start], start))
-                pieces.append(Piece(edit.replacement, edit.start, is_verbatim=False))
+                new = edit.replacement
+                pieces.extend(new.pieces if isinstance(new, Text) else standing_for(new, edit.start).pieces)
                 start = edit.stop
         pieces.append(Piece(self.text[start:stop], start))
         return Text(tuple(p for p in pieces if p.text))

@@ -94,13 +94,26 @@ class _Binder:
             criteria = join("ON ", compared, " AND (", self._text(clause.on), ")")
         else:
             criteria = join("ON ", compared)
-        frame = self._rows(join(self.left, " LEFT JOIN ", self.right, " ", criteria), columns)
+        try:
+            frame = self._rows(join(self.left, " LEFT JOIN ", self.right, " ", criteria), columns)
+        except BindError as error:
+            raise self._explained(error) from None
         if frame.isStreaming:
             raise UnsupportedError(
                 "STREAM", "ASOF JOIN is for batch queries, this one reads a stream", place=clause.keyword.place,
                 hint="the nearest row is only known once all rows are there: leave STREAM out, or use INTERVAL JOIN.",
             )  # fmt: skip
         self._check_repeatable()
+
+    def _explained(self, error: BindError) -> BindError:
+        """Spark's error, with a place for a name in USING, and a word on columns that the join may not read."""
+        place, hint = error.place, error.hint
+        if place is None and self.clause.using:
+            place = self.clause.using[0].fragment.place
+        keyword = next(token for token in self.tokens if token.start == self.clause.keyword.start)
+        if keyword.depth and error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
+            hint = "a column of an outer query? ASOF JOIN cannot read it: write the condition into WHERE."
+        return BindError(error.error_class.removeprefix("SQLEXT_"), error.message, place=place, hint=hint)
 
     def _check_repeatable(self) -> None:
         if is_random(self.tokens, self.clause.left):

@@ -34,7 +34,7 @@ from sqlext.rewriter.parse_join import parse_joins
 from sqlext.rewriter.parse_match import parse_match
 from sqlext.rewriter.pushdown import pushed_down
 from sqlext.rewriter.scan import Site, scan, unbuilt, visible_ctes
-from sqlext.rewriter.splice import Edit, Source, Text, join
+from sqlext.rewriter.splice import Edit, Source, Text, join, sub
 from sqlext.rewriter.stars import check_no_column_names, hide, names_around
 from sqlext.rewriter.tokens import Token, tokenize
 from sqlext.rewriter.unread import unread
@@ -141,7 +141,7 @@ class Statement:
         number, prefix = self.joins.index(clause), self._prefix(clause)
         asof = asof_join.bind(clause, number, self.tokens, self.source, prefix, self.queries)
         self._hide(clause, hidden_columns(asof))
-        self.put(clause.whole, str(asof_sql(asof)))
+        self._edit([Edit(clause.whole.start, clause.whole.stop, asof_sql(asof))])
         return asof
 
     def _interval_join(self, clause: JoinClause) -> RewrittenJoin:
@@ -253,8 +253,9 @@ class Statement:
 
     def rename(self, helper: str, view: str) -> None:
         """Let a view stand where a helper stood."""
-        edits = (Edit(e.start, e.stop, re.sub(rf"\b{helper}\b", view, e.replacement)) for e in self.source.edits)
-        self.source = self.source.edited(edits)
+        word = re.compile(rf"\b{helper}\b")
+        edits = (Edit(e.start, e.stop, sub(word, view, e.replacement)) for e in self.source.edits)
+        self.source = Source(self.user_text, tuple(edits))
 
 
 def _create_view(spark: SparkSession, text: str, args: Any, frames: Any, sql: Sql, head: Head) -> DataFrame:

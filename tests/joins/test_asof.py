@@ -1,0 +1,136 @@
+"""ASOF JOIN: queries with their rows, what is refused, and the same as a search through all pairs."""
+
+from __future__ import annotations
+
+import operator
+import random
+from itertools import product
+
+import pytest
+
+import sqlext
+from sqlext.hook import unhooked
+from tests.statements.cases import Case, as_lines, cases, found, message, wanted
+
+pytestmark = pytest.mark.spark
+FILE, ERRORS = "../joins/asof.txt", "../joins/asof_errors.txt"
+AT_ONCE = 12  # queries in one statement: Spark's cost per job would be most of the time
+
+
+def alike(case: Case) -> bool:
+    """Can the query be one of several in a statement?"""
+    return case.args is None and not case.frames
+
+
+TOGETHER = [case for case in cases(FILE) if alike(case)]
+GROUPS = [TOGETHER[i : i + AT_ONCE] for i in range(0, len(TOGETHER), AT_ONCE)]
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0].title)
+def test_queries_give_their_rows(given, group):
+    rows = given.sql("\nUNION ALL\n".join(as_lines(case.step.text, i) for i, case in enumerate(group))).collect()
+    results = {group[row.n].title: found(row) for row in rows}
+    assert results == {case.title: wanted(case.step) for case in group}
+
+
+@pytest.mark.parametrize("case", [case for case in cases(FILE) if not alike(case)], ids=str)
+def test_queries_with_parameters_and_frames_give_their_rows(given, case):
+    frames = {name: given.sql(text) for name, text in case.frames.items()}
+    given.sql(case.step.text, case.args, **frames).createOrReplaceTempView("result")
+    rows = given.sql(as_lines("SELECT * FROM result")).first()
+    given.catalog.dropTempView("result")
+    assert found(rows) == wanted(case.step)
+
+
+@pytest.mark.parametrize("case", cases(ERRORS), ids=str)
+def test_what_is_refused_is_told_with_its_place(given, case):
+    assert message(lambda: given.sql(case.step.text)).split("\n") == case.step.lines
+
+
+def test_the_compiled_text_is_plain_spark_sql(given):
+    case = next(case for case in TOGETHER if case.title.startswith("a chain, joins before"))
+    plain = sqlext.compile(case.step.text, spark=given)
+    assert "ASOF" not in plain
+    assert found(unhooked(given)(as_lines(plain)).first()) == wanted(case.step)
+
+
+def test_a_view_and_a_table_are_made_of_it(given):
+    text = "SELECT id, q.* FROM trades t ASOF JOIN quotes q MATCH_CONDITION (t.at > q.at) ON t.sym = q.sym"
+    given.sql(f"CREATE TEMPORARY VIEW asof_view AS {text}")
+    given.sql(f"CREATE TABLE asof_table AS {text}")
+    for name in ("asof_view", "asof_table"):
+        assert given.table(name).columns == ["id", "sym", "at", "price"]
+        assert sorted(row.id for row in given.table(name).collect()) == [2, 7]
+    given.catalog.dropTempView("asof_view")
+    given.sql("DROP TABLE asof_table")
+
+
+def test_a_stream_is_refused(given):
+    given.readStream.format("rate").load().createOrReplaceTempView("asof_stream")
+    text = "SELECT * FROM asof_stream s ASOF JOIN quotes q MATCH_CONDITION (s.value >= q.at)"
+    assert message(lambda: given.sql(text)).startswith("SQLEXT_STREAM: ASOF JOIN is for batch queries")
+    given.catalog.dropTempView("asof_stream")
+
+
+# All comparisons, types of join and keys against a search through all pairs. Each case is the rows of one number c.
+
+COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
+KINDS = ("", "LEFT ")
+CRITERIA = {
+    "ON l.c = r.c": lambda left, right: True,
+    "ON l.c = r.c AND l.k = r.k": lambda left, right: None is not left[2] == right[1],
+    "ON r.k <=> l.k AND r.c = l.c": lambda left, right: left[2] == right[1],
+    "USING (c, k)": lambda left, right: None is not left[2] == right[1],
+}
+CASES = 40
+
+
+def rows_of_cases(seed: int):
+    """(c, id, k, t) on the left and (c, k, t, v) on the right: few values, so that there are ties, NULLs and twins."""
+    rng = random.Random(seed)
+
+    def any_of(*values):
+        return rng.choice(values)
+
+    lefts = [
+        (c, i, any_of(0, 1, None), any_of(*range(-3, 6), None)) for c in range(CASES) for i in range(rng.randrange(7))
+    ]
+    rights = [
+        (c, any_of(0, 1, None), any_of(*range(-3, 6), None), any_of(1, 2, None))
+        for c in range(CASES)
+        for _ in range(rng.randrange(9))
+    ]
+    return lefts, rights
+
+
+def nearest(left, rights, compare, matches):
+    """The smallest of the rows of the nearest time; None if there is none."""
+    c, _, _, t = left
+    known = [r for r in rights if r[0] == c and None not in (t, r[2]) and compare(t, r[2]) and matches(left, r)]
+    if not known:
+        return None
+    time = (max if compare in (operator.ge, operator.gt) else min)(r[2] for r in known)
+    return min((r for r in known if r[2] == time), key=lambda r: [(x is not None, x or 0) for x in r])
+
+
+def test_it_finds_what_a_search_through_all_pairs_finds(spark):
+    lefts, rights = rows_of_cases(1)
+    spark.createDataFrame(lefts, "c INT, id INT, k INT, t INT").createOrReplaceTempView("asof_l")
+    spark.createDataFrame(rights, "c INT, k INT, t INT, v INT").createOrReplaceTempView("asof_r")
+    variants = list(product(COMPARISONS, KINDS, CRITERIA))
+    queries = [
+        f"SELECT {i} AS n, l.c AS lc, l.id, r.k, r.t, r.v FROM asof_l AS l {kind}ASOF JOIN asof_r AS r\n"
+        f"MATCH_CONDITION (l.t {comparison} r.t) {criteria}"
+        for i, (comparison, kind, criteria) in enumerate(variants)
+    ]
+    rows = spark.sql("\nUNION ALL\n".join(queries)).collect()
+    results = {variant: [] for variant in variants}
+    for n, *row in rows:
+        results[variants[n]].append(tuple(row))
+    for variant, shown in results.items():
+        comparison, kind, criteria = variant
+        partners = [(x, nearest(x, rights, COMPARISONS[comparison], CRITERIA[criteria])) for x in lefts]
+        pairs = [(x[0], x[1], *(y[1:] if y else (None,) * 3)) for x, y in partners if y or kind]
+        assert sorted(shown, key=str) == sorted(pairs, key=str), variant
+    for name in ("asof_l", "asof_r"):
+        spark.catalog.dropTempView(name)
