@@ -76,7 +76,7 @@ def case_of(pattern: str, rows: str, mode: str) -> tuple[MatchTask, Rows]:
 def shown(blocks: Iterable[Spans]) -> str:
     """As the last field of contiguity.txt."""
     matches, partial = [], []
-    for number, rows, labels, hidden, is_partial in listed(blocks):
+    for _, rows, labels, hidden, is_partial in listed(blocks):
         letters = [LETTERS[x].lower() if h else LETTERS[x] for x, h in zip(labels, hidden)]
         text = " ".join(f"{letter}{row}" for letter, row in zip(letters, rows))
         (partial if is_partial else matches).append(text)

@@ -1,0 +1,112 @@
+"""Runs a translated case on the pattern core alone: rows and masks from its events, no Spark."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.matcher import match
+from sqlext.pattern.nfa_compile import compile_nfa, skeleton
+from sqlext.pattern.task import (
+    NO_SKIP,
+    Call,
+    Condition,
+    Literal,
+    MatchTask,
+    Navigation,
+    Operand,
+    Output,
+    Rows,
+    Skip,
+    Values,
+)
+from sqlext.rewriter.parse_pattern import parse_pattern
+
+from .flink import Case, Clause, text_of, translate
+
+_MODES = {"NO SKIP": NO_SKIP, "SKIP TO NEXT ROW": "TO NEXT ROW", "SKIP PAST LAST ROW": "PAST LAST ROW",
+          "skipToFirst": "TO FIRST", "skipToLast": "TO LAST"}  # fmt: skip
+
+
+def run(case: Case, strategy: str = "auto") -> tuple[list[str], list[list]]:
+    """(matches, time-outs) as the case has them, sorted."""
+    clause = translate(case.calls)
+    if not case.events:
+        return [], []
+    task, rows = task_of(clause, strategy), rows_of(clause, case.events)
+    names = [clause.names[v] for v in task.program.labels]
+    matches, timeouts = [], []
+    for spans in match(task, rows):
+        for i in range(len(spans.start)):
+            mapped = range(spans.offset[i], spans.offset[i + 1])
+            events = [case.events[spans.row[j]] for j in mapped]  # type: ignore[index]
+            found = text_of([(names[spans.label[j]], e["id"]) for j, e in zip(mapped, events)])
+            if not events:
+                continue
+            if spans.timed_out is not None:
+                timeouts.append([events[0]["ts"] + clause.within_ms, found])
+            else:
+                is_named = case.title.startswith("random")
+                shown = ",".join(sorted(f"{e['id']}:{e['name']}:{e['price']}" for e in events))
+                matches.append(found if is_named else shown)
+    return sorted(matches), sorted(timeouts)
+
+
+def task_of(clause: Clause, strategy: str) -> MatchTask:
+    tree, names = parse_pattern(clause.pattern, 0, len(clause.pattern))
+    labels = tuple(name.key for name in names)
+    targets = tuple(i for i, v in enumerate(labels) if clause.target and clause.names[v] == clause.target)
+    return MatchTask(
+        compile_pattern(skeleton(tree), labels),
+        tuple(range(len(labels))),
+        tuple(_gap(clause.gap_ms) if v in clause.bounded else None for v in labels),
+        Skip(_MODES[clause.skip], targets, else_next_row=bool(clause.target)),
+        Output(shows_timeouts=clause.within_ms is not None),
+        clause.within_ms is not None,
+        strategy,
+        compile_nfa(tree, labels),
+    )
+
+
+def _gap(gap_ms: int | None) -> Condition:
+    """LAST(ts, 1) IS NULL OR ts < LAST(ts, 1) + gap_ms"""
+    last = Operand(Navigation(0, offset=1), "int")
+    bound = Call("add", (last, Literal(gap_ms, "int")), "int")
+    return Call(
+        "or", (Call("is_null", (last,), "bool"), Call("less", (Operand(Navigation(0), "int"), bound), "bool")), "bool"
+    )
+
+
+def rows_of(clause: Clause, events: list[dict[str, Any]]) -> Rows:
+    """Events in list order; a match reaches to the first event that is out of its bound."""
+    _, names = parse_pattern(clause.pattern, 0, len(clause.pattern))
+    held = np.array([[holds(clause.define[v.key], e) for v in names] for e in events], bool)
+    times, n = np.array([i if e["ts"] is None else e["ts"] for i, e in enumerate(events)]), len(events)
+    limit = None
+    if clause.within_ms is not None:
+        limit = np.array(
+            [next((j for j in range(i, n) if times[j] - times[i] >= clause.within_ms), n) for i in range(n)], np.int64
+        )
+    mask = np.packbits(held, axis=1, bitorder="little")
+    return Rows(np.array([0, n]), mask, limit, (Values(times.astype(np.int64)),))
+
+
+def holds(condition: str, event: dict[str, Any]) -> bool:
+    """A condition of the cases for an event.
+
+    >>> holds("name LIKE 'f%' AND NOT (price > 3)", {"name": "foo", "price": 2.0})
+    True
+    """
+    text = re.sub(r"name LIKE '([^']*)'", lambda m: repr(bool(_like(m[1], event["name"]))), condition)
+    text = re.sub(r"(name|type) = ('[^']*')", r"(\1 == \2)", text)
+    text = re.sub(r"(?<![<>])= ", "== ", re.sub(r"\bAND\b", "and", re.sub(r"\bOR\b", "or", text)))
+    text = text.replace("NOT ", "not ").replace("true", "True").replace("== == ", "== ").replace("=== ", "== ")
+    known = {"volume": float("nan"), "type": "Event", **event}
+    return bool(eval(text, {"__builtins__": {}}, known))
+
+
+def _like(pattern: str, text: str) -> re.Match[str] | None:
+    return re.fullmatch(re.escape(pattern).replace("%", ".*"), text)

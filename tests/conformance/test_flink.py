@@ -1,0 +1,59 @@
+"""Flink's own CEP test cases, and random patterns with real Flink's answers (README.md here)."""
+
+from __future__ import annotations
+
+import pytest
+
+from .flink import CASES, Case, found_text, is_code, known_differences, spark_query, translate
+from .flink_pure import run
+
+DIFFERENT = known_differences()
+RUNNABLE = [case for case in CASES if not is_code(case)]
+IN_SPARK = [case for case in RUNNABLE if case.title not in DIFFERENT and case.events][::5]
+
+
+def _is_every(case: Case) -> bool:
+    return translate(case.calls).skip == "NO SKIP"
+
+
+def _equals_flinks(case: Case) -> bool:
+    matches, timeouts = run(case)
+    is_shown = case.title.startswith("random") and translate(case.calls).within_ms is not None and _is_every(case)
+    are_equal = {tuple(t) for t in timeouts} == {tuple(t) for t in case.timeouts} if is_shown else True
+    return matches == sorted(case.matches) and are_equal
+
+
+@pytest.mark.parametrize("case", RUNNABLE, ids=lambda case: case.title)
+def test_a_pattern_of_flink_gives_flinks_matches(case):
+    """But for the listed differences, which must differ: else the list is out of date."""
+    assert case.error or _equals_flinks(case) == (case.title not in DIFFERENT)
+
+
+def test_enough_is_equal():
+    every, one = (
+        [case.title not in DIFFERENT for case in RUNNABLE if not case.error and _is_every(case) == is_every]
+        for is_every in (True, False)
+    )
+    assert sum(every) / len(every) >= 0.97
+    assert sum(one) / len(one) >= 0.90
+
+
+@pytest.mark.parametrize("case", [case for case in RUNNABLE if case.error], ids=lambda case: case.title)
+def test_a_pattern_on_which_flink_hangs_ends(case):
+    run(case)
+
+
+@pytest.mark.parametrize("case", RUNNABLE[::9], ids=lambda case: case.title)
+def test_the_reference_gives_the_same(case):
+    assert run(case, strategy="reference") == run(case)
+
+
+@pytest.mark.spark
+def test_the_same_through_sql(spark):
+    """A sample, as one statement."""
+    texts = [spark_query(case, i) for i, case in enumerate(IN_SPARK)]
+    found: list[list[str]] = [[] for _ in IN_SPARK]
+    for row in spark.sql("\nUNION ALL\n".join(texts)).collect():
+        found[row.n].append(found_text(IN_SPARK[row.n], row))
+    wrong = [(c.title, sorted(f), sorted(c.matches)) for c, f in zip(IN_SPARK, found) if sorted(f) != sorted(c.matches)]
+    assert not wrong, wrong[0]
