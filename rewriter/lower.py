@@ -28,6 +28,7 @@ from sqlext.rewriter.expression import conjuncts
 from sqlext.rewriter.lexemes import lexemes, names_in, quoted
 from sqlext.rewriter.plan import (
     IS_MATCHED,
+    ROW_TIME,
     WINDOW,
     WITHIN_END,
     WITHIN_KEY,
@@ -53,7 +54,7 @@ class Input:
 
     `is_static`: there is no Spark at hand to compute scalars (`sqlext_match`), only columns can be read.
     `takes_start_bounds`: may conjuncts of DEFINE become bounds? `unread`: columns, in lower case, that nothing reads of
-    the clause's result.
+    the clause's result. `is_streaming`: the rows never end, and Spark has no window functions over them.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -62,6 +63,7 @@ class Input:
     is_ansi: bool = True
     is_static: bool = False
     takes_start_bounds: bool = True
+    is_streaming: bool = False
     unread: frozenset[str] = frozenset()
 
     @property
@@ -90,6 +92,7 @@ class _Lowering:
     bounds: list[Bound] = field(default_factory=list)
     dropped: set[tuple[int, int]] = field(default_factory=set)  # conjuncts that bounds make true
     needs_window: bool = False
+    tells_times: bool = False  # does the worker find out when results are decided? Then it sees all conditions itself
 
     def plan(self, strategy: str) -> MatchPlan:
         clause = self.clause
@@ -100,12 +103,14 @@ class _Lowering:
             members = sorted({i for m in subset.members for i in self.label_sets[m.key]})
             self.label_sets[subset.name.key] = tuple(members)
         program = self._program(clause.pattern, labels)
+        self.tells_times = self.given.is_streaming or self._asks_for_rowtime()
         self.needs_window = self._keys_need_window()
         defined = self._definitions()
         self._start_bounds(program, labels, defined)
         bits, conditions = self._conditions(labels, defined)
         measures = self._measures()
         self._within()
+        self._row_time()
         carried, shown_rows = self._carried()
         task = MatchTask(program, bits, conditions, self._skip(), self._output(), bool(self.bounds), strategy)
         is_between = clause.within is not None and clause.within.between_rows
@@ -222,7 +227,8 @@ class _Lowering:
         for lo, hi in conjuncts(items):
             if (label, lo) in self.dropped:
                 continue
-            (local if self._is_row_local(items[lo:hi], label) else dependent).append((lo, hi))
+            is_local = self._is_row_local(items[lo:hi], label) and self._is_seen(items, (lo, hi), label)
+            (local if is_local else dependent).append((lo, hi))
         bit = self._bit(items, local, label) if local else None
         if not dependent:
             return bit, None
@@ -252,6 +258,11 @@ class _Lowering:
         if self.given.is_static:
             return len(items) == 1 and not isinstance(items[0], Reference) and items[0].is_name
         return all(self._is_local(x, label) for x in items if isinstance(x, Reference))
+
+    def _is_seen(self, items: list[Item], conjunct: tuple[int, int], label: int) -> bool:
+        """May this conjunct be a mask? Spark's window functions do not tell how far ahead a mask reads."""
+        reads = any(isinstance(x, Reference) and x.step for x in items[slice(*conjunct)])
+        return not (self.tells_times and reads) or self._neighbours(items, [conjunct], label) is not None
 
     def _is_local(self, reference: Reference, label: int) -> bool:
         """Does the current row, which counts as mapped to the tested label, decide what the reference reads?"""
@@ -360,6 +371,8 @@ class _Lowering:
         """What a worker makes for a reference, without a name."""
         if reference.kind in ("match number", "sequence number", "timed out"):
             return Slot("", reference.kind)
+        if reference.kind == "rowtime":
+            return Slot("", "rowtime", (WITHIN_KEY, WITHIN_END) if self.clause.within else (ROW_TIME,))
         if reference.kind == "classifier":
             return Slot("", "classifier", navigation=self._navigation(reference, CLASSIFIER))
         columns = tuple(self._input_column("a", text) for text in reference.arguments)
@@ -451,7 +464,7 @@ class _Lowering:
         """Conjuncts that say how far from its first row a match may reach become bounds, like WITHIN."""
         is_free = self.given.takes_start_bounds and not self.given.is_static and not needs_states(self.clause)
         key = self._key_column() if is_free else None
-        if key is None:
+        if key is None or self.tells_times:  # conditions on later rows may be true or false: only WITHIN ends a match
             return
         items = {labels.index(variable): items for variable, (_, items) in defined.items()}
         definitions = Definitions(items, self.label_sets, self._is_local, self.source)
@@ -491,8 +504,47 @@ class _Lowering:
 
     def _keys_need_window(self) -> bool:
         """Only a window knows when NaN, -0.0 or collated strings are one key."""
-        keys = self._partition_by()
-        return self.given.is_static or not all(map(has_plain_equality, self.given.oracle.types(keys)))
+        if self.given.is_static:
+            return True
+        types = self.given.oracle.types(self._partition_by())
+        odd = next((t for t in types if not has_plain_equality(t)), None)
+        if odd and self.tells_times:
+            raise UnsupportedError(
+                "KEY_TYPE",
+                f"a stream, or a clause with MATCH_ROWTIME(), cannot be partitioned by {odd}",
+                place=self.clause.partition_by[0].expression.place,
+                hint="CAST it AS STRING, or AS DECIMAL.",
+            )
+        return odd is not None
+
+    # when results are decided
+
+    def _asks_for_rowtime(self) -> bool:
+        return any("match_rowtime" in names_in(m.expression) for m in self.clause.measures)
+
+    def _row_time(self) -> None:
+        """The time of each row: the first ORDER BY key, which WITHIN has as a column already."""
+        if not self.tells_times:
+            return
+        if needs_states(self.clause) and not self.given.is_streaming:
+            raise UnsupportedError(
+                "STREAM_FUNCTION",
+                "MATCH_ROWTIME() is not built for patterns that skip rows",
+                place=self.clause.pattern_text.place,
+                hint="rows in between can have a variable of their own: A {- X*? -} B.",
+            )
+        order = self.clause.order_by[0] if self.clause.order_by else None
+        key_type = self.given.oracle.types([self._slice(order.expression)])[0] if order else ""
+        is_time = key_type in (*INTEGER_BITS, "float", "double", "date", "timestamp", "timestamp_ntz")
+        if order is None or order.is_descending or not is_time or self.given.is_static:
+            raise BindError(
+                "ROWTIME_WITHOUT_TIME",
+                "MATCH_ROWTIME() is a value of the first ORDER BY key, which must be an ascending time or number",
+                place=order.expression.place if order else self.clause.keyword.place,
+                hint="write ORDER BY time before MEASURES.",
+            )
+        if self.clause.within is None:
+            self.columns.append(InputColumn(ROW_TIME, self._slice(order.expression)))
 
     def _order_by(self) -> tuple[tuple[Text, str], ...]:
         """The ORDER BY keys, then the other columns that the query reads, so that ties have one order."""

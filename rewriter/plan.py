@@ -10,6 +10,7 @@ from sqlext.rewriter.splice import Text, join
 
 PARTITION_START = "__first"  # Boolean input column: a partition begins here
 WITHIN_KEY, WITHIN_END = "__key", "__end"  # for WITHIN: the first ORDER BY key, and that key plus the bound
+ROW_TIME = "__time"  # for MATCH_ROWTIME() and streams without WITHIN: the first ORDER BY key
 IS_MATCHED = "__is_matched"  # Boolean output column with WITH UNMATCHED ROWS
 WINDOW = "__rows"  # the name of the window over a partition's rows
 
@@ -54,9 +55,10 @@ class Slot:
     """A column that a worker makes for every output row.
 
     `kind`: "value" (of `columns[0]` on the row that `navigation` reaches), "classifier", "match number",
-    "sequence number", "aggregate" (computed in the worker), "array" (array_agg in the worker) or "members" (an array of
-    structs `a0, a1, …` of `columns`, from which Spark then computes `call`; an int in it stands for a column). Only the
-    first two read `navigation`, only the last three `aggregate`.
+    "sequence number", "rowtime" (`columns`: the row's time and, with WITHIN, where it ends), "aggregate" (computed in
+    the worker), "array" (array_agg in the worker) or "members" (an array of structs `a0, a1, …` of `columns`, from
+    which Spark then computes `call`; an int in it stands for a column). Only "value" and "classifier" read
+    `navigation`, only the last three `aggregate`.
     """
 
     name: str

@@ -18,10 +18,10 @@ FILTER_PLACE = -1
 class Reference:
     """What an expression asks of the match.
 
-    `kind`: "navigation", "aggregate", "classifier", "match number" or "sequence number". `variable` is the key of a
-    pattern variable or SUBSET, None the universal one. `arguments` are evaluated on one input row. For aggregates
-    `call` is the whole call, an int i standing for `arguments[i]` and FILTER_PLACE for where a FILTER clause may stand;
-    `function` is its lower-case name; `argument_kind` "classifier" says that the argument is CLASSIFIER() itself.
+    `kind`: "navigation", "aggregate", "classifier", "match number", "sequence number" or "rowtime". `variable` is the
+    key of a pattern variable or SUBSET, None the universal one. `arguments` are evaluated on one input row. For
+    aggregates `call` is the whole call, an int i standing for `arguments[i]` and FILTER_PLACE for where a FILTER clause
+    may stand; `function` is its lower-case name; `argument_kind` "classifier": the argument is CLASSIFIER() itself.
     """
 
     kind: str

@@ -106,7 +106,7 @@ class _Analyser:
                 hint="leave FINAL out.",
             )
         reference, after = self._call(i + 1, hi)
-        if reference is None or reference.kind in ("match number", "sequence number", "timed out"):
+        if reference is None or reference.kind in ("match number", "sequence number", "rowtime", "timed out"):
             raise BindError(
                 "MISPLACED_PREFIX",
                 f"{word} belongs before FIRST, LAST or an aggregate",
@@ -133,6 +133,8 @@ class _Analyser:
             return self._classifier(i, close), close + 1
         if word in CLAUSE_FUNCTIONS:
             return self._number(i, close), close + 1
+        if word == "MATCH_ROWTIME":
+            return self._rowtime(i, close), close + 1
         if word == "MATCH_TIMED_OUT" and not self.scope.in_define:
             return replace(self._number(i, close), kind="timed out"), close + 1
         if word in STREAM_FUNCTIONS:
@@ -148,6 +150,16 @@ class _Analyser:
             )
         kind = "match number" if self.parts[i].word == "MATCH_NUMBER" else "sequence number"
         return Reference(kind, self._place(i, close + 1))
+
+    def _rowtime(self, i: int, close: int) -> Reference:
+        if self.scope.in_define:
+            raise BindError(
+                "ROWTIME_IN_DEFINE",
+                "MATCH_ROWTIME() is known when the match is, not in DEFINE",
+                place=self._place(i, close + 1),
+                hint="use the time of a row: LAST(ts).",
+            )
+        return replace(self._number(i, close), kind="rowtime")
 
     def _classifier(self, i: int, close: int) -> Reference:
         variable = None

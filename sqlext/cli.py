@@ -18,6 +18,7 @@ from sqlext.session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
 _TERMINAL_LIMIT = 100
@@ -54,6 +55,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--limit", type=_row_count, metavar="N",
         help=f"show the first N rows of a result (default: {_TERMINAL_LIMIT} on a terminal, else all)",
+    )  # fmt: skip
+    run.add_argument(
+        "--available-now", action="store_true",
+        help="streaming tables: process what is there and end (default: go on until interrupted)",
     )  # fmt: skip
     _command(commands, "explain", "show how the statements of a file would be matched, and why so", _explain)
     _command(commands, "compile", "print the statements of a file in plain Spark SQL", _compile)
@@ -180,6 +185,8 @@ def _without_stack(message: str) -> str:
 def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
     ours_before = {query.id for query in spark.streams.active}
     is_first = True
+    if options.available_now:
+        spark.conf.set("sqlext.stream.trigger", "available-now")
     for statement in statements:
         result = spark.sql(statement, dict(options.param) or None)
         if result.columns:
@@ -189,7 +196,36 @@ def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace
             is_first = False
     for query in spark.streams.active:  # of CREATE STREAMING TABLE: the end of this process would end them
         if query.id not in ours_before:
-            query.awaitTermination()
+            _follow(query)
+
+
+def _follow(query: StreamingQuery) -> None:
+    """Wait for the end of a streaming query, with a line on stderr for each micro-batch."""
+    shown, has_ended = -1, False
+    while not has_ended:
+        has_ended = bool(query.awaitTermination(1))
+        last = query.lastProgress
+        if last is not None and last["batchId"] > shown:
+            shown = last["batchId"]
+            print(progress_line(last), file=sys.stderr)
+
+
+def progress_line(progress: Any) -> str:
+    """What a micro-batch did, in one line.
+
+    >>> progress_line({"name": "alerts", "batchId": 3, "numInputRows": 1200, "processedRowsPerSecond": 480.2,
+    ...                "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
+    ...                "observedMetrics": {"sqlext": {"rows": 17, "bytes": 1100}}})
+    'alerts, batch 3: 1,200 rows, 480 rows/s, watermark 2026-01-01T00:00:00.000Z, keeps 17 rows in 1,100 bytes'
+    """
+    kept = progress["observedMetrics"].get("sqlext")
+    parts = [
+        f"{progress['name']}, batch {progress['batchId']}: {progress['numInputRows']:,} rows",
+        f"{progress['processedRowsPerSecond'] or 0:,.0f} rows/s",
+        f"watermark {progress['eventTime'].get('watermark', 'none')}",
+        *([f"keeps {kept['rows']:,} rows in {kept['bytes']:,} bytes"] if kept else []),
+    ]
+    return ", ".join(parts)
 
 
 def _explain(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:

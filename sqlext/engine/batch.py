@@ -166,7 +166,7 @@ def _slot_type(slot: Slot, given: T.StructType) -> T.DataType:
     if slot.kind == "aggregate" and types:
         name = aggregate_type(slot.aggregate.function, types[0].simpleString())
         return {"double": T.DoubleType(), "bigint": T.LongType()}.get(name or "", types[0])
-    return T.LongType()
+    return types[0] if slot.kind == "rowtime" else T.LongType()
 
 
 # behind the match: what Spark computes of it

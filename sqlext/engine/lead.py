@@ -95,6 +95,8 @@ def _has_simple_measures(plan: MatchPlan) -> str | None:
     for slot in plan.slots:
         if slot.kind == "match number":
             return "MATCH_NUMBER() counts matches."
+        if slot.kind == "rowtime":
+            return "MATCH_ROWTIME() depends on all matches before."
         if _slot_value(slot, plan.task.program, labels) is None:
             distinct = "DISTINCT " if slot.aggregate.is_distinct else ""
             return f"it does not compute {slot.aggregate.function}({distinct}…) of {_rows(slot, labels)}."

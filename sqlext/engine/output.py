@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlext.engine.arrow import are_valid, as_arrow, int_column, lists, strings, taken, to_arrow, to_values
+from sqlext.engine.stream_times import as_times, times_of
 from sqlext.engine.worker import WorkerPlan
 from sqlext.errors import DataError
 from sqlext.pattern import navigation
@@ -21,12 +22,18 @@ MEMBER_ROWS = 1 << 20  # or of so many rows in arrays
 
 def results(columns: dict[str, pa.Array], rows: Rows, spans: Spans, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
     """The result rows of a block of matches."""
-    out = navigation.output_rows(spans, plan.task.output)
+    yield from shown(columns, rows, spans, navigation.output_rows(spans, plan.task.output), plan)
+    if spans.failure is not None:
+        raise _skip_error(columns, spans, plan)
+
+
+def shown(
+    columns: dict[str, pa.Array], rows: Rows, spans: Spans, out: navigation.OutputRows, plan: WorkerPlan
+) -> Iterator[pa.RecordBatch]:
+    """The rows `out` of the result."""
     for lo, hi in _slices(out, spans, plan):
         result = _result(columns, rows, spans, out.slice(lo, hi), plan)
         yield from (result.slice(at, OUTPUT_ROWS) for at in range(0, hi - lo, OUTPUT_ROWS))
-    if spans.failure is not None:
-        raise _skip_error(columns, spans, plan)
 
 
 def _slices(out, spans: Spans, plan: WorkerPlan) -> Iterator[tuple[int, int]]:
@@ -90,6 +97,10 @@ def _timed_out(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerP
     return as_arrow(*navigation.are_timed_out(spans, out))
 
 
+def _rowtime(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
+    return as_times(times_of(columns, rows, spans, out, plan), columns[slot.columns[0]].type)
+
+
 def _aggregate(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
     values = None
     if slot.columns:
@@ -127,6 +138,7 @@ MAKERS: dict[str, Callable[..., pa.Array]] = {
     "classifier": _classifier,
     "match number": _match_number,
     "sequence number": _sequence_number,
+    "rowtime": _rowtime,
     "timed out": _timed_out,
     "aggregate": _aggregate,
     "array": _array,

@@ -160,6 +160,8 @@ class Printer:
         return [*found, f"MATCH_NUMBER() AS {_NUMBER}"] if is_counted else found
 
     def measure(self, slot: Slot) -> str:
+        if slot.kind == "rowtime":
+            raise UnsupportedError("ROWTIME_IN_TABLE_FUNCTION", "sqlext_match does not know MATCH_ROWTIME()")
         if slot.kind == "match number":
             return "MATCH_NUMBER()"
         if slot.kind == "sequence number":

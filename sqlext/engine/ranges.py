@@ -84,6 +84,8 @@ def objection(plan: MatchPlan) -> str | None:
         return "a window over whole partitions is needed."
     if any(slot.kind == "match number" for slot in plan.slots):
         return "MATCH_NUMBER() counts from the partition's first row."
+    if any(slot.kind == "rowtime" for slot in plan.slots):
+        return "MATCH_ROWTIME() depends on all matches before."
     return parts.objection(plan.task)
 
 

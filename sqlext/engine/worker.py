@@ -111,8 +111,13 @@ def match_chunk(chunk: pa.Table, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
     rows = read_rows(columns, chunk.num_rows, plan)
     from sqlext.engine.output import results  # with Numba, which the driver does not need
 
+    times = None
+    if any(slot.kind == "rowtime" for slot in plan.slots):
+        from sqlext.engine.stream_times import chunk_times
+
+        times = chunk_times(columns, rows, plan)
     for spans in match(plan.task, rows):
-        yield from results(columns, rows, spans, plan)
+        yield from results(columns, rows, times.of(spans, rows.bounds) if times else spans, plan)
 
 
 def one_chunk(column: pa.ChunkedArray) -> pa.Array:
@@ -125,7 +130,7 @@ def read_rows(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> Rows:
     bounds = np.append(starts, n).astype(np.int64)
     limit = _limit(columns, bounds, plan)
     operands, classifiers = _operands(columns, plan)
-    rows = Rows(bounds, _mask(columns, n, plan), limit, operands, classifiers)
+    rows = Rows(bounds, mask_of(columns, n, plan), limit, operands, classifiers)
     if plan.neighbours:
         rows = replace(rows, mask=_with_neighbours(rows, plan))
     if plan.task.nfa is not None and plan.bounds:
@@ -134,8 +139,8 @@ def read_rows(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> Rows:
     return rows
 
 
-def _mask(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> np.ndarray:
-    """Rows.mask from its columns, all bits set where there are none."""
+def mask_of(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> np.ndarray:
+    """Rows.mask from its columns, all bits set where there are none, before neighbours are looked at."""
     if plan.masks:
         return mask_bytes([columns[name] for name in plan.masks], n)
     bits = max((bit for bit in plan.task.bits if bit is not None), default=0) + 1

@@ -44,7 +44,7 @@ def objection(task: MatchTask) -> str | None:
         reads = _reads_outside(condition)
         if reads:
             return f"the condition of {name} reads {reads}."
-    if _may_fail(task):
+    if may_fail(task):
         return "AFTER MATCH SKIP may fail, and then says in which match, counted from the partition's first row."
     return None
 
@@ -60,7 +60,7 @@ def _reads_outside(condition: Condition | None) -> str:
     return "PREV or NEXT of a row of the match" if condition.source.step else ""
 
 
-def _may_fail(task: MatchTask) -> bool:
+def may_fail(task: MatchTask) -> bool:
     """Is there a way through the pattern for which SKIP TO has no row to go to, or only the first one?"""
     if task.skip.mode in (SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW) or task.skip.else_next_row:
         return False

@@ -1,0 +1,155 @@
+"""State as chunks of rows: appended and marked dead, not rewritten, until enough of them are dead.
+
+A `Log` is a table whose rows lie in chunks. New rows are a new chunk. A chunk is written again, with the new rows,
+when more than half of it is dead, or when it has at most twice as many rows as those: so a log of n rows has about
+log n chunks, and a row is rewritten about log n times in its life.
+
+What is stored is binary and begins with a version byte: a chunk is an Arrow stream, a header says which chunks there
+are and which of their rows are alive. A changed format needs another version, and a golden file in tests/streams.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.errors import DataError
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """`is_alive: bool[n]`: which of the chunk's rows are still in the table."""
+
+    number: int
+    rows: pa.Table
+    is_alive: np.ndarray
+
+    @property
+    def count(self) -> int:
+        return int(self.is_alive.sum())
+
+    def alive(self) -> pa.Table:
+        return self.rows if self.is_alive.all() else self.rows.filter(pa.array(self.is_alive))
+
+
+@dataclass(frozen=True)
+class Log:
+    """The chunks of one table, oldest first."""
+
+    chunks: tuple[Chunk, ...] = ()
+
+    def table(self, schema: pa.Schema) -> pa.Table:
+        """The rows that are alive."""
+        return pa.concat_tables([schema.empty_table(), *(chunk.alive() for chunk in self.chunks)])
+
+    def changed(self, is_kept: np.ndarray, added: pa.Table, number: int) -> Log:
+        """The log after `is_kept: bool[n]` of its rows have stayed and others are added, as chunk `number`.
+
+        >>> rows = pa.table({"x": [1, 2, 3, 4, 5]})
+        >>> log = Log().changed(np.zeros(0, bool), rows, 0)
+        >>> later = log.changed(np.array([True, False, True, True, True]), pa.table({"x": [6]}), 1)
+        >>> [(c.number, c.count) for c in later.chunks], later.table(rows.schema)["x"].to_pylist()
+        ([(0, 4), (1, 1)], [1, 3, 4, 5, 6])
+        """
+        chunks, at = [], 0
+        for chunk in self.chunks:
+            is_alive = chunk.is_alive.copy()
+            is_alive[is_alive] = is_kept[at : at + chunk.count]
+            at += chunk.count
+            if is_alive.any():
+                chunks.append(Chunk(chunk.number, chunk.rows, is_alive))
+        is_dead = [2 * chunk.count < len(chunk.is_alive) for chunk in chunks]
+        rewritten = [chunk for chunk, dead in zip(chunks, is_dead) if dead]
+        chunks = [chunk for chunk, dead in zip(chunks, is_dead) if not dead]
+        size = added.num_rows + sum(chunk.count for chunk in rewritten)
+        while size and chunks and chunks[-1].count <= 2 * size:
+            rewritten.append(chunks.pop())
+            size += rewritten[-1].count
+        if size:
+            rows = pa.concat_tables([*(c.alive() for c in sorted(rewritten, key=lambda c: c.number)), added])
+            chunks.append(Chunk(number, rows.combine_chunks(), np.ones(size, np.bool_)))
+        return Log(tuple(chunks))
+
+
+@dataclass(frozen=True)
+class Header:
+    """What is stored beside the chunks of a bucket.
+
+    `plan`: fingerprint of the query; `watermark`: what has been passed (int64 microseconds); `next_number`: of the next
+    chunk; `late`: how many rows came too late.
+    """
+
+    plan: str
+    watermark: int
+    next_number: int = 0
+    late: int = 0
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The state of one bucket."""
+
+    header: Header
+    logs: Mapping[str, Log] = field(default_factory=dict)
+
+    def header_bytes(self) -> bytes:
+        """The header with the live rows of every chunk."""
+        chunks = {name: [(c.number, len(c.is_alive)) for c in log.chunks] for name, log in self.logs.items()}
+        text = json.dumps({**self.header.__dict__, "chunks": chunks}, sort_keys=True).encode()
+        bits = [np.packbits(c.is_alive).tobytes() for name in sorted(self.logs) for c in self.logs[name].chunks]
+        return struct.pack("<BI", VERSION, len(text)) + text + b"".join(bits)
+
+
+def chunk_bytes(chunk: Chunk) -> bytes:
+    """All rows of a chunk, also the dead ones: it was written when there were none."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, chunk.rows.schema) as writer:
+        writer.write_table(chunk.rows)
+    return bytes([VERSION]) + sink.getvalue().to_pybytes()
+
+
+def read(header: bytes, read_chunk: Callable[[int], bytes]) -> Stored:
+    """The inverse. Raises DataError: STATE_VERSION, for state of another version."""
+    version, length = struct.unpack_from("<BI", header)
+    _check(version)
+    at = struct.calcsize("<BI") + length
+    fields = json.loads(header[at - length : at])
+    logs = {}
+    for name in sorted(chunks := fields.pop("chunks")):
+        found = []
+        for number, rows in chunks[name]:
+            size = -(-rows // 8)
+            is_alive = np.unpackbits(np.frombuffer(header, np.uint8, size, at), count=rows).astype(np.bool_)
+            at += size
+            found.append(Chunk(number, _rows(read_chunk(number)), is_alive))
+        logs[name] = Log(tuple(found))
+    return Stored(Header(**fields), logs)
+
+
+def _rows(stored: bytes) -> pa.Table:
+    _check(stored[0])
+    with pa.ipc.open_stream(pa.py_buffer(memoryview(stored)[1:])) as stream:
+        return stream.read_all()
+
+
+def _check(version: int) -> None:
+    if version != VERSION:
+        raise DataError(
+            "STATE_VERSION",
+            f"the checkpoint holds state of version {version}, this is version {VERSION}",
+            hint="start the query with a new checkpoint, or go on with the version that wrote it.",
+        )
+
+
+def changes(before: Stored | None, after: Stored) -> tuple[list[Chunk], list[int]]:
+    """The chunks that are new in `after`, and the numbers of those that are gone."""
+    old = {c.number for log in before.logs.values() for c in log.chunks} if before else set()
+    new = {c.number: c for log in after.logs.values() for c in log.chunks}
+    return [new[number] for number in sorted(new.keys() - old)], sorted(old - new.keys())

@@ -1,0 +1,98 @@
+"""CREATE STREAMING TABLE and INSERT INTO … SELECT from a stream: streaming queries into Delta tables, exactly once.
+
+A query's checkpoint lies in the folder of its table, so that it goes where the table goes, and a statement that is run
+again resumes. Stopping is not the end of the input: what is undecided stays in the checkpoint.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from sqlext.catalog.names import quote
+from sqlext.catalog.streams import StoredPattern, StreamTarget, check_same_query
+from sqlext.catalog.tables import local_path
+from sqlext.engine import stream
+from sqlext.engine.physical import Physical
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.rewriter.lexemes import quoted
+
+if TYPE_CHECKING:
+    from sqlext.engine.statement import Statement
+
+TRIGGER = "sqlext.stream.trigger"  # 'available-now', an interval, or nothing: the next micro-batch at once
+NAME = "sqlext.stream.name"  # of the checkpoint, where several INSERT write into one table
+AVAILABLE_NOW = "available-now"
+
+
+def run(statement: Statement, target: StreamTarget) -> DataFrame | None:
+    """Start or resume the query; one row tells which. None: the query is no stream, and INSERT is Spark's.
+
+    Raises BindError: CHANGED_QUERY, if the checkpoint was written by another query.
+    """
+    ways = statement.run_clauses()
+    frame = statement.queries.run(statement.source.slice(target.query_start, target.query_stop))
+    if not frame.isStreaming:
+        if target.is_insert:
+            return None
+        raise UnsupportedError(
+            "NOT_A_STREAM", "the query of a streaming table reads no stream", place=target.place,
+            hint="write FROM STREAM t, or CREATE TABLE … AS for the rows that are there now.",
+        )  # fmt: skip
+    spark, name = statement.spark, quote(target.name)
+    if not target.is_insert:
+        spark.createDataFrame([], frame.schema).write.format("delta").mode("ignore").saveAsTable(name)
+    frame = _as_table(spark, name, frame, target)
+    checkpoint = target.checkpoint or _checkpoint(spark, name, target)
+    folder = local_path(checkpoint)
+    if folder is not None:
+        check_same_query(Path(folder), _patterns(ways, spark))
+    return _start(spark, name, frame, checkpoint, target)
+
+
+def _as_table(spark: SparkSession, name: str, frame: DataFrame, target: StreamTarget) -> DataFrame:
+    """INSERT goes by position, a stream into Delta by name."""
+    fields = spark.table(name).schema.fields
+    if len(fields) != len(frame.columns):
+        raise BindError(
+            "COLUMN_COUNT", f"{name} has {len(fields)} columns, the query gives {len(frame.columns)}",
+            place=target.place, hint=f"the table's columns are {', '.join(f.name for f in fields)}.",
+        )  # fmt: skip
+    columns = (F.col(quoted(c)).cast(f.dataType).alias(f.name) for c, f in zip(frame.columns, fields))
+    return frame.select(*columns) if target.is_insert else frame
+
+
+def _checkpoint(spark: SparkSession, name: str, target: StreamTarget) -> str:
+    """A folder of the table that Delta does not look into."""
+    location = str(spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"])
+    own = spark.conf.get(NAME, "") or ("insert" if target.is_insert else "stream")
+    return f"{location.rstrip('/')}/_checkpoints/{own}"
+
+
+def _patterns(ways: list, spark: SparkSession) -> list:
+    buckets = stream.buckets(spark)
+    plans = [way.plan for way in ways if isinstance(way, Physical) and way.is_streaming]
+    return [
+        (
+            StoredPattern(" ".join(p.clause.pattern_text.text.split()), stream.fingerprint(p, buckets)),
+            p.clause.pattern_text.place,
+        )
+        for p in plans
+    ]
+
+
+def _start(spark: SparkSession, name: str, frame: DataFrame, checkpoint: str, target: StreamTarget) -> DataFrame:
+    trigger = target.trigger or spark.conf.get(TRIGGER, "") or ""
+    writer = frame.writeStream.format("delta").outputMode("append").option("checkpointLocation", checkpoint)
+    if trigger == AVAILABLE_NOW:
+        writer = writer.trigger(availableNow=True)
+    elif trigger:
+        writer = writer.trigger(processingTime=trigger)
+    query = writer.queryName(".".join(target.name)).toTable(name)
+    if trigger == AVAILABLE_NOW:
+        query.awaitTermination()  # the statement is done when the rows are there
+    row = (name, str(query.id), str(query.runId), checkpoint)
+    return spark.createDataFrame([row], "table STRING, query STRING, run STRING, checkpoint STRING")

@@ -1,0 +1,237 @@
+"""Random MATCH_RECOGNIZE tasks with rows, as the workers of batch and the operator of streams get them; no Spark."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.engine import stream_log
+from sqlext.engine.stream_plan import SortKey, StreamPlan
+from sqlext.engine.stream_processor import state_of, stored_after
+from sqlext.engine.stream_step import advance
+from sqlext.engine.worker import WorkerPlan, match_batches
+from sqlext.pattern import ast
+from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.parts import may_fail
+from sqlext.pattern.program import MatchStart
+from sqlext.pattern.task import (
+    SKIP_PAST_LAST_ROW,
+    SKIP_TO_FIRST,
+    SKIP_TO_LAST,
+    SKIP_TO_NEXT_ROW,
+    Aggregate,
+    Call,
+    Condition,
+    Literal,
+    MatchTask,
+    Navigation,
+    Operand,
+    Output,
+    Skip,
+)
+from sqlext.rewriter.plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, Slot
+
+LABELS = "ABC"
+QUANTIFIERS = [(0, None), (1, None), (0, 1), (2, None), (0, 2), (1, 2), (2, 2)]
+ROWTIME = "rowtime"
+_KIND = pa.timestamp("us", "UTC")
+
+
+@dataclass(frozen=True)
+class Case:
+    """`rows`: in the order of their times; `plan`: with the slot of MATCH_ROWTIME(), as batch has it."""
+
+    plan: WorkerPlan
+    stream: StreamPlan
+    rows: pa.Table
+
+
+def random_case(chance: random.Random) -> Case:
+    """A pattern of up to eight nodes on three variables over a few keys; everything else at random too."""
+    is_within = chance.random() < 0.4
+    task = _task(chance, is_within)
+    neighbours = ((0, _neighbour(chance)),) if chance.random() < 0.25 else ()
+    output = task.output
+    carried = ("k", "u") if output.is_all_rows else ("k",)
+    time = WITHIN_KEY if is_within else ROW_TIME
+    slots = (*_slots(chance), Slot(ROWTIME, "rowtime", (time, WITHIN_END) if is_within else (time,)))
+    bounds = (Bound(is_inclusive=chance.random() < 0.4),) if is_within else ()
+    plan = WorkerPlan(task, ("mask",), neighbours, (("v", "bigint"),), carried, ("k",), slots, bounds, True)
+    rows = _rows(chance, is_within, time)
+    conditions = [c for c in (*task.conditions, *(c for _, c in neighbours)) if c is not None]
+    stream = StreamPlan(
+        replace(plan, slots=slots[:-1]),
+        rows.schema,
+        time,
+        (SortKey("u"),),
+        back=2,
+        counts_matches=True,
+        knows_first=any(isinstance(x, MatchStart) for x in task.program.instructions),
+        tells_times=chance.random() < 0.7,
+    )
+    assert all(_steps(c) >= -2 for c in conditions)
+    return Case(plan, stream, rows)
+
+
+def _steps(condition: Condition) -> int:
+    if isinstance(condition, Call):
+        return min(map(_steps, condition.arguments), default=0)
+    return condition.source.step if isinstance(condition, Operand) and isinstance(condition.source, Navigation) else 0
+
+
+def _task(chance: random.Random, is_within: bool) -> MatchTask:
+    program = compile_pattern(random_tree(chance, chance.randint(1, 8)), tuple(LABELS))
+    shows = chance.choice(["one", "one", "all", "omit", "unmatched"])
+    output = Output(shows not in ("one",), shows != "omit", shows == "unmatched")
+    bits = tuple(chance.choice([0, 1, 2, None]) if chance.random() < 0.2 else label for label in range(3))
+    task = MatchTask(program, bits, (None,) * 3, _skip(chance), output, is_within)
+    if chance.random() < 0.3:
+        conditions = tuple(_condition(chance) if chance.random() < 0.6 else None for _ in LABELS)
+        task = replace(task, conditions=conditions)
+    return replace(task, skip=replace(task.skip, else_next_row=True)) if may_fail(task) else task
+
+
+def random_tree(chance: random.Random, size: int) -> ast.Pattern:
+    """A tree of about `size` nodes without `$`."""
+    if size <= 1:
+        leaf = chance.random()
+        return (
+            ast.Variable(chance.choice(LABELS)) if leaf < 0.92 else chance.choice([ast.Empty(), ast.PartitionStart()])
+        )
+    kind = chance.choice(
+        ["quantified"] * 3 + ["concatenation"] * 4 + ["alternation"] * 2 + ["permutation", "exclusion"]
+    )
+    if kind == "quantified":
+        mode = chance.choice([ast.GREEDY, ast.GREEDY, ast.RELUCTANT])
+        return ast.Quantified(random_tree(chance, size - 1), *chance.choice(QUANTIFIERS), mode)
+    if kind == "exclusion":
+        return ast.Exclusion(random_tree(chance, size - 1))
+    parts = chance.randint(2, 3)
+    items = tuple(random_tree(chance, (size - 1) // parts) for _ in range(parts))
+    return {"concatenation": ast.Concatenation, "alternation": ast.Alternation, "permutation": ast.Permutation}[kind](
+        items
+    )
+
+
+def _skip(chance: random.Random) -> Skip:
+    mode = chance.choice([SKIP_PAST_LAST_ROW, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, SKIP_TO_FIRST, SKIP_TO_LAST])
+    labels = tuple(chance.sample(range(3), chance.randint(1, 2))) if "ROW" not in mode else ()
+    return Skip(mode, labels)
+
+
+def _condition(chance: random.Random) -> Condition:
+    """One that depends on the match so far."""
+    labels = chance.choice([None, (0,), (1,), (0, 1)])
+    current = Operand(Navigation(0), "int")
+    other = Operand(
+        Navigation(0, labels, chance.random() < 0.5, chance.choice([0, 1]), chance.choice([0, 0, -1, 1, 2])), "int"
+    )
+    count = Operand(Aggregate("count", None, labels), "int")
+    total = Operand(Aggregate("sum", 0, labels), "int")
+    limit = Literal(chance.randint(1, 6), "int")
+    return chance.choice(
+        [
+            Call("less_equal", (other, current), "bool"),
+            Call("less_equal", (count, limit), "bool"),
+            Call("or", (Call("is_null", (other,), "bool"), Call("less", (total, limit), "bool")), "bool"),
+        ]
+    )
+
+
+def _neighbour(chance: random.Random) -> Condition:
+    step = chance.choice([-2, -1, 1, 2])
+    return Call("less_equal", (Operand(Navigation(0), "int"), Operand(Navigation(0, step=step), "int")), "bool")
+
+
+def _slots(chance: random.Random) -> tuple[Slot, ...]:
+    labels = chance.choice([None, (0,), (1, 2)])
+    steps = chance.choice([(0, 0), (0, -1), (-2, 1), (1, 2), (2, -1)])
+    kept = [
+        Slot("number", "match number"),
+        Slot("classifier", "classifier", navigation=Navigation(-1, step=chance.choice([0, 0, 1]))),
+        Slot("first", "value", ("v",), Navigation(0, labels, from_first=True, step=steps[0])),
+        Slot("last", "value", ("v",), Navigation(0, None, is_final=chance.random() < 0.5, step=steps[1])),
+        Slot("sum", "aggregate", ("v",), aggregate=Aggregate("sum", 0, labels)),
+        Slot("rows", "array", ("u",), aggregate=Aggregate("array_agg", 0, None, is_final=chance.random() < 0.5)),
+    ]
+    return tuple(kept)
+
+
+def _rows(chance: random.Random, is_within: bool, time: str) -> pa.Table:
+    n = chance.randint(1, 24)
+    spread = chance.choice([1, 3, 10])
+    times = np.sort([chance.randint(0, spread * n) for _ in range(n)]).astype(np.int64) - spread
+    exclusive = chance.random() < 0.4
+    held = [1 << chance.randrange(3) if exclusive else chance.randrange(8) for _ in range(n)]
+    columns = {
+        "k": pa.array([chance.randrange(3) for _ in range(n)], pa.int64()),
+        "v": pa.array([None if chance.random() < 0.1 else chance.randint(0, 3) for _ in range(n)], pa.int64()),
+        "u": pa.array(chance.sample(range(n), n), pa.int64()),
+        "mask": pa.array(held, pa.int8()),
+        time: pa.array(times, _KIND),
+    }
+    if is_within:
+        columns[WITHIN_END] = pa.array(times + spread * chance.randint(0, 4), _KIND)
+    return pa.table(columns)
+
+
+# results as multisets of rows
+
+
+def batch_rows(case: Case) -> Counter:
+    """All rows of the result, as batch finds them in the sorted rows: (time, everything else)."""
+    ordered = case.rows.sort_by([("k", "ascending"), (case.stream.time, "ascending"), ("u", "ascending")])
+    found: Counter = Counter()
+    for batch in match_batches(iter(ordered.combine_chunks().to_batches()), case.plan):
+        times = batch.column(ROWTIME).cast(pa.int64()).to_pylist()
+        found.update(zip(times, _as_text(batch.drop_columns([ROWTIME]))))
+    return found
+
+
+def _as_text(batch: pa.RecordBatch) -> list[str]:
+    return [str(row) for row in batch.to_pylist()]
+
+
+def portions(case: Case, chance: random.Random) -> Iterator[tuple[pa.Table, int]]:
+    """The rows in random portions with a watermark behind each that makes none of the rows to come late."""
+    n = case.rows.num_rows
+    times = case.rows.column(case.stream.time).cast(pa.int64()).to_numpy()
+    disorder = chance.choice([0, 0, 3, 50])
+    order = np.argsort(times + np.array([chance.uniform(0, disorder) for _ in range(n)]), kind="stable")
+    at = 0
+    while at < n:
+        size = chance.choice([0, 1, 1, 2, 5, 50])
+        portion = order[at : at + size]
+        at += len(portion)
+        rest = times[order[at:]]
+        highest = int(rest.min()) - 1 if len(rest) else int(times.max()) + 100
+        yield case.rows.take(pa.array(portion)), chance.randint(highest - 4, highest)
+    yield case.rows.slice(0, 0), int(times.max()) + 1000
+
+
+def stream_rows(case: Case, chance: random.Random) -> Iterator[tuple[int, Counter]]:
+    """After each step its watermark and all that was given out so far; the state goes through its stored form.
+
+    Without `tells_times` the time of every row is 0.
+    """
+    stored, given_out, watermark = None, Counter(), -(1 << 60)
+    held: dict[int, bytes] = {}
+    for rows, wanted in portions(case, chance):
+        watermark = max(watermark, wanted)
+        step = advance(state_of(stored, case.stream), rows, watermark, case.stream)
+        assert step.late.num_rows == 0
+        after = stored_after(stored, step, "plan")
+        new, gone = stream_log.changes(stored, after)
+        held.update({chunk.number: stream_log.chunk_bytes(chunk) for chunk in new})
+        for number in gone:
+            del held[number]
+        stored = stream_log.read(after.header_bytes(), held.__getitem__)
+        for times, batch in step.results:
+            known = times.tolist() if case.stream.tells_times else [0] * len(times)
+            given_out.update(zip(known, _as_text(batch)))
+        yield watermark, Counter(given_out)

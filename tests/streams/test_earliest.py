@@ -1,0 +1,113 @@
+"""Each result comes in the first step that decides it: cases in earliest.txt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from sqlext.engine.stream_plan import SortKey, StreamPlan, first_state
+from sqlext.engine.stream_step import advance
+from sqlext.engine.worker import WorkerPlan
+from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.program import MatchStart
+from sqlext.pattern.task import (
+    CLASSIFIER,
+    SKIP_PAST_LAST_ROW,
+    SKIP_TO_NEXT_ROW,
+    Aggregate,
+    MatchTask,
+    Navigation,
+    Output,
+    Skip,
+)
+from sqlext.rewriter.parse_pattern import parse_pattern
+from sqlext.rewriter.plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, Slot
+
+_KIND = pa.timestamp("us", "UTC")
+_LETTERS = "ABCD"
+
+
+@dataclass(frozen=True)
+class Case:
+    title: str
+    pattern: str
+    options: dict[str, str]
+    steps: list[tuple[int, str, str]]  # time, letter, what is given out
+
+
+def cases() -> list[Case]:
+    text = (Path(__file__).parent / "earliest.txt").read_text()
+    blocks = [b.strip().splitlines() for b in text.split("\n== ")[1:]]
+    return [_case(block) for block in blocks]
+
+
+def _case(lines: list[str]) -> Case:
+    pattern, _, options = lines[1].partition(";")
+    steps = []
+    for line in lines[2:]:
+        row, _, found = line.partition("=>")
+        time, letter = row.split()
+        steps.append((int(time), letter, found.strip()))
+    named = dict(word.partition("=")[::2] for word in options.split())
+    return Case(lines[0], pattern.strip(), named, steps)
+
+
+def plan_of(case: Case) -> StreamPlan:
+    tree, names = parse_pattern(case.pattern, 0, len(case.pattern))
+    labels = tuple(name.key for name in names)
+    program = compile_pattern(tree, labels)
+    show = case.options.get("show", "one")
+    skip = Skip(SKIP_TO_NEXT_ROW if case.options.get("skip") == "next" else SKIP_PAST_LAST_ROW)
+    is_within = "within" in case.options
+    output = Output(show != "one", True, show == "unmatched")
+    bits = tuple(_LETTERS.index(label) for label in labels)
+    task = MatchTask(program, bits, (None,) * len(labels), skip, output, is_within)
+    slots = [
+        Slot("number", "match number"),
+        Slot("labels", "array", (), aggregate=Aggregate("array_agg", CLASSIFIER)),
+        Slot("label", "classifier", navigation=Navigation(CLASSIFIER)),
+    ]
+    if "next" in case.options:
+        slots.append(Slot("next", "value", ("u",), Navigation(0, step=int(case.options["next"]))))
+    bounds = (Bound(is_inclusive="inclusive" in case.options),) if is_within else ()
+    time = WITHIN_KEY if is_within else ROW_TIME
+    fields = [("u", pa.int64()), ("mask", pa.int8()), (time, _KIND)] + ([(WITHIN_END, _KIND)] if is_within else [])
+    worker = WorkerPlan(task, ("mask",), (), (), (), (), tuple(slots), bounds, True)
+    knows_first = any(isinstance(x, MatchStart) for x in program.instructions)
+    return StreamPlan(worker, pa.schema(fields), time, (SortKey("u"),), 0, True, knows_first)
+
+
+def rows_of(case: Case, plan: StreamPlan, number: int, time: int, letter: str) -> pa.Table:
+    if letter == "-":
+        return plan.schema.empty_table()
+    columns = [[number], [1 << _LETTERS.index(letter)], [time], [time + int(case.options.get("within", 0))]]
+    return pa.table([pa.array(c, f.type) for c, f in zip(columns, plan.schema)], schema=plan.schema)
+
+
+def found_in(step, is_all_rows: bool) -> list[str]:
+    found = []
+    for _, batch in step.results:
+        for row in batch.to_pylist():
+            if row["number"] is None:
+                found.append("-")
+            else:
+                labels = (row["label"] or "") if is_all_rows else "".join(row["labels"])
+                found.append(f"{row['number']}: {labels}".strip())
+    return sorted(found)
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.title)
+def test_results_come_in_the_first_step_that_decides_them(case):
+    plan = plan_of(case)
+    state, pending = first_state(plan), []
+    for number, (time, letter, wanted) in enumerate(case.steps):
+        pending.append(rows_of(case, plan, number, time, letter))
+        if number + 1 < len(case.steps) and case.steps[number + 1][0] == time:
+            continue  # rows of one time arrive together, what they give is written on the last
+        step = advance(state, pa.concat_tables(pending), time, plan)
+        state, pending = step.after(state), []
+        found = found_in(step, plan.worker.task.output.is_all_rows)
+        assert found == sorted(w.strip() for w in wanted.split(",") if w.strip()), (time, letter)
