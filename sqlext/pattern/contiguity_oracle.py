@@ -112,6 +112,7 @@ class Oracle:
 
     @property
     def pattern(self):
+        assert self.task.nfa is not None
         return self.task.nfa.pattern
 
 

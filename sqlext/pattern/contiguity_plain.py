@@ -69,8 +69,8 @@ def plain_task(task: MatchTask, rows: Rows) -> tuple[MatchTask, Rows, bool]:
         task.is_within and not task.is_between,
         "auto" if is_complete else "reference",
     )
-    limit = None if task.is_between else rows.limit
-    return made_task, Rows(rows.bounds, packed(held, len(rows.mask)), limit, columns, classifiers), is_complete
+    whole = None if task.is_between else rows.limit
+    return made_task, Rows(rows.bounds, packed(held, len(rows.mask)), whole, columns, classifiers), is_complete
 
 
 def _local(task: MatchTask, formula: Formula) -> Formula:

@@ -126,11 +126,14 @@ class _Builder:
         return [*(("split", key, +1) for key in keys[:-1]), ("jump", keys[-1])]
 
     def _wait(self, wait: Wait) -> list[tuple]:
-        is_hidden, ways = self.nfa.positions[wait.position][1], []
+        is_hidden = self.nfa.positions[wait.position][1]
+        ways: list[tuple[MatchLabel, Hashable]] = []
         for run in _runs(self.nfa.after[wait.position]):
             final = run if isinstance(run, Final) else None
             label = self._label(Variant(wait.label, takes(wait), final))
-            behind = ("closure", run) if final is None else "end" if final.at_end else "done"
+            behind: Hashable = ("closure", run)
+            if final is not None:
+                behind = "end" if final.at_end else "done"
             ways.append((MatchLabel(label, is_hidden), behind))
         for formula, left in skips(wait):
             self.todo.append(left)

@@ -90,8 +90,8 @@ def _by_states(task: MatchTask, rows: Rows) -> Callable[[int], Iterable[Path]]:
             return ()
         bits.may_start[start] = True
         buffer = shared_buffer.Buffer.empty(len(states.states))
-        for buffer, _ in every_match.advance(states, bits, buffer, start, int(limits[start])):
-            pass
+        for reached, _ in every_match.advance(states, bits, buffer, start, int(limits[start])):
+            buffer = reached
         bits.may_start[start] = False
         heads = buffer.group[buffer.group >= 0]
         hits = np.zeros((3, len(heads)), np.int32)

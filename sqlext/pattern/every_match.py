@@ -123,10 +123,15 @@ def find(task: MatchTask, rows: Rows) -> Iterator[Spans]:
     ranges = start_ranges(states, truth, task, rows, bits)
     numbering = Numbering(task, rows, states)
     for buffer, hits in advance(states, bits, Buffer.empty(len(states.states)), 0, len(rows.mask)):
-        low, high = (_of_ends(hits, [r[i] for r in ranges]) for i in (0, 1))
-        for found in enumerated(states, bits, buffer, hits, low, high):
-            yield from numbering.push(found)
+        yield from matches_of(states, bits, buffer, hits, ranges, numbering)
     yield from numbering.rest()
+
+
+def matches_of(states: States, bits: RowBits, buffer: Buffer, hits: np.ndarray, ranges, numbering) -> Iterator[Spans]:
+    """The matches of hits, as far as `numbering` lets them go; `ranges`: see `start_ranges`."""
+    low, high = (_of_ends(hits, [r[i] for r in ranges]) for i in (0, 1))
+    for found in enumerated(states, bits, buffer, hits, low, high):
+        yield from numbering.push(found)
 
 
 def _of_ends(hits: np.ndarray, by_end: list[np.ndarray]) -> np.ndarray:

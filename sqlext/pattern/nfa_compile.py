@@ -200,7 +200,7 @@ class _Closures:
 
     def _first(self, at_start: bool) -> tuple[Target, ...]:
         """No row precedes, so none is skipped and absences say nothing."""
-        found = []
+        found: list[Target] = []
         for target in self._targets(0, at_start):
             if isinstance(target, Final):
                 found.append(Final(at_end=target.at_end))

@@ -3,8 +3,8 @@
 Partial matches that wait for the same differ only in their past, so they are kept together, as one *group*. An entry
 of the buffer is
 
-- a *node*: a row taken in a state, with the group (an entry, or -1 for the first row) as it was when the row came: every
-  member of that group is a past of the node; or
+- a *node*: a row taken in a state, with the group (an entry, or -1 for the first row) as it was when the row came:
+  every member of that group is a past of the node; or
 - a *union* of two entries, the one with the newer start first.
 
 A group is the entry at its head. Entries never change, so the group that a node refers to is a *version* of it: what
@@ -51,8 +51,8 @@ class Buffer:
     @staticmethod
     def empty(states: int, capacity: int = 1024) -> Buffer:
         """A buffer without partial matches, for so many states."""
-        ints = [np.zeros(capacity, np.int32) for _ in range(4)]
-        return Buffer(*ints[:3], np.zeros(capacity, np.int16), ints[3], np.full(states, NOTHING, np.int32))
+        left, right, row, newest = (np.zeros(capacity, np.int32) for _ in range(4))
+        return Buffer(left, right, row, np.zeros(capacity, np.int16), newest, np.full(states, NOTHING, np.int32))
 
     @property
     def capacity(self) -> int:
@@ -66,8 +66,8 @@ class Buffer:
             result[: self.size] = array[: self.size]
             return result
 
-        arrays = map(longer, (self.left, self.right, self.row, self.state, self.newest))
-        return Buffer(*arrays, self.group, self.size)
+        left, right, row, state, newest = map(longer, (self.left, self.right, self.row, self.state, self.newest))
+        return Buffer(left, right, row, state, newest, self.group, self.size)
 
     def compact(self, oldest: int) -> None:
         """Release in place what no group needs, and of unions the branches that are older than row `oldest`.
@@ -80,7 +80,6 @@ class Buffer:
         >>> buffer.size, buffer.row[:1].tolist(), buffer.group.tolist()
         (1, [1], [0])
         """
-        self.group[:] = np.where(self.group < 0, NOTHING, self.group)
         for i, head in enumerate(self.group):
             if head >= 0 and self.newest[head] < oldest:
                 self.group[i] = NOTHING

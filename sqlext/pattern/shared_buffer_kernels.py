@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sqlext.pattern.jit import compiled
 
 NODE = -2  # as `right` of an entry
@@ -28,7 +26,7 @@ def compact(left, right, row, state, newest, size, group, oldest, moved):
     for i in range(size - 1, -1, -1):
         if moved[i] < 0:
             continue
-        if left[i] >= 0 and newest[left[i]] >= oldest or right[i] == NODE and left[i] >= 0:
+        if left[i] >= 0 and (right[i] == NODE or newest[left[i]] >= oldest):
             moved[left[i]] = 0
         if right[i] >= 0 and newest[right[i]] >= oldest:
             moved[right[i]] = 0
@@ -37,15 +35,15 @@ def compact(left, right, row, state, newest, size, group, oldest, moved):
         if moved[i] < 0:
             continue
         one = moved[left[i]] if left[i] >= 0 else -1
-        if right[i] >= 0:
+        if right[i] == NODE:
+            right[at], row[at], state[at] = NODE, row[i], state[i]
+        else:
             other = moved[right[i]]
             if one < 0 or other < 0:
                 moved[i] = max(one, other)
                 continue
-            right[at] = other
-        else:
-            right[at] = NODE
-        left[at], row[at], state[at], newest[at] = one, row[i], state[i], newest[i]
+            right[at], row[at], state[at] = other, 0, 0
+        left[at], newest[at] = one, newest[i]
         moved[i] = at
         at += 1
     for w in range(len(group)):
@@ -131,11 +129,10 @@ def enumerate_hits(buffer, oldest, is_between, hits, scratch, out, progress, max
     """
     entry, row, low, high = hits
     place = progress[0]
-    matches, mapped, whole_matches, whole_mapped = 0, 0, 0, 0
-    steps = max_steps
+    matches, mapped, steps = 0, 0, max_steps
     while place < len(entry):
         if place == progress[0] or row[place] != row[place - 1]:
-            progress[0], whole_matches, whole_mapped, steps = place, matches, mapped, max_steps
+            progress[0], steps = place, max_steps
         if low[place] <= high[place]:
             found, mapped, steps = _enumerate(
                 buffer, oldest, is_between, entry[place], low[place], high[place], scratch, out, matches, mapped, steps

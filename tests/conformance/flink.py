@@ -260,7 +260,8 @@ def spark_query(case: Case, number: int) -> str:
     skip = {"skipToFirst": "SKIP TO FIRST f ELSE NEXT ROW", "skipToLast": "SKIP TO LAST f ELSE NEXT ROW"}
     return f"""SELECT {number} AS n, * FROM (SELECT * FROM VALUES {_rows(case)} AS t(i, {", ".join(TYPES)}))
       MATCH_RECOGNIZE (ORDER BY ts, i
-        MEASURES array_agg(CLASSIFIER()) AS v, array_agg(id) AS ids, array_agg(name) AS names, array_agg(price) AS prices
+        MEASURES array_agg(CLASSIFIER()) AS v, array_agg(id) AS ids, array_agg(name) AS names,
+          array_agg(price) AS prices
         AFTER MATCH {skip.get(clause.skip, clause.skip)} PATTERN ({clause.pattern})
         {"" if clause.within_ms is None else f"WITHIN {clause.within_ms}"}
         {f"SUBSET f = ({', '.join(targets)})" if targets else ""} DEFINE {", ".join(define)})"""

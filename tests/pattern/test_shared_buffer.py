@@ -1,0 +1,140 @@
+"""The shared buffer: rows B1 to B12 of Flink's checklist, or what we do instead.
+
+B1 to B4, B6, B7 (Dewey numbers, put and get) are a difference on purpose: entries never change, so the entry at which a
+group stood is its version, and nothing has to be compared. B9 (reference counts) likewise: what no group reaches is
+swept. B5, B10 and B11 are cases of contiguity.txt too. B12 (cache sizes) has no counterpart: there is no cache.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from contiguity_harness import case_of, everything, random_case
+
+from sqlext.errors import DataError
+from sqlext.pattern import every_match
+from sqlext.pattern.contiguity_rows import local_truth
+from sqlext.pattern.every_match_order import Numbering
+from sqlext.pattern.every_match_tables import row_bits, start_ranges, states_of
+from sqlext.pattern.shared_buffer import Buffer
+from sqlext.pattern.task import NO_SKIP
+
+GOLDEN = Path(__file__).parent / "shared_buffer_1.hex"
+
+
+class Steps:
+    """`every_match.find` in steps of our choice. `between(buffer)` gives the buffer to go on with."""
+
+    def __init__(self, pattern: str, rows: str, mode: str = NO_SKIP):
+        self.set(*case_of(pattern, rows, mode))
+
+    def set(self, task, rows) -> Steps:
+        self.task, self.rows = task, rows
+        truth = local_truth(task, rows)
+        self.states = states_of(task.nfa, task.is_between)
+        self.bits = row_bits(self.states, truth, task, rows)
+        self.ranges = start_ranges(self.states, truth, task, rows, self.bits)
+        self.buffer = Buffer.empty(len(self.states.states), capacity=1)
+        self.numbering = Numbering(task, rows, self.states)
+        return self
+
+    def take(self, lo: int, hi: int):
+        for buffer, hits in every_match.advance(self.states, self.bits, self.buffer, lo, hi):
+            self.buffer = buffer
+            yield from every_match.matches_of(self.states, self.bits, buffer, hits, self.ranges, self.numbering)
+
+    def all(self, size: int, between=lambda buffer: buffer):
+        for lo in range(0, len(self.rows.mask), size):
+            yield from self.take(lo, min(lo + size, len(self.rows.mask)))
+            self.buffer = between(self.buffer)
+        yield from self.numbering.rest()
+
+
+def restarted(buffer: Buffer) -> Buffer:
+    buffer.compact(-1)
+    return Buffer.from_bytes(buffer.to_bytes(base=3), base=3)
+
+
+@pytest.mark.parametrize("seed", range(4000, 4100))
+def test_any_portions_and_restarts_give_the_same(seed):
+    task, rows = random_case(seed, rows=10)
+    if any(condition is not None for condition in task.conditions):
+        return
+    steps = Steps("A", "A").set(task, rows)
+    expected = everything(every_match.find(task, rows))
+    for size in (1, 2, 5):
+        assert everything(steps.set(task, rows).all(size)) == expected
+        assert everything(steps.set(task, rows).all(size, restarted)) == expected
+
+
+def test_b1_a_version_is_the_entry_at_which_a_group_stood():
+    """The second A is no past of the first B, though both are in the group for which B is the next row."""
+    steps = Steps("A -> B -> C", "A B A B C")
+    found = [rows for _, rows, *_ in everything(steps.all(1))["matches"]]
+    assert found == [(0, 1, 4), (2, 3, 4)]
+
+
+def test_b8_rows_out_of_the_bound_are_forgotten():
+    steps = Steps("A -> B", "A " * 5000, f"{NO_SKIP}, within 10")
+    list(steps.take(0, 5000))
+    steps.buffer.compact(4991)
+    assert steps.buffer.size <= 20
+    assert steps.buffer.row[: steps.buffer.size].max() == 4999
+
+
+def test_b8_the_buffer_stays_small_by_itself():
+    steps = Steps("A -> B", "A " * 20_000, f"{NO_SKIP}, within 10")
+    list(steps.take(0, 20_000))
+    assert steps.buffer.capacity < 1000
+
+
+def test_b9_a_long_path_is_released_without_recursion():
+    steps = Steps("A+ B", "A " * 100_000)
+    list(steps.take(0, 100_000))
+    assert steps.buffer.size > 100_000
+    steps.buffer.group[:] = -1
+    steps.buffer.compact(0)
+    assert steps.buffer.size == 0
+
+
+def test_b9_what_groups_share_is_kept_once():
+    steps = Steps("A -> B (->> B)* -> C", "A B B")
+    list(steps.take(0, 3))
+    before = everything(steps.take(3, 3))
+    sizes = []
+    for _ in range(2):
+        steps.buffer.compact(-1)
+        sizes.append(steps.buffer.size)
+    assert before["matches"] == [] and sizes[0] == sizes[1]
+
+
+def test_partial_matches_do_not_make_the_buffer_grow_faster_than_rows():
+    """2 ** 2000 partial matches."""
+    steps = Steps("A (->> B)* -> C", "A " + "B " * 2000)
+    list(steps.take(0, 2001))
+    assert steps.buffer.size < 8 * 2001
+
+
+def golden_buffer() -> Buffer:
+    steps = Steps("A -> B (->> B)* -> C", "A B A B B")
+    list(steps.take(0, 5))
+    steps.buffer.compact(-1)
+    return steps.buffer
+
+
+def test_the_binary_form_is_that_of_version_1():
+    held = bytes.fromhex(GOLDEN.read_text().strip())
+    assert golden_buffer().to_bytes() == held
+    assert Buffer.from_bytes(held).to_bytes() == held
+
+
+def test_another_version_is_refused():
+    with pytest.raises(DataError, match="version 9"):
+        Buffer.from_bytes(b"\x09" + bytes(20))
+
+
+def test_an_empty_buffer_survives():
+    read = Buffer.from_bytes(Buffer.empty(3).to_bytes())
+    assert read.size == 0 and np.array_equal(read.group, [-1, -1, -1])
