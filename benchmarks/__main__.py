@@ -1,7 +1,7 @@
 """python -m benchmarks [--quick] [--growth] [--only NAME,…] [--peers NAME,…] [--rows N] [--runs N]
 
-NAME is that of a workload, `patterns` or `joins`; peers are lead, pandas, trino and flink for patterns, spark and
-duckdb for joins.
+NAME is that of a workload, `patterns` or `joins`; peers are lead, pandas, trino and flink for patterns, spark,
+duckdb and flink for joins.
 
 Each workload runs at its own size; with --growth also at 1 M and 10 M rows, against the floor alone. Results go to
 results.json and RESULTS.md, where they replace those of the same workloads, sizes and programs; those of --quick are
@@ -33,7 +33,8 @@ from benchmarks.workloads import MILLION, WORKLOADS
 
 BY_NAME: dict[str, Workload | Join] = {w.name: w for w in (*WORKLOADS, *JOINS)}
 GROUPS = {"patterns": [w.name for w in WORKLOADS], "joins": [w.name for w in JOINS]}
-PEERS = (LEAD, PANDAS, SPARK, *SYSTEMS)
+PATTERN_PEERS = (LEAD, PANDAS, "trino", "flink")
+PEERS = tuple(dict.fromkeys((*PATTERN_PEERS, *joins.PEERS)))
 GROWTH = (MILLION, 10 * MILLION)
 QUICK_ROWS, QUICK_RUNS = 100_000, 1
 SETTINGS = {"spark.sql.shuffle.partitions": "8", "spark.driver.memory": "4g"}
@@ -121,7 +122,7 @@ def processor() -> str:
 
 def peers_of(workload: Workload | Join, asked: Iterable[str]) -> set[str]:
     """Those that can run it."""
-    return {peer for peer in asked if (peer in joins.PEERS) == isinstance(workload, Join)}
+    return {peer for peer in asked if peer in (joins.PEERS if isinstance(workload, Join) else PATTERN_PEERS)}
 
 
 def sizes(workload: Workload | Join, peers: set[str], asked: argparse.Namespace) -> dict[int, set[str]]:

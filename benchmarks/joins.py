@@ -7,6 +7,7 @@ read alike.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,8 +19,8 @@ from benchmarks.runners import OURS, Runner, integers
 from benchmarks.workload import Expected, unknown
 from benchmarks.workloads import MILLION
 
-SPARK, DUCKDB = "spark", "duckdb"
-PEERS = (SPARK, DUCKDB)
+SPARK, DUCKDB, FLINK = "spark", "duckdb", "flink"
+PEERS = (SPARK, DUCKDB, FLINK)
 DAY_MS = 24 * 60 * 60 * 1000
 KEYS = {
     "1000": "pmod(xxhash64(i, {seed}, 'k'), 1000)",
@@ -68,6 +69,10 @@ class Join:
     >>> print(BY_NAME["asof_1000_left"].spark_query("l", "r"))
     SELECT count(*), sum(i), sum(ms), sum((i * 31 + ms) % 1000003)
     FROM (SELECT l.i, max_by(r.ms, r.ts) AS ms FROM l AS l LEFT JOIN r AS r ON l.ts >= r.ts AND l.k = r.k GROUP BY l.i)
+    >>> print(BY_NAME["interval_10_inner"].flink_query("l", "r"))
+    SELECT count(*), sum(l.i), sum(r.i), sum(MOD(l.i * 31 + r.i, 1000003))
+    FROM l AS l JOIN r AS r
+    ON r.ts BETWEEN l.ts - INTERVAL '0.600' SECOND(2, 3) AND l.ts + INTERVAL '0.600' SECOND(2, 3) AND l.k = r.k
     """
 
     join: str
@@ -111,6 +116,11 @@ class Join:
         asof = f"ASOF {self._kind}JOIN"
         return f"{self._totals('ms')}\nFROM {left} AS l {asof} {right} AS r ON {self._condition}"
 
+    def flink_query(self, left: str, right: str) -> str:
+        """On tables with a time attribute ts (INTERVAL only)."""
+        text = re.sub(r"INTERVAL (\d+) MILLISECONDS", _flink_interval, self.spark_query(left, right))
+        return re.sub(r"\(\(([^()]*)\) % (\d+)\)", r"(MOD(\1, \2))", text)
+
     @property
     def _kind(self) -> str:
         return "" if self.kind == "INNER" else f"{self.kind} "
@@ -150,12 +160,22 @@ JOINS = (*INTERVALS, *ASOFS)
 BY_NAME = {join.name: join for join in JOINS}
 
 
+def _flink_interval(found: re.Match) -> str:
+    return f"INTERVAL '{int(found[1]) / 1000:.3f}' SECOND(2, 3)"
+
+
 def runners(spark, join: Join, rows: int, peers: set[str], external: Mapping[str, External]) -> dict[str, Runner]:
     """By name, ours first, on Delta tables that are written if they are not there."""
     paths = [tables.ensure(spark, side, rows) for side in join.sides]
     found = spark_runners(spark, join, *(f"delta.`{path}`" for path in paths), peers=peers)
     if DUCKDB in peers and DUCKDB in external:
         found[DUCKDB] = partial(_answer, external[DUCKDB].query, join.duckdb_query(*map(scan, paths)))
+    if FLINK in peers and FLINK in external and join.join == "INTERVAL":
+        flink = external[FLINK].system
+        for path in paths:
+            flink.prepare_stream(spark, path.name, path, "ms")
+        query = join.flink_query(*(f"`{path.name}`" for path in paths))
+        found[FLINK] = partial(_answer, partial(flink.query, is_stream=True), query)
     return found
 
 
@@ -172,4 +192,4 @@ def _collect(spark, sql: str):
 
 
 def _answer(query: Callable[[str], list[tuple]], sql: str):
-    return integers(query(sql)[0])
+    return integers(query(sql)[-1])  # a stream's last row is the result, those before it are changes on the way

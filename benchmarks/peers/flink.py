@@ -1,4 +1,4 @@
-"""Flink's MATCH_RECOGNIZE in batch mode, through PyFlink 2.3 on two cores.
+"""Flink's MATCH_RECOGNIZE in batch mode, and its interval join on streams, through PyFlink 2.3 on two cores.
 
 Needed: Java 11, 17 or 21; a Python of 3.9 to 3.12 (sys.executable, else the first on the path); `mvn` (Flink's Parquet
 reader, 9 MB, from Maven Central); once about 0.4 GB from PyPI, for a virtual environment of 0.9 GB of Flink's own; a
@@ -64,7 +64,7 @@ class Flink:
         self.work = Path(work).resolve()
         self.limit_s = limit_s
         self._process: Answering | None = None
-        self._tables: dict[str, str] = {}  # by name: its declaration, for a process that is started anew
+        self._tables: dict[tuple[str, bool], str] = {}  # declarations, for a process that is started anew
 
     def __enter__(self) -> Flink:
         shutil.rmtree(self.work / "tmp", ignore_errors=True)
@@ -94,11 +94,25 @@ class Flink:
         declaration = declare(table, rows.dtypes, files, order)
         if not (files / "_SUCCESS").exists():
             rows.write.mode("overwrite").parquet(str(files))
-        self._tables[table] = declaration
-        self._declare(table)
+        self._tables[table, False] = declaration
+        self._declare(table, False)
 
-    def query(self, sql: str) -> list[tuple]:
+    def prepare_stream(self, spark, table: str, path: Path, order: str) -> None:
+        """The same for streaming mode: one file with the rows in the order of `order`, the milliseconds of the time.
+
+        A column ts is left out; the time attribute has its name.
+        """
+        rows = spark.read.format("delta").load(str(path)).drop("ts")
+        files = self.work / f"{table}-{_newest_commit(path)}-sorted"
+        if not (files / "_SUCCESS").exists():
+            rows.coalesce(1).sortWithinPartitions(order).write.mode("overwrite").parquet(str(files))
+        self._tables[table, True] = declare(table, rows.dtypes, files, order)
+        self._declare(table, True)
+
+    def query(self, sql: str, is_stream: bool = False) -> list[tuple]:
         """All rows of the result; what is not number, text, Boolean or NULL comes as text, times to about 1 µs.
+
+        `is_stream`: in streaming mode, where they are all changes of the result, in order.
 
         Raises PeerError: Flink refuses the statement or fails. TimeoutError: it took longer than the limit.
         """
@@ -107,12 +121,12 @@ class Flink:
         if process.server is None:  # a process that was ended has forgotten the tables
             process.start()
             for table in self._tables:
-                self._declare(table)
-        return process.ask({"sql": sql})
+                self._declare(*table)
+        return process.ask({"sql": sql, "is_stream": is_stream})
 
-    def _declare(self, table: str) -> None:
-        self.query(f"DROP TEMPORARY TABLE IF EXISTS `{table}`")
-        self.query(self._tables[table])
+    def _declare(self, table: str, is_stream: bool) -> None:
+        self.query(f"DROP TEMPORARY TABLE IF EXISTS `{table}`", is_stream)
+        self.query(self._tables[table, is_stream], is_stream)
 
     def _variables(self) -> dict[str, str]:
         """The process's environment, without PYTHONPATH: it would let our packages in among Flink's."""

@@ -1,7 +1,8 @@
 """Answers SQL in Flink's own virtual environment, which has nothing of ours: a script, started by flink.py.
 
-One line of JSON in, {"sql": …}; one line out, {"rows": […]} or {"error": …}. Numbers, text, Booleans and NULL are
-JSON's, all else is text. The JVM starts and ends with this process, and this process ends when the JVM died.
+One line of JSON in, {"sql": …, "is_stream": …}; one line out, {"rows": […]} or {"error": …}. Numbers, text, Booleans
+and NULL are JSON's, all else is text. The JVM starts and ends with this process, and this process ends when the JVM
+died. Batch and streaming mode have tables of their own; a stream's rows are all its changes, in order.
 """
 
 from __future__ import annotations
@@ -28,13 +29,21 @@ SETTINGS = {
     "taskmanager.memory.network.min": "256m",
     "taskmanager.memory.network.max": "256m",
 }
+STREAM_SETTINGS = {
+    # Totals are told once, at the end of the file, and not behind every row that changes them.
+    "table.exec.mini-batch.enabled": "true",
+    "table.exec.mini-batch.allow-latency": "1 h",
+    "table.exec.mini-batch.size": "1000000000",
+    "table.optimizer.agg-phase-strategy": "TWO_PHASE",
+}
 
 
-def environment() -> TableEnvironment:
+def environment(is_stream: bool) -> TableEnvironment:
     configuration = Configuration()
-    for key, value in SETTINGS.items():
+    for key, value in {**SETTINGS, **(STREAM_SETTINGS if is_stream else {})}.items():
         configuration.set_string(key, value)
-    settings = EnvironmentSettings.new_instance().in_batch_mode().with_configuration(configuration)
+    mode = EnvironmentSettings.new_instance()
+    settings = (mode.in_streaming_mode() if is_stream else mode.in_batch_mode()).with_configuration(configuration)
     return TableEnvironment.create(settings.build())
 
 
@@ -60,9 +69,13 @@ def cause(trace: str) -> str:
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what Flink prints goes to the log
-    tables = environment()
+    modes = {False: environment(False)}
     for line in sys.stdin:
-        answers.write(json.dumps(answer(tables, json.loads(line)["sql"]), default=str) + "\n")
+        request = json.loads(line)
+        is_stream = bool(request.get("is_stream"))
+        if is_stream not in modes:
+            modes[is_stream] = environment(is_stream)
+        answers.write(json.dumps(answer(modes[is_stream], request["sql"]), default=str) + "\n")
 
 
 if __name__ == "__main__":
