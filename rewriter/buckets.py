@@ -53,10 +53,10 @@ def position(of: str, expression: TextLike) -> Text:
     """The expression as a number of the domain `of`: microseconds, days or itself."""
     before, behind = {
         MICROS: ("unix_micros(CAST(", " AS TIMESTAMP))"),
-        # An interval, since unix_micros would read a local time in the session's zone, where an hour may come twice.
+        # Of an interval, since unix_micros would read a local time in the session's zone, where an hour may come twice.
         NTZ_MICROS: (
-            "CAST(CAST(CAST(",
-            " AS TIMESTAMP_NTZ) - TIMESTAMP_NTZ'1970-01-01' AS INTERVAL SECOND) AS BIGINT)",
+            "CAST(CAST(CAST(CAST(",
+            " AS TIMESTAMP_NTZ) - TIMESTAMP_NTZ'1970-01-01' AS INTERVAL SECOND) AS DECIMAL(18,6)) * 1000000 AS BIGINT)",
         ),
         DAYS: ("unix_date(", ")"),
         INTEGERS: ("CAST(", " AS BIGINT)"),

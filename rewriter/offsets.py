@@ -28,10 +28,15 @@ class Term:
 
 @dataclass(frozen=True)
 class Offset:
-    """`base`: the words of what is not constant, term by term; `constants`: the constant terms."""
+    """`others`: the terms that are not constant; `constants`: those that are."""
 
-    base: tuple[tuple[int, tuple[str, ...]], ...]
+    others: tuple[Term, ...]
     constants: tuple[Term, ...]
+
+    @property
+    def base(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
+        """What is not constant, to be compared with that of another bound."""
+        return tuple((term.sign, words_of(term.expression)) for term in self.others)
 
 
 def offset(bound: Fragment, source: Source) -> Offset:
@@ -43,8 +48,8 @@ def offset(bound: Fragment, source: Source) -> Offset:
     (((1, ('A', '.', 'T')),), [(1, '5'), (-1, 'INTERVAL 2 DAYS')])
     """
     terms = list(_terms(bound, 1))
-    base = tuple((t.sign, words_of(t.expression)) for t in terms if not _is_constant(t.expression, source))
-    return Offset(base, tuple(t for t in terms if _is_constant(t.expression, source)))
+    others = tuple(t for t in terms if not _is_constant(t.expression, source))
+    return Offset(others, tuple(t for t in terms if t not in others))
 
 
 def _terms(sum_: Fragment, sign: int) -> Iterator[Term]:

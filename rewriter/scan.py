@@ -19,13 +19,8 @@ _CANDIDATE = re.compile(
     rf"MATCH_RECOGNIZE|(?:INTERVAL|ASOF){_BLANK}\bJOIN|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(sorted(_WINDOWS))}){_BLANK}\(",
     re.IGNORECASE | re.DOTALL,
 )
-# Behind these words INTERVAL and ASOF are the name of a relation or its alias.
-_BEFORE_NAME = frozenset({"AS", "FROM", "JOIN", ",", ".", "(", "USING", "STREAM", "LATERAL"})
 
 _BEFORE_TABLE_FUNCTION = frozenset({"FROM", "JOIN", ",", "LATERAL"})
-_TEMPORAL_JOINS = {
-    "INTERVAL": "write a JOIN whose ON holds the range: r.t BETWEEN l.t - INTERVAL 5 MINUTES AND l.t.",
-}
 _WINDOW_HINT = "Spark itself groups by window(ts, '10 minutes') and session_window(ts, '5 minutes')."
 
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
@@ -158,14 +153,12 @@ def visible_ctes(tokens: Tokens, site: Site) -> tuple[Cte, ...]:
 def unbuilt(text: str, tokens: Tokens) -> list[UnsupportedError]:
     """Clauses of the language that are not built and that Spark would misread or refuse with a puzzling message.
 
-    Spark reads `a INTERVAL JOIN b` as an alias and joins without a condition on time; `a AS interval JOIN b` means it.
-
-    >>> text = "SELECT * FROM a INTERVAL JOIN b ON a.t = b.t"
+    >>> text = "SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES)"
     >>> print(unbuilt(text, tokenize(text))[0])
-    SQLEXT_INTERVAL_JOIN: INTERVAL JOIN is not built yet
-      1 | SELECT * FROM a INTERVAL JOIN b ON a.t = b.t
-        |                 ^^^^^^^^^^^^^
-    Hint: write a JOIN whose ON holds the range: r.t BETWEEN l.t - INTERVAL 5 MINUTES AND l.t.
+    SQLEXT_WINDOW_FUNCTION: TUMBLE over a TABLE is not built yet
+      1 | SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES)
+        |               ^^^^^^
+    Hint: Spark itself groups by window(ts, '10 minutes') and session_window(ts, '5 minutes').
     """
     words = [t.word for t in tokens[:5] if t.word not in ("OR", "REPLACE")]
     if words[1:3] == ["PATTERN", "RULE"] and words[0] in ("CREATE", "DROP"):
@@ -175,11 +168,7 @@ def unbuilt(text: str, tokens: Tokens) -> list[UnsupportedError]:
     for i in range(len(tokens) - 1):
         word, after = tokens[i].word, tokens[i + 1].word
         before = tokens[i - 1].word if i else ";"
-        if word in _TEMPORAL_JOINS and after == "JOIN" and before not in _BEFORE_NAME:
-            place = Place(text, tokens[i].start, tokens[i + 1].stop)
-            hint = _TEMPORAL_JOINS[word]
-            found.append(UnsupportedError(f"{word}_JOIN", f"{word} JOIN is not built yet", place=place, hint=hint))
-        elif word in _WINDOWS and after == "(" and before in _BEFORE_TABLE_FUNCTION and _is_window(tokens, i + 1):
+        if word in _WINDOWS and after == "(" and before in _BEFORE_TABLE_FUNCTION and _is_window(tokens, i + 1):
             place = Place(text, tokens[i].start, tokens[i].stop)
             message = f"{word} over a TABLE is not built yet"
             found.append(UnsupportedError("WINDOW_FUNCTION", message, place=place, hint=_WINDOW_HINT))

@@ -53,9 +53,9 @@ def time_ranges(conjuncts: Sequence[Fragment]) -> Iterator[TimeRange]:
     """
     halves: list[_Half] = []
     for conjunct in conjuncts:
-        between = _between(conjunct)
-        if between is not None:
-            yield between
+        found = between(conjunct)
+        if found is not None:
+            yield found
         for half in _halves(conjunct):
             partners = (h for h in halves if h.end == _OTHER[half.end] and same_words(h.time, half.time))
             yield from (_joined(partner, half) for partner in partners)
@@ -105,7 +105,8 @@ def words_of(expression: Fragment) -> tuple[str, ...]:
     return tuple(t.text.upper() if t.word else t.text for t in tokens)
 
 
-def _between(conjunct: Fragment) -> TimeRange | None:
+def between(conjunct: Fragment) -> TimeRange | None:
+    """What `time BETWEEN lower AND upper` says; None: the conjunct is something else."""
     tokens = tokenize(conjunct.text)
     top = list(top_level(tokens))
     at = [i for i in top if tokens[i].word == "BETWEEN"]

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructField
 
 from sqlext.engine import range_width, stream_join
 from sqlext.engine.queries import Queries
-from sqlext.errors import BindError
+from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter import range_errors
 from sqlext.rewriter.asof_conditions import BOTH, LEFT, NEITHER, RIGHT
 from sqlext.rewriter.buckets import FLOATS, INTEGERS, Fixed, domain
 from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.interval_join import BoundRange, RewrittenJoin, bucket_join, copies_points, plain_join
 from sqlext.rewriter.join_clauses import JoinClause
-from sqlext.rewriter.splice import Source, Text, join
+from sqlext.rewriter.splice import Source, Text, TextLike, join
 from sqlext.rewriter.time_range import TimeRange, comparisons, time_ranges
 from sqlext.rewriter.tokens import tokenize
 
@@ -39,16 +40,18 @@ class _Rewriting:
         self.clause, self.number, self.source = clause, number, source
         self.prefix, self.queries, self.time_zone = prefix, queries, time_zone
         self.relations = {LEFT: self.text(clause.left), RIGHT: self.text(clause.right)}
-        self.type_on = cache(self._type_on)
+        self.field_on = cache(self._field_on)
 
     def rewritten(self) -> RewrittenJoin:
         frame = self._plain()
         range_ = self._range()
         if frame.isStreaming:
-            return stream_join.rewrite(self.clause, range_, frame)
+            return self._of_streams(range_)
         if range_ is None:
             return plain_join(self.clause, ("equality", "the time is a key of Spark's own join."))
-        return self._in_buckets(range_)
+        rewritten = self._in_buckets(range_)
+        assert rewritten is not None
+        return rewritten
 
     def text(self, fragment: Fragment) -> Text:
         return self.source.slice(fragment.start, fragment.stop)
@@ -59,6 +62,16 @@ class _Rewriting:
         assert on is not None
         parts = (self.relations[LEFT], " JOIN ", self.relations[RIGHT], " ON ", self.text(on))
         return self.queries.run(join(self.prefix, "SELECT 1 FROM ", *parts))
+
+    def _of_streams(self, range_: TimeRange | None) -> RewrittenJoin:
+        raise UnsupportedError("STREAM", "INTERVAL JOIN on a stream is not built yet", place=self.clause.keyword.place)
+        streams = [side for side in (LEFT, RIGHT) if self._rows(side, "1").isStreaming]
+        in_buckets = partial(self._in_buckets, range_, may_measure=False) if range_ else lambda: None
+        asked = stream_join.Asked(self.clause, self.source, self.side_of, self.field_on, in_buckets, self.number)
+        return stream_join.rewrite(asked, range_, streams)
+
+    def _rows(self, side: str, columns: TextLike) -> DataFrame:
+        return self.queries.run(join(self.prefix, "SELECT ", columns, " FROM ", self.relations[side]))
 
     # which range
 
@@ -93,7 +106,7 @@ class _Rewriting:
 
     def side_of(self, expression: Fragment) -> str:
         """Which relation alone can compute the expression: BOTH for constants, NEITHER if it needs both."""
-        sides = [side for side in (LEFT, RIGHT) if self.type_on(side, expression) is not None]
+        sides = [side for side in (LEFT, RIGHT) if self.field_on(side, expression) is not None]
         if len(sides) == 2 and any(token.text == "." for token in tokenize(expression.text)):
             raise BindError(
                 "AMBIGUOUS_REFERENCE", f"{expression.text} can be read from either relation", place=expression.place,
@@ -103,19 +116,20 @@ class _Rewriting:
 
     def type_of(self, expression: Fragment) -> str:
         """The type of an expression that one of the relations computes."""
-        return self.type_on(LEFT, expression) or self.type_on(RIGHT, expression) or "void"
+        field = self.field_on(LEFT, expression) or self.field_on(RIGHT, expression)
+        return field.dataType.simpleString() if field else "void"
 
-    def _type_on(self, side: str, expression: Fragment) -> str | None:
-        columns = join("SELECT (", self.text(expression), ") AS c FROM ")
+    def _field_on(self, side: str, expression: Fragment) -> StructField | None:
+        """The expression as a column of one relation; None if that cannot compute it."""
         try:
-            frame = self.queries.run(join(self.prefix, columns, self.relations[side]))
+            return self._rows(side, join("(", self.text(expression), ") AS c")).schema.fields[0]
         except BindError:
             return None
-        return frame.schema.fields[0].dataType.simpleString()
 
     # how rows find each other
 
-    def _in_buckets(self, range_: TimeRange) -> RewrittenJoin:
+    def _in_buckets(self, range_: TimeRange, may_measure: bool = True) -> RewrittenJoin | None:
+        """None: the ranges' width varies by row, and nothing can be measured."""
         parts = (range_.time, range_.lower, range_.upper)
         types = tuple(self.type_of(part) for part in parts)
         of = domain(types)
@@ -127,15 +141,16 @@ class _Rewriting:
             equal = join("(", time, ") = (", lower, ")")
             return plain_join(self.clause, ("equality", "the range is one point."), equal)
         bound = BoundRange(time, lower, upper, self.side_of(range_.time) == LEFT, of)
-        return bucket_join(self.clause, self.source, self._with_width(bound, width), self.number)
-
-    def _with_width(self, bound: BoundRange, width: range_width.Width | None) -> BoundRange:
-        """With buckets of the ranges' one width, or what a query over both relations tells of many."""
         if width is not None:
-            fixed = Fixed(bound.of, width.bucket, width.reach)
-            bound = replace(bound, fixed=fixed, is_exact=bound.of != FLOATS)
-            if bound.is_exact or not copies_points(self.clause, bound):
-                return bound
+            bound = replace(bound, fixed=Fixed(of, width.bucket, width.reach), is_exact=of != FLOATS)
+        if width is None or (copies_points(self.clause, bound) and not bound.is_exact):
+            if not may_measure:
+                return None
+            bound = self._measured(bound)
+        return bucket_join(self.clause, self.source, bound, self.number)
+
+    def _measured(self, bound: BoundRange) -> BoundRange:
+        """With what a query over both relations tells of the ranges' widths."""
         points, ranges = (LEFT, RIGHT) if bound.time_is_left else (RIGHT, LEFT)
         spread = range_width.measure(bound, self.relations[points], self.relations[ranges], self.prefix, self.queries)
         return replace(bound, spread=spread)

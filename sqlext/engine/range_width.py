@@ -18,6 +18,7 @@ from sqlext.rewriter.time_range import TimeRange
 _DAY_US = 86_400_000_000
 # The greatest difference of two offsets of one time zone, and more than any day is longer or shorter than 24 hours.
 _ZONE_SHIFT_US = 26 * 3_600_000_000
+_EXTENT = "__sqlext_extent"
 _FIXED_ZONES = frozenset({"UTC", "ETC/UTC", "GMT", "ETC/GMT", "Z", "UCT", "ZULU", "+00:00"})
 
 
@@ -138,7 +139,7 @@ def measure(range_: BoundRange, points: Text, ranges: Text, prefix: Text, querie
 def _measuring(range_: BoundRange, points: Text, ranges: Text) -> Text:
     def cell(bound: Text) -> Text:
         at = join("CAST(", position(range_.of, bound), " AS DOUBLE)")
-        return join("CAST(least(greatest((", at, f" - s.start) * s.rate, 0D), {CELLS - 1}D) AS BIGINT)")
+        return join("CAST(least(greatest((", at, f" - {_EXTENT}.start) * {_EXTENT}.rate, 0D), {CELLS - 1}D) AS BIGINT)")
 
     time = join("CAST(", position(range_.of, range_.time), " AS DOUBLE)")
     extent = join(
@@ -146,8 +147,9 @@ def _measuring(range_: BoundRange, points: Text, ranges: Text) -> Text:
         "SELECT ", time, " AS p FROM ", points, ") WHERE p > -1e300D AND p < 1e300D",
     )  # fmt: skip
     cells = join(
-        "SELECT s.start, s.end, ", cell(range_.upper), " - ", cell(range_.lower), " + 1 AS c FROM (", extent,
-        ") AS s, ", ranges, " WHERE (", range_.lower, ") <= (", range_.upper, ")",
+        f"SELECT /*+ BROADCAST({_EXTENT}) */ {_EXTENT}.start, {_EXTENT}.end, ",
+        cell(range_.upper), " - ", cell(range_.lower), " + 1 AS c FROM (", extent,
+        f") AS {_EXTENT}, ", ranges, " WHERE (", range_.lower, ") <= (", range_.upper, ")",
     )  # fmt: skip
     return join(
         "SELECT min(start) AS start, min(end) AS end, count(c) AS ranges, sum(c) AS cells, max(c) AS most,",

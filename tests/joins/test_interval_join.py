@@ -1,0 +1,203 @@
+"""INTERVAL JOIN over tables: queries with their rows, what is refused, and the same as a search through all pairs."""
+
+from __future__ import annotations
+
+import random
+from collections import namedtuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+import pytest
+
+from tests.statements.cases import Case, as_lines, cases, found, message, settings, wanted
+
+pytestmark = pytest.mark.spark
+FILE, ERRORS = "../joins/interval.txt", "../joins/interval_errors.txt"
+AT_ONCE = 12  # queries in one statement: Spark's cost per job would be most of the time
+
+
+def alike(case: Case) -> bool:
+    """Can the query be one of several in a statement?"""
+    return case.args is None and not case.frames and not case.settings
+
+
+TOGETHER = [case for case in cases(FILE) if alike(case)]
+GROUPS = [TOGETHER[i : i + AT_ONCE] for i in range(0, len(TOGETHER), AT_ONCE)]
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0].title)
+def test_queries_give_their_rows(given, group):
+    rows = given.sql("\nUNION ALL\n".join(as_lines(case.step.text, i) for i, case in enumerate(group))).collect()
+    results = {group[row.n].title: found(row) for row in rows}
+    assert results == {case.title: wanted(case.step) for case in group}
+
+
+@pytest.mark.parametrize("case", [case for case in cases(FILE) if not alike(case)], ids=str)
+def test_queries_with_parameters_frames_and_settings_give_their_rows(given, case):
+    frames = {name: given.sql(text) for name, text in case.frames.items()}
+    with settings(given, case.settings):
+        given.sql(case.step.text, case.args, **frames).createOrReplaceTempView("result")
+        rows = given.sql(as_lines("SELECT * FROM result")).first()
+    given.catalog.dropTempView("result")
+    assert found(rows) == wanted(case.step)
+
+
+@pytest.mark.parametrize("case", cases(ERRORS), ids=str)
+def test_what_is_refused_is_told_with_its_place(given, case):
+    assert message(lambda: given.sql(case.step.text)).split("\n") == case.step.lines
+
+
+# All types of join, bounds and types of time against a search through all pairs.
+
+ROWS = 50
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Times of one type, told as integers p: `time` is p's, `{}` standing for it, `unit` the distance of n."""
+
+    name: str
+    time: str
+    unit: Callable[[int], str]
+
+
+DOMAINS = (
+    Domain("int", "{}", str),
+    Domain("long", "{} * 1000000000000L", lambda n: f"{n}000000000000L"),
+    Domain("ts", "timestamp_seconds({})", lambda n: f"INTERVAL '{n}' SECONDS"),
+    Domain("ntz", "CAST(DATE'1970-01-01' AS TIMESTAMP_NTZ) + make_dt_interval(0, 0, 0, {})",
+           lambda n: f"INTERVAL '{n}' SECONDS"),
+    Domain("date", "date_add(DATE'1970-01-01', {})", lambda n: f"INTERVAL '{n}' DAYS"),
+    Domain("double", "CAST({} AS DOUBLE) / 4", lambda n: f"{n / 4}D"),
+    Domain("decimal", "CAST({} AS DECIMAL(12, 2))", lambda n: f"{n}.00BD"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Bound:
+    """`side`.`column`, so much later."""
+
+    column: str
+    later: int = 0
+
+    def sql(self, side: str, domain: Domain) -> str:
+        sign, unit = ("-", domain.unit(-self.later)) if self.later < 0 else ("+", domain.unit(self.later))
+        return f"{side}.{self.column} {sign} {unit}" if self.later else f"{side}.{self.column}"
+
+    def value(self, row) -> int | None:
+        value = getattr(row, self.column)
+        return None if value is None else value + self.later
+
+
+@dataclass(frozen=True)
+class Range:
+    """Whether the time is the left side's, the bounds of the other's row, and whether they are in the range."""
+
+    time_is_left: bool
+    lower: Bound
+    upper: Bound
+    has_lower: bool = True
+    has_upper: bool = True
+
+    def sql(self, domain: Domain) -> str:
+        time, side = ("l.t", "r") if self.time_is_left else ("r.t", "l")
+        lower, upper = self.lower.sql(side, domain), self.upper.sql(side, domain)
+        if self.has_lower and self.has_upper:
+            return f"{time} BETWEEN {lower} AND {upper}"
+        return f"{lower} {'<=' if self.has_lower else '<'} {time} AND {time} {'<=' if self.has_upper else '<'} {upper}"
+
+    def holds(self, left, right) -> bool:
+        point, row = (left, right) if self.time_is_left else (right, left)
+        time, lower, upper = point.t, self.lower.value(row), self.upper.value(row)
+        if time is None or lower is None or upper is None:
+            return False
+        return (lower <= time if self.has_lower else lower < time) and (
+            time <= upper if self.has_upper else time < upper
+        )
+
+
+RANGES = (
+    Range(False, Bound("t", -3), Bound("t", 2)),
+    Range(False, Bound("t", -3), Bound("t", 2), has_lower=False, has_upper=False),
+    Range(True, Bound("t", -4), Bound("t", 1), has_upper=False),
+    Range(False, Bound("t"), Bound("t")),
+    Range(True, Bound("t", 2), Bound("t", -1)),
+    Range(False, Bound("t", -9), Bound("t", -4)),
+    Range(True, Bound("lo"), Bound("hi")),
+    Range(False, Bound("lo"), Bound("hi"), has_lower=False, has_upper=False),
+    Range(True, Bound("lo", 1), Bound("t", 3)),
+)
+JOINS = ("", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI")
+KEYS = {
+    "": lambda left, right: True,
+    "l.k = r.k AND ": lambda left, right: None is not left.k == right.k,
+    "r.k IS NOT DISTINCT FROM l.k AND (l.id + r.id) % 3 > 0 AND ": lambda left, right: (
+        left.k == right.k and (left.id + right.id) % 3 > 0
+    ),
+}
+Row = namedtuple("Row", "id k t lo hi")
+
+
+def random_rows(rng: random.Random) -> list[Row]:
+    """Few values, so that there are twins, NULLs, ranges that end before they begin, and some that hardly end."""
+
+    def one(i: int) -> Row:
+        t, lo = rng.choice([*range(-30, 30), None]), rng.choice([*range(-30, 30), -(10**6), None])
+        hi = rng.choice([None, 10**6, *([(lo or 0) + rng.randrange(-4, 12)] * 10)])
+        return Row(i, rng.choice([0, 1, 2, None]), t, lo, hi)
+
+    return [one(i) for i in range(ROWS)]
+
+
+def expected(join: str, lefts: list[Row], rights: list[Row], matches) -> list[tuple]:
+    pairs = [(x.id, y.id) for x in lefts for y in rights if matches(x, y)]
+    found_left, found_right = {x for x, _ in pairs}, {y for _, y in pairs}
+    if join == "LEFT SEMI":
+        return [(x, None) for x in sorted(found_left)]
+    alone = [(x.id, None) for x in lefts if x.id not in found_left]
+    if join == "LEFT ANTI":
+        return alone
+    shown = list(pairs)
+    shown += alone if join in ("LEFT", "FULL") else []
+    return shown + [(None, y.id) for y in rights if y.id not in found_right and join in ("RIGHT", "FULL")]
+
+
+@pytest.fixture(scope="module")
+def tables(spark):
+    """Views `l_int`, `r_int` and so on, and their rows."""
+    rng = random.Random(7)
+    rows = {"l": random_rows(rng), "r": random_rows(rng)}
+    for side, domain in product(rows, DOMAINS):
+        times = ", ".join(f"{domain.time.format(c)} AS {c}" for c in ("t", "lo", "hi"))
+        frame = spark.createDataFrame(rows[side], "id INT, k INT, t INT, lo INT, hi INT")
+        frame.createOrReplaceTempView("interval_rows")
+        made = spark.sql(f"SELECT id, k, {times} FROM interval_rows")
+        made.createOrReplaceTempView(f"{side}_{domain.name}")
+    yield rows["l"], rows["r"]
+    for side, domain in product(rows, DOMAINS):
+        spark.catalog.dropTempView(f"{side}_{domain.name}")
+    spark.catalog.dropTempView("interval_rows")
+
+
+@pytest.mark.parametrize("number", range(len(RANGES)))
+def test_it_finds_what_a_search_through_all_pairs_finds(spark, tables, number):
+    lefts, rights = tables
+    range_ = RANGES[number]
+    queries, variants = [], []
+    for i, join in enumerate(JOINS):
+        domain, key = DOMAINS[(i + 2 * number) % len(DOMAINS)], list(KEYS)[(i + number) % len(KEYS)]
+        variants.append((join, domain.name, key))
+        other = "NULL" if join in ("LEFT SEMI", "LEFT ANTI") else "r.id"
+        queries.append(
+            f"SELECT {i} AS n, l.id AS l, {other} AS r FROM l_{domain.name} l"
+            f" {join} INTERVAL JOIN r_{domain.name} r ON {key}{range_.sql(domain)}"
+        )
+    # Most of the time would be compiling code for few rows.
+    quick = {"spark.sql.codegen.wholeStage": "false", "spark.sql.adaptive.enabled": "false"}
+    with settings(spark, {**quick, "spark.sql.autoBroadcastJoinThreshold": "-1" if number % 2 else "10m"}):
+        shown = spark.sql("\nUNION ALL\n".join(queries)).collect()
+    for i, (join, name, key) in enumerate(variants):
+        wanted_rows = expected(join, lefts, rights, lambda x, y, key=key: KEYS[key](x, y) and range_.holds(x, y))
+        found_rows = [(row.l, row.r) for row in shown if row.n == i]
+        assert sorted(found_rows, key=str) == sorted(wanted_rows, key=str), (join, name, key, queries[i])
