@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.session import session
+from sqlext.state import kept
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -215,15 +216,15 @@ def progress_line(progress: Any) -> str:
 
     >>> progress_line({"name": "alerts", "batchId": 3, "numInputRows": 1200, "processedRowsPerSecond": 480.2,
     ...                "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
-    ...                "observedMetrics": {"sqlext": {"rows": 17, "bytes": 1100}}})
+    ...                "observedMetrics": {"sqlext_1": {"rows": 17, "bytes": 1100, "oldest": None, "late_rows": 0}}})
     'alerts, batch 3: 1,200 rows, 480 rows/s, watermark 2026-01-01T00:00:00.000Z, keeps 17 rows in 1,100 bytes'
     """
-    kept = progress["observedMetrics"].get("sqlext")
+    state = kept(progress["observedMetrics"])
     parts = [
         f"{progress['name']}, batch {progress['batchId']}: {progress['numInputRows']:,} rows",
         f"{progress['processedRowsPerSecond'] or 0:,.0f} rows/s",
         f"watermark {progress['eventTime'].get('watermark', 'none')}",
-        *([f"keeps {kept['rows']:,} rows in {kept['bytes']:,} bytes"] if kept else []),
+        *([f"keeps {state.rows:,} rows in {state.bytes:,} bytes"] if state else []),
     ]
     return ", ".join(parts)
 

@@ -8,6 +8,7 @@ result, each row with its time → measures (Spark). What the operator does is `
 from __future__ import annotations
 
 import hashlib
+import uuid
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -137,7 +138,7 @@ def _stateful(parcels: DataFrame, operator: OperatorPlan, has_time: bool) -> Dat
     )
     report = F.col("kind") == REPORT
     observed = told.observe(
-        METRICS,
+        f"{METRICS}_{uuid.uuid4().hex[:8]}",  # a query with two of one name is refused
         F.coalesce(F.sum(F.when(report, F.col("kept"))), F.lit(0)).alias("rows"),
         F.coalesce(F.sum(F.when(report, F.col("bytes"))), F.lit(0)).alias("bytes"),
         F.min(F.when(report, F.col("oldest"))).alias("oldest"),
