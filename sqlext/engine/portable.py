@@ -6,12 +6,14 @@ rest of the clause goes into the call as text.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from sqlext.engine.batch import shown_query
 from sqlext.engine.members import aggregated
 from sqlext.engine.table_function import NAME
 from sqlext.errors import UnsupportedError
+from sqlext.pattern.nfa import Final
 from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
 from sqlext.rewriter.lower import string_literal
 from sqlext.rewriter.plan import IS_MATCHED, MatchPlan, Slot
@@ -36,8 +38,7 @@ _OPERATORS = {
 
 def portable_query(plan: MatchPlan, prefix: Text, is_ansi: bool) -> Text:
     """A query in plain Spark SQL for the clause's result."""
-    if plan.task.is_between or plan.task.output.shows_timeouts or any(s.kind == "timed out" for s in plan.slots):
-        what = "WITHIN … BETWEEN ROWS" if plan.task.is_between else "time-outs"
+    for what in _unknown(plan):
         place = plan.clause.keyword.place
         raise UnsupportedError("NOT_IN_TABLE_FUNCTION", f"sqlext_match does not know {what}", place=place)
     matches = join(NAME, "(\n    ", join(*_arguments(plan, prefix, is_ansi), separator=",\n    "), ")")
@@ -47,6 +48,16 @@ def portable_query(plan: MatchPlan, prefix: Text, is_ansi: bool) -> Text:
         passed.append(IS_MATCHED)
     arrays = {f"{s.name}_rows": s for s in plan.slots if s.kind == "members"}
     return shown_query(plan, aggregated(matches, passed, arrays))
+
+
+def _unknown(plan: MatchPlan) -> Iterator[str]:
+    """What `sqlext_match` cannot be told."""
+    if plan.task.is_between:
+        yield "WITHIN … BETWEEN ROWS"
+    if plan.task.output.shows_timeouts or any(slot.kind == "timed out" for slot in plan.slots):
+        yield "time-outs"
+    if plan.task.nfa is not None and any(isinstance(t, Final) and t.absent for ts in plan.task.nfa.after for t in ts):
+        yield "an absence at the end of a pattern"
 
 
 def _arguments(plan: MatchPlan, prefix: Text, is_ansi: bool) -> list[Text]:
