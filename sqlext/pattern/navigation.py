@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlext.errors import DataError
+from sqlext.pattern import mapped_rows, tails
 from sqlext.pattern import navigation_kernels as kernels
-from sqlext.pattern import tails
 from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Values
 
 FAST_AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})  # those `aggregate` computes
@@ -67,10 +67,11 @@ def output_rows(spans: Spans, output: Output) -> OutputRows:
         raise ValueError("matches with tails are shown whole")
     is_hidden = np.zeros(0, np.bool_) if spans.is_hidden is None else spans.is_hidden
     unmatched = spans.unmatched if output.shows_unmatched else np.zeros(0, np.int64)
-    row, match, end = kernels.all_rows(_places(spans), spans.offset, is_hidden, unmatched, output.shows_empty)
+    row, match, end = kernels.all_rows(
+        mapped_rows.places(spans), spans.offset, is_hidden, unmatched, output.shows_empty
+    )
     if spans.row is not None:
-        is_mapped, is_empty = (match >= 0) & (end > spans.offset[match]), (match >= 0) & (end == spans.offset[match])
-        row[is_mapped], row[is_empty] = spans.row[row[is_mapped]], spans.start[match[is_empty]]
+        row = mapped_rows.shown_rows(spans, row, match, end)
     return OutputRows(row, match, end)
 
 
@@ -88,7 +89,7 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     array([-1,  2,  3, -1])
     """
     row, step = _reach(navigation, spans, out), max(-_FAR, min(navigation.step, _FAR))
-    row = row if spans.row is None else np.where(row < 0, -1, _rows_at(spans, row))
+    row = row if spans.row is None else np.where(row < 0, -1, mapped_rows.rows_at(spans, row))
     return kernels.step_in_partition(row, bounds, step) if step else row
 
 
@@ -97,25 +98,16 @@ def _reach(navigation: Navigation, spans: Spans, out: OutputRows) -> np.ndarray:
     end = _view_end(spans, out, navigation.is_final or navigation.from_first)
     n = min(navigation.offset, _FAR)
     if navigation.labels is None:
-        row = kernels.reach_any(out.match, end, _places(spans), spans.offset, navigation.from_first, n)
+        row = kernels.reach_any(out.match, end, mapped_rows.places(spans), spans.offset, navigation.from_first, n)
     elif spans.tails is not None:
         is_member = _membership(navigation.labels, spans, out)
         row = tails.reach_member(spans, out.match, is_member, navigation.from_first, n)
     else:
         is_member = _membership(navigation.labels, spans, out)
-        row = kernels.reach_member(out.match, end, _places(spans), spans.offset, is_member, navigation.from_first, n)
+        row = kernels.reach_member(
+            out.match, end, mapped_rows.places(spans), spans.offset, is_member, navigation.from_first, n
+        )
     return row
-
-
-def _places(spans: Spans) -> np.ndarray:
-    """What the kernels take for the start of matches: where rows are given, they reach places in Spans.row instead."""
-    return spans.start if spans.row is None else spans.offset[:-1]
-
-
-def _rows_at(spans: Spans, place: np.ndarray) -> np.ndarray:
-    """The rows at places, any row for a place that is none."""
-    assert spans.row is not None
-    return spans.row[place] if len(spans.row) else np.full(len(place), -1, np.int64)
 
 
 def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.ndarray) -> np.ndarray:
@@ -130,23 +122,11 @@ def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     """
     row = navigate(navigation, spans, out, bounds)
     if spans.row is not None:
-        return _labels_of_rows(spans, out.match, row)
+        return mapped_rows.labels_at(spans, out.match, row)
     if spans.tails is not None:
         return tails.labels_at(spans, out.match, row)
     end = _view_end(spans, out, is_final=True)
     return kernels.labels_at(row, out.match, end, spans.start, spans.offset, spans.label)
-
-
-def _labels_of_rows(spans: Spans, match: np.ndarray, row: np.ndarray) -> np.ndarray:
-    """`int16[o]`: the label that a match gives to a row, -1 if it does not map it; for matches with given rows."""
-    assert spans.row is not None
-    if not len(spans.row):
-        return np.full(len(row), -1, np.int16)
-    span = int(spans.row.max()) + 2  # rows of one match ascend: (match, row) is in order
-    keys = np.repeat(np.arange(len(spans.start)), np.diff(spans.offset)) * span + spans.row
-    wanted = np.where(row < span - 1, match * span + row, -1)
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where((row >= 0) & (keys[place] == wanted), spans.label[place], -1).astype(np.int16)
 
 
 def match_numbers(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
@@ -217,8 +197,8 @@ def members(aggregate: Aggregate, spans: Spans, out: OutputRows) -> tuple[np.nda
     if spans.tails is not None:
         return tails.list_members(spans, out.match, is_member, list_bounds), list_bounds
     end = _view_end(spans, out, aggregate.is_final)
-    row = kernels.list_members(out.match, end, _places(spans), spans.offset, is_member, list_bounds)
-    return row if spans.row is None else _rows_at(spans, row), list_bounds
+    row = kernels.list_members(out.match, end, mapped_rows.places(spans), spans.offset, is_member, list_bounds)
+    return row if spans.row is None else mapped_rows.rows_at(spans, row), list_bounds
 
 
 def member_labels(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.ndarray:
@@ -231,7 +211,7 @@ def member_labels(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.nda
     row, list_bounds = members(aggregate, spans, out)
     match = np.repeat(out.match, np.diff(list_bounds))
     if spans.row is not None:
-        return _labels_of_rows(spans, match, row)
+        return mapped_rows.labels_at(spans, match, row)
     if spans.tails is not None:
         return tails.labels_at(spans, match, row)
     return spans.label[row - spans.start[match] + spans.offset[match]]
@@ -354,7 +334,7 @@ def _argument(aggregate: Aggregate, values: Values | None, spans: Spans) -> tupl
         numbers, start = numbers[spans.label], spans.offset[:-1]
         valid = None if valid is None else valid[spans.label]
     elif spans.row is not None:
-        numbers, start = numbers[spans.row] if len(numbers) else numbers, _places(spans)
+        numbers, start = numbers[spans.row] if len(numbers) else numbers, mapped_rows.places(spans)
         valid = None if valid is None else valid[spans.row]
     return Values(_read_only(numbers), None if valid is None else _read_only(valid)), start
 

@@ -1,0 +1,117 @@
+"""Navigation over matches whose rows are given one by one, against the words of its docstrings."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sqlext.pattern import navigation
+from sqlext.pattern.task import Aggregate, Navigation, Output, Spans, Values
+
+NAMES, ROWS = 3, 20
+
+
+def random_spans(chance: random.Random) -> tuple[Spans, list[list[tuple[int, int]]]]:
+    """Matches, and (row, label) of each; every row of the chunk is in one of two partitions."""
+    matches = []
+    for first in sorted(chance.choices(range(ROWS), k=chance.randint(1, 6))):
+        end = ROWS // 2 if first < ROWS // 2 else ROWS
+        rest = sorted(chance.sample(range(first + 1, end), chance.randint(0, min(4, end - first - 1))))
+        matches.append([(row, chance.randrange(NAMES)) for row in [first, *rest]] if chance.random() < 0.85 else [])
+    starts = [match[0][0] if match else chance.randrange(ROWS) for match in matches]
+    mapped = [pair for match in matches for pair in match]
+    spans = Spans(
+        np.array(starts),
+        np.arange(1, len(matches) + 1),
+        np.cumsum([0, *map(len, matches)]),
+        np.array([label for _, label in mapped], np.int16),
+        np.array([chance.random() < 0.2 for _ in mapped], bool),
+        np.array([3]),
+        row=np.array([row for row, _ in mapped], np.int64),
+    )
+    return spans, matches
+
+
+def views(spans: Spans, matches, output: Output):
+    """(shown row, mapped rows seen running, all mapped rows, match) of each output row, -1 without a match."""
+    if not output.is_all_rows:
+        return [(int(s), match, match, i) for i, (s, match) in enumerate(zip(spans.start, matches))]
+    found = []
+    for i, match in enumerate(matches):
+        if not match and output.shows_empty:
+            found.append((int(spans.start[i]), [], [], i))
+        for j, (row, _) in enumerate(match):
+            if not spans.is_hidden[spans.offset[i] + j]:
+                found.append((row, match[: j + 1], match, i))
+    return found + [(3, [], [], -1)] * output.shows_unmatched
+
+
+def reached(asked: Navigation, seen, whole) -> int:
+    members = [
+        row
+        for row, label in (whole if asked.is_final or asked.from_first else seen)
+        if asked.labels is None or label in asked.labels
+    ]
+    if asked.offset >= len(members):
+        return -1
+    row = members[asked.offset] if asked.from_first else members[-1 - asked.offset]
+    low = 0 if row < ROWS // 2 else ROWS // 2
+    return row + asked.step if low <= row + asked.step < low + ROWS // 2 else -1
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_rows_labels_and_aggregates(seed):
+    chance = random.Random(seed)
+    spans, matches = random_spans(chance)
+    output = Output(chance.random() < 0.7, chance.random() < 0.5, chance.random() < 0.5)
+    out, expected = navigation.output_rows(spans, output), views(spans, matches, output)
+    assert out.row.tolist() == [row for row, *_ in expected]
+    bounds = np.array([0, ROWS // 2, ROWS])
+    labels = chance.choice([None, (0,), (1, 2)])
+    is_final = chance.random() < 0.5
+    asked = Navigation(
+        0, labels, chance.random() < 0.5, chance.choice([0, 0, 1, 2]), chance.choice([0, 0, -1, 1, 2]), is_final
+    )
+    rows = [reached(asked, seen, whole) for _, seen, whole, _ in expected]
+    assert navigation.navigate(asked, spans, out, bounds).tolist() == rows
+    names = [dict(whole).get(row, -1) for row, (_, _, whole, _) in zip(rows, expected)]
+    assert navigation.classify(asked, spans, out, bounds).tolist() == names
+    kept = [
+        [(r, x) for r, x in (whole if is_final else seen) if labels is None or x in labels]
+        for _, seen, whole, _ in expected
+    ]
+    aggregate = Aggregate("array_agg", 0, labels, is_final=is_final)
+    listed, offset = navigation.members(aggregate, spans, out)
+    assert [listed[lo:hi].tolist() for lo, hi in pairwise(offset)] == [[r for r, _ in k] for k in kept]
+    assert navigation.member_labels(aggregate, spans, out).tolist() == [x for k in kept for _, x in k]
+    values = Values(
+        np.array([chance.randint(-5, 5) for _ in range(ROWS)]), np.array([chance.random() < 0.8 for _ in range(ROWS)])
+    )
+    for function, is_distinct in [
+        ("count", False),
+        ("sum", False),
+        ("sum", True),
+        ("min", False),
+        ("max", False),
+        ("avg", False),
+    ]:
+        made = navigation.aggregate(Aggregate(function, 0, labels, is_distinct, is_final), values, spans, out)
+        assert as_list(made) == [
+            aggregated(function, is_distinct, k, values, i) for k, (_, _, _, i) in zip(kept, expected)
+        ]
+
+
+def as_list(values: Values) -> list:
+    valid = np.ones(len(values.values), bool) if values.valid is None else values.valid
+    return [value if is_valid else None for value, is_valid in zip(values.values.tolist(), valid)]
+
+
+def aggregated(function: str, is_distinct: bool, members, values: Values, match: int):
+    read = [int(values.values[row]) for row, _ in members if values.valid[row]]
+    read = list(dict.fromkeys(read)) if is_distinct else read
+    if match < 0 or (not read and function != "count"):
+        return None
+    return {"count": len, "sum": sum, "min": min, "max": max, "avg": lambda x: sum(x) / len(x)}[function](read)
