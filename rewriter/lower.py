@@ -92,6 +92,7 @@ class _Lowering:
     bounds: list[Bound] = field(default_factory=list)
     dropped: set[tuple[int, int]] = field(default_factory=set)  # conjuncts that bounds make true
     needs_window: bool = False
+    of_all_rows: set[str] = field(default_factory=set)  # measures that unmatched rows have too
     tells_times: bool = False  # does the worker find out when results are decided? Then it sees all conditions itself
 
     def plan(self, strategy: str) -> MatchPlan:
@@ -345,6 +346,8 @@ class _Lowering:
                 check_mapped(items, unmapped_variables(self.clause.pattern))
                 text = render(items, self.source, self._slot_text)
                 found.append((measure.name.text, text if len(items) == 1 else join("(", text, ")")))
+                kinds = {x.kind for x in items if isinstance(x, Reference)}
+                self.of_all_rows |= {measure.name.text} if kinds == {"rowtime"} else set()
             except SqlExtError as e:
                 errors.append(e)
         raise_all(errors)
@@ -604,7 +607,10 @@ class _Lowering:
             return [ShownColumn(name, join(column)) for name, column in groups[group]]
 
         if self._output().shows_unmatched:
-            measures = [(name, join(f"CASE WHEN {IS_MATCHED} THEN ", text, " END")) for name, text in measures]
+            measures = [
+                (name, text if name in self.of_all_rows else join(f"CASE WHEN {IS_MATCHED} THEN ", text, " END"))
+                for name, text in measures
+            ]
         return tuple([*rows("partition"), *rows("order"), *(ShownColumn(n, t) for n, t in measures), *rows("rest")])
 
 

@@ -14,7 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import views
 from sqlext.catalog.statements import CREATE_VIEW, Head, parse_create_view, parse_head
-from sqlext.engine import asof_join, interval_join, physical, portable, table_function
+from sqlext.catalog.streams import parse_target
+from sqlext.engine import asof_join, interval_join, physical, portable, stream_checks, stream_tables, table_function
 from sqlext.engine.functions import is_aggregate
 from sqlext.engine.own_sql import unhooked
 from sqlext.engine.physical import Physical, PlannedClause, Settings
@@ -88,7 +89,11 @@ class Statement:
 
     def run(self) -> DataFrame:
         """The statement by Spark, a DataFrame in the place of every clause."""
-        self.run_clauses()
+        target = parse_target(self.user_text)
+        if target is None:
+            self.run_clauses()
+        elif (started := stream_tables.run(self, target)) is not None:
+            return started
         text = self.text()
         try:
             with quiet_probes() as held:
@@ -191,12 +196,14 @@ class Statement:
         relation = self.source.slice(clause.relation.start, clause.relation.stop)
         frame = self._input(join(prefix, "SELECT * FROM ", relation), site)
         if frame.isStreaming:
-            raise UnsupportedError(
-                "STREAM",
-                "MATCH_RECOGNIZE on a stream is not built yet",
-                place=clause.relation.place,
-                hint="leave STREAM out to match the rows that are there now.",
-            )
+            if is_portable:
+                raise UnsupportedError(
+                    "STREAM",
+                    "sqlext_match matches the rows that are there now, not a stream",
+                    place=clause.relation.place,
+                    hint="run the statement with spark.sql in an extended session.",
+                )
+            stream_checks.check_order(clause, frame.schema)
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
         given = Input(
             tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
@@ -204,12 +211,13 @@ class Statement:
             cache(lambda name: is_aggregate(self.spark, self.sql, name)),  # asks Spark, for every call in the clause
             is_ansi,
             takes_start_bounds=not is_portable,
+            is_streaming=frame.isStreaming,
             unread=frozenset() if self.frames else unread(self.tokens, clause.whole, frame.schema.names),
         )
         plan = lower(clause, self.source, given, self.settings.strategy)
         if not any(_CHAR in f.metadata for f in frame.schema.fields):
             plan = pushed_down(plan, self.tokens, self.source, given.oracle)
-        return PlannedClause(plan, prefix, is_ansi)
+        return PlannedClause(plan, prefix, is_ansi, frame.isStreaming)
 
     def _input(self, query: Text, site: Site) -> DataFrame:
         """The rows of a clause's input; in a subquery, an unknown name may have been meant for the outer query's."""
