@@ -42,7 +42,7 @@ def enclosing(tokens: Tokens, whole: Fragment) -> Enclosing | None:
     if start is None:
         return None
     select = next(i for i in range(start, -1, -1) if tokens[i].depth == depth and tokens[i].word == "SELECT")
-    alias, columns, behind = _alias(tokens, index_at(tokens, whole.stop))
+    alias, columns, behind = alias_at(tokens, index_at(tokens, whole.stop))
     ends = (k for k in range(behind, len(tokens)) if tokens[k].depth < depth or tokens[k].text == ";")
     return Enclosing(select, start, first, alias, columns, behind, next(ends, len(tokens)), depth)
 
@@ -67,12 +67,17 @@ def _from_before(tokens: Tokens, first: int) -> int | None:
 _BEHIND_RELATION = frozenset([
     "WHERE", "JOIN", "INNER", "CROSS", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI", "LATERAL", "PIVOT",
     "UNPIVOT", "TABLESAMPLE", "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET", "UNION",
-    "EXCEPT", "INTERSECT", "MINUS", "WINDOW", "QUALIFY", "ON", "USING", "MATCH_RECOGNIZE",
+    "EXCEPT", "INTERSECT", "MINUS", "WINDOW", "QUALIFY", "ON", "USING", "MATCH_RECOGNIZE", "MATCH_CONDITION",
 ])  # fmt: skip
 
 
-def _alias(tokens: Tokens, i: int) -> tuple[str, tuple[str, ...], int]:
-    """What stands behind a relation at token i: alias and column names, in lower case, and the index behind them."""
+def alias_at(tokens: Tokens, i: int) -> tuple[str, tuple[str, ...], int]:
+    """What stands behind a relation at token i: alias and column names, in lower case, and the index behind them.
+
+    >>> from sqlext.rewriter.tokens import tokenize
+    >>> alias_at(tokenize("a AS B (c) JOIN d"), 1), alias_at(tokenize("a ASOF JOIN d"), 1)
+    (('b', ('c',), 6), ('', (), 1))
+    """
     if i < len(tokens) and tokens[i].word == "AS":
         i += 1
     if i >= len(tokens) or not tokens[i].is_name or tokens[i].word in _BEHIND_RELATION or is_time_join(tokens, i):

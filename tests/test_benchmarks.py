@@ -9,7 +9,7 @@ import pkgutil
 import pytest
 
 import benchmarks
-from benchmarks import results, tables
+from benchmarks import joins, results, tables
 from benchmarks.measure import Measurement, WrongResult, check
 from benchmarks.runners import LEAD, PANDAS, ours, spark_runners
 from benchmarks.workloads import BY_NAME, WORKLOADS
@@ -38,6 +38,21 @@ def test_every_way_to_run_a_workload_gives_the_same_totals(spark, tiny, workload
     found = {name: run() for name, run in spark_runners(spark, workload, rows, tiny, {LEAD, PANDAS}).items()}
     found["reference"] = ours(spark, workload, rows, tiny, REFERENCE)
     check(workload, rows, found)
+
+
+def test_joins_on_time_give_what_plain_spark_gives(spark):
+    views = {(side, n): f"join_{side.keys}_{n}" for join in joins.JOINS for n, side in enumerate(join.sides)}
+    for (side, _), view in views.items():
+        tables.frame(spark, side, 1_000).createOrReplaceTempView(view)
+
+    def totals(query_of):
+        texts = (query_of(join)(*(views[side, n] for n, side in enumerate(join.sides))) for join in joins.JOINS)
+        named = [f"SELECT '{join.name}' AS name, * FROM ({text})" for join, text in zip(joins.JOINS, texts)]
+        return {row[0]: row[1:] for row in spark.sql("\nUNION ALL\n".join(named)).collect()}
+
+    assert totals(lambda join: join.query) == totals(lambda join: join.spark_query)
+    for view in views.values():
+        spark.catalog.dropTempView(view)
 
 
 def test_a_result_that_is_not_the_known_one_is_no_measurement():

@@ -25,19 +25,19 @@ from sqlext.quiet import quiet_probes
 from sqlext.rewriter import check, parameters, parse_from
 from sqlext.rewriter.asof_join import AsofJoin, asof_sql, hidden_columns
 from sqlext.rewriter.clauses import Fragment, MatchClause
+from sqlext.rewriter.enclosing import alias_at
 from sqlext.rewriter.interval_join import RewrittenJoin
 from sqlext.rewriter.join_clauses import EnclosingQuery, JoinClause
-from sqlext.rewriter.join_tree import is_time_join
 from sqlext.rewriter.lexemes import unquoted
 from sqlext.rewriter.lower import Input, lower
-from sqlext.rewriter.parse_from import Cte, check_repeatable, may_name
+from sqlext.rewriter.parse_from import Cte, check_repeatable
 from sqlext.rewriter.parse_join import parse_joins
 from sqlext.rewriter.parse_match import parse_match
 from sqlext.rewriter.pushdown import pushed_down
 from sqlext.rewriter.scan import Site, scan, unbuilt, visible_ctes
 from sqlext.rewriter.splice import Edit, Source, Text, join, sub
 from sqlext.rewriter.stars import check_no_column_names, hide, names_around
-from sqlext.rewriter.tokens import Token, tokenize
+from sqlext.rewriter.tokens import Token, index_at, tokenize
 from sqlext.rewriter.unread import unread
 
 Sql = Callable[..., DataFrame]
@@ -256,8 +256,7 @@ class Statement:
 
     def _has_alias(self, relation: Fragment) -> bool:
         """Does an alias follow the relation, so that it needs not be called by its own name?"""
-        behind = next((i for i, t in enumerate(self.tokens) if t.start >= relation.stop), None)
-        return behind is not None and may_name(self.tokens[behind]) and not is_time_join(self.tokens, behind)
+        return bool(alias_at(self.tokens, index_at(self.tokens, relation.stop))[0])
 
     def rename(self, helper: str, view: str) -> None:
         """Let a view stand where a helper stood."""

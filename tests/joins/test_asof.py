@@ -54,13 +54,21 @@ def test_the_compiled_text_is_plain_spark_sql(given):
     assert found(unhooked(given)(as_lines(plain)).first()) == wanted(case.step)
 
 
-def test_a_view_and_a_table_are_made_of_it(given):
+def test_views_and_a_table_are_made_of_it(given):
     text = "SELECT id, q.* FROM trades t ASOF JOIN quotes q MATCH_CONDITION (t.at > q.at) ON t.sym = q.sym"
     given.sql(f"CREATE TEMPORARY VIEW asof_view AS {text}")
     given.sql(f"CREATE TABLE asof_table AS {text}")
     for name in ("asof_view", "asof_table"):
         assert given.table(name).columns == ["id", "sym", "at", "price"]
         assert sorted(row.id for row in given.table(name).collect()) == [2, 7]
+    given.sql(
+        "CREATE VIEW asof_stored AS SELECT l.id FROM asof_table l ASOF JOIN asof_table r MATCH_CONDITION (l.id > r.id)"
+    )
+    shown = given.sql(
+        "SELECT t.id, asof_stored.id FROM trades t ASOF JOIN asof_stored MATCH_CONDITION (t.id <= asof_stored.id)"
+    )
+    assert sorted(map(tuple, shown.collect())) == [(i, 7) for i in range(1, 8)]
+    given.sql("DROP VIEW asof_stored")
     given.catalog.dropTempView("asof_view")
     given.sql("DROP TABLE asof_table")
 
