@@ -98,7 +98,7 @@ def _by_states(task: MatchTask, rows: Rows) -> Callable[[int], Iterable[Path]]:
         hits[0] = heads
         only = np.full(len(heads), start, np.int64)
         paths: dict[Path, None] = {}
-        for found in every_match.enumerated(states, bits, buffer, hits, only, only):
+        for found in every_match.enumerated(states, buffer, hits, only, only):
             taken = [(row, *mapped_as[state]) for row, state in zip(found.row.tolist(), found.state.tolist())]
             paths.update((tuple(taken[lo:hi]), None) for lo, hi in zip(found.start.tolist(), found.end.tolist()))
         return paths

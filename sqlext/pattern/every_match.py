@@ -67,9 +67,7 @@ def _arrays(buffer: Buffer) -> tuple[np.ndarray, ...]:
     return buffer.left, buffer.right, buffer.row, buffer.state, buffer.newest, buffer.group
 
 
-def enumerated(
-    states: States, bits: RowBits, buffer: Buffer, hits: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> Iterator[Found]:
+def enumerated(states: States, buffer: Buffer, hits: np.ndarray, low: np.ndarray, high: np.ndarray) -> Iterator[Found]:
     """The matches of all hits that start at rows `low: int64[h]` to `high` (inclusive); those of one row together.
 
     Raises DataError: MATCH_BUDGET.
@@ -81,10 +79,7 @@ def enumerated(
         out = np.empty(room, np.int64), np.empty(room, np.int16), np.empty(room, np.int64), np.zeros(len(row), np.int64)
         scratch = np.empty((2, room), np.int32), np.empty(room, np.int32)
         source = (entry, row, low, high)
-        is_between = states.tables.is_between
-        outcome = kernels.enumerate_hits(
-            _arrays(buffer), bits.oldest, is_between, source, scratch, out, progress, MAX_STEPS
-        )
+        outcome = kernels.enumerate_hits(_arrays(buffer), source, scratch, out, progress, MAX_STEPS)
         stop = int(progress[0])
         if stop == first:
             if outcome == kernels.SPENT or room > MAX_MAPPED:
@@ -123,14 +118,14 @@ def find(task: MatchTask, rows: Rows) -> Iterator[Spans]:
     ranges = start_ranges(states, truth, task, rows, bits)
     numbering = Numbering(task, rows, states)
     for buffer, hits in advance(states, bits, Buffer.empty(len(states.states)), 0, len(rows.mask)):
-        yield from matches_of(states, bits, buffer, hits, ranges, numbering)
+        yield from matches_of(states, buffer, hits, ranges, numbering)
     yield from numbering.rest()
 
 
-def matches_of(states: States, bits: RowBits, buffer: Buffer, hits: np.ndarray, ranges, numbering) -> Iterator[Spans]:
+def matches_of(states: States, buffer: Buffer, hits: np.ndarray, ranges, numbering) -> Iterator[Spans]:
     """The matches of hits, as far as `numbering` lets them go; `ranges`: see `start_ranges`."""
     low, high = (_of_ends(hits, [r[i] for r in ranges]) for i in (0, 1))
-    for found in enumerated(states, bits, buffer, hits, low, high):
+    for found in enumerated(states, buffer, hits, low, high):
         yield from numbering.push(found)
 
 

@@ -39,13 +39,15 @@ class Tables(NamedTuple):
 
 class RowBits(NamedTuple):
     """What rows decide: `take: bool[n, w]`, `skip: bool[n, e]`; `is_first, may_start: bool[n]`: is it the first of its
-    partition, may a match start there; `oldest: int64[n]`: no row before it has a bound that holds the row."""
+    partition, may a match start there; `oldest: int64[n]`: no row before it has a bound that holds the row. Rows are
+    counted from `base`, but in `oldest`."""
 
     take: np.ndarray
     skip: np.ndarray
     is_first: np.ndarray
     may_start: np.ndarray
     oldest: np.ndarray
+    base: int = 0
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ NOTHING = -1
 
 @dataclass
 class Buffer:
-    """- `left, right: int32[c]`: the two entries of a union; of a node, its group and NODE;
+    """- `left, right: int32[c]`: the two entries of a union; of a node, its group and NODE or less;
     - `row: int32[c]`, `state: int16[c]`: of nodes; `newest: int32[c]`: of all entries;
     - `group: int32[w]`: the head of each state's group, or -1;
     - `size`: how many entries are in use. `base` is added to rows: in state they are counted from it.
@@ -73,8 +73,8 @@ class Buffer:
         """Release in place what no group needs, and of unions the branches that are older than row `oldest`.
 
         >>> buffer = Buffer.empty(1)
-        >>> a, b = (kernels.add_node(buffer.left, buffer.right, buffer.row, buffer.state, buffer.newest, i, -1, i, 0, i)
-        ...         for i in (0, 1))
+        >>> arrays = buffer.left, buffer.right, buffer.row, buffer.state, buffer.newest
+        >>> a, b = (kernels.add_node(*arrays, i, NOTHING, kernels.NODE, i, 0, i) for i in (0, 1))
         >>> buffer.group[0], buffer.size = b, 2
         >>> buffer.compact(0)
         >>> buffer.size, buffer.row[:1].tolist(), buffer.group.tolist()
@@ -89,14 +89,20 @@ class Buffer:
         )
 
     def to_bytes(self, base: int = 0) -> bytes:
-        """The buffer as bytes, rows counted from `base`; compact it first.
+        """The buffer as bytes, rows counted from `base`, before which no bound reaches; compact it first.
 
         >>> Buffer.from_bytes(Buffer.empty(2).to_bytes()).group.tolist()
         [-1, -1]
         """
         head = np.array([len(self.group), self.size], np.int64)
         moved = [self.row[: self.size] - base, self.newest[: self.size] - base]
-        arrays = [self.left[: self.size], self.right[: self.size], *moved, self.group, self.state[: self.size]]
+        arrays = [
+            self.left[: self.size],
+            _moved(self.right[: self.size], base),
+            *moved,
+            self.group,
+            self.state[: self.size],
+        ]
         return (
             bytes([VERSION]) + head.tobytes() + b"".join(a.astype(a.dtype.newbyteorder("<")).tobytes() for a in arrays)
         )
@@ -116,4 +122,9 @@ class Buffer:
             at += 4 * n
         state = np.frombuffer(held, "<i2", size, at).astype(np.int16)
         left, right, row, newest, group = read
-        return Buffer(left, right, row + np.int32(base), state, newest + np.int32(base), group, size)
+        return Buffer(left, _moved(right, -base), row + np.int32(base), state, newest + np.int32(base), group, size)
+
+
+def _moved(right: np.ndarray, base: int) -> np.ndarray:
+    """The rows that nodes hold as `right` counted from `base`."""
+    return np.where(right < kernels.NODE, right + np.int32(base), right)

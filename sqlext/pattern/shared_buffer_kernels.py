@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from sqlext.pattern.jit import compiled
 
-NODE = -2  # as `right` of an entry
+NODE = -2  # as `right` of an entry; with BETWEEN ROWS less by 1 and the oldest row that may stand before the node's
 
 FULL = -1  # instead of a number of matches: not even one result fits
 SPENT = -2  # too many entries were visited
 
 
 @compiled
-def add_node(left, right, row, state, newest, at, group, taken, taking_state, newest_start):
-    """Write a node at place `at`; return it."""
-    left[at], right[at], row[at], state[at], newest[at] = group, NODE, taken, taking_state, newest_start
+def add_node(left, right, row, state, newest, at, group, kind, taken, taking_state, newest_start):
+    """Write a node at place `at`; return it. `kind`: NODE or less."""
+    left[at], right[at], row[at], state[at], newest[at] = group, kind, taken, taking_state, newest_start
     return at
 
 
@@ -26,7 +26,7 @@ def compact(left, right, row, state, newest, size, group, oldest, moved):
     for i in range(size - 1, -1, -1):
         if moved[i] < 0:
             continue
-        if left[i] >= 0 and (right[i] == NODE or newest[left[i]] >= oldest):
+        if left[i] >= 0 and (right[i] <= NODE or newest[left[i]] >= oldest):
             moved[left[i]] = 0
         if right[i] >= 0 and newest[right[i]] >= oldest:
             moved[right[i]] = 0
@@ -35,8 +35,8 @@ def compact(left, right, row, state, newest, size, group, oldest, moved):
         if moved[i] < 0:
             continue
         one = moved[left[i]] if left[i] >= 0 else -1
-        if right[i] == NODE:
-            right[at], row[at], state[at] = NODE, row[i], state[i]
+        if right[i] <= NODE:
+            right[at], row[at], state[at] = right[i], row[i], state[i]
         else:
             other = moved[right[i]]
             if one < 0 or other < 0:
@@ -65,8 +65,8 @@ def advance(tables, buffer, rows, hits, progress, scratch):
     size, found, r = progress[2], progress[3], progress[0]
     fresh, taken = scratch[0], scratch[1]
     while r < progress[1] and size + tables.room <= len(left) and found + tables.most_hits <= len(hit_entry):
-        is_first = rows.is_first[r]
-        oldest = rows.oldest[r]
+        is_first, oldest, taken_row = rows.is_first[r], rows.oldest[r], rows.base + r
+        kind = NODE - 1 - oldest if tables.is_between else NODE
         for w in range(states):
             fresh[w] = -1
             taken[w] = -1
@@ -77,8 +77,8 @@ def advance(tables, buffer, rows, hits, progress, scratch):
             if head < 0 or newest[head] < oldest:
                 continue
             if rows.take[r, w]:
-                first_row = r if tables.is_between else newest[head]
-                taken[w] = add_node(left, right, row, state, newest, size, head, r, w, first_row)
+                newest_row = taken_row if tables.is_between else newest[head]
+                taken[w] = add_node(left, right, row, state, newest, size, head, kind, taken_row, w, newest_row)
                 size += 1
             for e in range(tables.skip_first[w], tables.skip_first[w + 1]):
                 if rows.skip[r, e]:
@@ -88,7 +88,7 @@ def advance(tables, buffer, rows, hits, progress, scratch):
             for x in range(tables.start_first[first], tables.start_first[first + 1]):
                 w = tables.start[x]
                 if rows.take[r, w]:
-                    node = add_node(left, right, row, state, newest, size, -1, r, w, r)
+                    node = add_node(left, right, row, state, newest, size, -1, kind, taken_row, w, taken_row)
                     size = _join(left, right, newest, size + 1, taken, w, node)
         for w in range(states):
             node = taken[w]
@@ -98,7 +98,7 @@ def advance(tables, buffer, rows, hits, progress, scratch):
             for x in range(tables.after_first[q], tables.after_first[q + 1]):
                 size = _join(left, right, newest, size, fresh, tables.after[x], node)
             for x in range(tables.final_first[q], tables.final_first[q + 1]):
-                hit_entry[found], hit_row[found], hit_final[found] = node, r, tables.final[x]
+                hit_entry[found], hit_row[found], hit_final[found] = node, taken_row, tables.final[x]
                 found += 1
         for w in range(states):
             group[w] = fresh[w]
@@ -121,7 +121,7 @@ def _join(left, right, newest, size, fresh, w, entry):
 
 
 @compiled
-def enumerate_hits(buffer, oldest, is_between, hits, scratch, out, progress, max_steps):
+def enumerate_hits(buffer, hits, scratch, out, progress, max_steps):
     """The matches of hits from number progress[0] on, as many as there is room for; progress[0] goes on to the next.
 
     `hits`: (entry, row, low, high); `out`: (row: int64[k], state: int16[k], end: int64[m], count: int64[h]): how many
@@ -135,7 +135,7 @@ def enumerate_hits(buffer, oldest, is_between, hits, scratch, out, progress, max
             progress[0], steps = place, max_steps
         if low[place] <= high[place]:
             found, mapped, steps = _enumerate(
-                buffer, oldest, is_between, entry[place], low[place], high[place], scratch, out, matches, mapped, steps
+                buffer, entry[place], low[place], high[place], scratch, out, matches, mapped, steps
             )
             if found < 0:
                 return found
@@ -147,7 +147,7 @@ def enumerate_hits(buffer, oldest, is_between, hits, scratch, out, progress, max
 
 
 @compiled
-def _enumerate(buffer, oldest, is_between, entry, low, high, scratch, out, matches, mapped, steps):
+def _enumerate(buffer, entry, low, high, scratch, out, matches, mapped, steps):
     """All pasts of a node that start at rows `low` to `high` (inclusive): how many or FULL or SPENT, mapped, steps."""
     left, right, row, state, newest, _ = buffer
     out_row, out_state, out_end, _ = out
@@ -161,13 +161,13 @@ def _enumerate(buffer, oldest, is_between, entry, low, high, scratch, out, match
         if steps < 0:
             return SPENT, mapped, steps
         bound = low
-        if is_between:
-            bound = oldest[row[path[depth - 1]]] if depth > 0 else low * 0
+        if depth > 0 and right[path[depth - 1]] < NODE:
+            bound = NODE - 1 - right[path[depth - 1]]
         if newest[here] < bound:
             continue
         if top + 2 > stack.shape[1] or depth + 1 > len(path):
             return FULL, mapped, steps
-        if right[here] != NODE:
+        if right[here] >= 0:
             stack[0, top], stack[1, top] = right[here], depth
             stack[0, top + 1], stack[1, top + 1] = left[here], depth
             top += 2

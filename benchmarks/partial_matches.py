@@ -1,0 +1,62 @@
+"""The unbounded case of Flink's users: 1,000 starts a second are kept for six hours of one key, 21.6 M partial matches.
+
+usage: python -m benchmarks.partial_matches [--seconds N]     the window's length (21,600); the stream is twice as long
+
+`A -> B WITHIN`, and no B ever comes: every row starts a match, none ends, and the first ones time out when the window
+has passed. Rows go through the shared buffer in steps of one second of event time, as a stream's would. Printed: rows a
+second, entries and bytes of the state when it is full and at the end, and the most memory that the process had.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+
+import numpy as np
+
+from sqlext.pattern.ast import Concatenation, Relaxed, Variable
+from sqlext.pattern.every_match import advance
+from sqlext.pattern.every_match_tables import RowBits, States, states_of
+from sqlext.pattern.nfa_compile import compile_nfa
+from sqlext.pattern.shared_buffer import Buffer
+
+STARTS_A_SECOND = 1_000
+
+
+def run(seconds: int) -> dict[str, float]:
+    """What a window of so many seconds takes, over a stream of twice its length.
+
+    >>> found = run(3)
+    >>> found["most_entries"] <= 4 * 3 * STARTS_A_SECOND
+    True
+    """
+    states = states_of(compile_nfa(Concatenation((Variable("A"), Relaxed("->", Variable("B")))), ("A", "B")))
+    buffer, window, most, began = Buffer.empty(len(states.states)), seconds * STARTS_A_SECOND, 0, time.perf_counter()
+    for second in range(2 * seconds):
+        lo = second * STARTS_A_SECOND
+        for reached, _ in advance(states, _rows(states, lo, window), buffer, 0, STARTS_A_SECOND):
+            buffer = reached
+        most = max(most, buffer.size)
+    return {
+        "rows_a_second": 2 * window / (time.perf_counter() - began),
+        "most_entries": most,
+        "state_mb": buffer.size * 18 / 2**20,
+        "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def _rows(states: States, lo: int, window: int) -> RowBits:
+    """A second's rows: all are A and none is B; a row is within the bound of those less than a window before it."""
+    labels = [wait.label for _, wait in states.states]
+    take = np.tile(np.array(labels) == 0, (STARTS_A_SECOND, 1))
+    skip = np.ones((STARTS_A_SECOND, len(states.skips)), np.bool_)
+    row = lo + np.arange(STARTS_A_SECOND)
+    return RowBits(take, skip, row == 0, np.ones(STARTS_A_SECOND, np.bool_), np.maximum(row - window + 1, 0), lo)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.partial_matches", description=__doc__)
+    parser.add_argument("--seconds", type=int, default=6 * 3600)
+    for name, value in run(parser.parse_args().seconds).items():
+        print(f"{name:15} {value:15,.0f}")
