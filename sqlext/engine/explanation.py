@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine import lead, ranges
-from sqlext.engine.batch import input_query, result_query
+from sqlext.engine.batch import input_query, result_query, unsorted_query
 from sqlext.engine.physical import Physical
 from sqlext.engine.portable import Printer
 from sqlext.engine.statement import Statement
@@ -76,6 +76,8 @@ def _queries(planned: Physical) -> dict[str, str]:
     if planned.strategy == lead.NAME:
         return {"SQL of the match": str(lead.lead_query(plan, planned.prefix))}
     before = (ranges.input_query if planned.is_parallel else input_query)(plan, planned.prefix)
+    if planned.is_streaming:
+        before = unsorted_query(plan)
     return {"SQL before the match": str(before), "SQL behind the match": str(result_query(plan, "matches"))}
 
 

@@ -58,6 +58,8 @@ def _unknown(plan: MatchPlan) -> Iterator[str]:
         yield "time-outs"
     if plan.task.nfa is not None and any(isinstance(t, Final) and t.absent for ts in plan.task.nfa.after for t in ts):
         yield "an absence at the end of a pattern"
+    if any(slot.kind == "rowtime" for slot in plan.slots):
+        yield "MATCH_ROWTIME()"
 
 
 def _arguments(plan: MatchPlan, prefix: Text, is_ansi: bool) -> list[Text]:
@@ -172,7 +174,7 @@ class Printer:
 
     def measure(self, slot: Slot) -> str:
         if slot.kind == "rowtime":
-            raise UnsupportedError("ROWTIME_IN_TABLE_FUNCTION", "sqlext_match does not know MATCH_ROWTIME()")
+            return "MATCH_ROWTIME()"
         if slot.kind == "match number":
             return "MATCH_NUMBER()"
         if slot.kind == "sequence number":

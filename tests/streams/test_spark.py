@@ -77,7 +77,9 @@ def views(spark, tmp_path_factory):
     spark.read.schema(SCHEMA).parquet(str(folder)).createOrReplaceTempView("arrived")
     stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
     stream.createOrReplaceTempView("arriving")
+    spark.conf.set("sqlext.stream.buckets", "4")
     yield folder
+    spark.conf.unset("sqlext.stream.buckets")
     spark.catalog.dropTempView("arrived")
     spark.catalog.dropTempView("arriving")
 
@@ -92,7 +94,7 @@ def test_a_stream_gives_the_batch_result_as_far_as_it_is_decided(spark, views, t
     for first in (0, FILES // 2):
         for n in range(first, first + FILES // 2):
             arrive(views, made[n * size : (n + 1) * size], 1 + n)
-        with warnings.catch_warnings(), settings(spark, {"sqlext.stream.buckets": "4"}):
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             frame = spark.sql(query(STREAM))
         writer = frame.writeStream.format("delta").option("checkpointLocation", str(tmp_path / "checkpoint"))

@@ -1,0 +1,90 @@
+"""CREATE STREAMING TABLE and INSERT INTO: started, resumed, refused; one clause behind another; late rows."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import sqlext
+
+pytestmark = pytest.mark.spark
+STREAM = "STREAM events WATERMARK ts DELAY OF INTERVAL 5 SECONDS"
+PAIRS = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES MATCH_ROWTIME() AS at, FIRST(i) AS f, LAST(i) AS l
+  PATTERN (A B+) DEFINE A AS c = 'A', B AS c = 'B')"""
+
+
+@pytest.fixture
+def events(spark):
+    """An empty table `events`; every table made by a test is dropped behind it."""
+    before = {t.name for t in spark.catalog.listTables()}
+    spark.sql("CREATE TABLE events (k INT, ts TIMESTAMP, c STRING, i INT)")
+    for name, value in {"sqlext.stream.trigger": "available-now", "sqlext.stream.buckets": "2"}.items():
+        spark.conf.set(name, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield spark
+    for name in ("sqlext.stream.trigger", "sqlext.stream.buckets"):
+        spark.conf.unset(name)
+    for table in spark.catalog.listTables():
+        if table.name not in before:
+            spark.sql(f"DROP TABLE {table.name}")
+
+
+def append(spark, *rows: str) -> None:
+    """Rows `k second letter i`."""
+    values = ", ".join(
+        f"({k}, TIMESTAMP '2026-01-01 00:00:00' + INTERVAL {second} SECONDS, '{letter}', {i})"
+        for k, second, letter, i in (row.split() for row in rows)
+    )
+    spark.sql(f"INSERT INTO events VALUES {values}")
+
+
+def lines(spark, table: str) -> list[str]:
+    return sorted(" ".join(map(str, row)) for row in spark.table(table).collect())
+
+
+def test_a_streaming_table_is_started_resumed_and_refused_to_another_query(events):
+    create = f"CREATE OR REFRESH STREAMING TABLE pairs AS SELECT k, f, l FROM {STREAM} {PAIRS}"
+    append(events, "1 0 A 1", "1 1 B 2", "2 0 A 3", "1 30 C 4")
+    started = events.sql(create).first()
+    assert lines(events, "pairs") == []  # the row that ends the loop has not passed
+    append(events, "2 40 B 5", "1 60 A 6")
+    assert events.sql(create).first().query == started.query
+    assert lines(events, "pairs") == ["1 1 2"]
+    append(events, "2 41 C 7", "1 90 A 8")  # one of them late
+    events.sql(create)
+    assert lines(events, "pairs") == ["1 1 2"]
+    changed = create.replace("B+", "B*")
+    with pytest.raises(sqlext.BindError, match="was written by PATTERN"):
+        events.sql(changed)
+    assert sqlext.explain(create, spark=events).count("stream: ") == 1
+
+
+def test_insert_goes_by_position_and_clauses_stand_behind_one_another(events):
+    events.sql("CREATE TABLE runs (number BIGINT, who INT)")
+    statement = f"""INSERT INTO runs
+        SELECT CAST(n AS INT), k FROM (SELECT * FROM {STREAM} {PAIRS}) MATCH_RECOGNIZE (
+          PARTITION BY k ORDER BY at MEASURES MATCH_ROWTIME() AS at2, COUNT(*) AS n
+          PATTERN (P P) DEFINE P AS l > f)"""
+    append(events, *(f"1 {t} {'AB'[t % 2]} {t}" for t in range(12)))
+    append(events, "1 50 C 50")
+    events.sql(statement)
+    append(events, "1 100 C 100")
+    events.sql(statement)
+    assert lines(events, "runs") == ["2 1", "2 1", "2 1"]
+
+
+def test_what_a_stream_cannot_answer_is_refused_with_a_place(events):
+    def refused(clause: str) -> str:
+        with pytest.raises(sqlext.SqlExtError) as caught:
+            events.sql(f"SELECT * FROM {STREAM} MATCH_RECOGNIZE ({clause} DEFINE A AS c = 'A')")
+        return f"{caught.value.error_class} at {caught.value.place.line}"
+
+    assert refused("ORDER BY i PATTERN (A)") == "SQLEXT_STREAM_ORDER at 1"
+    assert refused("PATTERN (A)") == "SQLEXT_STREAM_ORDER at 1"
+    assert refused("ORDER BY ts DESC PATTERN (A)") == "SQLEXT_STREAM_ORDER at 1"
+    assert refused("ORDER BY ts PATTERN (A $)") == "SQLEXT_STREAM_HAS_NO_END at 1"
+    assert refused("ORDER BY ts PATTERN (A X*)") == "SQLEXT_STREAM_NEVER_DECIDED at 1"
+    assert refused("ORDER BY ts AFTER MATCH SKIP TO B PATTERN (A B?)") == "SQLEXT_STREAM_SKIP_MAY_FAIL at 1"
+    assert refused("ORDER BY ts MEASURES median(i) AS m PATTERN (A)") == "SQLEXT_STREAM_AGGREGATE at 1"
