@@ -151,7 +151,7 @@ def pattern_runners(
     path = tables.ensure(spark, workload, rows)
     runners = spark_runners(spark, workload, rows, f"delta.`{path}`", peers)
     for name in sorted(peers & external.keys()):
-        if name != "flink" or not workload.flink_lacks:
+        if not workload.is_peerless and (name != "flink" or not workload.flink_lacks):
             runners[name] = partial(answer, external[name].prepare(workload, rows, path))
     return runners
 

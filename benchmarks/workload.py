@@ -34,6 +34,8 @@ class Workload:
     flink_lacks: why Flink cannot express it; empty: it can, with the same text and ORDER BY ts.
     settings: settings of the session to compare with the default, by the name of the variant.
     limits: the most rows that a peer is given, by its name.
+    peer_match: the same as `match` for peers that lack our words; empty: they have them.
+    is_peerless: no other system can express it.
 
     >>> from benchmarks.workloads import BY_NAME
     >>> print(BY_NAME["scan"].query("t", 10))
@@ -60,11 +62,20 @@ class Workload:
     flink_lacks: str = ""
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
+    peer_match: str = ""
+    is_peerless: bool = False
 
-    def query(self, table: str, rows: int, order: tuple[str, ...] | None = None) -> str:
-        """The statement over `table`, a name in the dialect of whoever runs it; the rest is the same for all."""
+    def query(self, table: str, rows: int) -> str:
+        """The statement over `table`."""
+        return self._query(table, rows, self.order, self.match)
+
+    def peer_query(self, table: str, rows: int, order: tuple[str, ...] | None = None) -> str:
+        """The same for a peer, with a name in its dialect."""
+        return self._query(table, rows, order or self.order, self.peer_match or self.match)
+
+    def _query(self, table: str, rows: int, order: tuple[str, ...], match: str) -> str:
         keys = f"PARTITION BY {', '.join(self.keys)} " if self.keys else ""
-        clause = f"{keys}ORDER BY {', '.join(order or self.order)}\n    {self.match}".replace("{rows}", str(rows))
+        clause = f"{keys}ORDER BY {', '.join(order)}\n    {match}".replace("{rows}", str(rows))
         return f"SELECT {self.totals} FROM {table} MATCH_RECOGNIZE (\n    {clause}) AS m"
 
     def lead_query(self, table: str) -> str | None:

@@ -46,7 +46,7 @@ def selectivity(percent: int) -> Workload:
         table="selectivity",
         columns=SELECTIVE,
         reads=("i", "v"),
-        match=f"""MEASURES A.i AS began AFTER MATCH SKIP PAST LAST ROW
+        match="""MEASURES A.i AS began AFTER MATCH SKIP PAST LAST ROW
     PATTERN (A B{{2}}) DEFINE A AS A.v < {percent}, B AS B.v < 50""",
         totals="count(*), sum(began)",
         goal=FAST,
@@ -351,5 +351,53 @@ UNPARTITIONED = (
     ),
 )
 
-WORKLOADS = (*PARTITIONED, *UNPARTITIONED)
+FOLLOWED = {"i": "i", "k": "i div 1000", "v": "pmod(hash(i), 20)"}
+
+CONTIGUITY = (
+    Workload(
+        name="followed_by",
+        rows=10 * MILLION,
+        table="followed",
+        columns=FOLLOWED,
+        reads=("k", "i", "v"),
+        keys=("k",),
+        match="""MEASURES A.i AS began, B.i AS ended AFTER MATCH SKIP TO NEXT ROW
+    PATTERN (A -> B) WITHIN 20 DEFINE A AS A.v = 0, B AS B.v = 1""",
+        peer_match="""MEASURES A.i AS began, B.i AS ended AFTER MATCH SKIP TO NEXT ROW
+    PATTERN (A X*? B) DEFINE A AS A.v = 0, X AS X.v <> 1 AND X.i < A.i + 20, B AS B.v = 1 AND B.i < A.i + 20""",
+        totals="count(*), sum(began), sum(ended)",
+        goal=FAST,
+        limits={"trino": MILLION, "flink": MILLION},
+    ),
+    Workload(
+        name="every_match",
+        rows=10 * MILLION,
+        table="followed",
+        columns=FOLLOWED,
+        reads=("k", "i", "v"),
+        keys=("k",),
+        match="""MEASURES A.i AS began, LAST(B.i) AS ended AFTER MATCH NO SKIP
+    PATTERN (A (->> B)+) WITHIN 20 DEFINE A AS A.v = 0, B AS B.v = 1""",
+        totals="count(*), sum(began), sum(ended)",
+        goal=SLOW,
+        flink_lacks="no NO SKIP in its SQL",
+        is_peerless=True,
+    ),
+    Workload(
+        name="absence",
+        rows=10 * MILLION,
+        table="followed",
+        columns=FOLLOWED,
+        reads=("k", "i", "v"),
+        keys=("k",),
+        match="""MEASURES A.i AS began AFTER MATCH SKIP TO NEXT ROW
+    PATTERN (A !-> N) WITHIN 20 DEFINE A AS A.v = 0, N AS N.v = 1""",
+        totals="count(*), sum(began)",
+        goal=SLOW,
+        flink_lacks="no absence in its SQL",
+        is_peerless=True,
+    ),
+)
+
+WORKLOADS = (*PARTITIONED, *CONTIGUITY, *UNPARTITIONED)
 BY_NAME = {w.name: w for w in WORKLOADS}

@@ -55,7 +55,7 @@ class _Trino:
 
     def prepare(self, workload: Workload, rows: int, path: Path) -> Callable[[], list[tuple]]:
         self.system.prepare(path.name)
-        sql = workload.query(path.name, rows)
+        sql = workload.peer_query(path.name, rows)
         return lambda: self.system.query(sql)
 
 
@@ -65,7 +65,7 @@ class _Flink:
 
     def prepare(self, workload: Workload, rows: int, path: Path) -> Callable[[], list[tuple]]:
         self.system.prepare(self.spark, path.name, path)
-        sql = workload.query(path.name, rows, FLINK_ORDER)
+        sql = workload.peer_query(path.name, rows, FLINK_ORDER)
         return lambda: self.system.query(sql)
 
 
