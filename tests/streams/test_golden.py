@@ -1,0 +1,90 @@
+"""State that earlier versions wrote is read, and the stream goes on from it.
+
+`python tests/streams/test_golden.py` writes the files of the current version, which must not be there yet.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from sqlext.engine import stream_log
+from sqlext.engine.stream_plan import SortKey, StreamPlan
+from sqlext.engine.stream_processor import state_of, stored_after
+from sqlext.engine.stream_step import advance
+from sqlext.engine.worker import WorkerPlan
+from sqlext.errors import DataError
+from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.task import MatchTask, Navigation
+from sqlext.rewriter.parse_pattern import parse_pattern
+from sqlext.rewriter.plan import ROW_TIME, Slot
+
+GOLDEN = Path(__file__).parent / "golden"
+LETTERS = "ABC"
+SCHEMA = pa.schema([("k", pa.string()), ("mask", pa.int8()), ("i", pa.int64()), (ROW_TIME, pa.timestamp("us", "UTC"))])
+# (key, letter, time), in two portions with the watermarks behind them; the state is stored between them
+BEFORE = [("x", "A", 1), ("x", "B", 2), ("y", "A", 2), ("x", "C", 3), ("y", "B", 5), (None, "A", 4)], 4
+AFTER = [("y", "B", 6), ("y", "C", 7), (None, "B", 8), (None, "C", 9), ("x", "A", 9)], 9
+FIRST, SECOND = ["x 0 1"], ["None 5 8", "y 2 6"]
+
+
+def plan() -> StreamPlan:
+    tree, _ = parse_pattern("A B+", 0, 4)
+    task = MatchTask(compile_pattern(tree, ("A", "B")), (0, 1), (None, None))
+    slots = tuple(
+        Slot(name, "value", ("i",), Navigation(0, from_first=first)) for name, first in (("f", True), ("l", False))
+    )
+    worker = WorkerPlan(task, ("mask",), (), (), ("k",), ("k",), slots, (), True)
+    return StreamPlan(worker, SCHEMA, ROW_TIME, (SortKey("i"),), counts_matches=True)
+
+
+def step(stored, portion, first: int):
+    rows, watermark = portion
+    columns = [
+        [k for k, _, _ in rows], [1 << LETTERS.index(c) for _, c, _ in rows],
+        list(range(first, first + len(rows))), [t for _, _, t in rows],
+    ]  # fmt: skip
+    table = pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA)], schema=SCHEMA)
+    done = advance(state_of(stored, plan()), table, watermark, plan())
+    found = [" ".join(map(str, row.values())) for _, batch in done.results for row in batch.to_pylist()]
+    return stored_after(stored, done, "golden"), sorted(found)
+
+
+def folder(version: int) -> Path:
+    return GOLDEN / f"state_v{version}"
+
+
+@pytest.mark.parametrize("version", range(1, stream_log.VERSION + 1))
+def test_a_stream_goes_on_from_stored_state(version):
+    files = folder(version)
+    stored = stream_log.read((files / "header").read_bytes(), lambda number: (files / f"chunk_{number}").read_bytes())
+    assert stored.header.plan == "golden"
+    _, found = step(stored, AFTER, len(BEFORE[0]))
+    assert found == SECOND
+
+
+def test_the_stored_state_is_that_of_the_first_portion():
+    stored, found = step(None, BEFORE, 0)
+    assert found == FIRST
+    assert step(stored, AFTER, len(BEFORE[0]))[1] == SECOND
+
+
+def test_state_of_an_unknown_version_is_refused():
+    stored, _ = step(None, BEFORE, 0)
+    with pytest.raises(DataError, match="state of version 99"):
+        stream_log.read(bytes([99]) + stored.header_bytes()[1:], lambda number: b"")
+
+
+if __name__ == "__main__":
+    files = folder(stream_log.VERSION)
+    if files.exists():
+        sys.exit(f"{files} is there: raise stream_log.VERSION first")
+    files.mkdir(parents=True)
+    stored, _ = step(None, BEFORE, 0)
+    (files / "header").write_bytes(stored.header_bytes())
+    for log in stored.logs.values():
+        for chunk in log.chunks:
+            (files / f"chunk_{chunk.number}").write_bytes(stream_log.chunk_bytes(chunk))
