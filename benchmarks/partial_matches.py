@@ -16,6 +16,7 @@ import time
 import numpy as np
 
 from sqlext.pattern.ast import Concatenation, Relaxed, Variable
+from sqlext.pattern.contiguity_rows import evaluate
 from sqlext.pattern.every_match import advance
 from sqlext.pattern.every_match_tables import RowBits, States, states_of
 from sqlext.pattern.nfa_compile import compile_nfa
@@ -48,11 +49,10 @@ def run(seconds: int) -> dict[str, float]:
 
 def _rows(states: States, lo: int, window: int) -> RowBits:
     """A second's rows: all are A and none is B; a row is within the bound of those less than a window before it."""
-    labels = [wait.label for _, wait in states.states]
-    take = np.tile(np.array(labels) == 0, (STARTS_A_SECOND, 1))
-    skip = np.ones((STARTS_A_SECOND, len(states.skips)), np.bool_)
+    everywhere = np.ones((STARTS_A_SECOND, 1), np.bool_)
+    holds = np.hstack([everywhere & evaluate(f, np.array([[True], [False]])) for f in states.formulas])
     row = lo + np.arange(STARTS_A_SECOND)
-    return RowBits(take, skip, row == 0, np.ones(STARTS_A_SECOND, np.bool_), np.maximum(row - window + 1, 0), lo)
+    return RowBits(holds, row == 0, np.ones(STARTS_A_SECOND, np.bool_), np.maximum(row - window + 1, 0), lo)
 
 
 if __name__ == "__main__":

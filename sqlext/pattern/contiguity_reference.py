@@ -138,7 +138,7 @@ class Search:
         first, last = (state.path[0][0], state.path[-1][0]) if state.path else (self.start, self.start - 1)
         limit = min(self.bounds[1], self.limit(first, max(last, first)))
         for row in range(last + 1, limit):
-            self.count_step()
+            self.count_step(label)
             holds = partial(self.satisfies, state.path, row)
             pending = [p for p in state.pending if not (isinstance(p, Possessive) and any(map(holds, p.ends)))]
             state = replace(state, pending=tuple(pending))
@@ -174,14 +174,16 @@ class Search:
             when = max(when, NEXT_ROW if absent.operator == "!" else BOUND)
         return when
 
-    def count_step(self) -> None:
+    def count_step(self, label: int) -> None:
         self.steps += 1
         if self.steps > MAX_STEPS:
+            name = next(name for name, known in self.label_of.items() if known == label)
             raise DataError(
                 "STEP_BUDGET",
                 f"the search for matches from row {self.start - self.bounds[0] + 1} of its partition took more than "
-                f"{MAX_STEPS:,} steps",
-                hint="the reference strategy tries all ways; leave the strategy at auto.",
+                f"{MAX_STEPS:,} steps, the last of them for a row that {name} takes",
+                hint="all ways are tried one after the other: bound them with WITHIN or UNTIL, replace ->> by ->, or "
+                "let conditions depend on the row alone.",
             )
 
 

@@ -129,9 +129,9 @@ class Numbering:
     def _preference(self, found: Found, i: int) -> list[tuple[int, int]]:
         rows, states = found.row[found.start[i] : found.end[i]], found.state[found.start[i] : found.end[i]]
         is_first = rows[0] == self.rows.bounds[self._partition(rows[0])]
-        begin = len(self.states.rank) - (1 if is_first else 2)
-        before = np.append(begin, self.position[states[:-1]])
-        return list(zip(self.states.rank[before, states].tolist(), rows.tolist()))
+        before = [-1 if is_first else -2, *self.position[states[:-1]].tolist()]
+        begun = [self.states.states[state][0] for state in states.tolist()]
+        return [(self.states.targets[q].index(wait), row) for q, wait, row in zip(before, begun, rows.tolist())]
 
 
 def _joined(held: list[Found]) -> Found:

@@ -16,16 +16,19 @@ from sqlext.pattern.task import MatchTask, Rows
 class Tables(NamedTuple):
     """Lists of lists as `x_first` and `x`: list i is `x[x_first[i]:x_first[i + 1]]`.
 
-    - `position: int32[w]`: of the row that state w waits for;
-    - `skip_first: int32[w + 1]`, `skip_to: int32[e]`: states for which a state waits when it has skipped a row;
+    - `position, take: int32[w]`: of the row that state w waits for, and the column of RowBits that says which it takes;
+    - `skip_first: int32[w + 1]`, `skip_to, skip: int32[e]`: states for which a state waits when it has skipped a row,
+      and the columns that say which it skips;
     - `start_first: int32[3]`, `start`: states before the first row, list 1 if that is the first of its partition;
     - `after_first: int32[q + 1]`, `after`: states behind a position; `final_first`, `final`: ends there (`ends`);
     - `room`, `most_hits`: how many entries and ends one row may make.
     """
 
     position: np.ndarray
+    take: np.ndarray
     skip_first: np.ndarray
     skip_to: np.ndarray
+    skip: np.ndarray
     start_first: np.ndarray
     start: np.ndarray
     after_first: np.ndarray
@@ -38,12 +41,11 @@ class Tables(NamedTuple):
 
 
 class RowBits(NamedTuple):
-    """What rows decide: `take: bool[n, w]`, `skip: bool[n, e]`; `is_first, may_start: bool[n]`: is it the first of its
+    """What rows decide: `holds: bool[n, f]` of the formulas; `is_first, may_start: bool[n]`: is it the first of its
     partition, may a match start there; `oldest: int64[n]`: no row before it has a bound that holds the row. Rows are
     counted from `base`, but in `oldest`."""
 
-    take: np.ndarray
-    skip: np.ndarray
+    holds: np.ndarray
     is_first: np.ndarray
     may_start: np.ndarray
     oldest: np.ndarray
@@ -52,15 +54,15 @@ class RowBits(NamedTuple):
 
 @dataclass(frozen=True)
 class States:
-    """`states[w]` is (the wait that its way began with, the wait it is now); `skips[e]` the formula of an edge; `ends`
-    the different ends of the pattern; `rank: int32[q + 2, w]`: preference of a state's beginning behind a position, in
-    row q before the first row, in row q + 1 before the first of a partition."""
+    """`states[w]` is (the wait that its way began with, the wait it is now); `formulas` are what rows decide; `ends`
+    the different ends of the pattern; `targets[q]` what comes behind position q, most preferred first, then before the
+    first row of a match, then before one that is the first of its partition."""
 
     labels: tuple[str, ...]
     states: tuple[tuple[Wait, Wait], ...]
-    skips: tuple[Formula, ...]
+    formulas: tuple[Formula, ...]
     ends: tuple[Final, ...]
-    rank: np.ndarray
+    targets: tuple[tuple[Target, ...], ...]
     tables: Tables
 
 
@@ -82,9 +84,14 @@ def states_of(nfa: Nfa, is_between: bool = False) -> States:
     after = [_waits(targets, number) for targets in nfa.after]
     final = [[ends.index(t) for t in targets if isinstance(t, Final)] for targets in nfa.after]
     position = [state[1].position for state in number]
+    formulas: dict[Formula, int] = {}
+    take = [formulas.setdefault(takes(state[1]), len(formulas)) for state in number]
+    skip = [formulas.setdefault(formula, len(formulas)) for state in number for formula, _ in edges[state]]
     tables = Tables(
         np.array(position, np.int32),
+        np.array(take, np.int32),
         *_csr(skip_lists),
+        np.array(skip, np.int32),
         *_csr([_waits(nfa.start, number), _waits(nfa.partition_start, number)]),
         *_csr(after),
         *_csr(final),
@@ -92,20 +99,11 @@ def states_of(nfa: Nfa, is_between: bool = False) -> States:
         most_hits=sum(len(final[q]) for q in position),
         is_between=is_between,
     )
-    formulas = tuple(formula for state in number for formula, _ in edges[state])
-    return States(nfa.labels, tuple(number), formulas, ends, _ranks(lists, tuple(number)), tables)
+    return States(nfa.labels, tuple(number), tuple(formulas), ends, lists, tables)
 
 
 def _waits(targets: tuple[Target, ...], number: dict[tuple[Wait, Wait], int]) -> list[int]:
     return [number[t, t] for t in targets if isinstance(t, Wait)]
-
-
-def _ranks(lists: tuple[tuple[Target, ...], ...], states: tuple[tuple[Wait, Wait], ...]) -> np.ndarray:
-    rank = np.zeros((len(lists), len(states)), np.int32)
-    for q, targets in enumerate(lists):
-        for w, (begun, _) in enumerate(states):
-            rank[q, w] = targets.index(begun) if begun in targets else 0
-    return rank
 
 
 def _csr(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -115,26 +113,13 @@ def _csr(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
 def row_bits(states: States, truth: np.ndarray, task: MatchTask, rows: Rows) -> RowBits:
     """`truth: bool[l, n]`: which rows satisfy each label."""
     n = truth.shape[1]
-    known: dict[Formula, np.ndarray] = {}
-
-    def columns(formulas: list[Formula]) -> np.ndarray:
-        made = np.zeros((n, len(formulas)), np.bool_)
-        for i, formula in enumerate(formulas):
-            if formula not in known:
-                known[formula] = evaluate(formula, truth)
-            made[:, i] = known[formula]
-        return made
-
+    holds = np.zeros((n, len(states.formulas)), np.bool_)
+    for i, formula in enumerate(states.formulas):
+        holds[:, i] = evaluate(formula, truth)
     starts = np.repeat(rows.bounds[:-1], np.diff(rows.bounds))
     limits, row = own_limits(task, rows), np.arange(n)
     oldest = np.maximum(np.searchsorted(limits, row, side="right"), starts)
-    return RowBits(
-        columns([takes(wait) for _, wait in states.states]),
-        columns(list(states.skips)),
-        row == starts,
-        limits > row,
-        oldest,
-    )
+    return RowBits(holds, row == starts, limits > row, oldest)
 
 
 def start_ranges(

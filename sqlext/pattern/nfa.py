@@ -132,19 +132,6 @@ class Nfa:
         return " or ".join(self.labels[label] for label in labels)
 
 
-def waits(nfa: Nfa) -> tuple[Wait, ...]:
-    """All waits that a match can be in, those of `start` first, each once."""
-    found: dict[Wait, None] = {}
-    stack = [t for targets in (nfa.start, nfa.partition_start, *nfa.after) for t in targets if isinstance(t, Wait)]
-    stack.reverse()
-    while stack:
-        wait = stack.pop()
-        if wait not in found:
-            found[wait] = None
-            stack += [after for _, after in skips(wait)]
-    return tuple(found)
-
-
 def takes(wait: Wait) -> Formula:
     """What a row satisfies that the wait takes.
 

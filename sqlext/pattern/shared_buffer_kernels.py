@@ -76,18 +76,18 @@ def advance(tables, buffer, rows, hits, progress, scratch):
             head = group[w]
             if head < 0 or newest[head] < oldest:
                 continue
-            if rows.take[r, w]:
+            if rows.holds[r, tables.take[w]]:
                 newest_row = taken_row if tables.is_between else newest[head]
                 taken[w] = add_node(left, right, row, state, newest, size, head, kind, taken_row, w, newest_row)
                 size += 1
             for e in range(tables.skip_first[w], tables.skip_first[w + 1]):
-                if rows.skip[r, e]:
+                if rows.holds[r, tables.skip[e]]:
                     size = _join(left, right, newest, size, fresh, tables.skip_to[e], head)
         if rows.may_start[r]:
             first = 1 if is_first else 0
             for x in range(tables.start_first[first], tables.start_first[first + 1]):
                 w = tables.start[x]
-                if rows.take[r, w]:
+                if rows.holds[r, tables.take[w]]:
                     node = add_node(left, right, row, state, newest, size, -1, kind, taken_row, w, taken_row)
                     size = _join(left, right, newest, size + 1, taken, w, node)
         for w in range(states):
