@@ -13,7 +13,7 @@ from .cases import HERE, WAYS, Case, as_lines, cases, found, settings, wanted
 
 pytestmark = pytest.mark.spark
 FILES = ["modes.txt", "names.txt", "types.txt", "measures.txt", "define.txt", "within.txt", "pushed.txt", "unread.txt",
-         "contiguity.txt"]  # fmt: skip
+         "contiguity.txt", "rowtime.txt"]  # fmt: skip
 AT_ONCE = 12  # queries in one statement: Spark's cost per job would be most of the time
 
 
