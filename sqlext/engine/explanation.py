@@ -16,6 +16,7 @@ from sqlext.engine.batch import input_query, result_query, unsorted_query
 from sqlext.engine.physical import Physical
 from sqlext.engine.portable import Printer
 from sqlext.engine.statement import Statement
+from sqlext.pattern.task import NO_SKIP
 from sqlext.rewriter.asof_join import AsofJoin
 from sqlext.rewriter.interval_join import RewrittenJoin
 from sqlext.rewriter.plan import Mask, MatchPlan
@@ -91,7 +92,9 @@ def _plan_lines(planned: Physical) -> list[str]:
         lines.append(f"{task.program.labels[label]}: {' AND '.join(parts) or 'always true'}")
     lines += [f"{slot.name}: {printer.measure(slot)}, {_where(slot.kind, is_lead)}" for slot in plan.slots]
     shown = "ALL ROWS PER MATCH" if task.output.is_all_rows else "ONE ROW PER MATCH"
-    return [*lines, f"{shown}, AFTER MATCH SKIP {task.skip.mode}"]
+    shown += " SHOW TIMEOUT MATCHES" * task.output.shows_timeouts
+    skip = task.skip.mode if task.skip.mode == NO_SKIP else f"SKIP {task.skip.mode}"
+    return [*lines, f"{shown}, AFTER MATCH {skip}"]
 
 
 def _mask(plan: MatchPlan, mask: Mask, printer: Printer, is_lead: bool) -> str:

@@ -177,6 +177,8 @@ class Printer:
             return "MATCH_ROWTIME()"
         if slot.kind == "match number":
             return "MATCH_NUMBER()"
+        if slot.kind == "timed out":
+            return "MATCH_TIMED_OUT()"
         if slot.kind == "sequence number":
             return "MATCH_SEQUENCE_NUMBER()"
         if slot.kind in ("value", "classifier"):
