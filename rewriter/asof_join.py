@@ -1,10 +1,11 @@
 """ASOF JOIN as Spark's own SQL: each left row with the nearest right row, in time n log n whatever the keys.
 
-The right rows and the keys and times of the left ones are put into one order; a window function carries the last right
-row along. What it finds for each key and time is then joined to the left relation, which so stays as it was written,
-with all its names; a lateral subquery gives the right row's columns their own name back.
+The right rows and the left ones are put into one order; a window function carries the last right row along. Lateral
+subqueries, which Spark turns into a projection, give both relations' columns their own names back.
 
-Left rows of one key and time find the same row, so the window gives it once.
+Only a left relation with a name and known columns can be put together again like this. Of any other, a chain of joins
+or one that USING joins, the window gets the keys and times alone; what it finds for each is joined to the left
+relation, which so stays as it was written, with all its names.
 """
 
 from __future__ import annotations
@@ -46,12 +47,21 @@ class Conditions:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """The left relation's name, as written, and its columns, quoted."""
+
+    name: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class AsofJoin:
     """`left [LEFT] ASOF JOIN right MATCH_CONDITION (left_time operator right_time) ON conditions`, bound.
 
     `name`: what the right relation is called, as written, "" without a name. `using`: the names in USING, as written;
-    `conditions` has their keys, too. `ties`: columns of the right relation that order rows of one time, quoted; None:
-    all of them. `own`: how the names begin that nobody else may have.
+    `conditions` has their keys, too. `right_columns`: those of the right relation, quoted; empty: several have one
+    name. `ties`: those that order rows of one time; None: all of them. `own`: how the names begin that nobody else may
+    have. `carried`: if the left rows go through the window; None: what the window finds is joined to them.
     """
 
     left: Text
@@ -63,8 +73,10 @@ class AsofJoin:
     right_time: Text
     conditions: Conditions
     using: tuple[str, ...]
+    right_columns: tuple[str, ...]
     ties: tuple[str, ...] | None
     own: str
+    carried: Carried | None = None
 
 
 def flipped(operator: str) -> str:
@@ -81,7 +93,21 @@ def asof_sql(asof: AsofJoin) -> Text:
     """The join as the user's FROM holds it, from the left relation to the name of the right one.
 
     >>> l, r, l_time, r_time = map(join, ("quotes q", "db.r", "q.t", "r.t"))
-    >>> print(asof_sql(AsofJoin(l, r, "r", True, l_time, ">=", r_time, Conditions(), (), None, "a")))
+    >>> from dataclasses import replace
+    >>> asof = AsofJoin(l, r, "r", False, l_time, ">=", r_time, Conditions(), (), ("`t`",), None, "a")
+    >>> print(asof_sql(replace(asof, carried=Carried("q", ("`t`",)))))
+    (SELECT a_0, a_row FROM (
+      SELECT a_side, a_0,
+        last_value(a_row, true) OVER (ORDER BY a_time, a_side, a_row DESC ROWS UNBOUNDED PRECEDING) AS a_row
+      FROM (
+        SELECT 0 AS a_side, (r.t) AS a_time, struct(*) AS a_row, NULL AS a_0 FROM db.r WHERE (r.t) IS NOT NULL
+        UNION ALL
+        SELECT 1 AS a_side, (q.t) AS a_time, NULL AS a_row, q.`t` AS a_0 FROM quotes q WHERE (q.t) IS NOT NULL
+      )
+    ) WHERE a_side = 1 AND a_row IS NOT NULL) AS a
+    CROSS JOIN LATERAL (SELECT a.a_0 AS `t`) AS q
+    CROSS JOIN LATERAL (SELECT a.a_row.`t` AS `t`) AS r
+    >>> print(asof_sql(replace(asof, is_left=True)))
     quotes q LEFT JOIN (
     SELECT a_time, a_row FROM (
       SELECT a_side, a_time,
@@ -95,14 +121,18 @@ def asof_sql(asof: AsofJoin) -> Text:
       )
     ) WHERE a_side = 1 AND a_row IS NOT NULL AND a_seen IS NOT TRUE
     ) AS a ON (q.t) = a_time
-    CROSS JOIN LATERAL (SELECT a.a_row.*) AS r
+    CROSS JOIN LATERAL (SELECT a.a_row.`t` AS `t`) AS r
     """
+    if asof.carried is not None:
+        return _carried_sql(asof, asof.carried)
     return _using_sql(asof) if asof.using else _on_sql(asof)
 
 
 def hidden_columns(asof: AsofJoin) -> Mapping[str, tuple[str, ...]]:
     """The columns that the join has and the user's does not, by what they are called by: see `stars.hide`."""
     names = _Names(asof)
+    if asof.carried is not None:
+        return {"": (*names.carried, names.row)}
     return {asof.name: (names.time,)} if asof.using else {"": names.found}
 
 
@@ -117,6 +147,60 @@ class _Names:
         self.keys = tuple(f"{own}_key{i}" for i in range(len(asof.conditions.keys)))
         self.at_if_any = (self.at,) if asof.conditions.bounds else ()
         self.found = (self.time, *self.keys, *self.at_if_any, self.row)
+        self.carried = tuple(f"{own}_{i}" for i in range(len(asof.carried.columns if asof.carried else ())))
+        self.fits = f"{own}_fits"
+        self.bounds = tuple(f"{own}_bound{i}" for i in range(len(asof.conditions.bounds)))
+
+
+def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
+    """The left rows go through the window with all their columns; Spark leaves out those that nobody reads."""
+    names = _Names(asof)
+    shown = ", ".join((*names.carried, names.row))
+    of_left = ", ".join((*names.carried, *names.bounds, *((names.fits,) if asof.is_left else ())))
+    bounds = [f"{names.at} {b.operator} {name}" for b, name in zip(asof.conditions.bounds, names.bounds)]
+    where = f"{names.side} = 1"
+    if asof.is_left:
+        row = f"IF({' AND '.join([names.fits, *bounds])}, {names.row}, NULL) AS {names.row}"
+        shown = ", ".join((*names.carried, row))
+    else:
+        where = " AND ".join((where, f"{names.row} IS NOT NULL", *bounds))
+    columns = ", ".join(f"{asof.own}.{name} AS {column}" for name, column in zip(names.carried, carried.columns))
+    return join(
+        f"(SELECT {shown} FROM (\n  SELECT {names.side}, {of_left},\n    {_last(asof, names)}\n  FROM (\n",
+        _carried_rows(asof, carried, names),
+        f"\n  )\n) WHERE {where}) AS {asof.own}\nCROSS JOIN LATERAL (SELECT {columns}) AS {carried.name}",
+        f"\n{_right_relation(asof, names)}",
+    )  # fmt: skip
+
+
+def _right_relation(asof: AsofJoin, names: _Names) -> str:
+    """The right row's columns under their relation's name.
+
+    Each by its name: Spark 4.2 fails in the analysis of a star behind a UNION whose types it has to widen.
+    """
+    row = f"{asof.own}.{names.row}"
+    fields = ", ".join(f"{row}.{column} AS {column}" for column in asof.right_columns)
+    return f"CROSS JOIN LATERAL (SELECT {fields or f'{row}.*'}) AS {asof.name or f'{asof.own}_right'}"
+
+
+def _carried_rows(asof: AsofJoin, carried: Carried, names: _Names) -> Text:
+    """The right rows (side 0), then the left ones (side 1): those that can match, or all of a LEFT JOIN."""
+    said = asof.conditions
+    extra = (*names.carried, *names.bounds, *((names.fits,) if asof.is_left else ()))
+    right = join(_right_rows(asof, names, "".join(f", NULL AS {name}" for name in extra)))
+    matchable = _matchable(asof.left_time, [key.left for key in said.keys if not key.matches_null], said.left)
+    columns = [join(f"{carried.name}.{column} AS {name}") for column, name in zip(carried.columns, names.carried)]
+    columns += [join("(", bound.left, f") AS {name}") for bound, name in zip(said.bounds, names.bounds)]
+    if asof.is_left:
+        columns.append(join("(", matchable, f") AS {names.fits}"))
+    nulls = "".join(f", NULL AS {name}" for name in (*names.at_if_any, names.row))
+    left = join(
+        "    SELECT ", _columns("1", asof.left_time, [key.left for key in said.keys], names), nulls,
+        ", ", join(*columns, separator=", "), " FROM ", asof.left,
+    )  # fmt: skip
+    if not asof.is_left:
+        left = join(left, " WHERE ", matchable)
+    return join(right, left, separator="\n    UNION ALL\n")
 
 
 def _on_sql(asof: AsofJoin) -> Text:
@@ -129,7 +213,7 @@ def _on_sql(asof: AsofJoin) -> Text:
     kind = "LEFT JOIN" if asof.is_left else "JOIN"
     return join(
         asof.left, f" {kind} (\n", _nearest(asof), f"\n) AS {asof.own} ON ", join(*conditions, separator=" AND "),
-        f"\nCROSS JOIN LATERAL (SELECT {asof.own}.{names.row}.*) AS {asof.name or f'{asof.own}_right'}",
+        f"\n{_right_relation(asof, names)}",
     )  # fmt: skip
 
 
@@ -147,11 +231,8 @@ def _using_sql(asof: AsofJoin) -> Text:
 def _nearest(asof: AsofJoin) -> Text:
     """For each key and time of the left relation that has one, the nearest right row."""
     names = _Names(asof)
-    parts = f"PARTITION BY {', '.join(names.keys)} " if names.keys else ""
-    window = f"{parts}{_order(asof, names)}"
-    columns = [", ".join((names.side, names.time, *names.keys))]
-    columns += [f"last_value({name}, true) OVER ({window} ROWS UNBOUNDED PRECEDING) AS {name}"
-                for name in (*names.at_if_any, names.row)]  # fmt: skip
+    window = _window(asof, names)
+    columns = [", ".join((names.side, names.time, *names.keys)), _last(asof, names)]
     columns += [f"lag({names.side}) OVER ({window}) = 1\n"
                 f"      AND lag({names.time}) OVER ({window}) = {names.time} AS {names.seen}"]  # fmt: skip
     carried = ",\n    ".join(columns)
@@ -161,30 +242,42 @@ def _nearest(asof: AsofJoin) -> Text:
     )  # fmt: skip
 
 
-def _order(asof: AsofJoin, names: _Names) -> str:
+def _last(asof: AsofJoin, names: _Names) -> str:
+    window = _window(asof, names)
+    last = (f"last_value({name}, true) OVER ({window} ROWS UNBOUNDED PRECEDING) AS {name}"
+            for name in (*names.at_if_any, names.row))  # fmt: skip
+    return ",\n    ".join(last)
+
+
+def _window(asof: AsofJoin, names: _Names) -> str:
     """The right row that a left one takes comes before it, and last of those of its time comes the smallest."""
+    parts = f"PARTITION BY {', '.join(names.keys)} " if names.keys else ""
     direction = "" if is_backward(asof.operator) else " DESC"
     takes_equal = asof.operator in (">=", "<=")
     ties = (names.row,) if asof.ties is None else tuple(f"{names.row}.{column}" for column in asof.ties)
     keys = [names.time + direction, names.side + ("" if takes_equal else " DESC"), *(f"{tie} DESC" for tie in ties)]
-    return f"ORDER BY {', '.join(keys)}"
+    return f"{parts}ORDER BY {', '.join(keys)}"
 
 
 def _rows(asof: AsofJoin, names: _Names) -> Text:
     """The right rows (side 0), then the keys and times of the left ones (side 1); without those that match nothing."""
     keys, said = asof.conditions.keys, asof.conditions
-    at = join(", (", asof.right_time, f") AS {names.at}") if names.at_if_any else Text()
-    right = join(
-        "    SELECT ", _columns("0", asof.right_time, [key.right for key in keys], names), at,
-        f", struct(*) AS {names.row} FROM ", asof.right,
-        " WHERE ", _matchable(asof.right_time, [key.right for key in keys if not key.matches_null], said.right),
-    )  # fmt: skip
     nulls = "".join(f", NULL AS {name}" for name in (*names.at_if_any, names.row))
     left = join(
         "    SELECT ", _columns("1", asof.left_time, [key.left for key in keys], names), nulls, " FROM ", asof.left,
         " WHERE ", _matchable(asof.left_time, [key.left for key in keys if not key.matches_null], said.left),
     )  # fmt: skip
-    return join(right, left, separator="\n    UNION ALL\n")
+    return join(_right_rows(asof, names), left, separator="\n    UNION ALL\n")
+
+
+def _right_rows(asof: AsofJoin, names: _Names, more: str = "") -> Text:
+    keys, said = asof.conditions.keys, asof.conditions
+    at = join(", (", asof.right_time, f") AS {names.at}") if names.at_if_any else Text()
+    return join(
+        "    SELECT ", _columns("0", asof.right_time, [key.right for key in keys], names), at,
+        f", struct(*) AS {names.row}{more} FROM ", asof.right,
+        " WHERE ", _matchable(asof.right_time, [key.right for key in keys if not key.matches_null], said.right),
+    )  # fmt: skip
 
 
 def _columns(side: str, time: Text, keys: list[Text], names: _Names) -> Text:

@@ -13,9 +13,10 @@ from sqlext.errors import BindError, UnsupportedError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import asof_conditions
 from sqlext.rewriter.asof_conditions import BOTH, LEFT, NEITHER, RIGHT
-from sqlext.rewriter.asof_join import AsofJoin, Conditions, Key
+from sqlext.rewriter.asof_join import AsofJoin, Carried, Conditions, Key
 from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.join_clauses import JoinClause, MatchCondition
+from sqlext.rewriter.join_tree import relation_stop
 from sqlext.rewriter.lexemes import quoted
 from sqlext.rewriter.parse_from import Tokens, is_random
 from sqlext.rewriter.relations import relation_name
@@ -68,13 +69,40 @@ class _Binder:
         left_time, right_time = self._text(times.left), self._text(times.right)
         self._check_types([Key(left_time, right_time), *said.keys])
         name = relation_name(tokens_inside(self.tokens, clause.right))
+        right = self._rows(self.right)
         return AsofJoin(
             self.left, self.right, name.text if name else "", clause.join_type == "LEFT",
             left_time, times.operator, right_time, said,
             using=tuple(n.fragment.text for n in clause.using),
-            ties=_ties(self._rows(self.right)),
+            right_columns=_columns(right),
+            ties=_ties(right),
             own=f"__sqlext_asof{self.number}",
+            carried=self._carried(right),
         )  # fmt: skip
+
+    def _carried(self, right: DataFrame) -> Carried | None:
+        """The left relation's name and columns, if nothing else can be said of it; else it is read twice."""
+        carried = self._plain_left() if _columns(right) else None
+        if carried is None and is_random(self.tokens, self.clause.left):
+            raise UnsupportedError(
+                "RANDOM_INPUT", "this left relation of ASOF JOIN is read twice, and has other rows each time",
+                place=self.clause.left.place, hint="write it into a table first, or give it a name in WITH.",
+            )  # fmt: skip
+        return carried
+
+    def _plain_left(self) -> Carried | None:
+        relation = tokens_inside(self.tokens, self.clause.left)
+        name = relation_name(relation)
+        if self.clause.using or name is None or relation_stop(relation, 0) < len(relation):
+            return None
+        at = relation.index(name)
+        has_path = at > 0 and relation[at - 1].text == "."  # its columns may be called by all of it
+        if has_path or any(token.word == "_METADATA" for token in self.tokens):
+            return None
+        left = self._rows(self.left)
+        if any(_CHAR in f.metadata for f in left.schema.fields):  # Spark pads what it compares with these
+            return None
+        return Carried(name.text, _columns(left)) if _columns(left) else None
 
     def _text(self, fragment: Fragment) -> Text:
         return self.source.slice(fragment.start, fragment.stop)
@@ -103,7 +131,6 @@ class _Binder:
                 "STREAM", "ASOF JOIN is for batch queries, this one reads a stream", place=clause.keyword.place,
                 hint="the nearest row is only known once all rows are there: leave STREAM out, or use INTERVAL JOIN.",
             )  # fmt: skip
-        self._check_repeatable()
 
     def _explained(self, error: BindError) -> BindError:
         """Spark's error, with a place for a name in USING, and a word on columns that the join may not read."""
@@ -114,13 +141,6 @@ class _Binder:
         if keyword.depth and error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
             hint = "a column of an outer query? ASOF JOIN cannot read it: write the condition into WHERE."
         return BindError(error.error_class.removeprefix("SQLEXT_"), error.message, place=place, hint=hint)
-
-    def _check_repeatable(self) -> None:
-        if is_random(self.tokens, self.clause.left):
-            raise UnsupportedError(
-                "RANDOM_INPUT", "ASOF JOIN reads its left relation twice, and a random one has other rows each time",
-                place=self.clause.left.place, hint="write it into a table first, or give it a name in WITH.",
-            )  # fmt: skip
 
     def _side_of(self, expression: Fragment) -> str:
         reads = (self._is_known(self.left, expression), self._is_known(self.right, expression))
@@ -160,6 +180,12 @@ class _Binder:
 
 def _list(texts) -> Text:
     return join(*(join("(", text, ")") for text in texts), separator=", ")
+
+
+def _columns(relation: DataFrame) -> tuple[str, ...]:
+    """Quoted; none if several have one name."""
+    names = relation.columns
+    return tuple(map(quoted, names)) if len({name.lower() for name in names}) == len(names) else ()
 
 
 def _ties(right: DataFrame) -> tuple[str, ...] | None:

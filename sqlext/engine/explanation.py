@@ -41,11 +41,12 @@ def _join(number: int, asof: AsofJoin | RewrittenJoin | None) -> str:
         return _interval_join(number, asof)
     said = asof.conditions
     keys = ", ".join(f"{key.left} {'<=>' if key.matches_null else '='} {key.right}" for key in said.keys)
+    left = "the left rows go through it" if asof.carried else "what it finds is joined to the left relation"
     times = f"{asof.left_time} {asof.operator} {asof.right_time}"
     lines = [
         f"left {asof.left}", f"right {asof.right}",
         f"nearest row by {times}, keys {keys or 'none: one task orders all rows'}",
-        "window: both sides in one order, the last right row carried along, joined back to the left relation",
+        f"window: both sides in one order, the last right row carried along; {left}",
     ]  # fmt: skip
     return "\n".join([f"== Join {number} ==", *lines])
 
