@@ -103,10 +103,10 @@ unix_date(a.d - 7) div 7 = __sqlext_bucket0
         edits += _full(clause, source, range_, scheme, names)
         hidden = (names.left, names.bucket)
     elif copies_left:
-        edits.append(Edit(clause.left.stop, clause.left.stop, str(_copies(scheme.copies, names.bucket, number))))
+        edits.append(Edit(clause.left.stop, clause.left.stop, _copies(scheme.copies, names.bucket, number)))
     else:
         edits.append(Edit(clause.right.start, clause.right.start, "("))
-        edits.append(Edit(clause.right.stop, clause.right.stop, f"{_copies(scheme.copies, names.bucket, number)})"))
+        edits.append(Edit(clause.right.stop, clause.right.stop, _copies(scheme.copies, names.bucket, number) + ")"))
     if clause.join_type in ("LEFT SEMI", "LEFT ANTI"):
         hidden = ()
     return RewrittenJoin(clause, tuple(edits), hidden, _reasons(clause, range_, copies_left))
@@ -140,7 +140,7 @@ def _keyword(clause: JoinClause) -> Edit:
 def _condition(clause: JoinClause, also: Text) -> list[Edit]:
     on = clause.on
     assert on is not None
-    return [Edit(on.start, on.start, "("), Edit(on.stop, on.stop, f") AND {also}")]
+    return [Edit(on.start, on.start, "("), Edit(on.stop, on.stop, join(") AND ", also))]
 
 
 def _copies(array: Text, column: str, number: int) -> Text:
@@ -167,7 +167,7 @@ def _full(clause: JoinClause, source: Source, range_: BoundRange, scheme: Scheme
     return [
         Edit(clause.left.stop, clause.left.stop, marked),
         Edit(clause.right.start, clause.right.start, "("),
-        Edit(clause.right.stop, clause.right.stop, str(right)),
+        Edit(clause.right.stop, clause.right.stop, right),
         Edit(clause.whole.stop, clause.whole.stop, filtered),
     ]
 

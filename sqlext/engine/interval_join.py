@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
+from itertools import pairwise
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField
 
 from sqlext.engine import range_width, stream_join
 from sqlext.engine.queries import Queries
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter import range_errors
 from sqlext.rewriter.asof_conditions import BOTH, LEFT, NEITHER, RIGHT
 from sqlext.rewriter.buckets import FLOATS, INTEGERS, Fixed, domain
@@ -43,6 +44,7 @@ class _Rewriting:
         self.field_on = cache(self._field_on)
 
     def rewritten(self) -> RewrittenJoin:
+        self._check_no_proctime()
         frame = self._plain()
         range_ = self._range()
         if frame.isStreaming:
@@ -63,8 +65,19 @@ class _Rewriting:
         parts = (self.relations[LEFT], " JOIN ", self.relations[RIGHT], " ON ", self.text(on))
         return self.queries.run(join(self.prefix, "SELECT 1 FROM ", *parts))
 
+    def _check_no_proctime(self) -> None:
+        on = self.clause.on
+        assert on is not None
+        for token, after in pairwise(tokenize(on.text)):
+            if (token.word, after.text) == ("PROCTIME", "("):
+                raise UnsupportedError(
+                    "PROCTIME", "INTERVAL JOIN takes the time of processing as a column with a watermark",
+                    place=Place(on.source, on.start + token.start, on.start + token.stop),
+                    hint="write FROM (SELECT *, current_timestamp() AS p FROM STREAM relation)"
+                    " WATERMARK p DELAY OF INTERVAL 0 SECONDS AS alias.",
+                )  # fmt: skip
+
     def _of_streams(self, range_: TimeRange | None) -> RewrittenJoin:
-        raise UnsupportedError("STREAM", "INTERVAL JOIN on a stream is not built yet", place=self.clause.keyword.place)
         streams = [side for side in (LEFT, RIGHT) if self._rows(side, "1").isStreaming]
         in_buckets = partial(self._in_buckets, range_, may_measure=False) if range_ else lambda: None
         asked = stream_join.Asked(self.clause, self.source, self.side_of, self.field_on, in_buckets, self.number)

@@ -15,10 +15,11 @@ from sqlext.rewriter.interval_join import RewrittenJoin, plain_join
 from sqlext.rewriter.join_clauses import JoinClause
 from sqlext.rewriter.offsets import offset
 from sqlext.rewriter.splice import Source, Text, join
-from sqlext.rewriter.stream_join import RightColumn, anti_join, keyless_full_join
+from sqlext.rewriter.stream_join import RightColumn, anti_join, same_key
 from sqlext.rewriter.time_range import TimeRange, between, comparisons, words_of
 
 _DELAY = "spark.watermarkDelayMs"  # in the metadata of a column that has a watermark
+_WHY = "Spark's own stream-stream join, whose state the range and the watermarks bound."
 _EQUAL = frozenset({"=", "<=>"})
 _KEPT = {"LEFT": LEFT, "LEFT SEMI": LEFT, "LEFT ANTI": LEFT, "RIGHT": RIGHT}
 
@@ -48,10 +49,9 @@ def rewrite(asked: Asked, range_: TimeRange | None, streams: Sequence[str]) -> R
     else:
         _check_range(asked, range_)
     if asked.clause.join_type == "LEFT ANTI":
-        return _anti(asked)
+        return _anti(asked, range_)
     if range_ is None or _has_key(asked):
-        why = "Spark's own stream-stream join, whose state the range and the watermarks bound."
-        return plain_join(asked.clause, ("stream", why))
+        return plain_join(asked.clause, ("stream", _WHY))
     return _without_key(asked, range_)
 
 
@@ -132,17 +132,25 @@ def _no_watermark(expression: Fragment) -> UnsupportedError:
 
 def _without_key(asked: Asked, range_: TimeRange) -> RewrittenJoin:
     if asked.clause.join_type == "FULL":
-        times = (range_.time, offset(range_.lower, asked.source).others[0].expression)
-        return keyless_full_join(asked.clause, [asked.source.slice(t.start, t.stop) for t in times])
+        left, right = (asked.source.slice(time.start, time.stop) for time in _event_times(asked, range_))
+        return plain_join(
+            asked.clause, ("stream", f"{_WHY} No key, so that one task has all rows."), same_key(left, right)
+        )
     in_buckets = asked.in_buckets()
     assert in_buckets is not None  # the width is constant
     return in_buckets
 
 
+def _event_times(asked: Asked, range_: TimeRange) -> tuple[Fragment, Fragment]:
+    """The columns of the left and the right relation that have watermarks."""
+    times = range_.time, offset(range_.lower, asked.source).others[0].expression
+    return times if asked.side_of(range_.time) == LEFT else (times[1], times[0])
+
+
 # ANTI
 
 
-def _anti(asked: Asked) -> RewrittenJoin:
+def _anti(asked: Asked, range_: TimeRange | None) -> RewrittenJoin:
     """The condition with names for what it reads of the right relation."""
     columns: dict[tuple[str, ...], RightColumn] = {}
 
@@ -177,5 +185,8 @@ def _anti(asked: Asked) -> RewrittenJoin:
             return join(part(comparison.left), f" {comparison.operator} ", part(comparison.right))
         return part(conjunct)
 
-    said = join(*(condition(conjunct) for conjunct in asked.clause.conjuncts), separator=" AND ")
-    return anti_join(asked.clause, list(columns.values()), said, asked.number)
+    said = [condition(conjunct) for conjunct in asked.clause.conjuncts]
+    if range_ is not None and not _has_key(asked):
+        left, right = _event_times(asked, range_)
+        said.append(same_key(text(left), named(right)))
+    return anti_join(asked.clause, list(columns.values()), join(*said, separator=" AND "), asked.number)
