@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from sqlext.catalog.names import quote
 from sqlext.catalog.streams import StoredPattern, StreamTarget, check_same_query
@@ -29,7 +30,7 @@ AVAILABLE_NOW = "available-now"
 
 
 def run(statement: Statement, target: StreamTarget) -> DataFrame | None:
-    """Start or resume the query; one row tells which. None: the query is no stream, and INSERT is Spark's.
+    """Start or resume the query, which has the table's name. None: the query is no stream, and INSERT is Spark's.
 
     Raises BindError: CHANGED_QUERY, if the checkpoint was written by another query.
     """
@@ -94,5 +95,4 @@ def _start(spark: SparkSession, name: str, frame: DataFrame, checkpoint: str, ta
     query = writer.queryName(".".join(target.name)).toTable(name)
     if trigger == AVAILABLE_NOW:
         query.awaitTermination()  # the statement is done when the rows are there
-    row = (name, str(query.id), str(query.runId), checkpoint)
-    return spark.createDataFrame([row], "table STRING, query STRING, run STRING, checkpoint STRING")
+    return spark.createDataFrame([], T.StructType([]))

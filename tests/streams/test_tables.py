@@ -47,10 +47,10 @@ def lines(spark, table: str) -> list[str]:
 def test_a_streaming_table_is_started_resumed_and_refused_to_another_query(events):
     create = f"CREATE OR REFRESH STREAMING TABLE pairs AS SELECT k, f, l FROM {STREAM} {PAIRS}"
     append(events, "1 0 A 1", "1 1 B 2", "2 0 A 3", "1 30 C 4")
-    started = events.sql(create).first()
+    assert events.sql(create).columns == []
     assert lines(events, "pairs") == []  # the row that ends the loop has not passed
     append(events, "2 40 B 5", "1 60 A 6")
-    assert events.sql(create).first().query == started.query
+    events.sql(create)
     assert lines(events, "pairs") == ["1 1 2"]
     append(events, "2 41 C 7", "1 90 A 8")  # one of them late
     events.sql(create)
