@@ -11,7 +11,7 @@ relation, which so stays as it was written, with all its names.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlext.rewriter.splice import Text, TextLike, join
 
@@ -48,10 +48,12 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Carried:
-    """The left relation's name, as written, and its columns, quoted."""
+    """The left relation's name, as written, and its columns, quoted; `keys`: which of them is which key, so that a
+    filter on it is one on what the window is partitioned by, and Spark applies it before."""
 
     name: str
     columns: tuple[str, ...]
+    keys: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def hidden_columns(asof: AsofJoin) -> Mapping[str, tuple[str, ...]]:
     """The columns that the join has and the user's does not, by what they are called by: see `stars.hide`."""
     names = _Names(asof)
     if asof.carried is not None:
-        return {"": (*names.carried, names.row)}
+        return {"": (*names.shown, names.row)}
     return {asof.name: (names.time,)} if asof.using else {"": names.found}
 
 
@@ -147,7 +149,9 @@ class _Names:
         self.keys = tuple(f"{own}_key{i}" for i in range(len(asof.conditions.keys)))
         self.at_if_any = (self.at,) if asof.conditions.bounds else ()
         self.found = (self.time, *self.keys, *self.at_if_any, self.row)
-        self.carried = tuple(f"{own}_{i}" for i in range(len(asof.carried.columns if asof.carried else ())))
+        columns, keys = (asof.carried.columns, asof.carried.keys) if asof.carried else ((), {})
+        self.shown = tuple(self.keys[keys[c]] if c in keys else f"{own}_{i}" for i, c in enumerate(columns))
+        self.carried = {name: c for c, name in zip(columns, self.shown) if c not in keys}  # which is which column
         self.fits = f"{own}_fits"
         self.bounds = tuple(f"{own}_bound{i}" for i in range(len(asof.conditions.bounds)))
 
@@ -155,18 +159,17 @@ class _Names:
 def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
     """The left rows go through the window with all their columns; Spark leaves out those that nobody reads."""
     names = _Names(asof)
-    shown = ", ".join((*names.carried, names.row))
-    of_left = ", ".join((*names.carried, *names.bounds, *((names.fits,) if asof.is_left else ())))
+    row = names.row
+    inner = ", ".join((names.side, *names.shown, *_of_left(asof, names)))
     bounds = [f"{names.at} {b.operator} {name}" for b, name in zip(asof.conditions.bounds, names.bounds)]
     where = f"{names.side} = 1"
     if asof.is_left:
         row = f"IF({' AND '.join([names.fits, *bounds])}, {names.row}, NULL) AS {names.row}"
-        shown = ", ".join((*names.carried, row))
     else:
         where = " AND ".join((where, f"{names.row} IS NOT NULL", *bounds))
-    columns = ", ".join(f"{asof.own}.{name} AS {column}" for name, column in zip(names.carried, carried.columns))
+    columns = ", ".join(f"{asof.own}.{name} AS {column}" for name, column in zip(names.shown, carried.columns))
     return join(
-        f"(SELECT {shown} FROM (\n  SELECT {names.side}, {of_left},\n    {_last(asof, names)}\n  FROM (\n",
+        f"(SELECT {', '.join((*names.shown, row))} FROM (\n  SELECT {inner},\n    {_last(asof, names)}\n  FROM (\n",
         _carried_rows(asof, carried, names),
         f"\n  )\n) WHERE {where}) AS {asof.own}\nCROSS JOIN LATERAL (SELECT {columns}) AS {carried.name}",
         f"\n{_right_relation(asof, names)}",
@@ -183,21 +186,24 @@ def _right_relation(asof: AsofJoin, names: _Names) -> str:
     return f"CROSS JOIN LATERAL (SELECT {fields or f'{row}.*'}) AS {asof.name or f'{asof.own}_right'}"
 
 
+def _of_left(asof: AsofJoin, names: _Names) -> tuple[str, ...]:
+    """What else is computed of left rows: their bounds, and whether they can have a partner at all."""
+    return (*names.bounds, names.fits) if asof.is_left else names.bounds
+
+
 def _carried_rows(asof: AsofJoin, carried: Carried, names: _Names) -> Text:
     """The right rows (side 0), then the left ones (side 1): those that can match, or all of a LEFT JOIN."""
     said = asof.conditions
-    extra = (*names.carried, *names.bounds, *((names.fits,) if asof.is_left else ()))
-    right = join(_right_rows(asof, names, "".join(f", NULL AS {name}" for name in extra)))
+    more = (*names.carried, *_of_left(asof, names))
+    right = _right_rows(asof, names, "".join(f", NULL AS {name}" for name in more))
     matchable = _matchable(asof.left_time, [key.left for key in said.keys if not key.matches_null], said.left)
-    columns = [join(f"{carried.name}.{column} AS {name}") for column, name in zip(carried.columns, names.carried)]
+    columns = [_columns("1", asof.left_time, [key.left for key in said.keys], names)]
+    columns += [join(f"NULL AS {name}") for name in (*names.at_if_any, names.row)]
+    columns += [join(f"{carried.name}.{column} AS {name}") for name, column in names.carried.items()]
     columns += [join("(", bound.left, f") AS {name}") for bound, name in zip(said.bounds, names.bounds)]
     if asof.is_left:
         columns.append(join("(", matchable, f") AS {names.fits}"))
-    nulls = "".join(f", NULL AS {name}" for name in (*names.at_if_any, names.row))
-    left = join(
-        "    SELECT ", _columns("1", asof.left_time, [key.left for key in said.keys], names), nulls,
-        ", ", join(*columns, separator=", "), " FROM ", asof.left,
-    )  # fmt: skip
+    left = join("    SELECT ", join(*columns, separator=", "), " FROM ", asof.left)
     if not asof.is_left:
         left = join(left, " WHERE ", matchable)
     return join(right, left, separator="\n    UNION ALL\n")

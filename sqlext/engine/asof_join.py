@@ -17,7 +17,7 @@ from sqlext.rewriter.asof_join import AsofJoin, Carried, Conditions, Key
 from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.join_clauses import JoinClause, MatchCondition
 from sqlext.rewriter.join_tree import relation_stop
-from sqlext.rewriter.lexemes import quoted
+from sqlext.rewriter.lexemes import quoted, unquoted
 from sqlext.rewriter.parse_from import Tokens, is_random
 from sqlext.rewriter.relations import relation_name
 from sqlext.rewriter.scan import tokens_inside
@@ -67,9 +67,10 @@ class _Binder:
         else:
             said = asof_conditions.conditions(clause, times, self.side_of, self.source)
         left_time, right_time = self._text(times.left), self._text(times.right)
-        self._check_types([Key(left_time, right_time), *said.keys])
+        same = self._check_types([Key(left_time, right_time), *said.keys])
         name = relation_name(tokens_inside(self.tokens, clause.right))
         right = self._rows(self.right)
+        same_keys = [key.left if is_same else Text() for key, is_same in zip(said.keys, same[1:])]
         return AsofJoin(
             self.left, self.right, name.text if name else "", clause.join_type == "LEFT",
             left_time, times.operator, right_time, said,
@@ -77,12 +78,12 @@ class _Binder:
             right_columns=_columns(right),
             ties=_ties(right),
             own=f"__sqlext_asof{self.number}",
-            carried=self._carried(right),
+            carried=self._carried(right, same_keys),
         )  # fmt: skip
 
-    def _carried(self, right: DataFrame) -> Carried | None:
+    def _carried(self, right: DataFrame, keys: list[Text]) -> Carried | None:
         """The left relation's name and columns, if nothing else can be said of it; else it is read twice."""
-        carried = self._plain_left() if _columns(right) else None
+        carried = self._plain_left(keys) if _columns(right) else None
         if carried is None and is_random(self.tokens, self.clause.left):
             raise UnsupportedError(
                 "RANDOM_INPUT", "this left relation of ASOF JOIN is read twice, and has other rows each time",
@@ -90,7 +91,7 @@ class _Binder:
             )  # fmt: skip
         return carried
 
-    def _plain_left(self) -> Carried | None:
+    def _plain_left(self, keys: list[Text]) -> Carried | None:
         relation = tokens_inside(self.tokens, self.clause.left)
         name = relation_name(relation)
         if self.clause.using or name is None or relation_stop(relation, 0) < len(relation):
@@ -102,7 +103,10 @@ class _Binder:
         left = self._rows(self.left)
         if any(_CHAR in f.metadata for f in left.schema.fields):  # Spark pads what it compares with these
             return None
-        return Carried(name.text, _columns(left)) if _columns(left) else None
+        columns = _columns(left)
+        called = {spelt: c for c in columns for spelt in (c.lower(), f"{quoted(unquoted(name.text))}.{c}".lower())}
+        numbers = {called[_spelt(key)]: i for i, key in enumerate(keys) if _spelt(key) in called}
+        return Carried(name.text, columns, numbers) if columns else None
 
     def _text(self, fragment: Fragment) -> Text:
         return self.source.slice(fragment.start, fragment.stop)
@@ -159,8 +163,11 @@ class _Binder:
             return False
         return True
 
-    def _check_types(self, pairs: list[Key]) -> None:
-        """Rows of both sides are put into one order, where Spark would take other common types than for comparing."""
+    def _check_types(self, pairs: list[Key]) -> list[bool]:
+        """Rows of both sides are put into one order, where Spark would take other common types than for comparing.
+
+        Returns which pairs have one type.
+        """
         lefts = self._rows(self.left, _list(pair.left for pair in pairs)).schema.fields
         rights = self._rows(self.right, _list(pair.right for pair in pairs)).schema.fields
         for left, right in zip(lefts, rights):
@@ -176,6 +183,13 @@ class _Binder:
                     "ASOF_TYPES", "ASOF JOIN does not compare CHAR columns of different lengths",
                     place=self.clause.whole.place, hint="CAST both to STRING, with rtrim.",
                 )  # fmt: skip
+        return [left.dataType == right.dataType for left, right in zip(lefts, rights)]
+
+
+def _spelt(expression: Text) -> str:
+    """The name that an expression is, in lower case and quoted throughout; anything else if it is none."""
+    tokens = tokenize(str(expression))
+    return "".join(quoted(unquoted(t.text)) if t.is_name else t.text for t in tokens).lower()
 
 
 def _list(texts) -> Text:

@@ -54,6 +54,14 @@ def test_the_compiled_text_is_plain_spark_sql(given):
     assert found(unhooked(given)(as_lines(plain)).first()) == wanted(case.step)
 
 
+def test_a_filter_on_a_left_key_is_applied_to_both_relations_before_the_window(given):
+    rows = "(SELECT CAST(id % 2 AS STRING) AS sym, id AS at FROM range(5))"
+    join = f"{rows} AS t ASOF JOIN {rows} AS q MATCH_CONDITION (t.at > q.at) ON q.sym = t.sym"
+    plan = given.sql(f"EXPLAIN EXTENDED SELECT * FROM {join} WHERE T.sym = 'A'").first().plan
+    optimized = plan.partition("== Optimized Logical Plan ==")[2].partition("== Physical Plan ==")[0]
+    assert optimized.partition("Window")[2].count(" = A)") == 2
+
+
 def test_views_and_a_table_are_made_of_it(given):
     text = "SELECT id, q.* FROM trades t ASOF JOIN quotes q MATCH_CONDITION (t.at > q.at) ON t.sym = q.sym"
     given.sql(f"CREATE TEMPORARY VIEW asof_view AS {text}")
