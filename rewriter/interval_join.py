@@ -11,8 +11,20 @@ column is hidden from stars by `rewriter.stars`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 
-from sqlext.rewriter.buckets import Fixed, Scheme, Spread, points_copied, points_copied_by_level, ranges_copied
+from sqlext.rewriter.buckets import (
+    CELLS,
+    DAYS,
+    MICROS,
+    NTZ_MICROS,
+    Fixed,
+    Scheme,
+    Spread,
+    points_copied,
+    points_copied_by_level,
+    ranges_copied,
+)
 from sqlext.rewriter.join_clauses import JoinClause
 from sqlext.rewriter.splice import Edit, Source, Text, join
 
@@ -187,11 +199,21 @@ def _reasons(clause: JoinClause, range_: BoundRange, copies_left: bool) -> tuple
 
 
 def _width(range_: BoundRange) -> str:
-    unit = {"micros": " µs", "ntz micros": " µs", "days": " days"}.get(range_.of, "")
     if range_.fixed is not None:
-        return f"its width, {range_.fixed.width:g}{unit}, is that of the range"
+        return f"its width, {_length(range_.of, range_.fixed.width)}, is that of the range"
     spread = range_.spread
     if not spread.ranges:
         return "the ranges vary by row, and none was there to be measured"
-    width = (spread.end - spread.start) * spread.cells / spread.ranges / (1 << 30)
-    return f"the ranges vary by row, {spread.ranges} were measured, {width:g}{unit} wide on average"
+    width = (spread.end - spread.start) * spread.cells / spread.ranges / CELLS
+    return f"the ranges vary by row, {spread.ranges} were measured, {_length(range_.of, width)} wide on average"
+
+
+def _length(of: str, units: float) -> str:
+    """
+    >>> from sqlext.rewriter.buckets import FLOATS
+    >>> _length(MICROS, 90_000_000), _length(DAYS, 7), _length(FLOATS, 0.5)
+    ('0:01:30', '7 days', '0.5')
+    """
+    if of in (MICROS, NTZ_MICROS):
+        return str(timedelta(microseconds=units))
+    return f"{units:g}{' days' if of == DAYS else ''}"

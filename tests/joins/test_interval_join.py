@@ -10,6 +10,8 @@ from itertools import product
 
 import pytest
 
+import sqlext
+from sqlext.hook import unhooked
 from tests.statements.cases import Case, as_lines, cases, found, message, settings, wanted
 
 pytestmark = pytest.mark.spark
@@ -46,6 +48,49 @@ def test_queries_with_parameters_frames_and_settings_give_their_rows(given, case
 @pytest.mark.parametrize("case", cases(ERRORS), ids=str)
 def test_what_is_refused_is_told_with_its_place(given, case):
     assert message(lambda: given.sql(case.step.text)).split("\n") == case.step.lines
+
+
+PAIRS = "SELECT * FROM imps i INTERVAL JOIN clks c ON c.ad = i.ad AND c.at BETWEEN i.at AND i.at + INTERVAL 5 MINUTES"
+
+
+def test_the_compiled_text_is_plain_spark_sql_that_shows_nothing_more(given):
+    plain = sqlext.compile(PAIRS, spark=given)
+    assert "INTERVAL JOIN" not in plain
+    assert unhooked(given)(plain).columns == ["id", "ad", "at", "id", "ad", "at"]
+
+
+def test_views_and_tables_are_made_of_it(given):
+    pairs = PAIRS.replace("*", "i.id, c.id AS click")
+    given.sql(f"CREATE TEMPORARY VIEW interval_view AS {pairs}")
+    given.sql(f"CREATE TABLE interval_table AS {pairs} AND c.id = 12")
+    given.sql(f"INSERT INTO interval_table {pairs} AND c.id = 11")
+    given.sql(f"MERGE INTO interval_table t USING ({pairs}) s ON t.click = s.click WHEN NOT MATCHED THEN INSERT *")
+    on = "ON b.click BETWEEN a.click AND a.click + 4"
+    given.sql(
+        f"CREATE VIEW interval_stored AS SELECT a.id FROM interval_table a ANTI INTERVAL JOIN interval_table b {on}"
+    )
+    wanted = [(1, 11), (1, 16), (2, 12)]
+    for name in ("interval_view", "interval_table"):
+        assert sorted(tuple(row) for row in given.table(name).collect()) == wanted
+    assert given.sql("SELECT * FROM interval_stored").collect() == []
+    given.catalog.dropTempView("interval_view")
+    given.sql("DROP VIEW interval_stored")
+    given.sql("DROP TABLE interval_table")
+
+
+@pytest.mark.parametrize("case", cases("../joins/interval_explained.txt"), ids=str)
+def test_explain_match_tells_how_rows_meet(given, case):
+    plan = given.sql(case.step.text).first().plan
+    assert plan.partition("\n\n== Statement")[0].split("\n")[1:] == case.step.lines
+
+
+@pytest.mark.parametrize("join", ["", "LEFT", "RIGHT"])
+def test_a_small_side_is_broadcast_if_a_hint_says_so(given, join):
+    name = "i" if join == "RIGHT" else "c"
+    text = PAIRS.replace("SELECT", f"SELECT /*+ BROADCAST({name}) */").replace("i INTERVAL", f"i {join} INTERVAL")
+    with settings(given, {"spark.sql.autoBroadcastJoinThreshold": "-1"}):
+        plan = given.sql("EXPLAIN " + text).first().plan
+    assert "BroadcastHashJoin" in plan and "__sqlext_bucket" in plan
 
 
 # All types of join, bounds and types of time against a search through all pairs.
