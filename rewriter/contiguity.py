@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
-from sqlext.pattern import ast
+from sqlext.pattern import ast, contiguity_stream
 from sqlext.pattern.nfa import Nfa
 from sqlext.pattern.nfa_compile import compile_nfa, first_variables, is_contiguous
+from sqlext.pattern.task import MatchTask
 from sqlext.rewriter.clauses import MatchClause, Name
 from sqlext.rewriter.lexemes import names_in
 from sqlext.rewriter.references import Item, Reference
@@ -69,16 +70,6 @@ def unmapped_variables_are_not_asked_for(clause: MatchClause) -> Errors:
             yield _maps_no_row(name, who)
 
 
-def times_are_not_asked_for(clause: MatchClause) -> Errors:
-    if not needs_states(clause):
-        return
-    for measure in clause.measures:
-        if "match_rowtime" in names_in(measure.expression):
-            message = "MATCH_ROWTIME() is not built for patterns that skip rows, absences, NO SKIP and time-outs"
-            yield UnsupportedError("NOT_BUILT", message, place=measure.expression.place,
-                                   hint="the time of the last row is LAST(ts).")  # fmt: skip
-
-
 def _maps_no_row(name: Name, who: str) -> BindError:
     return BindError("UNMAPPED_VARIABLE", f'{who} "{name.text}", which maps no row', place=name.fragment.place,
                      hint="it stands behind !, !-> or UNTIL only.")  # fmt: skip
@@ -102,8 +93,9 @@ def unmapped_variables(pattern: ast.Pattern) -> frozenset[str]:
     return frozenset(named - mapped)
 
 
-def check_mapped(items: Sequence[Item], unmapped: frozenset[str]) -> None:
+def check_mapped(items: Sequence[Item], clause: MatchClause) -> None:
     """Raise BindError for a measure that reads rows of a variable that maps none."""
+    unmapped = unmapped_variables(clause.pattern)
     for item in items:
         if isinstance(item, Reference) and item.variable in unmapped:
             message = f'"{item.variable}" maps no row, a measure cannot read it'
@@ -119,6 +111,15 @@ def check_numbers(items: Sequence[Item], clause: MatchClause) -> None:
         if isinstance(item, Reference) and item.kind == "match number":
             message = "with AFTER MATCH NO SKIP a match gets its number when it is decided, DEFINE cannot read it"
             raise UnsupportedError("NUMBER_IN_DEFINE", message, place=item.place)
+
+
+def check_times(clause: MatchClause, task: MatchTask) -> None:
+    """Raise UnsupportedError for MATCH_ROWTIME() where it is not known when a match is decided."""
+    what = contiguity_stream.objection(task) if task.nfa is not None else None
+    for measure in clause.measures:
+        if what is not None and "match_rowtime" in names_in(measure.expression):
+            message, hint = f"MATCH_ROWTIME() is not built with {what}", "the time of the last row is LAST(ts)."
+            raise UnsupportedError("NOT_BUILT", message, place=measure.expression.place, hint=hint)
 
 
 # where absences stand
@@ -166,5 +167,4 @@ RULES = (
     absences_at_the_end_have_a_bound,
     time_outs_have_a_bound,
     unmapped_variables_are_not_asked_for,
-    times_are_not_asked_for,
 )

@@ -21,9 +21,9 @@ from sqlext.pattern.task import (
     Output,
     Skip,
 )
+from sqlext.rewriter import contiguity
 from sqlext.rewriter.clauses import Definition, MatchClause
 from sqlext.rewriter.condition import ConditionBuilder, Oracle
-from sqlext.rewriter.contiguity import check_mapped, check_numbers, needs_states, states, unmapped_variables
 from sqlext.rewriter.expression import conjuncts
 from sqlext.rewriter.lexemes import lexemes, names_in, quoted
 from sqlext.rewriter.plan import (
@@ -115,7 +115,8 @@ class _Lowering:
         carried, shown_rows = self._carried()
         task = MatchTask(program, bits, conditions, self._skip(), self._output(), bool(self.bounds), strategy)
         is_between = clause.within is not None and clause.within.between_rows
-        task = replace(task, nfa=states(clause, labels), is_between=is_between)
+        task = replace(task, nfa=contiguity.states(clause, labels), is_between=is_between)
+        contiguity.check_times(clause, task)
         return MatchPlan(
             clause,
             self._slice(clause.relation),
@@ -197,7 +198,7 @@ class _Lowering:
         for definition in self.clause.definitions:
             try:
                 items = analyse(definition.condition, scope)
-                check_numbers(items, self.clause)
+                contiguity.check_numbers(items, self.clause)
                 found[definition.variable.key] = (definition, items)
             except SqlExtError as e:
                 errors.append(e)
@@ -343,7 +344,7 @@ class _Lowering:
             try:
                 items = analyse(measure.expression, scope)
                 self._check_no_free_star(items)
-                check_mapped(items, unmapped_variables(self.clause.pattern))
+                contiguity.check_mapped(items, self.clause)
                 text = render(items, self.source, self._slot_text)
                 found.append((measure.name.text, text if len(items) == 1 else join("(", text, ")")))
                 kinds = {x.kind for x in items if isinstance(x, Reference)}
@@ -465,8 +466,8 @@ class _Lowering:
 
     def _start_bounds(self, program: Program, labels: tuple[str, ...], defined) -> None:
         """Conjuncts that say how far from its first row a match may reach become bounds, like WITHIN."""
-        is_free = self.given.takes_start_bounds and not self.given.is_static and not needs_states(self.clause)
-        key = self._key_column() if is_free else None
+        is_free = self.given.takes_start_bounds and not self.given.is_static
+        key = self._key_column() if is_free and not contiguity.needs_states(self.clause) else None
         if key is None or self.tells_times:  # conditions on later rows may be true or false: only WITHIN ends a match
             return
         items = {labels.index(variable): items for variable, (_, items) in defined.items()}
@@ -529,13 +530,6 @@ class _Lowering:
         """The time of each row: the first ORDER BY key, which WITHIN has as a column already."""
         if not self.tells_times:
             return
-        if needs_states(self.clause) and not self.given.is_streaming:
-            raise UnsupportedError(
-                "STREAM_FUNCTION",
-                "MATCH_ROWTIME() is not built for patterns that skip rows",
-                place=self.clause.pattern_text.place,
-                hint="rows in between can have a variable of their own: A {- X*? -} B.",
-            )
         order = self.clause.order_by[0] if self.clause.order_by else None
         key_type = self.given.oracle.types([self._slice(order.expression)])[0] if order else ""
         is_time = key_type in (*INTEGER_BITS, "float", "double", "date", "timestamp", "timestamp_ntz")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pyspark.sql import types as T
 
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
+from sqlext.pattern import contiguity_stream
 from sqlext.pattern.automaton import DONE, automaton, targets_from
 from sqlext.pattern.parts import may_fail
 from sqlext.pattern.program import MatchEnd, MatchStart
@@ -55,14 +56,13 @@ def check_plan(plan: MatchPlan) -> None:
 
 
 def _skipped_rows(plan: MatchPlan) -> Iterator[SqlExtError]:
-    task = plan.task
-    if task.nfa is not None or task.is_between or task.output.shows_timeouts:
+    what = contiguity_stream.objection(plan.task) if plan.task.nfa is not None else None
+    if what is not None:
         yield UnsupportedError(
             "STREAM_OPERATOR",
-            "on streams ->, ->>, !, UNTIL, possessive quantifiers, NO SKIP, BETWEEN ROWS and SHOW TIMEOUT MATCHES are "
-            "not built",
+            f"on streams {what} is not built",
             place=_pattern_place(plan),
-            hint="rows in between can have a variable of their own: A {- X*? -} B.",
+            hint="->, ->>, ! and !-> in a pattern, UNTIL and possessive quantifiers are, with SQL's AFTER MATCH SKIP.",
         )
 
 
@@ -79,7 +79,8 @@ def _end_of_input(plan: MatchPlan) -> Iterator[SqlExtError]:
 
 
 def _undecidable(plan: MatchPlan) -> Iterator[SqlExtError]:
-    if not plan.task.is_within and not can_be_decided(plan.task):
+    task = plan.task if plan.task.nfa is None else contiguity_stream.lasting_task(plan.task)
+    if not plan.task.is_within and not can_be_decided(task):
         yield UnsupportedError(
             "STREAM_NEVER_DECIDED",
             "a later row could always give a longer match, so none would ever be decided",

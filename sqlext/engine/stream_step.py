@@ -208,7 +208,7 @@ def _before_pending(before: Place, after: Place, spans: Spans, pending: np.ndarr
     partition = np.searchsorted(bounds, spans.start, side="right") - 1
     _, first = np.unique(partition[pending], return_index=True)
     row, number, matched_end, time = (a.copy() for a in (after.row, after.number, after.matched_end, after.time))
-    ends = spans.start + spans.length
+    ends = spans.end
     for i in pending[first].tolist():
         p = partition[i]
         row[p], number[p], time[p] = spans.start[i], spans.number[i], spans.time[i]  # type: ignore[index]

@@ -22,17 +22,23 @@ from sqlext.pattern.nfa import Final, Formula
 from sqlext.pattern.task import MatchTask, Output, Rows, Spans, Values
 
 
-def plain_strategy(task: MatchTask) -> str:
-    """The strategy that runs the plain program of a task, None of whose rows is needed to know it."""
+def outline(task: MatchTask) -> MatchTask | None:
+    """What can be said of the plain task without its rows; None where conditions cannot be said of a path with gaps."""
     assert task.nfa is not None
     plain = plain_program(task.nfa)
     try:
         made = tuple(Rewriting(task, plain, 0).condition(v) for v in plain.variants)
     except NotExpressible:
-        return "reference"
+        return None
     is_within = task.is_within and not task.is_between
     bits = tuple(range(len(plain.variants)))
-    return matcher.choose(MatchTask(plain.program, bits, made, is_within=is_within))[0]
+    return MatchTask(plain.program, bits, made, replace(task.skip, labels=()), is_within=is_within)
+
+
+def plain_strategy(task: MatchTask) -> str:
+    """The strategy that runs the plain program of a task."""
+    outlined = outline(task)
+    return "reference" if outlined is None else matcher.choose(outlined)[0]
 
 
 def plain_task(task: MatchTask, rows: Rows) -> tuple[MatchTask, Rows, bool]:

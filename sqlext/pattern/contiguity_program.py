@@ -23,7 +23,6 @@ from sqlext.pattern.nfa import Final, Formula, Nfa, Target, Wait, skips, takes
 from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Program, Split
 
 GAP = -1  # Variant.origin
-NEVER: Formula = ((),)  # an OR of nothing
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ def plain_program(nfa: Nfa) -> PlainProgram:
     0: jump 1
     1: jump 9
     2: jump 4
-    3: jump 12
+    3: jump 11
     4: split 5, 7
     5: label B
     6: jump 3
@@ -63,8 +62,7 @@ def plain_program(nfa: Nfa) -> PlainProgram:
     8: jump 4
     9: label A
     10: jump 2
-    11: partition end
-    12: done
+    11: done
     """
     return _Builder(nfa).built()
 
@@ -85,14 +83,16 @@ class _Builder:
             if wait not in self.blocks:
                 self.blocks[wait] = self._wait(wait)
         code = [instruction for block in (*closures.values(), *self.blocks.values()) for instruction in block]
-        at: dict[Hashable, int] = {"end": len(code), "done": len(code) + 1}
+        asks_for_end = any("end" in x[1:] for x in code)
+        at: dict[Hashable, int] = {"end": len(code), "done": len(code) + asks_for_end}
         place = 0
         for key, block in (*closures.items(), *self.blocks.items()):
             at[key] = place
             place += len(block)
         made = [_instruction(x, i, at) for i, x in enumerate(code)]
         labels = tuple(map(self._name, self.variants))
-        return PlainProgram(Program((*made, MatchEnd(), Done()), labels), tuple(self.variants))
+        end = (MatchEnd(),) if asks_for_end else ()
+        return PlainProgram(Program((*made, *end, Done()), labels), tuple(self.variants))
 
     def _name(self, variant: Variant) -> str:
         """Of a gap, the variable that was tested."""
@@ -122,7 +122,7 @@ class _Builder:
                 self.todo.append(target)
             keys.append(target if isinstance(target, Wait) else "end" if target.at_end else "done")
         if not keys:
-            return [(MatchLabel(self._label(Variant(GAP, NEVER))),)]
+            return [("jump", 0)]  # to itself: no way on
         return [*(("split", key, +1) for key in keys[:-1]), ("jump", keys[-1])]
 
     def _wait(self, wait: Wait) -> list[tuple]:
@@ -141,7 +141,7 @@ class _Builder:
         block: list[tuple] = []
         for i, (instruction, behind) in enumerate(ways):
             block += [*([("split", +1, +3)] if i < len(ways) - 1 else []), (instruction,), ("jump", behind)]
-        return block or [(MatchLabel(self._label(Variant(GAP, NEVER))),)]
+        return block or [("jump", 0)]
 
     def _label(self, variant: Variant) -> int:
         return self.variants.setdefault(variant, len(self.variants))

@@ -19,7 +19,7 @@ and of the times of all start rows before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -99,8 +99,10 @@ def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place, tells_time
     >>> found.spans.start, found.time, found.place.row
     (array([0]), array([6]), array([3]))
     """
-    from sqlext.pattern import stream_marked, stream_reference, stream_walk
+    from sqlext.pattern import contiguity_stream, stream_marked, stream_reference, stream_walk
 
+    if task.nfa is not None:
+        return contiguity_stream.decide(task, rows, passed, place, tells_times)
     engine, _ = choose(task, passed, tells_times)
     run = {"walk": stream_walk.decide, "marked": stream_marked.decide, "reference": stream_reference.decide}[engine]
     return run(task, rows, passed, place)
@@ -112,8 +114,10 @@ def choose(task: MatchTask, passed: Passed, tells_times: bool) -> tuple[str, str
     "walk" (linear, compiled, row-local), "marked" (the strategies of batch, which tell no times) or "reference"
     (backtracking, slow).
     """
-    from sqlext.pattern import stream_marked
+    from sqlext.pattern import contiguity_plain, stream_marked
 
+    if task.nfa is not None:
+        task = replace(contiguity_plain.outline(task) or task, nfa=None, strategy=task.strategy)
     if task.strategy == "reference":
         return "reference", 'strategy "reference" was asked for.'
     why_not_walk = _not_walked(task, passed)

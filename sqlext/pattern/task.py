@@ -248,3 +248,17 @@ class Spans:
         array([3, 2])
         """
         return np.diff(self.offset) if self.tails is None else self.tails.length
+
+    @property
+    def end(self) -> np.ndarray:
+        """`int64[m]`: the row behind the last one of each match, of an empty match its start.
+
+        >>> rows, nothing = np.array([2, 7]), np.zeros(0, np.int64)
+        >>> numbers, offset = np.array([1, 2]), np.array([0, 2, 2])
+        >>> Spans(np.array([2, 5]), numbers, offset, np.zeros(2, "i2"), None, nothing, row=rows).end
+        array([8, 5])
+        """
+        if self.row is None:
+            return self.start + self.length
+        last = np.append(self.row, 0)[np.maximum(self.offset[1:] - 1, 0)]
+        return np.where(np.diff(self.offset) > 0, last + 1, self.start)

@@ -29,6 +29,11 @@ CLAUSES = {
         "ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (A B+)",
         LETTERS,
     ),
+    "followed": (
+        "FIRST(i) AS f, LAST(i) AS l, COUNT(*) AS n",
+        "PATTERN (A (-> B)+ !-> N -> C) WITHIN INTERVAL 30 SECONDS",
+        f"{LETTERS}, C AS c = 'C', N AS v = 9",
+    ),
     "next": ("FIRST(i) AS f, NEXT(LAST(i)) AS x", "AFTER MATCH SKIP TO NEXT ROW PATTERN (A B)", LETTERS),
 }
 STREAM = "STREAM arriving WATERMARK ts DELAY OF INTERVAL 10 SECONDS"
