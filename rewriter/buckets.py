@@ -19,17 +19,20 @@ Only a side that an outer join does not preserve may be copied.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Union
 
 from sqlext.rewriter.spark_types import INTEGER_BITS
-from sqlext.rewriter.splice import Text, TextLike, join
+from sqlext.rewriter.splice import Text, TextLike, join, sub
 
 MICROS, NTZ_MICROS, DAYS, INTEGERS, FLOATS = "micros", "ntz micros", "days", "integers", "floats"
 CELLS = 1 << 30  # of the grid over the times of the points, where ranges vary by row
 MOST_COPIES = 1 << 16  # of one range
 LEVELS = tuple(range(0, 31, 2))
 
+_PAIRS_FOR_A_COPY = 8  # to shuffle and sort a row costs as much as to try so many pairs
 _FARTHEST = "4e18D"  # fits a bigint
 
 
@@ -109,12 +112,21 @@ class Grid:
         return join("CAST(least(greatest((", at, f") * {self.rate!r}D, 0D), {self.buckets - 1}D) AS BIGINT)")
 
 
+BUCKET = "__sqlext_bucket"
+
+
 @dataclass(frozen=True)
 class Scheme:
-    """`home` reads one side's rows, `copies`, an array, the other's."""
+    """`home` reads one side's rows. The other side's have a copy for each element of the array `copies`; BUCKET is that
+    element in `key`, which must be equal to `home`."""
 
     home: Text
     copies: Text
+    key: Text = field(default_factory=lambda: join(BUCKET))
+
+    def condition(self, column: str) -> Text:
+        """The equality, where `column` is that of the copies."""
+        return join(self.home, " = ", sub(re.compile(BUCKET), column, self.key))
 
 
 def ranges_copied(buckets: Union[Fixed, Grid], time: Text, lower: Text, upper: Text) -> Scheme:
@@ -152,9 +164,11 @@ def points_copied_by_level(cells: Grid, levels: tuple[int, ...], time: Text, low
     level = join(f"array_min(filter({array}, {own} -> shiftleft(1L, {own}) >= ", width, "))")
     # One integer for both: buckets have at most 30 bits, and the one before the first of a level is none.
     home = join("shiftleft(CAST(", level, " AS BIGINT), 32) + shiftright(", first, ", ", level, ")")
-    key = join(f"shiftleft(CAST({own} AS BIGINT), 32) + shiftright(", cells.bucket(time), f", {own})")
-    copies = join(f"flatten(transform({array}, {own} -> array(", key, ", ", key, " - 1)))")
-    return Scheme(home, copies)
+    # A copy is a level, and one bit that says whether its bucket is the one before.
+    copies = [2 * level + before for level in levels for before in (0, 1)][:-1]
+    bucket = join("shiftright(", cells.bucket(time), f", shiftright({BUCKET}, 1))")
+    key = join(f"shiftleft(CAST(shiftright({BUCKET}, 1) AS BIGINT), 32) + ", bucket, f" - ({BUCKET} & 1)")
+    return Scheme(home, join(f"array({', '.join(map(str, copies))})"), key)
 
 
 @dataclass(frozen=True)
@@ -162,7 +176,7 @@ class Spread:
     """What is known of ranges that vary by row, measured on a grid of CELLS cells over the times of the points.
 
     `start`, `end`: the first and last time of the points; `ranges`: how many meet them, `cells`: how many cells those
-    have together, `most`: the widest. `levels`: the base-2 logarithms of their widths, rounded up.
+    have together, `most`: the widest. `levels`: how many have a width of 2^l cells or less, but not of 2^(l - 1).
     """
 
     start: float = 0.0
@@ -170,7 +184,7 @@ class Spread:
     ranges: int = 0
     cells: int = 0
     most: int = 1
-    levels: frozenset[int] = frozenset()
+    levels: Mapping[int, int] = field(default_factory=dict)
 
     def grid(self, of: str) -> Grid:
         """Of single cells."""
@@ -186,10 +200,23 @@ class Spread:
         return Grid(of, self.start, self._cells_in_unit() / width, math.ceil(CELLS / width))
 
     def used_levels(self) -> tuple[int, ...]:
-        """Few levels make few copies, and the last one takes whatever comes."""
-        return tuple(
-            level for level in LEVELS if level == LEVELS[-1] or level - 1 in self.levels or level in self.levels
-        )
+        """The levels that pay, and the last one, which takes whatever comes.
+
+        Two copies of every point are the price of a level. Without it its ranges meet the points of wider buckets:
+        where points lie evenly and without keys, `ranges * points * 2^(next level) / CELLS` more pairs.
+
+        >>> Spread(levels={1: 10, 14: 200_000, 15: 7, 16: 200_000, 25: 3}).used_levels()
+        (14, 16, 30)
+        """
+        counts = {level: self.levels.get(level - 1, 0) + self.levels.get(level, 0) for level in LEVELS}
+        present = [level for level in LEVELS[:-1] if counts[level]]
+        kept, held = [], 0
+        for level, wider in zip(present, [*present[1:], LEVELS[-1]]):
+            held += counts[level]
+            if held << wider >= _PAIRS_FOR_A_COPY * CELLS:
+                kept.append(level)
+                held = 0
+        return (*kept, LEVELS[-1])
 
     def _cells_in_unit(self) -> float:
         span = self.end - self.start

@@ -109,7 +109,7 @@ unix_date(a.d - 7) div 7 = __sqlext_bucket0
     names = _Names(number)
     copies_left = _copies_left(clause, range_)
     scheme = _scheme(range_, copies_points=copies_left == range_.time_is_left)
-    edits = [_keyword(clause), *_condition(clause, join(scheme.home, f" = {names.bucket}"))]
+    edits = [_keyword(clause), *_condition(clause, scheme.condition(names.bucket))]
     hidden: tuple[str, ...] = (names.bucket,)
     if clause.join_type == "FULL":
         edits += _full(clause, source, range_, scheme, names)
@@ -166,12 +166,12 @@ def _full(clause: JoinClause, source: Source, range_: BoundRange, scheme: Scheme
     assert on is not None
     left = source.slice(clause.left.start, clause.left.stop)
     opposite = _scheme(range_, copies_points=range_.time_is_left)
-    with_none = join("concat(coalesce(", scheme.copies, ", array()), array(CAST(NULL AS BIGINT)))")
+    with_none = join("concat(coalesce(", scheme.copies, ", array()), array(NULL))")
     right = join(
         _copies(with_none, names.bucket, names.number),
         " LEFT ANTI JOIN (", left, _copies(opposite.copies, names.other, names.number), ")",
         f" ON {names.bucket} IS NULL AND (", source.slice(on.start, on.stop), ") AND ",
-        opposite.home, f" = {names.other})",
+        opposite.condition(names.other), ")",
     )  # fmt: skip
     marked = f" JOIN LATERAL (SELECT true AS {names.left}) AS {names.left}s"
     # A semi join with a row of its own is a WHERE that may stand inside a FROM.

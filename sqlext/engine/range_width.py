@@ -130,10 +130,12 @@ def _added(sum_: _Sum, kind: str, value: Any, of: str) -> _Sum | None:
 
 def measure(range_: BoundRange, points: Text, ranges: Text, prefix: Text, queries: Queries) -> Spread:
     """What a query over both relations tells of ranges that vary. Only speed depends on it: rows may change later."""
-    row = queries.run(join(prefix, _measuring(range_, points, ranges))).first()
-    if row is None or row.ranges == 0:
+    rows = queries.run(join(prefix, _measuring(range_, points, ranges))).collect()
+    if not rows:
         return Spread()
-    return Spread(row.start, row.end, row.ranges, row.cells, row.most, frozenset(row.levels))
+    ranges_, cells = sum(row.ranges for row in rows), sum(row.cells for row in rows)
+    levels = {row.level: row.ranges for row in rows}
+    return Spread(rows[0].start, rows[0].end, ranges_, cells, max(row.most for row in rows), levels)
 
 
 def _measuring(range_: BoundRange, points: Text, ranges: Text) -> Text:
@@ -152,6 +154,6 @@ def _measuring(range_: BoundRange, points: Text, ranges: Text) -> Text:
         f") AS {_EXTENT}, ", ranges, " WHERE (", range_.lower, ") <= (", range_.upper, ")",
     )  # fmt: skip
     return join(
-        "SELECT min(start) AS start, min(end) AS end, count(c) AS ranges, sum(c) AS cells, max(c) AS most,",
-        " collect_set(CAST(ceil(log2(c)) AS INT)) AS levels FROM (", cells, ")",
+        "SELECT level, min(start) AS start, min(end) AS end, count(*) AS ranges, sum(c) AS cells, max(c) AS most",
+        " FROM (SELECT *, CAST(ceil(log2(c)) AS INT) AS level FROM (", cells, ")) GROUP BY level",
     )  # fmt: skip
