@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from sqlext.pattern import contiguity_stream
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.matcher import match
 from sqlext.pattern.nfa_compile import compile_nfa, skeleton
+from sqlext.pattern.parts import part_of
+from sqlext.pattern.stream_decided import Passed, first_place
 from sqlext.pattern.task import (
     NO_SKIP,
     Call,
@@ -21,6 +26,7 @@ from sqlext.pattern.task import (
     Output,
     Rows,
     Skip,
+    Spans,
     Values,
 )
 from sqlext.rewriter.parse_pattern import parse_pattern
@@ -53,6 +59,37 @@ def run(case: Case, strategy: str = "auto") -> tuple[list[str], list[list]]:
                 shown = ",".join(sorted(f"{e['id']}:{e['name']}:{e['price']}" for e in events))
                 matches.append(found if is_named else shown)
     return sorted(matches), sorted(timeouts)
+
+
+def streamed(case: Case) -> Iterator[tuple[int, list[tuple]]]:
+    """The watermark and the (rows, labels) of the matches that are decided, after each event and when time is over.
+
+    Nothing for a case that no stream can answer yet.
+    """
+    clause = translate(case.calls)
+    task, rows = task_of(clause, "auto"), rows_of(clause, case.events)
+    task = replace(task, output=replace(task.output, shows_timeouts=False))
+    key = rows.columns[0].values
+    if contiguity_stream.objection(task) is not None or (np.diff(key) < 0).any():
+        return
+    end = None if clause.within_ms is None else key + clause.within_ms
+    for watermark in [*np.unique(key).tolist(), int(key[-1]) + (clause.within_ms or 0)]:
+        n = int(np.searchsorted(key, watermark, side="right"))
+        part = part_of(rows, 0, n)
+        passed = Passed(key[:n], watermark, None if end is None else end[:n])
+        yield watermark, matches_of([contiguity_stream.decide(task, part, passed, first_place(part)).spans])
+
+
+def in_batch(case: Case) -> list[tuple]:
+    """The (rows, labels) of all matches."""
+    clause = translate(case.calls)
+    task, rows = task_of(clause, "auto"), rows_of(clause, case.events)
+    return matches_of(match(replace(task, output=replace(task.output, shows_timeouts=False)), rows))
+
+
+def matches_of(blocks: Iterable[Spans]) -> list[tuple]:
+    places = [(b, slice(b.offset[i], b.offset[i + 1])) for b in blocks for i in range(len(b.start))]
+    return [(b.row[at].tolist(), b.label[at].tolist()) for b, at in places]  # type: ignore[index]
 
 
 def task_of(clause: Clause, strategy: str) -> MatchTask:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .flink import CASES, Case, found_text, is_code, known_differences, spark_query, translate
-from .flink_pure import run
+from .flink_pure import in_batch, run, streamed
 
 DIFFERENT = known_differences()
 RUNNABLE = [case for case in CASES if not is_code(case)]
@@ -46,6 +46,15 @@ def test_a_pattern_on_which_flink_hangs_ends(case):
 @pytest.mark.parametrize("case", RUNNABLE[::9], ids=lambda case: case.title)
 def test_the_reference_gives_the_same(case):
     assert run(case, strategy="reference") == run(case)
+
+
+@pytest.mark.parametrize("case", [c for c in RUNNABLE if c.events and not _is_every(c)], ids=lambda case: case.title)
+def test_a_stream_gives_what_batch_gives_as_far_as_it_is_decided(case):
+    """The first matches of the batch after each event, and with WITHIN all of them when time is over."""
+    batch, found = in_batch(case), []
+    for _, found in streamed(case):
+        assert found == batch[: len(found)]
+    assert found == batch or translate(case.calls).within_ms is None or not list(streamed(case))
 
 
 @pytest.mark.spark
