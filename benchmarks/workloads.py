@@ -46,7 +46,7 @@ def selectivity(percent: int) -> Workload:
         table="selectivity",
         columns=SELECTIVE,
         reads=("i", "v"),
-        match="""MEASURES A.i AS began AFTER MATCH SKIP PAST LAST ROW
+        match=f"""MEASURES A.i AS began AFTER MATCH SKIP PAST LAST ROW
     PATTERN (A B{{2}}) DEFINE A AS A.v < {percent}, B AS B.v < 50""",
         totals="count(*), sum(began)",
         goal=FAST,
