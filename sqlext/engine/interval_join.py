@@ -18,6 +18,7 @@ from sqlext.rewriter.buckets import FLOATS, INTEGERS, Fixed, domain
 from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.interval_join import BoundRange, RewrittenJoin, bucket_join, copies_points, plain_join
 from sqlext.rewriter.join_clauses import JoinClause
+from sqlext.rewriter.parse_from import is_random
 from sqlext.rewriter.splice import Source, Text, TextLike, join
 from sqlext.rewriter.time_range import TimeRange, comparisons, time_ranges
 from sqlext.rewriter.tokens import tokenize
@@ -51,6 +52,9 @@ class _Rewriting:
             return self._of_streams(range_)
         if range_ is None:
             return plain_join(self.clause, ("equality", "the time is a key of Spark's own join."))
+        if self.clause.join_type == "FULL" and is_random(tokenize(self.source.text), self.clause.left):
+            why = "FULL reads its left relation twice, and a random one has other rows each time: put it into WITH."
+            return plain_join(self.clause, ("no buckets", why))
         rewritten = self._in_buckets(range_)
         assert rewritten is not None
         return rewritten

@@ -246,3 +246,27 @@ def test_it_finds_what_a_search_through_all_pairs_finds(spark, tables, number):
         wanted_rows = expected(join, lefts, rights, lambda x, y, key=key: KEYS[key](x, y) and range_.holds(x, y))
         found_rows = [(row.l, row.r) for row in shown if row.n == i]
         assert sorted(found_rows, key=str) == sorted(wanted_rows, key=str), (join, name, key, queries[i])
+
+
+@pytest.mark.parametrize("bounds", ["- INTERVAL 1 DAY {} + INTERVAL 1 DAY", "+ INTERVAL 23 HOURS {} + INTERVAL 2 DAYS",
+                                    "- INTERVAL 1 MONTH {} - INTERVAL 27 DAYS"])  # fmt: skip
+def test_days_are_as_long_as_in_the_plain_join_where_clocks_change(spark, bounds):
+    rng = random.Random(3)
+    for name in ("l", "r"):
+        hours = [rng.randrange(24 * 90) for _ in range(60)]
+        times = [(i, 1_709_000_000 + 3600 * h + 246 * 86_400 * (i % 2)) for i, h in enumerate(hours)]
+        frame = spark.createDataFrame(times, "id INT, s LONG").selectExpr("id", "timestamp_seconds(s) AS t")
+        frame.createOrReplaceTempView(f"clock_{name}")
+    range_ = "r.t BETWEEN l.t " + bounds.format("AND l.t")
+    texts = [
+        f"SELECT {i} AS n, l.id AS l, r.id AS r FROM clock_l l {join} INTERVAL JOIN clock_r r ON {range_}"
+        for i, join in enumerate(("LEFT", "RIGHT", "FULL"))
+    ]
+    text = "\nUNION ALL\n".join(texts)
+    with settings(spark, {"spark.sql.session.timeZone": "America/New_York"}):
+        shown = [tuple(row) for row in spark.sql(text).collect()]
+        plain = [tuple(row) for row in unhooked(spark)(text.replace("INTERVAL JOIN", "JOIN")).collect()]
+    assert sorted(shown, key=str) == sorted(plain, key=str)
+    assert any(None not in row for row in shown)
+    for name in ("clock_l", "clock_r"):
+        spark.catalog.dropTempView(name)
