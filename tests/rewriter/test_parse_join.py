@@ -1,0 +1,49 @@
+"""Which joins on time are found, and what their relations and conditions are."""
+
+from __future__ import annotations
+
+import pytest
+from cases import blocks
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sqlext.errors import SqlExtError
+from sqlext.rewriter.join_clauses import JoinClause
+from sqlext.rewriter.parse_join import parse_joins
+from sqlext.rewriter.time_range import time_ranges
+from sqlext.rewriter.tokens import tokenize
+
+JOINS = dict(blocks("joins.txt"))
+WORDS = """SELECT FROM WHERE INTERVAL ASOF JOIN LEFT OUTER SEMI NATURAL LATERAL ON USING MATCH_CONDITION BETWEEN AND OR
+    NOT CASE END IS DISTINCT UNION |> ( ) , . = >= < a b t.x 'x' 5 AS PIVOT WITH VALUES * EXCEPT"""
+
+
+def shown(join: JoinClause) -> str:
+    parts = [join.join_type, join.kind, f"«{join.left.text}»", f"«{join.right.text}»"]
+    if join.match_condition is not None:
+        condition = join.match_condition
+        parts += [condition.left.text, condition.operator, condition.right.text]
+    if join.using:
+        parts += ["USING", *(name.text for name in join.using)]
+    return " ".join([*parts, *(f"[{member.text}]" for member in join.conjuncts)])
+
+
+@pytest.mark.parametrize("title", JOINS)
+def test_joins_are_found_with_their_relations_and_conditions(title: str) -> None:
+    text, *expected = JOINS[title].split("\n")
+    joins = parse_joins(text, tokenize(text))
+    assert [shown(join) for join in joins] == [line for line in expected if line != "none"]
+
+
+@given(st.lists(st.sampled_from(WORDS.split()), max_size=30))
+def test_any_words_are_read_or_refused_with_a_place(words: list[str]) -> None:
+    text = " ".join(["SELECT * FROM a INTERVAL JOIN b ON", *words])
+    try:
+        joins = parse_joins(text, tokenize(text))
+    except SqlExtError as error:
+        assert error.place is not None and str(error)
+        return
+    for join in joins:
+        assert join.whole.text.startswith(join.left.text) and join.right.text in join.whole.text
+        for range_ in time_ranges(join.conjuncts):
+            assert all(part.text for part in (range_.time, range_.lower, range_.upper))
