@@ -4,7 +4,7 @@
 |---|---|---|
 | the preferred match of each row that is tried | any | a plain program with gaps (`contiguity_plain`) |
 | every match (NO SKIP) | row-local | the shared buffer (`every_match`) |
-| every match | run-dependent | the search of the oracle, path by path (`contiguity_oracle`) |
+| every match | run-dependent | the search of the oracle, path by path (`contiguity_paths`) |
 | partial matches (SHOW TIMEOUT MATCHES) | any | `contiguity_timeouts` |
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sqlext.pattern import contiguity_oracle, matcher, reference
+from sqlext.pattern import matcher, reference
 from sqlext.pattern.contiguity_plain import plain_strategy, plain_task, satisfier, without_gaps
 from sqlext.pattern.contiguity_program import plain_program
 from sqlext.pattern.task import NO_SKIP, MatchTask, Rows, Spans
@@ -50,10 +50,10 @@ def find(task: MatchTask, rows: Rows) -> Iterator[Spans]:
 def _matches(task: MatchTask, rows: Rows) -> Iterator[Spans]:
     if task.skip.mode != NO_SKIP:
         return _preferred(task, rows)
-    if any(condition is not None for condition in task.conditions):
-        return contiguity_oracle.matches(task, rows)
-    from sqlext.pattern import every_match
+    from sqlext.pattern import contiguity_paths, every_match
 
+    if any(condition is not None for condition in task.conditions):
+        return contiguity_paths.find(task, rows)
     return every_match.find(task, rows)
 
 

@@ -6,8 +6,8 @@ number, for each AFTER MATCH mode (semantics: language.md, "AFTER MATCH NO SKIP"
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -42,11 +42,6 @@ def find(task: MatchTask, rows: Rows) -> Iterator[Spans]:
             return
 
 
-def matches(task: MatchTask, rows: Rows) -> Iterator[Spans]:
-    """Only the matches."""
-    return find(replace(task, output=replace(task.output, shows_unmatched=False, shows_timeouts=False)), rows)
-
-
 class Oracle:
     """The candidates of one task."""
 
@@ -69,6 +64,10 @@ class Oracle:
 
         label_of = {name: label for label, name in enumerate(self.task.program.labels)}
         return Search(label_of, start, bounds, limit, satisfies)
+
+    def starts(self, bounds: tuple[int, int]) -> Iterable[int]:
+        """The rows at which a match with NO SKIP may start: all of them."""
+        return range(*bounds)
 
     def preferred(self, bounds: tuple[int, int]) -> Found:
         """SQL's modes: the most preferred match from each row that they try."""
@@ -94,7 +93,7 @@ class Oracle:
     def every_match(self, bounds: tuple[int, int]) -> Found:
         """NO SKIP: each distinct match once, by the time it is decided, then last row, start row, preference."""
         found, decided = Found(), []
-        for start in range(*bounds):
+        for start in self.starts(bounds):
             search = self.search(start, bounds, 0)
             seen: dict[Path, int] = {}
             for path, when in search.paths(self.pattern):

@@ -49,7 +49,7 @@ def plain_task(task: MatchTask, rows: Rows) -> tuple[MatchTask, Rows, bool]:
     assert task.nfa is not None
     plain, truth = plain_program(task.nfa), local_truth(task, rows)
     variants = plain.variants
-    held = [evaluate(_local(task, v.formula), truth) for v in variants]
+    held = [evaluate(local_part(task, v.formula), truth) for v in variants]
     rewriting = Rewriting(task, plain, len(rows.columns))
     try:
         made = tuple(rewriting.condition(v) for v in variants)
@@ -79,7 +79,7 @@ def plain_task(task: MatchTask, rows: Rows) -> tuple[MatchTask, Rows, bool]:
     return made_task, Rows(rows.bounds, packed(held, len(rows.mask)), whole, columns, classifiers), is_complete
 
 
-def _local(task: MatchTask, formula: Formula) -> Formula:
+def local_part(task: MatchTask, formula: Formula) -> Formula:
     """The part of a formula that the row-local conditions decide, true wherever the formula may be."""
     dependent = {label for label, condition in enumerate(task.conditions) if condition is not None}
     return tuple(

@@ -7,7 +7,7 @@ Everything else is what language.md says of it, word by word. Time is exponentia
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import permutations
@@ -137,7 +137,7 @@ class Search:
         """Map a row to the label: the next one, or with an operator a later one."""
         first, last = (state.path[0][0], state.path[-1][0]) if state.path else (self.start, self.start - 1)
         limit = min(self.bounds[1], self.limit(first, max(last, first)))
-        for row in range(last + 1, limit):
+        for row in self.candidates(label, state, range(last + 1, limit)):
             self.count_step(label)
             holds = partial(self.satisfies, state.path, row)
             pending = [p for p in state.pending if not (isinstance(p, Possessive) and any(map(holds, p.ends)))]
@@ -154,6 +154,10 @@ class Search:
                 return
         if state.path:
             self.partial.setdefault(state.path)
+
+    def candidates(self, label: int, state: State, rows: range) -> Iterable[int]:
+        """The rows to be looked at: all of them."""
+        return rows
 
     def is_forbidden(self, pending, is_next: bool, holds: Callable[[int], bool]) -> bool:
         """May this row neither be mapped nor be skipped?"""
