@@ -163,6 +163,10 @@ def _missing_view(spark: SparkSession, error: AnalysisException) -> View | None:
 def _create_or_drop(spark: SparkSession, sql: Sql, text: str, args: Any = None, **frames: Any) -> DataFrame:
     """CREATE and DROP of tables and plain views, where stored views and registered tables must follow."""
     from sqlext.catalog import tables, views
+    from sqlext.catalog.streams import parse_target
 
+    target = parse_target(text)
+    if target is not None and not target.is_insert:
+        return _run(spark, text, args, frames, unhooked(spark))
     done = views.run_plain(spark, sql, text)
     return tables.run_drop(spark, sql, text, args, frames) if done is None else done

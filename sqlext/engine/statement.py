@@ -20,6 +20,7 @@ from sqlext.engine.functions import is_aggregate
 from sqlext.engine.own_sql import unhooked
 from sqlext.engine.physical import Physical, PlannedClause, Settings
 from sqlext.engine.queries import Queries, SparkOracle
+from sqlext.engine.stream_clock import NOW, is_processing_time
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import check, parameters, parse_from
@@ -203,7 +204,10 @@ class Statement:
                     place=clause.relation.place,
                     hint="run the statement with spark.sql in an extended session.",
                 )
-            stream_checks.check_order(clause, frame.schema)
+            if is_processing_time(clause):
+                self.put(clause.order_by[0].expression, NOW)
+            else:
+                stream_checks.check_order(clause, frame.schema)
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
         given = Input(
             tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),

@@ -24,6 +24,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from sqlext.engine import stream_checks
 from sqlext.engine.batch import check_types, output_schema, result_query, sort_keys, unsorted_query, worker_plan
 from sqlext.engine.queries import Queries
+from sqlext.engine.stream_clock import is_processing_time
 from sqlext.engine.stream_plan import SortKey, StreamPlan
 from sqlext.engine.stream_processor import OUTPUT_DDL, REPORT, RESULT, MatchProcessor, OperatorPlan
 from sqlext.engine.stream_wire import BUCKET, PARCEL_DDL, pack, unpack
@@ -100,6 +101,7 @@ def stream_plan(plan: MatchPlan, given: T.StructType, is_ansi: bool) -> StreamPl
         any(slot.kind == "match number" for slot in plan.slots) or any(map(_reads_number, _conditions(plan))),
         any(isinstance(x, MatchStart) for x in plan.task.program.instructions),
         any(map(_is_time, plan.slots)),
+        is_processing_time(plan.clause),
     )
 
 
@@ -133,8 +135,15 @@ def fingerprint(plan: MatchPlan, buckets: int) -> str:
 
 def _stateful(parcels: DataFrame, operator: OperatorPlan, has_time: bool) -> DataFrame:
     """The rows of the result, as OUTPUT_DDL says; what there is to tell of the buckets goes to the query's metrics."""
+    by_clock = operator.stream.is_processing_time
+    # In processing time Spark runs micro-batches without end, for availableNow too: only where the clock ends matches.
+    mode = "EventTime" if not by_clock else "ProcessingTime" if operator.stream.worker.bounds else "None"
     told = parcels.groupBy("bucket").transformWithStateInPandas(
-        MatchProcessor(operator), OUTPUT_DDL, "Append", "EventTime", eventTimeColumnName="at" if has_time else ""
+        MatchProcessor(operator),
+        OUTPUT_DDL,
+        "Append",
+        mode,
+        eventTimeColumnName="at" if has_time and not by_clock else "",
     )
     report = F.col("kind") == REPORT
     observed = told.observe(

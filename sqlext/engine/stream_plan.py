@@ -28,7 +28,7 @@ class StreamPlan:
 
     `schema`: of the rows that arrive; `time`: their time column; `sort`: what orders rows of one time; `back`: how many
     rows before a start are read; `counts_matches`: are match numbers asked for; `knows_first`: does PATTERN use `^`;
-    `tells_times`: is MATCH_ROWTIME() asked for.
+    `tells_times`: is MATCH_ROWTIME() asked for; `is_processing_time`: is the time that of arrival.
     """
 
     worker: WorkerPlan
@@ -39,6 +39,7 @@ class StreamPlan:
     counts_matches: bool = False
     knows_first: bool = False
     tells_times: bool = True
+    is_processing_time: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ watermark moves without rows. Between the calls its state lies in two state vari
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
 
 from sqlext.engine import stream_log
+from sqlext.engine.stream_clock import stamped
 from sqlext.engine.stream_log import Header, Log, Stored
 from sqlext.engine.stream_plan import State, StreamPlan
 from sqlext.engine.stream_wire import stream_of, table_of
@@ -53,15 +55,20 @@ class MatchProcessor(StatefulProcessor):
 
     def handleInputRows(self, key, rows, timerValues) -> Iterator[Any]:
         parcels = [bytes(parcel) for frame in rows for parcel in frame["rows"] if parcel is not None]
-        yield from self._advance(key[0], parcels, timerValues.getCurrentWatermarkInMs())
+        yield from self._advance(key[0], parcels, self._now_ms(timerValues))
 
     def handleExpiredTimer(self, key, timerValues, expiredTimerInfo) -> Iterator[Any]:
-        watermark_ms = timerValues.getCurrentWatermarkInMs()
+        watermark_ms = self._now_ms(timerValues)
         if self.seen.get(key[0]) != watermark_ms:
             yield from self._advance(key[0], [], watermark_ms)
 
     def close(self) -> None:
         pass
+
+    def _now_ms(self, timerValues) -> int:
+        if self.plan.stream.is_processing_time:
+            return int(1000 * time.time())
+        return timerValues.getCurrentWatermarkInMs()
 
     def _advance(self, bucket: int, parcels: list[bytes], watermark_ms: int) -> Iterator[Any]:
         from sqlext.engine.stream_step import advance  # with Numba, which the driver does not need
@@ -69,7 +76,11 @@ class MatchProcessor(StatefulProcessor):
         plan = self.plan.stream
         stored = self._stored()
         state = state_of(stored, plan)
-        step = advance(state, table_of(parcels, plan.schema), 1000 * watermark_ms, plan)
+        arrived, watermark = table_of(parcels, plan.schema), 1000 * watermark_ms
+        if plan.is_processing_time:
+            watermark = max(watermark, state.watermark + 1)
+            arrived = stamped(arrived, watermark, plan)
+        step = advance(state, arrived, watermark, plan)
         after = stored_after(stored, step, self.plan.fingerprint)
         self._store(stored, after)
         self._set_timer(stored, watermark_ms)
@@ -99,7 +110,10 @@ class MatchProcessor(StatefulProcessor):
         self.header.update((after.header_bytes(),))
 
     def _set_timer(self, before: Stored | None, watermark_ms: int) -> None:
-        """The bucket is called as soon as the watermark moves."""
+        """The bucket is called as soon as the watermark moves, or the clock if matches end by it."""
+        stream = self.plan.stream
+        if stream.is_processing_time and not stream.worker.bounds:
+            return
         if before is not None and before.header.watermark == 1000 * watermark_ms:
             return
         if before is not None:

@@ -18,6 +18,7 @@ from sqlext.catalog.streams import StoredPattern, StreamTarget, check_same_query
 from sqlext.catalog.tables import local_path
 from sqlext.engine import stream
 from sqlext.engine.physical import Physical
+from sqlext.engine.stream_clock import is_processing_time
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.lexemes import quoted
 
@@ -47,6 +48,7 @@ def run(statement: Statement, target: StreamTarget) -> DataFrame | None:
     if not target.is_insert:
         spark.createDataFrame([], frame.schema).write.format("delta").mode("ignore").saveAsTable(name)
     frame = _as_table(spark, name, frame, target)
+    _check_ends(ways, _trigger(spark, target), target)
     checkpoint = target.checkpoint or _checkpoint(spark, name, target)
     folder = local_path(checkpoint)
     if folder is not None:
@@ -85,8 +87,21 @@ def _patterns(ways: list, spark: SparkSession) -> list:
     ]
 
 
+def _trigger(spark: SparkSession, target: StreamTarget) -> str:
+    return target.trigger or spark.conf.get(TRIGGER, "") or ""
+
+
+def _check_ends(ways: list, trigger: str, target: StreamTarget) -> None:
+    plans = [way.plan for way in ways if isinstance(way, Physical) and way.is_streaming]
+    if trigger == AVAILABLE_NOW and any(p.task.is_within and is_processing_time(p.clause) for p in plans):
+        raise UnsupportedError(
+            "STREAM_WITHOUT_END", "with ORDER BY PROCTIME() WITHIN ends by the clock, and so the stream does not end",
+            place=target.place, hint="leave the trigger available-now out.",
+        )  # fmt: skip
+
+
 def _start(spark: SparkSession, name: str, frame: DataFrame, checkpoint: str, target: StreamTarget) -> DataFrame:
-    trigger = target.trigger or spark.conf.get(TRIGGER, "") or ""
+    trigger = _trigger(spark, target)
     writer = frame.writeStream.format("delta").outputMode("append").option("checkpointLocation", checkpoint)
     if trigger == AVAILABLE_NOW:
         writer = writer.trigger(availableNow=True)

@@ -59,6 +59,10 @@ def test_a_streaming_table_is_started_resumed_and_refused_to_another_query(event
     with pytest.raises(sqlext.BindError, match="was written by PATTERN"):
         events.sql(changed)
     assert sqlext.explain(create, spark=events).count("stream: ") == 1
+    events.sql("CREATE STREAMING TABLE copies AS SELECT k, i FROM STREAM events")  # without a clause of ours
+    assert len(lines(events, "copies")) == 8
+    with pytest.raises(sqlext.UnsupportedError, match="reads no stream"):
+        events.sql("CREATE STREAMING TABLE copies2 AS SELECT k, i FROM events")
 
 
 def test_insert_goes_by_position_and_clauses_stand_behind_one_another(events):
@@ -73,6 +77,19 @@ def test_insert_goes_by_position_and_clauses_stand_behind_one_another(events):
     append(events, "1 100 C 100")
     events.sql(statement)
     assert lines(events, "runs") == ["2 1", "2 1", "2 1"]
+
+
+def test_processing_time_orders_rows_by_their_arrival(events):
+    create = """CREATE STREAMING TABLE arrivals AS SELECT k, f, l FROM STREAM events MATCH_RECOGNIZE (
+      PARTITION BY k ORDER BY PROCTIME() MEASURES FIRST(i) AS f, LAST(i) AS l
+      PATTERN (A B) DEFINE A AS c = 'A', B AS c = 'B')"""
+    append(events, "1 50 A 1", "2 10 B 2")
+    events.sql(create)
+    append(events, "1 0 B 3", "2 0 A 4")  # earlier by their own time
+    events.sql(create)
+    assert lines(events, "arrivals") == ["1 1 3"]
+    with pytest.raises(sqlext.UnsupportedError, match="WITHIN ends by the clock"):
+        events.sql(create.replace("arrivals", "others").replace("(A B)", "(A B) WITHIN INTERVAL 1 HOUR"))
 
 
 def test_what_a_stream_cannot_answer_is_refused_with_a_place(events):
