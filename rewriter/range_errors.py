@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError
 from sqlext.rewriter.and_list import top_level
-from sqlext.rewriter.asof_conditions import LEFT, NEITHER, RIGHT, SideOf, compared
 from sqlext.rewriter.clauses import Fragment
+from sqlext.rewriter.comparison import LEFT, NEITHER, RIGHT, SideOf, compared
 from sqlext.rewriter.join_clauses import JoinClause
 from sqlext.rewriter.time_range import TimeRange, comparisons, distance
 from sqlext.rewriter.tokens import tokenize

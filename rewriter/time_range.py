@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlext.rewriter.and_list import top_level, without_parentheses
-from sqlext.rewriter.asof_conditions import Comparison, compared
 from sqlext.rewriter.clauses import Fragment
+from sqlext.rewriter.comparison import Comparison, compared
 from sqlext.rewriter.tokens import closing, tokenize
 
 _LOWER, _UPPER = "lower", "upper"

@@ -12,9 +12,9 @@ from sqlext.engine.queries import Queries
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import asof_conditions
-from sqlext.rewriter.asof_conditions import BOTH, LEFT, NEITHER, RIGHT
 from sqlext.rewriter.asof_join import AsofJoin, Carried, Conditions, Key
 from sqlext.rewriter.clauses import Fragment
+from sqlext.rewriter.comparison import BOTH, LEFT, NEITHER, RIGHT
 from sqlext.rewriter.join_clauses import JoinClause, MatchCondition
 from sqlext.rewriter.join_tree import relation_stop
 from sqlext.rewriter.lexemes import quoted, unquoted

@@ -13,9 +13,9 @@ from sqlext.engine import range_width, stream_join
 from sqlext.engine.queries import Queries
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter import range_errors
-from sqlext.rewriter.asof_conditions import BOTH, LEFT, NEITHER, RIGHT
 from sqlext.rewriter.buckets import FLOATS, INTEGERS, Fixed, domain
 from sqlext.rewriter.clauses import Fragment
+from sqlext.rewriter.comparison import BOTH, LEFT, NEITHER, RIGHT
 from sqlext.rewriter.interval_join import BoundRange, RewrittenJoin, bucket_join, copies_points, plain_join
 from sqlext.rewriter.join_clauses import JoinClause
 from sqlext.rewriter.parse_from import is_random

@@ -145,7 +145,8 @@ def _measuring(range_: BoundRange, points: Text, ranges: Text) -> Text:
 
     time = join("CAST(", position(range_.of, range_.time), " AS DOUBLE)")
     extent = join(
-        f"SELECT coalesce(min(p), 0D) AS start, coalesce(max(p), 0D) AS end, coalesce({CELLS}D / nullif(max(p) - min(p), 0D), 1D) AS rate FROM (",
+        "SELECT coalesce(min(p), 0D) AS start, coalesce(max(p), 0D) AS end,"
+        f" coalesce({CELLS}D / nullif(max(p) - min(p), 0D), 1D) AS rate FROM (",
         "SELECT ", time, " AS p FROM ", points, ") WHERE p > -1e300D AND p < 1e300D",
     )  # fmt: skip
     cells = join(

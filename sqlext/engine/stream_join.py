@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pyspark.sql.types import StructField
 
 from sqlext.errors import UnsupportedError
-from sqlext.rewriter.asof_conditions import BOTH, LEFT, NEITHER, RIGHT, compared
 from sqlext.rewriter.clauses import Fragment
+from sqlext.rewriter.comparison import BOTH, LEFT, NEITHER, RIGHT, compared
 from sqlext.rewriter.interval_join import RewrittenJoin, plain_join
 from sqlext.rewriter.join_clauses import JoinClause
 from sqlext.rewriter.offsets import offset
