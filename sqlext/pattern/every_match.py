@@ -22,7 +22,7 @@ from sqlext.pattern.shared_buffer import Buffer
 from sqlext.pattern.task import MatchTask, Rows, Spans
 
 MAX_STEPS = 1 << 28  # entries visited for the matches that one row completes
-MAX_MAPPED = 1 << 24  # rows that these matches map altogether
+MAX_MAPPED = 1 << 22  # rows that these matches map altogether
 HITS = 1 << 14  # ends of matches after which they are enumerated
 
 
