@@ -78,7 +78,9 @@ def _objection(task: MatchTask) -> str | None:
     if task.strategy == "reference":
         return None
     if (task.nfa is not None) != (task.strategy == "nfa"):
-        return "it knows only matches whose rows are neighbours." if task.nfa else "the rows of each match are neighbours."
+        if task.nfa is None:
+            return "the rows of each match are neighbours."
+        return "it knows only matches whose rows are neighbours."
     if task.strategy in ("threads", "nfa"):
         return None
     dependent = _run_dependent(task)
