@@ -21,7 +21,7 @@ from sqlext.rewriter.join_clauses import JoinClause
 from sqlext.rewriter.parse_from import is_random
 from sqlext.rewriter.splice import Source, Text, TextLike, join
 from sqlext.rewriter.time_range import TimeRange, comparisons, time_ranges
-from sqlext.rewriter.tokens import tokenize
+from sqlext.rewriter.tokens import index_at, tokenize
 
 _EQUAL = frozenset({"="})
 
@@ -67,7 +67,15 @@ class _Rewriting:
         on = self.clause.on
         assert on is not None
         parts = (self.relations[LEFT], " JOIN ", self.relations[RIGHT], " ON ", self.text(on))
-        return self.queries.run(join(self.prefix, "SELECT 1 FROM ", *parts))
+        try:
+            return self.queries.run(join(self.prefix, "SELECT 1 FROM ", *parts))
+        except BindError as e:
+            tokens = tokenize(self.source.text)
+            is_in_subquery = tokens[index_at(tokens, self.clause.keyword.start)].depth > 0
+            if not is_in_subquery or not e.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
+                raise
+            hint = "a column of an outer query? INTERVAL JOIN cannot read it: compare with it in WHERE."
+            raise BindError(e.error_class.removeprefix("SQLEXT_"), e.message, place=e.place, hint=hint) from None
 
     def _check_no_proctime(self) -> None:
         on = self.clause.on

@@ -101,6 +101,31 @@ def test_j8_the_slower_stream_holds_the_watermark(spark, streams, tmp_path):
     assert pairs(emitted.rows) == [(1, 11), (2, 13)]  # row 1 matched, row 2 waited for 13
 
 
+def test_j9_padded_rows_are_not_late_for_a_join_behind(spark, streams, tmp_path):
+    left, right = streams
+    left.add([("a", 1, 0), ("b", 2, 1)]), right.add([("b", 11, 5), ("c", 12, 2)])
+    left.add([("a", 3, 60)]), right.add([("a", 13, 61)])
+    for end in (END, 2 * END, 3 * END):
+        left.add([("end", LAST, end)]), right.add([("end", LAST, end)])
+    third = "LEFT INTERVAL JOIN STREAM r_stream WATERMARK at DELAY OF INTERVAL 0 SECONDS AS m"
+    text = query(
+        "LEFT", f"l.k = r.k AND {RANGE} {third} ON m.k = l.k AND m.at BETWEEN l.at AND l.at + INTERVAL 5 SECONDS"
+    )
+    emitted = run(spark.sql(text.replace("r.id AS r", "m.id AS r")), tmp_path / "checkpoint").rows
+    assert pairs(row for row in emitted if LAST not in row) == [(1, None), (2, 11), (3, 13)]
+
+
+def test_j10_a_range_that_ends_before_it_begins_only_pads(spark, streams, tmp_path):
+    left, right = streams
+    left.add([("a", 1, 0)]), right.add([("a", 11, 0)])
+    for end in (END, 2 * END):
+        left.add([("end", LAST, end)]), right.add([("end", LAST, end)])
+    for join, wanted in (("", []), ("FULL", [(1, None), (None, 11)])):
+        condition = "l.k = r.k AND r.at BETWEEN l.at + INTERVAL 1 SECOND AND l.at - INTERVAL 1 SECOND"
+        emitted = run(spark.sql(query(join, condition)), tmp_path / f"checkpoint{join}").rows
+        assert pairs(row for row in emitted if LAST not in row) == wanted
+
+
 def test_the_state_does_not_grow(spark, streams, tmp_path):
     left, right = streams
     sizes = []
