@@ -57,7 +57,7 @@ def advance(states: States, bits: RowBits, buffer: Buffer, lo: int, hi: int) -> 
             yield buffer, hits[:, :found]
         if row < hi and buffer.size + states.tables.room > buffer.capacity:
             before = buffer.size
-            buffer.compact(int(bits.oldest[row - 1]) if row and not states.tables.is_between else -1)
+            buffer.compact(int(bits.oldest[row - 1]) if row else -1, states.tables.is_between)
             if 2 * buffer.size + states.tables.room > buffer.capacity or 2 * buffer.size > before:
                 buffer = buffer.grown(2 * buffer.capacity + states.tables.room)
         progress[2], progress[3] = buffer.size, 0

@@ -69,8 +69,9 @@ class Buffer:
         left, right, row, state, newest = map(longer, (self.left, self.right, self.row, self.state, self.newest))
         return Buffer(left, right, row, state, newest, self.group, self.size)
 
-    def compact(self, oldest: int) -> None:
-        """Release in place what no group needs, and of unions the branches that are older than row `oldest`.
+    def compact(self, oldest: int, is_between: bool = False) -> None:
+        """Release in place what no group needs, and of unions the branches that are older than row `oldest`; with
+        `is_between` those of groups only.
 
         >>> buffer = Buffer.empty(1)
         >>> arrays = buffer.left, buffer.right, buffer.row, buffer.state, buffer.newest
@@ -84,9 +85,8 @@ class Buffer:
             if head >= 0 and self.newest[head] < oldest:
                 self.group[i] = NOTHING
         moved = np.full(self.size, NOTHING, np.int32)
-        self.size = kernels.compact(
-            self.left, self.right, self.row, self.state, self.newest, self.size, self.group, oldest, moved
-        )
+        arrays = self.left, self.right, self.row, self.state, self.newest
+        self.size = kernels.compact(*arrays, self.size, self.group, oldest, is_between, moved)
 
     def to_bytes(self, base: int = 0) -> bytes:
         """The buffer as bytes, rows counted from `base`, before which no bound reaches; compact it first.

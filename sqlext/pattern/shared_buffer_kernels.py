@@ -18,18 +18,26 @@ def add_node(left, right, row, state, newest, at, group, kind, taken, taking_sta
 
 
 @compiled
-def compact(left, right, row, state, newest, size, group, oldest, moved):
-    """Keep what the groups reach; return the new size. `moved: int32[size]`, all -1, becomes the new place of each."""
+def compact(left, right, row, state, newest, size, group, oldest, is_between, moved):
+    """Keep what the groups reach; return the new size. `moved: int32[size]`, all -1, becomes the new place of each.
+
+    Branches older than `oldest` are dead; with `is_between` only those of groups, for the past of a node was in time.
+    """
     for head in group:
         if head >= 0:
             moved[head] = 0
     for i in range(size - 1, -1, -1):
         if moved[i] < 0:
             continue
-        if left[i] >= 0 and (right[i] <= NODE or newest[left[i]] >= oldest):
-            moved[left[i]] = 0
-        if right[i] >= 0 and newest[right[i]] >= oldest:
-            moved[right[i]] = 0
+        if right[i] <= NODE:
+            if left[i] >= 0:
+                moved[left[i]] = 1  # by now: 1 is the past of a node, 0 only in groups
+            continue
+        is_past = is_between and moved[i] == 1
+        if is_past or newest[left[i]] >= oldest:
+            moved[left[i]] = max(moved[left[i]], moved[i])
+        if is_past or newest[right[i]] >= oldest:
+            moved[right[i]] = max(moved[right[i]], moved[i])
     at = 0
     for i in range(size):
         if moved[i] < 0:

@@ -89,10 +89,12 @@ def test_b8_rows_out_of_the_bound_are_forgotten():
     assert steps.buffer.row[: steps.buffer.size].max() == 4999
 
 
-def test_b8_the_buffer_stays_small_by_itself():
-    steps = Steps("A -> B", "A " * 20_000, f"{NO_SKIP}, within 10")
+@pytest.mark.parametrize("bound", ["within", "between"])
+@pytest.mark.parametrize("pattern", ["A -> B", "A -> A -> B"])
+def test_b8_the_buffer_stays_small_by_itself(pattern, bound):
+    steps = Steps(pattern, "A " * 20_000, f"{NO_SKIP}, {bound} 10")
     list(steps.take(0, 20_000))
-    assert steps.buffer.capacity < 1000
+    assert steps.buffer.capacity < 3000
 
 
 def test_b9_a_long_path_is_released_without_recursion():
