@@ -1,0 +1,33 @@
+"""`sqlext run --available-now` runs streaming tables to the end of what is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from sqlext.cli import main
+
+pytestmark = pytest.mark.spark
+
+FILE = """
+CREATE TABLE run_events AS SELECT * FROM VALUES
+  (TIMESTAMP '2026-01-01 00:00:00', 'A'), (TIMESTAMP '2026-01-01 00:00:01', 'B'),
+  (TIMESTAMP '2026-01-01 00:01:00', 'C') AS event(ts, c);
+CREATE STREAMING TABLE run_pairs AS
+  SELECT * FROM STREAM run_events WATERMARK ts DELAY OF INTERVAL 1 SECONDS
+  MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(c) AS c PATTERN (A B) DEFINE A AS c = 'A', B AS c = 'B');
+SELECT * FROM run_pairs;
+DROP TABLE run_pairs;
+DROP TABLE run_events;
+"""
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_statement_behind_a_streaming_table_sees_its_rows(spark, tmp_path, capsys):
+    file = tmp_path / "stream.sql"
+    file.write_text(FILE)
+    warehouse = spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:")
+    try:
+        assert main(["run", str(file), "--available-now", "--warehouse", warehouse]) == 0
+    finally:
+        spark.conf.unset("sqlext.stream.trigger")
+    assert capsys.readouterr().out.splitlines() == ["c", "B"]
