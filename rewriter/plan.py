@@ -11,6 +11,7 @@ from sqlext.rewriter.splice import Text, join
 PARTITION_START = "__first"  # Boolean input column: a partition begins here
 WITHIN_KEY, WITHIN_END = "__key", "__end"  # for WITHIN: the first ORDER BY key, and that key plus the bound
 ROW_TIME = "__time"  # for MATCH_ROWTIME() and streams without WITHIN: the first ORDER BY key
+LATE_ROW = "__row"  # for streams with a table for late rows: the whole row of the relation as JSON
 IS_MATCHED = "__is_matched"  # Boolean output column with WITH UNMATCHED ROWS
 WINDOW = "__rows"  # the name of the window over a partition's rows
 

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from sqlext.engine import stream_checks
+from sqlext.engine import stream_checks, stream_late
 from sqlext.engine.batch import check_types, output_schema, result_query, sort_keys, unsorted_query, worker_plan
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream_clock import is_processing_time
@@ -47,13 +47,17 @@ def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spark: S
     """
     stream_checks.check_plan(plan)
     number = buckets(spark)
+    folder = None
+    if stream_late.asked_for(spark):
+        folder = str(stream_late.open_table(spark, fingerprint(plan, number)).folder)
+        plan = stream_late.with_rows(plan)
     rows = queries.run(_input_query(plan, prefix, number))
     given = T.StructType([field for field in rows.schema.fields if field.name != BUCKET])
     check_types(plan, given)
     stream = stream_plan(plan, given, is_ansi)
     for sentence in stream_checks.warnings(plan, stream.counts_matches, stream.back):
         warnings.warn(sentence, stacklevel=6)
-    operator = OperatorPlan(stream, fingerprint(plan, number))
+    operator = OperatorPlan(stream, fingerprint(plan, number), folder)
     parcels = rows.mapInArrow(partial(pack, buckets=number), PARCEL_DDL)
     decided = _stateful(parcels, operator, has_time=any(map(_is_time, plan.slots)))
     return queries.run(result_query(plan, queries.name(_columns(decided, plan, given))))

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
 
-from sqlext.engine import stream_log
+from sqlext.engine import stream_late, stream_log
 from sqlext.engine.stream_clock import stamped
 from sqlext.engine.stream_log import Header, Log, Stored
 from sqlext.engine.stream_plan import State, StreamPlan
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from sqlext.engine.stream_step import Step
 
 # What the operator gives out: rows of the result (`kind` RESULT: the time at which they were decided, parcels as for
-# `stream_wire.unpack`), late rows (LATE, likewise), and for each call what there is to tell of a bucket (REPORT).
+# `stream_wire.unpack`), and for each call what there is to tell of a bucket (REPORT).
 OUTPUT_DDL = "kind INT, at TIMESTAMP, rows BINARY, kept BIGINT, bytes BIGINT, oldest TIMESTAMP, late BIGINT"
-RESULT, LATE, REPORT = 0, 1, 2
+RESULT, REPORT = 0, 1
 ROWS, KEYS = "rows", "keys"
 
 
 @dataclass(frozen=True)
 class OperatorPlan:
-    """`fingerprint`: of all that state depends on."""
+    """`fingerprint`: of all that state depends on; `late_folder`: where late rows go (see `stream_late`)."""
 
     stream: StreamPlan
     fingerprint: str
-    shows_late: bool = False
+    late_folder: str | None = None
 
 
 class MatchProcessor(StatefulProcessor):
@@ -87,9 +87,9 @@ class MatchProcessor(StatefulProcessor):
         self.seen[bucket] = watermark_ms
         for times, batch in step.results:
             yield _frame(RESULT, times, stream_of(batch))
-        if self.plan.shows_late and step.late.num_rows:
-            for batch in step.late.combine_chunks().to_batches():
-                yield _frame(LATE, np.full(batch.num_rows, 1000 * watermark_ms + 1000), stream_of(batch))
+        if self.plan.late_folder and step.late.num_rows:
+            number = stored.header.next_number if stored else 0
+            stream_late.write(step.late, plan.time, state.watermark, self.plan.late_folder, f"{bucket}-{number}")
         yield _report(after, step, plan, 1000 * watermark_ms)
 
     def _stored(self) -> Stored | None:

@@ -26,6 +26,7 @@ from sqlext.pattern import navigation
 from sqlext.pattern.stream_decided import BEGINNING, NEVER, Decided, Passed, Place, decide
 from sqlext.pattern.stream_rowtime import result_times
 from sqlext.pattern.task import Rows, Spans
+from sqlext.rewriter.plan import LATE_ROW as ROW
 from sqlext.rewriter.plan import PARTITION_START
 
 
@@ -59,7 +60,7 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -
     watermark = max(watermark, state.watermark)
     is_late = _is_late(arrived, state.watermark, plan)
     late, arrived = arrived.filter(pa.array(is_late)), arrived.filter(pa.array(~is_late))
-    rows = pa.concat_tables([state.rows, arrived])
+    rows = pa.concat_tables([state.rows, _without_text(arrived)])
     time = _times(rows.column(plan.time))
     code, key_code = key_codes([rows, state.keys], plan.keys)
     is_active = _active_keys(code, time, key_code, state, watermark)
@@ -78,6 +79,14 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -
     old = state.rows.num_rows
     new_rows = rows.slice(old).filter(pa.array(keeps[old:]))
     return Step(results, late, keeps[:old], new_rows, kept_key, new_keys, watermark)
+
+
+def _without_text(arrived: pa.Table) -> pa.Table:
+    """Only late rows are shown whole: see `stream_late`."""
+    if ROW not in arrived.column_names:
+        return arrived
+    at = arrived.schema.get_field_index(ROW)
+    return arrived.set_column(at, arrived.schema.field(at), pa.nulls(arrived.num_rows, pa.string()))
 
 
 def _is_late(arrived: pa.Table, watermark: int, plan: StreamPlan) -> np.ndarray:

@@ -7,7 +7,7 @@ again resumes. Stopping is not the end of the input: what is undecided stays in 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -16,11 +16,12 @@ from pyspark.sql import types as T
 from sqlext.catalog.names import quote
 from sqlext.catalog.streams import StoredPattern, StreamTarget, check_same_query
 from sqlext.catalog.tables import local_path
-from sqlext.engine import stream
+from sqlext.engine import stream, stream_late
 from sqlext.engine.physical import Physical
 from sqlext.engine.stream_clock import is_processing_time
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.lexemes import quoted
+from sqlext.rewriter.plan import MatchPlan
 
 if TYPE_CHECKING:
     from sqlext.engine.statement import Statement
@@ -53,7 +54,12 @@ def run(statement: Statement, target: StreamTarget) -> DataFrame | None:
     folder = local_path(checkpoint)
     if folder is not None:
         check_same_query(Path(folder), _patterns(ways, spark))
-    return _start(spark, name, frame, checkpoint, target)
+    started = _start(spark, name, frame, checkpoint, target)
+    if stream_late.asked_for(spark):
+        for plan in _plans(ways):
+            late = stream_late.open_table(spark, stream.fingerprint(plan, stream.buckets(spark)))
+            stream_late.follow(spark, late, _trigger_of(_trigger(spark, target)))
+    return started
 
 
 def _as_table(spark: SparkSession, name: str, frame: DataFrame, target: StreamTarget) -> DataFrame:
@@ -77,7 +83,7 @@ def _checkpoint(spark: SparkSession, name: str, target: StreamTarget) -> str:
 
 def _patterns(ways: list, spark: SparkSession) -> list:
     buckets = stream.buckets(spark)
-    plans = [way.plan for way in ways if isinstance(way, Physical) and way.is_streaming]
+    plans = _plans(ways)
     return [
         (
             StoredPattern(" ".join(p.clause.pattern_text.text.split()), stream.fingerprint(p, buckets)),
@@ -91,8 +97,18 @@ def _trigger(spark: SparkSession, target: StreamTarget) -> str:
     return target.trigger or spark.conf.get(TRIGGER, "") or ""
 
 
+def _trigger_of(trigger: str) -> dict[str, Any]:
+    if not trigger:
+        return {}
+    return {"availableNow": True} if trigger == AVAILABLE_NOW else {"processingTime": trigger}
+
+
+def _plans(ways: list) -> list[MatchPlan]:
+    return [way.plan for way in ways if isinstance(way, Physical) and way.is_streaming]
+
+
 def _check_ends(ways: list, trigger: str, target: StreamTarget) -> None:
-    plans = [way.plan for way in ways if isinstance(way, Physical) and way.is_streaming]
+    plans = _plans(ways)
     if trigger == AVAILABLE_NOW and any(p.task.is_within and is_processing_time(p.clause) for p in plans):
         raise UnsupportedError(
             "STREAM_WITHOUT_END", "with ORDER BY PROCTIME() WITHIN ends by the clock, and so the stream does not end",
@@ -103,10 +119,8 @@ def _check_ends(ways: list, trigger: str, target: StreamTarget) -> None:
 def _start(spark: SparkSession, name: str, frame: DataFrame, checkpoint: str, target: StreamTarget) -> DataFrame:
     trigger = _trigger(spark, target)
     writer = frame.writeStream.format("delta").outputMode("append").option("checkpointLocation", checkpoint)
-    if trigger == AVAILABLE_NOW:
-        writer = writer.trigger(availableNow=True)
-    elif trigger:
-        writer = writer.trigger(processingTime=trigger)
+    if trigger:
+        writer = writer.trigger(**_trigger_of(trigger))
     query = writer.queryName(".".join(target.name)).toTable(name)
     if trigger == AVAILABLE_NOW:
         query.awaitTermination()  # the statement is done when the rows are there

@@ -65,6 +65,25 @@ def test_a_streaming_table_is_started_resumed_and_refused_to_another_query(event
         events.sql("CREATE STREAMING TABLE copies2 AS SELECT k, i FROM events")
 
 
+def test_late_rows_are_counted_and_can_be_had_as_a_table(events):
+    events.conf.set("sqlext.late_rows", "too_late")
+    create = f"CREATE STREAMING TABLE timely AS SELECT k, f, l FROM {STREAM} {PAIRS}"
+    append(events, "1 0 A 1", "1 50 B 2")
+    events.sql(create)
+    append(events, "1 45 B 3", "1 46 B 4", "1 90 C 5")  # the watermark is at 45: one of them is late
+    events.sql(create)
+    append(events, "1 60 B 6", "1 200 C 7")
+    events.sql(create)
+    events.conf.unset("sqlext.late_rows")
+    assert lines(events, "timely") == ["1 1 2"]
+    late = events.sql(
+        "SELECT row:i, time, watermark FROM (SELECT parse_json(row) AS row, time, watermark FROM too_late)"
+    )
+    assert sorted(f"{row.i} {row.time:%M:%S} {row.watermark:%M:%S}" for row in late.collect()) == [
+        "3 00:45 00:45", "6 01:00 01:25",
+    ]  # fmt: skip
+
+
 def test_insert_goes_by_position_and_clauses_stand_behind_one_another(events):
     events.sql("CREATE TABLE runs (number BIGINT, who INT)")
     statement = f"""INSERT INTO runs
