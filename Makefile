@@ -17,8 +17,8 @@ demo: $(STAMP) check-java  ## a guided tour on sample data
 test: lint check-java  ## lint, then all tests
 	$(BIN)/pytest
 
-test-pure: $(STAMP)  ## the tests that need neither Java nor Spark
-	$(BIN)/pytest -m "not spark"
+test-pure: $(STAMP)  ## the tests that need neither Java nor Spark, but the slow ones, in a minute
+	$(BIN)/pytest -m "not spark and not slow"
 
 lint: $(STAMP)  ## ruff, mypy, and imports only go down the layers
 	$(BIN)/ruff check

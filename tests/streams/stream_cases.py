@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from sqlext.engine import stream_log
 from sqlext.engine.stream_plan import SortKey, StreamPlan
 from sqlext.engine.stream_processor import state_of, stored_after
 from sqlext.engine.stream_step import advance
 from sqlext.engine.worker import WorkerPlan, match_batches
+from sqlext.errors import DataError
 from sqlext.pattern import ast
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.parts import may_fail
@@ -235,3 +237,24 @@ def stream_rows(case: Case, chance: random.Random) -> Iterator[tuple[int, Counte
             known = times.tolist() if case.stream.tells_times else [0] * len(times)
             given_out.update(zip(known, _as_text(batch)))
         yield watermark, Counter(given_out)
+
+
+def decided_by_law(case: Case, chance: random.Random) -> int:
+    """How many result rows have a time; asserts that after each step exactly those with one up to it were given out."""
+    try:
+        expected = batch_rows(case)
+    except DataError as error:
+        assert error.error_class == "SQLEXT_STEP_BUDGET"
+        return 0
+    for watermark, given_out in stream_rows(case, chance):
+        wanted: Counter = Counter()
+        for (time, row), n in expected.items():
+            if time is not None and time <= watermark:
+                wanted[(time if case.stream.tells_times else 0, row)] += n
+        assert given_out == wanted, f"at {watermark}: {case.plan.task.nfa or case.plan.task.program}"
+    return sum(n for (time, _), n in expected.items() if time is not None)
+
+
+def parts(n: int) -> list:
+    """Numbers of the parts of many random cases, all but the first in the slow part of the suite."""
+    return [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, n))]
