@@ -21,7 +21,6 @@ SCHEMA = "k INT, ts TIMESTAMP, c STRING, v INT, i INT"
 LETTERS = "A AS c = 'A', B AS c = 'B'"
 # name → measures, the rest of the clause, DEFINE; all are run in one query
 CLAUSES = {
-    "rising": ("FIRST(i) AS f, LAST(i) AS l, AVG(R.v) AS a", "PATTERN (S R+)", "R AS v > PREV(v)"),
     "dependent": ("FIRST(i) AS f, COUNT(R.*) AS n", "PATTERN (S R+)", "R AS v >= FIRST(S.v) AND COUNT(*) < 5"),
     "within": ("FIRST(i) AS f, LAST(i) AS l", "PATTERN (A B*) WITHIN INTERVAL 30 SECONDS", LETTERS),
     "rows": (
