@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sqlext.catalog import views
+from sqlext.hook import unhooked
+
 VIEWS = {
     "trades": """VALUES (1, 'A', 10), (2, 'A', 20), (3, 'B', 15), (4, 'B', 5), (5, NULL, 12), (6, 'A', NULL),
         (7, 'A', 20) AS t(id, sym, at)""",
@@ -33,3 +36,4 @@ def given(spark):
     yield spark
     for name in VIEWS:
         spark.catalog.dropTempView(name)
+    unhooked(spark)(f"DROP TABLE IF EXISTS {views.TABLE}")  # else every DROP VIEW asks it
