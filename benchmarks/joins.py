@@ -140,12 +140,12 @@ class Join:
 # DuckDB joins by hash where there is a key and looks at all pairs of the key; without one it uses IEJoin.
 _HASH, _IEJOIN = 1.0, 1 / 1.5
 INTERVALS = tuple(
-    Join("INTERVAL", kind, keys, range_ms, {SPARK: limit}, goals)
-    for keys, range_ms, limit, goals in (
-        ("1000", 60_000, MILLION, {SPARK: 2.0, DUCKDB: _HASH}),
-        ("10", 600, 200_000, {SPARK: 5.0, DUCKDB: _HASH}),
-        ("none", 200, 50_000, {DUCKDB: _IEJOIN}),
-        ("hot", 200, 100_000, {DUCKDB: _HASH}),
+    Join("INTERVAL", kind, keys, range_ms, limits, goals)
+    for keys, range_ms, limits, goals in (
+        ("1000", 60_000, {SPARK: 400_000}, {SPARK: 2.0, DUCKDB: _HASH}),
+        ("10", 600, {SPARK: 50_000, DUCKDB: 100_000}, {SPARK: 5.0, DUCKDB: _HASH}),
+        ("none", 200, {SPARK: 20_000}, {DUCKDB: _IEJOIN}),
+        ("hot", 200, {SPARK: 50_000, DUCKDB: 100_000}, {DUCKDB: _HASH}),
     )
     for kind in ("INNER", "LEFT", "FULL")
 )
