@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
+from sqlext.engine.join_sides import JoinSides
 from sqlext.engine.queries import Queries
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import asof_conditions
 from sqlext.rewriter.asof_join import AsofJoin, Carried, Conditions, Key
-from sqlext.rewriter.clauses import Fragment
-from sqlext.rewriter.comparison import BOTH, LEFT, NEITHER, RIGHT
+from sqlext.rewriter.comparison import LEFT, RIGHT
 from sqlext.rewriter.join_clauses import JoinClause, MatchCondition
 from sqlext.rewriter.join_tree import relation_stop
 from sqlext.rewriter.lexemes import quoted, unquoted
@@ -46,30 +44,29 @@ def bind(clause: JoinClause, number: int, tokens: Tokens, source: Source, prefix
 
     Raises BindError where Spark finds fault with the same as a plain JOIN, or types do not fit; UnsupportedError.
     """
-    return _Binder(clause, number, tokens, source, prefix, queries).bind()
+    return _Binder(clause, number, tokens, JoinSides(clause, source, prefix, queries)).bind()
 
 
 class _Binder:
-    def __init__(self, clause: JoinClause, number: int, tokens: Tokens, source: Source, prefix: Text, queries: Queries):
-        self.clause, self.number, self.tokens = clause, number, tokens
-        self.source, self.prefix, self.queries = source, prefix, queries
-        self.left, self.right = self._text(clause.left), self._text(clause.right)
-        self.side_of = cache(self._side_of)
+    def __init__(self, clause: JoinClause, number: int, tokens: Tokens, sides: JoinSides):
+        self.clause, self.number, self.tokens, self.sides = clause, number, tokens, sides
+        self.left, self.right = sides.relations[LEFT], sides.relations[RIGHT]
 
     def bind(self) -> AsofJoin:
         clause = self.clause
         condition = clause.match_condition
         assert condition is not None
         self._check(condition)
-        times = asof_conditions.match_condition(condition, self.side_of)
+        times = asof_conditions.match_condition(condition, self.sides.side_of)
         if clause.using:
-            said = Conditions(tuple(Key(self._text(n.fragment), self._text(n.fragment)) for n in clause.using))
+            names = [self.sides.text(n.fragment) for n in clause.using]
+            said = Conditions(tuple(Key(name, name) for name in names))
         else:
-            said = asof_conditions.conditions(clause, times, self.side_of, self.source)
-        left_time, right_time = self._text(times.left), self._text(times.right)
+            said = asof_conditions.conditions(clause, times, self.sides.side_of, self.sides.source)
+        left_time, right_time = self.sides.text(times.left), self.sides.text(times.right)
         same = self._check_types([Key(left_time, right_time), *said.keys])
         name = relation_name(tokens_inside(self.tokens, clause.right))
-        right = self._rows(self.right)
+        right = self.sides.rows(RIGHT)
         same_keys = [key.left if is_same else Text() for key, is_same in zip(said.keys, same[1:])]
         return AsofJoin(
             self.left, self.right, name.text if name else "", clause.join_type == "LEFT",
@@ -100,7 +97,7 @@ class _Binder:
         has_path = at > 0 and relation[at - 1].text == "."  # its columns may be called by all of it
         if has_path or any(token.word == "_METADATA" for token in self.tokens):
             return None
-        left = self._rows(self.left)
+        left = self.sides.rows(LEFT)
         if any(_CHAR in f.metadata for f in left.schema.fields):  # Spark pads what it compares with these
             return None
         columns = _columns(left)
@@ -108,26 +105,21 @@ class _Binder:
         numbers = {called[_spelt(key)]: i for i, key in enumerate(keys) if _spelt(key) in called}
         return Carried(name.text, columns, numbers) if columns else None
 
-    def _text(self, fragment: Fragment) -> Text:
-        return self.source.slice(fragment.start, fragment.stop)
-
-    def _rows(self, relation: Text, columns: Text | str = "*") -> DataFrame:
-        return self.queries.run(join(self.prefix, "SELECT ", columns, " FROM ", relation))
-
     def _check(self, condition: MatchCondition) -> None:
         """What is wrong with the plain JOIN of the same relations on the same conditions is wrong with this one."""
         clause = self.clause
-        compared = join("(", self._text(condition.left), f") {condition.operator} (", self._text(condition.right), ")")
+        left, right = self.sides.text(condition.left), self.sides.text(condition.right)
+        compared = join("(", left, f") {condition.operator} (", right, ")")
         columns: Text | str = "*"
         if clause.using:
             criteria = join("USING (", ", ".join(n.fragment.text for n in clause.using), ")")
             columns = compared
         elif clause.on is not None:
-            criteria = join("ON ", compared, " AND (", self._text(clause.on), ")")
+            criteria = join("ON ", compared, " AND (", self.sides.text(clause.on), ")")
         else:
             criteria = join("ON ", compared)
         try:
-            frame = self._rows(join(self.left, " LEFT JOIN ", self.right, " ", criteria), columns)
+            frame = self.sides.select(columns, join(self.left, " LEFT JOIN ", self.right, " ", criteria))
         except BindError as error:
             raise self._explained(error) from None
         if frame.isStreaming:
@@ -146,30 +138,13 @@ class _Binder:
             hint = "a column of an outer query? ASOF JOIN cannot read it: write the condition into WHERE."
         return BindError(error.error_class.removeprefix("SQLEXT_"), error.message, place=place, hint=hint)
 
-    def _side_of(self, expression: Fragment) -> str:
-        reads = (self._is_known(self.left, expression), self._is_known(self.right, expression))
-        side = {(True, True): BOTH, (True, False): LEFT, (False, True): RIGHT, (False, False): NEITHER}[reads]
-        if side == BOTH and any(token.text == "." for token in tokenize(expression.text)):
-            raise BindError(
-                "AMBIGUOUS_REFERENCE", f"{expression.text} can be read from either relation", place=expression.place,
-                hint="give the relations other names than their columns have.",
-            )  # fmt: skip
-        return side
-
-    def _is_known(self, relation: Text, expression: Fragment) -> bool:
-        try:
-            self._rows(relation, join("(", self._text(expression), ")"))
-        except BindError:
-            return False
-        return True
-
     def _check_types(self, pairs: list[Key]) -> list[bool]:
         """Rows of both sides are put into one order, where Spark would take other common types than for comparing.
 
         Returns which pairs have one type.
         """
-        lefts = self._rows(self.left, _list(pair.left for pair in pairs)).schema.fields
-        rights = self._rows(self.right, _list(pair.right for pair in pairs)).schema.fields
+        lefts = self.sides.rows(LEFT, _list(pair.left for pair in pairs)).schema.fields
+        rights = self.sides.rows(RIGHT, _list(pair.right for pair in pairs)).schema.fields
         for left, right in zip(lefts, rights):
             kinds = [left.dataType.simpleString(), right.dataType.simpleString()]
             if (kinds[0] == "string") != (kinds[1] == "string"):

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructField
 
 from sqlext.engine import range_width, stream_join
+from sqlext.engine.join_sides import JoinSides
 from sqlext.engine.queries import Queries
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter import range_errors
 from sqlext.rewriter.buckets import FLOATS, INTEGERS, Fixed, domain
 from sqlext.rewriter.clauses import Fragment
-from sqlext.rewriter.comparison import BOTH, LEFT, NEITHER, RIGHT
+from sqlext.rewriter.comparison import BOTH, LEFT, RIGHT
 from sqlext.rewriter.interval_join import BoundRange, RewrittenJoin, bucket_join, copies_points, plain_join
 from sqlext.rewriter.join_clauses import JoinClause
-from sqlext.rewriter.parse_from import is_random
-from sqlext.rewriter.splice import Source, Text, TextLike, join
+from sqlext.rewriter.parse_from import Tokens, is_random
+from sqlext.rewriter.splice import Source, Text, join
 from sqlext.rewriter.time_range import TimeRange, comparisons, time_ranges
 from sqlext.rewriter.tokens import index_at, tokenize
 
@@ -27,22 +27,20 @@ _EQUAL = frozenset({"="})
 
 
 def rewrite(
-    clause: JoinClause, number: int, source: Source, prefix: Text, queries: Queries, time_zone: str
+    clause: JoinClause, number: int, tokens: Tokens, source: Source, prefix: Text, queries: Queries, time_zone: str
 ) -> RewrittenJoin:
     """The join as text for Spark. `number` tells the joins of a statement apart; `prefix` is a WITH for its CTEs.
 
     May run a small job over both relations, where the ranges' width varies by row.
     Raises BindError where Spark finds fault with the same as a plain JOIN, or types do not fit; UnsupportedError.
     """
-    return _Rewriting(clause, number, source, prefix, queries, time_zone).rewritten()
+    return _Rewriting(clause, number, tokens, JoinSides(clause, source, prefix, queries), time_zone).rewritten()
 
 
 class _Rewriting:
-    def __init__(self, clause: JoinClause, number: int, source: Source, prefix: Text, queries: Queries, time_zone: str):
-        self.clause, self.number, self.source = clause, number, source
-        self.prefix, self.queries, self.time_zone = prefix, queries, time_zone
-        self.relations = {LEFT: self.text(clause.left), RIGHT: self.text(clause.right)}
-        self.field_on = cache(self._field_on)
+    def __init__(self, clause: JoinClause, number: int, tokens: Tokens, sides: JoinSides, time_zone: str):
+        self.clause, self.number, self.tokens = clause, number, tokens
+        self.sides, self.time_zone = sides, time_zone
 
     def rewritten(self) -> RewrittenJoin:
         self._check_no_proctime()
@@ -52,26 +50,22 @@ class _Rewriting:
             return self._of_streams(range_)
         if range_ is None:
             return plain_join(self.clause, ("equality", "the time is a key of Spark's own join."))
-        if self.clause.join_type == "FULL" and is_random(tokenize(self.source.text), self.clause.left):
+        if self.clause.join_type == "FULL" and is_random(self.tokens, self.clause.left):
             why = "FULL reads its left relation twice, and a random one has other rows each time: put it into WITH."
             return plain_join(self.clause, ("no buckets", why))
         rewritten = self._in_buckets(range_)
         assert rewritten is not None
         return rewritten
 
-    def text(self, fragment: Fragment) -> Text:
-        return self.source.slice(fragment.start, fragment.stop)
-
     def _plain(self) -> DataFrame:
         """What is wrong with the plain JOIN of the same relations on the same condition is wrong with this one."""
         on = self.clause.on
         assert on is not None
-        parts = (self.relations[LEFT], " JOIN ", self.relations[RIGHT], " ON ", self.text(on))
+        left, right = self.sides.relations[LEFT], self.sides.relations[RIGHT]
         try:
-            return self.queries.run(join(self.prefix, "SELECT 1 FROM ", *parts))
+            return self.sides.select("1", join(left, " JOIN ", right, " ON ", self.sides.text(on)))
         except BindError as e:
-            tokens = tokenize(self.source.text)
-            is_in_subquery = tokens[index_at(tokens, self.clause.keyword.start)].depth > 0
+            is_in_subquery = self.tokens[index_at(self.tokens, self.clause.keyword.start)].depth > 0
             if not is_in_subquery or not e.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
                 raise
             hint = "a column of an outer query? INTERVAL JOIN cannot read it: compare with it in WHERE."
@@ -90,13 +84,10 @@ class _Rewriting:
                 )  # fmt: skip
 
     def _of_streams(self, range_: TimeRange | None) -> RewrittenJoin:
-        streams = [side for side in (LEFT, RIGHT) if self._rows(side, "1").isStreaming]
+        streams = [side for side in (LEFT, RIGHT) if self.sides.rows(side, "1").isStreaming]
         in_buckets = partial(self._in_buckets, range_, may_measure=False) if range_ else lambda: None
-        asked = stream_join.Asked(self.clause, self.source, self.side_of, self.field_on, in_buckets, self.number)
+        asked = stream_join.Asked(self.clause, self.sides, in_buckets, self.number)
         return stream_join.rewrite(asked, range_, streams)
-
-    def _rows(self, side: str, columns: TextLike) -> DataFrame:
-        return self.queries.run(join(self.prefix, "SELECT ", columns, " FROM ", self.relations[side]))
 
     # which range
 
@@ -109,47 +100,30 @@ class _Rewriting:
         domains = [domain((self.type_of(c.left), self.type_of(c.right))) for c in equal]
         if any(of not in (None, INTEGERS, FLOATS) for of in domains):
             return None
-        error = range_errors.half_range(self.clause, self.side_of, self._is_number)
+        error = range_errors.half_range(self.clause, self.sides.side_of, self._is_number)
         if error is None and not any(domains):
-            error = range_errors.no_range(self.clause, self.side_of)
+            error = range_errors.no_range(self.clause, self.sides.side_of)
         if error is not None:
             raise error
         return None
 
     def _is_between_sides(self, range_: TimeRange) -> bool:
-        side = self.side_of(range_.time)
+        side = self.sides.side_of(range_.time)
         if side not in (LEFT, RIGHT):
             return False
-        bounds = {self.side_of(range_.lower), self.side_of(range_.upper)}
+        bounds = {self.sides.side_of(range_.lower), self.sides.side_of(range_.upper)}
         return bounds in ({_other(side)}, {_other(side), BOTH})
 
     def _are_opposite(self, a: Fragment, b: Fragment) -> bool:
-        return {self.side_of(a), self.side_of(b)} == {LEFT, RIGHT}
+        return {self.sides.side_of(a), self.sides.side_of(b)} == {LEFT, RIGHT}
 
     def _is_number(self, expression: Fragment) -> bool:
         return domain((self.type_of(expression),)) in (INTEGERS, FLOATS)
 
-    def side_of(self, expression: Fragment) -> str:
-        """Which relation alone can compute the expression: BOTH for constants, NEITHER if it needs both."""
-        sides = [side for side in (LEFT, RIGHT) if self.field_on(side, expression) is not None]
-        if len(sides) == 2 and any(token.text == "." for token in tokenize(expression.text)):
-            raise BindError(
-                "AMBIGUOUS_REFERENCE", f"{expression.text} can be read from either relation", place=expression.place,
-                hint="give the relations other names than their columns have.",
-            )  # fmt: skip
-        return BOTH if len(sides) == 2 else sides[0] if sides else NEITHER
-
     def type_of(self, expression: Fragment) -> str:
         """The type of an expression that one of the relations computes."""
-        field = self.field_on(LEFT, expression) or self.field_on(RIGHT, expression)
+        field = self.sides.field_on(LEFT, expression) or self.sides.field_on(RIGHT, expression)
         return field.dataType.simpleString() if field else "void"
-
-    def _field_on(self, side: str, expression: Fragment) -> StructField | None:
-        """The expression as a column of one relation; None if that cannot compute it."""
-        try:
-            return self._rows(side, join("(", self.text(expression), ") AS c")).schema.fields[0]
-        except BindError:
-            return None
 
     # how rows find each other
 
@@ -160,24 +134,25 @@ class _Rewriting:
         of = domain(types)
         if of is None:
             raise range_errors.wrong_types(range_, types)
-        time, lower, upper = (self.text(part) for part in parts)
-        width = range_width.constant_width(range_, self.source, of, self.queries, self.time_zone)
+        time, lower, upper = (self.sides.text(part) for part in parts)
+        width = range_width.constant_width(range_, self.sides.source, of, self.sides.queries, self.time_zone)
         if width is not None and width.is_zero:
             equal = join("(", time, ") = (", lower, ")")
             return plain_join(self.clause, ("equality", "the range is one point."), equal)
-        bound = BoundRange(time, lower, upper, self.side_of(range_.time) == LEFT, of)
+        bound = BoundRange(time, lower, upper, self.sides.side_of(range_.time) == LEFT, of)
         if width is not None:
             bound = replace(bound, fixed=Fixed(of, width.bucket, width.reach), is_exact=of != FLOATS)
         if width is None or (copies_points(self.clause, bound) and not bound.is_exact):
             if not may_measure:
                 return None
             bound = self._measured(bound)
-        return bucket_join(self.clause, self.source, bound, self.number)
+        return bucket_join(self.clause, self.sides.source, bound, self.number)
 
     def _measured(self, bound: BoundRange) -> BoundRange:
         """With what a query over both relations tells of the ranges' widths."""
-        points, ranges = (LEFT, RIGHT) if bound.time_is_left else (RIGHT, LEFT)
-        spread = range_width.measure(bound, self.relations[points], self.relations[ranges], self.prefix, self.queries)
+        left, right = self.sides.relations[LEFT], self.sides.relations[RIGHT]
+        points, ranges = (left, right) if bound.time_is_left else (right, left)
+        spread = range_width.measure(bound, points, ranges, self.sides.prefix, self.sides.queries)
         return replace(bound, spread=spread)
 
 

@@ -14,6 +14,7 @@ from sqlext.errors import BindError, Place
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.splice import Source, Text, join
 
+WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column that has one
 _HELPER = re.compile(r"__sqlext_helper_\d+__")
 
 

@@ -153,7 +153,7 @@ class Statement:
     def _interval_join(self, clause: JoinClause) -> RewrittenJoin:
         number, prefix = self.joins.index(clause), self._prefix(clause)
         zone = self.spark.conf.get("spark.sql.session.timeZone") or ""  # a default would be checked as a zone
-        rewritten = interval_join.rewrite(clause, number, self.source, prefix, self.queries, zone)
+        rewritten = interval_join.rewrite(clause, number, self.tokens, self.source, prefix, self.queries, zone)
         self._hide(clause, {"": rewritten.hidden} if rewritten.hidden else {})
         self._edit(rewritten.edits)
         return rewritten

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pyspark.sql import types as T
 
+from sqlext.engine.queries import WATERMARK
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.pattern import contiguity_stream
 from sqlext.pattern.automaton import DONE, automaton, targets_from
@@ -17,12 +18,10 @@ from sqlext.rewriter.clauses import MatchClause
 from sqlext.rewriter.plan import MatchPlan
 from sqlext.rewriter.splice import Text
 
-_WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column
-
 
 def check_order(clause: MatchClause, schema: T.StructType) -> None:
     """Raise BindError if the first ORDER BY key is not the watermark column, ascending."""
-    watermarks = [field.name for field in schema.fields if _WATERMARK in (field.metadata or {})]
+    watermarks = [field.name for field in schema.fields if WATERMARK in (field.metadata or {})]
     if not clause.order_by:
         raise _order_error("a stream needs ORDER BY time", clause.keyword.place, watermarks)
     first = clause.order_by[0]

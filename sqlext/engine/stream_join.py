@@ -6,19 +6,18 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql.types import StructField
-
+from sqlext.engine.join_sides import JoinSides
+from sqlext.engine.queries import WATERMARK
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.comparison import BOTH, LEFT, NEITHER, RIGHT, compared
 from sqlext.rewriter.interval_join import RewrittenJoin, plain_join
 from sqlext.rewriter.join_clauses import JoinClause
 from sqlext.rewriter.offsets import offset
-from sqlext.rewriter.splice import Source, Text, join
+from sqlext.rewriter.splice import Text, join
 from sqlext.rewriter.stream_join import RightColumn, anti_join, same_key
 from sqlext.rewriter.time_range import TimeRange, between, comparisons, words_of
 
-_DELAY = "spark.watermarkDelayMs"  # in the metadata of a column that has a watermark
 _WHY = "Spark's own stream-stream join, whose state the range and the watermarks bound."
 _EQUAL = frozenset({"=", "<=>"})
 _KEPT = {"LEFT": LEFT, "LEFT SEMI": LEFT, "LEFT ANTI": LEFT, "RIGHT": RIGHT}
@@ -26,13 +25,11 @@ _KEPT = {"LEFT": LEFT, "LEFT SEMI": LEFT, "LEFT ANTI": LEFT, "RIGHT": RIGHT}
 
 @dataclass(frozen=True)
 class Asked:
-    """What Spark tells of a join's conditions. `field_on(side, expression)`: None if the side cannot compute it.
-    `in_buckets`: the rewrite for tables; None if the ranges' width varies by row."""
+    """The join, and what Spark tells of its relations. `in_buckets`: the rewrite for tables; None if the ranges'
+    width varies by row."""
 
     clause: JoinClause
-    source: Source
-    side_of: Callable[[Fragment], str]
-    field_on: Callable[[str, Fragment], StructField | None]
+    sides: JoinSides
     in_buckets: Callable[[], RewrittenJoin | None]
     number: int
 
@@ -71,14 +68,14 @@ def _with_table(asked: Asked, range_: TimeRange | None, stream: str) -> Rewritte
 
 def _has_key(asked: Asked) -> bool:
     equal = comparisons(asked.clause.conjuncts, _EQUAL)
-    return any({asked.side_of(c.left), asked.side_of(c.right)} == {LEFT, RIGHT} for _, c in equal)
+    return any({asked.sides.side_of(c.left), asked.sides.side_of(c.right)} == {LEFT, RIGHT} for _, c in equal)
 
 
 def _check_equal_times(asked: Asked) -> None:
     """Of the equalities one compares two event times, so that rows leave the state."""
     first: UnsupportedError | None = None
     for _, comparison in comparisons(asked.clause.conjuncts, frozenset({"="})):
-        sides = asked.side_of(comparison.left), asked.side_of(comparison.right)
+        sides = asked.sides.side_of(comparison.left), asked.sides.side_of(comparison.right)
         missing = [e for s, e in zip(sides, (comparison.left, comparison.right)) if not _has_watermark(asked, s, e)]
         if not missing:
             return
@@ -95,12 +92,12 @@ def _check_equal_times(asked: Asked) -> None:
 
 def _check_range(asked: Asked, range_: TimeRange) -> None:
     """`time BETWEEN other time ± constant AND other time ± constant`, both with a watermark."""
-    side = asked.side_of(range_.time)
+    side = asked.sides.side_of(range_.time)
     if not _has_watermark(asked, side, range_.time):
         raise _no_watermark(range_.time)
     other = RIGHT if side == LEFT else LEFT
     for bound in (range_.lower, range_.upper):
-        terms = offset(bound, asked.source)
+        terms = offset(bound, asked.sides.source)
         if len(terms.others) != 1 or terms.others[0].sign < 0 or not _are_day_times(asked, terms.constants):
             raise UnsupportedError(
                 "STREAM_RANGE", "on streams the bounds of INTERVAL JOIN are the other time ± a constant interval",
@@ -111,14 +108,14 @@ def _check_range(asked: Asked, range_: TimeRange) -> None:
 
 
 def _are_day_times(asked: Asked, terms: Sequence) -> bool:
-    fields = [asked.field_on(LEFT, term.expression) for term in terms]
+    fields = [asked.sides.field_on(LEFT, term.expression) for term in terms]
     kinds = [field.dataType.simpleString() if field is not None else "" for field in fields]
     return all(re.fullmatch("interval (day|hour|minute|second).*", kind) for kind in kinds)
 
 
 def _has_watermark(asked: Asked, side: str, expression: Fragment) -> bool:
-    field = asked.field_on(side, expression) if side in (LEFT, RIGHT) else None
-    return field is not None and _DELAY in field.metadata
+    field = asked.sides.field_on(side, expression) if side in (LEFT, RIGHT) else None
+    return field is not None and WATERMARK in field.metadata
 
 
 def _no_watermark(expression: Fragment) -> UnsupportedError:
@@ -132,7 +129,7 @@ def _no_watermark(expression: Fragment) -> UnsupportedError:
 
 def _without_key(asked: Asked, range_: TimeRange) -> RewrittenJoin:
     if asked.clause.join_type == "FULL":
-        left, right = (asked.source.slice(time.start, time.stop) for time in _event_times(asked, range_))
+        left, right = (asked.sides.text(time) for time in _event_times(asked, range_))
         return plain_join(
             asked.clause, ("stream", f"{_WHY} No key, so that one task has all rows."), same_key(left, right)
         )
@@ -143,8 +140,8 @@ def _without_key(asked: Asked, range_: TimeRange) -> RewrittenJoin:
 
 def _event_times(asked: Asked, range_: TimeRange) -> tuple[Fragment, Fragment]:
     """The columns of the left and the right relation that have watermarks."""
-    times = range_.time, offset(range_.lower, asked.source).others[0].expression
-    return times if asked.side_of(range_.time) == LEFT else (times[1], times[0])
+    times = range_.time, offset(range_.lower, asked.sides.source).others[0].expression
+    return times if asked.sides.side_of(range_.time) == LEFT else (times[1], times[0])
 
 
 # ANTI
@@ -154,39 +151,36 @@ def _anti(asked: Asked, range_: TimeRange | None) -> RewrittenJoin:
     """The condition with names for what it reads of the right relation."""
     columns: dict[tuple[str, ...], RightColumn] = {}
 
-    def text(expression: Fragment) -> Text:
-        return asked.source.slice(expression.start, expression.stop)
-
     def named(expression: Fragment) -> Text:
         name = f"__sqlext_right{asked.number}_{len(columns)}"
-        return join(columns.setdefault(words_of(expression), RightColumn(text(expression), name)).name)
+        return join(columns.setdefault(words_of(expression), RightColumn(asked.sides.text(expression), name)).name)
 
     def part(expression: Fragment) -> Text:
-        side = asked.side_of(expression)
+        side = asked.sides.side_of(expression)
         if side in (LEFT, BOTH):
-            return join("(", text(expression), ")")
+            return join("(", asked.sides.text(expression), ")")
         if side != RIGHT:
             raise UnsupportedError(
                 "STREAM_JOIN", "LEFT ANTI JOIN of streams cannot mix columns of both in one operand",
                 place=expression.place, hint="compare an expression of one stream with one of the other.",
             )  # fmt: skip
-        terms = offset(expression, asked.source)
+        terms = offset(expression, asked.sides.source)
         if len(terms.others) != 1 or terms.others[0].sign < 0:
             return named(expression)
         # The column itself, since an event time with a constant added is no event time.
-        constants = (join(" + " if t.sign > 0 else " - ", text(t.expression)) for t in terms.constants)
+        constants = (join(" + " if t.sign > 0 else " - ", asked.sides.text(t.expression)) for t in terms.constants)
         return join(named(terms.others[0].expression), *constants)
 
     def condition(conjunct: Fragment) -> Text:
         range_, comparison = between(conjunct), compared(conjunct)
-        if asked.side_of(conjunct) == NEITHER and range_ is not None:
+        if asked.sides.side_of(conjunct) == NEITHER and range_ is not None:
             return join(part(range_.time), " BETWEEN ", part(range_.lower), " AND ", part(range_.upper))
-        if asked.side_of(conjunct) == NEITHER and comparison is not None:
+        if asked.sides.side_of(conjunct) == NEITHER and comparison is not None:
             return join(part(comparison.left), f" {comparison.operator} ", part(comparison.right))
         return part(conjunct)
 
     said = [condition(conjunct) for conjunct in asked.clause.conjuncts]
     if range_ is not None and not _has_key(asked):
         left, right = _event_times(asked, range_)
-        said.append(same_key(text(left), named(right)))
+        said.append(same_key(asked.sides.text(left), named(right)))
     return anti_join(asked.clause, list(columns.values()), join(*said, separator=" AND "), asked.number)
