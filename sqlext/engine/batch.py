@@ -87,6 +87,20 @@ def sort_keys(plan: MatchPlan) -> list[tuple[str, Text, str]]:
     return [(read.get(_column(text), f"__sort{i}"), text, way) for i, (text, way) in enumerate(plan.order_by)]
 
 
+def is_descending(direction: str) -> bool:
+    """Of a direction that `sort_keys` gives."""
+    return direction.startswith(" DESC")
+
+
+def are_nulls_last(direction: str) -> bool:
+    """Where NULLs stand, also where that is not said.
+
+    >>> [are_nulls_last(direction) for direction in ("", " DESC", " NULLS LAST", " DESC NULLS FIRST")]
+    [False, True, True, False]
+    """
+    return direction.endswith(" LAST") or direction == " DESC"
+
+
 def _column(text: Text) -> str:
     """The text, the same for a name with and without backticks."""
     return re.sub(r"^`(\w+)`$", r"\1", str(text))

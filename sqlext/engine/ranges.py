@@ -16,7 +16,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from sqlext.engine.batch import (
+    are_nulls_last,
     check_types,
+    is_descending,
     names_read,
     output_schema,
     result_query,
@@ -134,11 +136,9 @@ def range_query(rows: str, key: str, direction: str, ranges: int) -> str:
     shares = ", ".join(f"{i / ranges:.4g}" for i in range(1, ranges))
     passed = " + ".join(f"IF({key} >= {BOUNDS}[{i}], 1, 0)" for i in range(ranges - 1)) or "0"
     number = f"coalesce({passed}, 0)"
-    is_descending = direction.startswith(" DESC")
-    nulls_last = direction.endswith("LAST") or (is_descending and not direction.endswith("FIRST"))
     return (
-        f"SELECT * EXCEPT ({BOUNDS}), IF({key} IS NULL, {ranges - 1 if nulls_last else 0}, "
-        f"{f'{ranges - 1} - ' if is_descending else ''}{number}) AS {RANGE}\n"
+        f"SELECT * EXCEPT ({BOUNDS}), IF({key} IS NULL, {ranges - 1 if are_nulls_last(direction) else 0}, "
+        f"{f'{ranges - 1} - ' if is_descending(direction) else ''}{number}) AS {RANGE}\n"
         f"FROM (SELECT *, (SELECT percentile_approx({key}, array({shares or 0.5}), 1000)\n"
         f"    FROM (SELECT {key} FROM {rows}) TABLESAMPLE (1 PERCENT) REPEATABLE (1)) AS {BOUNDS} FROM {rows})"
     )

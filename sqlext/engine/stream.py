@@ -22,7 +22,16 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from sqlext.engine import stream_checks, stream_late
-from sqlext.engine.batch import check_types, output_schema, result_query, sort_keys, unsorted_query, worker_plan
+from sqlext.engine.batch import (
+    are_nulls_last,
+    check_types,
+    is_descending,
+    output_schema,
+    result_query,
+    sort_keys,
+    unsorted_query,
+    worker_plan,
+)
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream_clock import is_processing_time
 from sqlext.engine.stream_plan import SortKey, StreamPlan
@@ -110,8 +119,7 @@ def stream_plan(plan: MatchPlan, given: T.StructType, is_ansi: bool) -> StreamPl
 
 
 def _sort_key(column: str, direction: str) -> SortKey:
-    is_descending = " DESC" in direction
-    return SortKey(column, is_descending, "NULLS LAST" in direction or (is_descending and "NULLS" not in direction))
+    return SortKey(column, is_descending(direction), are_nulls_last(direction))
 
 
 def _conditions(plan: MatchPlan) -> list:

@@ -9,7 +9,7 @@ from pyspark.sql import types as T
 from sqlext.engine.queries import WATERMARK
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.pattern import contiguity_stream
-from sqlext.pattern.automaton import DONE, automaton, targets_from
+from sqlext.pattern.automaton import DONE, automaton, targets_behind, targets_from
 from sqlext.pattern.parts import may_fail
 from sqlext.pattern.program import MatchEnd, MatchStart
 from sqlext.pattern.task import MatchTask
@@ -99,7 +99,7 @@ def can_be_decided(task: MatchTask) -> bool:
     (True, False)
     """
     tables = automaton(task.program, task.bits)
-    targets = [targets_from(tables.graph, int(i) + 1, at_start=False) for i in tables.graph.instruction]
+    targets = targets_behind(tables.graph)
     takes_all = [task.bits[label] is None and task.conditions[label] is None for label in tables.label.tolist()]
     endless = _endless(targets, takes_all)
     reached, stack = set(), [targets_from(tables.graph, 0, at_start=True)]
@@ -176,7 +176,7 @@ def warnings(plan: MatchPlan, keeps_numbers: bool, back: int) -> list[str]:
 def _repeated(plan: MatchPlan) -> str:
     """The variables in loops without an upper bound."""
     tables = automaton(plan.task.program, plan.task.bits)
-    targets = [targets_from(tables.graph, int(i) + 1, at_start=False) for i in tables.graph.instruction]
+    targets = targets_behind(tables.graph)
     names = [plan.task.program.labels[tables.label[p]] for p in range(tables.size) if _comes_back(targets, p)]
     return ", ".join(dict.fromkeys(names))
 

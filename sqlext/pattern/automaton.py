@@ -126,6 +126,11 @@ def _accepts_at_end(program: Program) -> list[bool]:
     return accepts
 
 
+def targets_behind(graph: Graph) -> list[list[int]]:
+    """For each position the targets once it has taken its row, as `targets_from`."""
+    return [targets_from(graph, int(i) + 1, at_start=False) for i in graph.instruction]
+
+
 def targets_from(graph: Graph, instruction: int, at_start: bool) -> list[int]:
     """The targets of a closure that begins at `instruction`, most preferred first, not behind the last row.
 

@@ -25,7 +25,7 @@ MAX_INSTRUCTIONS = 50_000
 MAX_LABELS = 2**15  # Spans.label is int16
 
 # Code of a part of the pattern. Targets are relative to their own instruction, so code can be copied and joined.
-_Code = list[Instruction]
+Code = list[Instruction]
 
 
 def compile_pattern(pattern: ast.Pattern, labels: tuple[str, ...]) -> Program:
@@ -43,15 +43,15 @@ def compile_pattern(pattern: ast.Pattern, labels: tuple[str, ...]) -> Program:
     2: split 1, 3
     3: done
     """
-    _check_nesting(pattern)
+    check_nesting(pattern)
     if len(labels) > MAX_LABELS:
         raise UnsupportedError("PATTERN_TOO_LARGE", f"PATTERN has more than {MAX_LABELS:,} variables")
-    code = [*_Compiler(labels).code(pattern), Done()]
-    _check_size(len(code))
-    return Program(tuple(_absolute(x, i) for i, x in enumerate(code)), labels)
+    code = [*Compiler(labels).code(pattern), Done()]
+    check_size(len(code))
+    return Program(tuple(absolute(x, i) for i, x in enumerate(code)), labels)
 
 
-def _check_nesting(pattern: ast.Pattern) -> None:
+def check_nesting(pattern: ast.Pattern) -> None:
     stack = [(pattern, 1)]
     while stack:
         node, depth = stack.pop()
@@ -64,7 +64,7 @@ def _check_nesting(pattern: ast.Pattern) -> None:
         stack.extend((child, depth + 1) for child in ast.children(node))
 
 
-def _check_size(instructions: int) -> None:
+def check_size(instructions: int) -> None:
     if instructions > MAX_INSTRUCTIONS:
         raise UnsupportedError(
             "PATTERN_TOO_LARGE",
@@ -73,20 +73,20 @@ def _check_size(instructions: int) -> None:
         )
 
 
-def _absolute(instruction: Instruction, i: int) -> Instruction:
+def absolute(instruction: Instruction, i: int) -> Instruction:
     if isinstance(instruction, Split):
         return Split(i + instruction.first, i + instruction.second)
     return Jump(i + instruction.target) if isinstance(instruction, Jump) else instruction
 
 
-class _Compiler:
+class Compiler:
     """One method for each kind of node; `is_hidden` inside an exclusion."""
 
     def __init__(self, labels: tuple[str, ...], is_hidden: bool = False):
         self.labels, self.is_hidden = labels, is_hidden
         self.label_of = {name: label for label, name in enumerate(labels)}
 
-    def code(self, node: ast.Pattern) -> _Code:
+    def code(self, node: ast.Pattern) -> Code:
         if isinstance(node, ast.Variable):
             return [MatchLabel(self.label_of[node.name], self.is_hidden)]
         if isinstance(node, ast.Empty):
@@ -108,47 +108,47 @@ class _Compiler:
         raise UnsupportedError("UNSUPPORTED_PATTERN", "->, ->>, !, UNTIL and possessive quantifiers are not built yet")
 
 
-def _sequence(parts: list[_Code]) -> _Code:
-    _check_size(sum(len(part) for part in parts))
+def _sequence(parts: list[Code]) -> Code:
+    check_size(sum(len(part) for part in parts))
     return [instruction for part in parts for instruction in part]
 
 
-def _alternation(parts: list[_Code]) -> _Code:
+def _alternation(parts: list[Code]) -> Code:
     size = sum(len(part) + 2 for part in parts) - 2
-    _check_size(size)
-    code: _Code = []
+    check_size(size)
+    code: Code = []
     for part in parts[:-1]:
         code += [Split(1, len(part) + 2), *part]
         code.append(Jump(size - len(code)))
     return code + parts[-1]
 
 
-def _permutation(parts: list[_Code]) -> _Code:
+def _permutation(parts: list[Code]) -> Code:
     size = sum(len(part) for part in parts) + 2
     orders = factorial(min(len(parts), 20))  # 20! is beyond any limit, (10**6)! would take seconds
-    _check_size(orders * size - 2)
+    check_size(orders * size - 2)
     return _alternation([_sequence(list(order)) for order in permutations(parts)])
 
 
-def _quantified(item: _Code, node: ast.Quantified) -> _Code:
+def _quantified(item: Code, node: ast.Quantified) -> Code:
     n, m = node.at_least, node.at_most
     if m is not None and m < n:
         raise BindError("INVALID_QUANTIFIER", f"{{{n},{m}}}: the lower bound is above the upper one")
-    _check_size(n * len(item) + ((m - n) * (len(item) + 1) if m is not None else len(item) + 2))
+    check_size(n * len(item) + ((m - n) * (len(item) + 1) if m is not None else len(item) + 2))
 
     def split(body: int, end: int) -> Instruction:
         return Split(end, body) if node.mode == ast.RELUCTANT else Split(body, end)
 
     if m is not None:
-        copies = _repeat(item, n)
+        copies = repeat(item, n)
         for left in range(m - n, 0, -1):
             copies += [split(1, left * (len(item) + 1)), *item]
         return copies
     loop = split(-len(item), 1)
     if n == 0:
         return [split(1, len(item) + 2), *item, loop]
-    return [*_repeat(item, n), loop]
+    return [*repeat(item, n), loop]
 
 
-def _repeat(item: _Code, n: int) -> _Code:
+def repeat(item: Code, n: int) -> Code:
     return item * n if item else []  # (){1000000000} is nothing

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlext.pattern import two_pass
-from sqlext.pattern.automaton import DEAD, DONE, automaton, targets_from
+from sqlext.pattern.automaton import DEAD, DONE, automaton, targets_behind, targets_from
 from sqlext.pattern.jit import compiled
 from sqlext.pattern.program import Program
 from sqlext.pattern.task import SKIP_PAST_LAST_ROW, MatchTask, Rows
@@ -82,7 +82,7 @@ def _walks(task: MatchTask) -> bool:
 def _tables(program: Program, bits: tuple[int | None, ...]) -> Tables:
     tables, packed = automaton(program, bits), two_pass._tables(program, bits)
     kind = packed.at_end.dtype
-    images = [_as_set(targets_from(tables.graph, int(i) + 1, at_start=False)) for i in tables.graph.instruction]
+    images = [_as_set(targets) for targets in targets_behind(tables.graph)]
     return Tables(
         packed,
         np.array([_unions(images[j : j + 8]) for j in range(0, max(len(images), 1), 8)], kind),

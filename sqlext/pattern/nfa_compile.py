@@ -21,7 +21,7 @@ from typing import Any
 
 from sqlext.errors import UnsupportedError
 from sqlext.pattern import ast
-from sqlext.pattern.compile import MAX_INSTRUCTIONS, _absolute, _check_nesting, _check_size, _Code, _Compiler, _repeat
+from sqlext.pattern.compile import MAX_INSTRUCTIONS, Code, Compiler, absolute, check_nesting, check_size, repeat
 from sqlext.pattern.nfa import Final, Guard, Nfa, Target, Wait
 from sqlext.pattern.program import Done, Jump, MatchEnd, MatchLabel, MatchStart, Split
 
@@ -69,10 +69,10 @@ def compile_nfa(pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
 
 @lru_cache(maxsize=64)
 def _nfa(pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
-    _check_nesting(pattern)
+    check_nesting(pattern)
     code = [*_ContiguityCompiler(labels).code(pattern), Done()]
-    _check_size(len(code))
-    return _Closures([_absolute(x, i) for i, x in enumerate(code)]).nfa(pattern, labels)
+    check_size(len(code))
+    return _Closures([absolute(x, i) for i, x in enumerate(code)]).nfa(pattern, labels)
 
 
 def is_contiguous(pattern: ast.Pattern) -> bool:
@@ -134,8 +134,8 @@ def first_variables(node: ast.Pattern) -> tuple[list[str], bool]:
     return [], True
 
 
-class _ContiguityCompiler(_Compiler):
-    def code(self, node: ast.Pattern) -> _Code:
+class _ContiguityCompiler(Compiler):
+    def code(self, node: ast.Pattern) -> Code:
         own: list[Any]
         if isinstance(node, ast.Relaxed):
             own = [Relax(node.operator), *self.code(node.item), EndRelax()]
@@ -149,7 +149,7 @@ class _ContiguityCompiler(_Compiler):
             own = super().code(node)
         return own
 
-    def _possessive(self, node: ast.Quantified) -> _Code:
+    def _possessive(self, node: ast.Quantified) -> Code:
         greedy, n, m = super().code(replace(node, mode=ast.GREEDY)), node.at_least, node.at_most
         names, _ = first_variables(node.item)
         guard: Any = GuardLoop(tuple(sorted({self.label_of[name] for name in names})))
@@ -158,8 +158,8 @@ class _ContiguityCompiler(_Compiler):
         if n == m:
             return greedy
         item = self.code(node.item)
-        _check_size(n * len(item) + (m - n) * (len(item) + 1))
-        code = _repeat(item, n)
+        check_size(n * len(item) + (m - n) * (len(item) + 1))
+        code = repeat(item, n)
         for left in range(m - n, 0, -1):
             code += [Split(1, left * (len(item) + 1) + 1), *item]
         return [*code, Jump(2), guard]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.automaton import DEAD, DONE, Automaton, automaton, targets_from
+from sqlext.pattern.automaton import DEAD, DONE, Automaton, automaton, targets_behind, targets_from
 from sqlext.pattern.blocks import (
     BLOCK_ROWS,
     MAPPED,
@@ -86,7 +86,7 @@ def live_positions(task: MatchTask, rows: Rows) -> np.ndarray:
 def _tables(program: Program, bits: tuple[int | None, ...]) -> Tables:
     tables = automaton(program, bits)
     graph, m = tables.graph, tables.size
-    targets = [targets_from(graph, int(i) + 1, at_start=False) for i in graph.instruction]
+    targets = targets_behind(graph)
     targets += [targets_from(graph, 0, at_start=False), targets_from(graph, 0, at_start=True)]
     kind = np.dtype(next(f"uint{size}" for size in (8, 16, 32, 64) if m <= size))
     sources = [_as_set(p for p in range(m) if q in targets[p]) for q in range(m)]
