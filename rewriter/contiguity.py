@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
-from sqlext.pattern import ast, contiguity_stream
-from sqlext.pattern.nfa import Nfa
-from sqlext.pattern.nfa_compile import compile_nfa, first_variables, is_contiguous
+from sqlext.pattern import ast
+from sqlext.pattern.contiguity import decided
+from sqlext.pattern.contiguity.nfa import Nfa
+from sqlext.pattern.contiguity.nfa_compile import compile_nfa, first_variables, is_contiguous
 from sqlext.pattern.task import MatchTask
 from sqlext.rewriter.clauses import MatchClause, Name
 from sqlext.rewriter.lexemes import names_in
@@ -115,7 +116,7 @@ def check_numbers(items: Sequence[Item], clause: MatchClause) -> None:
 
 def check_times(clause: MatchClause, task: MatchTask) -> None:
     """Raise UnsupportedError for MATCH_ROWTIME() where it is not known when a match is decided."""
-    what = contiguity_stream.objection(task) if task.nfa is not None else None
+    what = decided.objection(task) if task.nfa is not None else None
     for measure in clause.measures:
         if what is not None and "match_rowtime" in names_in(measure.expression):
             message, hint = f"MATCH_ROWTIME() is not built with {what}", "the time of the last row is LAST(ts)."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlext.rewriter.clauses import Fragment
-from sqlext.rewriter.join_tree import is_time_join
+from sqlext.rewriter.joins.tree import is_time_join
 from sqlext.rewriter.lexemes import unquoted
 from sqlext.rewriter.tokens import Token, closing, index_at
 

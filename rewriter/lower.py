@@ -9,7 +9,7 @@ from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
 from sqlext.pattern.ast import Pattern
 from sqlext.pattern.columnar import is_columnar
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.nfa_compile import skeleton
+from sqlext.pattern.contiguity.nfa_compile import skeleton
 from sqlext.pattern.program import Program
 from sqlext.pattern.task import (
     CLASSIFIER,

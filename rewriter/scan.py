@@ -9,7 +9,7 @@ from itertools import pairwise
 from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter import parse_from
 from sqlext.rewriter.clauses import Fragment
-from sqlext.rewriter.join_tree import is_time_join
+from sqlext.rewriter.joins.tree import is_time_join
 from sqlext.rewriter.parse_from import Cte, Tokens
 from sqlext.rewriter.tokens import SYMBOL, closing, index_at, tokenize
 

@@ -17,8 +17,8 @@ from sqlext.engine.physical import Physical
 from sqlext.engine.portable import Printer
 from sqlext.engine.statement import Statement
 from sqlext.pattern.task import NO_SKIP
-from sqlext.rewriter.asof_join import AsofJoin
-from sqlext.rewriter.interval_join import RewrittenJoin
+from sqlext.rewriter.joins.asof import AsofJoin
+from sqlext.rewriter.joins.interval import RewrittenJoin
 from sqlext.rewriter.plan import Mask, MatchPlan
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlext.engine.arrow import are_valid, as_arrow, int_column, lists, strings, taken, to_arrow, to_values
-from sqlext.engine.stream_times import as_times, times_of
+from sqlext.engine.streams.times import as_times, times_of
 from sqlext.engine.worker import WorkerPlan
 from sqlext.errors import DataError
 from sqlext.pattern import navigation

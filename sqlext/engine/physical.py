@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine import batch, lead, prefilter, ranges, stream, udtf
+from sqlext.engine import batch, lead, prefilter, ranges, udtf
 from sqlext.engine.queries import Queries
+from sqlext.engine.streams import streaming
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.pattern import matcher
 from sqlext.rewriter.plan import MatchPlan
@@ -79,14 +80,14 @@ class Physical:
 
     @property
     def is_streaming(self) -> bool:
-        return self.strategy == stream.NAME
+        return self.strategy == streaming.NAME
 
 
 def choose(planned: PlannedClause, settings: Settings, queries: Queries) -> Physical:
     """May run a small job over the input. Raises UnsupportedError: STRATEGY_NOT_APPLICABLE."""
     if planned.is_streaming:
-        reasons = ((stream.NAME, stream.reason(planned.plan)), *_pushed(planned.plan))
-        return Physical(planned.plan, planned.prefix, planned.is_ansi, settings.engine, reasons, stream.NAME)
+        reasons = ((streaming.NAME, streaming.reason(planned.plan)), *_pushed(planned.plan))
+        return Physical(planned.plan, planned.prefix, planned.is_ansi, settings.engine, reasons, streaming.NAME)
     strategy, why = _strategy(planned.plan, settings)
     bounds = [f"{b.written} bounds the match like WITHIN." for b in planned.plan.bounds if b.written]
     plan, why_filtered = _prefiltered(planned, strategy, settings, queries)
@@ -145,7 +146,7 @@ def _parallel(plan: MatchPlan, strategy: str, settings: Settings) -> tuple[bool,
 def run(physical: Physical, queries: Queries, spark: SparkSession) -> DataFrame:
     """The clause's result."""
     if physical.is_streaming:
-        return stream.run(physical.plan, queries, physical.prefix, physical.is_ansi, spark)
+        return streaming.run(physical.plan, queries, physical.prefix, physical.is_ansi, spark)
     if physical.strategy == lead.NAME:
         return lead.run(physical.plan, queries, physical.prefix)
     if physical.engine == "udtf":

@@ -15,29 +15,31 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.catalog import views
 from sqlext.catalog.statements import CREATE_VIEW, Head, parse_create_view, parse_head
 from sqlext.catalog.streams import parse_target
-from sqlext.engine import asof_join, interval_join, physical, portable, stream_checks, stream_tables, table_function
+from sqlext.engine import physical, portable, table_function
 from sqlext.engine.functions import is_aggregate
+from sqlext.engine.joins import asof, interval
 from sqlext.engine.own_sql import unhooked
 from sqlext.engine.physical import Physical, PlannedClause, Settings
 from sqlext.engine.queries import Queries, SparkOracle
-from sqlext.engine.stream_clock import NOW, is_processing_time
+from sqlext.engine.streams import checks, tables
+from sqlext.engine.streams.clock import NOW, is_processing_time
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import check, parameters, parse_from
-from sqlext.rewriter.asof_join import AsofJoin, asof_sql, hidden_columns
 from sqlext.rewriter.clauses import Fragment, MatchClause
 from sqlext.rewriter.enclosing import alias_at
-from sqlext.rewriter.interval_join import RewrittenJoin
-from sqlext.rewriter.join_clauses import EnclosingQuery, JoinClause
+from sqlext.rewriter.joins.asof import AsofJoin, asof_sql, hidden_columns
+from sqlext.rewriter.joins.clauses import EnclosingQuery, JoinClause
+from sqlext.rewriter.joins.interval import RewrittenJoin
+from sqlext.rewriter.joins.parse import parse_joins
+from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around
 from sqlext.rewriter.lexemes import unquoted
 from sqlext.rewriter.lower import Input, lower
 from sqlext.rewriter.parse_from import Cte, check_repeatable
-from sqlext.rewriter.parse_join import parse_joins
 from sqlext.rewriter.parse_match import parse_match
 from sqlext.rewriter.pushdown import pushed_down
 from sqlext.rewriter.scan import Site, scan, unbuilt, visible_ctes
 from sqlext.rewriter.splice import Edit, Source, Text, join, sub
-from sqlext.rewriter.stars import check_no_column_names, hide, names_around
 from sqlext.rewriter.tokens import Token, index_at, tokenize
 from sqlext.rewriter.unread import unread
 
@@ -93,7 +95,7 @@ class Statement:
         target = parse_target(self.user_text)
         if target is None:
             self.run_clauses()
-        elif (started := stream_tables.run(self, target)) is not None:
+        elif (started := tables.run(self, target)) is not None:
             return started
         text = self.text()
         try:
@@ -135,7 +137,7 @@ class Statement:
 
     def put_join(self, clause: JoinClause) -> AsofJoin | RewrittenJoin | None:
         """Let Spark's own SQL stand for a join, whose hidden columns no star shows. None: Spark has it itself."""
-        if clause.kind == "ASOF" and asof_join.is_native(self.queries):
+        if clause.kind == "ASOF" and asof.is_native(self.queries):
             return None
         done = self._asof_join(clause) if clause.kind == "ASOF" else self._interval_join(clause)
         if clause == [join for join in self.joins if join.query == clause.query][-1]:
@@ -145,15 +147,15 @@ class Statement:
 
     def _asof_join(self, clause: JoinClause) -> AsofJoin:
         number, prefix = self.joins.index(clause), self._prefix(clause)
-        asof = asof_join.bind(clause, number, self.tokens, self.source, prefix, self.queries)
-        self._hide(clause, hidden_columns(asof))
-        self._edit([Edit(clause.whole.start, clause.whole.stop, asof_sql(asof))])
-        return asof
+        join = asof.bind(clause, number, self.tokens, self.source, prefix, self.queries)
+        self._hide(clause, hidden_columns(join))
+        self._edit([Edit(clause.whole.start, clause.whole.stop, asof_sql(join))])
+        return join
 
     def _interval_join(self, clause: JoinClause) -> RewrittenJoin:
         number, prefix = self.joins.index(clause), self._prefix(clause)
         zone = self.spark.conf.get("spark.sql.session.timeZone") or ""  # a default would be checked as a zone
-        rewritten = interval_join.rewrite(clause, number, self.tokens, self.source, prefix, self.queries, zone)
+        rewritten = interval.rewrite(clause, number, self.tokens, self.source, prefix, self.queries, zone)
         self._hide(clause, {"": rewritten.hidden} if rewritten.hidden else {})
         self._edit(rewritten.edits)
         return rewritten
@@ -207,7 +209,7 @@ class Statement:
             if is_processing_time(clause):
                 self.put(clause.order_by[0].expression, NOW)
             else:
-                stream_checks.check_order(clause, frame.schema)
+                checks.check_order(clause, frame.schema)
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
         given = Input(
             tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),

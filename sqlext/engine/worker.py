@@ -113,7 +113,7 @@ def match_chunk(chunk: pa.Table, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
 
     times = None
     if any(slot.kind == "rowtime" for slot in plan.slots):
-        from sqlext.engine.stream_times import chunk_times
+        from sqlext.engine.streams.times import chunk_times
 
         times = chunk_times(columns, rows, plan)
     for spans in match(plan.task, rows):

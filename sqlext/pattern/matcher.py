@@ -46,7 +46,7 @@ def choose(task: MatchTask) -> tuple[str, str]:
 
 def _cheapest(task: MatchTask) -> tuple[str, str]:
     if task.nfa is not None:
-        from sqlext.pattern.contiguity import reason
+        from sqlext.pattern.contiguity.nfa_strategy import reason
 
         return "nfa", reason(task)
     dependent = _run_dependent(task)
@@ -131,22 +131,23 @@ def _bounded(task: MatchTask, rows: Rows) -> Iterator[Spans]:
 
 
 def _threads(task: MatchTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern import threads
+    from sqlext.pattern.threads import search
 
-    return threads.find(task, rows)
+    return search.find(task, rows)
 
 
 def _nfa(task: MatchTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern import contiguity
+    from sqlext.pattern.contiguity import nfa_strategy
 
-    return contiguity.find(task, rows)
+    return nfa_strategy.find(task, rows)
 
 
 def _reference(task: MatchTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern import conditions, contiguity_oracle, reference
+    from sqlext.pattern import conditions, reference
+    from sqlext.pattern.contiguity import oracle
 
     if task.nfa is not None:
-        return contiguity_oracle.find(task, rows)
+        return oracle.find(task, rows)
     return reference.find(task, rows, conditions.satisfier(task, rows))
 
 

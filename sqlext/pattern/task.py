@@ -11,7 +11,7 @@ from typing import Union
 
 import numpy as np
 
-from sqlext.pattern.nfa import Nfa
+from sqlext.pattern.contiguity.nfa import Nfa
 from sqlext.pattern.program import Program
 
 CLASSIFIER, MATCH_NUMBER = -1, -2  # as Navigation.argument
@@ -216,7 +216,7 @@ class Spans:
     is then said of its own rows, behind which it has a tail.
 
     `time: int64[m]`, `unmatched_time: int64[u]` (only where MATCH_ROWTIME() is asked for): when each of them was
-    decided, see `stream_decided`.
+    decided, see `streams.decided`.
 
     `row: int64[k]` (None: as said above): the row of mapped row j, where those of a match need not be neighbours.
     `timed_out: bool[m]` (None: nowhere): a partial match of SHOW TIMEOUT MATCHES, which has no number.

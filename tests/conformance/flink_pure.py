@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from sqlext.pattern import contiguity_stream
 from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.contiguity import decided
+from sqlext.pattern.contiguity.nfa_compile import compile_nfa, skeleton
 from sqlext.pattern.matcher import match
-from sqlext.pattern.nfa_compile import compile_nfa, skeleton
 from sqlext.pattern.parts import part_of
-from sqlext.pattern.stream_decided import Passed, first_place
+from sqlext.pattern.streams.decided import Passed, first_place
 from sqlext.pattern.task import (
     NO_SKIP,
     Call,
@@ -70,14 +70,14 @@ def streamed(case: Case) -> Iterator[tuple[int, list[tuple]]]:
     task, rows = task_of(clause, "auto"), rows_of(clause, case.events)
     task = replace(task, output=replace(task.output, shows_timeouts=False))
     key = rows.columns[0].values
-    if contiguity_stream.objection(task) is not None or (np.diff(key) < 0).any():
+    if decided.objection(task) is not None or (np.diff(key) < 0).any():
         return
     end = None if clause.within_ms is None else key + clause.within_ms
     for watermark in [*np.unique(key).tolist(), int(key[-1]) + (clause.within_ms or 0)]:
         n = int(np.searchsorted(key, watermark, side="right"))
         part = part_of(rows, 0, n)
         passed = Passed(key[:n], watermark, None if end is None else end[:n])
-        yield watermark, matches_of([contiguity_stream.decide(task, part, passed, first_place(part)).spans])
+        yield watermark, matches_of([decided.decide(task, part, passed, first_place(part)).spans])
 
 
 def in_batch(case: Case) -> list[tuple]:

@@ -11,7 +11,7 @@ from pattern_harness import packed
 
 from sqlext.pattern import ast
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.nfa_compile import compile_nfa, skeleton
+from sqlext.pattern.contiguity.nfa_compile import compile_nfa, skeleton
 from sqlext.pattern.task import (
     NO_SKIP,
     Aggregate,

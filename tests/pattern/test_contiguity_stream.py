@@ -9,9 +9,10 @@ import pytest
 from contiguity_harness import listed, random_case
 
 from sqlext.errors import DataError
-from sqlext.pattern import contiguity, contiguity_stream
+from sqlext.pattern.contiguity import decided as contiguity_decided
+from sqlext.pattern.contiguity import nfa_strategy
 from sqlext.pattern.parts import part_of
-from sqlext.pattern.stream_decided import Passed, first_place
+from sqlext.pattern.streams.decided import Passed, first_place
 
 
 def one_partition(seed: int):
@@ -27,7 +28,7 @@ def one_partition(seed: int):
         )
     task = replace(task, output=replace(task.output, shows_timeouts=False, shows_unmatched=False))
     is_fine = not task.skip.labels or task.skip.else_next_row
-    return (task, rows) if is_fine and contiguity_stream.objection(task) is None else None
+    return (task, rows) if is_fine and contiguity_decided.objection(task) is None else None
 
 
 def decided(task, rows, watermark: int):
@@ -37,7 +38,7 @@ def decided(task, rows, watermark: int):
         return []
     part = part_of(rows, 0, n)
     passed = Passed(rows.key[:n], watermark, None if rows.end is None else rows.end[:n])
-    found = contiguity_stream.decide(task, part, passed, first_place(part))
+    found = contiguity_decided.decide(task, part, passed, first_place(part))
     return [(*match, time) for match, time in zip(listed([found.spans]), found.time.tolist())]
 
 
@@ -51,7 +52,7 @@ def test_the_law_holds_for_every_watermark(block):
             continue
         task, rows = case
         try:
-            batch = listed(contiguity.find(task, rows))
+            batch = listed(nfa_strategy.find(task, rows))
         except DataError:
             continue
         last = int(rows.key[-1] if rows.end is None else rows.end.max())

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlext.errors import SqlExtError
-from sqlext.rewriter.join_clauses import JoinClause
-from sqlext.rewriter.parse_join import parse_joins
-from sqlext.rewriter.time_range import time_ranges
+from sqlext.rewriter.joins.clauses import JoinClause
+from sqlext.rewriter.joins.parse import parse_joins
+from sqlext.rewriter.joins.time_range import time_ranges
 from sqlext.rewriter.tokens import tokenize
 
 JOINS = dict(blocks("joins.txt"))

@@ -84,7 +84,7 @@ def test_no_java_or_an_old_one_is_an_error_that_helps(tmp_path, version, message
     if version is not None:
         java = tmp_path / "bin" / "java"
         java.parent.mkdir()
-        banner = f"openjdk version \"{version}\"\njava.lang.Error: no"
+        banner = f'openjdk version "{version}"\njava.lang.Error: no'
         java.write_text(f"#!/bin/sh\necho '{banner}' >&2\nexit 1\n")
         java.chmod(0o755)
     done = run_program(STARTS_FAILING.replace("{settings}", "{}"), tmp_path, JAVA_HOME=str(tmp_path))

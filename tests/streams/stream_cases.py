@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlext.engine import stream_log
-from sqlext.engine.stream_plan import SortKey, StreamPlan
-from sqlext.engine.stream_processor import state_of, stored_after
-from sqlext.engine.stream_step import advance
+from sqlext.engine.streams import log
+from sqlext.engine.streams.plan import SortKey, StreamPlan
+from sqlext.engine.streams.processor import state_of, stored_after
+from sqlext.engine.streams.step import advance
 from sqlext.engine.worker import WorkerPlan, match_batches
 from sqlext.errors import DataError
 from sqlext.pattern import ast
@@ -228,11 +228,11 @@ def stream_rows(case: Case, chance: random.Random) -> Iterator[tuple[int, Counte
         step = advance(state_of(stored, case.stream), rows, watermark, case.stream)
         assert step.late.num_rows == 0
         after = stored_after(stored, step, "plan")
-        new, gone = stream_log.changes(stored, after)
-        held.update({chunk.number: stream_log.chunk_bytes(chunk) for chunk in new})
+        new, gone = log.changes(stored, after)
+        held.update({chunk.number: log.chunk_bytes(chunk) for chunk in new})
         for number in gone:
             del held[number]
-        stored = stream_log.read(after.header_bytes(), held.__getitem__)
+        stored = log.read(after.header_bytes(), held.__getitem__)
         for times, batch in step.results:
             known = times.tolist() if case.stream.tells_times else [0] * len(times)
             given_out.update(zip(known, _as_text(batch)))

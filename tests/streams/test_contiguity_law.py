@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from stream_cases import LABELS, Case, decided_by_law, parts, random_case, random_tree
 
-from sqlext.pattern import ast, contiguity_stream
+from sqlext.pattern import ast
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.nfa_compile import compile_nfa, is_contiguous, skeleton
+from sqlext.pattern.contiguity import decided
+from sqlext.pattern.contiguity.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.parts import may_fail
 from sqlext.pattern.program import MatchStart
 
@@ -44,7 +45,7 @@ def contiguity_case(chance: random.Random) -> Case | None:
     task = replace(case.plan.task, program=program, nfa=compile_nfa(tree, labels), output=output)
     if may_fail(task):
         task = replace(task, skip=replace(task.skip, else_next_row=True))
-    if is_contiguous(tree) or contiguity_stream.objection(task) is not None:
+    if is_contiguous(tree) or decided.objection(task) is not None:
         return None
     knows_first = any(isinstance(x, MatchStart) for x in program.instructions)
     worker = replace(case.stream.worker, task=task)

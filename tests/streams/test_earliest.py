@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.stream_plan import SortKey, StreamPlan, first_state
-from sqlext.engine.stream_step import advance
+from sqlext.engine.streams.plan import SortKey, StreamPlan, first_state
+from sqlext.engine.streams.step import advance
 from sqlext.engine.worker import WorkerPlan
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.program import MatchStart

@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sqlext.engine import stream_log
-from sqlext.engine.stream_plan import SortKey, StreamPlan
-from sqlext.engine.stream_processor import state_of, stored_after
-from sqlext.engine.stream_step import advance
+from sqlext.engine.streams import log
+from sqlext.engine.streams.plan import SortKey, StreamPlan
+from sqlext.engine.streams.processor import state_of, stored_after
+from sqlext.engine.streams.step import advance
 from sqlext.engine.worker import WorkerPlan
 from sqlext.errors import DataError
 from sqlext.pattern.compile import compile_pattern
@@ -57,10 +57,10 @@ def folder(version: int) -> Path:
     return GOLDEN / f"state_v{version}"
 
 
-@pytest.mark.parametrize("version", range(1, stream_log.VERSION + 1))
+@pytest.mark.parametrize("version", range(1, log.VERSION + 1))
 def test_a_stream_goes_on_from_stored_state(version):
     files = folder(version)
-    stored = stream_log.read((files / "header").read_bytes(), lambda number: (files / f"chunk_{number}").read_bytes())
+    stored = log.read((files / "header").read_bytes(), lambda number: (files / f"chunk_{number}").read_bytes())
     assert stored.header.plan == "golden"
     _, found = step(stored, AFTER, len(BEFORE[0]))
     assert found == SECOND
@@ -75,16 +75,16 @@ def test_the_stored_state_is_that_of_the_first_portion():
 def test_state_of_an_unknown_version_is_refused():
     stored, _ = step(None, BEFORE, 0)
     with pytest.raises(DataError, match="state of version 99"):
-        stream_log.read(bytes([99]) + stored.header_bytes()[1:], lambda number: b"")
+        log.read(bytes([99]) + stored.header_bytes()[1:], lambda number: b"")
 
 
 if __name__ == "__main__":
-    files = folder(stream_log.VERSION)
+    files = folder(log.VERSION)
     if files.exists():
-        sys.exit(f"{files} is there: raise stream_log.VERSION first")
+        sys.exit(f"{files} is there: raise log.VERSION first")
     files.mkdir(parents=True)
     stored, _ = step(None, BEFORE, 0)
     (files / "header").write_bytes(stored.header_bytes())
     for log in stored.logs.values():
         for chunk in log.chunks:
-            (files / f"chunk_{chunk.number}").write_bytes(stream_log.chunk_bytes(chunk))
+            (files / f"chunk_{chunk.number}").write_bytes(log.chunk_bytes(chunk))

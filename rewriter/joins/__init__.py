@@ -1,0 +1,1 @@
+"""INTERVAL JOIN and ASOF JOIN: from text to text of Spark's own SQL."""

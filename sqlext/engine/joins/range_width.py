@@ -1,0 +1,160 @@
+"""How wide the ranges of an INTERVAL JOIN are: told by ON where it adds constants to one time, else measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlext.engine.queries import Queries
+from sqlext.errors import BindError
+from sqlext.rewriter.joins.buckets import CELLS, DAYS, FLOATS, INTEGERS, MICROS, Spread, position
+from sqlext.rewriter.joins.interval import BoundRange
+from sqlext.rewriter.joins.offsets import Term, offset
+from sqlext.rewriter.joins.time_range import TimeRange
+from sqlext.rewriter.splice import Source, Text, join
+
+_DAY_US = 86_400_000_000
+# The greatest difference of two offsets of one time zone, and more than any day is longer or shorter than 24 hours.
+_ZONE_SHIFT_US = 26 * 3_600_000_000
+_EXTENT = "__sqlext_extent"
+_FIXED_ZONES = frozenset({"UTC", "ETC/UTC", "GMT", "ETC/GMT", "Z", "UCT", "ZULU", "+00:00"})
+
+
+@dataclass(frozen=True)
+class Width:
+    """`nominal`: upper - lower in units of the domain; `most`: what no range exceeds, since days and months differ."""
+
+    nominal: float
+    most: float
+
+    @property
+    def is_zero(self) -> bool:
+        """Is every range one point?"""
+        return self.nominal == self.most == 0
+
+    @property
+    def bucket(self) -> float:
+        """The width of a bucket: narrow ones make few pairs meet in vain, wide ones few copies."""
+        width = max(abs(self.nominal), self.most / 3)
+        return width if width % 1 else max(2, width)
+
+    @property
+    def reach(self) -> int:
+        return max(1, math.ceil(self.most / self.bucket))
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """The constants of a bound, added up. `units`: of the domain."""
+
+    units: float = 0
+    months: int = 0
+    has_days: bool = False
+
+
+def constant_width(range_: TimeRange, source: Source, of: str, queries: Queries, time_zone: str) -> Width | None:
+    """The width of all ranges; None if the bounds are not constants away from one and the same expression.
+
+    `of`: a domain of `rewriter.joins.buckets`. `time_zone`: the session's.
+    """
+    lower, upper = offset(range_.lower, source), offset(range_.upper, source)
+    if lower.base != upper.base:
+        return None
+    sums = [_sum(terms, source, of, queries) for terms in (lower.constants, upper.constants)]
+    if sums[0] is None or sums[1] is None:
+        return None
+    return _difference(sums[0], sums[1], of, time_zone)
+
+
+def _difference(lower: _Sum, upper: _Sum, of: str, time_zone: str) -> Width:
+    day = 1 if of == DAYS else _DAY_US
+    months = upper.months - lower.months
+    nominal = upper.units - lower.units + months * 30 * day
+    most = upper.units - lower.units + max(months * 31, months * 28) * day
+    if lower.months or upper.months:
+        most += 3 * day  # the 31st of some months is the 28th of others
+    has_days = lower.has_days or upper.has_days or lower.months or upper.months
+    if of == MICROS and has_days and time_zone.upper() not in _FIXED_ZONES:
+        most += _ZONE_SHIFT_US
+    return Width(nominal, max(most, 0))
+
+
+def _sum(terms: Sequence[Term], source: Source, of: str, queries: Queries) -> _Sum | None:
+    """None: Spark cannot compute the terms alone, or they are of a kind that is not added to such times."""
+    if not terms:
+        return _Sum()
+    texts = [source.slice(t.expression.start, t.expression.stop) for t in terms]
+    try:
+        kinds = [f.dataType.simpleString() for f in queries.run(_select(texts)).schema.fields]
+        values = queries.run(_select([_as_number(text, kind) for text, kind in zip(texts, kinds)])).first()
+    except BindError:
+        return None
+    found = _Sum()
+    for term, kind, value in zip(terms, kinds, values or ()):
+        if value is None:
+            return None
+        added = _added(found, kind, term.sign * value, of)
+        if added is None:
+            return None
+        found = added
+    return found
+
+
+def _select(texts: Sequence[Text]) -> Text:
+    return join("SELECT ", join(*(join("(", text, f") AS c{i}") for i, text in enumerate(texts)), separator=", "))
+
+
+def _as_number(text: Text, kind: str) -> Text:
+    """Intervals in months or microseconds."""
+    if kind in ("interval year", "interval month", "interval year to month"):
+        return join("CAST(CAST((", text, ") AS INTERVAL MONTH) AS INT)")
+    if kind.startswith("interval"):
+        return join("CAST(CAST(CAST((", text, ") AS INTERVAL SECOND) AS DECIMAL(18, 6)) * 1000000 AS BIGINT)")
+    return text
+
+
+def _added(sum_: _Sum, kind: str, value: Any, of: str) -> _Sum | None:
+    if kind in ("interval year", "interval month", "interval year to month"):
+        return None if of in (INTEGERS, FLOATS) else _Sum(sum_.units, sum_.months + value, sum_.has_days)
+    if kind.startswith("interval "):
+        if of in (INTEGERS, FLOATS) or (of == DAYS and value % _DAY_US):
+            return None
+        units = value // _DAY_US if of == DAYS else value
+        return _Sum(sum_.units + units, sum_.months, sum_.has_days or abs(value) >= _DAY_US)
+    if of in (DAYS, INTEGERS) and isinstance(value, int):
+        return _Sum(sum_.units + value, sum_.months, sum_.has_days)
+    return _Sum(sum_.units + float(value)) if of == FLOATS else None
+
+
+def measure(range_: BoundRange, points: Text, ranges: Text, prefix: Text, queries: Queries) -> Spread:
+    """What a query over both relations tells of ranges that vary. Only speed depends on it: rows may change later."""
+    rows = queries.run(join(prefix, _measuring(range_, points, ranges))).collect()
+    if not rows:
+        return Spread()
+    ranges_, cells = sum(row.ranges for row in rows), sum(row.cells for row in rows)
+    levels = {row.level: row.ranges for row in rows}
+    return Spread(rows[0].start, rows[0].end, ranges_, cells, max(row.most for row in rows), levels)
+
+
+def _measuring(range_: BoundRange, points: Text, ranges: Text) -> Text:
+    def cell(bound: Text) -> Text:
+        at = join("CAST(", position(range_.of, bound), " AS DOUBLE)")
+        return join("CAST(least(greatest((", at, f" - {_EXTENT}.start) * {_EXTENT}.rate, 0D), {CELLS - 1}D) AS BIGINT)")
+
+    time = join("CAST(", position(range_.of, range_.time), " AS DOUBLE)")
+    extent = join(
+        "SELECT coalesce(min(p), 0D) AS start, coalesce(max(p), 0D) AS end,"
+        f" coalesce({CELLS}D / nullif(max(p) - min(p), 0D), 1D) AS rate FROM (",
+        "SELECT ", time, " AS p FROM ", points, ") WHERE p > -1e300D AND p < 1e300D",
+    )  # fmt: skip
+    cells = join(
+        f"SELECT /*+ BROADCAST({_EXTENT}) */ {_EXTENT}.start, {_EXTENT}.end, ",
+        cell(range_.upper), " - ", cell(range_.lower), " + 1 AS c FROM (", extent,
+        f") AS {_EXTENT}, ", ranges, " WHERE (", range_.lower, ") <= (", range_.upper, ")",
+    )  # fmt: skip
+    return join(
+        "SELECT level, min(start) AS start, min(end) AS end, count(*) AS ranges, sum(c) AS cells, max(c) AS most",
+        " FROM (SELECT *, CAST(ceil(log2(c)) AS INT) AS level FROM (", cells, ")) GROUP BY level",
+    )  # fmt: skip

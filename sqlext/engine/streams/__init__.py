@@ -1,0 +1,1 @@
+"""MATCH_RECOGNIZE on streams: a stateful operator, its state, tables that streams write."""

@@ -1,0 +1,1 @@
+"""What the rows so far decide, whatever comes."""

@@ -1,0 +1,1 @@
+"""Conditions that depend on the rows matched so far: strategy `threads`."""
