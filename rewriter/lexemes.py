@@ -63,3 +63,12 @@ def lexemes(fragment: Fragment, source: Source | None = None) -> list[Lexeme]:
 def names_in(fragment: Fragment) -> set[str]:
     """Lower-case names that occur in a fragment, whatever they are."""
     return {unquoted(x.raw).lower() for x in lexemes(fragment) if x.is_name}
+
+
+def string_literal(text: str) -> str:
+    """Text as a literal of Spark's.
+
+    >>> print(string_literal("it's"))
+    'it\\'s'
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -18,9 +18,8 @@ from sqlext.rewriter.clauses import Fragment, MatchClause
 from sqlext.rewriter.condition import Oracle
 from sqlext.rewriter.enclosing import Enclosing, Tokens, enclosing
 from sqlext.rewriter.lexemes import Lexeme, lexemes, unquoted
-from sqlext.rewriter.lower import has_plain_equality
 from sqlext.rewriter.plan import MatchPlan
-from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of
+from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of, has_plain_equality
 from sqlext.rewriter.splice import Source, Text, join
 from sqlext.rewriter.tokens import Token
 

@@ -50,3 +50,14 @@ def aggregate_type(function: str, argument: str) -> str | None:
     if (digits := decimal_of(argument)) and function == "sum":
         return f"decimal({min(38, digits[0] + 10)},{digits[1]})"
     return None
+
+
+def has_plain_equality(spark_type: str) -> bool:
+    """Are two values one key just if they are the same?"""
+    plain = (*INTEGER_BITS, "boolean", "date", "timestamp", "timestamp_ntz", "string", "binary")
+    return spark_type in plain or spark_type.startswith("decimal(")
+
+
+def is_orderable(spark_type: str) -> bool:
+    """Can Spark sort values of this type?"""
+    return not any(t in spark_type for t in ("map<", "variant", "calendar", "geometry", "geography"))

@@ -18,7 +18,7 @@ from sqlext.engine.queries import Queries
 from sqlext.pattern.program import Done, Jump, MatchLabel, Program
 from sqlext.pattern.task import SKIP_PAST_LAST_ROW, SKIP_TO_FIRST, SKIP_TO_NEXT_ROW, Navigation, Skip
 from sqlext.rewriter.contradiction import contradict
-from sqlext.rewriter.lower import string_literal
+from sqlext.rewriter.lexemes import string_literal
 from sqlext.rewriter.plan import WINDOW, Bound, MatchPlan, Slot
 from sqlext.rewriter.splice import Text, TextLike, join
 

@@ -15,7 +15,7 @@ from sqlext.engine.table_function import NAME
 from sqlext.errors import UnsupportedError
 from sqlext.pattern.contiguity.nfa import Final
 from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
-from sqlext.rewriter.lower import string_literal
+from sqlext.rewriter.lexemes import string_literal
 from sqlext.rewriter.plan import IS_MATCHED, MatchPlan, Slot
 from sqlext.rewriter.splice import Text, join
 

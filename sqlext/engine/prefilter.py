@@ -22,9 +22,9 @@ from sqlext.engine.key_sample import Sample, pays, sample_of
 from sqlext.engine.queries import Queries, SparkOracle
 from sqlext.pattern.mandatory import mandatory
 from sqlext.quiet import quiet_probes
-from sqlext.rewriter.lower import has_plain_equality
 from sqlext.rewriter.plan import MatchPlan
 from sqlext.rewriter.pushdown import are_repeatable
+from sqlext.rewriter.spark_types import has_plain_equality
 from sqlext.rewriter.splice import Text, join
 from sqlext.rewriter.tokens import Token, tokenize
 

@@ -34,7 +34,8 @@ from sqlext.rewriter.joins.interval import RewrittenJoin
 from sqlext.rewriter.joins.parse import parse_joins
 from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around
 from sqlext.rewriter.lexemes import unquoted
-from sqlext.rewriter.lower import Input, lower
+from sqlext.rewriter.lower.clause import lower
+from sqlext.rewriter.lower.context import Input
 from sqlext.rewriter.parse_from import Cte, check_repeatable
 from sqlext.rewriter.parse_match import parse_match
 from sqlext.rewriter.pushdown import pushed_down

@@ -29,7 +29,8 @@ from sqlext.engine.batch import output_schema
 from sqlext.engine.worker import WorkerPlan, match_chunk
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.check import check
-from sqlext.rewriter.lower import Input, lower
+from sqlext.rewriter.lower.clause import lower
+from sqlext.rewriter.lower.context import Input
 from sqlext.rewriter.parse_match import parse_match
 from sqlext.rewriter.plan import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY, Bound, MatchPlan, Slot
 from sqlext.rewriter.scan import scan

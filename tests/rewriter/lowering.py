@@ -10,7 +10,8 @@ import numpy as np
 
 from sqlext.pattern.task import Rows, Values
 from sqlext.pattern.within import limits
-from sqlext.rewriter.lower import Input, lower
+from sqlext.rewriter.lower.clause import lower
+from sqlext.rewriter.lower.context import Input
 from sqlext.rewriter.parse_match import parse_match
 from sqlext.rewriter.plan import MatchPlan
 from sqlext.rewriter.scan import scan
