@@ -4,6 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 COMMA := ,
+PARALLEL := -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-pure lint bench bench-quick check-wheel clean check-java
@@ -15,10 +16,10 @@ demo: $(STAMP) check-java  ## a guided tour on sample data
 	$(BIN)/sqlext demo
 
 test: lint check-java  ## lint, then all tests
-	$(BIN)/pytest
+	$(BIN)/pytest $(PARALLEL)
 
 test-pure: $(STAMP)  ## the tests that need neither Java nor Spark, but the slow ones, in a minute
-	$(BIN)/pytest -m "not spark and not slow"
+	$(BIN)/pytest $(PARALLEL) -m "not spark and not slow"
 
 lint: $(STAMP)  ## ruff, mypy, and imports only go down the layers
 	$(BIN)/ruff check

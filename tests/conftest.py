@@ -1,4 +1,7 @@
-"""One Spark session for the whole run; whoever takes the fixture `spark` gets the marker of that name."""
+"""One Spark session for the whole run; whoever takes the fixture `spark` gets the marker of that name.
+
+With several processes (`pytest -n 2 --dist loadgroup`) all of them run in one, in order; the others take what is left.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")

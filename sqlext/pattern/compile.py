@@ -105,7 +105,7 @@ class Compiler:
             return type(self)(self.labels, is_hidden=True).code(node.item)
         if isinstance(node, ast.Quantified) and node.mode != ast.POSSESSIVE:
             return _quantified(self.code(node.item), node)
-        raise UnsupportedError("UNSUPPORTED_PATTERN", "->, ->>, !, UNTIL and possessive quantifiers are not built yet")
+        raise UnsupportedError("UNSUPPORTED_PATTERN", "->, ->>, !, UNTIL and possessive loops have an Nfa, no Program")
 
 
 def _sequence(parts: list[Code]) -> Code:

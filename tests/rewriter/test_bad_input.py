@@ -34,7 +34,7 @@ def test_error(title: str) -> None:
 
 
 def write() -> None:
-    text = (HERE / FILE).read_text("utf-8").partition("\n== ")[0] + "\n"
+    text = (HERE / FILE).read_text("utf-8").partition("\n== ")[0].rstrip() + "\n"
     for title, block in blocks(FILE):
         statement = block.partition("\n>>")[0]
         text += f"\n== {title}\n{statement}\n>>\n{error_of(statement)}\n"
