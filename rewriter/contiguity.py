@@ -9,7 +9,7 @@ from sqlext.pattern import ast
 from sqlext.pattern.contiguity import decided
 from sqlext.pattern.contiguity.nfa import Nfa
 from sqlext.pattern.contiguity.nfa_compile import compile_nfa, first_variables, is_contiguous
-from sqlext.pattern.task import MatchTask
+from sqlext.pattern.task import Condition, MatchTask
 from sqlext.rewriter.clauses import MatchClause, Name
 from sqlext.rewriter.lexemes import names_in
 from sqlext.rewriter.references import Item, Reference
@@ -114,9 +114,10 @@ def check_numbers(items: Sequence[Item], clause: MatchClause) -> None:
             raise UnsupportedError("NUMBER_IN_DEFINE", message, place=item.place)
 
 
-def check_times(clause: MatchClause, task: MatchTask) -> None:
-    """Raise UnsupportedError for MATCH_ROWTIME() where it is not known when a match is decided."""
-    what = decided.objection(task) if task.nfa is not None else None
+def check_times(clause: MatchClause, task: MatchTask, neighbours: Sequence[Condition | None]) -> None:
+    """Raise UnsupportedError for MATCH_ROWTIME() where it is not known when a match is decided; `neighbours`: what
+    masks hold besides bits."""
+    what = decided.objection(task, neighbours) if task.nfa is not None else None
     for measure in clause.measures:
         if what is not None and "match_rowtime" in names_in(measure.expression):
             message, hint = f"MATCH_ROWTIME() is not built with {what}", "the time of the last row is LAST(ts)."

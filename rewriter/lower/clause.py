@@ -41,7 +41,7 @@ def lower(clause: MatchClause, source: Source, given: Input, strategy: str = "au
     task = MatchTask(program, bits, dependent, _skip(context), _output(clause), bool(bounds), strategy)
     is_between = clause.within is not None and clause.within.between_rows
     task = replace(task, nfa=contiguity.states(clause, labels), is_between=is_between)
-    contiguity.check_times(clause, task)
+    contiguity.check_times(clause, task, [mask.neighbours for mask in conditions.masks])
     return MatchPlan(
         clause,
         context.slice(clause.relation),

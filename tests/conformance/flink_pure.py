@@ -61,35 +61,49 @@ def run(case: Case, strategy: str = "auto") -> tuple[list[str], list[list]]:
     return sorted(matches), sorted(timeouts)
 
 
-def streamed(case: Case) -> Iterator[tuple[int, list[tuple]]]:
-    """The watermark and the (rows, labels) of the matches that are decided, after each event and when time is over.
+Match = tuple[list[int], list[int]]  # rows, labels
 
-    Nothing for a case that no stream can answer yet.
+
+def streamed(case: Case) -> Iterator[tuple[list[Match], list[Match]]]:
+    """The matches and the time-outs that are decided, after each event and when time is over.
+
+    Nothing for a case whose events are not in the order of their times.
     """
     clause = translate(case.calls)
-    task, rows = task_of(clause, "auto"), rows_of(clause, case.events)
-    task = replace(task, output=replace(task.output, shows_timeouts=False))
-    key = rows.columns[0].values
-    if decided.objection(task) is not None or (np.diff(key) < 0).any():
+    task, rows, key = task_of(clause, "auto"), *rows_in_time(clause, case)
+    if (np.diff(key) < 0).any():
         return
-    end = None if clause.within_ms is None else key + clause.within_ms
     for watermark in [*np.unique(key).tolist(), int(key[-1]) + (clause.within_ms or 0)]:
         n = int(np.searchsorted(key, watermark, side="right"))
-        part = part_of(rows, 0, n)
-        passed = Passed(key[:n], watermark, None if end is None else end[:n])
-        yield watermark, matches_of([decided.decide(task, part, passed, first_place(part)).spans])
+        end = None if rows.end is None else rows.end[:n]
+        part = replace(part_of(rows, 0, n), key=key[:n], end=end)
+        found = decided.decide(task, part, Passed(key[:n], watermark, end), first_place(part))
+        yield matches_of([found.spans])
 
 
-def in_batch(case: Case) -> list[tuple]:
-    """The (rows, labels) of all matches."""
+def in_batch(case: Case) -> tuple[list[Match], list[Match]]:
+    """All matches and all time-outs."""
     clause = translate(case.calls)
-    task, rows = task_of(clause, "auto"), rows_of(clause, case.events)
-    return matches_of(match(replace(task, output=replace(task.output, shows_timeouts=False)), rows))
+    return matches_of(match(task_of(clause, "auto"), rows_in_time(clause, case)[0]))
 
 
-def matches_of(blocks: Iterable[Spans]) -> list[tuple]:
-    places = [(b, slice(b.offset[i], b.offset[i + 1])) for b in blocks for i in range(len(b.start))]
-    return [(b.row[at].tolist(), b.label[at].tolist()) for b, at in places]  # type: ignore[index]
+def rows_in_time(clause: Clause, case: Case) -> tuple[Rows, np.ndarray]:
+    """The rows with their times, which number the matches of NO SKIP."""
+    rows = rows_of(clause, case.events)
+    key = rows.columns[0].values
+    return replace(rows, key=key, end=None if clause.within_ms is None else key + clause.within_ms), key
+
+
+def matches_of(blocks: Iterable[Spans]) -> tuple[list[Match], list[Match]]:
+    """The matches, and the partial ones in any order."""
+    found: tuple[list[Match], list[Match]] = ([], [])
+    for b in blocks:
+        assert b.row is not None
+        for i in range(len(b.start)):
+            at = slice(b.offset[i], b.offset[i + 1])
+            is_late = b.timed_out is not None and bool(b.timed_out[i])
+            found[is_late].append((b.row[at].tolist(), b.label[at].tolist()))
+    return found[0], sorted(found[1])
 
 
 def task_of(clause: Clause, strategy: str) -> MatchTask:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -26,20 +26,35 @@ def one_partition(seed: int):
         rows = replace(
             rows, limit=np.array([next((j for j in range(i, n) if key[j] >= rows.end[i]), n) for i in range(n)])
         )
-    task = replace(task, output=replace(task.output, shows_timeouts=False, shows_unmatched=False))
+    task = replace(task, output=replace(task.output, shows_timeouts=task.output.shows_timeouts and task.is_within))
     is_fine = not task.skip.labels or task.skip.else_next_row
     return (task, rows) if is_fine and contiguity_decided.objection(task) is None else None
 
 
-def decided(task, rows, watermark: int):
+@dataclass(frozen=True)
+class Found:
+    """(a match or partial match, its time), and (an unmatched row, its time)."""
+
+    matches: list
+    partial: list
+    unmatched: list
+
+    def up_to(self, watermark: int) -> Found:
+        held = self.matches, self.partial, self.unmatched
+        return Found(*([x for x in found if x[-1] <= watermark] for found in held))
+
+
+def decided(task, rows, watermark: int) -> Found:
     """What is decided when all rows with keys up to the watermark have come."""
     n = int(np.searchsorted(rows.key, watermark, side="right"))
-    if n == 0:
-        return []
-    part = part_of(rows, 0, n)
-    passed = Passed(rows.key[:n], watermark, None if rows.end is None else rows.end[:n])
-    found = contiguity_decided.decide(task, part, passed, first_place(part))
-    return [(*match, time) for match, time in zip(listed([found.spans]), found.time.tolist())]
+    end = None if rows.end is None else rows.end[:n]
+    part = replace(part_of(rows, 0, n), key=rows.key[:n], end=end)
+    found = contiguity_decided.decide(task, part, Passed(rows.key[:n], watermark, end), first_place(part))
+    spans, matches, partial = found.spans, [], []
+    is_partial = np.zeros(len(spans.start), bool) if spans.timed_out is None else spans.timed_out
+    for match, time, is_late in zip(listed([spans]), found.time.tolist(), is_partial.tolist()):
+        (partial if is_late else matches).append((match[1:-1] if is_late else match[:-1], time))
+    return Found(matches, sorted(partial), list(zip(spans.unmatched.tolist(), found.unmatched_time.tolist())))
 
 
 @pytest.mark.parametrize("block", range(20))
@@ -52,14 +67,19 @@ def test_the_law_holds_for_every_watermark(block):
             continue
         task, rows = case
         try:
-            batch = listed(nfa_strategy.find(task, rows))
+            blocks = list(nfa_strategy.find(task, rows))
         except DataError:
             continue
+        batch = listed(blocks)
+        matches = [match[:-1] for match in batch if not match[-1]]
+        partial = {match[1:-1] for match in batch if match[-1]}
+        unmatched = {row for block in blocks for row in block.unmatched.tolist()}
         last = int(rows.key[-1] if rows.end is None else rows.end.max())
         final = decided(task, rows, last + 5)
+        assert [match for match, _ in final.matches] == matches[: len(final.matches)], f"{seed}\n{task.nfa}"
+        assert {match for match, _ in final.partial} <= partial, f"{seed}\n{task.nfa}"
+        assert {row for row, _ in final.unmatched} <= unmatched, f"{seed}\n{task.nfa}"
         for watermark in range(int(rows.key[0]), last + 6):
-            found = decided(task, rows, watermark)
-            assert [match[:-1] for match in found] == batch[: len(found)], f"{seed}\n{task.nfa}"
-            assert found == [match for match in final if match[-1] <= watermark], f"{seed}\n{task.nfa}"
+            assert decided(task, rows, watermark) == final.up_to(watermark), f"{seed}\n{task.nfa}"
         checked += 1
     assert checked

@@ -1,4 +1,5 @@
-"""The law of streams for patterns that skip rows, have absences, UNTIL or possessive loops."""
+"""The law of streams for patterns that skip rows, have absences, UNTIL or possessive loops, for NO SKIP, time-outs
+and bounds between rows."""
 
 from __future__ import annotations
 
@@ -14,8 +15,10 @@ from sqlext.pattern.contiguity import decided
 from sqlext.pattern.contiguity.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.parts import may_fail
 from sqlext.pattern.program import MatchStart
+from sqlext.pattern.task import NO_SKIP, MatchTask, Output, Skip
+from sqlext.rewriter.plan import Slot
 
-CASES = 1200
+CASES = 2400
 PARTS = 12
 
 
@@ -24,7 +27,8 @@ def relaxed(node: ast.Pattern, chance: random.Random) -> ast.Pattern:
     if isinstance(node, (ast.Concatenation, ast.Alternation, ast.Permutation)):
         items = [relaxed(item, chance) for item in node.items]
         if isinstance(node, ast.Concatenation) and chance.random() < 0.3:
-            items.insert(1, ast.Absence(chance.choice(["!", "!->"]), ast.Variable(chance.choice(LABELS))))
+            absence = ast.Absence(chance.choice(["!", "!->"]), ast.Variable(chance.choice(LABELS)))
+            items.insert(chance.choice([1, 1, len(items)]), absence)
         node = replace(node, items=tuple(items))
     elif isinstance(node, ast.Quantified):
         mode = ast.POSSESSIVE if chance.random() < 0.3 else node.mode
@@ -37,19 +41,32 @@ def relaxed(node: ast.Pattern, chance: random.Random) -> ast.Pattern:
 
 
 def contiguity_case(chance: random.Random) -> Case | None:
-    """A random case of streams with such a pattern, None if no stream can answer it yet."""
+    """A random case of streams with such a pattern, None if no stream can answer it."""
     case, labels = random_case(chance), tuple(LABELS)
     tree = relaxed(random_tree(chance, chance.randint(2, 8)), chance)
-    program = compile_pattern(skeleton(tree), labels)
-    output = replace(case.plan.task.output, shows_unmatched=False)
-    task = replace(case.plan.task, program=program, nfa=compile_nfa(tree, labels), output=output)
+    task = replace(case.plan.task, program=compile_pattern(skeleton(tree), labels), nfa=compile_nfa(tree, labels))
+    task = mode_of(task, chance)
     if may_fail(task):
         task = replace(task, skip=replace(task.skip, else_next_row=True))
-    if is_contiguous(tree) or decided.objection(task) is not None:
+    is_plain = task.skip.mode != NO_SKIP and not task.is_between and not task.output.shows_timeouts
+    neighbours = [condition for _, condition in case.plan.neighbours]
+    if (is_plain and is_contiguous(tree)) or decided.objection(task, neighbours) is not None:
         return None
-    knows_first = any(isinstance(x, MatchStart) for x in program.instructions)
-    worker = replace(case.stream.worker, task=task)
-    return Case(replace(case.plan, task=task), replace(case.stream, worker=worker, knows_first=knows_first), case.rows)
+    knows_first = any(isinstance(x, MatchStart) for x in task.program.instructions)
+    carried = ("k", "u") if task.output.is_all_rows else ("k",)
+    timed_out = Slot("timed_out", "timed out")
+    plan = replace(case.plan, task=task, carried=carried, slots=(timed_out, *case.plan.slots))
+    worker = replace(plan, slots=(timed_out, *case.stream.worker.slots))
+    return Case(plan, replace(case.stream, worker=worker, knows_first=knows_first), case.rows)
+
+
+def mode_of(task: MatchTask, chance: random.Random) -> MatchTask:
+    """The task with NO SKIP, with time-outs, or with a bound between rows, or with several of them, or none."""
+    if chance.random() < 0.35:
+        task = replace(task, skip=Skip(NO_SKIP), output=replace(task.output, shows_unmatched=False))
+    if task.is_within and chance.random() < 0.4:
+        task = replace(task, output=Output(shows_timeouts=True))
+    return replace(task, is_between=task.is_within and chance.random() < 0.3)
 
 
 @pytest.mark.parametrize("part", parts(PARTS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,9 +12,11 @@ from sqlext.engine.streams.plan import SortKey, StreamPlan, first_state
 from sqlext.engine.streams.step import advance
 from sqlext.engine.worker import WorkerPlan
 from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.contiguity.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.program import MatchStart
 from sqlext.pattern.task import (
     CLASSIFIER,
+    NO_SKIP,
     SKIP_PAST_LAST_ROW,
     SKIP_TO_NEXT_ROW,
     Aggregate,
@@ -28,6 +30,7 @@ from sqlext.rewriter.plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, Slot
 
 _KIND = pa.timestamp("us", "UTC")
 _LETTERS = "ABCD"
+_MODES = {"past": SKIP_PAST_LAST_ROW, "next": SKIP_TO_NEXT_ROW, "every": NO_SKIP}
 
 
 @dataclass(frozen=True)
@@ -58,17 +61,21 @@ def _case(lines: list[str]) -> Case:
 def plan_of(case: Case) -> StreamPlan:
     tree, names = parse_pattern(case.pattern, 0, len(case.pattern))
     labels = tuple(name.key for name in names)
-    program = compile_pattern(tree, labels)
+    program = compile_pattern(skeleton(tree), labels)
     show = case.options.get("show", "one")
-    skip = Skip(SKIP_TO_NEXT_ROW if case.options.get("skip") == "next" else SKIP_PAST_LAST_ROW)
+    skip = Skip(_MODES[case.options.get("skip", "past")])
     is_within = "within" in case.options
-    output = Output(show != "one", True, show == "unmatched")
+    output = Output(show in ("all", "unmatched"), True, show == "unmatched", show == "timeouts")
     bits = tuple(_LETTERS.index(label) for label in labels)
-    task = MatchTask(program, bits, (None,) * len(labels), skip, output, is_within)
+    is_between = "between" in case.options
+    task = MatchTask(program, bits, (None,) * len(labels), skip, output, is_within, is_between=is_between)
+    if not is_contiguous(tree) or skip.mode == NO_SKIP or output.shows_timeouts or is_between:
+        task = replace(task, nfa=compile_nfa(tree, labels))
     slots = [
         Slot("number", "match number"),
         Slot("labels", "array", (), aggregate=Aggregate("array_agg", CLASSIFIER)),
         Slot("label", "classifier", navigation=Navigation(CLASSIFIER)),
+        Slot("timed_out", "timed out"),
     ]
     if "next" in case.options:
         slots.append(Slot("next", "value", ("u",), Navigation(0, step=int(case.options["next"]))))
@@ -91,7 +98,9 @@ def found_in(step, is_all_rows: bool) -> list[str]:
     found = []
     for _, batch in step.results:
         for row in batch.to_pylist():
-            if row["number"] is None:
+            if row["timed_out"]:
+                found.append(f"out: {''.join(row['labels'])}")
+            elif row["number"] is None:
                 found.append("-")
             else:
                 labels = (row["label"] or "") if is_all_rows else "".join(row["labels"])

@@ -33,6 +33,26 @@ CLAUSES = {
         "PATTERN (A (-> B)+ !-> N -> C) WITHIN INTERVAL 30 SECONDS",
         f"{LETTERS}, C AS c = 'C', N AS v = 9",
     ),
+    "absent": (
+        "FIRST(i) AS f, LAST(i) AS l",
+        "PATTERN (A B* !-> C) WITHIN INTERVAL 10 SECONDS",
+        f"{LETTERS}, C AS c = 'C'",
+    ),
+    "every": (
+        "MATCH_NUMBER() AS m, FIRST(i) AS f, LAST(i) AS l, COUNT(*) AS n, MATCH_TIMED_OUT() AS o",
+        "ONE ROW PER MATCH SHOW TIMEOUT MATCHES AFTER MATCH NO SKIP PATTERN (A -> B ->> C) WITHIN INTERVAL 10 SECONDS",
+        f"{LETTERS}, C AS c = 'C'",
+    ),
+    "out": (
+        "MATCH_NUMBER() AS m, FIRST(i) AS f, LAST(i) AS l, MATCH_TIMED_OUT() AS o",
+        "ONE ROW PER MATCH SHOW TIMEOUT MATCHES PATTERN (A -> B -> C) WITHIN INTERVAL 5 SECONDS BETWEEN ROWS",
+        f"{LETTERS}, C AS c = 'C'",
+    ),
+    "skipped": (
+        "MATCH_NUMBER() AS m",
+        "ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (A -> C)",
+        "A AS c = 'A', C AS c = 'C'",
+    ),
     "next": ("FIRST(i) AS f, NEXT(LAST(i)) AS x", "AFTER MATCH SKIP TO NEXT ROW PATTERN (A B)", LETTERS),
 }
 STREAM = "STREAM arriving WATERMARK ts DELAY OF INTERVAL 10 SECONDS"

@@ -111,6 +111,38 @@ def test_processing_time_orders_rows_by_their_arrival(events):
         events.sql(create.replace("arrivals", "others").replace("(A B)", "(A B) WITHIN INTERVAL 1 HOUR"))
 
 
+def test_a_cart_without_a_purchase_within_an_hour_comes_by_time_alone(events):
+    """sql_examples/20 over a stream: of the first customer nothing more is heard."""
+    create = f"""CREATE OR REFRESH STREAMING TABLE abandoned AS SELECT * FROM {STREAM} MATCH_RECOGNIZE (
+      PARTITION BY k ORDER BY ts MEASURES FIRST(i) AS put, MATCH_ROWTIME() AS at
+      PATTERN (put !-> buy) WITHIN INTERVAL 1 HOUR DEFINE put AS c = 'P', buy AS c = 'B')"""
+    append(events, "1 0 P 1", "2 10 P 2", "2 3500 B 3")
+    events.sql(create)
+    assert lines(events, "abandoned") == []
+    append(events, "3 3700 P 4")
+    events.sql(create)
+    assert lines(events, "abandoned") == ["1 1 2026-01-01 01:00:00"]
+
+
+def test_a_stream_warns_of_what_is_waited_for_without_an_end(events):
+    def told(pattern: str) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            events.sql(
+                f"SELECT * FROM {STREAM} MATCH_RECOGNIZE (ORDER BY ts {pattern} DEFINE A AS c = 'A', B AS c = 'B')"
+            )
+        return [str(w.message) for w in caught if "could still come" in str(w.message)]
+
+    assert "while B could still come" in told("PATTERN (A (-> B)*)")[0]
+    assert "while B could still come" in told("PATTERN (A -> B | C)")[0]
+    for fine in (
+        "PATTERN (A -> B)",
+        "PATTERN (A (-> B)*) WITHIN INTERVAL 1 HOUR",
+        "AFTER MATCH NO SKIP PATTERN (A (-> B)*)",
+    ):
+        assert told(fine) == []
+
+
 def test_what_a_stream_cannot_answer_is_refused_with_a_place(events):
     def refused(clause: str) -> str:
         with pytest.raises(sqlext.SqlExtError) as caught:
@@ -124,3 +156,5 @@ def test_what_a_stream_cannot_answer_is_refused_with_a_place(events):
     assert refused("ORDER BY ts PATTERN (A X*)") == "SQLEXT_STREAM_NEVER_DECIDED at 1"
     assert refused("ORDER BY ts AFTER MATCH SKIP TO B PATTERN (A B?)") == "SQLEXT_STREAM_SKIP_MAY_FAIL at 1"
     assert refused("ORDER BY ts MEASURES median(i) AS m PATTERN (A)") == "SQLEXT_STREAM_AGGREGATE at 1"
+    every = "ORDER BY ts ALL ROWS PER MATCH WITH UNMATCHED ROWS AFTER MATCH NO SKIP PATTERN (A -> B)"
+    assert refused(every) == "SQLEXT_STREAM_OPERATOR at 1"

@@ -12,7 +12,7 @@ from sqlext.pattern.automaton import DONE, automaton, targets_behind, targets_fr
 from sqlext.pattern.contiguity import decided
 from sqlext.pattern.parts import may_fail
 from sqlext.pattern.program import MatchEnd, MatchStart
-from sqlext.pattern.task import MatchTask
+from sqlext.pattern.task import NO_SKIP, MatchTask
 from sqlext.rewriter import lexemes
 from sqlext.rewriter.clauses import MatchClause
 from sqlext.rewriter.plan import MatchPlan
@@ -55,13 +55,15 @@ def check_plan(plan: MatchPlan) -> None:
 
 
 def _skipped_rows(plan: MatchPlan) -> Iterator[SqlExtError]:
-    what = decided.objection(plan.task) if plan.task.nfa is not None else None
+    if plan.task.nfa is None:
+        return
+    what = decided.objection(plan.task, [mask.neighbours for mask in plan.masks])
     if what is not None:
         yield UnsupportedError(
             "STREAM_OPERATOR",
             f"on streams {what} is not built",
             place=_pattern_place(plan),
-            hint="->, ->>, ! and !-> in a pattern, UNTIL and possessive quantifiers are, with SQL's AFTER MATCH SKIP.",
+            hint="the other AFTER MATCH modes can do that.",
         )
 
 
@@ -78,8 +80,8 @@ def _end_of_input(plan: MatchPlan) -> Iterator[SqlExtError]:
 
 
 def _undecidable(plan: MatchPlan) -> Iterator[SqlExtError]:
-    task = plan.task if plan.task.nfa is None else decided.lasting_task(plan.task)
-    if not plan.task.is_within and not can_be_decided(task):
+    task = plan.task if plan.task.nfa is None else decided.lasting_task(plan.task, lasts=False)
+    if not plan.task.is_within and plan.task.skip.mode != NO_SKIP and not can_be_decided(task):
         yield UnsupportedError(
             "STREAM_NEVER_DECIDED",
             "a later row could always give a longer match, so none would ever be decided",
@@ -131,7 +133,7 @@ def _first_done(targets: list[int]) -> int:
 
 def _failing_skip(plan: MatchPlan) -> Iterator[SqlExtError]:
     after = plan.clause.after_match
-    if after is not None and may_fail(plan.task):
+    if after is not None and plan.task.skip.mode != NO_SKIP and may_fail(plan.task):
         yield UnsupportedError(
             "STREAM_SKIP_MAY_FAIL",
             f"AFTER MATCH SKIP {after.mode} may find no row to go to, and the error would stop the stream for ever",
@@ -164,6 +166,12 @@ def warnings(plan: MatchPlan, keeps_numbers: bool, back: int) -> list[str]:
         loops = _repeated(plan)
         what = f", and all rows that {loops} maps in it" if loops else ""
         found.append(f"without WITHIN a key keeps the rows of a match that has begun{what} until more rows of it come.")
+    held_up = _held_up(plan.task)
+    if held_up:
+        found.append(
+            f"rows may be skipped for ever while {held_up} could still come, which is preferred: a match that is "
+            "preferred less, and all later ones of its key, are held back until it has come; add WITHIN or UNTIL."
+        )
     if any(isinstance(x, MatchStart) for x in plan.task.program.instructions):
         found.append("^ makes the stream remember every key for ever.")
     if keeps_numbers:
@@ -171,6 +179,42 @@ def warnings(plan: MatchPlan, keeps_numbers: bool, back: int) -> list[str]:
     if back:
         found.append(f"PREV before the start makes the stream keep {back} row{'s' * (back > 1)} of every key for ever.")
     return [f"MATCH_RECOGNIZE on a stream: {sentence}" for sentence in found]
+
+
+def _held_up(task: MatchTask) -> str:
+    """The variables whose rows are waited for without an end, before something that is preferred less.
+
+    >>> from sqlext.pattern.ast import Concatenation, Quantified, Relaxed, Variable
+    >>> from sqlext.pattern.contiguity.nfa_compile import compile_nfa, skeleton
+    >>> from sqlext.pattern.compile import compile_pattern
+    >>> tail = Concatenation((Variable("A"), Quantified(Relaxed("->", Variable("B")), 0, None)))
+    >>> _held_up(MatchTask(compile_pattern(skeleton(tail), ("A", "B")), (0, 1), (None, None),
+    ...                    nfa=compile_nfa(tail, ("A", "B"))))
+    'B'
+    """
+    if task.nfa is None or task.is_within or task.skip.mode == NO_SKIP:
+        return ""
+    lasting = decided.lasting_task(task)
+    tables = automaton(lasting.program, lasting.bits)
+    targets = targets_behind(tables.graph)
+    labels = tables.label.tolist()
+    endless = _endless(targets, [lasting.bits[label] is None for label in labels])
+    begins = targets_from(tables.graph, 0, at_start=True)
+    ahead = [t for ts in targets for t in ts[:-1] if t in endless]
+    ahead += [e for t in begins[:-1] if t != DONE for e in _reached(targets, t) if e in endless]
+    waited_for = [next((t for t in targets[p] if t not in endless), p) for p in ahead]
+    return " or ".join(dict.fromkeys(lasting.program.labels[labels[p]] for p in waited_for if p != DONE))
+
+
+def _reached(targets: list[list[int]], position: int) -> set[int]:
+    """The position and all that a path may take behind it."""
+    met, stack = {position}, [position]
+    while stack:
+        for t in targets[stack.pop()]:
+            if t != DONE and t not in met:
+                met.add(t)
+                stack.append(t)
+    return met
 
 
 def _repeated(plan: MatchPlan) -> str:

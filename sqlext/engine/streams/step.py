@@ -25,7 +25,7 @@ from sqlext.engine.worker import one_chunk, read_rows
 from sqlext.pattern import navigation
 from sqlext.pattern.streams.decided import BEGINNING, NEVER, Decided, Passed, Place, decide
 from sqlext.pattern.streams.rowtime import result_times
-from sqlext.pattern.task import Rows, Spans
+from sqlext.pattern.task import NO_SKIP, Rows, Spans
 from sqlext.rewriter.plan import LATE_ROW as ROW
 from sqlext.rewriter.plan import PARTITION_START
 
@@ -141,7 +141,8 @@ class _Search:
         spans = replace(found.spans, time=found.time, unmatched_time=found.unmatched_time)
         out = navigation.output_rows(spans, worker.task.output)
         time = result_times(spans, out, reads, rows.bounds, key)
-        place = _before_pending(before, found.place, spans, out.match[time == NEVER], rows.bounds)
+        go_back = _before_pending if worker.task.skip.mode != NO_SKIP else _before_pending_of_all
+        place = go_back(before, found.place, spans, out.match[time == NEVER], rows.bounds)
         return _Search(plan, state, watermark, columns, rows, passed, found, spans, out, time, place)
 
     def results(self) -> list[tuple[np.ndarray, pa.RecordBatch]]:
@@ -164,20 +165,25 @@ class _Search:
         first = np.repeat(self._first_kept, np.diff(self.rows.bounds))
         return np.arange(len(first)) >= first
 
+    def _due(self) -> np.ndarray:
+        """`int64[p]`: when the next bound ends that begins at one of the rows still searched, NEVER without one."""
+        due, end = np.full(len(self.place.row), NEVER), self.passed.end
+        if end is None:
+            return due
+        partition = np.repeat(np.arange(len(due)), np.diff(self.rows.bounds))
+        is_open = (np.arange(len(end)) >= self.place.row[partition]) & (end > self.watermark)
+        np.minimum.at(due, partition[is_open], end[is_open])
+        return due
+
     def keys(self) -> pa.Table:
         """Where the keys stand that have to be remembered."""
         bounds, place = self.rows.bounds, self.place
-        due = np.full(len(place.row), NEVER)
-        if self.passed.end is not None:
-            is_open = place.row < bounds[1:]
-            due[is_open] = self.passed.end[place.row[is_open]]
-            due[due <= self.watermark] = NEVER
         columns = (
             place.row - self._first_kept,
             place.number,
             np.maximum(place.matched_end - place.row, 0),
             place.time,
-            due,
+            self._due(),
             (place.is_first & (self._first_kept == bounds[:-1])).astype(np.int64),
         )
         is_needed = self._first_kept < bounds[1:]
@@ -220,6 +226,25 @@ def _before_pending(before: Place, after: Place, spans: Spans, pending: np.ndarr
     ends = spans.end
     for i in pending[first].tolist():
         p = partition[i]
+        if spans.start[i] >= row[p]:
+            continue  # it goes back further already
         row[p], number[p], time[p] = spans.start[i], spans.number[i], spans.time[i]  # type: ignore[index]
         matched_end[p] = max([before.matched_end[p], *ends[:i][partition[:i] == p].tolist()])
     return Place(row, number, matched_end, time, after.is_first)
+
+
+def _before_pending_of_all(before: Place, after: Place, spans: Spans, pending: np.ndarray, bounds: np.ndarray) -> Place:
+    """The same where every match is shown: what has a time from that of the first pending one on is found again."""
+    pending = np.unique(pending[pending >= 0])
+    if not len(pending):
+        return after
+    assert spans.time is not None
+    partition = np.searchsorted(bounds, spans.start, side="right") - 1
+    time = after.time.copy()
+    np.minimum.at(time, partition[pending], spans.time[pending] - 1)
+    again = spans.time > time[partition]
+    row, number = after.row.copy(), after.number.copy()
+    np.minimum.at(row, partition[again], spans.start[again])
+    counts = again if spans.timed_out is None else again & ~spans.timed_out
+    np.minimum.at(number, partition[counts], spans.number[counts])
+    return Place(row, number, row, time, after.is_first)

@@ -122,10 +122,16 @@ def find(task: MatchTask, rows: Rows) -> Iterator[Spans]:
     yield from numbering.rest()
 
 
-def matches_of(states: States, buffer: Buffer, hits: np.ndarray, ranges, numbering) -> Iterator[Spans]:
-    """The matches of hits, as far as `numbering` lets them go; `ranges`: see `start_ranges`."""
+def found_of(states: States, buffer: Buffer, hits: np.ndarray, ranges) -> Iterator[Found]:
+    """The matches of hits; `ranges`: see `start_ranges`."""
     low, high = (_of_ends(hits, [r[i] for r in ranges]) for i in (0, 1))
-    for found in enumerated(states, buffer, hits, low, high):
+    is_asked = low <= high
+    yield from enumerated(states, buffer, hits[:, is_asked], low[is_asked], high[is_asked])
+
+
+def matches_of(states: States, buffer: Buffer, hits: np.ndarray, ranges, numbering) -> Iterator[Spans]:
+    """The matches of hits, as far as `numbering` lets them go."""
+    for found in found_of(states, buffer, hits, ranges):
         yield from numbering.push(found)
 
 

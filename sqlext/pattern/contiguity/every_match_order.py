@@ -49,27 +49,37 @@ class Numbering:
     def rest(self) -> Iterator[Spans]:
         """What is held."""
         if self.held:
-            found, self.held = _joined(self.held), []
+            found, self.held = joined_found(self.held), []
             yield self._numbered(found)
 
     def _partition(self, row) -> int:
         return int(np.searchsorted(self.rows.bounds, row, side="right")) - 1
 
     def _numbered(self, found: Found) -> Spans:
+        order, _ = self.in_order(found)
+        partition = np.searchsorted(self.rows.bounds, found.row[found.start[order]], side="right") - 1
+        return self.spans(found, order, self._numbers(partition))
+
+    def in_order(self, found: Found) -> tuple[np.ndarray, np.ndarray]:
+        """`(order: int64[k], time: int64[k])`: the distinct matches in the order of their numbers, partition by
+        partition, and when they are decided: by Rows.key and Rows.end, without them the row."""
         time = self._times(found)
         order, time = self._distinct(found, time)
         starts, ends = found.start[order], found.end[order]
         partition = np.searchsorted(self.rows.bounds, found.row[starts], side="right") - 1
         keys = (found.row[starts], found.row[ends - 1], time[1], time[0], partition)
         by_time = np.lexsort(keys)  # stable: what is equal stays in the order of preference
-        order, partition = order[by_time], partition[by_time]
+        return order[by_time], time[0][by_time]
+
+    def spans(self, found: Found, order: np.ndarray, number: np.ndarray) -> Spans:
+        """The matches `order` of those found, as a block."""
         length = found.end[order] - found.start[order]
         offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
         mapped = np.arange(offset[-1]) + np.repeat(found.start[order] - offset[:-1], length)
         state = found.state[mapped]
         return Spans(
             start=found.row[found.start[order]],
-            number=self._numbers(partition),
+            number=number,
             offset=offset,
             label=self.label[state],
             is_hidden=self.is_hidden[state] if self.is_hidden.any() else None,
@@ -134,7 +144,8 @@ class Numbering:
         return [(self.states.targets[q].index(wait), row) for q, wait, row in zip(before, begun, rows.tolist())]
 
 
-def _joined(held: list[Found]) -> Found:
+def joined_found(held: list[Found]) -> Found:
+    """The matches of all of them, one behind the other."""
     shift = np.cumsum([0, *(len(f.row) for f in held)])
     return Found(
         np.concatenate([f.row for f in held]),

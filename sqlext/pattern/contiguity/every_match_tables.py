@@ -41,9 +41,9 @@ class Tables(NamedTuple):
 
 
 class RowBits(NamedTuple):
-    """What rows decide: `holds: bool[n, f]` of the formulas; `is_first, may_start: bool[n]`: is it the first of its
-    partition, may a match start there; `oldest: int64[n]`: no row before it has a bound that holds the row. Rows are
-    counted from `base`, but in `oldest`."""
+    """What rows decide: `holds: bool[n, f]` of the formulas; `is_first: int8[n]`: is it the first row of its partition
+    (1: the very first one, 2: earlier ones are not given); `may_start: bool[n]`: may a match start there; `oldest:
+    int64[n]`: no row before it has a bound that holds the row. Rows are counted from `base`, but in `oldest`."""
 
     holds: np.ndarray
     is_first: np.ndarray
@@ -110,8 +110,11 @@ def _csr(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     return np.cumsum([0, *map(len, lists)], dtype=np.int32), np.array([x for xs in lists for x in xs], np.int32)
 
 
-def row_bits(states: States, truth: np.ndarray, task: MatchTask, rows: Rows) -> RowBits:
-    """`truth: bool[l, n]`: which rows satisfy each label."""
+def row_bits(
+    states: States, truth: np.ndarray, task: MatchTask, rows: Rows, is_first: np.ndarray | None = None
+) -> RowBits:
+    """`truth: bool[l, n]`: which rows satisfy each label; `is_first: bool[p]` (None: everywhere): is the first row of a
+    partition its very first one?"""
     n = truth.shape[1]
     holds = np.zeros((n, len(states.formulas)), np.bool_)
     for i, formula in enumerate(states.formulas):
@@ -119,7 +122,9 @@ def row_bits(states: States, truth: np.ndarray, task: MatchTask, rows: Rows) -> 
     starts = np.repeat(rows.bounds[:-1], np.diff(rows.bounds))
     limits, row = own_limits(task, rows), np.arange(n)
     oldest = np.maximum(np.searchsorted(limits, row, side="right"), starts)
-    return RowBits(holds, row == starts, limits > row, oldest)
+    begins = np.zeros(n, np.int8)
+    begins[rows.bounds[:-1]] = 1 if is_first is None else np.where(is_first, 1, 2)
+    return RowBits(holds, begins, limits > row, oldest)
 
 
 def start_ranges(

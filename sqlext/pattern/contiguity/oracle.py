@@ -43,11 +43,14 @@ def find(task: MatchTask, rows: Rows) -> Iterator[Spans]:
 
 
 class Oracle:
-    """The candidates of one task."""
+    """The candidates of one task. `is_first: bool[p]` (None: everywhere): is the first row of a partition its very
+    first one, where `^` holds?"""
 
-    def __init__(self, task: MatchTask, rows: Rows):
+    def __init__(self, task: MatchTask, rows: Rows, is_first: np.ndarray | None = None):
         self.task, self.rows = task, rows
         self.truth, self.limits = local_truth(task, rows), own_limits(task, rows)
+        is_later = np.zeros(len(rows.bounds) - 1, np.bool_) if is_first is None else ~is_first
+        self.later = frozenset(rows.bounds[:-1][is_later].tolist())
 
     def search(self, start: int, bounds: tuple[int, int], number: int) -> Search:
         def limit(first: int, last: int) -> int:
@@ -63,7 +66,7 @@ class Oracle:
             return conditions.evaluate(condition, asked) is True
 
         label_of = {name: label for label, name in enumerate(self.task.program.labels)}
-        return Search(label_of, start, bounds, limit, satisfies)
+        return Search(label_of, start, bounds, limit, satisfies, is_whole=bounds[0] not in self.later)
 
     def starts(self, bounds: tuple[int, int]) -> Iterable[int]:
         """The rows at which a match with NO SKIP may start: all of them."""

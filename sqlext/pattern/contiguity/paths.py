@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sqlext.pattern.contiguity.nfa import Wait, takes
 from sqlext.pattern.contiguity.oracle import Oracle, spans_of
-from sqlext.pattern.contiguity.plain import local_part
+from sqlext.pattern.contiguity.plain import may_begin
 from sqlext.pattern.contiguity.reference import Search, State
-from sqlext.pattern.contiguity.rows import evaluate
 from sqlext.pattern.task import MatchTask, Rows, Spans
 
 
@@ -34,18 +32,15 @@ class FastSearch(Search):
 
 
 class Paths(Oracle):
-    def __init__(self, task: MatchTask, rows: Rows):
-        super().__init__(task, rows)
+    def __init__(self, task: MatchTask, rows: Rows, is_first: np.ndarray | None = None):
+        super().__init__(task, rows, is_first)
         self.satisfying = tuple(np.flatnonzero(held) for held in self.truth)
-        may_start = np.zeros(len(rows.mask), np.bool_)
-        for wait in (*task.nfa.start, *task.nfa.partition_start):  # type: ignore[union-attr]
-            if isinstance(wait, Wait):
-                may_start |= evaluate(local_part(task, takes(wait)), self.truth)
-        self.starting = np.flatnonzero(may_start)
+        self.starting = np.flatnonzero(may_begin(task, rows))
 
     def search(self, start: int, bounds: tuple[int, int], number: int) -> Search:
         slow = super().search(start, bounds, number)
-        return FastSearch(slow.label_of, start, bounds, slow.limit, slow.satisfies, satisfying=self.satisfying)
+        common = slow.label_of, start, bounds, slow.limit, slow.satisfies
+        return FastSearch(*common, is_whole=slow.is_whole, satisfying=self.satisfying)
 
     def starts(self, bounds: tuple[int, int]) -> Iterable[int]:
         low, high = np.searchsorted(self.starting, bounds)

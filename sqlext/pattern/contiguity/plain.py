@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from sqlext.pattern import conditions, matcher, reference
-from sqlext.pattern.contiguity.nfa import Final, Formula
+from sqlext.pattern.contiguity.nfa import Final, Formula, Wait, takes
 from sqlext.pattern.contiguity.path_conditions import NotExpressible, Rewriting
 from sqlext.pattern.contiguity.plain_program import GAP, PlainProgram, plain_program
 from sqlext.pattern.contiguity.rows import evaluate, horizon, local_truth, own_limits, packed
@@ -87,6 +87,16 @@ def local_part(task: MatchTask, formula: Formula) -> Formula:
         for clause in formula
         if all(label not in dependent for label, _ in clause) or (len(clause) == 1 and clause[0][1])
     )
+
+
+def may_begin(task: MatchTask, rows: Rows) -> np.ndarray:
+    """`bool[n]`: may a match begin at the row, as far as the row alone says?"""
+    assert task.nfa is not None
+    truth, found = local_truth(task, rows), np.zeros(len(rows.mask), np.bool_)
+    for wait in (*task.nfa.start, *task.nfa.partition_start):
+        if isinstance(wait, Wait):
+            found |= evaluate(local_part(task, takes(wait)), truth)
+    return found
 
 
 def _column(name: tuple, task: MatchTask, rows: Rows, truth: np.ndarray) -> Values:

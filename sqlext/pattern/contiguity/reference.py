@@ -55,6 +55,8 @@ class Search:
 
     `limit(first, last)`: the first row that is out of the bound of a match from `first` on whose last row is `last`.
     After `paths` is exhausted, `partial` are those that could still have been continued when their time was over.
+    `is_whole`: is `bounds[0]` the very first row, where `^` holds? Of a stream `is_open(first, last)` tells whether the
+    bound of such a match has not ended: then `is_alive` becomes true where later rows may continue or decide one.
     """
 
     label_of: dict[str, int]
@@ -64,6 +66,9 @@ class Search:
     satisfies: Satisfies
     partial: dict[Path, None] = field(default_factory=dict)
     steps: int = 0
+    is_whole: bool = True
+    is_open: Callable[[int, int], bool] | None = None
+    is_alive: bool = False
 
     def paths(self, pattern: ast.Pattern) -> Iterator[tuple[Path, int]]:
         """(path, when it is decided: NOW, NEXT_ROW or BOUND), in order of preference; a path may come twice."""
@@ -78,7 +83,7 @@ class Search:
         elif isinstance(node, ast.Empty):
             yield state
         elif isinstance(node, ast.PartitionStart):
-            if not state.path and self.start == self.bounds[0]:
+            if not state.path and self.start == self.bounds[0] and self.is_whole:
                 yield state
         elif isinstance(node, ast.PartitionEnd):
             if state.path and state.path[-1][0] == self.bounds[1] - 1:
@@ -152,7 +157,9 @@ class Search:
                 return
             if any(len(state.path) > before and holds(end) for end, before in state.scopes):
                 return
-        if state.path:
+        if state.path and self.is_open is not None and self.is_open(first, max(last, first)):
+            self.is_alive = True
+        elif state.path:
             self.partial.setdefault(state.path)
 
     def candidates(self, label: int, state: State, rows: range) -> Iterable[int]:
@@ -170,13 +177,18 @@ class Search:
         if not state.path:
             return NOW
         first, last = state.path[0][0], state.path[-1][0]
-        limit, when = min(self.bounds[1], self.limit(first, last)), NOW
+        limit, when, is_sure = min(self.bounds[1], self.limit(first, last)), NOW, True
+        is_open = self.is_open is not None and self.is_open(first, last)
         for absent in [p for p in state.pending if isinstance(p, Absent)]:
             reach = last + 2 if absent.operator == "!" else limit
-            if reach > limit or any(self.satisfies(state.path, r, absent.label) for r in range(last + 1, reach)):
+            if any(self.satisfies(state.path, r, absent.label) for r in range(last + 1, min(reach, limit))):
                 return None
+            if reach > limit and not is_open:
+                return None
+            is_sure = is_sure and not (is_open and (reach > limit or absent.operator == "!->"))
             when = max(when, NEXT_ROW if absent.operator == "!" else BOUND)
-        return when
+        self.is_alive = self.is_alive or not is_sure
+        return when if is_sure else None
 
     def count_step(self, label: int) -> None:
         self.steps += 1

@@ -78,7 +78,7 @@ def advance(tables, buffer, rows, hits, progress, scratch):
         for w in range(states):
             fresh[w] = -1
             taken[w] = -1
-            if is_first:
+            if is_first != 0:
                 group[w] = -1
         for w in range(states):
             head = group[w]
@@ -92,7 +92,7 @@ def advance(tables, buffer, rows, hits, progress, scratch):
                 if rows.holds[r, tables.skip[e]]:
                     size = _join(left, right, newest, size, fresh, tables.skip_to[e], head)
         if rows.may_start[r]:
-            first = 1 if is_first else 0
+            first = 1 if is_first == 1 else 0
             for x in range(tables.start_first[first], tables.start_first[first + 1]):
                 w = tables.start[x]
                 if rows.holds[r, tables.take[w]]:
@@ -193,3 +193,56 @@ def _enumerate(buffer, entry, low, high, scratch, out, matches, mapped, steps):
             out_end[matches] = mapped
             matches += 1
     return matches - before, mapped, steps
+
+
+FAR = 1 << 60  # no row: nothing that is waited for can come
+
+
+@compiled
+def first_live(tables, rows, bounds, begin, open_from, pending, need, out):
+    """In `out: int64[p]` the first row of each partition, from `begin: int64[p]` on, from which a match may still come.
+
+    Right to left, `need[., w]` is for a path that waits in state w the least row that its bound must begin at, for it
+    to be alive behind the last row: that is the start row, or with BETWEEN ROWS the last row taken. `open_from:
+    int64[p]`: the first row whose bound has not ended; `pending: bool[n, f]`: does a match that ends with the row, as
+    long as its bound lasts, wait for later rows? `need: int64[2, w]` is scratch.
+    """
+    states = len(tables.position)
+    for p in range(len(bounds) - 1):
+        behind = bounds[p + 1]
+        out[p] = behind
+        for w in range(states):
+            need[0, w] = open_from[p]
+        now = 0
+        for r in range(behind - 1, begin[p] - 1, -1):
+            after, here = need[now], need[1 - now]
+            for w in range(states):
+                best = FAR
+                if rows.holds[r, tables.take[w]]:
+                    best = _need_behind(tables, rows, pending, after, open_from[p], w, r)
+                for e in range(tables.skip_first[w], tables.skip_first[w + 1]):
+                    if rows.holds[r, tables.skip[e]]:
+                        best = min(best, after[tables.skip_to[e]])
+                here[w] = best
+            if rows.may_start[r]:
+                first = 1 if rows.is_first[r] == 1 else 0
+                for x in range(tables.start_first[first], tables.start_first[first + 1]):
+                    w = tables.start[x]
+                    is_taken = rows.holds[r, tables.take[w]]
+                    if is_taken and _need_behind(tables, rows, pending, after, open_from[p], w, r) <= r:
+                        out[p] = r
+            now = 1 - now
+
+
+@compiled
+def _need_behind(tables, rows, pending, after, open_row, w, r):
+    """What the bound of a path must begin at that takes row r in state w."""
+    q, best = tables.position[w], FAR
+    for x in range(tables.after_first[q], tables.after_first[q + 1]):
+        best = min(best, after[tables.after[x]])
+    for x in range(tables.final_first[q], tables.final_first[q + 1]):
+        if pending[r, tables.final[x]]:
+            best = min(best, open_row)
+    if tables.is_between and best <= r:
+        return rows.oldest[r]
+    return FAR if tables.is_between else best

@@ -11,6 +11,7 @@ import numpy as np
 
 from sqlext.pattern import reference
 from sqlext.pattern.contiguity import oracle
+from sqlext.pattern.contiguity.plain import may_begin
 from sqlext.pattern.contiguity.reference import Path
 from sqlext.pattern.contiguity.rows import local_truth, own_limits
 from sqlext.pattern.task import NO_SKIP, MatchTask, Rows, Spans
@@ -25,12 +26,25 @@ def with_timeouts(blocks: Iterator[Spans], task: MatchTask, rows: Rows) -> Itera
         yield block
     if failure is not None:
         return
-    is_path_bound = task.is_between or any(condition is not None for condition in task.conditions)
-    partial = (_by_paths if is_path_bound else _by_states)(task, rows)
-    paths = [path for start in tried.rows() for path in partial(start)]
+    partial, beginning = partial_of(task, rows), may_begin(task, rows)
+    paths = [path for start in tried.rows() if beginning[start] for path in partial(start)]
     if paths:
         starts = [path[0][0] for path in paths]
         yield oracle.as_spans(starts, [0] * len(paths), paths, [], None, are_timed_out=True)
+
+
+def partial_of(
+    task: MatchTask,
+    rows: Rows,
+    is_first: np.ndarray | None = None,
+    is_open: Callable[[int, int], bool] | None = None,
+) -> Callable[[int], Iterable[Path]]:
+    """What gives the partial matches of a start row whose time is over; `is_first: bool[p]` (None: everywhere): is the
+    first row given of a partition its very first one? `is_open`: see Search."""
+    is_first = np.ones(len(rows.bounds) - 1, np.bool_) if is_first is None else is_first
+    if task.is_between or any(condition is not None for condition in task.conditions):
+        return _by_paths(task, rows, is_first, is_open)
+    return _by_states(task, rows, is_first)
 
 
 class _Tried:
@@ -60,14 +74,15 @@ class _Tried:
                 row += 1
 
 
-def _by_paths(task: MatchTask, rows: Rows) -> Callable[[int], Iterable[Path]]:
+def _by_paths(task: MatchTask, rows: Rows, is_first: np.ndarray, is_open) -> Callable[[int], Iterable[Path]]:
     """The search of the oracle notes them."""
-    searcher, nfa = oracle.Oracle(task, rows), task.nfa
+    searcher, nfa = oracle.Oracle(task, rows, is_first), task.nfa
     assert nfa is not None
 
     def partial(start: int) -> Iterable[Path]:
         partition = int(np.searchsorted(rows.bounds, start, side="right")) - 1
         search = searcher.search(start, (int(rows.bounds[partition]), int(rows.bounds[partition + 1])), 0)
+        search.is_open = is_open
         for _ in search.paths(nfa.pattern):
             pass
         return search.partial
@@ -75,13 +90,13 @@ def _by_paths(task: MatchTask, rows: Rows) -> Callable[[int], Iterable[Path]]:
     return partial
 
 
-def _by_states(task: MatchTask, rows: Rows) -> Callable[[int], Iterable[Path]]:
+def _by_states(task: MatchTask, rows: Rows, is_first: np.ndarray) -> Callable[[int], Iterable[Path]]:
     """What is left in the shared buffer when only that row may start a match and its time is over."""
     from sqlext.pattern.contiguity import every_match, every_match_tables, shared_buffer
 
     assert task.nfa is not None
     states, truth, limits = every_match_tables.states_of(task.nfa), local_truth(task, rows), own_limits(task, rows)
-    bits = every_match_tables.row_bits(states, truth, task, rows)
+    bits = every_match_tables.row_bits(states, truth, task, rows, is_first)
     bits = bits._replace(may_start=np.zeros(len(limits), np.bool_), oldest=np.zeros(len(limits), np.int64))
     positions = task.nfa.positions
     mapped_as = [positions[wait.position] for _, wait in states.states]

@@ -19,7 +19,7 @@ and of the times of all start rows before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -67,7 +67,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Decided:
-    """`spans`: the decided matches; `time: int64[m]` of each, `unmatched_time: int64[u]`; `place`: where to go on."""
+    """`spans`: the decided matches; `time: int64[m]` of each, `unmatched_time: int64[u]`; `place`: where to go on.
+
+    Partial matches of SHOW TIMEOUT MATCHES stand among the matches, with the number of the next match.
+    """
 
     spans: Spans
     time: np.ndarray
@@ -86,8 +89,12 @@ def first_place(rows: Rows) -> Place:
     return Place(start, np.ones(p, np.int64), start.copy(), np.full(p, BEGINNING), np.ones(p, np.bool_))
 
 
-def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place, tells_times: bool = True) -> Decided:
+def decide(
+    task: MatchTask, rows: Rows, passed: Passed, place: Place, tells_times: bool = True, keeps_failed: bool = False
+) -> Decided:
     """Go on with the search as far as it is decided; without `tells_times` all times may be the watermark.
+
+    With `keeps_failed` the unmatched rows are all start rows that gave no match, also those in an earlier match.
 
     `rows.limit` as in batch, but only known where `end` has passed. Raises DataError as conditions do (STEP_BUDGET,
     ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO).
@@ -103,23 +110,25 @@ def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place, tells_time
     from sqlext.pattern.streams import marked, reference, walk
 
     if task.nfa is not None:
-        return decided.decide(task, rows, passed, place, tells_times)
-    engine, _ = choose(task, passed, tells_times)
-    run = {"walk": walk.decide, "marked": marked.decide, "reference": reference.decide}[engine]
-    return run(task, rows, passed, place)
+        return decided.decide(task, rows, passed, place, tells_times)  # of which nobody asks for failed start rows
+    engine, _ = choose(task, passed, tells_times or keeps_failed)
+    if engine == "marked":
+        return marked.decide(task, rows, passed, place)
+    run = {"walk": walk.decide, "reference": reference.decide}[engine]
+    return run(task, rows, passed, place, keeps_failed)
 
 
 def choose(task: MatchTask, passed: Passed, tells_times: bool) -> tuple[str, str]:
     """The engine that decides a task's matches, and why.
 
-    "walk" (linear, compiled, row-local), "marked" (the strategies of batch, which tell no times) or "reference"
-    (backtracking, slow).
+    "walk" (linear, compiled, row-local), "marked" (the strategies of batch, which tell no times), "reference"
+    (backtracking, slow), or for every match "buffer" or "paths".
     """
-    from sqlext.pattern.contiguity import plain
+    from sqlext.pattern.contiguity import decided
     from sqlext.pattern.streams import marked
 
     if task.nfa is not None:
-        task = replace(plain.outline(task) or task, nfa=None, strategy=task.strategy)
+        return decided.choose(task, passed, tells_times)
     if task.strategy == "reference":
         return "reference", 'strategy "reference" was asked for.'
     why_not_walk = _not_walked(task, passed)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -14,63 +15,87 @@ from sqlext.errors import DataError
 from sqlext.pattern.conditions import satisfier
 from sqlext.pattern.program import Done, Jump, MatchLabel, MatchStart, Split
 from sqlext.pattern.reference import MAX_STEPS, Found, next_start
-from sqlext.pattern.streams.decided import Decided, Passed, Place
+from sqlext.pattern.streams.decided import BEGINNING, Decided, Passed, Place
 from sqlext.pattern.task import MatchTask, Rows, SkipFailure, Spans
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """May a row be taken? `holds`: None if later rows decide; `last`: the last row that was looked at; `until`: the
+    time that had to pass besides, BEGINNING if none had to."""
+
+    holds: bool | None
+    last: int = -1
+    until: int = BEGINNING
+
+
+UNKNOWN = Verdict(None)
+
+
+class Asks(Protocol):
+    """What a search asks of the rows that have passed. `is_hopeless: bool[n]`: start rows of which the row itself tells
+    that they fail, as far as that is known."""
+
+    is_hopeless: np.ndarray
+
+    def bound(self, start: int, labels: list[int]) -> tuple[int, int] | None:
+        """(the first row that may not be used behind `labels`, when the bound ended); None while no bound has ended."""
+
+    def verdict(self, search: Search, labels: list[int], label: int) -> Verdict:
+        """May row `search.start + len(labels)` be taken by `label`?"""
 
 
 @dataclass(frozen=True)
 class Search:
     """Where one search looks.
 
-    `partition`: its first row and the one behind the last that passed; `limit`: the first row that may not be used,
-    None if that is not known yet; `is_first`: may `^` hold at `partition[0]`? `need(label, row)`: the last row that a
-    condition reads.
+    `partition`: its first row and the one behind the last that passed; `is_first`: may `^` hold at `partition[0]`?
+    `number`: the MATCH_NUMBER() of what is found.
     """
 
     start: int
+    number: int
     partition: tuple[int, int]
-    limit: int | None
     is_first: bool
-    satisfies: Callable[[int, list[int]], bool]
-    need: Callable[[int, int], int]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`found`: the match, None if there is none; `looked_at`: the last row that was needed to know; `ran_out`: did a
-    path come to the limit?"""
+    """`found`: the match, None if there is none; `looked_at`: the last row that was needed to know; `until`: the latest
+    end of a bound that was needed, or BEGINNING."""
 
     found: Found | None
     looked_at: int
-    ran_out: bool
+    until: int
 
 
-def search(task: MatchTask, asked: Search, max_steps: int = MAX_STEPS) -> Outcome | None:
+def search(task: MatchTask, asked: Search, asks: Asks, max_steps: int = MAX_STEPS) -> Outcome | None:
     """The outcome of one search, None for unknown. Raises DataError: STEP_BUDGET."""
     first, behind = asked.partition
     labels: list[int] = []
     hidden: list[bool] = []
-    looked_at, ran_out = asked.start, False
+    looked_at, until = asked.start, BEGINNING
     stack: list[tuple[int, int, frozenset[int]]] = [(0, 0, frozenset())]
     for _ in range(max_steps):
         if not stack:
-            return Outcome(None, looked_at, ran_out)
+            return Outcome(None, looked_at, until)
         i, taken, met = stack.pop()
         del labels[taken:], hidden[taken:]
         if i in met:
             continue
         row, instruction = asked.start + taken, task.program.instructions[i]
         if isinstance(instruction, Done):
-            return Outcome(list(zip(labels, hidden)), looked_at, ran_out)
+            return Outcome(list(zip(labels, hidden)), looked_at, until)
         if isinstance(instruction, MatchLabel):
-            if asked.limit is not None and row >= asked.limit:
-                ran_out = True
+            ended = asks.bound(asked.start, labels)
+            if ended is not None and row >= ended[0]:
+                until = max(until, ended[1])
                 continue
-            needed = asked.need(instruction.label, row) if row < behind else behind
-            if needed >= behind:
+            verdict = asks.verdict(asked, labels, instruction.label) if row < behind else UNKNOWN
+            if verdict.holds is None:
                 return None
-            looked_at = max(looked_at, needed)
-            if asked.satisfies(instruction.label, labels):
+            looked_at, until = max(looked_at, verdict.last), max(until, verdict.until)
+            if verdict.holds:
                 labels.append(instruction.label)
                 hidden.append(instruction.is_hidden)
                 stack.append((i + 1, taken + 1, frozenset()))
@@ -92,6 +117,28 @@ def search(task: MatchTask, asked: Search, max_steps: int = MAX_STEPS) -> Outcom
         hint="add WITHIN, let the variables exclude each other, or replace conditions on the match so far "
         "by conditions on the row or on PREV.",
     )
+
+
+class RowAsks:
+    """The questions of a plain program, whose conditions say all."""
+
+    def __init__(self, task: MatchTask, rows: Rows, passed: Passed):
+        self.rows, self.passed = rows, passed
+        self.is_hopeless = np.zeros(len(rows.mask), np.bool_)
+        self.satisfies: Callable[[int, int, list[int], int], bool] = satisfier(task, rows)
+
+    def bound(self, start: int, labels: list[int]) -> tuple[int, int] | None:
+        end = self.passed.end
+        if end is None or self.rows.limit is None or end[start] > self.passed.watermark:
+            return None
+        return int(self.rows.limit[start]), int(end[start])
+
+    def verdict(self, search: Search, labels: list[int], label: int) -> Verdict:
+        row = search.start + len(labels)
+        needed = row if self.passed.need is None else int(self.passed.need[label, row])
+        if needed >= search.partition[1]:
+            return UNKNOWN
+        return Verdict(self.satisfies(search.start, search.number, labels, label), needed)
 
 
 @dataclass
@@ -125,57 +172,55 @@ class _Block:
         )
 
 
-def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place) -> Decided:
-    """As `streams.decided.decide`; after a failure of SKIP nothing more."""
-    asks = satisfier(task, rows)
-    block, resumed = _Block(), []
+def decide(
+    task: MatchTask, rows: Rows, passed: Passed, place: Place, keeps_failed: bool = False, asks: Asks | None = None
+) -> Decided:
+    """As `streams.decided.decide`; after a failure of SKIP nothing more. `asks`: by default RowAsks."""
+    driver = _Driver(task, rows, passed, keeps_failed, asks or RowAsks(task, rows, passed))
+    resumed = []
     for p in range(len(rows.bounds) - 1):
-        if block.failure is None:
-            resumed.append(_partition(task, rows, passed, place, p, asks, block))
+        if driver.block.failure is None:
+            resumed.append(driver.partition(place, p))
         else:
             resumed.append((int(place.row[p]), int(place.number[p]), int(place.matched_end[p]), int(place.time[p])))
     columns = np.array(resumed, np.int64).reshape(-1, 4).T
     after = Place(columns[0], columns[1], columns[2], columns[3], place.is_first)
+    block = driver.block
     return Decided(block.spans(task), np.array(block.time, np.int64), np.array(block.unmatched_time, np.int64), after)
 
 
-def _partition(
-    task, rows: Rows, passed: Passed, place: Place, p: int, asks, block: _Block
-) -> tuple[int, int, int, int]:
-    bounds = int(rows.bounds[p]), int(rows.bounds[p + 1])
-    row, number = int(place.row[p]), int(place.number[p])
-    matched_end, time = int(place.matched_end[p]), int(place.time[p])
-    while row < bounds[1]:
-        outcome = search(task, _asked(rows, passed, bounds, bool(place.is_first[p]), row, number, asks))
-        if outcome is None:
-            break
-        time = max(time, int(passed.key[outcome.looked_at]))
-        if outcome.ran_out:
-            assert passed.end is not None
-            time = max(time, int(passed.end[row]))
-        if outcome.found is None:
-            if task.output.shows_unmatched and row >= matched_end:
-                block.unmatched.append(row)
-                block.unmatched_time.append(time)
-            row += 1
-            continue
-        block.add(row, number, outcome.found, time)
-        matched_end = max(matched_end, row + len(outcome.found))
-        resume = next_start(task.skip, row, [label for label, _ in outcome.found])
-        if isinstance(resume, str):
-            block.failure = SkipFailure(resume, row, number)
-            break
-        row, number = resume, number + 1
-    return row, number, matched_end, time
+@dataclass
+class _Driver:
+    task: MatchTask
+    rows: Rows
+    passed: Passed
+    keeps_failed: bool
+    asks: Asks
+    block: _Block = field(default_factory=_Block)
 
-
-def _asked(rows: Rows, passed: Passed, bounds, is_first: bool, start: int, number: int, asks) -> Search:
-    has_run_out = passed.end is not None and passed.end[start] <= passed.watermark
-    return Search(
-        start,
-        bounds,
-        int(rows.limit[start]) if has_run_out and rows.limit is not None else None,
-        is_first,
-        lambda label, labels: asks(start, number, labels, label),
-        lambda label, row: row if passed.need is None else int(passed.need[label, row]),
-    )
+    def partition(self, place: Place, p: int) -> tuple[int, int, int, int]:
+        task, block = self.task, self.block
+        bounds = int(self.rows.bounds[p]), int(self.rows.bounds[p + 1])
+        row, number = int(place.row[p]), int(place.number[p])
+        matched_end, time = int(place.matched_end[p]), int(place.time[p])
+        while row < bounds[1]:
+            outcome: Outcome | None = Outcome(None, row, BEGINNING)
+            if not self.asks.is_hopeless[row]:
+                outcome = search(task, Search(row, number, bounds, bool(place.is_first[p])), self.asks)
+            if outcome is None:
+                break
+            time = max(time, int(self.passed.key[outcome.looked_at]), outcome.until)
+            if outcome.found is None:
+                if self.keeps_failed or (task.output.shows_unmatched and row >= matched_end):
+                    block.unmatched.append(row)
+                    block.unmatched_time.append(time)
+                row += 1
+                continue
+            block.add(row, number, outcome.found, time)
+            matched_end = max(matched_end, row + len(outcome.found))
+            resume = next_start(task.skip, row, [label for label, _ in outcome.found])
+            if isinstance(resume, str):
+                block.failure = SkipFailure(resume, row, number)
+                break
+            row, number = resume, number + 1
+        return row, number, matched_end, time

@@ -10,7 +10,7 @@ import numpy as np
 from sqlext.pattern import navigation
 from sqlext.pattern.navigation import OutputRows
 from sqlext.pattern.streams.decided import NEVER, Passed, decide, first_place
-from sqlext.pattern.task import CLASSIFIER, MatchTask, Navigation, Rows, Spans, Values
+from sqlext.pattern.task import CLASSIFIER, NO_SKIP, MatchTask, Navigation, Rows, Spans, Values
 
 _LAST = NEVER - 1  # in batch: behind all times, and yet not the end of the input
 
@@ -20,15 +20,21 @@ class Times:
     """When what batch finds in whole partitions is decided.
 
     Match k = 1, 2, … of partition j has `match[first[j] + k - 1]`, if that is below `first[j + 1]`; all else is decided
-    by the end of the input only. `unmatched: int64[n]` is by row, NEVER where it is not decided.
+    by the end of the input only. `unmatched: int64[n]` is by row, NEVER where it is not decided; so is `partial` for
+    partial matches, by their first row or, `by_last`, by the last one.
     """
 
     match: np.ndarray
     first: np.ndarray
     unmatched: np.ndarray
+    partial: np.ndarray
+    by_last: bool = False
 
     def of(self, spans: Spans, bounds: np.ndarray) -> Spans:
-        """The block with the times of its matches and unmatched rows."""
+        """The block with the times of its matches and unmatched rows; partial matches are a block of their own."""
+        if spans.timed_out is not None:
+            time = self.partial[spans.end - 1 if self.by_last else spans.start]
+            return replace(spans, time=time, unmatched_time=self.unmatched[spans.unmatched])
         partition = np.searchsorted(bounds, spans.start, side="right") - 1
         at = self.first[partition] + spans.number - 1
         is_known = at < self.first[partition + 1]
@@ -50,12 +56,14 @@ def batch_times(task: MatchTask, rows: Rows, key: Values, end: Values | None, ne
     if len(held) < len(rows.mask):
         part, passed = _taken(rows, passed, held, partition)
     found = decide(task, part, passed, first_place(part))
-    count = np.zeros(len(rows.bounds) - 1, np.int64)
-    owner = partition[np.searchsorted(part.bounds, found.spans.start, side="right") - 1]
-    np.add.at(count, owner, 1)
-    unmatched = np.full(len(rows.mask), NEVER)
-    unmatched[held[found.spans.unmatched]] = found.unmatched_time
-    return Times(found.time, np.concatenate([[0], np.cumsum(count)]), unmatched)
+    spans, by_last = found.spans, task.is_between and task.skip.mode == NO_SKIP
+    is_partial = np.zeros(len(spans.start), np.bool_) if spans.timed_out is None else spans.timed_out
+    owner = partition[np.searchsorted(part.bounds, spans.start[~is_partial], side="right") - 1]
+    count = np.bincount(owner, minlength=len(rows.bounds) - 1)
+    unmatched, partial = np.full((2, len(rows.mask)), NEVER)
+    unmatched[held[spans.unmatched]] = found.unmatched_time
+    partial[held[(spans.end - 1 if by_last else spans.start)[is_partial]]] = found.time[is_partial]
+    return Times(found.time[~is_partial], np.concatenate([[0], np.cumsum(count)]), unmatched, partial, by_last)
 
 
 def _held_rows(rows: Rows, key: Values) -> tuple[np.ndarray, np.ndarray]:
@@ -80,6 +88,8 @@ def _taken(rows: Rows, passed: Passed, held: np.ndarray, partition: np.ndarray) 
         None if rows.limit is None else rows.limit[held] - shift,
         tuple(Values(c.values[held], None if c.valid is None else c.valid[held]) for c in rows.columns),
         rows.classifiers,
+        None if rows.key is None else rows.key[held],
+        None if rows.end is None else rows.end[held],
     )
     end = None if passed.end is None else passed.end[held]
     need = None if passed.need is None else passed.need[:, held] - shift

@@ -40,6 +40,7 @@ _FINISHED, _FULL, _NO_ROW, _FIRST_ROW = range(4)  # how a call of the kernel end
 _REASONS = {_NO_ROW: "no row", _FIRST_ROW: "first row"}
 _MODES = {SKIP_PAST_LAST_ROW: 0, SKIP_TO_NEXT_ROW: 1, SKIP_TO_FIRST: 2, SKIP_TO_LAST: 3}
 _FAIL, _UNKNOWN, _TOO_LONG = -1, -2, -3  # instead of the length of a match
+_NONE, _UNMATCHED, _FAILED = range(3)  # which start rows without a match are told
 _FAR = 1 << 30  # behind all rows: no match, no limit
 
 
@@ -99,7 +100,7 @@ def _targets(program: Program, bits: tuple[int | None, ...]) -> list[list[int]] 
     return found
 
 
-def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place) -> Decided:
+def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place, keeps_failed: bool = False) -> Decided:
     """As `streams.decided.decide`, for tasks without run-dependent conditions and `$`, nor with both NEXT and WITHIN.
 
     Equal to `streams.reference.decide`. Memory: eight bytes for each position and row of the longest partition.
@@ -108,20 +109,21 @@ def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place) -> Decided
     tables, given = _tables(task, positions), _given(rows, passed, place)
     n, p, m = len(rows.mask), len(rows.bounds) - 1, max(positions.size, 1)
     longest = int(np.max(rows.bounds[1:] - place.row, initial=0))
+    told = _FAILED if keeps_failed else _UNMATCHED if task.output.shows_unmatched else _NONE
     found = Found(
         np.empty((4, n + 1), np.int64),
         np.empty(2 * n + 16, np.int32),
-        np.empty((2, n + 1 if task.output.shows_unmatched else 1), np.int64),
+        np.empty((2, n + 1 if told else 1), np.int64),
         np.array([place.row, place.number, place.matched_end, place.time]),
         np.empty((2, longest, m), np.int32),
     )
     state = np.zeros(_STATE, np.int64)
     if p:
         state[[ROW, NUMBER, MATCHED_END, TIME]] = found.place[:, 0]
-    ended = _search_all(tables, given, passed.watermark, task.output.shows_unmatched, state, found)
+    ended = _search_all(tables, given, passed.watermark, told, state, found)
     while ended == _FULL:
         found = found._replace(position=np.concatenate([found.position, np.empty_like(found.position)]))
-        ended = _search_all(tables, given, passed.watermark, task.output.shows_unmatched, state, found)
+        ended = _search_all(tables, given, passed.watermark, told, state, found)
     spans = _spans(positions, state, found, _REASONS.get(ended))
     columns = found.place
     after = Place(columns[0], columns[1], columns[2], columns[3], place.is_first)
@@ -284,7 +286,7 @@ def _next_start(tables, state, found, length):
 
 
 @compiled
-def _search_partition(tables, given, watermark, shows_unmatched, state, found):
+def _search_partition(tables, given, watermark, told, state, found):
     """Go on from state[ROW]; _FINISHED where nothing more is decided."""
     p = state[PARTITION]
     origin, behind = given.begin[p], given.bounds[p + 1]
@@ -303,7 +305,7 @@ def _search_partition(tables, given, watermark, shows_unmatched, state, found):
         if length == _UNKNOWN:
             return _FINISHED
         if length == _FAIL:
-            if shows_unmatched and start >= state[MATCHED_END]:
+            if told == _FAILED or (told == _UNMATCHED and start >= state[MATCHED_END]):
                 found.unmatched[0, state[UNMATCHED]], found.unmatched[1, state[UNMATCHED]] = start, state[TIME]
                 state[UNMATCHED] += 1
             state[ROW] = start + 1
@@ -321,14 +323,14 @@ def _search_partition(tables, given, watermark, shows_unmatched, state, found):
 
 
 @compiled
-def _search_all(tables, given, watermark, shows_unmatched, state, found):
+def _search_all(tables, given, watermark, told, state, found):
     """Fill `found`; _FULL where `position` has no room for a match."""
     is_new = True
     while state[PARTITION] + 1 < len(given.bounds):
         p = state[PARTITION]
         if is_new and given.begin[p] < given.bounds[p + 1]:
             _pull_back(tables, given, given.begin[p], given.bounds[p + 1], found.room)
-        ended = _search_partition(tables, given, watermark, shows_unmatched, state, found)
+        ended = _search_partition(tables, given, watermark, told, state, found)
         for k in range(4):
             found.place[k, p] = state[ROW + k]
         if ended != _FINISHED:
