@@ -1,31 +1,31 @@
 """How rows of an INTERVAL JOIN find each other by equality: buckets of time, as SQL.
 
-One side's rows have one bucket each, their home; the other side's rows are copied, once for each bucket in which a
-partner can be. A pair that satisfies the range meets in exactly one bucket; pairs that meet by chance fail the exact
-condition, which stays in ON. So buckets need only be monotone in time, never exact: rounding, saturation and NaN cost
-time and no rows.
+A pair that satisfies the range meets in exactly one bucket; pairs that meet by chance fail the exact condition, which
+stays in ON. So buckets need only be monotone in time, never exact: rounding, saturation and NaN cost time and no rows.
 
-The point side has a time t, the range side a range [lower, upper]:
+The point side has a time t, the range side a range [lower, upper]. A side that an outer join does not preserve is
+copied, once for each bucket in which a partner can be; the other side's rows have one bucket each:
 
-| scheme | home | copies |
+| scheme | points | ranges |
 |---|---|---|
 | ranges copied | bucket(t) | bucket(lower), …, bucket(upper) |
-| points copied, no range wider than a bucket | bucket(lower) | bucket(t) - 1, bucket(t) |
-| points copied, ranges of any width | (l, bucket(lower)), l its level | for all l (l, bucket(t) - 1), (l, bucket(t)) |
+| points copied, no range wider than a bucket | bucket(t) - 1, bucket(t) | bucket(lower) |
+| points copied, ranges of any width | for each level l (l, bucket(t) - 1), (l, bucket(t)) | (own l, bucket(lower)) |
 
-Only a side that an outer join does not preserve may be copied.
+FULL preserves both, so both are copied. One copy of each row is its own: there it meets all its partners, whichever
+copies of theirs these are. Rows that no partner meets are padded there, and pairs count where the copy of one given
+side is its own. The points' own bucket is that of the first scheme, the ranges' that of one of the others.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Union
 
 from sqlext.rewriter.spark_types import INTEGER_BITS
-from sqlext.rewriter.splice import Text, TextLike, join, sub
+from sqlext.rewriter.splice import Text, TextLike, join
 
 MICROS, NTZ_MICROS, DAYS, INTEGERS, FLOATS = "micros", "ntz micros", "days", "integers", "floats"
 CELLS = 1 << 30  # of the grid over the times of the points, where ranges vary by row
@@ -58,8 +58,8 @@ def position(of: str, expression: TextLike) -> Text:
         MICROS: ("unix_micros(CAST(", " AS TIMESTAMP))"),
         # Of an interval, since unix_micros would read a local time in the session's zone, where an hour may come twice.
         NTZ_MICROS: (
-            "CAST(CAST(CAST(CAST(",
-            " AS TIMESTAMP_NTZ) - TIMESTAMP_NTZ'1970-01-01' AS INTERVAL SECOND) AS DECIMAL(18,6)) * 1000000 AS BIGINT)",
+            "(CAST(",
+            " AS TIMESTAMP_NTZ) - TIMESTAMP_NTZ'1970-01-01') div INTERVAL '0.000001' SECOND",
         ),
         DAYS: ("unix_date(", ")"),
         INTEGERS: ("CAST(", " AS BIGINT)"),
@@ -112,44 +112,57 @@ class Grid:
         return join("CAST(least(greatest((", at, f") * {self.rate!r}D, 0D), {self.buckets - 1}D) AS BIGINT)")
 
 
-BUCKET = "__sqlext_bucket"
+HOME, BUCKET = "__sqlext_home", "__sqlext_bucket"
+_NONE = "array(CAST(NULL AS BIGINT))"
+_POINTS = 40  # a level that no range has: of the buckets where points are at home
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is computed for each row of one relation, one after the other.
+
+    `home`: a number, HOME behind it. `copies`: an array; the row is copied for each element, which is BUCKET. `key`: of
+    a copy, equal to that of its partners. `own`: is a copy the one where the row meets all its partners?
+    """
+
+    key: Text
+    copies: Text | None = None
+    home: Text | None = None
+    own: Text | None = None
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """`home` reads one side's rows. The other side's have a copy for each element of the array `copies`; BUCKET is that
-    element in `key`, which must be equal to `home`."""
-
-    home: Text
-    copies: Text
-    key: Text = field(default_factory=lambda: join(BUCKET))
-
-    def condition(self, column: str) -> Text:
-        """The equality, where `column` is that of the copies."""
-        return join(self.home, " = ", sub(re.compile(BUCKET), column, self.key))
+    points: Side
+    ranges: Side
 
 
 def ranges_copied(buckets: Union[Fixed, Grid], time: Text, lower: Text, upper: Text) -> Scheme:
     """
     >>> t, lower, upper = (join(name) for name in ("a.t", "b.lo", "b.hi"))
     >>> scheme = ranges_copied(Fixed(DAYS, 7), t, lower, upper)
-    >>> print(scheme.home, "|", scheme.copies)
+    >>> print(scheme.points.key, "|", scheme.ranges.copies)
     unix_date(a.t) div 7 | sequence(unix_date(b.lo) div 7, unix_date(b.hi) div 7)
     """
-    first, last = buckets.bucket(lower), buckets.bucket(upper)
+    copies = _sequence(buckets, buckets.bucket(lower), buckets.bucket(upper))
+    return Scheme(Side(buckets.bucket(time)), Side(join(BUCKET), copies))
+
+
+def _sequence(buckets: Union[Fixed, Grid], first: TextLike, last: TextLike) -> Text:
     if isinstance(buckets, Grid):  # an empty range has upper < lower, in some row by any number of buckets
         last = join("greatest(", first, ", ", last, ")")
-    return Scheme(buckets.bucket(time), join("sequence(", first, ", ", last, ")"))
+    return join("sequence(", first, ", ", last, ")")
 
 
 def points_copied(buckets: Fixed, time: Text, lower: Text) -> Scheme:
     """Where no range is wider than `buckets.reach` buckets.
 
-    >>> print(points_copied(Fixed(DAYS, 7), join("a.t"), join("b.lo")).copies)
+    >>> print(points_copied(Fixed(DAYS, 7), join("a.t"), join("b.lo")).points.copies)
     sequence(unix_date(a.t) div 7 - 1, unix_date(a.t) div 7)
     """
     last = buckets.bucket(time)
-    return Scheme(buckets.bucket(lower), join("sequence(", last, f" - {buckets.reach}, ", last, ")"))
+    copies = join("sequence(", last, f" - {buckets.reach}, ", last, ")")
+    return Scheme(Side(join(BUCKET), copies), Side(buckets.bucket(lower)))
 
 
 def points_copied_by_level(cells: Grid, levels: tuple[int, ...], time: Text, lower: Text, upper: Text) -> Scheme:
@@ -168,7 +181,42 @@ def points_copied_by_level(cells: Grid, levels: tuple[int, ...], time: Text, low
     copies = [2 * level + before for level in levels for before in (0, 1)][:-1]
     bucket = join("shiftright(", cells.bucket(time), f", shiftright({BUCKET}, 1))")
     key = join(f"shiftleft(CAST(shiftright({BUCKET}, 1) AS BIGINT), 32) + ", bucket, f" - ({BUCKET} & 1)")
-    return Scheme(home, join(f"array({', '.join(map(str, copies))})"), key)
+    return Scheme(Side(key, join(f"array({', '.join(map(str, copies))})")), Side(home))
+
+
+def both_copied(buckets: Fixed, time: Text, lower: Text, upper: Text) -> Scheme:
+    """Where no range is wider than `buckets.reach` buckets: one bucket may be the own one of points and ranges alike.
+
+    >>> print(both_copied(Fixed(DAYS, 7), join("a.t"), join("b.lo"), join("b.hi")).points.copies)
+    coalesce(sequence(__sqlext_home - 1, __sqlext_home), array(CAST(NULL AS BIGINT)))
+    """
+    before = join(f"sequence({HOME} - {buckets.reach}, {HOME})")
+    within = _sequence(buckets, HOME, buckets.bucket(upper))
+    return Scheme(_copied(buckets.bucket(time), before), _copied(buckets.bucket(lower), within))
+
+
+def _copied(home: Text, copies: Text) -> Side:
+    """With one copy, which nobody meets, of a row without a home."""
+    return Side(join(BUCKET), join("coalesce(", copies, f", {_NONE})"), home, join(f"{BUCKET} <=> {HOME}"))
+
+
+def both_copied_by_level(
+    cells: Grid, levels: tuple[int, ...], coarse: Grid, time: Text, lower: Text, upper: Text
+) -> Scheme:
+    """Ranges of any width; NULL is the element of a row's own copy. `coarse`: where points are at home."""
+    ranges_own = points_copied_by_level(cells, levels, time, lower, upper)
+    points_own = ranges_copied(coarse, time, lower, upper)
+    level = f"shiftleft({_POINTS}L, 32) + "
+    return Scheme(
+        _copied_with_own(ranges_own.points, join(level, points_own.points.key)),
+        _copied_with_own(replace(points_own.ranges, key=join(level, BUCKET)), ranges_own.ranges.key),
+    )
+
+
+def _copied_with_own(side: Side, own_key: Text) -> Side:
+    assert side.copies is not None
+    copies = join("concat(array(CAST(NULL AS INT)), coalesce(", side.copies, ", array()))")
+    return Side(join(f"IF({BUCKET} IS NULL, ", own_key, ", ", side.key, ")"), copies, own=join(f"{BUCKET} IS NULL"))
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,22 @@
 """INTERVAL JOIN as a JOIN of Spark's: on the keys and a bucket of time, the exact range staying in ON.
 
-Only text is put in, so that every name stays what it was: a lateral `explode` copies the rows of one side, and its
-column is hidden from stars by `rewriter.joins.stars`.
+Only text is put in, so that every name stays what it was: behind a relation lateral subqueries compute its buckets and
+a lateral `explode` copies its rows. `rewriter.joins.stars` hides their columns.
 
 - Inner and one-sided joins copy a side that is not preserved, so unmatched rows are padded once.
-- FULL preserves both. Each right row has one more copy, without a bucket, which is padded, unless an anti join finds
-  that the row has a partner; padded copies that have a bucket are filtered out behind the join.
+- FULL copies both, and what is no row of the result is filtered out behind the join.
+- Spark computes what ON compares anew for each exchange, comparison of a sort and pair. So buckets and bounds become
+  columns, and the bucket comes first in ON: a sort compares its first key in place, and looks into rows for the others.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Any
 
+from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.joins.buckets import (
     CELLS,
     DAYS,
@@ -21,12 +25,17 @@ from sqlext.rewriter.joins.buckets import (
     Fixed,
     Scheme,
     Spread,
+    both_copied,
+    both_copied_by_level,
     points_copied,
     points_copied_by_level,
     ranges_copied,
 )
 from sqlext.rewriter.joins.clauses import JoinClause
-from sqlext.rewriter.splice import Edit, Source, Text, join
+from sqlext.rewriter.joins.columns import Columns, columns
+from sqlext.rewriter.joins.time_range import TimeRange
+from sqlext.rewriter.splice import Edit, Text, TextLike, join
+from sqlext.rewriter.tokens import tokenize
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,8 @@ class BoundRange:
     """The range of a join, bound: `lower <= time <= upper`.
 
     `of`: a domain of `rewriter.joins.buckets`; `fixed`: buckets if all ranges have one width; `is_exact`: is
-    `fixed.reach` proven? `spread`: what is known of the widths where they vary.
+    `fixed.reach` proven? `spread`: what is known of the widths where they vary. `said`: the range in ON, whose bounds
+    become columns; None: nothing becomes one, since the states of streams would hold it.
     """
 
     time: Text
@@ -45,6 +55,7 @@ class BoundRange:
     fixed: Fixed | None = None
     is_exact: bool = False
     spread: Spread = field(default_factory=Spread)
+    said: TimeRange | None = None
 
 
 @dataclass(frozen=True)
@@ -57,29 +68,11 @@ class RewrittenJoin:
     reasons: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True)
-class _Names:
-    """`bucket`: the column of the copies, `left`: not NULL in left rows, `other`: that of the anti join's copies."""
-
-    number: int
-
-    @property
-    def bucket(self) -> str:
-        return f"__sqlext_bucket{self.number}"
-
-    @property
-    def left(self) -> str:
-        return f"__sqlext_left{self.number}"
-
-    @property
-    def other(self) -> str:
-        return f"__sqlext_other{self.number}"
-
-
 def plain_join(clause: JoinClause, reason: tuple[str, str], also: Text | None = None) -> RewrittenJoin:
     """The join as Spark's own, on the user's condition and on `also`.
 
     >>> from sqlext.rewriter.joins.parse import parse_joins
+    >>> from sqlext.rewriter.splice import Source
     >>> from sqlext.rewriter.tokens import tokenize
     >>> text = "SELECT * FROM a INTERVAL JOIN b ON a.t = b.t"
     >>> rewritten = plain_join(parse_joins(text, tokenize(text))[0], ("equality", "…"))
@@ -88,40 +81,45 @@ def plain_join(clause: JoinClause, reason: tuple[str, str], also: Text | None = 
     """
     edits = [_keyword(clause)]
     if also is not None:
-        edits += _condition(clause, also)
+        edits += _condition(clause, "(", join(") AND ", also))
     return RewrittenJoin(clause, tuple(edits), reasons=(reason,))
 
 
-def bucket_join(clause: JoinClause, source: Source, range_: BoundRange, number: int) -> RewrittenJoin:
+def bucket_join(clause: JoinClause, range_: BoundRange, number: int) -> RewrittenJoin:
     """The join on buckets. `number` tells the joins of a statement apart.
 
     >>> from sqlext.rewriter.joins.buckets import DAYS
     >>> from sqlext.rewriter.joins.parse import parse_joins
+    >>> from sqlext.rewriter.joins.time_range import time_ranges
+    >>> from sqlext.rewriter.splice import Source
     >>> from sqlext.rewriter.tokens import tokenize
-    >>> text = "SELECT * FROM a LEFT INTERVAL JOIN b ON a.k = b.k AND b.d BETWEEN a.d - 7 AND a.d"
-    >>> range_ = BoundRange(join("b.d"), join("a.d - 7"), join("a.d"), False, DAYS, Fixed(DAYS, 7), True)
-    >>> rewritten = bucket_join(parse_joins(text, tokenize(text))[0], Source(text), range_, 0)
-    >>> print(Source(text).edited(rewritten.edits).slice(14, len(text)))
-    a LEFT JOIN (b JOIN LATERAL explode(sequence(unix_date(b.d) div 7 - 1, unix_date(b.d) div 7)) AS \
-__sqlext_buckets0(__sqlext_bucket0)) ON (a.k = b.k AND b.d BETWEEN a.d - 7 AND a.d) AND \
-unix_date(a.d - 7) div 7 = __sqlext_bucket0
+    >>> text = "SELECT * FROM a INTERVAL JOIN b ON b.d BETWEEN a.d - 7 AND a.d"
+    >>> clause = parse_joins(text, tokenize(text))[0]
+    >>> (said,) = time_ranges(clause.conjuncts)
+    >>> range_ = BoundRange(join("b.d"), join("a.d - 7"), join("a.d"), False, DAYS, Fixed(DAYS, 7), True, said=said)
+    >>> print(Source(text).edited(bucket_join(clause, range_, 0).edits).slice(14, len(text)))
+    a JOIN LATERAL (SELECT a.d - 7 AS __sqlext_lower0) AS __sqlext_left_bounds0 JOIN LATERAL \
+explode(sequence(unix_date(__sqlext_lower0) div 7, unix_date(a.d) div 7)) AS \
+__sqlext_left_copies0(__sqlext_left_bucket0) JOIN (b JOIN LATERAL (SELECT unix_date(b.d) div 7 AS \
+__sqlext_right_key0) AS __sqlext_right_keys0) ON (__sqlext_left_bucket0 = __sqlext_right_key0) AND \
+(b.d BETWEEN __sqlext_lower0 AND a.d)
     """
-    names = _Names(number)
-    copies_left = _copies_left(clause, range_)
-    scheme = _scheme(range_, copies_points=copies_left == range_.time_is_left)
-    edits = [_keyword(clause), *_condition(clause, scheme.condition(names.bucket))]
-    hidden: tuple[str, ...] = (names.bucket,)
-    if clause.join_type == "FULL":
-        edits += _full(clause, source, range_, scheme, names)
-        hidden = (names.left, names.bucket)
-    elif copies_left:
-        edits.append(Edit(clause.left.stop, clause.left.stop, _copies(scheme.copies, names.bucket, number)))
-    else:
+    bounds, named = _with_named_bounds(range_, number)
+    left, right = _columns(clause, named, bounds, number)
+    edits = [_keyword(clause), *(Edit(b.start, b.stop, b.name) for b in bounds)]
+    edits += _condition(clause, join("(", left.key, " = ", right.key, ") AND ("), ")")
+    if left.text.pieces:
+        edits.append(Edit(clause.left.stop, clause.left.stop, left.text))
+    if right.text.pieces:
         edits.append(Edit(clause.right.start, clause.right.start, "("))
-        edits.append(Edit(clause.right.stop, clause.right.stop, _copies(scheme.copies, names.bucket, number) + ")"))
-    if clause.join_type in ("LEFT SEMI", "LEFT ANTI"):
-        hidden = ()
-    return RewrittenJoin(clause, tuple(edits), hidden, _reasons(clause, range_, copies_left))
+        edits.append(Edit(clause.right.stop, clause.right.stop, right.text + ")"))
+    if clause.join_type == "FULL":
+        # A semi join with a row of its own is a WHERE that may stand inside a FROM.
+        shown = f" LEFT SEMI JOIN (SELECT 1) ON {left.own} OR ({left.own} IS NULL AND {right.own})"
+        edits.append(Edit(clause.whole.stop, clause.whole.stop, shown))
+    is_left_alone = clause.join_type in ("LEFT SEMI", "LEFT ANTI")
+    hidden = left.names if is_left_alone else (*left.names, *right.names)
+    return RewrittenJoin(clause, tuple(edits), hidden, _reasons(clause, range_))
 
 
 def _copies_left(clause: JoinClause, range_: BoundRange) -> bool:
@@ -136,66 +134,85 @@ def copies_points(clause: JoinClause, range_: BoundRange) -> bool:
     return clause.join_type == "FULL" or _copies_left(clause, range_) == range_.time_is_left
 
 
-def _scheme(range_: BoundRange, copies_points: bool) -> Scheme:
+def _scheme(clause: JoinClause, range_: BoundRange) -> Scheme:
     time, lower, upper, spread = range_.time, range_.lower, range_.upper, range_.spread
-    if not copies_points:
-        return ranges_copied(range_.fixed or spread.coarse(range_.of), time, lower, upper)
-    if range_.fixed is not None and range_.is_exact:
-        return points_copied(range_.fixed, time, lower)
-    return points_copied_by_level(spread.grid(range_.of), spread.used_levels(), time, lower, upper)
+    of, fixed, is_full = range_.of, range_.fixed, clause.join_type == "FULL"
+    if not copies_points(clause, range_):
+        return ranges_copied(fixed or spread.coarse(of), time, lower, upper)
+    if fixed is not None and range_.is_exact:
+        return both_copied(fixed, time, lower, upper) if is_full else points_copied(fixed, time, lower)
+    cells, levels = spread.grid(of), spread.used_levels()
+    if is_full:
+        return both_copied_by_level(cells, levels, spread.coarse(of), time, lower, upper)
+    return points_copied_by_level(cells, levels, time, lower, upper)
 
 
 def _keyword(clause: JoinClause) -> Edit:
     return Edit(clause.keyword.start, clause.keyword.stop, "JOIN")
 
 
-def _condition(clause: JoinClause, also: Text) -> list[Edit]:
+def _condition(clause: JoinClause, before: TextLike, behind: TextLike) -> list[Edit]:
     on = clause.on
     assert on is not None
-    return [Edit(on.start, on.start, "("), Edit(on.stop, on.stop, join(") AND ", also))]
+    return [Edit(on.start, on.start, before), Edit(on.stop, on.stop, behind)]
 
 
-def _copies(array: Text, column: str, number: int) -> Text:
-    alias = f"{column.rstrip('0123456789')}s{number}"
-    return join(" JOIN LATERAL explode(", array, f") AS {alias}({column})")
+# columns
 
 
-def _full(clause: JoinClause, source: Source, range_: BoundRange, scheme: Scheme, names: _Names) -> list[Edit]:
-    """The right rows' copies, one more without a bucket for those without a partner, and what is no row behind it."""
-    on = clause.on
-    assert on is not None
-    left = source.slice(clause.left.start, clause.left.stop)
-    opposite = _scheme(range_, copies_points=range_.time_is_left)
-    with_none = join("concat(coalesce(", scheme.copies, ", array()), array(NULL))")
-    right = join(
-        _copies(with_none, names.bucket, names.number),
-        " LEFT ANTI JOIN (", left, _copies(opposite.copies, names.other, names.number), ")",
-        f" ON {names.bucket} IS NULL AND (", source.slice(on.start, on.stop), ") AND ",
-        opposite.condition(names.other), ")",
-    )  # fmt: skip
-    marked = f" JOIN LATERAL (SELECT true AS {names.left}) AS {names.left}s"
-    # A semi join with a row of its own is a WHERE that may stand inside a FROM.
-    filtered = f" LEFT SEMI JOIN (SELECT 1) ON {names.bucket} IS NULL OR {names.left} IS NOT NULL"
-    return [
-        Edit(clause.left.stop, clause.left.stop, marked),
-        Edit(clause.right.start, clause.right.start, "("),
-        Edit(clause.right.stop, clause.right.stop, right),
-        Edit(clause.whole.stop, clause.whole.stop, filtered),
-    ]
+@dataclass(frozen=True)
+class _Bound:
+    """A bound of the range in ON, and the column that stands for it."""
+
+    start: int
+    stop: int
+    expression: Text
+    name: str
 
 
-def _reasons(clause: JoinClause, range_: BoundRange, copies_left: bool) -> tuple[tuple[str, str], ...]:
+def _with_named_bounds(range_: BoundRange, number: int) -> tuple[list[_Bound], BoundRange]:
+    """The bounds that are more than a column, and the range with a column instead of each."""
+    if range_.said is None:
+        return [], range_
+    found = {}
+    for end in ("lower", "upper"):
+        said: Fragment = getattr(range_.said, end)
+        if any(not token.is_name and token.text != "." for token in tokenize(said.text)):
+            found[end] = _Bound(said.start, said.stop, getattr(range_, end), f"__sqlext_{end}{number}")
+    named: dict[str, Any] = {end: join(bound.name) for end, bound in found.items()}
+    return list(found.values()), replace(range_, **named)
+
+
+def _columns(clause: JoinClause, range_: BoundRange, bounds: Sequence[_Bound], number: int) -> tuple[Columns, Columns]:
+    """Of the left and of the right relation."""
+    scheme = _scheme(clause, range_)
+    sides = (scheme.points, scheme.ranges) if range_.time_is_left else (scheme.ranges, scheme.points)
+    found = []
+    for which, side in zip(("left", "right"), sides):
+        if range_.said is None and side.copies is None:
+            found.append(Columns(Text(), (), side.key))
+            continue
+        has_bounds = side is scheme.ranges
+        found.append(columns(side, which, number, [(b.expression, b.name) for b in bounds] if has_bounds else ()))
+    return found[0], found[1]
+
+
+# EXPLAIN
+
+
+def _reasons(clause: JoinClause, range_: BoundRange) -> tuple[tuple[str, str], ...]:
     """What `bucket_join` did, and why."""
+    buckets = ("buckets", f"ON also compares a bucket of time; {_width(range_)}.")
+    if clause.join_type == "FULL":
+        why = "FULL JOIN shows each row once at least: each has one copy that meets all partners."
+        return (buckets, ("copied", f"both sides; {why}"))
+    copies_left = _copies_left(clause, range_)
     side = "left" if copies_left else "right"
     points = "times" if copies_left == range_.time_is_left else "ranges"
-    why = {
-        "INNER": "either side may be, and ranges know their own width",
-        "FULL": "with one more copy for rows without a partner, an anti join tells which",
-    }.get(clause.join_type, f"{clause.join_type} JOIN shows its rows once at most")
-    return (
-        ("buckets", f"ON also compares a bucket of time; {_width(range_)}."),
-        ("copied", f"the {side} side, which has the {points}: {why}."),
-    )
+    why = f"{clause.join_type} JOIN shows its rows once at most"
+    if clause.join_type == "INNER":
+        why = "either side may be, and ranges know their own width"
+    return (buckets, ("copied", f"the {side} side, which has the {points}: {why}."))
 
 
 def _width(range_: BoundRange) -> str:

@@ -89,6 +89,7 @@ class Statement:
         patterns = [(c.pattern_text.start, c.pattern_text.stop) for c in self.clauses]
         self.source = Source(text, tuple(parameters.bind(text, args, patterns)))
         self.queries = Queries(sql, frames, self.source)
+        self.has_asof = cache(lambda: asof.is_native(self.queries))
         self._put_views()
 
     def run(self) -> DataFrame:
@@ -138,7 +139,7 @@ class Statement:
 
     def put_join(self, clause: JoinClause) -> AsofJoin | RewrittenJoin | None:
         """Let Spark's own SQL stand for a join, whose hidden columns no star shows. None: Spark has it itself."""
-        if clause.kind == "ASOF" and asof.is_native(self.queries):
+        if clause.kind == "ASOF" and self.has_asof():
             return None
         done = self._asof_join(clause) if clause.kind == "ASOF" else self._interval_join(clause)
         if clause == [join for join in self.joins if join.query == clause.query][-1]:

@@ -27,6 +27,9 @@ VIEWS = {
     "names": "VALUES ('A', 'Ay'), ('B', 'Bee') AS n(sym, name)",
 }
 
+# For many joins of few rows: most of the time would be compiling code.
+QUICK = {"spark.sql.codegen.wholeStage": "false", "spark.sql.adaptive.enabled": "false"}
+
 
 @pytest.fixture(scope="package")
 def given(spark):

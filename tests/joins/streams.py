@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 START = datetime(2024, 5, 1, tzinfo=timezone.utc)
 _SCHEMA = pa.schema([("k", pa.string()), ("id", pa.int32()), ("at", pa.timestamp("us", tz="UTC"))])
-Row = tuple[str | None, int, int]  # (k, id, seconds behind START)
+Row = tuple[str | None, int, int | None]  # (k, id, seconds behind START or NULL)
 
 
 class Stream:
@@ -27,7 +27,8 @@ class Stream:
 
     def add(self, rows: Iterable[Row]) -> None:
         """One more micro-batch."""
-        columns = list(zip(*((k, i, START + timedelta(seconds=s)) for k, i, s in rows))) or [(), (), ()]
+        timed = ((k, i, None if s is None else START + timedelta(seconds=s)) for k, i, s in rows)
+        columns = list(zip(*timed)) or [(), (), ()]
         path = self.folder / f"{self.files:04}.parquet"
         pq.write_table(pa.table([pa.array(c, f.type) for c, f in zip(columns, _SCHEMA)], _SCHEMA), path)
         os.utime(path, (1_700_000_000 + self.files,) * 2)  # Spark reads the oldest first
@@ -36,10 +37,12 @@ class Stream:
 
 @dataclass(frozen=True)
 class Emitted:
-    """`batches`: the rows of each micro-batch that had some; `state`: how many rows the state had behind the last."""
+    """`batches`: the rows of each micro-batch that had some. Of all micro-batches `states`: how many rows the state had
+    behind it, and `late`: how many rows came late."""
 
     batches: list[list[tuple]]
-    state: int
+    states: list[int]
+    late: list[int]
 
     @property
     def rows(self) -> list[tuple]:
@@ -57,5 +60,9 @@ def run(frame, checkpoint: Path) -> Emitted:
     writer = frame.writeStream.foreachBatch(take).option("checkpointLocation", str(checkpoint))
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
-    operators = query.lastProgress.stateOperators if query.lastProgress else []
-    return Emitted(batches, sum(operator.numRowsTotal for operator in operators))
+    operators = [progress.stateOperators for progress in query.recentProgress]
+    return Emitted(
+        batches,
+        [sum(operator.numRowsTotal for operator in of_batch) for of_batch in operators],
+        [sum(operator.numRowsDroppedByWatermark for operator in of_batch) for of_batch in operators],
+    )

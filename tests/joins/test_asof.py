@@ -1,4 +1,6 @@
-"""ASOF JOIN: queries with their rows, what is refused, and the same as a search through all pairs."""
+"""ASOF JOIN: what its text becomes, where it may stand, and the same as a search through all pairs.
+
+Its queries with their rows are in asof.txt, what is refused in asof_errors.txt (test_statements.py)."""
 
 from __future__ import annotations
 
@@ -10,45 +12,15 @@ import pytest
 
 import sqlext
 from sqlext.hook import unhooked
-from tests.statements.cases import Case, as_lines, cases, found, message, wanted
+from tests.statements.cases import as_lines, cases, found, message, settings, wanted
+
+from .conftest import QUICK
 
 pytestmark = pytest.mark.spark
-FILE, ERRORS = "../joins/asof.txt", "../joins/asof_errors.txt"
-AT_ONCE = 12  # queries in one statement: Spark's cost per job would be most of the time
-
-
-def alike(case: Case) -> bool:
-    """Can the query be one of several in a statement?"""
-    return case.args is None and not case.frames
-
-
-TOGETHER = [case for case in cases(FILE) if alike(case)]
-GROUPS = [TOGETHER[i : i + AT_ONCE] for i in range(0, len(TOGETHER), AT_ONCE)]
-
-
-@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0].title)
-def test_queries_give_their_rows(given, group):
-    rows = given.sql("\nUNION ALL\n".join(as_lines(case.step.text, i) for i, case in enumerate(group))).collect()
-    results = {group[row.n].title: found(row) for row in rows}
-    assert results == {case.title: wanted(case.step) for case in group}
-
-
-@pytest.mark.parametrize("case", [case for case in cases(FILE) if not alike(case)], ids=str)
-def test_queries_with_parameters_and_frames_give_their_rows(given, case):
-    frames = {name: given.sql(text) for name, text in case.frames.items()}
-    given.sql(case.step.text, case.args, **frames).createOrReplaceTempView("result")
-    rows = given.sql(as_lines("SELECT * FROM result")).first()
-    given.catalog.dropTempView("result")
-    assert found(rows) == wanted(case.step)
-
-
-@pytest.mark.parametrize("case", cases(ERRORS), ids=str)
-def test_what_is_refused_is_told_with_its_place(given, case):
-    assert message(lambda: given.sql(case.step.text)).split("\n") == case.step.lines
 
 
 def test_the_compiled_text_is_plain_spark_sql(given):
-    case = next(case for case in TOGETHER if case.title.startswith("a chain, joins before"))
+    case = next(case for case in cases("../joins/asof.txt") if case.title.startswith("a chain, joins before"))
     plain = sqlext.compile(case.step.text, spark=given)
     assert "ASOF" not in plain
     assert found(unhooked(given)(as_lines(plain)).first()) == wanted(case.step)
@@ -93,7 +65,6 @@ def test_a_stream_is_refused(given):
 COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 KINDS = ("", "LEFT ")
 ALONE, CHAIN = "asof_l AS l", "asof_l AS l JOIN (SELECT 1 AS one) AS x ON x.one = 1"
-ALONE, CHAIN = "asof_l AS l", "asof_l AS l JOIN (SELECT 1 AS one) AS x ON x.one = 1"
 CRITERIA = {
     (ALONE, "ON l.c = r.c"): lambda left, right: True,
     (ALONE, "ON l.c = r.c AND l.k = r.k"): lambda left, right: None is not left[2] == right[1],
@@ -101,6 +72,9 @@ CRITERIA = {
     (CHAIN, "ON l.c = r.c AND l.k = r.k"): lambda left, right: None is not left[2] == right[1],
     (ALONE, "USING (c, k)"): lambda left, right: None is not left[2] == right[1],
 }
+SOME = (">=", "<")  # an inner join is the left one without its padded rows: two comparisons are enough
+VARIANTS = [v for v in product(COMPARISONS, KINDS, CRITERIA) if v[1] or v[0] in SOME]
+FEW = VARIANTS[::4]  # of each comparison, kind and criterion one at least
 CASES = 40
 
 
@@ -132,18 +106,32 @@ def nearest(left, rights, compare, matches):
     return min((r for r in known if r[2] == time), key=lambda r: [(x is not None, x or 0) for x in r])
 
 
-def test_it_finds_what_a_search_through_all_pairs_finds(spark):
+@pytest.fixture(scope="module")
+def sides(spark):
+    """The rows of `asof_l` and `asof_r`."""
     lefts, rights = rows_of_cases(1)
     spark.createDataFrame(lefts, "c INT, id INT, k INT, t INT").createOrReplaceTempView("asof_l")
     spark.createDataFrame(rights, "c INT, k INT, t INT, v INT").createOrReplaceTempView("asof_r")
-    some = (">=", "<")  # an inner join is the left one without its padded rows: two comparisons are enough
-    variants = [v for v in product(COMPARISONS, KINDS, CRITERIA) if v[1] or v[0] in some]
+    yield lefts, rights
+    for name in ("asof_l", "asof_r"):
+        spark.catalog.dropTempView(name)
+
+
+def test_few_variants_are_some_of_everything():
+    assert [set(values) for values in zip(*FEW)] == [set(COMPARISONS), set(KINDS), set(CRITERIA)]
+
+
+@pytest.mark.parametrize("variants", [FEW, pytest.param([v for v in VARIANTS if v not in FEW], marks=pytest.mark.slow)],
+                         ids=["few", "others"])  # fmt: skip
+def test_it_finds_what_a_search_through_all_pairs_finds(spark, sides, variants):
+    lefts, rights = sides
     queries = [
         f"SELECT {i} AS n, l.c AS lc, l.id, r.k, r.t, r.v FROM {relation} {kind}ASOF JOIN asof_r AS r\n"
         f"MATCH_CONDITION (l.t {comparison} r.t) {criteria}"
         for i, (comparison, kind, (relation, criteria)) in enumerate(variants)
     ]
-    rows = spark.sql("\nUNION ALL\n".join(queries)).collect()
+    with settings(spark, QUICK):
+        rows = spark.sql("\nUNION ALL\n".join(queries)).collect()
     results = {variant: [] for variant in variants}
     for n, *row in rows:
         results[variants[n]].append(tuple(row))
@@ -152,5 +140,3 @@ def test_it_finds_what_a_search_through_all_pairs_finds(spark):
         partners = [(x, nearest(x, rights, COMPARISONS[comparison], CRITERIA[criteria])) for x in lefts]
         pairs = [(x[0], x[1], *(y[1:] if y else (None,) * 3)) for x, y in partners if y or kind]
         assert sorted(shown, key=str) == sorted(pairs, key=str), variant
-    for name in ("asof_l", "asof_r"):
-        spark.catalog.dropTempView(name)

@@ -1,8 +1,11 @@
-"""INTERVAL JOIN over tables: queries with their rows, what is refused, and the same as a search through all pairs."""
+"""INTERVAL JOIN over tables: what its text becomes, where it may stand, and the same as a search through all pairs.
+
+Its queries with their rows are in interval.txt, what is refused in interval_errors.txt (test_statements.py)."""
 
 from __future__ import annotations
 
 import random
+import re
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,44 +15,11 @@ import pytest
 
 import sqlext
 from sqlext.hook import unhooked
-from tests.statements.cases import Case, as_lines, cases, found, message, settings, wanted
+from tests.statements.cases import cases, settings
+
+from .conftest import QUICK
 
 pytestmark = pytest.mark.spark
-FILE, ERRORS = "../joins/interval.txt", "../joins/interval_errors.txt"
-AT_ONCE = 12  # queries in one statement: Spark's cost per job would be most of the time
-
-
-def alike(case: Case) -> bool:
-    """Can the query be one of several in a statement?"""
-    return case.args is None and not case.frames and not case.settings
-
-
-TOGETHER = [case for case in cases(FILE) if alike(case)]
-GROUPS = [TOGETHER[i : i + AT_ONCE] for i in range(0, len(TOGETHER), AT_ONCE)]
-
-
-@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0].title)
-def test_queries_give_their_rows(given, group):
-    rows = given.sql("\nUNION ALL\n".join(as_lines(case.step.text, i) for i, case in enumerate(group))).collect()
-    results = {group[row.n].title: found(row) for row in rows}
-    assert results == {case.title: wanted(case.step) for case in group}
-
-
-@pytest.mark.parametrize("case", [case for case in cases(FILE) if not alike(case)], ids=str)
-def test_queries_with_parameters_frames_and_settings_give_their_rows(given, case):
-    frames = {name: given.sql(text) for name, text in case.frames.items()}
-    with settings(given, case.settings):
-        given.sql(case.step.text, case.args, **frames).createOrReplaceTempView("result")
-        rows = given.sql(as_lines("SELECT * FROM result")).first()
-    given.catalog.dropTempView("result")
-    assert found(rows) == wanted(case.step)
-
-
-@pytest.mark.parametrize("case", cases(ERRORS), ids=str)
-def test_what_is_refused_is_told_with_its_place(given, case):
-    assert message(lambda: given.sql(case.step.text)).split("\n") == case.step.lines
-
-
 PAIRS = "SELECT * FROM imps i INTERVAL JOIN clks c ON c.ad = i.ad AND c.at BETWEEN i.at AND i.at + INTERVAL 5 MINUTES"
 
 
@@ -90,7 +60,7 @@ def test_a_small_side_is_broadcast_if_a_hint_says_so(given, join):
     text = PAIRS.replace("SELECT", f"SELECT /*+ BROADCAST({name}) */").replace("i INTERVAL", f"i {join} INTERVAL")
     with settings(given, {"spark.sql.autoBroadcastJoinThreshold": "-1"}):
         plan = given.sql("EXPLAIN " + text).first().plan
-    assert "BroadcastHashJoin" in plan and "__sqlext_bucket" in plan
+    assert "BroadcastHashJoin" in plan and re.search("__sqlext_[a-z]+_bucket0", plan)
 
 
 # All types of join, bounds and types of time against a search through all pairs.
@@ -225,27 +195,55 @@ def tables(spark):
     spark.catalog.dropTempView("interval_rows")
 
 
-@pytest.mark.parametrize("number", range(len(RANGES)))
-def test_it_finds_what_a_search_through_all_pairs_finds(spark, tables, number):
+@dataclass(frozen=True)
+class Variant:
+    join: str
+    domain: Domain
+    key: str
+    range_: Range
+
+    def query(self, number: int) -> str:
+        """The ids of both rows; SEMI and ANTI have no right one."""
+        other = "NULL" if self.join in ("LEFT SEMI", "LEFT ANTI") else "r.id"
+        relations = f"l_{self.domain.name} l {self.join} INTERVAL JOIN r_{self.domain.name} r"
+        condition = f"{self.key}{self.range_.sql(self.domain)}"
+        return f"SELECT {number} AS n, l.id AS l, {other} AS r FROM {relations} ON {condition}"
+
+    def holds(self, left: Row, right: Row) -> bool:
+        return KEYS[self.key](left, right) and self.range_.holds(left, right)
+
+
+VARIANTS = [
+    Variant(join, DOMAINS[(i + 2 * n) % len(DOMAINS)], list(KEYS)[(i + n) % len(KEYS)], range_)
+    for n, range_ in enumerate(RANGES)
+    for i, join in enumerate(JOINS)
+]
+FEW = [VARIANTS[len(JOINS) * n + n % len(JOINS)] for n in range(len(RANGES))]  # of everything one at least
+REST = [v for v in VARIANTS if v not in FEW]
+
+
+def test_few_variants_are_some_of_everything():
+    found = [{getattr(v, name) for v in FEW} for name in ("join", "domain", "key", "range_")]
+    assert found == [set(JOINS), set(DOMAINS), set(KEYS), set(RANGES)]
+
+
+@pytest.mark.parametrize(
+    ("variants", "broadcast"),
+    [
+        (FEW, "10m"),
+        *(pytest.param(REST[i::4], size, marks=pytest.mark.slow) for i, size in enumerate(["-1", "10m"] * 2)),
+    ],
+    ids=["few", *"1234"],
+)
+def test_it_finds_what_a_search_through_all_pairs_finds(spark, tables, variants, broadcast):
     lefts, rights = tables
-    range_ = RANGES[number]
-    queries, variants = [], []
-    for i, join in enumerate(JOINS):
-        domain, key = DOMAINS[(i + 2 * number) % len(DOMAINS)], list(KEYS)[(i + number) % len(KEYS)]
-        variants.append((join, domain.name, key))
-        other = "NULL" if join in ("LEFT SEMI", "LEFT ANTI") else "r.id"
-        queries.append(
-            f"SELECT {i} AS n, l.id AS l, {other} AS r FROM l_{domain.name} l"
-            f" {join} INTERVAL JOIN r_{domain.name} r ON {key}{range_.sql(domain)}"
-        )
-    # Most of the time would be compiling code for few rows.
-    quick = {"spark.sql.codegen.wholeStage": "false", "spark.sql.adaptive.enabled": "false"}
-    with settings(spark, {**quick, "spark.sql.autoBroadcastJoinThreshold": "-1" if number % 2 else "10m"}):
-        shown = spark.sql("\nUNION ALL\n".join(queries)).collect()
-    for i, (join, name, key) in enumerate(variants):
-        wanted_rows = expected(join, lefts, rights, lambda x, y, key=key: KEYS[key](x, y) and range_.holds(x, y))
+    texts = [variant.query(i) for i, variant in enumerate(variants)]
+    with settings(spark, {**QUICK, "spark.sql.autoBroadcastJoinThreshold": broadcast}):
+        shown = spark.sql("\nUNION ALL\n".join(texts)).collect()
+    for i, variant in enumerate(variants):
         found_rows = [(row.l, row.r) for row in shown if row.n == i]
-        assert sorted(found_rows, key=str) == sorted(wanted_rows, key=str), (join, name, key, queries[i])
+        wanted_rows = expected(variant.join, lefts, rights, variant.holds)
+        assert sorted(found_rows, key=str) == sorted(wanted_rows, key=str), texts[i]
 
 
 @pytest.mark.parametrize("bounds", ["- INTERVAL 1 DAY {} + INTERVAL 1 DAY", "+ INTERVAL 23 HOURS {} + INTERVAL 2 DAYS",

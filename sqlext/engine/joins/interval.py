@@ -19,7 +19,7 @@ from sqlext.rewriter.joins.clauses import JoinClause
 from sqlext.rewriter.joins.comparison import BOTH, LEFT, RIGHT
 from sqlext.rewriter.joins.interval import BoundRange, RewrittenJoin, bucket_join, copies_points, plain_join
 from sqlext.rewriter.joins.time_range import TimeRange, comparisons, time_ranges
-from sqlext.rewriter.parse_from import Tokens, is_random
+from sqlext.rewriter.parse_from import Tokens
 from sqlext.rewriter.splice import Source, Text, join
 from sqlext.rewriter.tokens import index_at, tokenize
 
@@ -50,9 +50,6 @@ class _Rewriting:
             return self._of_streams(range_)
         if range_ is None:
             return plain_join(self.clause, ("equality", "the time is a key of Spark's own join."))
-        if self.clause.join_type == "FULL" and is_random(self.tokens, self.clause.left):
-            why = "FULL reads its left relation twice, and a random one has other rows each time: put it into WITH."
-            return plain_join(self.clause, ("no buckets", why))
         rewritten = self._in_buckets(range_)
         assert rewritten is not None
         return rewritten
@@ -85,7 +82,7 @@ class _Rewriting:
 
     def _of_streams(self, range_: TimeRange | None) -> RewrittenJoin:
         streams = [side for side in (LEFT, RIGHT) if self.sides.rows(side, "1").isStreaming]
-        in_buckets = partial(self._in_buckets, range_, may_measure=False) if range_ else lambda: None
+        in_buckets = partial(self._in_buckets, range_, is_stream=True) if range_ else lambda: None
         asked = stream.Asked(self.clause, self.sides, in_buckets, self.number)
         return stream.rewrite(asked, range_, streams)
 
@@ -127,8 +124,8 @@ class _Rewriting:
 
     # how rows find each other
 
-    def _in_buckets(self, range_: TimeRange, may_measure: bool = True) -> RewrittenJoin | None:
-        """None: the ranges' width varies by row, and nothing can be measured."""
+    def _in_buckets(self, range_: TimeRange, is_stream: bool = False) -> RewrittenJoin | None:
+        """None: the ranges' width varies by row, and of a stream nothing can be measured."""
         parts = (range_.time, range_.lower, range_.upper)
         types = tuple(self.type_of(part) for part in parts)
         of = domain(types)
@@ -139,14 +136,15 @@ class _Rewriting:
         if width is not None and width.is_zero:
             equal = join("(", time, ") = (", lower, ")")
             return plain_join(self.clause, ("equality", "the range is one point."), equal)
-        bound = BoundRange(time, lower, upper, self.sides.side_of(range_.time) == LEFT, of)
+        is_left = self.sides.side_of(range_.time) == LEFT
+        bound = BoundRange(time, lower, upper, is_left, of, said=None if is_stream else range_)
         if width is not None:
             bound = replace(bound, fixed=Fixed(of, width.bucket, width.reach), is_exact=of != FLOATS)
         if width is None or (copies_points(self.clause, bound) and not bound.is_exact):
-            if not may_measure:
+            if is_stream:
                 return None
             bound = self._measured(bound)
-        return bucket_join(self.clause, self.sides.source, bound, self.number)
+        return bucket_join(self.clause, bound, self.number)
 
     def _measured(self, bound: BoundRange) -> BoundRange:
         """With what a query over both relations tells of the ranges' widths."""

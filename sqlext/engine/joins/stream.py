@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlext.engine.joins.sides import JoinSides
 from sqlext.engine.queries import WATERMARK
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.joins.clauses import JoinClause
-from sqlext.rewriter.joins.comparison import BOTH, LEFT, NEITHER, RIGHT, compared
+from sqlext.rewriter.joins.comparison import BOTH, LEFT, NEITHER, RIGHT, Comparison, compared
 from sqlext.rewriter.joins.interval import RewrittenJoin, plain_join
 from sqlext.rewriter.joins.offsets import offset
 from sqlext.rewriter.joins.stream import RightColumn, anti_join, same_key
 from sqlext.rewriter.joins.time_range import TimeRange, between, comparisons, words_of
-from sqlext.rewriter.splice import Text, join
+from sqlext.rewriter.splice import Edit, Text, join
 
 _WHY = "Spark's own stream-stream join, whose state the range and the watermarks bound."
 _EQUAL = frozenset({"=", "<=>"})
@@ -48,8 +48,8 @@ def rewrite(asked: Asked, range_: TimeRange | None, streams: Sequence[str]) -> R
     if asked.clause.join_type == "LEFT ANTI":
         return _anti(asked, range_)
     if range_ is None or _has_key(asked):
-        return plain_join(asked.clause, ("stream", _WHY))
-    return _without_key(asked, range_)
+        return _with_known(asked, range_, plain_join(asked.clause, ("stream", _WHY)))
+    return _with_known(asked, range_, _without_key(asked, range_))
 
 
 def _with_table(asked: Asked, range_: TimeRange | None, stream: str) -> RewrittenJoin:
@@ -67,8 +67,31 @@ def _with_table(asked: Asked, range_: TimeRange | None, stream: str) -> Rewritte
 
 
 def _has_key(asked: Asked) -> bool:
-    equal = comparisons(asked.clause.conjuncts, _EQUAL)
-    return any({asked.sides.side_of(c.left), asked.sides.side_of(c.right)} == {LEFT, RIGHT} for _, c in equal)
+    return bool(_keys(asked, _EQUAL))
+
+
+def _keys(asked: Asked, operators: frozenset[str]) -> list[Comparison]:
+    equal = (comparison for _, comparison in comparisons(asked.clause.conjuncts, operators))
+    return [c for c in equal if {asked.sides.side_of(c.left), asked.sides.side_of(c.right)} == {LEFT, RIGHT}]
+
+
+def _with_known(asked: Asked, range_: TimeRange | None, rewritten: RewrittenJoin) -> RewrittenJoin:
+    """An outer join that pads rows which nothing can match at once.
+
+    Spark would keep a NULL time for ever, and its FULL JOIN of streams takes NULL keys for equal.
+    """
+    on = asked.clause.on
+    if on is None or asked.clause.join_type not in ("LEFT", "RIGHT", "FULL"):
+        return rewritten
+    known = (Edit(on.stop, on.stop, join(" AND ", condition)) for condition in _known(asked, range_))
+    return replace(rewritten, edits=(*rewritten.edits, *known))
+
+
+def _known(asked: Asked, range_: TimeRange | None) -> list[Text]:
+    """That times and keys, but those that match NULL, are not NULL."""
+    compared = [operand for c in _keys(asked, frozenset({"="})) for operand in (c.left, c.right)]
+    times = _event_times(asked, range_) if range_ is not None else ()
+    return [join("(", asked.sides.text(operand), ") IS NOT NULL") for operand in (*times, *compared)]
 
 
 def _check_equal_times(asked: Asked) -> None:
@@ -180,6 +203,8 @@ def _anti(asked: Asked, range_: TimeRange | None) -> RewrittenJoin:
         return part(conjunct)
 
     said = [condition(conjunct) for conjunct in asked.clause.conjuncts]
+    if range_ is not None:
+        said.append(join("(", asked.sides.text(_event_times(asked, range_)[0]), ") IS NOT NULL"))
     if range_ is not None and not _has_key(asked):
         left, right = _event_times(asked, range_)
         said.append(same_key(asked.sides.text(left), named(right)))
