@@ -4,10 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 COMMA := ,
-PARALLEL := -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-pure lint bench bench-quick check-wheel clean check-java
+.PHONY: help demo test test-spark test-rest test-pure lint bench bench-quick check-wheel clean check-java
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,11 +14,17 @@ help:  ## this list
 demo: $(STAMP) check-java  ## a guided tour on sample data
 	$(BIN)/sqlext demo
 
-test: lint check-java  ## lint, then all tests
-	$(BIN)/pytest $(PARALLEL)
+test: lint check-java  ## lint, then all tests: those that share a Spark session beside the others
+	@$(MAKE) --no-print-directory -j2 test-spark test-rest
+
+test-spark:
+	$(BIN)/pytest -m spark
+
+test-rest:
+	$(BIN)/pytest -m "not spark"
 
 test-pure: $(STAMP)  ## the tests that need neither Java nor Spark, but the slow ones, in a minute
-	$(BIN)/pytest $(PARALLEL) -m "not spark and not slow"
+	$(BIN)/pytest -n 2 -m "not spark and not slow"
 
 lint: $(STAMP)  ## ruff, mypy, and imports only go down the layers
 	$(BIN)/ruff check

@@ -1,7 +1,4 @@
-"""One Spark session for the whole run; whoever takes the fixture `spark` gets the marker of that name.
-
-With several processes (`pytest -n 2 --dist loadgroup`) all of them run in one, in order; the others take what is left.
-"""
+"""One Spark session for the whole run; whoever takes the fixture `spark` gets the marker of that name."""
 
 from __future__ import annotations
 
@@ -16,12 +13,10 @@ os.environ.setdefault("TZ", "UTC")  # Spark's session time zone, before its JVM 
 SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
-            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
