@@ -33,12 +33,21 @@ _SETTINGS = {
     # transformWithState refuses the default provider.
     "spark.sql.streaming.stateStore.providerClass":
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    # A micro-batch writes what has changed, and not a snapshot: 0.8 s of processor time instead of 1.0 for 10,000 rows.
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # With a limit Spark adds up the bytes of all columns for each row: 10 M rows of two columns reached the Python
     # workers in 2.9 s, without one in 0.9 s. Batches end after 10,000 rows anyway.
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+}  # fmt: skip
+
+# On a local file system Spark's other manager starts processes to read links and set rights, some seventy in each
+# micro-batch (0.6 s of processor time instead of 0.8). Both rename files into place.
+_LOCAL_SETTINGS = {
+    "spark.sql.streaming.checkpointFileManagerClass":
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
 }  # fmt: skip
 
 
@@ -126,6 +135,8 @@ def _start(app_name: str, master: str, asked: dict[str, str]) -> SparkSession:
     # Workers take `python3` from PATH otherwise, which fails on `import pyarrow`; read when the JVM starts.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {"spark.master": master, "spark.app.name": app_name, **_SETTINGS, **asked}
+    if settings["spark.master"].startswith("local"):
+        settings = _LOCAL_SETTINGS | settings
     settings["spark.jars.packages"] = _packages(asked)
     settings.setdefault("spark.sql.shuffle.partitions", _shuffle_partitions(settings["spark.master"]))
     relay = StderrRelay()

@@ -1,12 +1,14 @@
 """A stream into a Delta table whose driver is killed again and again: no row is lost, none is doubled.
 
 `python tests/streams/killed.py FOLDER [KILLS]` begins with an empty folder; without a number it kills twenty times,
-test_killed.py does so twice. The driver is another process, killed by SIGKILL at a random moment and started again; it
-reads one file in a micro-batch.
+test_killed.py does so twice. The driver, Python and JVM, is killed by SIGKILL and started again, on another number of
+cores and with other shuffle partitions; it reads one file in a micro-batch. Every other time it is killed while it
+resumes, else at a random moment behind the first micro-batch that it ended.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -44,19 +46,20 @@ def write_files(folder: Path, files: int) -> None:
         os.utime(path, (n, n))
 
 
-def session(folder: Path):
+def session(folder: Path, start: int = 0):
     import sqlext
 
-    settings = {"spark.sql.shuffle.partitions": "2", "sqlext.stream.buckets": "4", "spark.sql.session.timeZone": "UTC"}
-    return sqlext.session("killed", master="local[2]", warehouse=folder / "tables", **settings)
+    settings = {"spark.sql.shuffle.partitions": str(3 - start % 3), "spark.sql.session.timeZone": "UTC"}
+    return sqlext.session("killed", master=f"local[{1 + start % 2}]", warehouse=folder / "tables", **settings)
 
 
-def drive(folder: Path) -> None:
-    """Run the stream until all files are read; this process is the one that is killed."""
-    spark = session(folder)
+def drive(folder: Path, start: int) -> None:
+    """Run the stream until all files are read; this process is the one that is killed. `start`: how often it was."""
+    spark = session(folder, start)
     source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
     source.createOrReplaceTempView("arriving")
     spark.conf.set("sqlext.stream.trigger", "available-now")
+    (folder / f"start_{start}").touch()
     stream = "STREAM arriving WATERMARK ts DELAY OF INTERVAL 1 SECONDS"
     spark.sql(f"CREATE OR REFRESH STREAMING TABLE found AS SELECT * FROM {stream} {CLAUSE}")
     (folder / "done").touch()
@@ -67,19 +70,32 @@ def progress(folder: Path) -> int:
 
 
 def kill_and_drive(folder: Path, kills: int) -> int:
-    """Kill the driver in micro-batches, at random moments; how many were killed before the files were read."""
+    """Kill the driver at random moments; how often before all files were read. Raises RuntimeError if it fails."""
     chance, killed = random.Random(3), 0
     while not (folder / "done").exists():
-        driver = subprocess.Popen([sys.executable, __file__, str(folder), "drive"])
-        before = progress(folder)
-        while killed < kills and driver.poll() is None and progress(folder) == before:
-            time.sleep(0.05)
-        if killed < kills and driver.poll() is None:
-            time.sleep(chance.uniform(0, 2))
-            driver.send_signal(signal.SIGKILL)
+        command = [sys.executable, __file__, str(folder), "drive", str(killed)]
+        driver = subprocess.Popen(command, start_new_session=True)
+        wait_for_the_moment(folder, driver, killed, chance, is_last=killed == kills)
+        if driver.poll() is None:
+            os.killpg(driver.pid, signal.SIGKILL)
             killed += 1
-        driver.wait()
+        if driver.wait() not in (0, -signal.SIGKILL):
+            raise RuntimeError(f"start {killed} of the driver failed")
     return killed
+
+
+def wait_for_the_moment(folder: Path, driver: subprocess.Popen, start: int, chance, is_last: bool) -> None:
+    """Until the driver is to be killed, or has ended; the last one is left alone."""
+    before, longest_s = progress(folder), 1.0
+    while driver.poll() is None:
+        if not is_last and start % 2 and (folder / f"start_{start}").exists():
+            longest_s = 6.0  # it resumes
+            break
+        if not is_last and progress(folder) > before:
+            break
+        time.sleep(0.05)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        driver.wait(None if is_last else chance.uniform(0, longest_s))
 
 
 def check(folder: Path) -> int:
@@ -95,10 +111,10 @@ def check(folder: Path) -> int:
 
 if __name__ == "__main__":
     place = Path(sys.argv[1]).absolute()
-    if sys.argv[2:] == ["drive"]:
-        drive(place)
+    if sys.argv[2:3] == ["drive"]:
+        drive(place, int(sys.argv[3]))
     else:
         kills = int((sys.argv[2:] or ["20"])[0])
-        write_files(place, files=kills + 2)
+        write_files(place, files=4 * kills + 2)
         count = kill_and_drive(place, kills)
         print(f"{count} kills, {check(place)} rows as in batch")

@@ -85,6 +85,6 @@ if __name__ == "__main__":
     files.mkdir(parents=True)
     stored, _ = step(None, BEFORE, 0)
     (files / "header").write_bytes(stored.header_bytes())
-    for log in stored.logs.values():
-        for chunk in log.chunks:
+    for table in stored.logs.values():
+        for chunk in table.chunks:
             (files / f"chunk_{chunk.number}").write_bytes(log.chunk_bytes(chunk))

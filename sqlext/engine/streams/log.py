@@ -4,8 +4,8 @@ A `Log` is a table whose rows lie in chunks. New rows are a new chunk. A chunk i
 when more than half of it is dead, or when it has at most twice as many rows as those: so a log of n rows has about
 log n chunks, and a row is rewritten about log n times in its life.
 
-What is stored is binary and begins with a version byte: a chunk is an Arrow stream, a header says which chunks there
-are and which of their rows are alive. A changed format needs another version, and a golden file in tests/streams.
+What is stored is binary and begins with a version byte: a chunk is an Arrow stream (LZ4), a header says which chunks
+there are and which of their rows are alive. A changed format needs another version, and a golden file in tests/streams.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from sqlext.errors import DataError
 
-VERSION = 1
+VERSION = 2  # 1 did not tell the number of buckets, and its chunks were not compressed
+_READABLE = (1, VERSION)
 
 
 @dataclass(frozen=True)
@@ -83,13 +84,14 @@ class Header:
     """What is stored beside the chunks of a bucket.
 
     `plan`: fingerprint of the query; `watermark`: what has been passed (int64 microseconds); `next_number`: of the next
-    chunk; `late`: how many rows came too late.
+    chunk; `late`: how many rows came too late; `buckets`: how many there are of this query's.
     """
 
     plan: str
     watermark: int
     next_number: int = 0
     late: int = 0
+    buckets: int = 0
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Stored:
 def chunk_bytes(chunk: Chunk) -> bytes:
     """All rows of a chunk, also the dead ones: it was written when there were none."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, chunk.rows.schema) as writer:
+    with pa.ipc.new_stream(sink, chunk.rows.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
         writer.write_table(chunk.rows)
     return bytes([VERSION]) + sink.getvalue().to_pybytes()
 
@@ -140,7 +142,7 @@ def _rows(stored: bytes) -> pa.Table:
 
 
 def _check(version: int) -> None:
-    if version != VERSION:
+    if version not in _READABLE:
         raise DataError(
             "STATE_VERSION",
             f"the checkpoint holds state of version {version}, this is version {VERSION}",

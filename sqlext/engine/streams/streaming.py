@@ -33,10 +33,11 @@ from sqlext.engine.batch import (
 )
 from sqlext.engine.queries import Queries
 from sqlext.engine.streams import checks, late
+from sqlext.engine.streams.buckets import SETTING
 from sqlext.engine.streams.clock import is_processing_time
 from sqlext.engine.streams.plan import SortKey, StreamPlan
 from sqlext.engine.streams.processor import OUTPUT_DDL, REPORT, RESULT, MatchProcessor, OperatorPlan
-from sqlext.engine.streams.wire import BUCKET, PARCEL_DDL, pack, unpack
+from sqlext.engine.streams.wire import BUCKET, PARCEL_DDL, opened, pack, unpack
 from sqlext.pattern.conditions import walk
 from sqlext.pattern.program import MatchStart
 from sqlext.pattern.streams.decided import Passed, choose, rows_back
@@ -46,7 +47,6 @@ from sqlext.rewriter.splice import Text, join
 from sqlext.state import METRICS
 
 NAME = "stream"
-BUCKETS = "sqlext.stream.buckets"
 
 
 def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spark: SparkSession) -> DataFrame:
@@ -55,26 +55,25 @@ def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spark: S
     Raises UnsupportedError for what no stream can answer; warns of state that is kept for ever.
     """
     checks.check_plan(plan)
-    number = buckets(spark)
     folder = None
     if late.asked_for(spark):
-        folder = str(late.open_table(spark, fingerprint(plan, number)).folder)
+        folder = str(late.open_table(spark, fingerprint(plan)).folder)
         plan = late.with_rows(plan)
-    rows = queries.run(_input_query(plan, prefix, number))
+    rows = queries.run(_input_query(plan, prefix))
     given = T.StructType([field for field in rows.schema.fields if field.name != BUCKET])
     check_types(plan, given)
     stream = stream_plan(plan, given, is_ansi)
     for sentence in checks.warnings(plan, stream.counts_matches, stream.back):
         warnings.warn(sentence, stacklevel=6)
-    operator = OperatorPlan(stream, fingerprint(plan, number), folder)
-    parcels = rows.mapInArrow(partial(pack, buckets=number), PARCEL_DDL)
-    decided = _stateful(parcels, operator, has_time=any(map(_is_time, plan.slots)))
+    operator = OperatorPlan(stream, fingerprint(plan), _buckets(plan, spark), folder, any(map(_is_time, plan.slots)))
+    parcels = rows.mapInArrow(partial(pack, buckets=operator.buckets), PARCEL_DDL)
+    decided = _stateful(parcels, operator)
     return queries.run(result_query(plan, queries.name(_columns(decided, plan, given))))
 
 
-def buckets(spark: SparkSession) -> int:
-    """How many buckets of keys there are; a checkpoint keeps to the number that it began with."""
-    return int(spark.conf.get(BUCKETS, "") or 16)
+def _buckets(plan: MatchPlan, spark: SparkSession) -> int | None:
+    """How many buckets of keys are asked for; None: as many as the state has partitions (`streams.buckets`)."""
+    return int(spark.conf.get(SETTING, "") or 0) or None if plan.partition_by else 1
 
 
 def reason(plan: MatchPlan) -> str:
@@ -85,10 +84,10 @@ def reason(plan: MatchPlan) -> str:
     return f"the input is a stream, matches are given out when no later row can change them; {why}"
 
 
-def _input_query(plan: MatchPlan, prefix: Text, buckets: int) -> Text:
+def _input_query(plan: MatchPlan, prefix: Text) -> Text:
     keys = plan.carried[: len(plan.partition_by)]
-    bucket = f"CAST(pmod(hash({', '.join(keys)}), {buckets}) AS INT)" if keys else "0"
-    return join(prefix, f"SELECT *, {bucket} AS {BUCKET} FROM (\n", unsorted_query(plan), ")")
+    hashed = f"hash({', '.join(keys)})" if keys else "0"
+    return join(prefix, f"SELECT *, {hashed} AS {BUCKET} FROM (\n", unsorted_query(plan), ")")
 
 
 def _is_time(slot: Slot) -> bool:
@@ -131,7 +130,7 @@ def _reads_number(condition) -> bool:
     return any(isinstance(source, Navigation) and source.argument == MATCH_NUMBER for source in sources)
 
 
-def fingerprint(plan: MatchPlan, buckets: int) -> str:
+def fingerprint(plan: MatchPlan) -> str:
     """Of all that the state depends on: which rows are kept, in which columns, and what has been decided of them."""
     parts = [
         str(plan.task),
@@ -140,12 +139,11 @@ def fingerprint(plan: MatchPlan, buckets: int) -> str:
         *(f"{text}{direction}" for text, direction in plan.order_by),
         str(plan.slots),
         str(plan.input_types),
-        str(buckets),
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def _stateful(parcels: DataFrame, operator: OperatorPlan, has_time: bool) -> DataFrame:
+def _stateful(parcels: DataFrame, operator: OperatorPlan) -> DataFrame:
     """The rows of the result, as OUTPUT_DDL says; what there is to tell of the buckets goes to the query's metrics."""
     by_clock = operator.stream.is_processing_time
     # In processing time Spark runs micro-batches without end, for availableNow too: only where the clock ends matches.
@@ -155,7 +153,7 @@ def _stateful(parcels: DataFrame, operator: OperatorPlan, has_time: bool) -> Dat
         OUTPUT_DDL,
         "Append",
         mode,
-        eventTimeColumnName="at" if has_time and not by_clock else "",
+        eventTimeColumnName="at" if operator.shows_times and not by_clock else "",
     )
     report = F.col("kind") == REPORT
     observed = told.observe(
@@ -173,6 +171,8 @@ def _columns(decided: DataFrame, plan: MatchPlan, given: T.StructType) -> DataFr
     times = [slot.name for slot in plan.slots if _is_time(slot)]
     others = replace(plan, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
     schema = output_schema(others, given)
+    if not times:
+        return decided.select("rows").mapInArrow(opened, schema)
     # Not deterministic, so that Spark neither filters nor repeats below it: the parcels count on their order.
     columns = F.arrow_udf(_unpack, returnType=schema).asNondeterministic()  # type: ignore[call-overload]
     read = decided.select("at", columns(F.col("rows")).alias("row"))

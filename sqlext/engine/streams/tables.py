@@ -53,11 +53,11 @@ def run(statement: Statement, target: StreamTarget) -> DataFrame | None:
     checkpoint = target.checkpoint or _checkpoint(spark, name, target)
     folder = local_path(checkpoint)
     if folder is not None:
-        check_same_query(Path(folder), _patterns(ways, spark))
+        check_same_query(Path(folder), _patterns(ways))
     started = _start(spark, name, frame, checkpoint, target)
     if late.asked_for(spark):
         for plan in _plans(ways):
-            late_rows = late.open_table(spark, streaming.fingerprint(plan, streaming.buckets(spark)))
+            late_rows = late.open_table(spark, streaming.fingerprint(plan))
             late.follow(spark, late_rows, _trigger_of(_trigger(spark, target)))
     return started
 
@@ -81,15 +81,13 @@ def _checkpoint(spark: SparkSession, name: str, target: StreamTarget) -> str:
     return f"{location.rstrip('/')}/_checkpoints/{own}"
 
 
-def _patterns(ways: list, spark: SparkSession) -> list:
-    buckets = streaming.buckets(spark)
-    plans = _plans(ways)
+def _patterns(ways: list) -> list:
     return [
         (
-            StoredPattern(" ".join(p.clause.pattern_text.text.split()), streaming.fingerprint(p, buckets)),
+            StoredPattern(" ".join(p.clause.pattern_text.text.split()), streaming.fingerprint(p)),
             p.clause.pattern_text.place,
         )
-        for p in plans
+        for p in _plans(ways)
     ]
 
 

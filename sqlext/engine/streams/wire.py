@@ -1,8 +1,8 @@
 """How rows travel between Spark's operators and ours: as Arrow streams in binary columns, whatever their types are.
 
-PySpark hands each row of a stateful operator to Python as a tuple; a parcel of rows is one tuple. And back: the rows of
-a result come as one parcel in the first of as many rows, each with the time at which it is decided, which Spark must
-see.
+PySpark hands each row of a stateful operator to Python as a tuple; a parcel of rows is one tuple. And back: a parcel of
+the result is one row, or, where the time at which rows are decided is asked for and Spark must see it, the first of as
+many rows as it has, each with its time.
 """
 
 from __future__ import annotations
@@ -13,29 +13,52 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.arrow import are_valid, as_arrow, as_numpy
+from sqlext.engine.streams.buckets import numbers, state_partitions
 from sqlext.errors import DataError
 
 BUCKET = "__bucket"
 PARCEL = pa.schema([("bucket", pa.int32()), ("rows", pa.binary())])
 PARCEL_DDL = "bucket INT, rows BINARY"
+PARCEL_ROWS, PARCEL_BYTES = 1 << 17, 1 << 25  # about what is gathered for the parcels of all buckets
 
 
-def pack(batches: Iterator[pa.RecordBatch], buckets: int) -> Iterator[pa.RecordBatch]:
-    """The rows in parcels, one for each bucket and batch; and an empty one for each bucket, so that all of them hear of
-    every micro-batch and none has an older watermark than the others."""
-    yield pa.RecordBatch.from_arrays([as_arrow(np.arange(buckets, dtype=np.int32)), pa.nulls(buckets, pa.binary())],
-                                     schema=PARCEL)  # fmt: skip
+def pack(batches: Iterator[pa.RecordBatch], buckets: int | None = None) -> Iterator[pa.RecordBatch]:
+    """The rows in parcels, one for each bucket and some batches (column BUCKET: a hash of the row's key); and an empty
+    one for each bucket, so that all of them hear of every micro-batch and none has an older watermark than the others.
+
+    `buckets`: how many there are, None: as many as the state has partitions.
+    """
+    partitions = state_partitions()
+    number = numbers(buckets or partitions, partitions)
+    yield pa.RecordBatch.from_arrays([as_arrow(number), pa.nulls(len(number), pa.binary())], schema=PARCEL)
+    for rows in _gathered(batches):
+        index = as_numpy(rows.column(BUCKET)) % len(number)
+        yield _parcels(rows.drop_columns([BUCKET]), index, number)
+
+
+def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Larger batches: a parcel has a cost of its own."""
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
     for batch in batches:
-        if not batch.num_rows:
-            continue
-        bucket = as_numpy(batch.column(BUCKET))
-        rows = batch.drop_columns([BUCKET])
-        order = np.argsort(bucket, kind="stable")
-        numbers, first = np.unique(bucket[order], return_index=True)
-        rows = rows.take(as_arrow(order))
-        parts = [rows.slice(lo, hi - lo) for lo, hi in zip(first, [*first[1:], len(order)])]
-        parcels = pa.array([stream_of(part) for part in parts], pa.binary())
-        yield pa.RecordBatch.from_arrays([as_arrow(numbers.astype(np.int32)), parcels], schema=PARCEL)
+        waiting.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= PARCEL_ROWS or size >= PARCEL_BYTES:
+            yield pa.concat_batches(waiting)
+            waiting, rows, size = [], 0, 0
+    if rows:
+        yield pa.concat_batches(waiting)
+
+
+def _parcels(rows: pa.RecordBatch, index: np.ndarray, number: np.ndarray) -> pa.RecordBatch:
+    """`index: int[n]`: the bucket of each row; `number: int32[buckets]`: what Spark knows each by."""
+    if len(number) > 1:
+        order = np.argsort(index.astype(np.min_scalar_type(len(number))), kind="stable")  # small numbers: radix sort
+        rows, index = rows.take(as_arrow(order)), index[order]
+    first = np.searchsorted(index, np.arange(len(number) + 1)).tolist()
+    filled = [i for i in range(len(number)) if first[i] < first[i + 1]]
+    parcels = [stream_of(rows.slice(first[i], first[i + 1] - first[i])) for i in filled]
+    return pa.RecordBatch.from_arrays([as_arrow(number[filled]), pa.array(parcels, pa.binary())], schema=PARCEL)
 
 
 def stream_of(rows: pa.RecordBatch) -> bytes:
@@ -53,11 +76,25 @@ def table_of(parcels: list[bytes], schema: pa.Schema) -> pa.Table:
     >>> table_of([stream_of(rows), stream_of(rows)], rows.schema)["x"].to_pylist()
     [1, 2, 1, 2]
     """
-    tables = [schema.empty_table()]
+    tables = []
     for parcel in parcels:
         with pa.ipc.open_stream(pa.py_buffer(parcel)) as stream:
-            tables.append(stream.read_all().cast(schema))
-    return pa.concat_tables(tables)
+            tables.append(stream.read_all())
+    return pa.concat_tables(tables).cast(schema) if tables else schema.empty_table()
+
+
+def opened(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows in parcels, which are the only column.
+
+    >>> parcel = stream_of(pa.record_batch({"x": [1, 2, 3]}))
+    >>> [b.to_pydict() for b in opened(iter([pa.record_batch([pa.array([parcel, parcel[:0]])], ["rows"])]))]
+    [{'x': [1, 2, 3]}]
+    """
+    for batch in batches:
+        for parcel in batch.column(0):
+            if parcel.is_valid and (held := parcel.as_buffer()).size:
+                with pa.ipc.open_stream(held) as stream:
+                    yield from stream
 
 
 def unpack(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
