@@ -97,19 +97,22 @@ def start(asked: argparse.Namespace) -> tuple:
     """The session, and what is to be known of this run."""
     began = time.perf_counter()
     spark = sqlext.session("benchmarks", master="local[2]", **SETTINGS)
+    return spark, run_of(spark, time.perf_counter() - began, "local[2]", SETTINGS, asked.runs)
+
+
+def run_of(spark, session_s: float, where: str, settings: Mapping[str, str], runs: int) -> dict[str, Any]:
+    """What is to be known of a run whose session took `session_s` to start."""
     ready = time.perf_counter()
     spark.sql(FIRST).collect()
-    settings = ", ".join(f"{key}={value}" for key, value in SETTINGS.items())
-    versions = {"Python": platform.python_version(), "Spark": spark.version, "sqlext": version("spark-sqlext")}
-    run = {
+    told = ", ".join(f"{key}={value}" for key, value in settings.items())
+    return {
         "start": datetime.datetime.now().isoformat(" ", "seconds"),
-        "machine": f"{processor()}, {os.cpu_count()} cores, local[2], {settings}",
-        "versions": versions,
-        "runs": asked.runs,
-        "session_s": ready - began,
+        "machine": f"{processor()}, {os.cpu_count()} cores, {where}, {told}",
+        "versions": {"Python": platform.python_version(), "Spark": spark.version, "sqlext": version("spark-sqlext")},
+        "runs": runs,
+        "session_s": session_s,
         "first_clause_s": time.perf_counter() - ready,
     }
-    return spark, run
 
 
 def processor() -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks import stream_results
 from benchmarks.joins import DUCKDB, FLINK, JOINS, SPARK, Join
 from benchmarks.measure import Measurement
 from benchmarks.runners import FLOOR, LEAD, OURS, PANDAS
@@ -33,10 +34,20 @@ def merge(kept: dict, run: dict, measurements: Iterable[Measurement]) -> dict:
     Runs of which no measurement is left are dropped.
     """
     new = {f"{m.workload}/{m.rows}/{m.runner}": asdict(m) | {"run": run["start"]} for m in measurements}
-    found = kept["measurements"] | new
+    return _merged(kept, run, "measurements", new)
+
+
+def merge_streams(kept: dict, run: dict, measured: Iterable[stream_results.Measured]) -> dict:
+    """The same for streams, of which there is one for each workload and kind."""
+    new = {f"{m.workload}/{m.kind}": asdict(m) | {"run": run["start"]} for m in measured}
+    return _merged(kept, run, "streams", new)
+
+
+def _merged(kept: dict, run: dict, part: str, new: dict) -> dict:
+    found = kept | {part: dict(sorted((kept.get(part, {}) | new).items()))}
     runs = kept["runs"] | {run["start"]: run}
-    used = {m["run"] for m in found.values()}
-    return {"runs": {k: v for k, v in runs.items() if k in used}, "measurements": dict(sorted(found.items()))}
+    used = {m["run"] for part in ("measurements", "streams") for m in found.get(part, {}).values()}
+    return found | {"runs": {k: v for k, v in runs.items() if k in used}}
 
 
 def save(kept: dict) -> None:
@@ -63,6 +74,7 @@ def report(kept: dict) -> str:
     parts = [HEAD, *map(run_line, kept["runs"].values()), "", *section(FLOORS, floor_lines(figures))]
     parts += section(GROWTH, growth_lines(figures)) + section(PEERS, peer_lines(figures))
     parts += section(JOINED, join_lines(figures))
+    parts += section(stream_results.TEXT, stream_results.lines(kept.get("streams", {})))
     parts += [*section(SETTINGS, setting_lines(figures)), LACKS, *lack_lines()]
     return "\n".join(parts) + "\n"
 

@@ -1,10 +1,14 @@
-"""MATCH_RECOGNIZE on streams: events a second, times of micro-batches, state.
+"""MATCH_RECOGNIZE on streams: rows a second, times of micro-batches, state.
 
-    python -m benchmarks.streams [--rows N] [--batches N] [--only NAME,…] [--cores N] [--peer flink]
+    python -m benchmarks.streams [--kinds latency,throughput] [--only NAME,…] [--rows N] [--batches N] [--cores N]
+                                 [--one-cpu] [--peers flink] [--quick]
 
-A workload's rows lie in as many Parquet files as there are micro-batches, one is read in each. The result goes nowhere
-but is counted, and must be as large as is known. Micro-batches of the first tenth are left out: processes start there.
-The peer reads the same rows from one file, on as many cores, as a stream.
+`latency` reads small micro-batches, one after the other, `throughput` a backlog in large ones. A workload's rows lie in
+as many Parquet files as there are micro-batches, one is read in each. The result goes nowhere but is counted, and must
+be as large as is known. The first tenth of the micro-batches, at least one, is left out: processes start there. The
+peer reads the same rows from one file, on as many cores, as a stream. `--one-cpu` binds all processes to one processor.
+
+Results go to results.json and RESULTS.md; those of --quick, --rows and --batches are only printed.
 """
 
 from __future__ import annotations
@@ -23,28 +27,42 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sqlext
+from benchmarks import results, stream_results
+from benchmarks.__main__ import names_of, run_of
+from benchmarks.processes import spark_cpu_s
+from benchmarks.stream_results import LATENCY, THROUGHPUT, Measured
 from sqlext.state import kept as kept_in
 
 START_US = 1_767_225_600_000_000  # 2026-01-01
 STEP_US = 1_000  # between rows
 SCHEMA = "k BIGINT, ts TIMESTAMP, v INT, i BIGINT"
+FLINK = "flink"
+
+
+@dataclass(frozen=True)
+class Size:
+    """Rows, in how many micro-batches."""
+
+    rows: int
+    batches: int
 
 
 @dataclass(frozen=True)
 class StreamWorkload:
     """Row i has key i % `keys`; the rows of a key have v = 0, 1, … in the order of `cycle`, again and again.
 
-    `matches`: in one cycle. `within_rows`: how many rows WITHIN keeps alive at most, None without WITHIN.
+    `matches`: in one cycle. `kept_rows`: how many rows WITHIN keeps alive at most, None without WITHIN. `flink_clause`:
+    where Flink's differs.
     """
 
     name: str
     keys: int
     cycle: tuple[int, ...]
     clause: str
-    rows: int
-    batches: int
+    sizes: dict[str, Size]
     matches: int = 1
-    within_rows: int | None = None
+    kept_rows: int | None = None
+    flink_clause: str = ""
 
     def query(self, relation: str) -> str:
         return f"SELECT * FROM {relation} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts {self.clause})"
@@ -54,39 +72,31 @@ class StreamWorkload:
         return rows // self.keys // len(self.cycle) * self.keys * self.matches
 
 
+ENDS = "MEASURES FIRST(i) AS f, LAST(i) AS l"
 AB = "A AS v = 0, B AS v = 1"
+SIZES = {LATENCY: Size(1_000_000, 100), THROUGHPUT: Size(2_400_000, 6)}
 WORKLOADS = (
-    StreamWorkload("A B", 10_000, (0, 1, 2), f"MEASURES FIRST(i) AS f, LAST(i) AS l PATTERN (A B) DEFINE {AB}",
-                   1_000_000, 100),
-    StreamWorkload("A+ B+ C", 10_000, (0, 0, 1, 1, 2),
-                   f"MEASURES FIRST(i) AS f, LAST(i) AS l PATTERN (A+ B+ C) DEFINE {AB}, C AS v = 2", 1_000_000, 100),
+    StreamWorkload("A B", 10_000, (0, 1, 2), f"{ENDS} PATTERN (A B) DEFINE {AB}", SIZES),
+    StreamWorkload("A+ B+ C", 10_000, (0, 0, 1, 1, 2), f"{ENDS} PATTERN (A+ B+ C) DEFINE {AB}, C AS v = 2", SIZES),
+    # a key has a row every ten seconds; the second A of a cycle has its B only behind the end of WITHIN
+    StreamWorkload("A -> B within", 10_000, (0, 2, 2, 1, 2, 0, 2, 2, 2, 2),
+                   f"{ENDS} PATTERN (A -> B) WITHIN INTERVAL 40 SECONDS DEFINE {AB}", SIZES, kept_rows=40_000,
+                   flink_clause=f"{ENDS} PATTERN (A X* B) WITHIN INTERVAL '40' SECOND DEFINE {AB}, X AS v <> 1"),
     StreamWorkload("rising", 10_000, (0, 1, 2, 3, 4),
-                   "MEASURES FIRST(i) AS f, COUNT(*) AS n PATTERN (S R+) DEFINE R AS v > PREV(v)", 1_000_000, 100),
-    StreamWorkload("A+ B within, 1 M keys", 1_000_000, (0, 1),
-                   f"MEASURES FIRST(i) AS f, LAST(i) AS l PATTERN (A+ B) WITHIN INTERVAL 30 MINUTES DEFINE {AB}",
-                   4_000_000, 40, within_rows=1_800_000),
+                   "MEASURES FIRST(i) AS f, COUNT(*) AS n PATTERN (S R+) DEFINE R AS v > PREV(v)", SIZES),
+    StreamWorkload("A -> B within, 1 M keys", 1_000_000, (0, 1),
+                   f"{ENDS} PATTERN (A -> B) WITHIN INTERVAL 30 MINUTES DEFINE {AB}",
+                   {LATENCY: Size(4_000_000, 40), THROUGHPUT: Size(4_000_000, 8)}, kept_rows=1_000_000,
+                   flink_clause=f"{ENDS} PATTERN (A X* B) WITHIN INTERVAL '30' MINUTE DEFINE {AB}, X AS v <> 1"),
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Measured:
-    """`growth`: the median time of the last quarter of micro-batches over that of the second quarter."""
-
-    rows_s: float
-    p50_s: float
-    p99_s: float
-    growth: float
-    state_rows: int
-    state_bytes: int
-    row_bytes: int
-
-
-def write(workload: StreamWorkload, folder: Path) -> int:
+def write(workload: StreamWorkload, size: Size, folder: Path) -> int:
     """The files of a workload; the bytes that one row takes as Arrow."""
     folder.mkdir(parents=True)
-    size, cycle = workload.rows // workload.batches, np.array(workload.cycle, np.int32)
-    for n in range(workload.batches):
-        i = np.arange(n * size, (n + 1) * size)
+    rows, cycle = size.rows // size.batches, np.array(workload.cycle, np.int32)
+    for n in range(size.batches):
+        i = np.arange(n * rows, (n + 1) * rows)
         columns = {
             "k": i % workload.keys,
             "ts": pa.array(START_US + STEP_US * i, pa.timestamp("us", "UTC")),
@@ -100,107 +110,108 @@ def write(workload: StreamWorkload, folder: Path) -> int:
     return table.nbytes // table.num_rows
 
 
-def run(spark, workload: StreamWorkload, folder: Path) -> Measured:
+def run(spark, workload: StreamWorkload, kind: str, size: Size, folder: Path) -> Measured:
     """All micro-batches of a workload. Raises AssertionError if the number of matches is not the known one."""
     from pyspark.sql import functions as F
 
-    row_bytes = write(workload, folder / "in")
+    row_bytes = write(workload, size, folder / "in")
     source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
     source.createOrReplaceTempView("arriving")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         frame = spark.sql(workload.query("STREAM arriving WATERMARK ts DELAY OF INTERVAL 1 MILLISECONDS"))
     counted = frame.observe("matches", F.count(F.lit(1)).alias("n"))
-    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(workload.batches + 10))
+    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(size.batches + 10))
     writer = counted.writeStream.format("noop").option("checkpointLocation", str(folder / "checkpoint"))
+    began, cpu_s = time.perf_counter(), spark_cpu_s()
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
+    cores = (spark_cpu_s() - cpu_s) / (time.perf_counter() - began)
     progress = query.recentProgress
     found = sum(p["observedMetrics"]["matches"]["n"] for p in progress if "matches" in p["observedMetrics"])
-    assert found >= workload.expected(workload.rows) - workload.keys, (found, workload.expected(workload.rows))
-    return measured(progress, workload, row_bytes)
+    assert found >= workload.expected(size.rows) - workload.keys, (found, workload.expected(size.rows))
+    return measured(progress, workload, kind, row_bytes, cores)
 
 
-def measured(progress, workload: StreamWorkload, row_bytes: int) -> Measured:
-    fed = [p for p in progress if p["numInputRows"]]
-    times = [p["durationMs"]["triggerExecution"] / 1000 for p in fed]
-    warm = times[len(times) // 10 :]
-    rows = sum(p["numInputRows"] for p in fed[len(times) // 10 :])
+def measured(progress, workload: StreamWorkload, kind: str, row_bytes: int, cores: float) -> Measured:
+    times = [p["durationMs"]["triggerExecution"] / 1000 for p in progress if p["numInputRows"]]
+    cold = -(-len(times) // 10)
+    first = next(n for n, p in enumerate(progress) if p["numInputRows"])
+    warm = progress[first + cold :]
     quarters = [times[n * len(times) // 4 : (n + 1) * len(times) // 4] for n in range(4)]
-    kept = [kept_in(p["observedMetrics"]) for p in fed]
-    largest = max((k for k in kept if k is not None), key=lambda k: k.bytes)
+    kept = [k for k in (kept_in(p["observedMetrics"]) for p in progress) if k is not None]
+    largest = max(kept, key=lambda k: k.bytes)
     return Measured(
-        rows / sum(warm),
-        statistics.median(warm),
-        sorted(warm)[int(0.99 * (len(warm) - 1))],
-        statistics.median(quarters[3]) / statistics.median(quarters[1]),
-        largest.rows,
-        largest.bytes,
-        row_bytes,
+        workload=workload.name,
+        kind=kind,
+        keys=workload.keys,
+        rows=sum(p["numInputRows"] for p in progress),
+        batches=len(times),
+        rows_s=sum(p["numInputRows"] for p in warm) / sum(p["durationMs"]["triggerExecution"] / 1000 for p in warm),
+        cores=cores,
+        p50_s=statistics.median(times[cold:]),
+        p99_s=sorted(times[cold:])[int(0.99 * (len(times) - cold - 1))],
+        growth=statistics.median(quarters[3]) / statistics.median(quarters[1]),
+        state_rows=largest.rows,
+        state_bytes=largest.bytes,
+        kept_bytes=None if workload.kept_rows is None else workload.kept_rows * row_bytes,
     )
 
 
-def line(workload: StreamWorkload, m: Measured) -> str:
-    """A row of the table."""
-    justified = "" if workload.within_rows is None else f" ({m.state_rows / workload.within_rows:.2f} of WITHIN's)"
-    size = m.state_bytes / max(1, m.state_rows * m.row_bytes)
-    cells = (
-        workload.name,
-        f"{workload.keys:,}",
-        f"{workload.rows:,} in {workload.batches}",
-        f"{m.rows_s:,.0f}",
-        f"{m.p50_s:.2f} s",
-        f"{m.p99_s:.2f} s",
-        f"{m.growth:.2f}",
-        f"{m.state_rows:,}{justified}",
-        f"{m.state_bytes:,} ({size:.1f} × rows)",
-    )
-    return f"| {' | '.join(cells)} |"
+def with_flink(spark, workload: StreamWorkload, found: Measured, folder: Path, cores: int) -> Measured:
+    """The same with Flink's rate over the same files. Raises AssertionError if it finds other matches."""
+    from benchmarks.peers.flink_stream import rate
 
-
-HEAD = (
-    "| workload | keys | rows in micro-batches | rows/s | p50 | p99 | growth | rows kept | bytes kept |\n"
-    "|---|---|---|---|---|---|---|---|---|"
-)
-
-
-def flink_rate(spark, workload: StreamWorkload, folder: Path) -> float:
-    """Rows a second of PyFlink, the second of two runs, over the same rows as a stream."""
-    from benchmarks.peers.flink import Flink
-
-    table = "stream_peer"
-    frame = spark.read.schema(SCHEMA).parquet(str(folder / "in"))
-    frame.write.format("delta").mode("overwrite").option("path", str(folder / table)).saveAsTable(table)
-    clause = workload.clause.replace("PATTERN", "ONE ROW PER MATCH AFTER MATCH SKIP PAST LAST ROW PATTERN")
-    sql = f"SELECT count(*) FROM {table} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts {clause})"
-    with Flink(folder / "flink") as flink:
-        flink.prepare_stream(spark, table, folder / table, "ts")
-        for _ in range(2):
-            began = time.perf_counter()
-            flink.query(sql, is_stream=True)
-            took = time.perf_counter() - began
-    return workload.rows / took
+    theirs = rate(spark, folder / "in", SCHEMA, workload.flink_clause or workload.clause, folder, cores)
+    assert theirs.matches >= workload.expected(found.rows) - workload.keys, theirs
+    return replace(found, flink_rows_s=theirs.rows_s, flink_cores=theirs.cores)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.streams")
+    asked = arguments()
+    if asked.one_cpu:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    # as many partitions as cores: each has a commit of its own in every micro-batch
+    settings = {"spark.sql.shuffle.partitions": str(asked.cores), "spark.sql.session.timeZone": "UTC"}
+    began = time.perf_counter()
+    spark = sqlext.session("streams", master=f"local[{asked.cores}]", **settings)
+    about = run_of(spark, time.perf_counter() - began, where(asked), settings, runs=1)
+    print(stream_results.HEAD)
+    for workload in WORKLOADS:
+        for kind in asked.kinds:
+            if workload.name in asked.only:
+                found = one(spark, workload, kind, asked)
+                print(stream_results.line(found), f"load {os.getloadavg()[0]:.1f}", flush=True)
+                if not (asked.quick or asked.rows or asked.batches):
+                    results.save(results.merge_streams(results.load(), about, [found]))
+
+
+def one(spark, workload: StreamWorkload, kind: str, asked: argparse.Namespace) -> Measured:
+    size = workload.sizes[kind]
+    size = Size(asked.rows or size.rows, asked.batches or size.batches)
+    with tempfile.TemporaryDirectory() as folder:
+        found = run(spark, workload, kind, size, Path(folder))
+        if FLINK in asked.peers and kind == THROUGHPUT:
+            found = with_flink(spark, workload, found, Path(folder), asked.cores)
+    return found
+
+
+def where(asked: argparse.Namespace) -> str:
+    return f"local[{asked.cores}]" + ", one CPU" * asked.one_cpu
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.streams", description=__doc__)
+    known = {w.name: w for w in WORKLOADS}
+    parser.add_argument("--kinds", type=names_of((LATENCY, THROUGHPUT)), default=[LATENCY, THROUGHPUT])
+    parser.add_argument("--only", type=lambda text: text.split(";"), default=list(known), help="; ".join(known))
     parser.add_argument("--rows", type=int)
     parser.add_argument("--batches", type=int)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--peer", choices=["flink"])
-    asked = parser.parse_args()
-    settings = {"spark.sql.shuffle.partitions": str(2 * asked.cores), "spark.sql.session.timeZone": "UTC"}
-    spark = sqlext.session("streams", master=f"local[{asked.cores}]", **settings)
-    print(HEAD)
-    for workload in WORKLOADS:
-        if asked.only and workload.name not in asked.only.split(","):
-            continue
-        sized = replace(workload, rows=asked.rows or workload.rows, batches=asked.batches or workload.batches)
-        with tempfile.TemporaryDirectory() as folder:
-            print(line(sized, run(spark, sized, Path(folder))), flush=True)
-            if asked.peer:
-                print(f"{workload.name}: Flink {flink_rate(spark, sized, Path(folder)):,.0f} rows/s", flush=True)
+    parser.add_argument("--cores", type=int, default=1)
+    parser.add_argument("--one-cpu", action="store_true")
+    parser.add_argument("--peers", type=names_of((FLINK,)), default=[])
+    parser.add_argument("--quick", action="store_true")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

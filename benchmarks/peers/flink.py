@@ -52,7 +52,7 @@ class Flink:
     """Queries over exported tables, answered by a process that stays warm until the block ends.
 
     Exports, logs and Flink's temporary files are in `work`. A query that takes longer than `limit_s` seconds raises
-    TimeoutError and ends the process; the next one starts another.
+    TimeoutError and ends the process; the next one starts another. `cores`: how many tasks of a stage run at once.
 
     >>> with Flink(Path("/tmp/flink")) as flink:                                            # doctest: +SKIP
     ...     flink.prepare(spark, "ticker", Path("/tmp/warehouse/ticker"))
@@ -60,8 +60,8 @@ class Flink:
     [(9,)]
     """
 
-    def __init__(self, work: Path, limit_s: float = 600):
-        self.work = Path(work).resolve()
+    def __init__(self, work: Path, limit_s: float = 600, cores: int = 2):
+        self.work, self.cores = Path(work).resolve(), cores
         self.limit_s = limit_s
         self._process: Answering | None = None
         self._tables: dict[tuple[str, bool], str] = {}  # declarations, for a process that is started anew
@@ -81,6 +81,12 @@ class Flink:
         if self._process is not None:
             self._process.stop()
         shutil.rmtree(self.work / "tmp", ignore_errors=True)
+
+    @property
+    def pid(self) -> int:
+        """The process that answers; its JVM is a child of it."""
+        assert self._process is not None and self._process.server is not None
+        return self._process.server.pid
 
     def prepare(self, spark, table: str, path: Path, order: str = "i") -> None:
         """Export the Delta table at `path` and declare it as `table`, with `order` as milliseconds of its time.
@@ -139,6 +145,7 @@ class Flink:
             "HADOOP_CLASSPATH": os.pathsep.join(map(str, jars)),
             "JVM_ARGS": f"-Xmx8g -XX:ActiveProcessorCount=2 -Djava.io.tmpdir={self.work / 'tmp'}",
             "FLINK_LOG_DIR": str(self.work),
+            "FLINK_PARALLELISM": str(self.cores),
             "LOG4J_PROPERTIES": str(self.work / "log4j.properties"),
         }
 

@@ -15,7 +15,7 @@ from pyflink.common import Configuration
 from pyflink.java_gateway import get_gateway
 from pyflink.table import EnvironmentSettings, TableEnvironment
 
-CORES = "2"  # Spark has local[2]
+CORES = os.environ.get("FLINK_PARALLELISM", "2")
 SETTINGS = {
     "parallelism.default": CORES,
     # All stages at once, as Spark's and Trino's shuffles within one process; the batch scheduler only takes
