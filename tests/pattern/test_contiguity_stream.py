@@ -79,6 +79,7 @@ def test_the_law_holds_for_every_watermark(block):
         assert [match for match, _ in final.matches] == matches[: len(final.matches)], f"{seed}\n{task.nfa}"
         assert {match for match, _ in final.partial} <= partial, f"{seed}\n{task.nfa}"
         assert {row for row, _ in final.unmatched} <= unmatched, f"{seed}\n{task.nfa}"
+        assert decided(replace(task, strategy="reference"), rows, last + 5) == final, f"{seed}\n{task.nfa}"
         for watermark in range(int(rows.key[0]), last + 6):
             assert decided(task, rows, watermark) == final.up_to(watermark), f"{seed}\n{task.nfa}"
         checked += 1

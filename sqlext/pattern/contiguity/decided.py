@@ -6,7 +6,8 @@ may still be preferred is not given out.
 | asked for | decided by |
 |---|---|
 | the preferred match, and no bound says how far to look behind a match | the engines of `streams.decided` |
-| ends that wait for a bound, BETWEEN ROWS, conditions that cannot be said of a path with gaps | `verdicts` |
+| ends that wait for a bound, row-local DEFINE | `end_search` |
+| the same with other conditions; BETWEEN ROWS; conditions that cannot be said of a path with gaps | `verdicts` |
 | every match | `every_decided` |
 
 Rows in no match and partial matches follow from the start rows that were tried and from those that gave no match.
@@ -14,11 +15,12 @@ Rows in no match and partial matches follow from the start rows that were tried 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from sqlext.pattern.contiguity import end_search
 from sqlext.pattern.contiguity.nfa import Final, Nfa
 from sqlext.pattern.contiguity.plain import local_part, may_begin, outline, plain_task, without_gaps
 from sqlext.pattern.contiguity.plain_program import GAP, PlainProgram, Variant, plain_program
@@ -28,6 +30,8 @@ from sqlext.pattern.contiguity.verdicts import PathAsks, needed_by_formulas
 from sqlext.pattern.streams.decided import Decided, Passed, Place, rows_ahead
 from sqlext.pattern.streams.decided import choose as choose_plain
 from sqlext.pattern.streams.decided import decide as decide_plain
+from sqlext.pattern.streams.reference import Outcome, Search, search
+from sqlext.pattern.streams.reference import decide as decide_searched
 from sqlext.pattern.task import NO_SKIP, Condition, MatchTask, Rows
 
 
@@ -64,7 +68,8 @@ def choose(task: MatchTask, passed: Passed, tells_times: bool) -> tuple[str, str
         return "buffer", "every match is asked for; partial matches in the same state are one in the shared buffer."
     why = _why_searched(task)
     if why is not None:
-        return "reference", why
+        is_compiled = end_search.accepts(task, passed)
+        return "search" if is_compiled else "reference", why
     outlined = outline(task)
     assert outlined is not None
     return choose_plain(replace(outlined, strategy=task.strategy), passed, tells_times or _needs_failed(task))
@@ -122,13 +127,11 @@ def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place, tells_time
 
 def _preferred(task: MatchTask, rows: Rows, passed: Passed, place: Place, tells_times: bool) -> Decided:
     """The matches without their gaps; the start rows that failed as unmatched rows, if they are needed."""
-    from sqlext.pattern.streams import reference
-
     assert task.nfa is not None
     plain, keeps_failed = plain_program(task.nfa), _needs_failed(task)
     made, made_rows, _ = plain_task(task, rows)
     if _why_searched(task) is not None:
-        found = reference.decide(made, rows, passed, place, keeps_failed, PathAsks(task, rows, passed))
+        found = decide_searched(made, rows, passed, place, keeps_failed, _searches(task, rows, passed))
     else:
         if task.strategy == "reference":
             made = replace(made, strategy="reference")
@@ -136,6 +139,13 @@ def _preferred(task: MatchTask, rows: Rows, passed: Passed, place: Place, tells_
         found = decide_plain(made, made_rows, passed, place, tells_times, keeps_failed)
     (spans,) = without_gaps(found.spans, plain)
     return replace(found, spans=spans)
+
+
+def _searches(task: MatchTask, rows: Rows, passed: Passed) -> Callable[[Search], Outcome | None]:
+    if end_search.accepts(task, passed):
+        return end_search.EndSearch(task, rows, passed).outcome
+    made, asks = MatchTask(plain_program(task.nfa).program, (), ()), PathAsks(task, rows, passed)  # type: ignore[arg-type]
+    return lambda asked: search(made, asked, asks)
 
 
 def _needed(task: MatchTask, plain: PlainProgram, rows: Rows, need: np.ndarray | None) -> np.ndarray | None:

@@ -14,9 +14,9 @@ import numpy as np
 
 from sqlext.pattern import conditions
 from sqlext.pattern.contiguity.nfa import Final, Formula
-from sqlext.pattern.contiguity.plain import local_part, may_begin
+from sqlext.pattern.contiguity.plain import local_part
 from sqlext.pattern.contiguity.plain_program import GAP, PlainProgram, plain_program
-from sqlext.pattern.contiguity.rows import evaluate, local_truth, next_with, own_limits
+from sqlext.pattern.contiguity.rows import evaluate, local_truth, next_with, own_limits, partition_ends
 from sqlext.pattern.streams.decided import BEGINNING, Passed
 from sqlext.pattern.streams.reference import UNKNOWN, Search, Verdict
 from sqlext.pattern.task import MatchTask, Rows
@@ -44,15 +44,6 @@ class PathAsks:
         self.dependent = [tuple(c for c in f if any(map(self._is_dependent, _labels((c,))))) for f in formulas]
         self.need = None if passed.need is None else needed_by_formulas(formulas, passed.need)
         self.hits: dict[Final, np.ndarray] = {}
-        self.is_hopeless = self._hopeless()
-
-    def _hopeless(self) -> np.ndarray:
-        """`bool[n]`: start rows of which the row itself tells that they fail."""
-        assert self.task.nfa is not None
-        may_be_empty = any(isinstance(t, Final) for t in (*self.task.nfa.start, *self.task.nfa.partition_start))
-        if may_be_empty or self.need is not None:
-            return np.zeros(len(self.limit), np.bool_)
-        return ~may_begin(self.task, self.rows) & (self.limit > np.arange(len(self.limit)))
 
     def bound(self, start: int, labels: list[int]) -> tuple[int, int] | None:
         if not self.task.is_between:
@@ -119,7 +110,9 @@ class PathAsks:
         know one of them; else the last row that had to be there, and whether all were."""
         row, behind = path.rows[-1], path.search.partition[1]
         if self.passed.need is None and not any(map(self._is_dependent, (*final.not_next, *final.absent))):
-            nearest = int(self._next_hit(final)[row])
+            if final not in self.hits:
+                self.hits[final] = next_hit(final, self.truth, self.rows.bounds)
+            nearest = int(self.hits[final][row])
             return (nearest if nearest < limit else None), row + final.needs_next, True
         hit: int | None = None
         last, is_known = row + int(final.needs_next), True
@@ -133,19 +126,19 @@ class PathAsks:
                 last = max(last, needed)
         return hit, last, is_known
 
-    def _next_hit(self, final: Final) -> np.ndarray:
-        """`int64[n]`: the first later row that forbids a match to end at row i, or n."""
-        if final not in self.hits:
-            n = len(self.limit)
-            hit = np.full(n, n, np.int64)
-            if final.absent:
-                found = next_with(final.absent, self.truth, self.rows.bounds)
-                hit = np.where(found < np.repeat(self.rows.bounds[1:], np.diff(self.rows.bounds)), found, n)
-            if final.not_next:
-                is_hit = np.append(self.truth[list(final.not_next)].any(axis=0), False)[1:]
-                hit = np.where(is_hit, np.arange(1, n + 1), hit)
-            self.hits[final] = hit
-        return self.hits[final]
+
+def next_hit(final: Final, truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """`int64[n]`: the first later row of its partition that forbids a match to end at row i so; n without one.
+
+    >>> next_hit(Final(needs_next=True, not_next=(0,)), np.array([[True, False, True]]), np.array([0, 3]))
+    array([3, 2, 3])
+    """
+    n, ends = truth.shape[1], partition_ends(bounds)
+    hit = next_with(final.absent, truth, bounds) if final.absent else ends
+    if final.not_next:
+        is_hit = np.append(truth[list(final.not_next)].any(axis=0), False)[1:]
+        hit = np.where(is_hit, np.arange(1, n + 1), hit)
+    return np.where(hit < ends, hit, n)
 
 
 def _asked(final: Final, row: int, limit: int) -> Iterator[tuple[int, int]]:

@@ -122,7 +122,7 @@ def choose(task: MatchTask, passed: Passed, tells_times: bool) -> tuple[str, str
     """The engine that decides a task's matches, and why.
 
     "walk" (linear, compiled, row-local), "marked" (the strategies of batch, which tell no times), "reference"
-    (backtracking, slow), or for every match "buffer" or "paths".
+    (backtracking, slow), of patterns that skip rows also "search", and for every match "buffer" or "paths".
     """
     from sqlext.pattern.contiguity import decided
     from sqlext.pattern.streams import marked

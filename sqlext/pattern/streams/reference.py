@@ -33,10 +33,7 @@ UNKNOWN = Verdict(None)
 
 
 class Asks(Protocol):
-    """What a search asks of the rows that have passed. `is_hopeless: bool[n]`: start rows of which the row itself tells
-    that they fail, as far as that is known."""
-
-    is_hopeless: np.ndarray
+    """What a search asks of the rows that have passed."""
 
     def bound(self, start: int, labels: list[int]) -> tuple[int, int] | None:
         """(the first row that may not be used behind `labels`, when the bound ended); None while no bound has ended."""
@@ -124,7 +121,6 @@ class RowAsks:
 
     def __init__(self, task: MatchTask, rows: Rows, passed: Passed):
         self.rows, self.passed = rows, passed
-        self.is_hopeless = np.zeros(len(rows.mask), np.bool_)
         self.satisfies: Callable[[int, int, list[int], int], bool] = satisfier(task, rows)
 
     def bound(self, start: int, labels: list[int]) -> tuple[int, int] | None:
@@ -173,10 +169,18 @@ class _Block:
 
 
 def decide(
-    task: MatchTask, rows: Rows, passed: Passed, place: Place, keeps_failed: bool = False, asks: Asks | None = None
+    task: MatchTask,
+    rows: Rows,
+    passed: Passed,
+    place: Place,
+    keeps_failed: bool = False,
+    searches: Callable[[Search], Outcome | None] | None = None,
 ) -> Decided:
-    """As `streams.decided.decide`; after a failure of SKIP nothing more. `asks`: by default RowAsks."""
-    driver = _Driver(task, rows, passed, keeps_failed, asks or RowAsks(task, rows, passed))
+    """As `streams.decided.decide`; after a failure of SKIP nothing more. `searches`: by default `search`, RowAsks."""
+    if searches is None:
+        asks = RowAsks(task, rows, passed)
+        searches = lambda asked: search(task, asked, asks)  # noqa: E731
+    driver = _Driver(task, rows, passed, keeps_failed, searches)
     resumed = []
     for p in range(len(rows.bounds) - 1):
         if driver.block.failure is None:
@@ -195,7 +199,7 @@ class _Driver:
     rows: Rows
     passed: Passed
     keeps_failed: bool
-    asks: Asks
+    searches: Callable[[Search], Outcome | None]
     block: _Block = field(default_factory=_Block)
 
     def partition(self, place: Place, p: int) -> tuple[int, int, int, int]:
@@ -204,9 +208,7 @@ class _Driver:
         row, number = int(place.row[p]), int(place.number[p])
         matched_end, time = int(place.matched_end[p]), int(place.time[p])
         while row < bounds[1]:
-            outcome: Outcome | None = Outcome(None, row, BEGINNING)
-            if not self.asks.is_hopeless[row]:
-                outcome = search(task, Search(row, number, bounds, bool(place.is_first[p])), self.asks)
+            outcome = self.searches(Search(row, number, bounds, bool(place.is_first[p])))
             if outcome is None:
                 break
             time = max(time, int(self.passed.key[outcome.looked_at]), outcome.until)
