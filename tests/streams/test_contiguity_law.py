@@ -22,21 +22,21 @@ CASES = 2400
 PARTS = 12
 
 
-def relaxed(node: ast.Pattern, chance: random.Random) -> ast.Pattern:
+def relaxed(node: ast.Pattern, chance: random.Random, letters: str = LABELS) -> ast.Pattern:
     """The pattern with operators, absences, UNTIL and possessive loops put in."""
     if isinstance(node, (ast.Concatenation, ast.Alternation, ast.Permutation)):
-        items = [relaxed(item, chance) for item in node.items]
+        items = [relaxed(item, chance, letters) for item in node.items]
         if isinstance(node, ast.Concatenation) and chance.random() < 0.3:
-            absence = ast.Absence(chance.choice(["!", "!->"]), ast.Variable(chance.choice(LABELS)))
+            absence = ast.Absence(chance.choice(["!", "!->"]), ast.Variable(chance.choice(letters)))
             items.insert(chance.choice([1, 1, len(items)]), absence)
         node = replace(node, items=tuple(items))
     elif isinstance(node, ast.Quantified):
         mode = ast.POSSESSIVE if chance.random() < 0.3 else node.mode
-        node = replace(node, item=relaxed(node.item, chance), mode=mode)
+        node = replace(node, item=relaxed(node.item, chance, letters), mode=mode)
     elif isinstance(node, ast.Exclusion):
-        node = replace(node, item=relaxed(node.item, chance))
+        node = replace(node, item=relaxed(node.item, chance, letters))
     if chance.random() < 0.1:
-        node = ast.Until(node, ast.Variable(chance.choice(LABELS)))
+        node = ast.Until(node, ast.Variable(chance.choice(letters)))
     return ast.Relaxed(chance.choice(["->", "->>"]), node) if chance.random() < 0.4 else node
 
 
