@@ -45,7 +45,7 @@ checkpoint is written to a local folder. Small micro-batches show the latency, l
 the first tenth of them is left out. Growth is the median of the last quarter of the micro-batches over the second one.
 Bytes kept are those in the state store where they are most, in brackets over what the rows that WITHIN keeps alive take
 as Arrow. Flink reads the same rows from one file in streaming mode, with as many tasks, its state on the heap and
-without checkpoints; the faster of two runs. Goal: {GOAL} times its rows a second.
+without checkpoints. Of both the faster of two runs; goal: {GOAL} times its rows a second.
 
 {HEAD}
 """

@@ -6,7 +6,8 @@
 `latency` reads small micro-batches, one after the other, `throughput` a backlog in large ones. A workload's rows lie in
 as many Parquet files as there are micro-batches, one is read in each. The result goes nowhere but is counted, and must
 be as large as is known. The first tenth of the micro-batches, at least one, is left out: processes start there. The
-peer reads the same rows from one file, on as many cores, as a stream. `--one-cpu` binds all processes to one processor.
+backlog is read twice, and so by the peer: the first time is for compiling. The peer reads the same rows from one file,
+on as many cores, as a stream. `--one-cpu` binds all processes to one processor.
 
 Results go to results.json and RESULTS.md; those of --quick, --rows and --batches are only printed.
 """
@@ -111,10 +112,19 @@ def write(workload: StreamWorkload, size: Size, folder: Path) -> int:
 
 
 def run(spark, workload: StreamWorkload, kind: str, size: Size, folder: Path) -> Measured:
-    """All micro-batches of a workload. Raises AssertionError if the number of matches is not the known one."""
+    """All micro-batches of a workload, a backlog twice. Raises AssertionError if not all matches are found."""
+    row_bytes = write(workload, size, folder / "in")
+    turns = 2 if kind == THROUGHPUT else 1
+    found = [turn(spark, workload, kind, size, folder, row_bytes, f"checkpoint_{n}") for n in range(turns)]
+    return max(found, key=lambda m: m.rows_s)
+
+
+def turn(
+    spark, workload: StreamWorkload, kind: str, size: Size, folder: Path, row_bytes: int, checkpoint: str
+) -> Measured:
+    """One run over the files."""
     from pyspark.sql import functions as F
 
-    row_bytes = write(workload, size, folder / "in")
     source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
     source.createOrReplaceTempView("arriving")
     with warnings.catch_warnings():
@@ -122,7 +132,7 @@ def run(spark, workload: StreamWorkload, kind: str, size: Size, folder: Path) ->
         frame = spark.sql(workload.query("STREAM arriving WATERMARK ts DELAY OF INTERVAL 1 MILLISECONDS"))
     counted = frame.observe("matches", F.count(F.lit(1)).alias("n"))
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(size.batches + 10))
-    writer = counted.writeStream.format("noop").option("checkpointLocation", str(folder / "checkpoint"))
+    writer = counted.writeStream.format("noop").option("checkpointLocation", str(folder / checkpoint))
     began, cpu_s = time.perf_counter(), spark_cpu_s()
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
