@@ -249,25 +249,41 @@ def known_differences() -> dict[str, str]:
 
 
 TYPES = {"ts": "BIGINT", "id": "INT", "name": "STRING", "price": "DOUBLE", "type": "STRING", "volume": "DOUBLE"}
+COLUMNS = "i, " + ", ".join(TYPES)
 
 
 def spark_query(case: Case, number: int) -> str:
     """The case in our SQL: `number`, then variables, ids, names and prices of each match's rows."""
     clause = translate(case.calls)
+    within = "" if clause.within_ms is None else f"WITHIN {clause.within_ms}"
+    relation = f"(SELECT * FROM VALUES {rows_text(case)} AS t({COLUMNS}))"
+    return f"SELECT {number} AS n, * FROM {relation} {_match_recognize(clause, within)}"
+
+
+def stream_query(case: Case, number: int, relation: str) -> str:
+    """The same over a stream of the case's rows with timestamps, time-outs too (`o`)."""
+    clause = translate(case.calls)
+    if clause.within_ms is None:
+        return f"SELECT {number} AS n, false AS o, * FROM {relation} {_match_recognize(clause, '')}"
+    within = f"WITHIN INTERVAL '0.{clause.within_ms:03}' SECOND"
+    text = _match_recognize(clause, within, ", MATCH_TIMED_OUT() AS o ONE ROW PER MATCH SHOW TIMEOUT MATCHES")
+    return f"SELECT {number} AS n, o, v, ids, names, prices FROM {relation} {text}"
+
+
+def _match_recognize(clause: Clause, within: str, shown: str = "") -> str:
     gap = f" AND (LAST(ts, 1) IS NULL OR ts < LAST(ts, 1) + {clause.gap_ms})"
     define = [f"{v} AS ({c}){gap if v in clause.bounded else ''}" for v, c in clause.define.items()]
     targets = [v for v, name in clause.names.items() if clause.target and name == clause.target]
     skip = {"skipToFirst": "SKIP TO FIRST f ELSE NEXT ROW", "skipToLast": "SKIP TO LAST f ELSE NEXT ROW"}
-    return f"""SELECT {number} AS n, * FROM (SELECT * FROM VALUES {_rows(case)} AS t(i, {", ".join(TYPES)}))
-      MATCH_RECOGNIZE (ORDER BY ts, i
+    return f"""MATCH_RECOGNIZE (ORDER BY ts, i
         MEASURES array_agg(CLASSIFIER()) AS v, array_agg(id) AS ids, array_agg(name) AS names,
-          array_agg(price) AS prices
-        AFTER MATCH {skip.get(clause.skip, clause.skip)} PATTERN ({clause.pattern})
-        {"" if clause.within_ms is None else f"WITHIN {clause.within_ms}"}
+          array_agg(price) AS prices{shown}
+        AFTER MATCH {skip.get(clause.skip, clause.skip)} PATTERN ({clause.pattern}) {within}
         {f"SUBSET f = ({', '.join(targets)})" if targets else ""} DEFINE {", ".join(define)})"""
 
 
-def _rows(case: Case) -> str:
+def rows_text(case: Case) -> str:
+    """The events as a VALUES list, numbered."""
     rows = []
     for i, event in enumerate(case.events):
         held = {**event, "ts": i if event["ts"] is None else event["ts"]}

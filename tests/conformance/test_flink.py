@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from .flink import CASES, Case, found_text, is_code, known_differences, spark_query, translate
+from .flink import (
+    CASES,
+    COLUMNS,
+    Case,
+    found_text,
+    is_code,
+    known_differences,
+    rows_text,
+    spark_query,
+    stream_query,
+    translate,
+)
 from .flink_pure import in_batch, run, streamed
 
 DIFFERENT = known_differences()
@@ -57,6 +68,36 @@ def test_a_stream_gives_what_batch_gives_as_far_as_it_is_decided(case):
         assert all(t in batch[1] for t in timeouts)
     is_over = translate(case.calls).within_ms is not None or _is_every(case)
     assert not steps or not is_over or steps[-1] == batch
+
+
+AS_STREAM = ["random 34", "random 39", "random 169", "random 184", "random 28"]
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_same_as_a_stream_through_sql(spark):
+    """Matches and time-outs of a few cases, as one query; a row behind all of them ends their time."""
+    chosen = [case for case in RUNNABLE if case.title in AS_STREAM]
+    spark.conf.set("sqlext.stream.buckets", "1")
+    texts = []
+    for i, case in enumerate(chosen):
+        values = f"VALUES {rows_text(case)}, (99, 10000, -1, NULL, NULL, NULL, NULL) AS t({COLUMNS})"
+        columns = COLUMNS.replace("ts", "timestamp_millis(1000 + ts) AS ts")
+        spark.sql(f"CREATE TABLE flink_case{i} AS SELECT {columns} FROM {values}")
+        relation = f"STREAM flink_case{i} WATERMARK ts DELAY OF INTERVAL 1 SECONDS"
+        texts.append(stream_query(case, i, relation))
+    spark.conf.set("sqlext.stream.trigger", "available-now")
+    spark.sql("CREATE STREAMING TABLE flink_found AS " + "\nUNION ALL\n".join(texts))
+    found: list[tuple[list[str], list[str]]] = [([], []) for _ in chosen]
+    for row in spark.table("flink_found").collect():
+        found[row.n][row.o].append(found_text(chosen[row.n], row))
+    for name in ("sqlext.stream.buckets", "sqlext.stream.trigger"):
+        spark.conf.unset(name)
+    for name in (*(f"flink_case{i}" for i in range(len(chosen))), "flink_found"):
+        spark.sql(f"DROP TABLE {name}")
+    for case, (matches, timeouts) in zip(chosen, found):
+        assert sorted(matches) == sorted(case.matches), case.title
+        assert set(timeouts) == {partial for _, partial in case.timeouts} or not _is_every(case), case.title
 
 
 @pytest.mark.spark
