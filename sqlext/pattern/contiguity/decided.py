@@ -6,8 +6,8 @@ may still be preferred is not given out.
 | asked for | decided by |
 |---|---|
 | the preferred match, and no bound says how far to look behind a match | the engines of `streams.decided` |
-| ends that wait for a bound, row-local DEFINE | `end_search` |
-| the same with other conditions; BETWEEN ROWS; conditions that cannot be said of a path with gaps | `verdicts` |
+| ends that wait for a bound, BETWEEN ROWS, row-local DEFINE | `end_search` |
+| the same with other conditions; conditions that cannot be said of a path with gaps | `verdicts` |
 | every match | `every_decided` |
 
 Rows in no match and partial matches follow from the start rows that were tried and from those that gave no match.

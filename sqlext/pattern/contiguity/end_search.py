@@ -1,7 +1,7 @@
-"""Ends that wait for a bound, row-local DEFINE: the search of `streams.reference`, compiled, with `verdicts`' answers.
+"""Ends that wait for a bound, bounds between rows, row-local DEFINE: the search of `streams.reference`, compiled.
 
-Row-local conditions make what follows an instruction at a row the same whatever the way there was, so a search tries
-each once and is linear in the rows that its bound holds.
+It gives the answers of `verdicts`. Row-local conditions make what follows an instruction at a row the same whatever the
+way there was, so a search tries each once and is linear in the rows that its bound holds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from sqlext.pattern.contiguity import gap_kernels as kernels
 from sqlext.pattern.contiguity.nfa import Final
 from sqlext.pattern.contiguity.plain import may_begin
-from sqlext.pattern.contiguity.plain_program import plain_program
+from sqlext.pattern.contiguity.plain_program import GAP, plain_program
 from sqlext.pattern.contiguity.rows import evaluate, local_truth, own_limits
 from sqlext.pattern.contiguity.verdicts import next_hit
 from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
@@ -30,7 +30,7 @@ _KINDS = {
 def accepts(task: MatchTask, passed: Passed) -> bool:
     """Can the task be searched so? Else `verdicts` knows."""
     is_local = passed.need is None and all(condition is None for condition in task.conditions)
-    return is_local and not task.is_between and task.strategy != "reference"
+    return is_local and task.strategy != "reference"
 
 
 class EndSearch:
@@ -39,40 +39,42 @@ class EndSearch:
     def __init__(self, task: MatchTask, rows: Rows, passed: Passed):
         assert task.nfa is not None
         plain, truth, n = plain_program(task.nfa), local_truth(task, rows), len(rows.mask)
-        self.passed, self.limit = passed, own_limits(task, rows)
+        self.task, self.passed = task, passed
+        end = np.zeros(0, np.int64) if passed.end is None else np.array(passed.end, np.int64)
+        self.bounds = np.array(own_limits(task, rows), np.int64), end
         self.instructions = plain.program.instructions
         self.code = np.array([_coded(x) for x in self.instructions], np.int64).T.copy()
         finals = [v.final for v in plain.variants]
         none = np.full(n, n, np.int64)
         held = np.array([evaluate(v.formula, truth) for v in plain.variants], np.bool_).reshape(len(finals), n)
         hit = np.array([none if f is None else next_hit(f, truth, rows.bounds) for f in finals], np.int64)
-        self.rows = held, np.array([_waits_for(f) for f in finals], np.int64), hit.reshape(len(finals), n)
+        is_gap = np.array([v.origin == GAP for v in plain.variants], np.bool_)
+        waits_for = np.array([_waits_for(f) for f in finals], np.int64)
+        self.rows = held, is_gap, waits_for, hit.reshape(len(finals), n)
         longest = int(np.diff(rows.bounds).max(initial=0))
-        met, takers = np.zeros((len(self.instructions), longest + 1), np.int32), np.zeros(longest, np.int32)
-        self.scratch = np.zeros((2, 1 << 10), np.int64), met, takers
+        met, takers = np.zeros((2, len(self.instructions), longest + 1), np.int64), np.zeros(longest, np.int32)
+        self.scratch = np.zeros((3, 1 << 10), np.int64), met, takers
         self.told, self.stamp = np.zeros(3, np.int64), 0
         may_be_empty = any(isinstance(t, Final) for t in (*task.nfa.start, *task.nfa.partition_start))
         self.is_tried = np.ones(n, np.bool_) if may_be_empty else may_begin(task, rows)
-        self.is_tried |= self.limit <= np.arange(n)
+        self.is_tried |= self.bounds[0] <= np.arange(n)
 
     def outcome(self, asked: Search) -> Outcome | None:
         """As `streams.reference.search`."""
-        start, end = asked.start, self.passed.end
-        if not self.is_tried[start]:
-            return Outcome(None, start, BEGINNING)  # the row itself tells
-        has_ended = end is not None and end[start] <= self.passed.watermark
-        limit = int(self.limit[start]) if has_ended else -1
+        if not self.is_tried[asked.start]:
+            return Outcome(None, asked.start, BEGINNING)  # the row itself tells
         self.stamp += 1
-        question = np.array([start, *asked.partition, asked.is_first, limit, self.stamp], np.int64)
-        found = kernels.search(self.code, self.rows, question, self.scratch, self.told)
+        self.told[2] = BEGINNING
+        how = asked.is_first, self.task.is_between, self.passed.watermark, self.stamp
+        question = np.array([asked.start, *asked.partition, *how], np.int64)
+        found = kernels.search(self.code, self.rows, self.bounds, question, self.scratch, self.told)
         if found == kernels.NO_ROOM:
             stack, met, takers = self.scratch
-            self.scratch = np.zeros((2, 4 * stack.shape[1]), np.int64), met, takers
+            self.scratch = np.zeros((3, 4 * stack.shape[1]), np.int64), met, takers
             return self.outcome(asked)
         if found == kernels.UNKNOWN:
             return None
-        taken, last, needs_end = self.told.tolist()
-        until = int(end[start]) if needs_end and end is not None else BEGINNING
+        taken, last, until = self.told.tolist()
         return Outcome(self._taken(taken) if found == kernels.FOUND else None, last, until)
 
     def _taken(self, count: int) -> list[tuple[int, bool]]:

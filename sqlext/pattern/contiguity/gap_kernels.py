@@ -60,76 +60,84 @@ FOUND, FAILED, UNKNOWN, NO_ROOM = range(4)
 
 
 @compiled
-def search(code, rows, asked, scratch, told):
+def search(code, rows, bounds, asked, scratch, told):
     """FOUND, FAILED, UNKNOWN as `streams.reference.search` has them, or NO_ROOM on the stack.
 
-    `code: int64[3, i]`: kind, label or target, second target. `rows`: (held: bool[v, n]; ends: int64[v]: what else a
-    variant waits for; hit: int64[v, n]: the row that forbids a match to end there, n without one). `asked: int64[6]`:
-    start, first row and end of the partition, does `^` hold at the first row, the bound's first row if it has ended
-    (else -1), stamp. `scratch`: (stack: int64[2, s]; met: int32[i, r + 1], the stamps of searches that have been there;
-    takers: int32[r], the instructions that take rows). `told: int64[3]`: how many rows are taken, the last one that was
-    looked at, was the bound's end needed?
+    - `code: int64[3, i]`: kind, label or target, second target;
+    - `rows`: (held: bool[v, n]; is_gap: bool[v]; ends: int64[v]: what else a variant waits for; hit: int64[v, n]: the
+      row that forbids a match to end there, n without one); `bounds`: (limit: int64[n], end: int64[n] or none);
+    - `asked: int64[7]`: start, first row and end of the partition, does `^` hold at the first row, does the bound begin
+      anew with each row, watermark, stamp;
+    - `scratch`: (stack: int64[3, s]; met: int64[2, i, r + 1]: stamp and base of the searches that have been there;
+      takers: int32[r], the instructions that take rows);
+    - `told: int64[3]`: how many rows are taken, the last one that was looked at, the latest end of a bound that was
+      needed (as it was if none).
 
-    What follows an instruction at a row does not depend on the way there, so each is tried once.
+    What follows an instruction at a row does not depend on the way there but for its *base*, the row at which the bound
+    begins: what failed with a later base fails with an earlier one.
     """
-    held, ends, hit = rows
+    held, is_gap, ends, hit = rows
+    limit, end = bounds
     stack, met, takers = scratch
-    start, first, behind, limit, stamp = asked[0], asked[1], asked[2], asked[4], asked[5]
-    stop = behind if limit < 0 else min(limit, behind)
-    stack[0, 0], stack[1, 0] = 0, 0
-    top, last, needs_end = 1, start, 0
-    outcome = FAILED
+    start, first, behind, is_between, watermark, stamp = asked[0], asked[1], asked[2], asked[4], asked[5], asked[6]
+    stack[0, 0], stack[1, 0], stack[2, 0] = 0, 0, -1 if is_between == 1 else start
+    top, last, outcome = 1, start, FAILED
     while top > 0 and outcome == FAILED:
         if top + 2 > stack.shape[1]:
             return NO_ROOM
         top -= 1
-        i, taken = stack[0, top], stack[1, top]
-        if met[i, taken] == stamp:
+        i, taken, base = stack[0, top], stack[1, top], stack[2, top]
+        if met[0, i, taken] == stamp and met[1, i, taken] >= base:
             continue
-        met[i, taken] = stamp
+        met[0, i, taken], met[1, i, taken] = stamp, base
         row, kind = start + taken, code[0, i]
         if kind == DONE:
             outcome, told[0] = FOUND, taken
         elif kind == LABEL:
             v, is_taken = code[1, i], False
-            if limit >= 0 and row >= limit:
-                needs_end = 1
+            if base >= 0 and len(end) > 0 and end[base] <= watermark and row >= limit[base]:
+                told[2] = max(told[2], end[base])
             elif row >= behind:
                 outcome = UNKNOWN
             else:
                 last = max(last, row)
                 is_taken = held[v, row]
             if is_taken and ends[v] > 0:
+                about = row if is_between == 1 else start
+                has_ended = len(end) > 0 and end[about] <= watermark
+                stop = min(limit[about], behind) if has_ended else behind
                 if (ends[v] & NEXT_ROW) != 0 and row + 1 >= stop:
                     is_taken = False
-                    if limit < 0:
+                    if has_ended:
+                        told[2] = max(told[2], end[about])
+                    else:
                         outcome = UNKNOWN
-                    needs_end = 1
                 elif hit[v, row] < stop:
                     is_taken = False
                     last = max(last, hit[v, row])
-                elif (ends[v] & BOUND) != 0 and limit < 0:
+                elif (ends[v] & BOUND) != 0 and not has_ended:
                     outcome = UNKNOWN
                 else:
                     if (ends[v] & NEXT_ROW) != 0:
                         last = max(last, row + 1)
                     if (ends[v] & BOUND) != 0:
-                        needs_end = 1
+                        told[2] = max(told[2], end[about])
             if is_taken:
                 takers[taken] = i
                 stack[0, top], stack[1, top] = i + 1, taken + 1
+                stack[2, top] = row if is_between == 1 and not is_gap[v] else base
                 top += 1
         elif kind == SPLIT:
-            stack[0, top], stack[1, top] = code[2, i], taken
-            stack[0, top + 1], stack[1, top + 1] = code[1, i], taken
-            top += 2
+            for k in range(2):
+                stack[0, top], stack[1, top], stack[2, top] = code[2 - k, i], taken, base
+                top += 1
         elif kind == JUMP or (kind == START and row == first and asked[3] == 1):
             stack[0, top] = code[1, i] if kind == JUMP else i + 1
-            stack[1, top] = taken
+            stack[1, top], stack[2, top] = taken, base
             top += 1
         elif kind == END and row >= behind:
             outcome = UNKNOWN
         elif kind == END:
             last = max(last, row)
-    told[1], told[2] = last, needs_end
+    told[1] = last
     return outcome
