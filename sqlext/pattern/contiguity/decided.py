@@ -22,7 +22,7 @@ import numpy as np
 
 from sqlext.pattern.contiguity import end_search
 from sqlext.pattern.contiguity.nfa import Final, Nfa
-from sqlext.pattern.contiguity.plain import local_part, may_begin, outline, plain_task, without_gaps
+from sqlext.pattern.contiguity.plain import local_part, outline, plain_task, without_gaps
 from sqlext.pattern.contiguity.plain_program import GAP, PlainProgram, Variant, plain_program
 from sqlext.pattern.contiguity.rows import evaluate, local_truth
 from sqlext.pattern.contiguity.span_blocks import in_order, joined
@@ -197,19 +197,15 @@ def _with_partial(
     """With the partial matches of the start rows that failed, each among the matches in the order of the start rows."""
     from sqlext.pattern.contiguity import timeouts
 
-    partial, beginning = timeouts.partial_of(task, rows, place.is_first), may_begin(task, rows)
-    paths, times = [], []
-    for start, time in zip(failed[beginning[failed]].tolist(), failed_time[beginning[failed]].tolist()):
-        for path in partial(start):
-            paths.append(path)
-            times.append(time)
+    paths = timeouts.partial_matches(task, rows, failed, place.is_first)
     if not paths:
         return found
     first = np.array([path[0][0] for path in paths], np.int64)
+    over = failed_time[np.searchsorted(failed, first)]
     partition = np.searchsorted(rows.bounds, first, side="right") - 1
     begins = np.searchsorted(found.spans.start, rows.bounds[partition])
     number = place.number[partition] + np.searchsorted(found.spans.start, first) - begins
     spans = joined(found.spans, paths, number)
     order = np.argsort(spans.start, kind="stable")
-    time = np.concatenate([found.time, np.array(times, np.int64)])[order]
+    time = np.concatenate([found.time, over])[order]
     return replace(found, spans=in_order(spans, order), time=time)

@@ -22,7 +22,6 @@ from sqlext.pattern.contiguity.every_match_order import Numbering, joined_found
 from sqlext.pattern.contiguity.every_match_tables import RowBits, States, row_bits, start_ranges, states_of
 from sqlext.pattern.contiguity.nfa import Final
 from sqlext.pattern.contiguity.paths import Paths
-from sqlext.pattern.contiguity.plain import may_begin
 from sqlext.pattern.contiguity.reference import Path, Search
 from sqlext.pattern.contiguity.rows import local_truth, next_with, partition_ends
 from sqlext.pattern.contiguity.shared_buffer import Buffer
@@ -172,13 +171,11 @@ def _partial_by_states(step: _Step) -> list[Path]:
     """The partial matches whose bound has ended since the step before; with BETWEEN ROWS also others."""
     assert step.passed.end is not None
     row = np.arange(len(step.rows.mask))
-    begins = may_begin(step.task, step.rows) & (row >= step.place.row[step.partition])
+    begins = row >= step.place.row[step.partition]
     if not step.task.is_between:
         begins &= step.is_new(step.passed.end, row)
-    if not begins.any():
-        return []
-    partial = timeouts.partial_of(step.task, step.rows, step.place.is_first, _is_open(step))
-    return [path for start in np.flatnonzero(begins).tolist() for path in partial(start)]
+    starts = np.flatnonzero(begins)
+    return timeouts.partial_matches(step.task, step.rows, starts, step.place.is_first, _is_open(step))
 
 
 def _is_open(step: _Step):

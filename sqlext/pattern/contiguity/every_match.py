@@ -41,17 +41,20 @@ class Found:
         return np.concatenate([[0], self.end[:-1]]).astype(np.int64) if len(self.end) else self.end
 
 
-def advance(states: States, bits: RowBits, buffer: Buffer, lo: int, hi: int) -> Iterator[tuple[Buffer, np.ndarray]]:
+def advance(
+    states: States, bits: RowBits, buffer: Buffer, lo: int, hi: int, due: np.ndarray | None = None
+) -> Iterator[tuple[Buffer, np.ndarray]]:
     """Take rows `lo` to `hi` (exclusive); yields the buffer (another object where it had to grow) and its hits so far,
     `int32[3, h]`: the node, its row, and the number of the end (an index of `States.ends`).
 
-    What a hit refers to is there until the next one is asked for.
+    What a hit refers to is there until the next one is asked for. `due: int8[n]`: see `kernels.advance`.
     """
+    due = np.zeros(0, np.int8) if due is None else due
     hits = np.zeros((3, max(HITS, states.tables.most_hits)), np.int32)
     scratch = np.zeros((2, len(states.states)), np.int32)
     progress = np.array([lo, hi, buffer.size, 0], np.int64)
     while progress[0] < hi:
-        kernels.advance(states.tables, _arrays(buffer), bits, (hits[0], hits[1], hits[2]), progress, scratch)
+        kernels.advance(states.tables, _arrays(buffer), bits, due, (hits[0], hits[1], hits[2]), progress, scratch)
         row, _, buffer.size, found = progress.tolist()
         if found or row == hi:
             yield buffer, hits[:, :found]
@@ -67,7 +70,9 @@ def _arrays(buffer: Buffer) -> tuple[np.ndarray, ...]:
     return buffer.left, buffer.right, buffer.row, buffer.state, buffer.newest, buffer.group
 
 
-def enumerated(states: States, buffer: Buffer, hits: np.ndarray, low: np.ndarray, high: np.ndarray) -> Iterator[Found]:
+def enumerated(
+    states: States, buffer: Buffer, hits: np.ndarray, low: np.ndarray, high: np.ndarray, max_mapped: int = MAX_MAPPED
+) -> Iterator[Found]:
     """The matches of all hits that start at rows `low: int64[h]` to `high` (inclusive); those of one row together.
 
     Raises DataError: MATCH_BUDGET.
@@ -82,7 +87,7 @@ def enumerated(states: States, buffer: Buffer, hits: np.ndarray, low: np.ndarray
         outcome = kernels.enumerate_hits(_arrays(buffer), source, scratch, out, progress, MAX_STEPS)
         stop = int(progress[0])
         if stop == first:
-            if outcome == kernels.SPENT or room > MAX_MAPPED:
+            if outcome == kernels.SPENT or room > max_mapped:
                 raise _spent(states, buffer, int(entry[first]))
             room *= 4
             continue

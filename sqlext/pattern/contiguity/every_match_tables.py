@@ -96,7 +96,7 @@ def states_of(nfa: Nfa, is_between: bool = False) -> States:
         *_csr(after),
         *_csr(final),
         room=3 * len(number) + sum(map(len, skip_lists)) + sum(len(after[q]) for q in position),
-        most_hits=sum(len(final[q]) for q in position),
+        most_hits=sum(len(final[q]) for q in position) + 2 * len(number),
         is_between=is_between,
     )
     return States(nfa.labels, tuple(number), tuple(formulas), ends, lists, tables)

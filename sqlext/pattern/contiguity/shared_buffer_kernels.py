@@ -6,6 +6,8 @@ from sqlext.pattern.jit import compiled
 
 NODE = -2  # as `right` of an entry; with BETWEEN ROWS less by 1 and the oldest row that may stand before the node's
 
+DUE_BEFORE, DUE_BEHIND = 1, 2  # as bits of `due`, and less than 0 as `final` of a hit
+
 FULL = -1  # instead of a number of matches: not even one result fits
 SPENT = -2  # too many entries were visited
 
@@ -61,11 +63,12 @@ def compact(left, right, row, state, newest, size, group, oldest, is_between, mo
 
 
 @compiled
-def advance(tables, buffer, rows, hits, progress, scratch):
+def advance(tables, buffer, rows, due, hits, progress, scratch):
     """Take rows from progress[0] on, up to progress[1], while there is room; the place of each hit in `hits`.
 
-    `tables`: Tables; `buffer`: (left, right, row, state, newest, group); `rows`: RowBits; `hits`: (entry, row, final);
-    `progress: int64[4]`: next row, end, size of the buffer, number of hits. `scratch: int32[2, w]`.
+    `tables`: Tables; `buffer`: (left, right, row, state, newest, group); `rows`: RowBits; `due: int8[n]` or none: at
+    these rows the groups themselves are hits, BEFORE the row or BEHIND it; `hits`: (entry, row, final); `progress:
+    int64[4]`: next row, end, size of the buffer, number of hits. `scratch: int32[2, w]`.
     """
     left, right, row, state, newest, group = buffer
     hit_entry, hit_row, hit_final = hits
@@ -75,6 +78,8 @@ def advance(tables, buffer, rows, hits, progress, scratch):
     while r < progress[1] and size + tables.room <= len(left) and found + tables.most_hits <= len(hit_entry):
         is_first, oldest, taken_row = rows.is_first[r], rows.oldest[r], rows.base + r
         kind = NODE - 1 - oldest if tables.is_between else NODE
+        if len(due) > 0 and (due[r] & DUE_BEFORE) != 0:
+            found = _groups(group, taken_row, -DUE_BEFORE, hits, found)
         for w in range(states):
             fresh[w] = -1
             taken[w] = -1
@@ -110,8 +115,20 @@ def advance(tables, buffer, rows, hits, progress, scratch):
                 found += 1
         for w in range(states):
             group[w] = fresh[w]
+        if len(due) > 0 and (due[r] & DUE_BEHIND) != 0:
+            found = _groups(group, taken_row, -DUE_BEHIND, hits, found)
         r += 1
     progress[0], progress[2], progress[3] = r, size, found
+
+
+@compiled
+def _groups(group, row, final, hits, found):
+    """All groups as hits; return the number of hits."""
+    for head in group:
+        if head >= 0:
+            hits[0][found], hits[1][found], hits[2][found] = head, row, final
+            found += 1
+    return found
 
 
 @compiled

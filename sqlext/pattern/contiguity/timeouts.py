@@ -5,7 +5,7 @@ With a skip mode only those of start rows that were tried and gave no match (lan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from sqlext.pattern import reference
 from sqlext.pattern.contiguity import oracle
 from sqlext.pattern.contiguity.plain import may_begin
 from sqlext.pattern.contiguity.reference import Path
-from sqlext.pattern.contiguity.rows import local_truth, own_limits
+from sqlext.pattern.contiguity.rows import local_truth, own_limits, partition_ends
 from sqlext.pattern.task import NO_SKIP, MatchTask, Rows, Spans
 
 
@@ -26,25 +26,31 @@ def with_timeouts(blocks: Iterator[Spans], task: MatchTask, rows: Rows) -> Itera
         yield block
     if failure is not None:
         return
-    partial, beginning = partial_of(task, rows), may_begin(task, rows)
-    paths = [path for start in tried.rows() if beginning[start] for path in partial(start)]
+    paths = partial_matches(task, rows, np.array(list(tried.rows()), np.int64))
     if paths:
         starts = [path[0][0] for path in paths]
         yield oracle.as_spans(starts, [0] * len(paths), paths, [], None, are_timed_out=True)
 
 
-def partial_of(
+def partial_matches(
     task: MatchTask,
     rows: Rows,
+    starts: np.ndarray,
     is_first: np.ndarray | None = None,
     is_open: Callable[[int, int], bool] | None = None,
-) -> Callable[[int], Iterable[Path]]:
-    """What gives the partial matches of a start row whose time is over; `is_first: bool[p]` (None: everywhere): is the
-    first row given of a partition its very first one? `is_open`: see Search."""
+) -> list[Path]:
+    """The partial matches of the start rows `starts: int64[k]`, ascending, whose time is over, in their order.
+
+    `is_first: bool[p]` (None: everywhere): is the first row given of a partition its very first one? `is_open`: see
+    Search; only asked where bounds begin anew or conditions depend on the match.
+    """
+    starts = starts[may_begin(task, rows)[starts]]
+    if not len(starts):
+        return []
     is_first = np.ones(len(rows.bounds) - 1, np.bool_) if is_first is None else is_first
     if task.is_between or any(condition is not None for condition in task.conditions):
-        return _by_paths(task, rows, is_first, is_open)
-    return _by_states(task, rows, is_first)
+        return _by_paths(task, rows, starts, is_first, is_open)
+    return _by_states(task, rows, starts, is_first)
 
 
 class _Tried:
@@ -74,49 +80,48 @@ class _Tried:
                 row += 1
 
 
-def _by_paths(task: MatchTask, rows: Rows, is_first: np.ndarray, is_open) -> Callable[[int], Iterable[Path]]:
+def _by_paths(task: MatchTask, rows: Rows, starts: np.ndarray, is_first: np.ndarray, is_open) -> list[Path]:
     """The search of the oracle notes them."""
-    searcher, nfa = oracle.Oracle(task, rows, is_first), task.nfa
+    searcher, nfa, found = oracle.Oracle(task, rows, is_first), task.nfa, list[Path]()
     assert nfa is not None
-
-    def partial(start: int) -> Iterable[Path]:
+    for start in starts.tolist():
         partition = int(np.searchsorted(rows.bounds, start, side="right")) - 1
         search = searcher.search(start, (int(rows.bounds[partition]), int(rows.bounds[partition + 1])), 0)
         search.is_open = is_open
         for _ in search.paths(nfa.pattern):
             pass
-        return search.partial
+        found += search.partial
+    return found
 
-    return partial
 
-
-def _by_states(task: MatchTask, rows: Rows, is_first: np.ndarray) -> Callable[[int], Iterable[Path]]:
-    """What is left in the shared buffer when only that row may start a match and its time is over."""
+def _by_states(task: MatchTask, rows: Rows, starts: np.ndarray, is_first: np.ndarray) -> list[Path]:
+    """What is left in the shared buffer of each of these rows when its time is over, if only they may start matches."""
     from sqlext.pattern.contiguity import every_match, every_match_tables, shared_buffer
+    from sqlext.pattern.contiguity import shared_buffer_kernels as kernels
 
     assert task.nfa is not None
     states, truth, limits = every_match_tables.states_of(task.nfa), local_truth(task, rows), own_limits(task, rows)
     bits = every_match_tables.row_bits(states, truth, task, rows, is_first)
-    bits = bits._replace(may_start=np.zeros(len(limits), np.bool_), oldest=np.zeros(len(limits), np.int64))
+    may_start = np.zeros(len(limits), np.bool_)
+    may_start[starts] = limits[starts] > starts
+    due = np.zeros(len(limits), np.int8)
+    ends = partition_ends(rows.bounds)
+    due[limits[starts[limits[starts] < ends[starts]]]] |= kernels.DUE_BEFORE
+    due[ends[starts] - 1] |= kernels.DUE_BEHIND
+    bits, hi = bits._replace(may_start=may_start), min(int(limits[starts].max()) + 1, len(limits))
     positions = task.nfa.positions
     mapped_as = [positions[wait.position] for _, wait in states.states]
-
-    def partial(start: int) -> Iterable[Path]:
-        if limits[start] <= start:
-            return ()
-        bits.may_start[start] = True
-        buffer = shared_buffer.Buffer.empty(len(states.states))
-        for reached, _ in every_match.advance(states, bits, buffer, start, int(limits[start])):
-            buffer = reached
-        bits.may_start[start] = False
-        heads = buffer.group[buffer.group >= 0]
-        hits = np.zeros((3, len(heads)), np.int32)
-        hits[0] = heads
-        only = np.full(len(heads), start, np.int64)
-        paths: dict[Path, None] = {}
-        for found in every_match.enumerated(states, buffer, hits, only, only):
+    paths: dict[Path, None] = {}
+    buffer = shared_buffer.Buffer.empty(len(states.states))
+    for reached, hits in every_match.advance(states, bits, buffer, int(starts[0]), hi, due):
+        hits = hits[:, hits[2] < 0]
+        is_before = hits[2] == -kernels.DUE_BEFORE
+        low = bits.oldest[np.where(is_before, hits[1] - 1, hits[1])]
+        high = np.where(is_before, bits.oldest[hits[1]] - 1, hits[1])
+        for found in every_match.enumerated(states, reached, hits, low, high, MAX_MAPPED):
             taken = [(row, *mapped_as[state]) for row, state in zip(found.row.tolist(), found.state.tolist())]
             paths.update((tuple(taken[lo:hi]), None) for lo, hi in zip(found.start.tolist(), found.end.tolist()))
-        return paths
+    return sorted(paths, key=lambda path: path[0][0])
 
-    return partial
+
+MAX_MAPPED = 1 << 26  # rows that the partial matches map whose time is over with one row
