@@ -110,6 +110,10 @@ CONNECT = """
     print(type(spark).__module__, type(spark).sql is not own)
     spark.sql("CREATE TABLE t USING delta AS SELECT 1 AS x")
     print(spark.sql("SELECT * FROM {d} JOIN t", d=spark.range(1)).collect())
+    times = "(VALUES (0, 5), (1, 6), (4, 7)) AS b(x, y)"
+    print(spark.sql(f"SELECT t.x, b.* FROM t ASOF JOIN {times} MATCH_CONDITION (t.x > b.x)").collect())
+    pairs = f"SELECT t.*, b.y FROM t FULL INTERVAL JOIN {times} ON b.x BETWEEN t.x AND t.x + 1"
+    print(sorted(map(str, spark.sql(pairs).collect())))
     view = parse_create_view("CREATE VIEW v AS SELECT * FROM t")
     views.create(spark, unhooked(spark), view)
     print(views.names(spark, unhooked(spark)))
@@ -129,6 +133,8 @@ def test_connect_sessions_are_extended_too(tmp_path):
     assert printed(CONNECT, tmp_path) == [
         "pyspark.sql.connect.session True",
         "[Row(id=0, x=1)]",
+        "[Row(x=1, x=0, y=5)]",
+        "['Row(x=1, y=6)', 'Row(x=None, y=5)', 'Row(x=None, y=7)']",
         "['v']",
         "[]",
         "TABLE_OR_VIEW_NOT_FOUND",
