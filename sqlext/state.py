@@ -17,7 +17,8 @@ METRICS = "sqlext"  # the observed metrics of a clause have a name that begins s
 
 @dataclass(frozen=True)
 class StreamState:
-    """`rows` in `bytes` are kept, the oldest of `oldest`; `late_rows` came too late since the query began."""
+    """`rows` are kept, in `bytes` as they are stored, the oldest of `oldest`; `late_rows` came too late since the query
+    began."""
 
     rows: int
     bytes: int

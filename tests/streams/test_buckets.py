@@ -15,6 +15,10 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 CLAUSE = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES MATCH_ROWTIME() AS at, FIRST(i) AS f, LAST(i) AS l
   PATTERN (A B+ C) DEFINE A AS i % 3 = 0, B AS i % 3 = 1, C AS i % 3 = 2)"""
 KEYS = 40
+TYPES = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts
+  MEASURES FIRST(concat('x', i)) AS s, array_agg(i) AS a, FIRST(ts) AS t, FIRST(CAST(i AS DECIMAL(20, 3))) AS d,
+    FIRST(struct(i, ts)) AS st, FIRST(date(ts)) AS day, COUNT(B.*) AS n, FIRST(NULLIF(i, 3)) AS x
+  PATTERN (A B+ C) DEFINE A AS i % 3 = 0, B AS i % 3 = 1, C AS i % 3 = 2)"""
 
 
 @pytest.mark.parametrize("count, partitions", [(1, 1), (4, 4), (3, 8), (16, 5), (200, 200)])
@@ -63,9 +67,9 @@ def arrive(spark, first: int, stop: int) -> None:
       FROM range({KEYS}) AS k CROSS JOIN range({first}, {stop}) AS i""")
 
 
-def run(spark) -> None:
+def run(spark, clause: str = CLAUSE) -> None:
     stream = "STREAM events WATERMARK ts DELAY OF INTERVAL 0 SECONDS"
-    spark.sql(f"CREATE OR REFRESH STREAMING TABLE found AS SELECT * FROM {stream} {CLAUSE}")
+    spark.sql(f"CREATE OR REFRESH STREAMING TABLE found AS SELECT * FROM {stream} {clause}")
 
 
 def test_a_stream_resumes_under_another_number_of_partitions(events):
@@ -89,3 +93,12 @@ def test_another_number_of_buckets_is_refused(events):
     events.conf.set(buckets.SETTING, "4")
     run(events)
     assert events.table("found").count() == 2 * KEYS
+
+
+def test_results_without_times_keep_their_types(events):
+    arrive(events, 0, 7)
+    run(events, TYPES)
+    batch = events.sql(f"SELECT * FROM events {TYPES}")
+    assert events.table("found").schema.simpleString() == batch.schema.simpleString()
+    assert sorted(map(str, events.table("found").collect())) == sorted(map(str, batch.collect()))
+    assert batch.count() == 2 * KEYS
