@@ -64,7 +64,9 @@ def line(m: Measured) -> str:
     >>> print(line(Measured("A B", "latency", 10, 1000, 5, 50.0, 1.2, 0.1, 0.2, 1.0, 7, 99, 50, 10.0, 1.1)))
     | A B | 10 | 1,000 | 5 | 0.10 s | 0.20 s | 1.00 | 7 | 99 (1.98) | 50 | 1.2 | 10 | 1.1 | 5.0 |
     """
-    size = f"{m.state_bytes:,}" + (f" ({m.state_bytes / m.kept_bytes:.2f})" if m.kept_bytes else "")
+    size = f"{m.state_bytes:,}"
+    if m.kept_bytes and m.kind == LATENCY:  # most rows of a backlog only wait for the next micro-batch
+        size += f" ({m.state_bytes / m.kept_bytes:.2f})"
     theirs = ("", "", "")
     if m.flink_rows_s and m.flink_cores:
         ratio = m.rows_s / m.flink_rows_s
