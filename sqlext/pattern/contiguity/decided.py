@@ -20,7 +20,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from sqlext.pattern.contiguity import end_search
 from sqlext.pattern.contiguity.nfa import Final, Nfa
 from sqlext.pattern.contiguity.plain import local_part, outline, plain_task, without_gaps
 from sqlext.pattern.contiguity.plain_program import GAP, PlainProgram, Variant, plain_program
@@ -68,7 +67,7 @@ def choose(task: MatchTask, passed: Passed, tells_times: bool) -> tuple[str, str
         return "buffer", "every match is asked for; partial matches in the same state are one in the shared buffer."
     why = _why_searched(task)
     if why is not None:
-        is_compiled = end_search.accepts(task, passed)
+        is_compiled = _is_compiled(task, passed)
         return "search" if is_compiled else "reference", why
     outlined = outline(task)
     assert outlined is not None
@@ -91,6 +90,12 @@ def _why_searched(task: MatchTask) -> str | None:
 
 def _ends(nfa: Nfa) -> list[Final]:
     return [t for targets in nfa.after for t in targets if isinstance(t, Final)]
+
+
+def _is_compiled(task: MatchTask, passed: Passed) -> bool:
+    """Does `end_search` know the task's conditions, or only `verdicts`?"""
+    is_local = passed.need is None and all(condition is None for condition in task.conditions)
+    return is_local and task.strategy != "reference"
 
 
 def lasting_task(task: MatchTask, lasts: bool = True) -> MatchTask:
@@ -142,8 +147,10 @@ def _preferred(task: MatchTask, rows: Rows, passed: Passed, place: Place, tells_
 
 
 def _searches(task: MatchTask, rows: Rows, passed: Passed) -> Callable[[Search], Outcome | None]:
-    if end_search.accepts(task, passed):
-        return end_search.EndSearch(task, rows, passed).outcome
+    if _is_compiled(task, passed):
+        from sqlext.pattern.contiguity.end_search import EndSearch  # with Numba, which the driver does not need
+
+        return EndSearch(task, rows, passed).outcome
     made, asks = MatchTask(plain_program(task.nfa).program, (), ()), PathAsks(task, rows, passed)  # type: ignore[arg-type]
     return lambda asked: search(made, asked, asks)
 

@@ -27,14 +27,8 @@ _KINDS = {
 }
 
 
-def accepts(task: MatchTask, passed: Passed) -> bool:
-    """Can the task be searched so? Else `verdicts` knows."""
-    is_local = passed.need is None and all(condition is None for condition in task.conditions)
-    return is_local and task.strategy != "reference"
-
-
 class EndSearch:
-    """The searches of a task that `accepts` takes."""
+    """The searches of a task whose DEFINE reads nothing but the row and its mask."""
 
     def __init__(self, task: MatchTask, rows: Rows, passed: Passed):
         assert task.nfa is not None
