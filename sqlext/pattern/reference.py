@@ -116,7 +116,7 @@ def find(
     Source: Trino, PatternRecognitionPartition.
     """
     asks = satisfies or mask_satisfies(task, rows)
-    block = _Block()
+    block = Block()
     for bounds in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
         row, matched_end, number = bounds[0], bounds[0], 1
         while row < bounds[1]:
@@ -140,7 +140,7 @@ def find(
                 row, number = resume, number + 1
             if max(block.offset[-1], len(block.start), len(block.unmatched)) >= block_rows:
                 yield block.spans(task)
-                block = _Block()
+                block = Block()
     if block.start or block.unmatched:
         yield block.spans(task)
 
@@ -176,7 +176,9 @@ def next_row(skip: Skip, start: int, mapped: list[tuple[int, int]]) -> int | str
 
 
 @dataclass
-class _Block:
+class Block:
+    """Matches found, in order; `offset` and `found` as Spans has offset, label and is_hidden."""
+
     start: list[int] = field(default_factory=list)
     number: list[int] = field(default_factory=list)
     offset: list[int] = field(default_factory=lambda: [0])

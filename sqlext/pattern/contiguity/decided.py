@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -151,8 +152,8 @@ def _searches(task: MatchTask, rows: Rows, passed: Passed) -> Callable[[Search],
         from sqlext.pattern.contiguity.end_search import EndSearch  # with Numba, which the driver does not need
 
         return EndSearch(task, rows, passed).outcome
-    made, asks = MatchTask(plain_program(task.nfa).program, (), ()), PathAsks(task, rows, passed)  # type: ignore[arg-type]
-    return lambda asked: search(made, asked, asks)
+    assert task.nfa is not None
+    return partial(search, plain_program(task.nfa).program, asks=PathAsks(task, rows, passed))
 
 
 def _needed(task: MatchTask, plain: PlainProgram, rows: Rows, need: np.ndarray | None) -> np.ndarray | None:

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.pattern.conditions import satisfier
-from sqlext.pattern.program import Done, Jump, MatchLabel, MatchStart, Split
-from sqlext.pattern.reference import MAX_STEPS, Found, next_start
+from sqlext.pattern.program import Done, Jump, MatchLabel, MatchStart, Program, Split
+from sqlext.pattern.reference import MAX_STEPS, Block, Found, next_start
 from sqlext.pattern.streams.decided import BEGINNING, Decided, Passed, Place
-from sqlext.pattern.task import MatchTask, Rows, SkipFailure, Spans
+from sqlext.pattern.task import MatchTask, Rows, SkipFailure
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Outcome:
     until: int
 
 
-def search(task: MatchTask, asked: Search, asks: Asks, max_steps: int = MAX_STEPS) -> Outcome | None:
+def search(program: Program, asked: Search, asks: Asks, max_steps: int = MAX_STEPS) -> Outcome | None:
     """The outcome of one search, None for unknown. Raises DataError: STEP_BUDGET."""
     first, behind = asked.partition
     labels: list[int] = []
@@ -80,7 +81,7 @@ def search(task: MatchTask, asked: Search, asks: Asks, max_steps: int = MAX_STEP
         del labels[taken:], hidden[taken:]
         if i in met:
             continue
-        row, instruction = asked.start + taken, task.program.instructions[i]
+        row, instruction = asked.start + taken, program.instructions[i]
         if isinstance(instruction, Done):
             return Outcome(list(zip(labels, hidden)), looked_at, until)
         if isinstance(instruction, MatchLabel):
@@ -138,34 +139,12 @@ class RowAsks:
 
 
 @dataclass
-class _Block:
-    start: list[int] = field(default_factory=list)
-    number: list[int] = field(default_factory=list)
-    offset: list[int] = field(default_factory=lambda: [0])
-    found: Found = field(default_factory=list)
-    unmatched: list[int] = field(default_factory=list)
+class _TimedBlock(Block):
+    """With the times since when its matches and unmatched rows are decided, and what ended the search."""
+
     time: list[int] = field(default_factory=list)
     unmatched_time: list[int] = field(default_factory=list)
     failure: SkipFailure | None = None
-
-    def add(self, start: int, number: int, found: Found, time: int) -> None:
-        self.start.append(start)
-        self.number.append(number)
-        self.found += found
-        self.offset.append(len(self.found))
-        self.time.append(time)
-
-    def spans(self, task: MatchTask) -> Spans:
-        hides = any(isinstance(x, MatchLabel) and x.is_hidden for x in task.program.instructions)
-        return Spans(
-            start=np.array(self.start, np.int64),
-            number=np.array(self.number, np.int64),
-            offset=np.array(self.offset, np.int64),
-            label=np.array([label for label, _ in self.found], np.int16),
-            is_hidden=np.array([is_hidden for _, is_hidden in self.found], np.bool_) if hides else None,
-            unmatched=np.array(self.unmatched, np.int64),
-            failure=self.failure,
-        )
 
 
 def decide(
@@ -178,8 +157,7 @@ def decide(
 ) -> Decided:
     """As `streams.decided.decide`; after a failure of SKIP nothing more. `searches`: by default `search`, RowAsks."""
     if searches is None:
-        asks = RowAsks(task, rows, passed)
-        searches = lambda asked: search(task, asked, asks)  # noqa: E731
+        searches = partial(search, task.program, asks=RowAsks(task, rows, passed))
     driver = _Driver(task, rows, passed, keeps_failed, searches)
     resumed = []
     for p in range(len(rows.bounds) - 1):
@@ -190,7 +168,8 @@ def decide(
     columns = np.array(resumed, np.int64).reshape(-1, 4).T
     after = Place(columns[0], columns[1], columns[2], columns[3], place.is_first)
     block = driver.block
-    return Decided(block.spans(task), np.array(block.time, np.int64), np.array(block.unmatched_time, np.int64), after)
+    times = np.array(block.time, np.int64), np.array(block.unmatched_time, np.int64)
+    return Decided(block.spans(task, block.failure), *times, after)
 
 
 @dataclass
@@ -200,7 +179,7 @@ class _Driver:
     passed: Passed
     keeps_failed: bool
     searches: Callable[[Search], Outcome | None]
-    block: _Block = field(default_factory=_Block)
+    block: _TimedBlock = field(default_factory=_TimedBlock)
 
     def partition(self, place: Place, p: int) -> tuple[int, int, int, int]:
         task, block = self.task, self.block
@@ -218,7 +197,8 @@ class _Driver:
                     block.unmatched_time.append(time)
                 row += 1
                 continue
-            block.add(row, number, outcome.found, time)
+            block.add(row, number, outcome.found)
+            block.time.append(time)
             matched_end = max(matched_end, row + len(outcome.found))
             resume = next_start(task.skip, row, [label for label, _ in outcome.found])
             if isinstance(resume, str):
