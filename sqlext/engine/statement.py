@@ -149,10 +149,10 @@ class Statement:
 
     def _asof_join(self, clause: JoinClause) -> AsofJoin:
         number, prefix = self.joins.index(clause), self._prefix(clause)
-        join = asof.bind(clause, number, self.tokens, self.source, prefix, self.queries)
-        self._hide(clause, hidden_columns(join))
-        self._edit([Edit(clause.whole.start, clause.whole.stop, asof_sql(join))])
-        return join
+        bound = asof.bind(clause, number, self.tokens, self.source, prefix, self.queries)
+        self._hide(clause, hidden_columns(bound))
+        self._edit([Edit(clause.whole.start, clause.whole.stop, asof_sql(bound))])
+        return bound
 
     def _interval_join(self, clause: JoinClause) -> RewrittenJoin:
         number, prefix = self.joins.index(clause), self._prefix(clause)
