@@ -16,11 +16,11 @@ import time
 import numpy as np
 
 from sqlext.pattern.ast import Concatenation, Relaxed, Variable
-from sqlext.pattern.contiguity.every_match import advance
-from sqlext.pattern.contiguity.every_match_tables import RowBits, States, states_of
-from sqlext.pattern.contiguity.nfa_compile import compile_nfa
-from sqlext.pattern.contiguity.rows import evaluate
-from sqlext.pattern.contiguity.shared_buffer import Buffer
+from sqlext.pattern.cep.every_match import advance
+from sqlext.pattern.cep.every_match_tables import RowBits, States, states_of
+from sqlext.pattern.cep.formulas import evaluate
+from sqlext.pattern.cep.nfa_compile import compile_nfa
+from sqlext.pattern.cep.shared_buffer import Buffer
 
 STARTS_A_SECOND = 1_000
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from sqlext.catalog.names import Parts, RelationName, qualify, quote, relations, split_name
-from sqlext.catalog.statements import CREATE_VIEW, DROP_VIEW, CreateView, Head, parse_head
 from sqlext.errors import BindError
 from sqlext.quiet import quiet_probes
+from sqlext.rewriter.heads import CREATE_VIEW, DROP_VIEW, CreateView, Head, parse_head
+from sqlext.rewriter.text.names import Parts, RelationName, qualify, quote, relations, split_name
 
 TABLE = "sqlext_views"
 _COLUMNS = "name, text, columns, comment, schema, created_at, created_by"

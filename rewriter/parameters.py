@@ -16,8 +16,8 @@ from typing import Any, Union
 
 from sqlext.errors import BindError, Place, SqlExtError, raise_all
 from sqlext.rewriter.parse_from import Tokens
-from sqlext.rewriter.splice import Edit
-from sqlext.rewriter.tokens import NUMBER, QUOTED, STRING, WORD, tokenize
+from sqlext.rewriter.text.splice import Edit
+from sqlext.rewriter.text.tokens import NUMBER, QUOTED, STRING, WORD, tokenize
 
 Arguments = Union[Mapping[str, Any], Sequence[Any], None]
 

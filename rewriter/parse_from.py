@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError
-from sqlext.rewriter.clauses import Fragment, Name
-from sqlext.rewriter.tokens import STRING, SYMBOL, WORD, Token, closing
+from sqlext.rewriter.match.match_clause import Fragment, Name
+from sqlext.rewriter.text.tokens import STRING, SYMBOL, WORD, Token, closing
 
 Tokens = tuple[Token, ...]
 
@@ -44,7 +44,7 @@ class Cte:
 def relation_start(tokens: Tokens, keyword: int) -> int | None:
     """The index of the first token of the relation that ends before token `keyword`; None: no relation ends there.
 
-    >>> from sqlext.rewriter.tokens import tokenize
+    >>> from sqlext.rewriter.text.tokens import tokenize
     >>> relation_start(tokenize("SELECT 1 FROM a JOIN b AS c MATCH_RECOGNIZE (x + 1)"), 8)
     5
     """
@@ -169,7 +169,7 @@ def visible_ctes(text: str, tokens: Tokens, start: int, stop: int) -> tuple[Cte,
     Of those with one name the innermost. Raises UnsupportedError: RECURSIVE_INPUT (the text reads the recursive CTE
     that it stands in), SHADOWED_CTE (one list of CTEs could not say what is meant).
 
-    >>> from sqlext.rewriter.tokens import tokenize
+    >>> from sqlext.rewriter.text.tokens import tokenize
     >>> text = "WITH a AS (SELECT 1), b AS (SELECT * FROM (a) m), c AS (SELECT 2) SELECT * FROM b"
     >>> [c.name.text for c in visible_ctes(text, tokenize(text), 42, 45)]
     ['a']
@@ -314,7 +314,7 @@ def is_random(tokens: Tokens, query: Fragment) -> bool:
 
 def name_of(text: str, token: Token) -> Name:
     """
-    >>> from sqlext.rewriter.tokens import tokenize
+    >>> from sqlext.rewriter.text.tokens import tokenize
     >>> [name_of("a `b c`", t).key for t in tokenize("a `b c`")]
     ['A', 'b c']
     """

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter import parse_from
-from sqlext.rewriter.clauses import Fragment
-from sqlext.rewriter.joins.tree import is_time_join
+from sqlext.rewriter.joins.join_tree import is_time_join
+from sqlext.rewriter.match.match_clause import Fragment
 from sqlext.rewriter.parse_from import Cte, Tokens
-from sqlext.rewriter.tokens import SYMBOL, closing, index_at, tokenize
+from sqlext.rewriter.text.tokens import SYMBOL, closing, index_at, tokenize
 
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"})

@@ -11,7 +11,7 @@ from sqlext.errors import BindError, DataError, ParseError, SetupError, SqlExtEr
 # Workers load this file too, so that none of these modules imports pyspark, sqlglot or numba before it is called.
 from sqlext.explain import compile, explain
 from sqlext.session import extend, is_extended, restore, session
-from sqlext.state import StreamState, state
+from sqlext.stream_state import StreamState, state
 
 __all__ = [
     "BindError",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.session import session
-from sqlext.state import kept
+from sqlext.stream_state import kept
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -124,7 +124,7 @@ def split_statements(text: str) -> Iterator[str]:
     >>> list(split_statements("SELECT ';' -- a; b\\n; ;SELECT 2"))
     ["SELECT ';' -- a; b\\n", '\\nSELECT 2']
     """
-    from sqlext.rewriter.tokens import tokenize
+    from sqlext.rewriter.text.tokens import tokenize
 
     start, is_empty = 0, True
     for token in tokenize(text):
@@ -247,7 +247,7 @@ def _compile(spark: SparkSession, statements: list[str], options: argparse.Names
 
 def _make_temporary_view(spark: SparkSession, statement: str, options: argparse.Namespace) -> None:
     """The statements behind it may read it, and it is gone with this process; nothing else is run."""
-    from sqlext.catalog.statements import CREATE_VIEW, parse_head
+    from sqlext.rewriter.heads import CREATE_VIEW, parse_head
 
     head = parse_head(statement)
     if head is not None and head.verb == CREATE_VIEW and head.is_temporary:

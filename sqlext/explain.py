@@ -30,7 +30,7 @@ def compile(text: str, args: Any = None, *, spark: SparkSession | None = None) -
     """The text in plain Spark SQL: every clause is a call of the table function `sqlext_match`.
 
     `spark`: the session, default the active one; it must know the tables. Any session that has called
-    `sqlext.extend`, or where `sqlext.engine.table_function.register` was called, can run the result.
+    `sqlext.extend`, or where `sqlext.engine.portable.table_function.register` was called, can run the result.
     Raises SqlExtError as running the text would.
     """
     from sqlext.engine.statement import compile_statement

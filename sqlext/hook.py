@@ -109,7 +109,7 @@ def _hooked(original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
 
 def _register_table_function(spark: SparkSession) -> None:
     """Only where a text names it: it loads numba."""
-    from sqlext.engine.table_function import register
+    from sqlext.engine.portable.table_function import register
 
     register(spark)
 
@@ -162,11 +162,11 @@ def _missing_view(spark: SparkSession, error: AnalysisException) -> View | None:
 
 def _create_or_drop(spark: SparkSession, sql: Sql, text: str, args: Any = None, **frames: Any) -> DataFrame:
     """CREATE and DROP of tables and plain views, where stored views and registered tables must follow."""
-    from sqlext.catalog import tables, views
-    from sqlext.catalog.streams import parse_target
+    from sqlext.catalog import views, warehouse
+    from sqlext.catalog.checkpoint import parse_target
 
     target = parse_target(text)
     if target is not None and not target.is_insert:
         return _run(spark, text, args, frames, unhooked(spark))
     done = views.run_plain(spark, sql, text)
-    return tables.run_drop(spark, sql, text, args, frames) if done is None else done
+    return warehouse.run_drop(spark, sql, text, args, frames) if done is None else done

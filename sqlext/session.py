@@ -83,14 +83,14 @@ def _register_tables(spark: SparkSession) -> None:
     """Enter the warehouse's tables into the catalog; one that Spark cannot read does not keep the others out."""
     from pyspark.errors import PySparkException
 
-    from sqlext.catalog import tables
+    from sqlext.catalog import warehouse
 
     folder = _warehouse_folder(spark)
     if folder is None:
         return
-    spark.conf.set(tables.WAREHOUSE, str(folder))
+    spark.conf.set(warehouse.WAREHOUSE, str(folder))
     sql = unhooked(spark)
-    for table in tables.warehouse_tables(folder):
+    for table in warehouse.warehouse_tables(folder):
         try:
             with quiet_probes():
                 for statement in table.statements():
@@ -114,7 +114,7 @@ def _adopt(running: SparkSession, asked: dict[str, str]) -> SparkSession:
     """A running session with the settings `asked`; those that Spark fixes at its start must be as they are."""
     from pyspark.sql import SparkSession
 
-    from sqlext.catalog.tables import local_path
+    from sqlext.catalog.warehouse import local_path
 
     remedy = "call stop() on the running session first, or keep it and call sqlext.extend(spark)."
     if running.conf.get("spark.sql.catalog.spark_catalog", "") != _DELTA_CATALOG:
@@ -169,7 +169,7 @@ def _shuffle_partitions(master: str) -> str:
 
 def _warehouse_folder(spark: SparkSession) -> Path | None:
     """The folder to register; None where a metastore remembers the tables, or where it is not on this machine."""
-    from sqlext.catalog.tables import local_path
+    from sqlext.catalog.warehouse import local_path
 
     if spark.conf.get("spark.sql.catalogImplementation") != "in-memory":
         return None

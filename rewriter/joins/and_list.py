@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlext.rewriter.clauses import Fragment
+from sqlext.rewriter.match.match_clause import Fragment
 from sqlext.rewriter.parse_from import Tokens
-from sqlext.rewriter.tokens import NUMBER, QUOTED, STRING, WORD, closing, tokenize
+from sqlext.rewriter.text.tokens import NUMBER, QUOTED, STRING, WORD, closing, tokenize
 
 # Behind these words something is still to come: what follows is a name, whatever else it may mean.
 _OPERATORS = frozenset([

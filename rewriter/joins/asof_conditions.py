@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
-from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.joins.and_list import without_parentheses
-from sqlext.rewriter.joins.asof import Bound, Conditions, Key, flipped, is_backward
-from sqlext.rewriter.joins.clauses import JoinClause, MatchCondition
+from sqlext.rewriter.joins.asof_sql import Bound, Conditions, Key, flipped, is_backward
 from sqlext.rewriter.joins.comparison import BOTH, LEFT, RIGHT, Comparison, SideOf, compared
-from sqlext.rewriter.splice import Source, Text
-from sqlext.rewriter.tokens import tokenize
+from sqlext.rewriter.joins.join_clause import JoinClause, MatchCondition
+from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.text.splice import Source, Text
+from sqlext.rewriter.text.tokens import tokenize
 
 _HINT = (
     "between both sides ASOF JOIN takes equalities and a bound on the right time itself, as"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.joins.and_list import top_level
-from sqlext.rewriter.tokens import tokenize
+from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.text.tokens import tokenize
 
 LEFT, RIGHT, BOTH, NEITHER = "left", "right", "both", "neither"
 SideOf = Callable[[Fragment], str]  # which relation alone can compute it: BOTH for constants, NEITHER if it needs both

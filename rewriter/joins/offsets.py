@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.joins.and_list import ends_operand, top_level, without_parentheses
 from sqlext.rewriter.joins.time_range import words_of
-from sqlext.rewriter.lexemes import lexemes
-from sqlext.rewriter.splice import Source
-from sqlext.rewriter.tokens import tokenize
+from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.text.lexemes import lexemes
+from sqlext.rewriter.text.splice import Source
+from sqlext.rewriter.text.tokens import tokenize
 
 _UNITS = frozenset(
     f"{unit}{s}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError
-from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.joins.and_list import top_level
-from sqlext.rewriter.joins.clauses import JoinClause
 from sqlext.rewriter.joins.comparison import LEFT, NEITHER, RIGHT, SideOf, compared
+from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.time_range import TimeRange, comparisons, distance
-from sqlext.rewriter.tokens import tokenize
+from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.text.tokens import tokenize
 
 ORDERED = frozenset({"<", "<=", ">", ">="})
 

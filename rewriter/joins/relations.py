@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlext.rewriter.parse_from import Tokens, may_name
-from sqlext.rewriter.tokens import Token
+from sqlext.rewriter.text.tokens import Token
 
 # What stands in parentheses behind these is no list of columns, and they are no alias.
 _NOT_ALIASES = frozenset({"TABLESAMPLE", "MATCH_RECOGNIZE", "VALUES", "OF", "PERCENT", "ROWS", "WITH", "STREAM"})
@@ -14,7 +14,7 @@ def relation_name(relation: Tokens) -> Token | None:
 
     None: there is none, or several, as for `(a JOIN b)`.
 
-    >>> from sqlext.rewriter.tokens import tokenize
+    >>> from sqlext.rewriter.text.tokens import tokenize
     >>> texts = ["db.a", "db.a AS x", "(SELECT 1) x (c, d)", "a VERSION AS OF 3 x", "range(3)", "(a JOIN b)", "(a)"]
     >>> [(name := relation_name(tokenize(text))) and name.text for text in texts]
     ['a', 'x', 'x', 'x', None, None, None]

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sqlext.errors import Place, UnsupportedError
-from sqlext.rewriter.clauses import Fragment
-from sqlext.rewriter.joins.clauses import EnclosingQuery
+from sqlext.rewriter.joins.join_clause import EnclosingQuery
+from sqlext.rewriter.joins.join_tree import relation_stop
 from sqlext.rewriter.joins.relations import relation_name
-from sqlext.rewriter.joins.tree import relation_stop
-from sqlext.rewriter.lexemes import unquoted
+from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.match.unread import is_star
 from sqlext.rewriter.parse_from import Tokens
-from sqlext.rewriter.splice import Edit
-from sqlext.rewriter.tokens import closing, index_at
-from sqlext.rewriter.unread import is_star
+from sqlext.rewriter.text.lexemes import unquoted
+from sqlext.rewriter.text.splice import Edit
+from sqlext.rewriter.text.tokens import closing, index_at
 
 _QUERY_STARTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
 
@@ -28,9 +28,9 @@ def hide(text: str, tokens: Tokens, query: EnclosingQuery, columns: Mapping[str,
     hidden columns of the query's FROM, of all its joins at once. A query that has no SELECT (`FROM a JOIN b |> …`)
     drops them first.
 
-    >>> from sqlext.rewriter.joins.tree import enclosing_query
-    >>> from sqlext.rewriter.splice import Source
-    >>> from sqlext.rewriter.tokens import tokenize
+    >>> from sqlext.rewriter.joins.join_tree import enclosing_query
+    >>> from sqlext.rewriter.text.splice import Source
+    >>> from sqlext.rewriter.text.tokens import tokenize
     >>> def hidden(text, columns):
     ...     tokens = tokenize(text)
     ...     from_ = [t.word for t in tokens].index("FROM")
@@ -74,8 +74,8 @@ def check_no_column_names(text: str, tokens: Tokens, query: EnclosingQuery, whol
 def names_around(tokens: Tokens, query: EnclosingQuery, whole: Fragment) -> list[str]:
     """The names, in lower case, of the parentheses in FROM around the join `whole`: its columns are theirs, too.
 
-    >>> from sqlext.rewriter.joins.tree import enclosing_query
-    >>> from sqlext.rewriter.tokens import tokenize
+    >>> from sqlext.rewriter.joins.join_tree import enclosing_query
+    >>> from sqlext.rewriter.text.tokens import tokenize
     >>> text = "SELECT * FROM ((a JOIN b) AS x JOIN c) Y"
     >>> names_around(tokenize(text), enclosing_query(tokenize(text), 5), Fragment(text, 16, 24))
     ['x', 'y']

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sqlext.rewriter.clauses import Fragment
 from sqlext.rewriter.joins.and_list import top_level, without_parentheses
 from sqlext.rewriter.joins.comparison import Comparison, compared
-from sqlext.rewriter.tokens import closing, tokenize
+from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.text.tokens import closing, tokenize
 
 _LOWER, _UPPER = "lower", "upper"
 _ORDERED = {">=": _LOWER, ">": _LOWER, "<=": _UPPER, "<": _UPPER}

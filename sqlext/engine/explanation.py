@@ -11,15 +11,15 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine import lead, ranges
-from sqlext.engine.batch import input_query, result_query, unsorted_query
+from sqlext.engine.batch import lead, ranges
+from sqlext.engine.batch.run_batch import input_query, result_query, unsorted_query
 from sqlext.engine.physical import Physical
-from sqlext.engine.portable import Printer
+from sqlext.engine.portable.portable_sql import Printer
 from sqlext.engine.statement import Statement
 from sqlext.pattern.task import NO_SKIP
-from sqlext.rewriter.joins.asof import AsofJoin
-from sqlext.rewriter.joins.interval import RewrittenJoin
-from sqlext.rewriter.plan import Mask, MatchPlan
+from sqlext.rewriter.joins.asof_sql import AsofJoin
+from sqlext.rewriter.joins.interval_sql import RewrittenJoin
+from sqlext.rewriter.match.match_plan import Mask, MatchPlan
 
 
 def explain_query(

@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine import batch, lead, prefilter, ranges, udtf
+from sqlext.engine.batch import lead, prefilter, ranges, run_batch, udtf
 from sqlext.engine.queries import Queries
-from sqlext.engine.streams import streaming
+from sqlext.engine.stream import run_stream
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.pattern import matcher
-from sqlext.rewriter.plan import MatchPlan
-from sqlext.rewriter.splice import Text
+from sqlext.pattern import strategy
+from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.text.splice import Text
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class Settings:
     def of(spark: SparkSession) -> Settings:
         """Raises BindError: a value that does not exist."""
         engine = _setting(spark, "sqlext.engine", "arrow", ("arrow", "udtf"))
-        strategy = _setting(spark, "sqlext.strategy", "auto", ("auto", lead.NAME, *matcher.STRATEGIES))
+        named = _setting(spark, "sqlext.strategy", "auto", ("auto", lead.NAME, *strategy.STRATEGIES))
         return Settings(
             engine,
-            strategy,
+            named,
             _setting(spark, "sqlext.prefilter", "auto", prefilter.MODES),
             _setting(spark, "sqlext.parallel", "auto", ranges.MODES),
             ranges.local_cores(spark.conf.get("spark.master", "") or ""),
@@ -80,14 +80,14 @@ class Physical:
 
     @property
     def is_streaming(self) -> bool:
-        return self.strategy == streaming.NAME
+        return self.strategy == run_stream.NAME
 
 
 def choose(planned: PlannedClause, settings: Settings, queries: Queries) -> Physical:
     """May run a small job over the input. Raises UnsupportedError: STRATEGY_NOT_APPLICABLE."""
     if planned.is_streaming:
-        reasons = ((streaming.NAME, streaming.reason(planned.plan)), *_pushed(planned.plan))
-        return Physical(planned.plan, planned.prefix, planned.is_ansi, settings.engine, reasons, streaming.NAME)
+        reasons = ((run_stream.NAME, run_stream.reason(planned.plan)), *_pushed(planned.plan))
+        return Physical(planned.plan, planned.prefix, planned.is_ansi, settings.engine, reasons, run_stream.NAME)
     strategy, why = _strategy(planned.plan, settings)
     bounds = [f"{b.written} bounds the match like WITHIN." for b in planned.plan.bounds if b.written]
     plan, why_filtered = _prefiltered(planned, strategy, settings, queries)
@@ -106,7 +106,7 @@ def _strategy(plan: MatchPlan, settings: Settings) -> tuple[str, str]:
     if settings.strategy == lead.NAME:
         why_not = lead.objection(plan)
         if why_not is not None:
-            cheapest, _ = matcher.choose(replace(plan.task, strategy="auto"))
+            cheapest, _ = strategy.choose(replace(plan.task, strategy="auto"))
             raise UnsupportedError(
                 "STRATEGY_NOT_APPLICABLE",
                 f'strategy "{lead.NAME}" cannot run this clause: {why_not}',
@@ -119,7 +119,7 @@ def _strategy(plan: MatchPlan, settings: Settings) -> tuple[str, str]:
         is_parallel, _ = ranges.choose(plan, settings.parallel, settings.cores)
         if not is_parallel or not lead.needs_window(plan):
             return lead.NAME, lead.reason(plan)
-    return matcher.choose(plan.task)
+    return strategy.choose(plan.task)
 
 
 def _pushed(plan: MatchPlan) -> list[tuple[str, str]]:
@@ -146,11 +146,11 @@ def _parallel(plan: MatchPlan, strategy: str, settings: Settings) -> tuple[bool,
 def run(physical: Physical, queries: Queries, spark: SparkSession) -> DataFrame:
     """The clause's result."""
     if physical.is_streaming:
-        return streaming.run(physical.plan, queries, physical.prefix, physical.is_ansi, spark)
+        return run_stream.run(physical.plan, queries, physical.prefix, physical.is_ansi, spark)
     if physical.strategy == lead.NAME:
         return lead.run(physical.plan, queries, physical.prefix)
     if physical.engine == "udtf":
         return udtf.run(physical.plan, queries, physical.prefix, spark, physical.is_ansi)
     if physical.is_parallel:
         return ranges.run(physical.plan, queries, physical.prefix, physical.is_ansi)
-    return batch.run(physical.plan, queries, physical.prefix, physical.is_ansi)
+    return run_batch.run(physical.plan, queries, physical.prefix, physical.is_ansi)

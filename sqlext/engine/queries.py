@@ -9,10 +9,10 @@ from typing import Any
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame
 
-from sqlext.engine.arrow import to_values
+from sqlext.engine.worker.arrow import to_values
 from sqlext.errors import BindError, Place
 from sqlext.quiet import quiet_probes
-from sqlext.rewriter.splice import Source, Text, join
+from sqlext.rewriter.text.splice import Source, Text, join
 
 WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column that has one
 _HELPER = re.compile(r"__sqlext_helper_\d+__")

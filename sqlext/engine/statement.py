@@ -13,36 +13,38 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import views
-from sqlext.catalog.statements import CREATE_VIEW, Head, parse_create_view, parse_head
-from sqlext.catalog.streams import parse_target
-from sqlext.engine import physical, portable, table_function
+from sqlext.catalog.checkpoint import parse_target
+from sqlext.engine import physical
 from sqlext.engine.functions import is_aggregate
-from sqlext.engine.joins import asof, interval
+from sqlext.engine.joins import bind_asof, bind_interval
 from sqlext.engine.own_sql import unhooked
 from sqlext.engine.physical import Physical, PlannedClause, Settings
+from sqlext.engine.portable import portable_sql, table_function
 from sqlext.engine.queries import Queries, SparkOracle
-from sqlext.engine.streams import checks, tables
-from sqlext.engine.streams.clock import NOW, is_processing_time
+from sqlext.engine.stream import stream_checks, streaming_tables
+from sqlext.engine.stream.processing_time import NOW, is_processing_time
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
 from sqlext.quiet import quiet_probes
-from sqlext.rewriter import check, parameters, parse_from
-from sqlext.rewriter.clauses import Fragment, MatchClause
+from sqlext.rewriter import parameters, parse_from
 from sqlext.rewriter.enclosing import alias_at
-from sqlext.rewriter.joins.asof import AsofJoin, asof_sql, hidden_columns
-from sqlext.rewriter.joins.clauses import EnclosingQuery, JoinClause
-from sqlext.rewriter.joins.interval import RewrittenJoin
-from sqlext.rewriter.joins.parse import parse_joins
+from sqlext.rewriter.heads import CREATE_VIEW, Head, parse_create_view, parse_head
+from sqlext.rewriter.joins.asof_sql import AsofJoin, asof_sql, hidden_columns
+from sqlext.rewriter.joins.interval_sql import RewrittenJoin
+from sqlext.rewriter.joins.join_clause import EnclosingQuery, JoinClause
+from sqlext.rewriter.joins.parse_joins import parse_joins
 from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around
-from sqlext.rewriter.lexemes import unquoted
-from sqlext.rewriter.lower.clause import lower
-from sqlext.rewriter.lower.context import Input
+from sqlext.rewriter.match import check
+from sqlext.rewriter.match.lower.context import Input
+from sqlext.rewriter.match.lower.lower_clause import lower
+from sqlext.rewriter.match.match_clause import Fragment, MatchClause
+from sqlext.rewriter.match.parse_match import parse_match
+from sqlext.rewriter.match.pushdown import pushed_down
+from sqlext.rewriter.match.unread import unread
 from sqlext.rewriter.parse_from import Cte, check_repeatable
-from sqlext.rewriter.parse_match import parse_match
-from sqlext.rewriter.pushdown import pushed_down
 from sqlext.rewriter.scan import Site, scan, unbuilt, visible_ctes
-from sqlext.rewriter.splice import Edit, Source, Text, join, sub
-from sqlext.rewriter.tokens import Token, index_at, tokenize
-from sqlext.rewriter.unread import unread
+from sqlext.rewriter.text.lexemes import unquoted
+from sqlext.rewriter.text.splice import Edit, Source, Text, join, sub
+from sqlext.rewriter.text.tokens import Token, index_at, tokenize
 
 Sql = Callable[..., DataFrame]
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"  # in a column's metadata: Spark pads what it is compared with, but not the result
@@ -69,7 +71,7 @@ def compile_statement(spark: SparkSession, text: str, args: Any = None) -> str:
             continue
         site, clause = part
         planned = statement.plan(site, clause, is_portable=True)
-        query = portable.portable_query(planned.plan, planned.prefix, planned.is_ansi)
+        query = portable_sql.portable_query(planned.plan, planned.prefix, planned.is_ansi)
         statement.put(clause.whole, f"({query})")
     return str(statement.text())
 
@@ -89,7 +91,7 @@ class Statement:
         patterns = [(c.pattern_text.start, c.pattern_text.stop) for c in self.clauses]
         self.source = Source(text, tuple(parameters.bind(text, args, patterns)))
         self.queries = Queries(sql, frames, self.source)
-        self.has_asof = cache(lambda: asof.is_native(self.queries))
+        self.has_asof = cache(lambda: bind_asof.is_native(self.queries))
         self._put_views()
 
     def run(self) -> DataFrame:
@@ -97,7 +99,7 @@ class Statement:
         target = parse_target(self.user_text)
         if target is None:
             self.run_clauses()
-        elif (started := tables.run(self, target)) is not None:
+        elif (started := streaming_tables.run(self, target)) is not None:
             return started
         text = self.text()
         try:
@@ -149,7 +151,7 @@ class Statement:
 
     def _asof_join(self, clause: JoinClause) -> AsofJoin:
         number, prefix = self.joins.index(clause), self._prefix(clause)
-        bound = asof.bind(clause, number, self.tokens, self.source, prefix, self.queries)
+        bound = bind_asof.bind(clause, number, self.tokens, self.source, prefix, self.queries)
         self._hide(clause, hidden_columns(bound))
         self._edit([Edit(clause.whole.start, clause.whole.stop, asof_sql(bound))])
         return bound
@@ -157,7 +159,7 @@ class Statement:
     def _interval_join(self, clause: JoinClause) -> RewrittenJoin:
         number, prefix = self.joins.index(clause), self._prefix(clause)
         zone = self.spark.conf.get("spark.sql.session.timeZone") or ""  # a default would be checked as a zone
-        rewritten = interval.rewrite(clause, number, self.tokens, self.source, prefix, self.queries, zone)
+        rewritten = bind_interval.rewrite(clause, number, self.tokens, self.source, prefix, self.queries, zone)
         self._hide(clause, {"": rewritten.hidden} if rewritten.hidden else {})
         self._edit(rewritten.edits)
         return rewritten
@@ -211,7 +213,7 @@ class Statement:
             if is_processing_time(clause):
                 self.put(clause.order_by[0].expression, NOW)
             else:
-                checks.check_order(clause, frame.schema)
+                stream_checks.check_order(clause, frame.schema)
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
         given = Input(
             tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),

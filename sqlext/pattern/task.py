@@ -11,7 +11,7 @@ from typing import Union
 
 import numpy as np
 
-from sqlext.pattern.contiguity.nfa import Nfa
+from sqlext.pattern.cep.nfa import Nfa
 from sqlext.pattern.program import Program
 
 CLASSIFIER, MATCH_NUMBER = -1, -2  # as Navigation.argument

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pytest
 
-from sqlext.catalog.tables import WAREHOUSE
+from sqlext.catalog.warehouse import WAREHOUSE
 from sqlext.cli import FAILED, MISUSED, main, parse_parameter, split_statements
 
 PARAMETERS = [

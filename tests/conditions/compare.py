@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from sqlext.errors import DataError
-from sqlext.pattern import reference
+from sqlext.pattern.batch import reference
+from sqlext.pattern.batch.threads import thread_search
 from sqlext.pattern.conditions import satisfier
 from sqlext.pattern.task import MatchTask, Rows, Spans
-from sqlext.pattern.threads import search
 
 
 def by_reference(task: MatchTask, rows: Rows) -> list:
@@ -18,7 +18,7 @@ def by_reference(task: MatchTask, rows: Rows) -> list:
 
 
 def by_threads(task: MatchTask, rows: Rows, **limits) -> list:
-    return outcome(search.find(task, rows, search.Limits(**limits)))
+    return outcome(thread_search.find(task, rows, thread_search.Limits(**limits)))
 
 
 def outcome(blocks: Iterable[Spans]) -> list:

@@ -151,6 +151,6 @@ def test_a_match_longer_than_a_block_comes_in_one_piece():
 
 
 def list_all(task: MatchTask, rows: Rows, **limits) -> list:
-    from sqlext.pattern.threads.search import Limits, find
+    from sqlext.pattern.batch.threads.thread_search import Limits, find
 
     return [spans.start.tolist() for spans in find(task, rows, Limits(**limits))] or [[]]

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from sqlext.pattern.batch.parts import part_of
+from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.contiguity import decided
-from sqlext.pattern.contiguity.nfa_compile import compile_nfa, skeleton
-from sqlext.pattern.matcher import match
-from sqlext.pattern.parts import part_of
-from sqlext.pattern.streams.decided import Passed, first_place
+from sqlext.pattern.strategy import match
+from sqlext.pattern.stream import cep_decisions
+from sqlext.pattern.stream.decisions import Passed, first_place
 from sqlext.pattern.task import (
     NO_SKIP,
     Call,
@@ -29,7 +29,7 @@ from sqlext.pattern.task import (
     Spans,
     Values,
 )
-from sqlext.rewriter.parse_pattern import parse_pattern
+from sqlext.rewriter.match.parse_pattern import parse_pattern
 
 from .flink import Case, Clause, text_of, translate
 
@@ -77,7 +77,7 @@ def streamed(case: Case) -> Iterator[tuple[list[Match], list[Match]]]:
         n = int(np.searchsorted(key, watermark, side="right"))
         end = None if rows.end is None else rows.end[:n]
         part = replace(part_of(rows, 0, n), key=key[:n], end=end)
-        found = decided.decide(task, part, Passed(key[:n], watermark, end), first_place(part))
+        found = cep_decisions.decide(task, part, Passed(key[:n], watermark, end), first_place(part))
         yield matches_of([found.spans])
 
 

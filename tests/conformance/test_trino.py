@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from sqlext import DataError
-from sqlext.engine.batch import input_query, worker_plan
+from sqlext.engine.batch.run_batch import input_query, worker_plan
 from sqlext.engine.statement import Statement, compile_statement
-from sqlext.engine.worker import match_batches
+from sqlext.engine.worker.match_rows import match_batches
 from sqlext.hook import unhooked
-from sqlext.pattern.matcher import STRATEGIES, accepts
+from sqlext.pattern.strategy import STRATEGIES, accepts
 
 from .trino import CASES, answer, error_class, spark_text
 

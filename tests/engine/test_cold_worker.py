@@ -16,11 +16,11 @@ MATCH = """
 import sys
 import numpy as np
 import pyarrow as pa
-from sqlext.engine.arrow import as_arrow
-from sqlext.engine.worker import WorkerPlan, match_batches
+from sqlext.engine.worker.arrow import as_arrow
+from sqlext.engine.worker.match_rows import WorkerPlan, match_batches
 from sqlext.pattern.program import Done, MatchLabel, Program
 from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand
-from sqlext.rewriter.plan import Bound, Slot
+from sqlext.rewriter.match.match_plan import Bound, Slot
 
 def value(labels):
     return Operand(Navigation(0, labels), "int")

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql.types import StructType
 
 import sqlext
-from sqlext.engine import lead
+from sqlext.engine.batch import lead
 from sqlext.engine.statement import Statement
 from sqlext.hook import unhooked
 

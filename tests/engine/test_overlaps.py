@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlext.engine import worker
-from sqlext.engine.worker import WorkerPlan, match_batches
+from sqlext.engine.worker import match_rows
+from sqlext.engine.worker.match_rows import WorkerPlan, match_batches
 from sqlext.pattern.ast import Concatenation, Quantified, Variable
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.matcher import match
+from sqlext.pattern.strategy import match
 from sqlext.pattern.task import CLASSIFIER, Aggregate, MatchTask, Navigation, Output, Skip
-from sqlext.rewriter.plan import PARTITION_START, Slot
+from sqlext.rewriter.match.match_plan import PARTITION_START, Slot
 
 N = 1000
 A, B, C = Variable("A"), Variable("B"), Variable("C")
@@ -105,7 +105,7 @@ def test_measures_of_matches_that_share_labels_are_those_of_the_reference(patter
 def test_these_matches_share_labels(pattern):
     """The first block lists 65,536 of them, and shows that the matches overlap; the others share them."""
     chunk = pa.Table.from_batches([rows()])
-    read = worker.read_rows({name: chunk.column(name).chunk(0) for name in chunk.column_names}, N, plan(pattern))
+    read = match_rows.read_rows({name: chunk.column(name).chunk(0) for name in chunk.column_names}, N, plan(pattern))
     blocks = list(match(plan(pattern).task, read))
     assert [spans.tails is not None for spans in blocks] == [False] + [True] * (len(blocks) - 1)
     assert len(blocks) > 1

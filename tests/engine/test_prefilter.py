@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sqlext
-from sqlext.engine.key_sample import Sample, Seen, pays
+from sqlext.engine.batch.key_sample import Sample, Seen, pays
 
 from ..statements.cases import as_lines, cases, found, settings, wanted
 

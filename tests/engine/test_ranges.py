@@ -13,12 +13,12 @@ import pyarrow as pa
 import pytest
 
 import sqlext
-from sqlext.engine.chunks import match_chunk, match_seams
-from sqlext.engine.worker import WorkerPlan, match_batches
+from sqlext.engine.worker.chunks import match_chunk, match_seams
+from sqlext.engine.worker.match_rows import WorkerPlan, match_batches
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand, Output, Skip
-from sqlext.rewriter.parse_pattern import parse_pattern
-from sqlext.rewriter.plan import Bound, Slot
+from sqlext.rewriter.match.match_plan import Bound, Slot
+from sqlext.rewriter.match.parse_pattern import parse_pattern
 
 from ..statements.cases import as_lines, found, settings
 

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.worker import WorkerPlan, match_batches, whole_partitions
+from sqlext.engine.worker.match_rows import WorkerPlan, match_batches, whole_partitions
 from sqlext.pattern.ast import Concatenation, Quantified, Variable
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.task import Aggregate, MatchTask, Navigation
-from sqlext.rewriter.plan import PARTITION_START, Slot
+from sqlext.rewriter.match.match_plan import PARTITION_START, Slot
 
 A, B, C = Variable("A"), Variable("B"), Variable("C")
 
@@ -90,7 +90,7 @@ MEMORY = """
 import resource
 import numpy as np
 import pyarrow as pa
-from sqlext.engine.worker import match_batches
+from sqlext.engine.worker.match_rows import match_batches
 from tests.engine.test_worker import rows, v_shapes
 from dataclasses import replace
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sqlext.errors import DataError
-from sqlext.pattern import navigation
-from sqlext.pattern.navigation import (
+from sqlext.pattern.measures import navigation
+from sqlext.pattern.measures.navigation import (
     aggregate,
     classify,
     member_labels,
@@ -20,7 +20,7 @@ from sqlext.pattern.navigation import (
     output_rows,
     sequence_numbers,
 )
-from sqlext.pattern.tails import unshared
+from sqlext.pattern.measures.tails import unshared
 from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Tails, Values
 
 A, B, C = 0, 1, 2

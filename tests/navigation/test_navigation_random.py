@@ -10,7 +10,7 @@ import navigation_oracle as oracle
 import numpy as np
 import pytest
 
-from sqlext.pattern import navigation
+from sqlext.pattern.measures import navigation
 from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Tails, Values
 
 LABELS = 4

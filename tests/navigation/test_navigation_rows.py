@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sqlext.pattern import navigation
+from sqlext.pattern.measures import navigation
 from sqlext.pattern.task import Aggregate, Navigation, Output, Spans, Values
 
 NAMES, ROWS = 3, 20

@@ -10,8 +10,8 @@ import numpy as np
 from pattern_harness import packed
 
 from sqlext.pattern import ast
+from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.contiguity.nfa_compile import compile_nfa, skeleton
 from sqlext.pattern.task import (
     NO_SKIP,
     Aggregate,
@@ -27,7 +27,7 @@ from sqlext.pattern.task import (
     Spans,
     Values,
 )
-from sqlext.rewriter.parse_pattern import parse_pattern
+from sqlext.rewriter.match.parse_pattern import parse_pattern
 
 LETTERS = tuple("ABCMNS")
 

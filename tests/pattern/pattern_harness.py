@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from sqlext.pattern import bounded, lazy_dfa, reference, two_pass
 from sqlext.pattern.automaton import count_positions
+from sqlext.pattern.batch import bounded, lazy_dfa, reference, two_pass
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.tails import unshared
+from sqlext.pattern.measures.tails import unshared
 from sqlext.pattern.task import MatchTask, Output, Rows, Skip, Spans
-from sqlext.rewriter.parse_pattern import parse_pattern
+from sqlext.rewriter.match.parse_pattern import parse_pattern
 
 FOLDER = Path(__file__).parent
 

@@ -10,7 +10,7 @@ from contiguity_harness import case_of, everything, random_case, shown
 from pattern_harness import lines
 
 from sqlext.errors import DataError
-from sqlext.pattern.contiguity import every_match, nfa_strategy, oracle
+from sqlext.pattern.cep import cep_matcher, cep_oracle, every_match
 from sqlext.pattern.task import NO_SKIP
 
 CASES = lines("contiguity.txt")
@@ -19,8 +19,8 @@ CASES = lines("contiguity.txt")
 @pytest.mark.parametrize("title, pattern, rows, mode, expected", CASES, ids=lambda field: field[:40])
 def test_these_are_the_matches(title, pattern, rows, mode, expected):
     task, given = case_of(pattern, rows, mode)
-    assert shown(oracle.find(task, given)).strip() == expected, "reference"
-    assert shown(nfa_strategy.find(task, given)).strip() == expected, "nfa"
+    assert shown(cep_oracle.find(task, given)).strip() == expected, "reference"
+    assert shown(cep_matcher.find(task, given)).strip() == expected, "nfa"
 
 
 @pytest.mark.parametrize("block", range(30))
@@ -29,11 +29,11 @@ def test_at_random_both_find_the_same(block, monkeypatch):
     for seed in range(block * 100, block * 100 + 100):
         task, rows = random_case(seed)
         try:
-            expected = everything(oracle.find(task, rows))
+            expected = everything(cep_oracle.find(task, rows))
         except DataError as e:
             assert e.error_class == "SQLEXT_STEP_BUDGET"
             continue
-        assert everything(nfa_strategy.find(task, rows)) == expected, f"{seed}\n{task.nfa}"
+        assert everything(cep_matcher.find(task, rows)) == expected, f"{seed}\n{task.nfa}"
 
 
 @pytest.mark.parametrize("seed", range(3000, 3060))
@@ -41,10 +41,10 @@ def test_longer_partitions_too(seed):
     task, rows = random_case(seed, rows=14)
     task = replace(task, conditions=(None,) * len(task.bits))
     try:
-        expected = everything(oracle.find(task, rows))
+        expected = everything(cep_oracle.find(task, rows))
     except DataError:
         return
-    assert everything(nfa_strategy.find(task, rows)) == expected
+    assert everything(cep_matcher.find(task, rows)) == expected
 
 
 def test_every_row_of_the_checklist_has_a_case():
@@ -55,10 +55,10 @@ def test_every_row_of_the_checklist_has_a_case():
 def test_a_hostile_query_ends_with_the_name_of_its_variable():
     task, rows = case_of("A (->> B)* -> C", "A " + "B " * 60 + "C", NO_SKIP)
     with pytest.raises(DataError, match="C takes") as error:
-        list(nfa_strategy.find(task, rows))
+        list(cep_matcher.find(task, rows))
     assert error.value.error_class == "SQLEXT_MATCH_BUDGET"
 
 
 def test_without_a_match_nothing_explodes():
     task, rows = case_of("A (->> B)* -> C", "A " + "B " * 5000, NO_SKIP)
-    assert shown(nfa_strategy.find(task, rows)) == ""
+    assert shown(cep_matcher.find(task, rows)) == ""

@@ -9,10 +9,10 @@ import pytest
 from contiguity_harness import listed, random_case
 
 from sqlext.errors import DataError
-from sqlext.pattern.contiguity import decided as contiguity_decided
-from sqlext.pattern.contiguity import nfa_strategy
-from sqlext.pattern.parts import part_of
-from sqlext.pattern.streams.decided import Passed, first_place
+from sqlext.pattern.batch.parts import part_of
+from sqlext.pattern.cep import cep_matcher
+from sqlext.pattern.stream import cep_decisions as contiguity_decided
+from sqlext.pattern.stream.decisions import Passed, first_place
 
 
 def one_partition(seed: int):
@@ -67,7 +67,7 @@ def test_the_law_holds_for_every_watermark(block):
             continue
         task, rows = case
         try:
-            blocks = list(nfa_strategy.find(task, rows))
+            blocks = list(cep_matcher.find(task, rows))
         except DataError:
             continue
         batch = listed(blocks)

@@ -13,10 +13,10 @@ from pattern_harness import joined, lines, packed, rows_of, task_of
 from test_random import random_case, random_overlap
 from test_small_world import LETTERS, is_first_of_its_kind, trees
 
-from sqlext.pattern import reference, two_pass
+from sqlext.pattern.batch import reference, two_pass
+from sqlext.pattern.batch.cuts import find_cuts
+from sqlext.pattern.batch.parts import moved, objection, part_of
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.cuts import find_cuts
-from sqlext.pattern.parts import moved, objection, part_of
 from sqlext.pattern.task import MATCH_NUMBER, Call, Literal, MatchTask, Navigation, Operand, Rows, Skip
 
 

@@ -9,8 +9,8 @@ import pytest
 from pattern_harness import fast_ways, joined, matches, packed, rows_of, task_of
 
 from sqlext.errors import UnsupportedError
-from sqlext.pattern import bounded
 from sqlext.pattern.automaton import count_positions
+from sqlext.pattern.batch import bounded
 from sqlext.pattern.task import Rows, Skip
 
 

@@ -9,7 +9,7 @@ from sqlext.errors import UnsupportedError
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.mandatory import mandatory
 from sqlext.pattern.program import Jump, MatchLabel, Program, Split
-from sqlext.rewriter.parse_pattern import parse_pattern
+from sqlext.rewriter.match.parse_pattern import parse_pattern
 
 
 def is_done_without(program: Program, label: int) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from pattern_harness import joined, rows_of, task_of
 
 from sqlext.errors import UnsupportedError
-from sqlext.pattern.matcher import choose, match
+from sqlext.pattern.strategy import choose, match
 from sqlext.pattern.task import Literal
 
 LONG = "A{65}"
@@ -60,5 +60,5 @@ def test_every_strategy_runs_by_name(strategy):
 
 
 def test_numba_is_imported_only_when_a_compiled_strategy_runs():
-    program = "import sys; from sqlext.pattern import matcher, compile, reference; print('numba' in sys.modules)"
+    program = "import sys, sqlext.pattern.strategy, sqlext.pattern.batch.reference; print('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout.strip() == "False"

@@ -5,7 +5,7 @@ import pytest
 from pattern_harness import assert_all_agree, joined, lines, matches, rows_of, task_of
 
 from sqlext.errors import DataError
-from sqlext.pattern import reference
+from sqlext.pattern.batch import reference
 from sqlext.pattern.program import MatchLabel
 from sqlext.pattern.task import Rows, Skip, SkipFailure
 

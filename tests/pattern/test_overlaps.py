@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pattern_harness import rows_of, task_of
 
-from sqlext.pattern import bounded, lazy_dfa, two_pass
+from sqlext.pattern.batch import bounded, lazy_dfa, two_pass
 from sqlext.pattern.task import MatchTask, Output, Rows, Skip, Spans
 
 N = 12_000

@@ -14,11 +14,11 @@ import pytest
 from contiguity_harness import case_of, everything, random_case
 
 from sqlext.errors import DataError
-from sqlext.pattern.contiguity import every_match
-from sqlext.pattern.contiguity.every_match_order import Numbering
-from sqlext.pattern.contiguity.every_match_tables import row_bits, start_ranges, states_of
-from sqlext.pattern.contiguity.rows import local_truth
-from sqlext.pattern.contiguity.shared_buffer import Buffer
+from sqlext.pattern.cep import every_match
+from sqlext.pattern.cep.every_match_order import Numbering
+from sqlext.pattern.cep.every_match_tables import row_bits, start_ranges, states_of
+from sqlext.pattern.cep.formulas import local_truth
+from sqlext.pattern.cep.shared_buffer import Buffer
 from sqlext.pattern.task import NO_SKIP
 
 GOLDEN = Path(__file__).parent / "shared_buffer_1.hex"

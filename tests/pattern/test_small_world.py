@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from pattern_harness import packed
 
-from sqlext.pattern import ast, bounded, lazy_dfa, reference, two_pass
+from sqlext.pattern import ast
+from sqlext.pattern.batch import bounded, lazy_dfa, reference, two_pass
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.tails import unshared
+from sqlext.pattern.measures.tails import unshared
 from sqlext.pattern.task import MatchTask, Rows, Skip
 
 LETTERS = "ABC"

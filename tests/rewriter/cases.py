@@ -7,11 +7,11 @@ from pathlib import Path
 
 from sqlext.errors import SqlExtError, raise_all
 from sqlext.pattern import ast
-from sqlext.rewriter.check import check
-from sqlext.rewriter.clauses import MatchClause
-from sqlext.rewriter.parse_match import parse_match
+from sqlext.rewriter.match.check import check
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.scan import scan, unbuilt
-from sqlext.rewriter.tokens import tokenize
+from sqlext.rewriter.text.tokens import tokenize
 
 HERE = Path(__file__).parent
 CLAUSE = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true)"

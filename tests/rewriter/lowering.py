@@ -10,14 +10,14 @@ import numpy as np
 
 from sqlext.pattern.task import Rows, Values
 from sqlext.pattern.within import limits
-from sqlext.rewriter.lower.clause import lower
-from sqlext.rewriter.lower.context import Input
-from sqlext.rewriter.parse_match import parse_match
-from sqlext.rewriter.plan import MatchPlan
+from sqlext.rewriter.match.lower.context import Input
+from sqlext.rewriter.match.lower.lower_clause import lower
+from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.match.parse_match import parse_match
+from sqlext.rewriter.match.static_types import StaticOracle
 from sqlext.rewriter.scan import scan
-from sqlext.rewriter.splice import Source, Text
-from sqlext.rewriter.static_types import StaticOracle
-from sqlext.rewriter.tokens import tokenize
+from sqlext.rewriter.text.splice import Source, Text
+from sqlext.rewriter.text.tokens import tokenize
 
 COLUMNS = (("p", "int"), ("ts", "bigint"), ("v", "int"), ("d", "double"), ("until", "bigint"))
 

@@ -11,7 +11,7 @@ from cases import lines
 
 from sqlext.errors import SqlExtError
 from sqlext.rewriter.parameters import bind, literal
-from sqlext.rewriter.splice import Source
+from sqlext.rewriter.text.splice import Source
 
 NAMES = {t.__name__: t for t in (date, datetime, timedelta, timezone, Decimal, numpy)}
 

@@ -9,12 +9,12 @@ from cases import blocks, lines, show
 
 from sqlext.errors import UnsupportedError
 from sqlext.pattern import ast
-from sqlext.rewriter.check import check, warnings
-from sqlext.rewriter.clauses import MatchClause, OrderKey, PartitionKey
-from sqlext.rewriter.parse_match import parse_match
-from sqlext.rewriter.parse_pattern import parse_pattern
+from sqlext.rewriter.match.check import check, warnings
+from sqlext.rewriter.match.match_clause import MatchClause, OrderKey, PartitionKey
+from sqlext.rewriter.match.parse_match import parse_match
+from sqlext.rewriter.match.parse_pattern import parse_pattern
 from sqlext.rewriter.scan import scan
-from sqlext.rewriter.tokens import tokenize
+from sqlext.rewriter.text.tokens import tokenize
 
 CLAUSES = dict(blocks("clauses.txt"))
 FIELDS = ("partition_by", "order_by", "measures", "rows", "after", "pattern", "within", "subsets", "definitions")

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlext.errors import SqlExtError
-from sqlext.rewriter.joins.clauses import JoinClause
-from sqlext.rewriter.joins.parse import parse_joins
+from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.joins.parse_joins import parse_joins
 from sqlext.rewriter.joins.time_range import time_ranges
-from sqlext.rewriter.tokens import tokenize
+from sqlext.rewriter.text.tokens import tokenize
 
 JOINS = dict(blocks("joins.txt"))
 WORDS = """SELECT FROM WHERE INTERVAL ASOF JOIN LEFT OUTER SEMI NATURAL LATERAL ON USING MATCH_CONDITION BETWEEN AND OR

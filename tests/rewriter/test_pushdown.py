@@ -9,11 +9,11 @@ import pytest
 from cases import blocks
 
 from sqlext.rewriter import parameters
-from sqlext.rewriter.parse_match import parse_match
-from sqlext.rewriter.pushdown import filters
+from sqlext.rewriter.match.parse_match import parse_match
+from sqlext.rewriter.match.pushdown import filters
 from sqlext.rewriter.scan import scan
-from sqlext.rewriter.splice import Source
-from sqlext.rewriter.tokens import tokenize
+from sqlext.rewriter.text.splice import Source
+from sqlext.rewriter.text.tokens import tokenize
 
 CASES = dict(blocks("pushdown.txt"))
 KEYS = {"i": "int", "s": "string", "u": "string", "d": "date", "ts": "timestamp", "n": "decimal(10,2)", "b": "boolean",

@@ -7,7 +7,7 @@ import pytest
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.parse_from import check_repeatable
 from sqlext.rewriter.scan import scan, visible_ctes
-from sqlext.rewriter.tokens import tokenize
+from sqlext.rewriter.text.tokens import tokenize
 
 CLAUSE = "MATCH_RECOGNIZE (ORDER BY i PATTERN (A) DEFINE A AS i > 0)"
 RANDOM = "WITH c AS (SELECT id AS i, rand() AS r FROM range(3)) "

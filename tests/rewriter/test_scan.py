@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sqlext.errors import SqlExtError
 from sqlext.rewriter.scan import might_be_extended, scan, unbuilt, visible_ctes
-from sqlext.rewriter.splice import Edit, Source
-from sqlext.rewriter.tokens import tokenize
+from sqlext.rewriter.text.splice import Edit, Source
+from sqlext.rewriter.text.tokens import tokenize
 
 SITES = dict(blocks("sites.txt"))
 CTES = dict(blocks("ctes.txt"))

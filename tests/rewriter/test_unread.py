@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from cases import blocks
 
+from sqlext.rewriter.match.unread import unread
 from sqlext.rewriter.scan import scan
-from sqlext.rewriter.tokens import tokenize
-from sqlext.rewriter.unread import unread
+from sqlext.rewriter.text.tokens import tokenize
 
 CASES = dict(blocks("unread.txt"))
 MR = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY b MEASURES c AS x ALL ROWS PER MATCH PATTERN (A) DEFINE A AS a > 1)"

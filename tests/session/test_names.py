@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sqlext.catalog.names import qualify, quote, relations, split_name
-from sqlext.catalog.statements import parse_create_view, parse_head
 from sqlext.errors import ParseError, UnsupportedError
+from sqlext.rewriter.heads import parse_create_view, parse_head
+from sqlext.rewriter.text.names import qualify, quote, relations, split_name
 
 READS = [
     ("SELECT a, b FROM t", "t"),

@@ -96,7 +96,7 @@ CONNECT = """
     from pyspark.sql import SparkSession
     import sqlext
     from sqlext.catalog import views
-    from sqlext.catalog.statements import parse_create_view
+    from sqlext.rewriter.heads import parse_create_view
     from sqlext.hook import unhooked
     from sqlext.session import DELTA
     spark = SparkSession.builder.remote("local[2]").config(map={

@@ -6,9 +6,9 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from sqlext.catalog import views
-from sqlext.catalog.statements import parse_create_view
 from sqlext.errors import BindError
 from sqlext.hook import unhooked
+from sqlext.rewriter.heads import parse_create_view
 
 TEXT = "SELECT * FROM t MATCH_RECOGNIZE (PATTERN (a{2}) DEFINE a AS x > 'it''s ${y} \\n' ) -- é"
 

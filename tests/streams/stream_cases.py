@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.streams import log
-from sqlext.engine.streams.plan import SortKey, StreamPlan
-from sqlext.engine.streams.processor import state_of, stored_after
-from sqlext.engine.streams.step import advance
-from sqlext.engine.worker import WorkerPlan, match_batches
+from sqlext.engine.stream import state_log
+from sqlext.engine.stream.processor import state_of, stored_after
+from sqlext.engine.stream.step import advance
+from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
+from sqlext.engine.worker.match_rows import WorkerPlan, match_batches
 from sqlext.errors import DataError
 from sqlext.pattern import ast
+from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.parts import may_fail
 from sqlext.pattern.program import MatchStart
 from sqlext.pattern.task import (
     SKIP_PAST_LAST_ROW,
@@ -36,7 +36,7 @@ from sqlext.pattern.task import (
     Output,
     Skip,
 )
-from sqlext.rewriter.plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, Slot
+from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, Slot
 
 LABELS = "ABC"
 QUANTIFIERS = [(0, None), (1, None), (0, 1), (2, None), (0, 2), (1, 2), (2, 2)]
@@ -228,11 +228,11 @@ def stream_rows(case: Case, chance: random.Random) -> Iterator[tuple[int, Counte
         step = advance(state_of(stored, case.stream), rows, watermark, case.stream)
         assert step.late.num_rows == 0
         after = stored_after(stored, step, "plan")
-        new, gone = log.changes(stored, after)
-        held.update({chunk.number: log.chunk_bytes(chunk) for chunk in new})
+        new, gone = state_log.changes(stored, after)
+        held.update({chunk.number: state_log.chunk_bytes(chunk) for chunk in new})
         for number in gone:
             del held[number]
-        stored = log.read(after.header_bytes(), held.__getitem__)
+        stored = state_log.read(after.header_bytes(), held.__getitem__)
         for times, batch in step.results:
             known = times.tolist() if case.stream.tells_times else [0] * len(times)
             given_out.update(zip(known, _as_text(batch)))

@@ -11,11 +11,12 @@ from test_contiguity_law import relaxed
 from test_decided import LATER, SPACE, rows_with, tree
 
 from sqlext.pattern import ast
+from sqlext.pattern.cep import cep_oracle
+from sqlext.pattern.cep.nfa import Final
+from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.contiguity import decided, oracle
-from sqlext.pattern.contiguity.nfa import Final
-from sqlext.pattern.contiguity.nfa_compile import compile_nfa, skeleton
-from sqlext.pattern.streams.decided import Passed, first_place
+from sqlext.pattern.stream import cep_decisions
+from sqlext.pattern.stream.decisions import Passed, first_place
 from sqlext.pattern.task import NO_SKIP, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Skip, Spans
 
 LETTERS = "AB"
@@ -64,7 +65,7 @@ def test_decided_is_what_no_later_rows_can_change(part):
         masks = [chance.randrange(4) for _ in range(chance.randint(1, 3))]
         certain = set.intersection(
             *(
-                shown(list(oracle.find(task, timed(masks, bound, later))))
+                shown(list(cep_oracle.find(task, timed(masks, bound, later))))
                 for n in range(LATER + 1)
                 for later in product(range(4), repeat=n)
             )
@@ -72,7 +73,7 @@ def test_decided_is_what_no_later_rows_can_change(part):
         rows = timed(masks, bound)
         assert rows.key is not None
         passed = Passed(rows.key, SPACE * len(masks), rows.end)
-        given = decided.decide(task, rows, passed, first_place(rows))
+        given = cep_decisions.decide(task, rows, passed, first_place(rows))
         found = shown([given.spans])
         assert found <= certain, f"{seed}\n{task.nfa}"
         undecided = int(given.place.row[0])

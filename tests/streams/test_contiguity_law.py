@@ -10,13 +10,13 @@ import pytest
 from stream_cases import LABELS, Case, decided_by_law, parts, random_case, random_tree
 
 from sqlext.pattern import ast
+from sqlext.pattern.batch.parts import may_fail
+from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.contiguity import decided
-from sqlext.pattern.contiguity.nfa_compile import compile_nfa, is_contiguous, skeleton
-from sqlext.pattern.parts import may_fail
 from sqlext.pattern.program import MatchStart
+from sqlext.pattern.stream import cep_decisions
 from sqlext.pattern.task import NO_SKIP, MatchTask, Output, Skip
-from sqlext.rewriter.plan import Slot
+from sqlext.rewriter.match.match_plan import Slot
 
 CASES = 2400
 PARTS = 12
@@ -50,7 +50,7 @@ def contiguity_case(chance: random.Random) -> Case | None:
         task = replace(task, skip=replace(task.skip, else_next_row=True))
     is_plain = task.skip.mode != NO_SKIP and not task.is_between and not task.output.shows_timeouts
     neighbours = [condition for _, condition in case.plan.neighbours]
-    if (is_plain and is_contiguous(tree)) or decided.objection(task, neighbours) is not None:
+    if (is_plain and is_contiguous(tree)) or cep_decisions.objection(task, neighbours) is not None:
         return None
     knows_first = any(isinstance(x, MatchStart) for x in task.program.instructions)
     carried = ("k", "u") if task.output.is_all_rows else ("k",)

@@ -8,11 +8,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sqlext.pattern import ast, reference
+from sqlext.pattern import ast
+from sqlext.pattern.batch import reference
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.streams import reference as stream_reference
-from sqlext.pattern.streams import walk as stream_walk
-from sqlext.pattern.streams.decided import Passed, first_place
+from sqlext.pattern.stream import stream_reference
+from sqlext.pattern.stream import walk as stream_walk
+from sqlext.pattern.stream.decisions import Passed, first_place
 from sqlext.pattern.task import SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Skip
 
 LATER = 4  # rows that may follow: enough to end any of the patterns

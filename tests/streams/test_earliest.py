@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.streams.plan import SortKey, StreamPlan, first_state
-from sqlext.engine.streams.step import advance
-from sqlext.engine.worker import WorkerPlan
+from sqlext.engine.stream.step import advance
+from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, first_state
+from sqlext.engine.worker.match_rows import WorkerPlan
+from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.contiguity.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.program import MatchStart
 from sqlext.pattern.task import (
     CLASSIFIER,
@@ -25,8 +25,8 @@ from sqlext.pattern.task import (
     Output,
     Skip,
 )
-from sqlext.rewriter.parse_pattern import parse_pattern
-from sqlext.rewriter.plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, Slot
+from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, Slot
+from sqlext.rewriter.match.parse_pattern import parse_pattern
 
 _KIND = pa.timestamp("us", "UTC")
 _LETTERS = "ABCD"

@@ -11,16 +11,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.streams import log
-from sqlext.engine.streams.plan import SortKey, StreamPlan
-from sqlext.engine.streams.processor import state_of, stored_after
-from sqlext.engine.streams.step import advance
-from sqlext.engine.worker import WorkerPlan
+from sqlext.engine.stream import state_log
+from sqlext.engine.stream.processor import state_of, stored_after
+from sqlext.engine.stream.step import advance
+from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
+from sqlext.engine.worker.match_rows import WorkerPlan
 from sqlext.errors import DataError
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.task import MatchTask, Navigation
-from sqlext.rewriter.parse_pattern import parse_pattern
-from sqlext.rewriter.plan import ROW_TIME, Slot
+from sqlext.rewriter.match.match_plan import ROW_TIME, Slot
+from sqlext.rewriter.match.parse_pattern import parse_pattern
 
 GOLDEN = Path(__file__).parent / "golden"
 LETTERS = "ABC"
@@ -57,10 +57,10 @@ def folder(version: int) -> Path:
     return GOLDEN / f"state_v{version}"
 
 
-@pytest.mark.parametrize("version", range(1, log.VERSION + 1))
+@pytest.mark.parametrize("version", range(1, state_log.VERSION + 1))
 def test_a_stream_goes_on_from_stored_state(version):
     files = folder(version)
-    stored = log.read((files / "header").read_bytes(), lambda number: (files / f"chunk_{number}").read_bytes())
+    stored = state_log.read((files / "header").read_bytes(), lambda number: (files / f"chunk_{number}").read_bytes())
     assert stored.header.plan == "golden"
     _, found = step(stored, AFTER, len(BEFORE[0]))
     assert found == SECOND
@@ -75,11 +75,11 @@ def test_the_stored_state_is_that_of_the_first_portion():
 def test_state_of_an_unknown_version_is_refused():
     stored, _ = step(None, BEFORE, 0)
     with pytest.raises(DataError, match="state of version 99"):
-        log.read(bytes([99]) + stored.header_bytes()[1:], lambda number: b"")
+        state_log.read(bytes([99]) + stored.header_bytes()[1:], lambda number: b"")
 
 
 if __name__ == "__main__":
-    files = folder(log.VERSION)
+    files = folder(state_log.VERSION)
     if files.exists():
         sys.exit(f"{files} is there: raise log.VERSION first")
     files.mkdir(parents=True)
@@ -87,4 +87,4 @@ if __name__ == "__main__":
     (files / "header").write_bytes(stored.header_bytes())
     for table in stored.logs.values():
         for chunk in table.chunks:
-            (files / f"chunk_{chunk.number}").write_bytes(log.chunk_bytes(chunk))
+            (files / f"chunk_{chunk.number}").write_bytes(state_log.chunk_bytes(chunk))

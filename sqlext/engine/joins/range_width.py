@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlext.engine.queries import Queries
 from sqlext.errors import BindError
-from sqlext.rewriter.joins.buckets import CELLS, DAYS, FLOATS, INTEGERS, MICROS, Spread, position
-from sqlext.rewriter.joins.interval import BoundRange
+from sqlext.rewriter.joins.interval_sql import BoundRange
 from sqlext.rewriter.joins.offsets import Term, offset
+from sqlext.rewriter.joins.time_buckets import CELLS, DAYS, FLOATS, INTEGERS, MICROS, Spread, position
 from sqlext.rewriter.joins.time_range import TimeRange
-from sqlext.rewriter.splice import Source, Text, join
+from sqlext.rewriter.text.splice import Source, Text, join
 
 _DAY_US = 86_400_000_000
 # The greatest difference of two offsets of one time zone, and more than any day is longer or shorter than 24 hours.

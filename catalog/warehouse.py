@@ -1,0 +1,100 @@
+"""The Delta tables of a warehouse folder.
+
+A local session's catalog is kept in memory: the next process knows none of the tables, and CREATE TABLE … AS then fails
+because the folder is not empty. So every folder of the warehouse that holds a Delta log is entered as a table when a
+session starts. Spark enters it as an EXTERNAL table (a managed one must begin empty), whose files DROP TABLE would
+leave behind: `run_drop` removes them, as for the managed table that it was.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+from urllib.request import url2pathname
+
+from sqlext.rewriter.heads import DROP_TABLE, parse_head
+from sqlext.rewriter.text.names import Parts, quote
+
+WAREHOUSE = "sqlext.warehouse"  # session setting: the folder whose tables were registered
+_DATABASE_ENDING = ".db"
+
+
+@dataclass(frozen=True)
+class WarehouseTable:
+    """A Delta table in a warehouse folder."""
+
+    name: Parts  # (database, table)
+    folder: Path
+
+    def statements(self) -> tuple[str, str]:
+        """What enters it into the catalog; no harm if it is there."""
+        location = str(self.folder).replace("\\", "\\\\").replace("'", "\\'")
+        return (
+            f"CREATE DATABASE IF NOT EXISTS {quote(self.name[:-1])}",
+            f"CREATE TABLE IF NOT EXISTS {quote(self.name)} USING delta LOCATION '{location}'",
+        )
+
+
+def warehouse_tables(warehouse: Path) -> list[WarehouseTable]:
+    """The Delta tables of a warehouse: folders `table` (database default) and `name.db/table`, in order of names."""
+    found = [WarehouseTable(("default", folder.name), folder) for folder in _delta_folders(warehouse)]
+    if warehouse.is_dir():
+        for database in sorted(warehouse.glob(f"*{_DATABASE_ENDING}")):
+            name = database.name.removesuffix(_DATABASE_ENDING)
+            found += [WarehouseTable((name, folder.name), folder) for folder in _delta_folders(database)]
+    return found
+
+
+def _delta_folders(parent: Path) -> Iterator[Path]:
+    """Folders with a Delta log and a name that can be a table's."""
+    for log in sorted(parent.glob("*/_delta_log")):
+        folder = log.parent
+        if folder.name.isidentifier() and not folder.name.startswith("_") and any(log.glob("*.json")):
+            yield folder
+
+
+def run_drop(
+    spark: Any, sql: Callable[..., Any], text: str, args: Any = None, frames: dict[str, Any] | None = None
+) -> Any:
+    """Hand the statement to Spark; after a DROP TABLE of a registered table remove its files, too."""
+    folder = _files_of_dropped(spark, sql, text)
+    done = sql(text, args, **(frames or {}))
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+    return done
+
+
+def _files_of_dropped(spark: Any, sql: Callable[..., Any], text: str) -> Path | None:
+    """The folder of the registered table that a DROP TABLE names.
+
+    Only a folder that stands where the warehouse keeps a table of that very name: files elsewhere are the user's.
+    """
+    head = parse_head(text)
+    warehouse = spark.conf.get(WAREHOUSE, None)
+    if head is None or head.verb != DROP_TABLE or not warehouse:
+        return None
+    table = quote(head.name.parts)
+    if not spark.catalog.tableExists(table):
+        return None
+    described = {row.col_name: row.data_type for row in sql(f"DESCRIBE TABLE EXTENDED {table}").collect()}
+    name, location = (described.get("Database"), described.get("Table")), local_path(described.get("Location", ""))
+    if described.get("Type") != "EXTERNAL":
+        return None
+    homes = [known.folder for known in warehouse_tables(Path(warehouse)) if known.name == name]
+    return location if location in homes else None
+
+
+def local_path(location: str) -> Path | None:
+    """A location as Spark gives it, if it is on this machine.
+
+    >>> local_path("file:/tmp/a%20b"), local_path("/tmp/c"), local_path("s3://bucket/d")
+    (PosixPath('/tmp/a b'), PosixPath('/tmp/c'), None)
+    """
+    url = urlparse(location)
+    if url.scheme == "file":
+        return Path(url2pathname(url.path)).resolve()
+    return None if url.scheme or not location else Path(location).resolve()

@@ -1,0 +1,153 @@
+"""The heads of CREATE VIEW, DROP VIEW and DROP TABLE, read off the text. Pure, no session."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sqlext.errors import ParseError, Place, UnsupportedError
+from sqlext.rewriter.text.names import RelationName, name_at, tokens_of, unquoted
+from sqlext.rewriter.text.tokens import STRING, Token
+
+CREATE_VIEW, DROP_VIEW, DROP_TABLE = "CREATE VIEW", "DROP VIEW", "DROP TABLE"
+
+# Before any tokenizing, since every plain statement is asked: leading blanks and comments, then the two verbs.
+_FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(?:CREATE|DROP)\b", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Head:
+    """`verb` is CREATE_VIEW, DROP_VIEW or DROP_TABLE; `if_exists` also stands for IF NOT EXISTS."""
+
+    text: str
+    verb: str
+    name: RelationName
+    is_temporary: bool = False
+    or_replace: bool = False
+    if_exists: bool = False
+
+    @property
+    def place(self) -> Place:
+        return Place(self.text, self.name.start, self.name.stop)
+
+
+@dataclass(frozen=True)
+class CreateView:
+    """CREATE VIEW in full; `comment` is a string literal as written, the query is `head.text[query_start:]`."""
+
+    head: Head
+    columns: tuple[str, ...]
+    comment: str | None
+    query_start: int
+
+    @property
+    def query(self) -> str:
+        return self.head.text[self.query_start :].rstrip().rstrip(";")
+
+
+@dataclass
+class _Cursor:
+    tokens: tuple[Token, ...]
+    index: int = 0
+
+    @property
+    def is_at_end(self) -> bool:
+        return self.index == len(self.tokens)
+
+    def take(self, *words: str) -> bool:
+        """Go behind `words` if they come next."""
+        ahead = self.tokens[self.index : self.index + len(words)]
+        if [token.word for token in ahead] != list(words):
+            return False
+        self.index += len(words)
+        return True
+
+    def take_one_of(self, words: tuple[str, ...]) -> bool:
+        return any(self.take(word) for word in words)
+
+    def take_name(self) -> RelationName | None:
+        name = name_at(self.tokens, self.index)
+        self.index += 2 * len(name.parts) - 1 if name else 0
+        return name
+
+    def take_string(self) -> str | None:
+        """A string literal as written."""
+        if self.is_at_end or self.tokens[self.index].kind != STRING:
+            return None
+        self.index += 1
+        return self.tokens[self.index - 1].text
+
+    def take_part(self) -> str | None:
+        """The next token as a part of a name."""
+        if self.is_at_end or not self.tokens[self.index].is_name:
+            return None
+        self.index += 1
+        return unquoted(self.tokens[self.index - 1])
+
+
+def parse_head(text: str) -> Head | None:
+    """The head of a CREATE VIEW, DROP VIEW or DROP TABLE; None for all other text.
+
+    >>> head = parse_head("CREATE OR REPLACE VIEW db.v AS SELECT 1")
+    >>> head.verb, head.name.parts, head.or_replace
+    ('CREATE VIEW', ('db', 'v'), True)
+    """
+    return _head(text, _Cursor(tokens_of(text))) if _FIRST_WORD.match(text) else None
+
+
+def _head(text: str, cursor: _Cursor) -> Head | None:
+    verb = "CREATE" if cursor.take("CREATE") else "DROP" if cursor.take("DROP") else ""
+    or_replace = cursor.take("OR", "REPLACE")
+    is_global = cursor.take("GLOBAL")
+    is_temporary = cursor.take_one_of(("TEMP", "TEMPORARY")) or is_global
+    kind = "VIEW" if cursor.take("VIEW") else "TABLE" if cursor.take("TABLE") else ""
+    if_exists = cursor.take("IF", "NOT", "EXISTS") or cursor.take("IF", "EXISTS")
+    name = cursor.take_name()
+    if f"{verb} {kind}" not in (CREATE_VIEW, DROP_VIEW, DROP_TABLE) or name is None:
+        return None
+    return Head(text, f"{verb} {kind}", name, is_temporary, or_replace, if_exists)
+
+
+def parse_create_view(text: str) -> CreateView | None:
+    """CREATE VIEW in full; None for all other text.
+
+    Raises ParseError if there is no AS, UnsupportedError for options other than names of columns and COMMENT.
+
+    >>> view = parse_create_view("CREATE VIEW v (a, b) COMMENT 'two' AS SELECT 1, 2")
+    >>> view.columns, view.comment, view.query
+    (('a', 'b'), "'two'", 'SELECT 1, 2')
+    """
+    cursor = _Cursor(tokens_of(text))
+    head = _head(text, cursor)
+    if head is None or head.verb != CREATE_VIEW:
+        return None
+    columns = _columns(head, cursor)
+    comment = cursor.take_string() if cursor.take("COMMENT") else None
+    if cursor.index + 1 >= len(cursor.tokens):
+        raise ParseError("VIEW_WITHOUT_QUERY", "CREATE VIEW ends before AS and its query", place=head.place)
+    if not cursor.take("AS"):
+        raise _unsupported_option(head, cursor)
+    return CreateView(head, columns, comment, cursor.tokens[cursor.index].start)
+
+
+def _columns(head: Head, cursor: _Cursor) -> tuple[str, ...]:
+    columns: list[str] = []
+    if not cursor.take("("):
+        return ()
+    while (column := cursor.take_part()) is not None:
+        columns.append(column)
+        if cursor.take(")"):
+            return tuple(columns)
+        if not cursor.take(",") and not cursor.is_at_end:
+            raise _unsupported_option(head, cursor)
+    raise ParseError("VIEW_WITHOUT_QUERY", "CREATE VIEW ends within its list of columns", place=head.place)
+
+
+def _unsupported_option(head: Head, cursor: _Cursor) -> UnsupportedError:
+    token = cursor.tokens[cursor.index]
+    return UnsupportedError(
+        "VIEW_OPTION",
+        f"a view over the extended language cannot have {token.text} here",
+        place=Place(head.text, token.start, token.stop),
+        hint="it may have names of columns and a COMMENT: CREATE VIEW name (column, …) COMMENT '…' AS …",
+    )

@@ -1,0 +1,297 @@
+"""ASOF JOIN as Spark's own SQL: each left row with the nearest right row, in time n log n whatever the keys.
+
+The right rows and the left ones are put into one order; a window function carries the last right row along. Lateral
+subqueries, which Spark turns into a projection, give both relations' columns their own names back.
+
+Only a left relation with a name and known columns can be put together again like this. Of any other, a chain of joins
+or one that USING joins, the window gets the keys and times alone; what it finds for each is joined to the left
+relation, which so stays as it was written, with all its names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlext.rewriter.text.splice import Text, TextLike, join
+
+_FLIPPED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
+
+
+@dataclass(frozen=True)
+class Key:
+    """`left = right`, or `left <=> right`."""
+
+    left: Text
+    right: Text
+    matches_null: bool = False
+
+
+@dataclass(frozen=True)
+class Bound:
+    """`time of the right row operator left`: how far away the nearest row may be."""
+
+    operator: str
+    left: Text
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What ON or USING says. A left row for which one of `left` does not hold has no partner; right rows for which one
+    of `right` does not hold are none."""
+
+    keys: tuple[Key, ...] = ()
+    left: tuple[Text, ...] = ()
+    right: tuple[Text, ...] = ()
+    bounds: tuple[Bound, ...] = ()
+
+
+@dataclass(frozen=True)
+class Carried:
+    """The left relation's name, as written, and its columns, quoted; `keys`: which of them is which key, so that a
+    filter on it is one on what the window is partitioned by, and Spark applies it before."""
+
+    name: str
+    columns: tuple[str, ...]
+    keys: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AsofJoin:
+    """`left [LEFT] ASOF JOIN right MATCH_CONDITION (left_time operator right_time) ON conditions`, bound.
+
+    `name`: what the right relation is called, as written, "" without a name. `using`: the names in USING, as written;
+    `conditions` has their keys, too. `right_columns`: those of the right relation, quoted; empty: several have one
+    name. `ties`: those that order rows of one time; None: all of them. `own`: how the names begin that nobody else may
+    have. `carried`: if the left rows go through the window; None: what the window finds is joined to them.
+    """
+
+    left: Text
+    right: Text
+    name: str
+    is_left: bool
+    left_time: Text
+    operator: str
+    right_time: Text
+    conditions: Conditions
+    using: tuple[str, ...]
+    right_columns: tuple[str, ...]
+    ties: tuple[str, ...] | None
+    own: str
+    carried: Carried | None = None
+
+
+def flipped(operator: str) -> str:
+    """The comparison with its operands exchanged."""
+    return _FLIPPED.get(operator, operator)
+
+
+def is_backward(operator: str) -> bool:
+    """Does the left row look for a right row before it?"""
+    return operator in (">=", ">")
+
+
+def asof_sql(asof: AsofJoin) -> Text:
+    """The join as the user's FROM holds it, from the left relation to the name of the right one.
+
+    >>> l, r, l_time, r_time = map(join, ("quotes q", "db.r", "q.t", "r.t"))
+    >>> from dataclasses import replace
+    >>> asof = AsofJoin(l, r, "r", False, l_time, ">=", r_time, Conditions(), (), ("`t`",), None, "a")
+    >>> print(asof_sql(replace(asof, carried=Carried("q", ("`t`",)))))
+    (SELECT a_0, a_row FROM (
+      SELECT a_side, a_0,
+        last_value(a_row, true) OVER (ORDER BY a_time, a_side, a_row DESC ROWS UNBOUNDED PRECEDING) AS a_row
+      FROM (
+        SELECT 0 AS a_side, (r.t) AS a_time, struct(*) AS a_row, NULL AS a_0 FROM db.r WHERE (r.t) IS NOT NULL
+        UNION ALL
+        SELECT 1 AS a_side, (q.t) AS a_time, NULL AS a_row, q.`t` AS a_0 FROM quotes q WHERE (q.t) IS NOT NULL
+      )
+    ) WHERE a_side = 1 AND a_row IS NOT NULL) AS a
+    CROSS JOIN LATERAL (SELECT a.a_0 AS `t`) AS q
+    CROSS JOIN LATERAL (SELECT a.a_row.`t` AS `t`) AS r
+    >>> print(asof_sql(replace(asof, is_left=True)))
+    quotes q LEFT JOIN (
+    SELECT a_time, a_row FROM (
+      SELECT a_side, a_time,
+        last_value(a_row, true) OVER (ORDER BY a_time, a_side, a_row DESC ROWS UNBOUNDED PRECEDING) AS a_row,
+        lag(a_side) OVER (ORDER BY a_time, a_side, a_row DESC) = 1
+          AND lag(a_time) OVER (ORDER BY a_time, a_side, a_row DESC) = a_time AS a_seen
+      FROM (
+        SELECT 0 AS a_side, (r.t) AS a_time, struct(*) AS a_row FROM db.r WHERE (r.t) IS NOT NULL
+        UNION ALL
+        SELECT 1 AS a_side, (q.t) AS a_time, NULL AS a_row FROM quotes q WHERE (q.t) IS NOT NULL
+      )
+    ) WHERE a_side = 1 AND a_row IS NOT NULL AND a_seen IS NOT TRUE
+    ) AS a ON (q.t) = a_time
+    CROSS JOIN LATERAL (SELECT a.a_row.`t` AS `t`) AS r
+    """
+    if asof.carried is not None:
+        return _carried_sql(asof, asof.carried)
+    return _using_sql(asof) if asof.using else _on_sql(asof)
+
+
+def hidden_columns(asof: AsofJoin) -> Mapping[str, tuple[str, ...]]:
+    """The columns that the join has and the user's does not, by what they are called by: see `stars.hide`."""
+    names = _Names(asof)
+    if asof.carried is not None:
+        return {"": (*names.shown, names.row)}
+    return {asof.name: (names.time,)} if asof.using else {"": names.found}
+
+
+class _Names:
+    """The names of the columns in between."""
+
+    def __init__(self, asof: AsofJoin):
+        own = asof.own
+        self.side, self.time, self.row, self.at, self.seen = (
+            f"{own}_{word}" for word in ("side", "time", "row", "at", "seen")
+        )
+        self.keys = tuple(f"{own}_key{i}" for i in range(len(asof.conditions.keys)))
+        self.at_if_any = (self.at,) if asof.conditions.bounds else ()
+        self.found = (self.time, *self.keys, *self.at_if_any, self.row)
+        columns, keys = (asof.carried.columns, asof.carried.keys) if asof.carried else ((), {})
+        self.shown = tuple(self.keys[keys[c]] if c in keys else f"{own}_{i}" for i, c in enumerate(columns))
+        self.carried = {name: c for c, name in zip(columns, self.shown) if c not in keys}  # which is which column
+        self.fits = f"{own}_fits"
+        self.bounds = tuple(f"{own}_bound{i}" for i in range(len(asof.conditions.bounds)))
+
+
+def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
+    """The left rows go through the window with all their columns; Spark leaves out those that nobody reads."""
+    names = _Names(asof)
+    row = names.row
+    inner = ", ".join((names.side, *names.shown, *_of_left(asof, names)))
+    bounds = [f"{names.at} {b.operator} {name}" for b, name in zip(asof.conditions.bounds, names.bounds)]
+    where = f"{names.side} = 1"
+    if asof.is_left:
+        row = f"IF({' AND '.join([names.fits, *bounds])}, {names.row}, NULL) AS {names.row}"
+    else:
+        where = " AND ".join((where, f"{names.row} IS NOT NULL", *bounds))
+    columns = ", ".join(f"{asof.own}.{name} AS {column}" for name, column in zip(names.shown, carried.columns))
+    return join(
+        f"(SELECT {', '.join((*names.shown, row))} FROM (\n  SELECT {inner},\n    {_last(asof, names)}\n  FROM (\n",
+        _carried_rows(asof, carried, names),
+        f"\n  )\n) WHERE {where}) AS {asof.own}\nCROSS JOIN LATERAL (SELECT {columns}) AS {carried.name}",
+        f"\n{_right_relation(asof, names)}",
+    )  # fmt: skip
+
+
+def _right_relation(asof: AsofJoin, names: _Names) -> str:
+    """The right row's columns under their relation's name.
+
+    Each by its name: Spark 4.2 fails in the analysis of a star behind a UNION whose types it has to widen.
+    """
+    row = f"{asof.own}.{names.row}"
+    fields = ", ".join(f"{row}.{column} AS {column}" for column in asof.right_columns)
+    return f"CROSS JOIN LATERAL (SELECT {fields or f'{row}.*'}) AS {asof.name or f'{asof.own}_right'}"
+
+
+def _of_left(asof: AsofJoin, names: _Names) -> tuple[str, ...]:
+    """What else is computed of left rows: their bounds, and whether they can have a partner at all."""
+    return (*names.bounds, names.fits) if asof.is_left else names.bounds
+
+
+def _carried_rows(asof: AsofJoin, carried: Carried, names: _Names) -> Text:
+    """The right rows (side 0), then the left ones (side 1): those that can match, or all of a LEFT JOIN."""
+    said = asof.conditions
+    more = (*names.carried, *_of_left(asof, names))
+    right = _right_rows(asof, names, "".join(f", NULL AS {name}" for name in more))
+    matchable = _matchable(asof.left_time, [key.left for key in said.keys if not key.matches_null], said.left)
+    columns = [_columns("1", asof.left_time, [key.left for key in said.keys], names)]
+    columns += [join(f"NULL AS {name}") for name in (*names.at_if_any, names.row)]
+    columns += [join(f"{carried.name}.{column} AS {name}") for name, column in names.carried.items()]
+    columns += [join("(", bound.left, f") AS {name}") for bound, name in zip(said.bounds, names.bounds)]
+    if asof.is_left:
+        columns.append(join("(", matchable, f") AS {names.fits}"))
+    left = join("    SELECT ", join(*columns, separator=", "), " FROM ", asof.left)
+    if not asof.is_left:
+        left = join(left, " WHERE ", matchable)
+    return join(right, left, separator="\n    UNION ALL\n")
+
+
+def _on_sql(asof: AsofJoin) -> Text:
+    names = _Names(asof)
+    conditions = [join("(", asof.left_time, f") = {names.time}")]
+    for key, name in zip(asof.conditions.keys, names.keys):
+        conditions.append(join("(", key.left, f") {'<=>' if key.matches_null else '='} {name}"))
+    conditions += [join(f"{names.at} {bound.operator} (", bound.left, ")") for bound in asof.conditions.bounds]
+    conditions += [join("(", condition, ")") for condition in asof.conditions.left]
+    kind = "LEFT JOIN" if asof.is_left else "JOIN"
+    return join(
+        asof.left, f" {kind} (\n", _nearest(asof), f"\n) AS {asof.own} ON ", join(*conditions, separator=" AND "),
+        f"\n{_right_relation(asof, names)}",
+    )  # fmt: skip
+
+
+def _using_sql(asof: AsofJoin) -> Text:
+    """Spark's own USING gives the coalesced columns, so what else must be equal has one name on both sides, too."""
+    names = _Names(asof)
+    kind = "LEFT JOIN" if asof.is_left else "JOIN"
+    return join(
+        asof.left, " CROSS JOIN LATERAL (SELECT (", asof.left_time, f") AS {names.time}) AS {asof.own}_left",
+        f" {kind} (SELECT {names.row}.*, {names.time} FROM (\n", _nearest(asof),
+        f"\n)) AS {asof.name or f'{asof.own}_right'} USING ({', '.join((*asof.using, names.time))})",
+    )  # fmt: skip
+
+
+def _nearest(asof: AsofJoin) -> Text:
+    """For each key and time of the left relation that has one, the nearest right row."""
+    names = _Names(asof)
+    window = _window(asof, names)
+    columns = [", ".join((names.side, names.time, *names.keys)), _last(asof, names)]
+    columns += [f"lag({names.side}) OVER ({window}) = 1\n"
+                f"      AND lag({names.time}) OVER ({window}) = {names.time} AS {names.seen}"]  # fmt: skip
+    carried = ",\n    ".join(columns)
+    return join(
+        f"SELECT {', '.join(names.found)} FROM (\n  SELECT {carried}\n  FROM (\n", _rows(asof, names),
+        f"\n  )\n) WHERE {names.side} = 1 AND {names.row} IS NOT NULL AND {names.seen} IS NOT TRUE",
+    )  # fmt: skip
+
+
+def _last(asof: AsofJoin, names: _Names) -> str:
+    window = _window(asof, names)
+    last = (f"last_value({name}, true) OVER ({window} ROWS UNBOUNDED PRECEDING) AS {name}"
+            for name in (*names.at_if_any, names.row))  # fmt: skip
+    return ",\n    ".join(last)
+
+
+def _window(asof: AsofJoin, names: _Names) -> str:
+    """The right row that a left one takes comes before it, and last of those of its time comes the smallest."""
+    parts = f"PARTITION BY {', '.join(names.keys)} " if names.keys else ""
+    direction = "" if is_backward(asof.operator) else " DESC"
+    takes_equal = asof.operator in (">=", "<=")
+    ties = (names.row,) if asof.ties is None else tuple(f"{names.row}.{column}" for column in asof.ties)
+    keys = [names.time + direction, names.side + ("" if takes_equal else " DESC"), *(f"{tie} DESC" for tie in ties)]
+    return f"{parts}ORDER BY {', '.join(keys)}"
+
+
+def _rows(asof: AsofJoin, names: _Names) -> Text:
+    """The right rows (side 0), then the keys and times of the left ones (side 1); without those that match nothing."""
+    keys, said = asof.conditions.keys, asof.conditions
+    nulls = "".join(f", NULL AS {name}" for name in (*names.at_if_any, names.row))
+    left = join(
+        "    SELECT ", _columns("1", asof.left_time, [key.left for key in keys], names), nulls, " FROM ", asof.left,
+        " WHERE ", _matchable(asof.left_time, [key.left for key in keys if not key.matches_null], said.left),
+    )  # fmt: skip
+    return join(_right_rows(asof, names), left, separator="\n    UNION ALL\n")
+
+
+def _right_rows(asof: AsofJoin, names: _Names, more: str = "") -> Text:
+    keys, said = asof.conditions.keys, asof.conditions
+    at = join(", (", asof.right_time, f") AS {names.at}") if names.at_if_any else Text()
+    return join(
+        "    SELECT ", _columns("0", asof.right_time, [key.right for key in keys], names), at,
+        f", struct(*) AS {names.row}{more} FROM ", asof.right,
+        " WHERE ", _matchable(asof.right_time, [key.right for key in keys if not key.matches_null], said.right),
+    )  # fmt: skip
+
+
+def _columns(side: str, time: Text, keys: list[Text], names: _Names) -> Text:
+    named = [join("(", text, f") AS {name}") for text, name in zip((time, *keys), (names.time, *names.keys))]
+    return join(f"{side} AS {names.side}", *named, separator=", ")
+
+
+def _matchable(time: Text, keys: list[Text], conditions: tuple[Text, ...]) -> Text:
+    """NULL is neither before nor after anything, and equal to nothing."""
+    not_null: list[TextLike] = [join("(", text, ") IS NOT NULL") for text in (time, *keys)]
+    return join(*not_null, *(join("(", condition, ")") for condition in conditions), separator=" AND ")

@@ -1,0 +1,236 @@
+"""INTERVAL JOIN as a JOIN of Spark's: on the keys and a bucket of time, the exact range staying in ON.
+
+Only text is put in, so that every name stays what it was: behind a relation lateral subqueries compute its buckets and
+a lateral `explode` copies its rows. `rewriter.joins.stars` hides their columns.
+
+- Inner and one-sided joins copy a side that is not preserved, so unmatched rows are padded once.
+- FULL copies both, and what is no row of the result is filtered out behind the join.
+- Spark computes what ON compares anew for each exchange, comparison of a sort and pair. So buckets and bounds become
+  columns, and the bucket comes first in ON: a sort compares its first key in place, and looks into rows for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from sqlext.rewriter.joins.bucket_columns import Columns, columns
+from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.joins.time_buckets import (
+    CELLS,
+    DAYS,
+    MICROS,
+    NTZ_MICROS,
+    Fixed,
+    Scheme,
+    Spread,
+    both_copied,
+    both_copied_by_level,
+    points_copied,
+    points_copied_by_level,
+    ranges_copied,
+)
+from sqlext.rewriter.joins.time_range import TimeRange
+from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.text.splice import Edit, Text, TextLike, join
+from sqlext.rewriter.text.tokens import tokenize
+
+
+@dataclass(frozen=True)
+class BoundRange:
+    """The range of a join, bound: `lower <= time <= upper`.
+
+    `of`: a domain of `rewriter.joins.buckets`; `fixed`: buckets if all ranges have one width; `is_exact`: is
+    `fixed.reach` proven? `spread`: what is known of the widths where they vary. `said`: the range in ON, whose bounds
+    become columns; None: nothing becomes one, since the states of streams would hold it.
+    """
+
+    time: Text
+    lower: Text
+    upper: Text
+    time_is_left: bool
+    of: str
+    fixed: Fixed | None = None
+    is_exact: bool = False
+    spread: Spread = field(default_factory=Spread)
+    said: TimeRange | None = None
+
+
+@dataclass(frozen=True)
+class RewrittenJoin:
+    """`hidden`: the columns that the join has and the user's does not. `reasons`: (decision, why), for EXPLAIN."""
+
+    clause: JoinClause
+    edits: tuple[Edit, ...]
+    hidden: tuple[str, ...] = ()
+    reasons: tuple[tuple[str, str], ...] = ()
+
+
+def plain_join(clause: JoinClause, reason: tuple[str, str], also: Text | None = None) -> RewrittenJoin:
+    """The join as Spark's own, on the user's condition and on `also`.
+
+    >>> from sqlext.rewriter.joins.parse_joins import parse_joins
+    >>> from sqlext.rewriter.text.splice import Source
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> text = "SELECT * FROM a INTERVAL JOIN b ON a.t = b.t"
+    >>> rewritten = plain_join(parse_joins(text, tokenize(text))[0], ("equality", "…"))
+    >>> print(Source(text).edited(rewritten.edits).slice(0, len(text)))
+    SELECT * FROM a JOIN b ON a.t = b.t
+    """
+    edits = [_keyword(clause)]
+    if also is not None:
+        edits += _condition(clause, "(", join(") AND ", also))
+    return RewrittenJoin(clause, tuple(edits), reasons=(reason,))
+
+
+def bucket_join(clause: JoinClause, range_: BoundRange, number: int) -> RewrittenJoin:
+    """The join on buckets. `number` tells the joins of a statement apart.
+
+    >>> from sqlext.rewriter.joins.time_buckets import DAYS
+    >>> from sqlext.rewriter.joins.parse_joins import parse_joins
+    >>> from sqlext.rewriter.joins.time_range import time_ranges
+    >>> from sqlext.rewriter.text.splice import Source
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> text = "SELECT * FROM a INTERVAL JOIN b ON b.d BETWEEN a.d - 7 AND a.d"
+    >>> clause = parse_joins(text, tokenize(text))[0]
+    >>> (said,) = time_ranges(clause.conjuncts)
+    >>> range_ = BoundRange(join("b.d"), join("a.d - 7"), join("a.d"), False, DAYS, Fixed(DAYS, 7), True, said=said)
+    >>> print(Source(text).edited(bucket_join(clause, range_, 0).edits).slice(14, len(text)))
+    a JOIN LATERAL (SELECT a.d - 7 AS __sqlext_lower0) AS __sqlext_left_bounds0 JOIN LATERAL \
+explode(sequence(unix_date(__sqlext_lower0) div 7, unix_date(a.d) div 7)) AS \
+__sqlext_left_copies0(__sqlext_left_bucket0) JOIN (b JOIN LATERAL (SELECT unix_date(b.d) div 7 AS \
+__sqlext_right_key0) AS __sqlext_right_keys0) ON (__sqlext_left_bucket0 = __sqlext_right_key0) AND \
+(b.d BETWEEN __sqlext_lower0 AND a.d)
+    """
+    bounds, named = _with_named_bounds(range_, number)
+    left, right = _columns(clause, named, bounds, number)
+    edits = [_keyword(clause), *(Edit(b.start, b.stop, b.name) for b in bounds)]
+    edits += _condition(clause, join("(", left.key, " = ", right.key, ") AND ("), ")")
+    if left.text.pieces:
+        edits.append(Edit(clause.left.stop, clause.left.stop, left.text))
+    if right.text.pieces:
+        edits.append(Edit(clause.right.start, clause.right.start, "("))
+        edits.append(Edit(clause.right.stop, clause.right.stop, right.text + ")"))
+    if clause.join_type == "FULL":
+        # A semi join with a row of its own is a WHERE that may stand inside a FROM.
+        shown = f" LEFT SEMI JOIN (SELECT 1) ON {left.own} OR ({left.own} IS NULL AND {right.own})"
+        edits.append(Edit(clause.whole.stop, clause.whole.stop, shown))
+    is_left_alone = clause.join_type in ("LEFT SEMI", "LEFT ANTI")
+    hidden = left.names if is_left_alone else (*left.names, *right.names)
+    return RewrittenJoin(clause, tuple(edits), hidden, _reasons(clause, range_))
+
+
+def _copies_left(clause: JoinClause, range_: BoundRange) -> bool:
+    """Is it the left side whose rows are copied?"""
+    if clause.join_type == "INNER":  # either may be; ranges know their own width
+        return not range_.time_is_left
+    return clause.join_type == "RIGHT"
+
+
+def copies_points(clause: JoinClause, range_: BoundRange) -> bool:
+    """Are the rows that have the time copied, and not only those that have the ranges?"""
+    return clause.join_type == "FULL" or _copies_left(clause, range_) == range_.time_is_left
+
+
+def _scheme(clause: JoinClause, range_: BoundRange) -> Scheme:
+    time, lower, upper, spread = range_.time, range_.lower, range_.upper, range_.spread
+    of, fixed, is_full = range_.of, range_.fixed, clause.join_type == "FULL"
+    if not copies_points(clause, range_):
+        return ranges_copied(fixed or spread.coarse(of), time, lower, upper)
+    if fixed is not None and range_.is_exact:
+        return both_copied(fixed, time, lower, upper) if is_full else points_copied(fixed, time, lower)
+    cells, levels = spread.grid(of), spread.used_levels()
+    if is_full:
+        return both_copied_by_level(cells, levels, spread.coarse(of), time, lower, upper)
+    return points_copied_by_level(cells, levels, time, lower, upper)
+
+
+def _keyword(clause: JoinClause) -> Edit:
+    return Edit(clause.keyword.start, clause.keyword.stop, "JOIN")
+
+
+def _condition(clause: JoinClause, before: TextLike, behind: TextLike) -> list[Edit]:
+    on = clause.on
+    assert on is not None
+    return [Edit(on.start, on.start, before), Edit(on.stop, on.stop, behind)]
+
+
+# columns
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """A bound of the range in ON, and the column that stands for it."""
+
+    start: int
+    stop: int
+    expression: Text
+    name: str
+
+
+def _with_named_bounds(range_: BoundRange, number: int) -> tuple[list[_Bound], BoundRange]:
+    """The bounds that are more than a column, and the range with a column instead of each."""
+    if range_.said is None:
+        return [], range_
+    found = {}
+    for end in ("lower", "upper"):
+        said: Fragment = getattr(range_.said, end)
+        if any(not token.is_name and token.text != "." for token in tokenize(said.text)):
+            found[end] = _Bound(said.start, said.stop, getattr(range_, end), f"__sqlext_{end}{number}")
+    named: dict[str, Any] = {end: join(bound.name) for end, bound in found.items()}
+    return list(found.values()), replace(range_, **named)
+
+
+def _columns(clause: JoinClause, range_: BoundRange, bounds: Sequence[_Bound], number: int) -> tuple[Columns, Columns]:
+    """Of the left and of the right relation."""
+    scheme = _scheme(clause, range_)
+    sides = (scheme.points, scheme.ranges) if range_.time_is_left else (scheme.ranges, scheme.points)
+    found = []
+    for which, side in zip(("left", "right"), sides):
+        if range_.said is None and side.copies is None:
+            found.append(Columns(Text(), (), side.key))
+            continue
+        has_bounds = side is scheme.ranges
+        found.append(columns(side, which, number, [(b.expression, b.name) for b in bounds] if has_bounds else ()))
+    return found[0], found[1]
+
+
+# EXPLAIN
+
+
+def _reasons(clause: JoinClause, range_: BoundRange) -> tuple[tuple[str, str], ...]:
+    """What `bucket_join` did, and why."""
+    buckets = ("buckets", f"ON also compares a bucket of time; {_width(range_)}.")
+    if clause.join_type == "FULL":
+        why = "FULL JOIN shows each row once at least: each has one copy that meets all partners."
+        return (buckets, ("copied", f"both sides; {why}"))
+    copies_left = _copies_left(clause, range_)
+    side = "left" if copies_left else "right"
+    points = "times" if copies_left == range_.time_is_left else "ranges"
+    why = f"{clause.join_type} JOIN shows its rows once at most"
+    if clause.join_type == "INNER":
+        why = "either side may be, and ranges know their own width"
+    return (buckets, ("copied", f"the {side} side, which has the {points}: {why}."))
+
+
+def _width(range_: BoundRange) -> str:
+    if range_.fixed is not None:
+        return f"its width, {_length(range_.of, range_.fixed.width)}, is that of the range"
+    spread = range_.spread
+    if not spread.ranges:
+        return "the ranges vary by row, and none was there to be measured"
+    width = (spread.end - spread.start) * spread.cells / spread.ranges / CELLS
+    return f"the ranges vary by row, {spread.ranges} were measured, {_length(range_.of, width)} wide on average"
+
+
+def _length(of: str, units: float) -> str:
+    """
+    >>> from sqlext.rewriter.joins.time_buckets import FLOATS
+    >>> _length(MICROS, 90_000_000), _length(DAYS, 7), _length(FLOATS, 0.5)
+    ('0:01:30', '7 days', '0.5')
+    """
+    if of in (MICROS, NTZ_MICROS):
+        return str(timedelta(microseconds=units))
+    return f"{units:g}{' days' if of == DAYS else ''}"

@@ -1,0 +1,271 @@
+"""How rows of an INTERVAL JOIN find each other by equality: buckets of time, as SQL.
+
+A pair that satisfies the range meets in exactly one bucket; pairs that meet by chance fail the exact condition, which
+stays in ON. So buckets need only be monotone in time, never exact: rounding, saturation and NaN cost time and no rows.
+
+The point side has a time t, the range side a range [lower, upper]. A side that an outer join does not preserve is
+copied, once for each bucket in which a partner can be; the other side's rows have one bucket each:
+
+| scheme | points | ranges |
+|---|---|---|
+| ranges copied | bucket(t) | bucket(lower), …, bucket(upper) |
+| points copied, no range wider than a bucket | bucket(t) - 1, bucket(t) | bucket(lower) |
+| points copied, ranges of any width | for each level l (l, bucket(t) - 1), (l, bucket(t)) | (own l, bucket(lower)) |
+
+FULL preserves both, so both are copied. One copy of each row is its own: there it meets all its partners, whichever
+copies of theirs these are. Rows that no partner meets are padded there, and pairs count where the copy of one given
+side is its own. The points' own bucket is that of the first scheme, the ranges' that of one of the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Union
+
+from sqlext.rewriter.spark_types import INTEGER_BITS
+from sqlext.rewriter.text.splice import Text, TextLike, join
+
+MICROS, NTZ_MICROS, DAYS, INTEGERS, FLOATS = "micros", "ntz micros", "days", "integers", "floats"
+CELLS = 1 << 30  # of the grid over the times of the points, where ranges vary by row
+MOST_COPIES = 1 << 16  # of one range
+LEVELS = tuple(range(0, 31, 2))
+
+_PAIRS_FOR_A_COPY = 8  # to shuffle and sort a row costs as much as to try so many pairs
+_FARTHEST = "4e18D"  # fits a bigint
+
+
+def domain(spark_types: tuple[str, ...]) -> str | None:
+    """How values of these types, as Spark compares them, are told as numbers; None: they are no times, or of two kinds.
+
+    >>> domain(("date", "timestamp")), domain(("int", "decimal(10,2)")), domain(("int", "date")), domain(("string",))
+    ('micros', 'floats', None, None)
+    """
+    kinds = set(spark_types) - {"void"}
+    if kinds <= {"date", "timestamp", "timestamp_ntz"}:
+        return MICROS if "timestamp" in kinds else NTZ_MICROS if "timestamp_ntz" in kinds else DAYS
+    if all(kind in INTEGER_BITS for kind in kinds):
+        return INTEGERS
+    if all(kind in INTEGER_BITS or kind in ("float", "double") or kind.startswith("decimal") for kind in kinds):
+        return FLOATS
+    return None
+
+
+def position(of: str, expression: TextLike) -> Text:
+    """The expression as a number of the domain `of`: microseconds, days or itself."""
+    before, behind = {
+        MICROS: ("unix_micros(CAST(", " AS TIMESTAMP))"),
+        # Of an interval, since unix_micros would read a local time in the session's zone, where an hour may come twice.
+        NTZ_MICROS: (
+            "(CAST(",
+            " AS TIMESTAMP_NTZ) - TIMESTAMP_NTZ'1970-01-01') div INTERVAL '0.000001' SECOND",
+        ),
+        DAYS: ("unix_date(", ")"),
+        INTEGERS: ("CAST(", " AS BIGINT)"),
+        FLOATS: ("CAST(", " AS DOUBLE)"),
+    }[of]
+    return join(before, expression, behind)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Buckets of one width, in units of the domain: integers, but for floats. `reach`: so many buckets before that of t
+    a range that holds t can begin."""
+
+    of: str
+    width: float
+    reach: int = 1
+
+    def bucket(self, expression: TextLike) -> Text:
+        """
+        >>> print(Fixed(MICROS, 60000000).bucket("a.t"))
+        unix_micros(CAST(a.t AS TIMESTAMP)) div 60000000
+        """
+        at = position(self.of, expression)
+        if self.of == FLOATS:
+            # As Spark orders them NaN is the greatest, and least() and greatest() know that.
+            return join(
+                "CAST(floor(least(greatest(", at, f" / {self.width!r}D, -{_FARTHEST}), {_FARTHEST})) AS BIGINT)"
+            )
+        return join(at, f" div {int(self.width)}")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Buckets between the first and the last time of the points, all times before and behind in the outermost ones.
+
+    `start`: the first time, `rate`: buckets in a unit of the domain, `buckets`: how many.
+    """
+
+    of: str
+    start: float
+    rate: float
+    buckets: int
+
+    def bucket(self, expression: TextLike) -> Text:
+        """
+        >>> print(Grid(INTEGERS, 10.0, 0.5, 8).bucket("a.t"))
+        CAST(least(greatest((CAST(CAST(a.t AS BIGINT) AS DOUBLE) - 10.0D) * 0.5D, 0D), 7D) AS BIGINT)
+        """
+        at = join("CAST(", position(self.of, expression), f" AS DOUBLE) - {self.start!r}D")
+        return join("CAST(least(greatest((", at, f") * {self.rate!r}D, 0D), {self.buckets - 1}D) AS BIGINT)")
+
+
+HOME, BUCKET = "__sqlext_home", "__sqlext_bucket"
+_NONE = "array(CAST(NULL AS BIGINT))"
+_POINTS = 40  # a level that no range has: of the buckets where points are at home
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is computed for each row of one relation, one after the other.
+
+    `home`: a number, HOME behind it. `copies`: an array; the row is copied for each element, which is BUCKET. `key`: of
+    a copy, equal to that of its partners. `own`: is a copy the one where the row meets all its partners?
+    """
+
+    key: Text
+    copies: Text | None = None
+    home: Text | None = None
+    own: Text | None = None
+
+
+@dataclass(frozen=True)
+class Scheme:
+    points: Side
+    ranges: Side
+
+
+def ranges_copied(buckets: Union[Fixed, Grid], time: Text, lower: Text, upper: Text) -> Scheme:
+    """
+    >>> t, lower, upper = (join(name) for name in ("a.t", "b.lo", "b.hi"))
+    >>> scheme = ranges_copied(Fixed(DAYS, 7), t, lower, upper)
+    >>> print(scheme.points.key, "|", scheme.ranges.copies)
+    unix_date(a.t) div 7 | sequence(unix_date(b.lo) div 7, unix_date(b.hi) div 7)
+    """
+    copies = _sequence(buckets, buckets.bucket(lower), buckets.bucket(upper))
+    return Scheme(Side(buckets.bucket(time)), Side(join(BUCKET), copies))
+
+
+def _sequence(buckets: Union[Fixed, Grid], first: TextLike, last: TextLike) -> Text:
+    if isinstance(buckets, Grid):  # an empty range has upper < lower, in some row by any number of buckets
+        last = join("greatest(", first, ", ", last, ")")
+    return join("sequence(", first, ", ", last, ")")
+
+
+def points_copied(buckets: Fixed, time: Text, lower: Text) -> Scheme:
+    """Where no range is wider than `buckets.reach` buckets.
+
+    >>> print(points_copied(Fixed(DAYS, 7), join("a.t"), join("b.lo")).points.copies)
+    sequence(unix_date(a.t) div 7 - 1, unix_date(a.t) div 7)
+    """
+    last = buckets.bucket(time)
+    copies = join("sequence(", last, f" - {buckets.reach}, ", last, ")")
+    return Scheme(Side(join(BUCKET), copies), Side(buckets.bucket(lower)))
+
+
+def points_copied_by_level(cells: Grid, levels: tuple[int, ...], time: Text, lower: Text, upper: Text) -> Scheme:
+    """`levels`, in order: a bucket of level l has 2^l cells; the last one has them all.
+
+    A range goes to the first level whose buckets are as wide as it, where it meets two of them at most.
+    """
+    assert (1 << levels[-1]) >= cells.buckets
+    array, own = f"array({', '.join(map(str, levels))})", "__sqlext_level"
+    first = cells.bucket(lower)
+    width = join(cells.bucket(upper), " - ", first, " + 1")
+    level = join(f"array_min(filter({array}, {own} -> shiftleft(1L, {own}) >= ", width, "))")
+    # One integer for both: buckets have at most 30 bits, and the one before the first of a level is none.
+    home = join("shiftleft(CAST(", level, " AS BIGINT), 32) + shiftright(", first, ", ", level, ")")
+    # A copy is a level, and one bit that says whether its bucket is the one before.
+    copies = [2 * level + before for level in levels for before in (0, 1)][:-1]
+    bucket = join("shiftright(", cells.bucket(time), f", shiftright({BUCKET}, 1))")
+    key = join(f"shiftleft(CAST(shiftright({BUCKET}, 1) AS BIGINT), 32) + ", bucket, f" - ({BUCKET} & 1)")
+    return Scheme(Side(key, join(f"array({', '.join(map(str, copies))})")), Side(home))
+
+
+def both_copied(buckets: Fixed, time: Text, lower: Text, upper: Text) -> Scheme:
+    """Where no range is wider than `buckets.reach` buckets: one bucket may be the own one of points and ranges alike.
+
+    >>> print(both_copied(Fixed(DAYS, 7), join("a.t"), join("b.lo"), join("b.hi")).points.copies)
+    coalesce(sequence(__sqlext_home - 1, __sqlext_home), array(CAST(NULL AS BIGINT)))
+    """
+    before = join(f"sequence({HOME} - {buckets.reach}, {HOME})")
+    within = _sequence(buckets, HOME, buckets.bucket(upper))
+    return Scheme(_copied(buckets.bucket(time), before), _copied(buckets.bucket(lower), within))
+
+
+def _copied(home: Text, copies: Text) -> Side:
+    """With one copy, which nobody meets, of a row without a home."""
+    return Side(join(BUCKET), join("coalesce(", copies, f", {_NONE})"), home, join(f"{BUCKET} <=> {HOME}"))
+
+
+def both_copied_by_level(
+    cells: Grid, levels: tuple[int, ...], coarse: Grid, time: Text, lower: Text, upper: Text
+) -> Scheme:
+    """Ranges of any width; NULL is the element of a row's own copy. `coarse`: where points are at home."""
+    ranges_own = points_copied_by_level(cells, levels, time, lower, upper)
+    points_own = ranges_copied(coarse, time, lower, upper)
+    level = f"shiftleft({_POINTS}L, 32) + "
+    return Scheme(
+        _copied_with_own(ranges_own.points, join(level, points_own.points.key)),
+        _copied_with_own(replace(points_own.ranges, key=join(level, BUCKET)), ranges_own.ranges.key),
+    )
+
+
+def _copied_with_own(side: Side, own_key: Text) -> Side:
+    assert side.copies is not None
+    copies = join("concat(array(CAST(NULL AS INT)), coalesce(", side.copies, ", array()))")
+    return Side(join(f"IF({BUCKET} IS NULL, ", own_key, ", ", side.key, ")"), copies, own=join(f"{BUCKET} IS NULL"))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What is known of ranges that vary by row, measured on a grid of CELLS cells over the times of the points.
+
+    `start`, `end`: the first and last time of the points; `ranges`: how many meet them, `cells`: how many cells those
+    have together, `most`: the widest. `levels`: how many have a width of 2^l cells or less, but not of 2^(l - 1).
+    """
+
+    start: float = 0.0
+    end: float = 0.0
+    ranges: int = 0
+    cells: int = 0
+    most: int = 1
+    levels: Mapping[int, int] = field(default_factory=dict)
+
+    def grid(self, of: str) -> Grid:
+        """Of single cells."""
+        return Grid(of, self.start, self._cells_in_unit(), CELLS)
+
+    def coarse(self, of: str) -> Grid:
+        """Of buckets as wide as the ranges are on average.
+
+        Then all copies together are at most three for each range, and where points lie evenly the pairs that meet at
+        most three for each pair that satisfies the range, whatever the widths.
+        """
+        width = max(1, round(self.cells / max(1, self.ranges)), math.ceil(self.most / MOST_COPIES))
+        return Grid(of, self.start, self._cells_in_unit() / width, math.ceil(CELLS / width))
+
+    def used_levels(self) -> tuple[int, ...]:
+        """The levels that pay, and the last one, which takes whatever comes.
+
+        Two copies of every point are the price of a level. Without it its ranges meet the points of wider buckets:
+        where points lie evenly and without keys, `ranges * points * 2^(next level) / CELLS` more pairs.
+
+        >>> Spread(levels={1: 10, 14: 200_000, 15: 7, 16: 200_000, 25: 3}).used_levels()
+        (14, 16, 30)
+        """
+        counts = {level: self.levels.get(level - 1, 0) + self.levels.get(level, 0) for level in LEVELS}
+        present = [level for level in LEVELS[:-1] if counts[level]]
+        kept, held = [], 0
+        for level, wider in zip(present, [*present[1:], LEVELS[-1]]):
+            held += counts[level]
+            if held << wider >= _PAIRS_FOR_A_COPY * CELLS:
+                kept.append(level)
+                held = 0
+        return (*kept, LEVELS[-1])
+
+    def _cells_in_unit(self) -> float:
+        span = self.end - self.start
+        return CELLS / span if span > 0 and math.isfinite(CELLS / span) else 1.0

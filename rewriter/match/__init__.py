@@ -1,0 +1,1 @@
+"""MATCH_RECOGNIZE: from the text of a clause to its plan."""

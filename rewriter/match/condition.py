@@ -1,0 +1,397 @@
+"""Run-dependent conditions of DEFINE: from the tree of an expression to a Condition that a matcher evaluates.
+
+Whatever needs one row only is left to Spark: any of its functions may stand around `B.v` or around one navigation
+(`upper(LAST(A.name))`), which then reads a column that holds the function's value. Where rows meet, the functions in
+FUNCTIONS and the operators are evaluated by us, on types chosen by Spark's own coercion rules: the types of all
+parts are asked of Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
+from sqlext.rewriter.match.expression import Node, has_column, parse
+from sqlext.rewriter.match.references import Item, Reference, place_of, render
+from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, aggregate_type, decimal_of, kind_of
+from sqlext.rewriter.text.splice import Source, Text, join, standing_for
+
+FUNCTIONS = ("abs", "coalesce", "nvl", "ifnull", "nullif", "if", "iff", "least", "greatest")
+_COMPARISONS = {
+    "=": "equal",
+    "<>": "not_equal",
+    "<=>": "null_safe_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "less",
+    ">=": "less_equal",
+}
+_ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "remainder"}
+_DAY_US = 86_400_000_000
+
+
+class Oracle(Protocol):
+    """What only Spark knows. `types`: Spark's simple type names of expressions over the input's rows;
+    `constants`: values of constant expressions as a Literal holds them, each CAST to the type given."""
+
+    def types(self, texts: Sequence[Text]) -> list[str]: ...
+
+    def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]: ...
+
+
+@dataclass
+class ConditionBuilder:
+    """Lowers the run-dependent conjuncts of one DEFINE condition.
+
+    `label`: the tested variable's label name; `navigation(reference)` and `aggregate(reference)` say which rows are
+    meant, `column(text, spark_type)` gives the index of an operand column, `is_local(reference)` whether a reference
+    reads the current row's neighbourhood only, `local_text` how Spark computes that. Without `spark_computes` parts of
+    one row are evaluated by us as well.
+    """
+
+    items: Sequence[Item]
+    source: Source
+    oracle: Oracle
+    is_ansi: bool
+    navigation: Callable[[Reference, int], Navigation]
+    aggregate: Callable[[Reference, int | None], Aggregate]
+    column: Callable[[Text, str], int]
+    is_local: Callable[[Reference], bool]
+    local_text: Callable[[Reference], Text]
+    spark_computes: bool = True
+    _types: dict[str, str] = field(default_factory=dict)
+
+    def build(self, start: int, stop: int) -> Condition:
+        """The condition of items `start` to `stop`."""
+        node = parse(self.items, start, stop)
+        self._ask_types(self._texts_to_type(node))
+        if self._type(node) not in ("boolean", "void"):
+            raise BindError(
+                "NOT_A_CONDITION",
+                f"a DEFINE condition must be boolean, this is {self._type(node)}",
+                place=self._place(node),
+            )
+        return self._lower(node, "boolean")
+
+    # types, by Spark
+
+    def _texts_to_type(self, node: Node) -> Iterable[Text]:
+        if self._is_text(node):
+            yield self._typed_text(node)
+        if self.spark_computes and self._is_text(node) and self._is_of_one_row(node):
+            return
+        if (node.kind == "call" and node.name not in FUNCTIONS) or node.kind in ("element", "opaque"):
+            raise self._several_rows(node)
+        if node.kind in _COMPARISONS or node.kind in ("BETWEEN", "IN"):
+            yield self._common_text(node)
+        if node.kind == "CASE":
+            pairs = len(node.children) // 2 * 2
+            yield from (self._common_text(c) for c in node.children[:pairs:2] if c.name == "of case")
+        for child in node.children:
+            yield from self._texts_to_type(child)
+
+    def _ask_types(self, texts: Iterable[Text]) -> None:
+        new = {str(t): t for t in texts if str(t) not in self._types}
+        self._types.update(zip(new, self.oracle.types(list(new.values()))))
+
+    def _type(self, node: Node) -> str:
+        if not self._is_text(node):
+            return "boolean"
+        return self._types[str(self._typed_text(node))]
+
+    def _common_type(self, node: Node) -> str:
+        return self._types[str(self._common_text(node))]
+
+    def _is_text(self, node: Node) -> bool:
+        """A comparison that CASE x WHEN y implies has no text of its own."""
+        return node.name != "of case"
+
+    def _typed_text(self, node: Node) -> Text:
+        """An expression over one input row with the same type as the node."""
+        return render(self.items[node.start : node.stop], self.source, self._typed_reference)
+
+    def _typed_reference(self, reference: Reference) -> Text:
+        at = reference.place.start
+        if reference.kind == "classifier" or reference.argument_kind == "classifier":
+            return standing_for("CAST('' AS STRING)" if reference.kind == "classifier" else "0L", at)
+        if reference.kind in ("match number", "sequence number"):
+            return standing_for("CAST(1 AS BIGINT)", at)
+        if reference.kind == "aggregate":
+            return standing_for(f"CAST(NULL AS {self._aggregate_type(reference)})", at)
+        return join("(", reference.arguments[0], ")")
+
+    def _common_text(self, node: Node) -> Text:
+        return join("coalesce(", join(*(self._typed_text(c) for c in node.children), separator=", "), ")")
+
+    def _aggregate_type(self, reference: Reference) -> str:
+        if not reference.arguments:
+            argument = "string"
+        else:
+            self._ask_types([reference.arguments[0]])
+            argument = self._types[str(reference.arguments[0])]
+        found = aggregate_type(reference.function, argument) if len(reference.arguments) < 2 else None
+        if found is None:
+            raise UnsupportedError(
+                "AGGREGATE_IN_DEFINE",
+                f"{reference.function}({argument}) is not built for DEFINE",
+                place=reference.place,
+                hint="count, sum, avg, min and max of numbers are; CAST decimals AS DOUBLE for avg.",
+            )
+        return found
+
+    # nodes
+
+    def _lower(self, node: Node, wanted: str) -> Condition:
+        """The node as a Condition whose values are of the Spark type `wanted`."""
+        references = self._run_dependent(node)
+        if not references and node.kind == "CAST" and self._type(node.children[0]) == "void":
+            return Literal(None, self._kind(wanted, node))
+        if not references and self._is_text(node) and (self.spark_computes or not node.children):
+            return self._local(node, wanted)
+        if self._is_text(node) and references and self._is_one_row(node, references):
+            pushed = self._pushed(node, references[0], wanted)
+            if pushed is not None:
+                return pushed
+        if node.kind == "reference":
+            return self._convert(self._reference(references[0]), self._type(node), wanted, node)
+        return self._convert(self._call(node), self._type(node), wanted, node)
+
+    def _is_of_one_row(self, node: Node) -> bool:
+        """Is one row, whichever, enough to compute the node?"""
+        references = self._run_dependent(node)
+        return not references or self._is_one_row(node, references)
+
+    def _run_dependent(self, node: Node) -> list[Reference]:
+        return [x for x in self.items[node.start : node.stop] if isinstance(x, Reference) and not self.is_local(x)]
+
+    def _local(self, node: Node, wanted: str) -> Condition:
+        """Computed by Spark on the current row."""
+        text, have = self._text(node, self.local_text), self._type(node)
+        if node.kind == "literal" and kind_of(wanted) != "rank":
+            return Literal(self.oracle.constants([self._cast(text, have, wanted)])[0], self._kind(wanted, node))
+        if not self.spark_computes:
+            return self._convert(
+                Operand(Navigation(self.column(text, have)), self._kind(have, node)), have, wanted, node
+            )
+        return Operand(Navigation(self.column(self._cast(text, have, wanted), wanted)), self._kind(wanted, node))
+
+    def _text(self, node: Node, replace_reference: Callable[[Reference], Text]) -> Text:
+        """For Spark to compute; a column alone as it is, so that no other way to write it makes a second one."""
+        items = self.items[node.start : node.stop]
+        reference = items[0]
+        if len(items) == 1 and isinstance(reference, Reference) and reference.kind == "navigation":
+            return reference.arguments[0]
+        return render(items, self.source, replace_reference)
+
+    def _is_one_row(self, node: Node, references: list[Reference]) -> bool:
+        """Only one navigated row is read, and nothing of the current one."""
+        first = references[0]
+        return (
+            first.kind == "navigation"
+            and all(r.source == first.source for r in references)
+            and not any(isinstance(x, Reference) and self.is_local(x) for x in self.items[node.start : node.stop])
+            and not has_column(node, self.items)
+        )
+
+    def _pushed(self, node: Node, reference: Reference, wanted: str) -> Condition | None:
+        """Computed by Spark on the row that the navigation reads, with its value for "no such row" apart."""
+        items = self.items[node.start : node.stop]
+        if not self.spark_computes:
+            return None
+        index = self.column(self._cast(self._text(node, self._typed_reference), self._type(node), wanted), wanted)
+        source, kind = self.navigation(reference, index), self._kind(wanted, node)
+        if node.kind == "reference":
+            return Operand(source, kind)
+        argument = self._typed_reference(reference)
+        self._ask_types([argument])
+        nothing = join("CAST(NULL AS ", self._types[str(argument)], ")")
+        missing = self._cast(render(items, self.source, lambda _: nothing), self._type(node), wanted)
+        if kind_of(wanted) != "rank":
+            return Operand(source, kind, self.oracle.constants([missing])[0])
+        if self.oracle.constants([join("(", missing, ") IS NULL")])[0]:
+            return Operand(source, kind)
+        one = Operand(self.navigation(reference, self.column(join("1"), "int")), "int")
+        constant = Operand(Navigation(self.column(missing, wanted)), kind)
+        return Call("if", (Call("is_null", (one,), "bool"), constant, Operand(source, kind)), kind)
+
+    def _reference(self, reference: Reference) -> Condition:
+        if reference.kind == "classifier":
+            return Operand(self.navigation(reference, CLASSIFIER), "int")
+        if reference.kind == "match number":
+            return Operand(Navigation(MATCH_NUMBER), "int")
+        if reference.kind == "sequence number":
+            return Operand(Aggregate("count"), "int")
+        if reference.kind == "navigation":
+            spark_type = self._types[str(self._typed_reference(reference))]
+            return Operand(
+                self.navigation(reference, self.column(reference.arguments[0], spark_type)), kind_of(spark_type) or ""
+            )
+        index = CLASSIFIER if reference.argument_kind == "classifier" else None
+        if reference.arguments:
+            argument = self._types[str(reference.arguments[0])]
+            if kind_of(argument) is None:
+                raise self._no_kind(argument, reference.place)
+            index = self.column(reference.arguments[0], argument)
+        kind = kind_of(self._aggregate_type(reference)) or "int"  # a sum of decimals has more digits than it needs
+        return Operand(self.aggregate(reference, index), "int" if kind == "rank" else kind)
+
+    def _call(self, node: Node) -> Condition:
+        kind, children = node.kind, node.children
+        if kind in ("AND", "OR"):
+            return Call(kind.lower(), tuple(self._lower(c, "boolean") for c in children), "bool")
+        if kind == "NOT":
+            return Call("not", (self._lower(children[0], "boolean"),), "bool")
+        if kind == "IS NULL":
+            return Call("is_null", (self._lower(children[0], self._type(children[0])),), "bool")
+        if kind in _COMPARISONS:
+            left, right = (self._lower(c, self._common_type(node)) for c in children)
+            return self._compare(kind, left, right)
+        if kind == "BETWEEN":
+            value, low, high = (self._lower(c, self._common_type(node)) for c in children)
+            return Call("and", (self._compare("<=", low, value), self._compare("<=", value, high)), "bool")
+        if kind == "IN":
+            value, *choices = (self._lower(c, self._common_type(node)) for c in children)
+            return _chain("or", [self._compare("=", value, c) for c in choices], "bool")
+        if kind in _ARITHMETIC:
+            return self._arithmetic(node)
+        return self._function(node)
+
+    def _compare(self, operator: str, left: Condition, right: Condition) -> Condition:
+        arguments = (right, left) if operator in (">", ">=") else (left, right)
+        return Call(_COMPARISONS[operator], arguments, "bool")
+
+    def _arithmetic(self, node: Node) -> Condition:
+        result, arguments = self._type(node), [self._type(c) for c in node.children]
+        function = _ARITHMETIC[node.kind]
+        if (result in INTEGER_BITS and function != "divide") or result == "double":
+            return self._same(function, node, result)
+        digits = decimal_of(result)
+        if digits and digits[0] <= MAX_DIGITS and function in ("add", "subtract"):
+            return self._same(function, node, result)
+        if digits and digits[0] <= MAX_DIGITS and function == "multiply":
+            scales = [(decimal_of(t) or (0, 0))[1] for t in arguments]
+            if sum(scales) == digits[1]:
+                return Call(function, tuple(self._lower(c, t) for c, t in zip(node.children, arguments)), "int")
+        if function == "subtract" and set(arguments) <= {"timestamp", "timestamp_ntz"}:  # Spark subtracts local times
+            return self._same(function, node, "timestamp_ntz")
+        if function == "subtract" and arguments == ["date", "date"]:
+            return Call("multiply", (self._same(function, node, "date"), Literal(_DAY_US, "int")), "int")
+        raise self._unsupported(
+            node,
+            f"{' '.join((arguments[0], node.kind, arguments[1]))} of different rows",
+            "CAST both sides AS DOUBLE, or compute in the navigation what one row decides: LAST(A.ts + bound).",
+        )
+
+    def _same(self, function: str, node: Node, spark_type: str) -> Call:
+        """A function whose arguments have one type."""
+        arguments = tuple(self._lower(c, spark_type) for c in node.children)
+        return Call(function, arguments, self._kind(spark_type, node), INTEGER_BITS.get(spark_type, 64), self.is_ansi)
+
+    def _function(self, node: Node) -> Condition:
+        result = self._type(node)
+        if node.kind == "negate" or (node.kind == "call" and node.name == "abs"):
+            return self._same("negate" if node.kind == "negate" else "abs", node, result)
+        kind = self._kind(result, node)
+        if node.kind == "CAST" and result in (*INTEGER_BITS, "double"):
+            return self._convert(
+                self._lower(node.children[0], self._type(node.children[0])), self._type(node.children[0]), result, node
+            )
+        if node.kind == "CASE":
+            return self._case(node, result, kind)
+        if node.kind != "call":
+            raise self._several_rows(node)
+        if node.name in ("coalesce", "nvl", "ifnull", "least", "greatest"):
+            name = node.name if node.name in ("least", "greatest") else "coalesce"
+            return _chain(name, [self._lower(c, result) for c in node.children], kind)
+        if node.name in ("if", "iff") and len(node.children) == 3:
+            condition, then, otherwise = node.children
+            return Call(
+                "if",
+                (self._lower(condition, "boolean"), self._lower(then, result), self._lower(otherwise, result)),
+                kind,
+            )
+        if node.name == "nullif" and len(node.children) == 2:
+            self._ask_types([self._common_text(node)])
+            left, right = (self._lower(c, self._common_type(node)) for c in node.children)
+            return Call(
+                "if",
+                (self._compare("=", left, right), Literal(None, kind), self._lower(node.children[0], result)),
+                kind,
+            )
+        raise self._several_rows(node)
+
+    def _case(self, node: Node, result: str, kind: str) -> Condition:
+        parts = list(node.children)
+        value: Condition = self._lower(parts.pop(), result) if len(parts) % 2 else Literal(None, kind)
+        while parts:
+            then, condition = self._lower(parts.pop(), result), parts.pop()
+            value = Call("if", (self._lower(condition, "boolean"), then, value), kind)
+        return value
+
+    # types of values
+
+    def _cast(self, text: Text, spark_type: str, wanted: str) -> Text:
+        if spark_type == wanted:
+            return text
+        return join("CAST((", text, f") AS {wanted})")
+
+    def _kind(self, spark_type: str, node: Node) -> str:
+        kind = kind_of(spark_type)
+        if kind is None:
+            raise self._no_kind(spark_type, self._place(node))
+        return "int" if kind == "rank" else kind
+
+    def _no_kind(self, spark_type, place) -> UnsupportedError:
+        return UnsupportedError(
+            "TYPE_IN_DEFINE",
+            f"a condition over several rows cannot use {spark_type}",
+            place=place,
+            hint="it can use numbers, decimals of at most 18 digits, booleans, dates, timestamps and plain strings.",
+        )
+
+    def _convert(self, value: Condition, spark_type: str, wanted: str, node: Node) -> Condition:
+        """A value of a Call in another type: only widenings, as Spark inserts them."""
+        if spark_type == wanted or kind_of(spark_type) == kind_of(wanted) == "float":
+            return value
+        if spark_type in INTEGER_BITS and wanted in INTEGER_BITS and INTEGER_BITS[wanted] >= INTEGER_BITS[spark_type]:
+            return value
+        have, want = decimal_of(spark_type) or (spark_type in INTEGER_BITS and (0, 0)), decimal_of(wanted)
+        if have and wanted == "double":
+            as_float = Call("float", (value,), "float")
+            return Call("divide", (as_float, Literal(10.0 ** have[1], "float")), "float") if have[1] else as_float
+        if have and want and want[0] <= MAX_DIGITS + 10 and want[1] >= have[1]:
+            return (
+                Call("multiply", (value, Literal(10 ** (want[1] - have[1]), "int")), "int")
+                if want[1] > have[1]
+                else value
+            )
+        raise self._unsupported(
+            node,
+            f"the conversion of {spark_type} to {wanted} over several rows",
+            "write the CAST on the column inside the navigation.",
+        )
+
+    def _several_rows(self, node: Node) -> UnsupportedError:
+        what = f"{node.name}() over several rows" if node.kind == "call" else "this expression over several rows"
+        return self._unsupported(
+            node, what, f"supported are operators, CASE, CAST between numbers, {', '.join(FUNCTIONS)}."
+        )
+
+    def _unsupported(self, node: Node, what: str, hint: str) -> UnsupportedError:
+        return UnsupportedError(
+            "DEFINE_EXPRESSION", f"DEFINE cannot compute {what} yet", place=self._place(node), hint=hint
+        )
+
+    def _place(self, node: Node):
+        return place_of(self.items[node.start : node.stop], self.source)
+
+
+def _chain(function: str, arguments: list[Condition], kind: str) -> Condition:
+    """f(a, b, c) as f(f(a, b), c)."""
+    value = arguments[0]
+    for argument in arguments[1:]:
+        value = Call(function, (value, argument), kind)
+    return value

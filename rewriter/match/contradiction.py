@@ -1,0 +1,175 @@
+"""Can two conditions of DEFINE hold on one row? "No" is said only where that is sure.
+
+Read are conjuncts that compare one column with literals: `v = 5`, `v < 5`, `v BETWEEN 1 AND 5`, `v IN (1, 2)`,
+`kind = 'a'`, `is_open`, `NOT is_open`. Such a conjunct says in which intervals the column's value lies; two that leave
+it no value exclude each other. Every other conjunct says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Union
+
+from sqlext.rewriter.match.expression import Node, conjuncts, parse
+from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of
+from sqlext.rewriter.text.lexemes import Lexeme, unquoted
+from sqlext.rewriter.text.tokens import tokenize
+
+Value = Union[int, str, bool]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Values from `low` to `high`, None is without end; the ends belong to it where `has_low`, `has_high`."""
+
+    low: Value | None = None
+    high: Value | None = None
+    has_low: bool = True
+    has_high: bool = True
+
+    def is_below(self, other: Interval) -> bool:
+        """Is every value of this one less than every value of the other?"""
+        if self.high is None or other.low is None:
+            return False
+        if self.high == other.low:
+            return not (self.has_high and other.has_low)
+        return self.high < other.low  # type: ignore[operator]  # of one type: both compare with one column
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """Where it holds the value of `column` (in lower case) is in one of `intervals`, and no NULL."""
+
+    column: str
+    intervals: tuple[Interval, ...]
+
+
+def contradict(one: str, other: str, types: Mapping[str, str]) -> bool:
+    """Can no row satisfy both conditions? `types`: the Spark type of each column of the row.
+
+    NULL and NaN need no care: a comparison with NULL does not hold, and NaN has its place above all numbers.
+
+    >>> contradict("v < 5 AND w = 1", "v >= 5", {"v": "int", "w": "int"})
+    True
+    >>> contradict("v <= 5", "v >= 5", {"v": "int"})
+    False
+    """
+    pairs = product(restrictions(one, types), restrictions(other, types))
+    return any(a.column == b.column and _are_apart(a.intervals, b.intervals) for a, b in pairs)
+
+
+def _are_apart(some: tuple[Interval, ...], others: tuple[Interval, ...]) -> bool:
+    return all(a.is_below(b) or b.is_below(a) for a, b in product(some, others))
+
+
+def restrictions(condition: str, types: Mapping[str, str]) -> list[Restriction]:
+    """What the conjuncts of a condition say of columns.
+
+    >>> restrictions("v = 5 AND f(v)", {"v": "int"})
+    [Restriction(column='v', intervals=(Interval(low=5, high=5, has_low=True, has_high=True),))]
+    """
+    items = [Lexeme(t.text, t.start, t.stop) for t in tokenize(condition)]
+    reader = _Reader(items, {name.lower(): spark_type for name, spark_type in types.items()})
+    return [found for node in reader.conjuncts() if (found := reader.restriction(node))]
+
+
+_OPERATORS = {
+    "=": lambda v: Interval(v, v),
+    "<=>": lambda v: Interval(v, v),
+    "<": lambda v: Interval(high=v, has_high=False),
+    "<=": lambda v: Interval(high=v),
+    ">": lambda v: Interval(low=v, has_low=False),
+    ">=": lambda v: Interval(low=v),
+}
+_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+@dataclass(frozen=True)
+class _Reader:
+    items: list[Lexeme]
+    types: Mapping[str, str]
+
+    def conjuncts(self) -> Iterator[Node]:
+        stack = [parse(self.items, *r) for r in reversed(conjuncts(self.items))]
+        while stack:
+            node = stack.pop()
+            if node.kind == "AND":
+                stack += reversed(node.children)
+            else:
+                yield node
+
+    def restriction(self, node: Node) -> Restriction | None:
+        truth = self._truth(node)
+        if truth is not None:
+            return truth
+        if node.kind not in (*_OPERATORS, "BETWEEN", "IN"):
+            return None
+        left, *rest = node.children
+        kind = node.kind
+        if kind in _OPERATORS and self._column(left) is None:
+            kind, left, rest = _MIRRORED.get(kind, kind), rest[0], [left]
+        column = self._column(left)
+        values = [self._value(x, self.types[column]) for x in rest] if column else []
+        if column is None or any(v is None for v in values):
+            return None
+        return self._compared(column, kind, [v for v in values if v is not None])
+
+    def _compared(self, column: str, kind: str, values: list[Value]) -> Restriction | None:
+        if isinstance(values[0], str) and kind not in ("=", "<=>", "IN"):
+            return None
+        if kind == "BETWEEN":
+            return Restriction(column, (Interval(low=values[0], high=values[1]),))
+        return Restriction(column, tuple(_OPERATORS["=" if kind == "IN" else kind](v) for v in values))
+
+    def _truth(self, node: Node) -> Restriction | None:
+        """A column that is the condition, or its NOT."""
+        is_negated = node.kind == "NOT"
+        column = self._column(node.children[0] if is_negated else node)
+        if column is None or self.types[column] != "boolean":
+            return None
+        return Restriction(column, (Interval(not is_negated, not is_negated),))
+
+    def _column(self, node: Node) -> str | None:
+        """The column of the row that a node is, if it is called by its name alone."""
+        if node.kind != "column":
+            return None
+        name = unquoted(self._words(node)[0]).lower()
+        return name if name in self.types else None
+
+    def _value(self, node: Node, spark_type: str) -> Value | None:
+        """The value of a literal, if it is sure to be compared with a column of that type as it is."""
+        words = self._words(node)
+        if node.kind == "negate" and len(words) == 2 and words[0] == "-" and words[1].isdecimal():
+            value = -int(words[1])
+        elif node.kind == "literal" and len(words) == 1 and words[0].isdecimal():
+            value = int(words[0])
+        elif node.kind == "literal" and len(words) == 1:
+            return _text(words[0]) if spark_type == "string" else _TRUTHS.get((words[0].upper(), spark_type))
+        else:
+            return None
+        return value if abs(value) <= _largest_exact(spark_type) else None
+
+    def _words(self, node: Node) -> list[str]:
+        return [x.raw for x in self.items[node.start : node.stop] if x.raw not in ("(", ")")]
+
+
+_TRUTHS = {("TRUE", "boolean"): True, ("FALSE", "boolean"): False}
+
+
+def _text(raw: str) -> str | None:
+    """What a string literal holds, without the blanks at its end: a CHAR column has its own.
+
+    Only those that mean the same whatever settings say of backslashes, and of names in double quotes.
+    """
+    return raw[1:-1].rstrip(" ") if re.fullmatch(r"'[^'\\]*'", raw) else None
+
+
+def _largest_exact(spark_type: str) -> int:
+    """Integer literals up to it are compared with a column of that type without being rounded."""
+    digits = decimal_of(spark_type)
+    if spark_type in (*INTEGER_BITS, "double") or (digits and digits[0] <= MAX_DIGITS):
+        return 1 << 53
+    return 1 << 24 if spark_type == "float" else -1

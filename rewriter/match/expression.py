@@ -1,0 +1,285 @@
+"""The shape of a scalar expression, for the conditions that depend on the match so far.
+
+A small operator-precedence parser over the items of `scalars`: every node keeps the range of items it was read from,
+so any part of it can be given back to Spark as the user wrote it. What it does not know (`x[1]`, `a.b`, `LIKE`,
+lambdas, subqueries) becomes an "opaque" node: fine as long as one row is enough to compute it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlext.rewriter.match.references import Item, Reference
+from sqlext.rewriter.text.lexemes import Lexeme
+
+# https://spark.apache.org/docs/latest/sql-ref-operators.html "Operator Precedence", loosest first
+_COMPARISONS = frozenset({"=", "==", "<=>", "<>", "!=", "<", "<=", ">", ">="})
+_BINARY = {
+    "OR": 1,
+    "AND": 2,
+    **dict.fromkeys(_COMPARISONS, 5),
+    "|": 6,
+    "^": 7,
+    "&": 8,
+    "<<": 9,
+    ">>": 9,
+    "+": 10,
+    "-": 10,
+    "||": 10,
+    "*": 11,
+    "/": 11,
+    "%": 11,
+    "DIV": 11,
+}
+_NOT, _PREDICATE, _UNARY = 3, 4, 12
+_UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
+_PREDICATES = ("IS", "NOT", "BETWEEN", "IN")
+_ENDS = (")", "]", ",", "THEN", "WHEN", "ELSE", "END", "AS")  # of an operand
+_OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
+
+
+@dataclass(frozen=True)
+class Node:
+    """`kind`: an operator ("AND", "<", "+", …), "NOT", "negate", "BETWEEN", "IN", "IS NULL", "CASE" (pairs of condition
+    and value, then the ELSE value if any), "CAST" (`name` is the type), "call" (`name` in lower case), "field",
+    "element", "reference", "literal", "column" or "opaque". Items `start` to `stop` (exclusive)."""
+
+    kind: str
+    start: int
+    stop: int
+    children: tuple[Node, ...] = ()
+    name: str = ""
+
+
+def conjuncts(items: Sequence[Item]) -> list[tuple[int, int]]:
+    """The ranges of items between the ANDs at the top of an expression.
+
+    An AND of BETWEEN or inside CASE … END is not at the top; a top-level OR makes the whole one conjunct.
+    """
+    ranges, start, depth, between = [], 0, 0, 0
+    for i, item in enumerate(items):
+        word = item.word if isinstance(item, Lexeme) else ""
+        depth += (word in _OPENING or word == "CASE") - (word in _CLOSING or word == "END")
+        if depth:
+            continue
+        if word == "OR":
+            return [(0, len(items))]
+        if word == "BETWEEN":
+            between += 1
+        elif word == "AND" and between:
+            between -= 1
+        elif word == "AND":
+            ranges.append((start, i))
+            start = i + 1
+    return [*ranges, (start, len(items))]
+
+
+def parse(items: Sequence[Item], start: int, stop: int) -> Node:
+    """The tree of items `start` to `stop`; the whole is one opaque node if it cannot be read."""
+    parser = _Parser(items, start, stop)
+    try:
+        node = parser.expression(0)
+    except _CannotRead:
+        return Node("opaque", start, stop)
+    return node if parser.i == stop else Node("opaque", start, stop)
+
+
+def has_column(node: Node, items: Sequence[Item]) -> bool:
+    """Does the node read columns of the current row (or, opaque, maybe)?"""
+    if node.kind == "opaque":
+        return any(isinstance(x, Lexeme) and x.is_name for x in items[node.start : node.stop])
+    return node.kind == "column" or any(has_column(child, items) for child in node.children)
+
+
+class _CannotRead(Exception):
+    pass
+
+
+class _Parser:
+    def __init__(self, items: Sequence[Item], start: int, stop: int):
+        self.items, self.i, self.stop = items, start, stop
+
+    def word(self, ahead: int = 0) -> str:
+        i = self.i + ahead
+        item = self.items[i] if i < self.stop else None
+        return item.word if isinstance(item, Lexeme) else ""
+
+    def is_literal(self, ahead: int) -> bool:
+        item = self.items[self.i + ahead] if self.i + ahead < self.stop else None
+        return isinstance(item, Lexeme) and item.is_literal
+
+    def expect(self, word: str) -> None:
+        if self.word() != word:
+            raise _CannotRead
+        self.i += 1
+
+    def expression(self, loosest: int) -> Node:
+        """Everything from here that binds at least as tight as `loosest`."""
+        start = self.i
+        node = self.prefix()
+        while self.i < self.stop:
+            power = _BINARY.get(self.word())
+            if power is not None and power >= loosest:
+                operator = self.word()
+                self.i += 1
+                right = self.expression(power + 1)
+                node = Node({"==": "=", "!=": "<>"}.get(operator, operator), start, self.i, (node, right))
+            elif loosest <= _PREDICATE and self.word() in _PREDICATES:
+                node = self.predicate(start, node)
+            elif self.word() in _BINARY or self.word() in _PREDICATES or self.word() in _ENDS:
+                break
+            else:
+                raise _CannotRead
+        return node
+
+    def predicate(self, start: int, left: Node) -> Node:
+        is_negated = self.word() == "NOT"
+        self.i += is_negated
+        word = self.word()
+        self.i += 1
+        if word == "BETWEEN":
+            low = self.expression(_BINARY["|"])
+            self.expect("AND")
+            node = Node("BETWEEN", start, self.i, (left, low, self.expression(_BINARY["|"])))
+        elif word == "IN" and self.word() == "(" and self.word(1) not in ("SELECT", "WITH"):
+            node = Node("IN", start, self.i, (left, *self.arguments()))
+        elif word == "IS" and not is_negated:
+            is_negated = self.word() == "NOT"
+            self.i += is_negated
+            self.expect("NULL")
+            node = Node("IS NULL", start, self.i, (left,))
+        else:
+            raise _CannotRead
+        node = Node(node.kind, start, self.i, node.children)
+        return Node("NOT", start, self.i, (node,)) if is_negated else node
+
+    def prefix(self) -> Node:
+        start, word = self.i, self.word()
+        if word in ("NOT", "!"):
+            self.i += 1
+            operand = self.expression(_NOT if word == "NOT" else _UNARY)
+            return Node("NOT", start, self.i, (operand,))
+        if word == "-":
+            self.i += 1
+            operand = self.expression(_UNARY)
+            return Node("negate", start, self.i, (operand,))
+        return self.primary()
+
+    def primary(self) -> Node:
+        start = self.i
+        if self.i >= self.stop:
+            raise _CannotRead
+        item = self.items[self.i]
+        if isinstance(item, Reference):
+            self.i += 1
+            return self.postfixed(Node("reference", start, self.i))
+        if item.raw == "(":
+            return self.parenthesised()
+        if item.word == "CASE":
+            return self.case()
+        if item.word == "CAST" and self.word(1) == "(":
+            return self.cast()
+        if item.is_name and self.word(1) == "(":
+            self.i += 1
+            arguments = self.arguments()
+            return self.postfixed(Node("call", start, self.i, arguments, item.raw.lower()))
+        self.i += 1
+        if item.word == "INTERVAL":
+            return self.interval(start)
+        if item.is_name and self.word()[:1] in ("'", '"'):  # DATE '2020-01-01'
+            self.i += 1
+            return Node("literal", start, self.i)
+        if item.is_literal or item.word in ("NULL", "TRUE", "FALSE"):
+            return Node("literal", start, self.i)
+        if item.is_name:
+            return self.postfixed(Node("column", start, self.i))
+        raise _CannotRead
+
+    def interval(self, start: int) -> Node:
+        """`INTERVAL '1' DAY`, `INTERVAL -5 MINUTES`, `INTERVAL '1 2' DAY TO HOUR`, `INTERVAL 1 DAY 2 HOURS`."""
+        first = self.i
+        while self.is_literal(ahead=self.word() == "-"):
+            self.i += 1 + (self.word() == "-")
+            while self.word().rstrip("S") in _UNITS or self.word() == "TO":
+                self.i += 1
+        if self.i == first:
+            raise _CannotRead
+        return Node("literal", start, self.i)
+
+    def postfixed(self, node: Node) -> Node:
+        """With the fields, elements and types that follow a primary: `.field`, `[index]`, `::type`."""
+        while self.word() in (".", "[", "::"):
+            operator = self.word()
+            self.i += 1
+            if operator == "[":
+                index = self.expression(0)
+                self.expect("]")
+                node = Node("element", node.start, self.i, (node, index))
+            elif operator == ".":
+                self.i += 1
+                node = Node("field", node.start, self.i, (node,))
+            else:
+                first = self.i
+                self.i += 1
+                if self.word() == "(":
+                    self.arguments()
+                node = Node("CAST", node.start, self.i, (node,), self.raw(first, self.i))
+        if self.word() in (":", "->", "=>"):
+            raise _CannotRead
+        return node
+
+    def raw(self, start: int, stop: int) -> str:
+        return " ".join(x.raw for x in self.items[start:stop] if isinstance(x, Lexeme)).lower()
+
+    def parenthesised(self) -> Node:
+        start = self.i
+        self.i += 1
+        inner = self.expression(0)
+        self.expect(")")
+        return self.postfixed(Node(inner.kind, start, self.i, inner.children, inner.name))
+
+    def arguments(self) -> tuple[Node, ...]:
+        self.expect("(")
+        found: list[Node] = []
+        while self.word() != ")":
+            if found:
+                self.expect(",")
+            found.append(self.expression(0))
+        self.i += 1
+        return tuple(found)
+
+    def cast(self) -> Node:
+        start = self.i
+        self.i += 2
+        operand = self.expression(0)
+        self.expect("AS")
+        first = self.i
+        while self.word() != ")":
+            if self.word() == "(":  # decimal(10, 2)
+                while self.word() != ")":
+                    self.i += 1
+            self.i += 1
+            if self.i >= self.stop:
+                raise _CannotRead
+        name = self.raw(first, self.i)
+        self.i += 1
+        return Node("CAST", start, self.i, (operand,), name)
+
+    def case(self) -> Node:
+        start = self.i
+        self.i += 1
+        subject = None if self.word() == "WHEN" else self.expression(0)
+        parts: list[Node] = []
+        while self.word() == "WHEN":
+            self.i += 1
+            condition = self.expression(0)
+            if subject is not None:
+                condition = Node("=", condition.start, condition.stop, (subject, condition), "of case")
+            self.expect("THEN")
+            parts += [condition, self.expression(0)]
+        if self.word() == "ELSE":
+            self.i += 1
+            parts.append(self.expression(0))
+        self.expect("END")
+        return Node("CASE", start, self.i, tuple(parts))

@@ -1,0 +1,105 @@
+"""From a parsed clause to its plan: labels, columns for Spark to compute, masks, conditions, slots, shown columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlext.errors import BindError, SqlExtError
+from sqlext.pattern.cep.nfa_compile import skeleton
+from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.program import Program
+from sqlext.pattern.task import MatchTask, Output, Skip
+from sqlext.rewriter.match import cep_rules
+from sqlext.rewriter.match.lower import lower_columns, lower_times
+from sqlext.rewriter.match.lower.context import Context, Input
+from sqlext.rewriter.match.lower.lower_define import Conditions
+from sqlext.rewriter.match.lower.lower_measures import Measures
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.text.splice import Source
+
+
+def lower(clause: MatchClause, source: Source, given: Input, strategy: str = "auto") -> MatchPlan:
+    """The plan of one clause.
+
+    Raises BindError (names, types), UnsupportedError; the errors of all its expressions together.
+    """
+    _check_columns_unique(clause, given)
+    labels = tuple(name.key for name in clause.pattern_variables)
+    program = _program(clause, labels)
+    tells_times = given.is_streaming or lower_times.asks_for_rowtime(clause)
+    context = Context(clause, source, given, _label_sets(clause, labels), tells_times)
+    conditions = Conditions(context, lower_columns.keys_need_window(context))
+    defined = conditions.definitions()
+    bounds, conditions.dropped = lower_times.start_bounds(context, program, labels, defined)
+    bits, dependent = conditions.lower(labels, defined)
+    measures = Measures(context)
+    values = measures.lower()
+    bounds += lower_times.within(context)
+    lower_times.add_row_time(context)
+    carried, groups = lower_columns.carried(context)
+    task = MatchTask(program, bits, dependent, _skip(context), _output(clause), bool(bounds), strategy)
+    is_between = clause.within is not None and clause.within.between_rows
+    task = replace(task, nfa=cep_rules.states(clause, labels), is_between=is_between)
+    cep_rules.check_times(clause, task, [mask.neighbours for mask in conditions.masks])
+    return MatchPlan(
+        clause,
+        context.slice(clause.relation),
+        tuple(context.columns),
+        carried,
+        tuple(conditions.masks),
+        lower_columns.partition_by(context),
+        lower_columns.order_by(context),
+        task,
+        tuple(conditions.operands),
+        tuple(measures.slots),
+        lower_columns.shown(measures.of_matches(values) if task.output.shows_unmatched else values, groups),
+        tuple(bounds),
+        conditions.needs_window,
+        input_types=given.columns,
+    )
+
+
+def _check_columns_unique(clause: MatchClause, given: Input) -> None:
+    seen: set[str] = set()
+    for name in given.names:
+        if name.lower() in seen:
+            raise BindError(
+                "DUPLICATE_COLUMN",
+                f'the input has two columns "{name}"',
+                place=clause.relation.place,
+                hint="name its columns in a subquery, or give the relation column aliases.",
+            )
+        seen.add(name.lower())
+
+
+def _label_sets(clause: MatchClause, labels: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {key: (i,) for i, key in enumerate(labels)}
+    for subset in clause.subsets:
+        found[subset.name.key] = tuple(sorted({i for m in subset.members for i in found[m.key]}))
+    return found
+
+
+def _program(clause: MatchClause, labels: tuple[str, ...]) -> Program:
+    try:
+        return compile_pattern(skeleton(clause.pattern), labels)
+    except SqlExtError as e:
+        raise type(e)(
+            e.error_class.removeprefix("SQLEXT_"),
+            e.message,
+            hint=e.hint,
+            place=e.place or clause.pattern_text.place,
+        ) from None
+
+
+def _skip(context: Context) -> Skip:
+    after = context.clause.after_match
+    if after is None:
+        return Skip()
+    labels = context.label_sets[after.target.key] if after.target else ()
+    return Skip(after.mode, labels, after.else_next_row)
+
+
+def _output(clause: MatchClause) -> Output:
+    rows = clause.rows_per_match
+    return Output(rows.is_all_rows, rows.empty != "OMIT", rows.empty == "UNMATCHED", rows.shows_timeouts)

@@ -1,0 +1,174 @@
+"""DEFINE: what a row decides alone becomes bits of a mask, what depends on the match a Condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlext.errors import BindError, SqlExtError, raise_all
+from sqlext.pattern.columnar import is_columnar
+from sqlext.pattern.task import Call, Condition
+from sqlext.rewriter.match import cep_rules
+from sqlext.rewriter.match.condition import ConditionBuilder
+from sqlext.rewriter.match.expression import conjuncts
+from sqlext.rewriter.match.lower.context import Context
+from sqlext.rewriter.match.match_clause import Definition
+from sqlext.rewriter.match.match_plan import WINDOW, Mask
+from sqlext.rewriter.match.references import Item, Reference, render
+from sqlext.rewriter.match.scalars import analyse
+from sqlext.rewriter.text.lexemes import string_literal
+from sqlext.rewriter.text.splice import Text, join, standing_for
+
+Defined = dict[str, tuple[Definition, list[Item]]]  # by variable, all that have a condition
+
+
+class Conditions:
+    """Lowers DEFINE. `definitions` first, then `lower`; masks and operands are collected meanwhile."""
+
+    def __init__(self, context: Context, needs_window: bool):
+        self.context, self.needs_window = context, needs_window
+        self.operands: list[tuple[str, str]] = []
+        self.masks: list[Mask] = []
+        self.mask_shapes: list[Text] = []  # the masks without window functions: of the same type
+        self.dropped: set[tuple[int, int]] = set()  # conjuncts that bounds make true
+
+    def definitions(self) -> Defined:
+        scope, errors, found = self.context.scope(in_define=True), [], {}
+        for definition in self.context.clause.definitions:
+            try:
+                items = analyse(definition.condition, scope)
+                cep_rules.check_numbers(items, self.context.clause)
+                found[definition.variable.key] = (definition, items)
+            except SqlExtError as e:
+                errors.append(e)
+        raise_all(errors)
+        return found
+
+    def lower(
+        self, labels: tuple[str, ...], defined: Defined
+    ) -> tuple[tuple[int | None, ...], tuple[Condition | None, ...]]:
+        """For each label its bit in the mask and its run-dependent condition; None where there is nothing to test."""
+        bits: list[int | None] = []
+        conditions: list[Condition | None] = []
+        errors: list[SqlExtError] = []
+        for label, key in enumerate(labels):
+            bit, condition = None, None
+            if key in defined:
+                try:
+                    bit, condition = self._condition(label, *defined[key])
+                except SqlExtError as e:
+                    errors.append(e)
+            bits.append(bit)
+            conditions.append(condition)
+        raise_all(errors)
+        self._check_masks_boolean()
+        return tuple(bits), tuple(conditions)
+
+    def _condition(self, label: int, definition: Definition, items: list[Item]) -> tuple[int | None, Condition | None]:
+        """The bit of the conjuncts that a row decides alone, and the condition of the others."""
+        local: list[tuple[int, int]] = []
+        dependent: list[tuple[int, int]] = []
+        for lo, hi in conjuncts(items):
+            if (label, lo) in self.dropped:
+                continue
+            is_local = self._is_row_local(items[lo:hi], label) and self._is_seen(items, (lo, hi), label)
+            (local if is_local else dependent).append((lo, hi))
+        bit = self._bit(items, local, label) if local else None
+        if not dependent:
+            return bit, None
+        return bit, self._built(items, dependent, label)
+
+    def _built(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition:
+        """The conjuncts of these ranges as one condition; what the current row alone decides is left to Spark."""
+        builder = ConditionBuilder(
+            items,
+            self.context.source,
+            self.context.given.oracle,
+            self.context.given.is_ansi,
+            self.context.navigation,
+            self.context.aggregate,
+            self._operand,
+            lambda r: r.step == 0 and self.context.is_local(r, label),
+            lambda r: self._local_text(r, label),
+            not self.context.given.is_static,
+        )
+        whole, *others = [builder.build(lo, hi) for lo, hi in ranges]
+        for condition in others:
+            whole = Call("and", (whole, condition), "bool")
+        return whole
+
+    def _is_row_local(self, items: Sequence[Item], label: int) -> bool:
+        """Does Spark compute this conjunct on each row? Without Spark only a Boolean column is such a one."""
+        if self.context.given.is_static:
+            return len(items) == 1 and not isinstance(items[0], Reference) and items[0].is_name
+        return all(self.context.is_local(x, label) for x in items if isinstance(x, Reference))
+
+    def _is_seen(self, items: list[Item], conjunct: tuple[int, int], label: int) -> bool:
+        """May this conjunct be a mask? Spark's window functions do not tell how far ahead a mask reads."""
+        reads = any(isinstance(x, Reference) and x.step for x in items[slice(*conjunct)])
+        return not (self.context.tells_times and reads) or self._neighbours(items, [conjunct], label) is not None
+
+    def _local_text(self, reference: Reference, label: int) -> Text:
+        if reference.kind == "classifier":
+            return standing_for(string_literal(self.context.clause.pattern_variables[label].key), reference.place.start)
+        if reference.step == 0:
+            return join("(", reference.arguments[0], ")")
+        function = "lag" if reference.step < 0 else "lead"
+        # The parentheses keep Spark from reading `OVER __rows - 1` as a name with a hyphen.
+        return join(f"({function}(", reference.arguments[0], f", {abs(reference.step)}) OVER {WINDOW})")
+
+    def _bit(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> int:
+        """A new bit for these conjuncts."""
+
+        def text(lo: int, hi: int) -> Text:
+            return render(items[lo:hi], self.context.source, lambda r: self._local_text(r, label))
+
+        def shape(lo: int, hi: int) -> Text:
+            return render(items[lo:hi], self.context.source, lambda r: self._local_text(replace(r, step=0), label))
+
+        reading = [r for r in ranges if any(isinstance(x, Reference) and x.step for x in items[slice(*r)])]
+        rest = [text(*r) for r in ranges if r not in reading]
+        neighbours = self._neighbours(items, reading, label) if reading else None
+        self.needs_window |= bool(reading) and neighbours is None
+        self.masks.append(Mask(_all_of([text(*r) for r in ranges]), _all_of(rest or [join("TRUE")]), neighbours))
+        self.mask_shapes.append(_all_of([shape(*r) for r in ranges]))
+        return len(self.masks) - 1
+
+    def _neighbours(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition | None:
+        """What workers compute of conjuncts with PREV and NEXT; None if that is Spark's to do."""
+        if self.needs_window:
+            return None
+        columns, operands = list(self.context.columns), list(self.operands)
+        try:
+            condition = self._built(items, ranges, label)
+            if is_columnar(condition):
+                return condition
+        except SqlExtError:
+            pass  # Spark may know how, and will tell the error if not
+        self.context.columns, self.operands = columns, operands
+        return None
+
+    def _check_masks_boolean(self) -> None:
+        errors: list[SqlExtError] = []
+        for text, spark_type in zip(self.mask_shapes, self.context.given.oracle.types(self.mask_shapes)):
+            if spark_type not in ("boolean", "void"):
+                start, stop = text.origin(0) or 0, text.origin(len(str(text)) - 1) or 0
+                errors.append(
+                    BindError(
+                        "NOT_A_CONDITION",
+                        f"a DEFINE condition must be boolean, this is {spark_type}",
+                        place=self.context.scope(True).place(start, stop + 1),
+                    )
+                )
+        raise_all(errors)
+
+    def _operand(self, text: Text, spark_type: str) -> int:
+        name = self.context.input_column("v", text)
+        if (name, spark_type) not in self.operands:
+            self.operands.append((name, spark_type))
+        return self.operands.index((name, spark_type))
+
+
+def _all_of(conjuncts: list[Text]) -> Text:
+    """c AND d AND …"""
+    return conjuncts[0] if len(conjuncts) == 1 else join(*(join("(", c, ")") for c in conjuncts), separator=" AND ")

@@ -1,0 +1,411 @@
+"""The text inside MATCH_RECOGNIZE ( … ) → MatchClause.
+
+First the body is cut into sections at the words that begin one, then each section is parsed by itself, so that all
+syntax errors of a clause are found at once. A word like PATTERN or MEASURES begins a section only where no operand can
+stand, so columns of these names keep working.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from sqlext.errors import ParseError, Place, SqlExtError, raise_all
+from sqlext.pattern import ast
+from sqlext.rewriter.match.match_clause import (
+    AfterMatch,
+    Definition,
+    Fragment,
+    MatchClause,
+    Measure,
+    Name,
+    OrderKey,
+    PartitionKey,
+    RowsPerMatch,
+    SubsetItem,
+    Within,
+)
+from sqlext.rewriter.match.parse_pattern import parse_pattern
+from sqlext.rewriter.parse_from import Tokens, may_name, name_of
+from sqlext.rewriter.scan import Site
+from sqlext.rewriter.text.tokens import SYMBOL, WORD, Token, closing
+
+PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE = (
+    "PARTITION BY", "ORDER BY", "MEASURES", "ONE ROW or ALL ROWS PER MATCH", "AFTER MATCH", "PATTERN", "SUBSET",
+    "DEFINE",
+)  # fmt: skip
+ORDER_OF_SECTIONS = (PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE)
+_ORDER_HINT = f"the order is {', '.join(ORDER_OF_SECTIONS)}."
+
+# An operand follows these, so the next word is a column and begins no section.
+_BEFORE_OPERAND = frozenset([
+    "ALL", "AND", "ANY", "AS", "BETWEEN", "BY", "CASE", "COLLATE", "DEFINE", "DISTINCT", "DIV", "ELSE", "ESCAPE",
+    "FINAL", "FROM", "ILIKE", "IN", "INTERVAL", "IS", "LIKE", "MEASURES", "NOT", "OR", "REGEXP", "RLIKE", "RUNNING",
+    "SOME", "THEN", "WHEN",
+])  # fmt: skip
+_CLOSERS = frozenset({")", "]", "}", "?"})
+_OPENERS = frozenset({"(", "-", "+", "~", "!", ":", "?", "{"})
+_HEADS_OF_TWO = {
+    ("PARTITION", "BY"): PARTITION_BY,
+    ("ORDER", "BY"): ORDER_BY,
+    ("ONE", "ROW"): ROWS,
+    ("ALL", "ROWS"): ROWS,
+    ("AFTER", "MATCH"): AFTER,
+}
+
+
+@dataclass(frozen=True)
+class _Section:
+    """Tokens `lo` to `hi` (exclusive) behind the `head`, whose tokens begin at `start`."""
+
+    head: str
+    start: int
+    lo: int
+    hi: int
+
+
+@dataclass
+class _Found:
+    """What the sections gave so far."""
+
+    partition_by: tuple[PartitionKey, ...] = ()
+    order_by: tuple[OrderKey, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    rows_per_match: RowsPerMatch = field(default_factory=RowsPerMatch)
+    after_match: AfterMatch | None = None
+    pattern: ast.Pattern | None = None
+    pattern_text: Fragment | None = None
+    pattern_variables: tuple[Name, ...] = ()
+    within: Within | None = None
+    subsets: tuple[SubsetItem, ...] = ()
+    definitions: tuple[Definition, ...] = ()
+
+
+def parse_match(text: str, tokens: Tokens, site: Site) -> MatchClause:
+    """The clause at a site of a statement.
+
+    Raises ParseError, UnsupportedError (limits of patterns); all of the clause together.
+
+    >>> from sqlext.rewriter.scan import scan
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts DESC MEASURES A.x + 1 AS y PATTERN (A) DEFINE A AS x > 0)"
+    >>> clause = parse_match(text, tokenize(text), scan(text)[0])
+    >>> clause.order_by[0].is_descending, clause.measures[0].expression.text, clause.definitions[0].condition.text
+    (True, 'A.x + 1', 'x > 0')
+    """
+    return _Parser(text, tokens, site).clause()
+
+
+class _Parser:
+    def __init__(self, text: str, tokens: Tokens, site: Site):
+        self.text, self.tokens, self.site = text, tokens, site
+        self.depth = site.depth + 1
+        self.errors: list[SqlExtError] = []
+        self.found = _Found()
+
+    def clause(self) -> MatchClause:
+        sections = self._sections()
+        self._check_order(sections)
+        for section in sections:
+            try:
+                _PARSERS[section.head](self, section)
+            except SqlExtError as e:
+                self.errors.append(e)
+        self._check_complete({section.head for section in sections})
+        raise_all(self.errors)
+        found, site = self.found, self.site
+        assert found.pattern is not None and found.pattern_text is not None  # else there was an error
+        return MatchClause(
+            site.whole, site.relation, site.keyword, found.partition_by, found.order_by, found.measures,
+            found.rows_per_match, found.after_match, found.pattern, found.pattern_text, found.pattern_variables,
+            found.within, found.subsets, found.definitions,
+        )  # fmt: skip
+
+    # sections
+
+    def _sections(self) -> list[_Section]:
+        """The body in sections; words before the first are an error."""
+        first, end = self.site.opening + 1, self.site.closing
+        heads = [(i, *found) for i in range(first, end) if (found := self._head(i))]
+        stops = [i for i, _, _ in heads[1:]] + [end]
+        before = heads[0][0] if heads else end
+        if before > first:
+            self._add("UNEXPECTED_WORD", "MATCH_RECOGNIZE begins with none of its clauses", first, before, _ORDER_HINT)
+        return [_Section(head, i, i + length, stop) for (i, head, length), stop in zip(heads, stops)]
+
+    def _head(self, i: int) -> tuple[str, int] | None:
+        """The section that begins with token i, and the number of tokens of its head."""
+        token = self.tokens[i]
+        if token.depth != self.depth or token.kind != WORD:
+            return None
+        two = self._words(i, 2)
+        if two in _HEADS_OF_TWO:  # no expression holds these words side by side
+            return _HEADS_OF_TWO[two], 2
+        is_free = self._is_free(i)
+        if two == (PATTERN, "("):
+            return (PATTERN, 1) if is_free or self._ends_before_section(i + 1) else None
+        if token.word == SUBSET and self._word(i + 2) == "=":
+            return (SUBSET, 1) if is_free else None
+        if token.word == DEFINE:
+            is_list = self._word(i - 1) == "," and self._word(i + 2) == "AS" and may_name(self.tokens[i + 1])
+            return (DEFINE, 1) if is_list or (is_free and self._begins_operand(i + 1)) else None
+        return (MEASURES, 1) if token.word == MEASURES and is_free and self._begins_operand(i + 1) else None
+
+    def _is_free(self, i: int) -> bool:
+        """Can no operand stand at i, because one ends before it or nothing came yet?"""
+        before = self.tokens[i - 1]
+        if i == self.site.opening + 1:
+            return True
+        if before.kind == SYMBOL:
+            return before.text in _CLOSERS
+        return before.kind != WORD or before.word not in _BEFORE_OPERAND or self._word(i - 2) in (".", "AS")
+
+    def _ends_before_section(self, opening: int) -> bool:
+        """`A.x AS x, PATTERN (A) DEFINE …`: one comma too many, not a function called pattern."""
+        close = closing(self.tokens, opening)
+        return close is not None and self._word(close + 1) in ("", "WITHIN", SUBSET, DEFINE)
+
+    def _begins_operand(self, i: int) -> bool:
+        """Also at the end of the clause, where one is missing."""
+        return i >= self.site.closing or self.tokens[i].kind != SYMBOL or self.tokens[i].text in _OPENERS
+
+    def _check_order(self, sections: list[_Section]) -> None:
+        rank, seen = -1, set()
+        for section in sections:
+            this = ORDER_OF_SECTIONS.index(section.head)
+            if section.head in seen:
+                self._add("DUPLICATE_CLAUSE", f"{self._title(section)} is written twice", section.start, section.lo)
+            elif this < rank:
+                message = f"{self._title(section)} comes behind {ORDER_OF_SECTIONS[rank]}"
+                self._add("CLAUSE_ORDER", message, section.start, section.lo, _ORDER_HINT)
+            rank = max(rank, this)
+            seen.add(section.head)
+
+    def _title(self, section: _Section) -> str:
+        return " ".join(self._words(section.start, section.lo - section.start))
+
+    def _check_complete(self, heads: set[str]) -> None:
+        keyword = self.site.opening - 1
+        if PATTERN not in heads:
+            message = "MATCH_RECOGNIZE needs a PATTERN"
+            self._add("MISSING_PATTERN", message, keyword, keyword + 1, "write PATTERN (A+ B).")
+        if self._is_closed_too_early():
+            message = "this parenthesis closes MATCH_RECOGNIZE, but a clause of it follows"
+            self._add("UNEXPECTED_BRACKET", message, self.site.closing, self.site.closing + 1)
+        elif DEFINE not in heads:
+            name = self.found.pattern_variables[0].text if self.found.pattern_variables else "A"
+            hint = f"a condition that every row satisfies is DEFINE {name} AS true."
+            self._add("MISSING_DEFINE", "MATCH_RECOGNIZE needs a DEFINE", keyword, keyword + 1, hint)
+
+    def _is_closed_too_early(self) -> bool:
+        """`PATTERN (A)) DEFINE A AS …`"""
+        behind = [t.word for t in self.tokens[self.site.closing + 1 : self.site.closing + 4]]
+        return (behind[:1] == [DEFINE] and behind[2:] == ["AS"]) or (behind[:1] == [SUBSET] and behind[2:] == ["="])
+
+    # lists of expressions
+
+    def _partition_by(self, section: _Section) -> None:
+        keys = []
+        for lo, hi in self._items(section, "an expression"):
+            as_ = self._last_as(lo, hi)
+            name = self._name_behind(as_, hi) if as_ else None
+            keys.append(PartitionKey(self._expression(lo, as_ or hi), name))
+        self.found.partition_by = tuple(keys)
+
+    def _order_by(self, section: _Section) -> None:
+        self.found.order_by = tuple(self._order_key(lo, hi) for lo, hi in self._items(section, "an expression"))
+
+    def _order_key(self, lo: int, hi: int) -> OrderKey:
+        nulls_first, is_descending = None, False
+        if hi - lo > 2 and self._words(hi - 2, 2) in (("NULLS", "FIRST"), ("NULLS", "LAST")):
+            nulls_first, hi = self._word(hi - 1) == "FIRST", hi - 2
+        if hi - lo > 1 and self._word(hi - 1) in ("ASC", "DESC") and self._word(hi - 2) != ".":
+            is_descending, hi = self._word(hi - 1) == "DESC", hi - 1
+        return OrderKey(self._expression(lo, hi), is_descending, nulls_first)
+
+    def _measures(self, section: _Section) -> None:
+        measures = []
+        for lo, hi in self._items(section, "a measure"):
+            as_ = self._last_as(lo, hi)
+            if as_ is None:
+                text = self._fragment(lo, hi).text
+                hint = f"write {text if len(text) < 40 else 'expression'} AS name."
+                self._add("MEASURE_WITHOUT_NAME", "a measure needs a name", lo, hi, hint)
+                continue
+            name = self._name_behind(as_, hi)
+            self._check_no_second_as(lo, as_)
+            measures.append(Measure(self._expression(lo, as_), name))
+        self.found.measures = tuple(measures)
+
+    def _define(self, section: _Section) -> None:
+        definitions = []
+        for lo, hi in self._items(section, "variable AS condition"):
+            if not may_name(self.tokens[lo]) or self._word(lo + 1) != "AS":
+                hint = "write DEFINE A AS x > 0."
+                self._add("MISSING_AS", "DEFINE lists variable AS condition", lo, min(lo + 2, hi), hint)
+                continue
+            if lo + 2 == hi:
+                self._add("MISSING_EXPRESSION", "a condition is missing behind AS", lo + 1, hi)
+                continue
+            self._check_no_second_as(lo + 2, hi)
+            definitions.append(Definition(name_of(self.text, self.tokens[lo]), self._expression(lo + 2, hi)))
+        self.found.definitions = tuple(definitions)
+
+    def _check_no_second_as(self, lo: int, hi: int) -> None:
+        """`A AS x > 1 B AS x > 2`"""
+        at = next((i for i in range(lo, hi) if self._is_as(i)), None)
+        if at is not None and at > lo:
+            message = f"AS is written twice, is a comma missing before {self.tokens[at - 1].text}?"
+            self._add("MISSING_COMMA", message, at - 1, at + 1)
+
+    # sections with a syntax of their own
+
+    def _rows_per_match(self, section: _Section) -> None:
+        words, head = self._words(section.lo, section.hi - section.lo), self._title(section)
+        options = _ALL_ROWS if head == "ALL ROWS" else _ONE_ROW
+        if words[:2] != ("PER", "MATCH") or words[2:] not in options:
+            listed = ", ".join(" ".join(o) for o in options if o)
+            raise self._error("ROWS_PER_MATCH", f"{head} goes on in no known way", section.start, section.hi,
+                              f"write {head} PER MATCH, or behind it one of: {listed}.")  # fmt: skip
+        empty, shows_timeouts = options[words[2:]]
+        fragment = self._fragment(section.start, section.hi)
+        self.found.rows_per_match = RowsPerMatch(head == "ALL ROWS", empty, shows_timeouts, fragment)
+
+    def _after_match(self, section: _Section) -> None:
+        lo, hi, else_next_row = section.lo, section.hi, False
+        if hi - lo > 3 and self._words(hi - 3, 3) == ("ELSE", "NEXT", "ROW"):
+            else_next_row, hi = True, hi - 3
+        mode, target = _FIXED_SKIPS.get(self._words(lo, hi - lo)), None
+        if mode is None:
+            mode, target = self._skip_to(section, lo, hi)
+        elif else_next_row:
+            raise self._error("SKIP_ELSE", "ELSE NEXT ROW belongs to SKIP TO a variable", hi, section.hi)
+        self.found.after_match = AfterMatch(mode, target, else_next_row, self._fragment(section.start, section.hi))
+
+    def _skip_to(self, section: _Section, lo: int, hi: int) -> tuple[str, Name]:
+        side = self._word(lo + 2) if hi - lo == 4 else "LAST"
+        is_skip_to = self._words(lo, 2) == ("SKIP", "TO") and hi - lo in (3, 4) and side in ("FIRST", "LAST")
+        if not is_skip_to or not may_name(self.tokens[hi - 1]):
+            hint = "write SKIP PAST LAST ROW, SKIP TO NEXT ROW, SKIP TO [FIRST | LAST] variable or NO SKIP."
+            message = "AFTER MATCH goes on in no known way"
+            raise self._error("AFTER_MATCH_SKIP", message, section.start, section.hi, hint)
+        return f"TO {side}", name_of(self.text, self.tokens[hi - 1])
+
+    def _pattern(self, section: _Section) -> None:
+        close = closing(self.tokens, section.lo)
+        assert close is not None and close < section.hi  # it is inside the clause's own parentheses
+        start, stop = self.tokens[section.lo].stop, self.tokens[close].start
+        self.found.pattern_text = Fragment(self.text, start, stop)
+        if close + 1 < section.hi:
+            self._within(close + 1, section.hi)
+        self.found.pattern, self.found.pattern_variables = parse_pattern(self.text, start, stop)
+
+    def _within(self, lo: int, hi: int) -> None:
+        start = lo
+        if self._word(lo) != "WITHIN":
+            message = "only WITHIN, SUBSET and DEFINE can follow PATTERN ( … )"
+            self._add("UNEXPECTED_WORD", message, lo, hi, _ORDER_HINT)
+            return
+        lo += 1
+        is_inclusive = self._word(lo) == "INCLUSIVE"
+        lo += is_inclusive
+        between_rows = hi - lo > 1 and self._words(hi - 2, 2) == ("BETWEEN", "ROWS")
+        hi -= 2 * between_rows
+        if lo >= hi:
+            hint = "write WITHIN INTERVAL '1' HOUR."
+            self._add("MISSING_EXPRESSION", "WITHIN needs an interval", start, start + 1, hint)
+            return
+        self.found.within = Within(self._expression(lo, hi), is_inclusive, between_rows)
+
+    def _subset(self, section: _Section) -> None:
+        items = []
+        for lo, hi in self._items(section, "union = (variable, …)"):
+            names = self.tokens[lo], *self.tokens[lo + 3 : hi - 1 : 2]
+            frame = *self._words(lo + 1, 2), *(t.word for t in self.tokens[lo + 4 : hi : 2])
+            if not all(map(may_name, names)) or frame != ("=", "(", *"," * (len(names) - 2), ")"):
+                self._add("SUBSET_SYNTAX", "SUBSET lists union = (variable, …)", lo, hi, "write SUBSET U = (A, B).")
+                continue
+            union, *members = (name_of(self.text, t) for t in names)
+            items.append(SubsetItem(union, tuple(members)))
+        self.found.subsets = tuple(items)
+
+    # pieces
+
+    def _items(self, section: _Section, wanted: str) -> Iterator[tuple[int, int]]:
+        """Token ranges between the commas; an empty one is an error and left out."""
+        commas = [i for i in range(section.lo, section.hi) if self._is_comma(i)]
+        for lo, hi in zip([section.lo, *(c + 1 for c in commas)], [*commas, section.hi]):
+            if lo < hi:
+                yield lo, hi
+            else:
+                at = hi if hi in commas else lo - 1
+                self._add("MISSING_EXPRESSION", f"{wanted} is missing in {self._title(section)}", at, at + 1)
+
+    def _is_comma(self, i: int) -> bool:
+        return self.tokens[i].text == "," and self.tokens[i].depth == self.depth
+
+    def _is_as(self, i: int) -> bool:
+        token = self.tokens[i]
+        return token.word == "AS" and token.depth == self.depth and self._word(i - 1) != "."
+
+    def _last_as(self, lo: int, hi: int) -> int | None:
+        return next((i for i in range(hi - 1, lo - 1, -1) if self._is_as(i)), None)
+
+    def _name_behind(self, as_: int, hi: int) -> Name:
+        if as_ + 2 != hi or not may_name(self.tokens[as_ + 1]):
+            raise self._error("EXPECTED_NAME", "one name must follow AS", as_, max(hi, as_ + 1),
+                              "a name with other characters is written in backticks: `a b`.")  # fmt: skip
+        return name_of(self.text, self.tokens[as_ + 1])
+
+    def _expression(self, lo: int, hi: int) -> Fragment:
+        if lo >= hi:
+            raise self._error("MISSING_EXPRESSION", "an expression is missing before this", lo, lo + 1)
+        return self._fragment(lo, hi)
+
+    def _fragment(self, lo: int, hi: int) -> Fragment:
+        return Fragment(self.text, self.tokens[lo].start, self.tokens[hi - 1].stop)
+
+    def _word(self, i: int) -> str:
+        """The word or symbol at i; "" beyond the clause."""
+        return self.tokens[i].word if 0 <= i < self.site.closing else ""
+
+    def _words(self, i: int, number: int) -> tuple[str, ...]:
+        return tuple(self._word(k) for k in range(i, i + number))
+
+    def _error(self, error_class: str, message: str, lo: int, hi: int, hint: str | None = None) -> ParseError:
+        """An error at the tokens lo to hi."""
+        first: Token = self.tokens[lo]
+        place = Place(self.text, first.start, self.tokens[max(hi - 1, lo)].stop)
+        return ParseError(error_class, message, place=place, hint=hint)
+
+    def _add(self, error_class: str, message: str, lo: int, hi: int, hint: str | None = None) -> None:
+        self.errors.append(self._error(error_class, message, lo, hi, hint))
+
+
+# words behind PER MATCH → (RowsPerMatch.empty, RowsPerMatch.shows_timeouts)
+_Options = dict[tuple[str, ...], tuple[str, bool]]
+_ONE_ROW: _Options = {
+    (): ("SHOW", False),
+    ("SHOW", "TIMEOUT", "MATCHES"): ("SHOW", True),
+}
+_ALL_ROWS: _Options = {
+    (): ("SHOW", False),
+    ("SHOW", "EMPTY", "MATCHES"): ("SHOW", False),
+    ("OMIT", "EMPTY", "MATCHES"): ("OMIT", False),
+    ("WITH", "UNMATCHED", "ROWS"): ("UNMATCHED", False),
+}
+_FIXED_SKIPS: dict[tuple[str, ...], str] = {
+    ("SKIP", "PAST", "LAST", "ROW"): "PAST LAST ROW",
+    ("SKIP", "TO", "NEXT", "ROW"): "TO NEXT ROW",
+    ("NO", "SKIP"): "NO SKIP",
+}
+_PARSERS: dict[str, Callable[[_Parser, _Section], None]] = {
+    PARTITION_BY: _Parser._partition_by,
+    ORDER_BY: _Parser._order_by,
+    MEASURES: _Parser._measures,
+    ROWS: _Parser._rows_per_match,
+    AFTER: _Parser._after_match,
+    PATTERN: _Parser._pattern,
+    SUBSET: _Parser._subset,
+    DEFINE: _Parser._define,
+}

@@ -1,0 +1,337 @@
+"""The text inside PATTERN ( … ) → the pattern's tree.
+
+    pattern := branch { '|' branch }          branch  := { element } { not }
+    element := { not } [ '->' | '->>' ] primary [ quantifier [ '?' | '+' ] ] [ UNTIL variable ]
+    not     := '!' variable | '!->' variable
+
+Brackets are kept on a stack of our own, so a pattern nested a thousand deep ends in an error, not in a RecursionError.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from sqlext.errors import ParseError, Place, UnsupportedError
+from sqlext.pattern import ast
+from sqlext.pattern.compile import MAX_NESTING
+from sqlext.rewriter.match.match_clause import Fragment, Name
+
+MAX_VARIABLES = 256
+
+_LEXEME = re.compile(
+    r"""(?P<space> \s+ | --[^\n]* )
+    | (?P<comment> /\* )
+    | (?P<name> [^\W\d]\w* )
+    | (?P<quoted> (?:`[^`]*`)+ | (?:"[^"]*")+ )
+    | (?P<symbol> \{--? | -\} | !-> | ->> | -> | \|\| | [!|(),^$] )
+    | (?P<quantifier> [*+?] | \{ [^{}()|]* \} )""",
+    re.VERBOSE,
+)
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+_BOUNDS = re.compile(r"\s*([0-9]{1,9})\s*|\s*([0-9]{0,9})\s*,\s*([0-9]{0,9})\s*")
+
+
+@dataclass(frozen=True)
+class Lexeme:
+    """`kind` is "name", "quoted", "symbol", "quantifier" or "end"."""
+
+    kind: str
+    text: str
+    start: int
+    stop: int
+
+
+@dataclass
+class _Level:
+    """An open bracket: `bracket` is "(", "{-", "PERMUTE" or "" for the pattern itself."""
+
+    bracket: str
+    start: int
+    elements: list[ast.Pattern] = field(default_factory=list)
+    branches: list[ast.Pattern] = field(default_factory=list)
+    arguments: list[ast.Pattern] = field(default_factory=list)  # of PERMUTE
+    operator: Lexeme | None = None  # -> or ->> that waits for its element
+    has_bar: bool = False
+
+
+def parse_pattern(source: str, start: int, stop: int) -> tuple[ast.Pattern, tuple[Name, ...]]:
+    """The tree of the pattern in characters `start` to `stop` of `source`, and its variables in order of first use.
+
+    Raises ParseError; UnsupportedError: PATTERN_TOO_DEEP (more than MAX_NESTING brackets inside one another),
+    TOO_MANY_VARIABLES (more than MAX_VARIABLES different ones).
+
+    >>> pattern, names = parse_pattern("a b+?", 0, 5)
+    >>> pattern.items
+    (Variable(name='A'), Quantified(item=Variable(name='B'), at_least=1, at_most=None, mode='reluctant'))
+    >>> [name.key for name in names]
+    ['A', 'B']
+    """
+    parser = _Parser(source, start, list(_lexemes(source, start, stop)))
+    return parser.pattern(), tuple(parser.names.values())
+
+
+def _error(error_class: str, message: str, source: str, start: int, stop: int, hint: str | None = None) -> ParseError:
+    return ParseError(error_class, message, place=Place(source, start, stop), hint=hint)
+
+
+def _lexemes(source: str, start: int, stop: int) -> Iterator[Lexeme]:
+    at = start
+    while at < stop:
+        match = _LEXEME.match(source, at, stop)
+        if match is None:
+            raise _unexpected_character(source, at)
+        kind = match.lastgroup
+        if kind == "comment":
+            at = _end_of_comment(source, at, stop)
+            continue
+        if match[0] == "{--":
+            hint = "put a space behind {- and before -}."
+            raise _error("COMMENT_IN_PATTERN", "{-- begins a comment", source, at, at + 3, hint)
+        if kind != "space":
+            yield Lexeme(str(kind), match[0], at, match.end())
+        at = match.end()
+    yield Lexeme("end", "", stop, stop)
+
+
+def _unexpected_character(source: str, at: int) -> ParseError:
+    hints = {
+        "'": 'a variable is quoted as `a` or "a".',
+        ":": "a pattern takes no parameters.",
+        "{": "bounds are {2}, {2,}, {,3} or {2,3}; an exclusion is {- A -}.",
+        "-": "an exclusion is {- A -}.",
+    }
+    hint = hints.get(source[at])
+    return _error("UNEXPECTED_IN_PATTERN", f"{source[at]} has no meaning in PATTERN here", source, at, at + 1, hint)
+
+
+def _end_of_comment(source: str, at: int, stop: int) -> int:
+    """Behind a bracketed comment; they nest, as in Spark."""
+    depth = 0
+    for edge in _COMMENT_EDGE.finditer(source, at, stop):
+        depth += 1 if edge[0] == "/*" else -1
+        if depth == 0:
+            return edge.end()
+    return stop
+
+
+class _Parser:
+    def __init__(self, source: str, start: int, lexemes: list[Lexeme]):
+        self.source, self.lexemes, self.i = source, lexemes, 0
+        self.names: dict[str, Name] = {}
+        self.levels = [_Level("", start)]
+
+    def pattern(self) -> ast.Pattern:
+        while self._next.kind != "end":
+            self._step()
+        level = self.levels[-1]
+        if level.bracket:
+            stop = level.start + len(level.bracket)
+            raise self._fail("UNCLOSED_BRACKET", f"{level.bracket} is not closed", level.start, stop)
+        if not (level.elements or level.has_bar or level.operator):
+            raise self._fail("EMPTY_PATTERN", "PATTERN is empty", max(level.start - 1, 0), self._next.stop + 1,
+                             "the pattern that takes no rows is written PATTERN (()).")  # fmt: skip
+        return self._alternatives(level, self._next)
+
+    @property
+    def _next(self) -> Lexeme:
+        return self.lexemes[self.i]
+
+    def _take(self) -> Lexeme:
+        self.i += 1
+        return self.lexemes[self.i - 1]
+
+    def _fail(self, error_class: str, message: str, start: int, stop: int, hint: str | None = None) -> ParseError:
+        return _error(error_class, message, self.source, start, stop, hint)
+
+    def _fail_at(self, error_class: str, message: str, lexeme: Lexeme, hint: str | None = None) -> ParseError:
+        return self._fail(error_class, message, lexeme.start, lexeme.stop, hint)
+
+    def _step(self) -> None:
+        """Take one element, operator or bracket."""
+        lexeme = self._take()
+        level = self.levels[-1]
+        if lexeme.kind in ("name", "quoted"):
+            if lexeme.text.upper() == "PERMUTE" and lexeme.kind == "name" and self._next.text == "(":
+                self._open("PERMUTE", lexeme, self._take())
+            else:
+                self._element(self._variable(lexeme))
+        elif lexeme.text in ("(", "{-"):
+            self._open(lexeme.text, lexeme, lexeme)
+        elif lexeme.text in (")", "-}"):
+            self._close(lexeme)
+        elif lexeme.text in ("^", "$"):
+            place = (lexeme.start, lexeme.stop)
+            self._element(ast.PartitionStart(place) if lexeme.text == "^" else ast.PartitionEnd(place))
+        elif lexeme.text in ("->", "->>"):
+            self._check_no_operator(level, lexeme)
+            level.operator = lexeme
+        elif lexeme.text in ("!", "!->"):
+            self._check_no_operator(level, lexeme)
+            level.elements.append(self._absence(lexeme))
+        elif lexeme.text in ("|", ","):
+            self._separate(lexeme)
+        else:
+            raise self._misplaced(lexeme)
+
+    def _misplaced(self, lexeme: Lexeme) -> ParseError:
+        if lexeme.text == "||":
+            return self._fail_at("DOUBLE_BAR", "|| has no meaning in PATTERN", lexeme,
+                                 "one | separates alternatives; an empty alternative is written ().")  # fmt: skip
+        return self._fail_at("NOTHING_TO_REPEAT", f"{lexeme.text} follows nothing that it could repeat", lexeme,
+                             "a quantifier stands behind a variable or a closing bracket.")  # fmt: skip
+
+    # variables
+
+    def _variable(self, lexeme: Lexeme) -> ast.Variable:
+        name = Name("", Fragment(self.source, lexeme.start, lexeme.stop), lexeme.kind == "quoted")
+        key = name.text if name.is_quoted else name.text.upper()
+        if not key:
+            raise self._fail_at("EMPTY_NAME", "a variable needs a name", lexeme)
+        if key not in self.names:
+            self.names[key] = Name(key, name.fragment, name.is_quoted)
+            self._check_number_of_variables(lexeme)
+        return ast.Variable(key, (lexeme.start, lexeme.stop))
+
+    def _check_number_of_variables(self, lexeme: Lexeme) -> None:
+        if len(self.names) > MAX_VARIABLES:
+            raise UnsupportedError(
+                "TOO_MANY_VARIABLES", f"PATTERN has more than {MAX_VARIABLES} different variables",
+                place=Place(self.source, lexeme.start, lexeme.stop),
+                hint="variables with the same condition can be one variable.",
+            )  # fmt: skip
+
+    def _absence(self, operator: Lexeme) -> ast.Absence:
+        if self._next.kind not in ("name", "quoted"):
+            hint = "!(A | B) is written !A !B." if self._next.text == "(" else None
+            message = f"{operator.text} needs one variable behind it"
+            raise self._fail_at("NO_VARIABLE_BEHIND_NOT", message, operator, hint)
+        lexeme = self._take()
+        if self._next.kind == "quantifier":
+            message = f"{self.source[operator.start : lexeme.stop]} takes no row, it cannot be repeated"
+            raise self._fail_at("REPEATED_ABSENCE", message, self._next)
+        return ast.Absence(operator.text, self._variable(lexeme), (operator.start, lexeme.stop))
+
+    # elements
+
+    def _element(self, primary: ast.Pattern) -> None:
+        """`primary` with what stands behind it and the operator before it."""
+        level = self.levels[-1]
+        item = self._until(self._quantified(primary))
+        if level.operator:
+            item = ast.Relaxed(level.operator.text, item, (level.operator.start, item.place[1]))
+            level.operator = None
+        level.elements.append(item)
+
+    def _quantified(self, item: ast.Pattern) -> ast.Pattern:
+        if self._next.kind != "quantifier":
+            return item
+        quantifier = self._take()
+        at_least, at_most = self._bounds(quantifier)
+        mode, last = ast.GREEDY, quantifier
+        if self._next.text in ("?", "+"):
+            last = self._take()
+            mode = ast.RELUCTANT if last.text == "?" else ast.POSSESSIVE
+        if self._next.kind == "quantifier":
+            inner = self.source[item.place[0] : last.stop]
+            hint = f"put the first one into parentheses: ({inner if len(inner) < 40 else 'A*'}){self._next.text}."
+            raise self._fail("DOUBLE_QUANTIFIER", "an element has one quantifier with one suffix",
+                             quantifier.start, self._next.stop, hint)  # fmt: skip
+        return ast.Quantified(item, at_least, at_most, mode, (item.place[0], last.stop))
+
+    def _bounds(self, lexeme: Lexeme) -> tuple[int, int | None]:
+        fixed = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+        if lexeme.text in fixed:
+            return fixed[lexeme.text]
+        match = _BOUNDS.fullmatch(lexeme.text[1:-1])
+        if match is None:
+            raise self._fail_at("INVALID_QUANTIFIER", f"{lexeme.text} is not a quantifier", lexeme,
+                                "bounds are {2}, {2,}, {,3} or {2,3}; an exclusion is {- A -}.")  # fmt: skip
+        if match[1]:
+            return int(match[1]), int(match[1])
+        at_least, at_most = int(match[2] or 0), int(match[3]) if match[3] else None
+        if at_most is not None and at_most < at_least:
+            raise self._fail_at("INVALID_QUANTIFIER", f"{lexeme.text}: the lower bound is above the upper one", lexeme,
+                                f"write {{{at_most},{at_least}}}.")  # fmt: skip
+        return at_least, at_most
+
+    def _until(self, item: ast.Pattern) -> ast.Pattern:
+        if self._next.kind != "name" or self._next.text.upper() != "UNTIL":
+            return item
+        keyword = self._take()
+        if self._next.kind not in ("name", "quoted"):
+            raise self._fail_at("NO_VARIABLE_BEHIND_UNTIL", "UNTIL behind an element needs a variable", keyword,
+                                "a variable of that name is written `UNTIL`.")  # fmt: skip
+        lexeme = self._take()
+        return ast.Until(item, self._variable(lexeme), (item.place[0], lexeme.stop))
+
+    # branches and brackets
+
+    def _check_no_operator(self, level: _Level, behind: Lexeme) -> None:
+        if level.operator:
+            operator = level.operator.text
+            raise self._fail("OPERATOR_WITHOUT_ELEMENT", f"{operator} leads to no element", level.operator.start,
+                             behind.stop, f"an element stands behind it: A {operator} B.")  # fmt: skip
+
+    def _branch(self, level: _Level, behind: Lexeme) -> ast.Pattern:
+        """The elements so far as one pattern; `behind` is what ends them."""
+        self._check_no_operator(level, behind)
+        items, level.elements = tuple(level.elements), []
+        if not items:
+            raise self._nothing(level, behind)
+        return items[0] if len(items) == 1 else ast.Concatenation(items, (items[0].place[0], items[-1].place[1]))
+
+    def _nothing(self, level: _Level, behind: Lexeme) -> ParseError:
+        if level.bracket == "{-" and not level.has_bar:
+            return self._fail("EMPTY_EXCLUSION", "{- -} excludes nothing", level.start, behind.stop)
+        stop = max(behind.stop, behind.start + 1)
+        return self._fail("EMPTY_ALTERNATIVE", "an alternative or element is missing here", behind.start, stop,
+                          "an alternative that takes no rows is written ().")  # fmt: skip
+
+    def _alternatives(self, level: _Level, behind: Lexeme) -> ast.Pattern:
+        branches = (*level.branches, self._branch(level, behind))
+        level.branches, level.has_bar = [], False
+        if len(branches) == 1:
+            return branches[0]
+        return ast.Alternation(branches, (branches[0].place[0], branches[-1].place[1]))
+
+    def _separate(self, lexeme: Lexeme) -> None:
+        level = self.levels[-1]
+        if lexeme.text == "|":
+            level.has_bar = True
+            level.branches.append(self._branch(level, lexeme))
+        elif level.bracket == "PERMUTE":
+            level.arguments.append(self._alternatives(level, lexeme))
+        else:
+            raise self._fail_at("COMMA_IN_PATTERN", "a comma stands between the elements of PERMUTE only", lexeme,
+                                "elements that follow one another are separated by space.")  # fmt: skip
+
+    def _open(self, bracket: str, first: Lexeme, last: Lexeme) -> None:
+        self.levels.append(_Level(bracket, first.start))
+        if len(self.levels) > MAX_NESTING:
+            raise UnsupportedError(
+                "PATTERN_TOO_DEEP", f"PATTERN nests more than {MAX_NESTING} deep",
+                place=Place(self.source, first.start, last.stop),
+                hint="quantifiers and parentheses around one another can often be merged: ((A+)+)+ is A+.",
+            )  # fmt: skip
+
+    def _close(self, lexeme: Lexeme) -> None:
+        level = self.levels[-1]
+        expected = {"": "", "{-": "-}"}.get(level.bracket, ")")
+        if lexeme.text != expected:
+            hint = f"{level.bracket} is open here." if level.bracket else None
+            raise self._fail_at("UNEXPECTED_BRACKET", f"{lexeme.text} closes nothing", lexeme, hint)
+        place = (level.start, lexeme.stop)
+        if level.bracket == "(" and not (level.elements or level.has_bar or level.operator):
+            node: ast.Pattern = ast.Empty(place)
+        else:
+            node = self._alternatives(level, lexeme)
+        if level.bracket == "{-":
+            node = ast.Exclusion(node, place)
+        elif level.bracket == "PERMUTE":
+            node = ast.Permutation((*level.arguments, node), place)
+        else:
+            node = replace(node, place=place)  # with its parentheses
+        self.levels.pop()
+        self._element(node)

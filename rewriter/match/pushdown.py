@@ -1,0 +1,281 @@
+"""Conditions of the enclosing SELECT on partition columns, which hold for whole partitions and so may be applied first.
+
+    SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym …) AS m WHERE m.sym = 'a' AND m.n > 2
+
+reads `ticks WHERE (sym) = 'a'`. Spark's optimiser does not look through Python workers. The outer WHERE stays as it is:
+what is copied may be any part of it, and is only what the tokens show plainly to be a condition on keys.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlext.errors import SqlExtError
+from sqlext.rewriter.enclosing import Enclosing, Tokens, enclosing
+from sqlext.rewriter.match.condition import Oracle
+from sqlext.rewriter.match.match_clause import Fragment, MatchClause
+from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of, has_plain_equality
+from sqlext.rewriter.text.lexemes import Lexeme, lexemes, unquoted
+from sqlext.rewriter.text.splice import Source, Text, join
+from sqlext.rewriter.text.tokens import Token
+
+_ENDS_WHERE = frozenset([
+    "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET", "UNION", "EXCEPT", "INTERSECT",
+    "MINUS", "WINDOW", "QUALIFY", "SELECT", "|>", ";",
+])  # fmt: skip
+_BEHIND_RELATION = frozenset({"WHERE", "JOIN", "INNER", "CROSS", "LEFT", ","})
+# With these in the FROM clause, rows of the result may be missing from the join, padded, or changed.
+_OPAQUE = frozenset({"ASOF", "RIGHT", "FULL", "SEMI", "ANTI", "NATURAL", "LATERAL", "PIVOT", "UNPIVOT", "FROM"})
+_NOT_A_LIST_OF_AND = frozenset({"OR", "CASE", "|>"})
+_FUNCTIONS_WITHOUT_CALL = re.compile("USER|SESSION_USER|LOCALTIME|CURRENT_.*")
+_COMPARISONS = frozenset({"=", "==", "<=>", "<", "<=", ">", ">=", "<>", "!="})
+_NUMBER = re.compile(r"-? ?(\d{1,18}|\d{1,9}\.\d{1,9})(L|S|Y|BD)?", re.IGNORECASE)
+_STRING = re.compile(r"'([^'\\]|\\.|'')*'", re.DOTALL)
+_TYPED = re.compile(r"(DATE|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ) ?'[^'\\]*'", re.IGNORECASE)
+_TIME = re.compile(r"'(\d{4}-\d\d-\d\d)( \d\d:\d\d:\d\d(\.(\d{3}|\d{6}))?)?'")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A condition on partition key `key`. `text` reads the input's columns; `literals` are the kinds of what the key is
+    compared with: "number", "string", "date string", "time string", "date", "time", "boolean", "null" or "pattern"."""
+
+    key: int
+    text: Text
+    literals: tuple[str, ...]
+
+    def suits(self, spark_type: str) -> bool:
+        """Can no key of this type make the condition fail? On the result it might never meet the key that does."""
+        if not has_plain_equality(spark_type):
+            return False
+        if spark_type == "string":
+            allowed = {"string", "date string", "time string", "pattern"}
+        elif spark_type in ("date", "timestamp", "timestamp_ntz"):
+            allowed = {"date", "time", "date string"} | ({"time string"} if spark_type != "date" else set())
+        elif spark_type == "boolean":
+            allowed = {"boolean"}
+        else:
+            digits = decimal_of(spark_type)
+            allowed = {"number"} if spark_type in INTEGER_BITS or (digits and digits[0] <= MAX_DIGITS) else set()
+        return set(self.literals) <= allowed | {"null"}
+
+
+def pushed_down(plan: MatchPlan, tokens: Tokens, source: Source, oracle: Oracle) -> MatchPlan:
+    """The plan with the filters that the statement around its clause gives. `tokens` are the whole statement's."""
+    found = filters(plan.clause, tokens, source, [shown.name for shown in plan.shown])
+    if not found:
+        return plan
+    keys = [source.slice(key.expression.start, key.expression.stop) for key in plan.clause.partition_by]
+    types = oracle.types(keys)
+    texts = [f.text for f in found if f.suits(types[f.key]) and are_repeatable([keys[f.key]], oracle)]
+    return replace(plan, filters=(*plan.filters, *texts))
+
+
+def are_repeatable(expressions: Sequence[Text], oracle: Oracle) -> bool:
+    """Do expressions give the same again on the same row? Spark lets no others into an aggregate."""
+    try:
+        oracle.types([join("any_value(", expression, ")") for expression in expressions])
+    except SqlExtError:
+        return False
+    return True
+
+
+def filters(clause: MatchClause, tokens: Tokens, source: Source, names: Sequence[str]) -> tuple[Filter, ...]:
+    """What WHERE says of partition keys alone. `names`: the columns of the clause's result, those of its keys first.
+
+    >>> from sqlext.rewriter.match.parse_match import parse_match
+    >>> from sqlext.rewriter.scan import scan
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> clause = "MATCH_RECOGNIZE (PARTITION BY f(k) AS j PATTERN (A) DEFINE A AS a)"
+    >>> text = f"SELECT * FROM t {clause} m WHERE m.j IN (1, 2) AND x > 1"
+    >>> tokens = tokenize(text)
+    >>> [str(f.text) for f in filters(parse_match(text, tokens, scan(text)[0]), tokens, Source(text), ["j"])]
+    ['(f(k)) IN (1, 2)']
+    """
+    around = enclosing(tokens, clause.whole)
+    where = _where(tokens, around) if around else None
+    if around is None or where is None:
+        return ()
+    shown = [name.lower() for name in (*around.columns, *names[len(around.columns) :])]
+    keys = {n: i for i, n in enumerate(shown[: len(clause.partition_by)]) if shown.count(n) == 1}
+    is_alone = not {"JOIN", ","} & set(_from_words(tokens, around, where[0]))
+    scope = _Keys(around.alias, is_alone, keys)
+    found = []
+    for lo, hi in _conjuncts(tokens, *where):
+        conjunct = Fragment(clause.whole.source, tokens[lo].start, tokens[hi - 1].stop)
+        condition = _condition(conjunct, source, scope)
+        if condition is not None:
+            key = clause.partition_by[condition.key].expression
+            start, stop = condition.column
+            text = join(
+                source.slice(conjunct.start, start),
+                "(", source.slice(key.start, key.stop), ")",
+                source.slice(stop, conjunct.stop),
+            )  # fmt: skip
+            found.append(Filter(condition.key, text, condition.literals))
+    return tuple(found)
+
+
+# the WHERE behind a clause
+
+
+def _where(tokens: Tokens, around: Enclosing) -> tuple[int, int] | None:
+    """The tokens of the WHERE whose conditions may be applied before the joins; None if there is no such WHERE."""
+    behind, end = around.behind, around.end
+    if behind >= end or tokens[behind].word not in _BEHIND_RELATION:
+        return None
+    where = next((i for i in range(behind, end) if tokens[i].depth == around.depth and tokens[i].word == "WHERE"), None)
+    if where is None or any(t.word in _ENDS_WHERE for t in _at(tokens, behind, where, around.depth)):
+        return None
+    words = set(_from_words(tokens, around, where))
+    if words & _OPAQUE or any(t.word == "LEFT" for t in _at(tokens, around.start, around.first, around.depth)):
+        return None
+    if any(t.word in _NOT_A_LIST_OF_AND for t in _at(tokens, where, end, around.depth)):
+        return None
+    ends = (i for i in range(where + 1, end) if tokens[i].depth == around.depth and tokens[i].word in _ENDS_WHERE)
+    return where + 1, next(ends, end)
+
+
+def _from_words(tokens: Tokens, around: Enclosing, where: int) -> Iterator[str]:
+    """The words of FROM beside the clause, not those inside parentheses."""
+    for lo, hi in ((around.start + 1, around.first), (around.behind, where)):
+        yield from (t.word for t in _at(tokens, lo, hi, around.depth))
+
+
+def _at(tokens: Tokens, lo: int, hi: int, depth: int) -> list[Token]:
+    return [t for t in tokens[lo:hi] if t.depth == depth]
+
+
+def _conjuncts(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int]]:
+    """The ranges of tokens between the ANDs, of which one belongs to each BETWEEN."""
+    depth, start, open_betweens = tokens[lo].depth if lo < hi else 0, lo, 0
+    for i in range(lo, hi):
+        if tokens[i].depth != depth:
+            continue
+        if tokens[i].word == "BETWEEN":
+            open_betweens += 1
+        elif tokens[i].word == "AND" and open_betweens:
+            open_betweens -= 1
+        elif tokens[i].word == "AND":
+            if start < i:
+                yield start, i
+            start = i + 1
+    if start < hi:
+        yield start, hi
+
+
+# one condition
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """`number` of each key by its lower-case name in the result, which is called `alias` ("": it has no name); without
+    it keys are known only where the result `is_alone` in FROM."""
+
+    alias: str
+    is_alone: bool
+    number: dict[str, int]
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """`column`: the offsets in the user's text of the name that stands for the key."""
+
+    key: int
+    column: tuple[int, int]
+    literals: tuple[str, ...]
+
+
+def _condition(conjunct: Fragment, source: Source, keys: _Keys) -> _Condition | None:
+    """`key op literal`, `literal op key`, `key [NOT] BETWEEN … AND …`, `key [NOT] IN (…)`, `key IS [NOT] NULL`,
+    `key [NOT] LIKE '…'`; None: anything else."""
+    parts = lexemes(conjunct, source)
+    column = _column(parts, keys)
+    if column is not None:
+        length, key = column
+        literals = _compared_with(parts[length:])
+        place = parts[0].start, parts[length - 1].stop
+        return None if literals is None else _Condition(key, place, literals)
+    for i, part in enumerate(parts):
+        column = _column(parts[i + 1 :], keys)
+        if part.raw in _COMPARISONS and column is not None and len(parts) == i + 1 + column[0]:
+            kind = _literal(parts[:i])
+            place = parts[i + 1].start, parts[-1].stop
+            return _Condition(column[1], place, (kind,)) if kind else None
+    return None
+
+
+def _column(parts: list[Lexeme], keys: _Keys) -> tuple[int, int] | None:
+    """(lexemes, key) of the name of a key at the beginning."""
+    if not parts or not parts[0].is_name:
+        return None
+    if len(parts) > 2 and parts[1].raw == "." and parts[2].is_name:
+        is_ours = keys.alias and unquoted(parts[0].raw).lower() == keys.alias
+        key = keys.number.get(unquoted(parts[2].raw).lower()) if is_ours else None
+        return None if key is None else (3, key)
+    if not keys.is_alone or _FUNCTIONS_WITHOUT_CALL.fullmatch(parts[0].word):
+        return None
+    key = keys.number.get(unquoted(parts[0].raw).lower())
+    return None if key is None else (1, key)
+
+
+def _compared_with(parts: list[Lexeme]) -> tuple[str, ...] | None:
+    """The kinds of literals in what follows a name; None if that is not one of the shapes."""
+    words = [part.word for part in parts]
+    if words in (["IS", "NULL"], ["IS", "NOT", "NULL"]):
+        return ()
+    if words and words[0] in _COMPARISONS:
+        return _all_literals([parts[1:]])
+    if words[:1] == ["NOT"]:
+        words, parts = words[1:], parts[1:]
+    if words[:2] == ["IN", "("] and words[-1] == ")":
+        return _all_literals(_split(parts[2:-1], ","))
+    if words[:1] == ["BETWEEN"]:
+        bounds = _split(parts[1:], "AND")
+        return _all_literals(bounds) if len(bounds) == 2 else None
+    if words[:1] == ["LIKE"] and _literal(parts[1:]) in ("string", "date string", "time string"):
+        return None if "\\" in parts[-1].raw else ("pattern",)  # a wrong escape is an error
+    return None
+
+
+def _split(parts: list[Lexeme], word: str) -> list[list[Lexeme]]:
+    found: list[list[Lexeme]] = [[]]
+    for part in parts:
+        if part.word == word:
+            found.append([])
+        else:
+            found[-1].append(part)
+    return found
+
+
+def _all_literals(groups: Sequence[list[Lexeme]]) -> tuple[str, ...] | None:
+    kinds = [_literal(group) for group in groups]
+    return None if None in kinds else tuple(k for k in kinds if k)
+
+
+def _literal(parts: list[Lexeme]) -> str | None:
+    """The kind of a literal; None if it is anything else."""
+    text = " ".join(part.raw.strip() for part in parts)  # a bound parameter may have spaces around it
+    if typed := _TYPED.fullmatch(text):
+        return "date" if typed[1].upper() == "DATE" else "time"
+    if _STRING.fullmatch(text):
+        return _time(text) or "string"
+    if _NUMBER.fullmatch(text):
+        return "number"
+    return {"TRUE": "boolean", "FALSE": "boolean", "NULL": "null"}.get(text.upper())
+
+
+def _time(string: str) -> str | None:
+    """Is a string in quotes a "date string" or a "time string", which Spark reads without an error?"""
+    match = _TIME.fullmatch(string)
+    if match is None:
+        return None
+    try:
+        datetime.fromisoformat(string[1:-1])
+    except ValueError:
+        return None
+    return "time string" if match[2] else "date string"

@@ -1,0 +1,74 @@
+"""The words of a scalar expression, with bound parameters in their places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.text.splice import Source
+from sqlext.rewriter.text.tokens import tokenize
+
+
+@dataclass(frozen=True)
+class Lexeme:
+    """Characters `start` to `stop` (exclusive) of the user's text; a bound parameter is one literal."""
+
+    raw: str
+    start: int
+    stop: int
+    is_parameter: bool = False
+
+    @property
+    def word(self) -> str:
+        return self.raw.upper()
+
+    @property
+    def is_name(self) -> bool:
+        return not self.is_parameter and (self.raw[0] in "`_" or self.raw[0].isalpha())
+
+    @property
+    def is_literal(self) -> bool:
+        return self.is_parameter or self.raw[0] in "'\"" or self.raw[0].isdigit()
+
+
+def quoted(name: str) -> str:
+    """A name in backticks."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def unquoted(raw: str) -> str:
+    return raw[1:-1].replace("``", "`") if raw.startswith("`") else raw
+
+
+def variable_key(raw: str) -> str:
+    return unquoted(raw) if raw.startswith("`") else raw.upper()
+
+
+def lexemes(fragment: Fragment, source: Source | None = None) -> list[Lexeme]:
+    """The tokens of a fragment; what the tokenizer splits in place (`3L`), and what `source` edits, is one lexeme."""
+    text = fragment.source
+    found: list[Lexeme] = []
+    edits = source.edits if source else ()
+    for token in tokenize(fragment.text):
+        start, stop = fragment.start + token.start, fragment.start + token.stop
+        edit = next((e for e in edits if e.start <= start < e.stop), None)
+        lexeme = Lexeme(text[start:stop], start, stop)
+        if edit is not None:
+            lexeme = Lexeme(str(edit.replacement), edit.start, edit.stop, is_parameter=True)
+        if not found or found[-1].start != lexeme.start:
+            found.append(lexeme)
+    return found
+
+
+def names_in(fragment: Fragment) -> set[str]:
+    """Lower-case names that occur in a fragment, whatever they are."""
+    return {unquoted(x.raw).lower() for x in lexemes(fragment) if x.is_name}
+
+
+def string_literal(text: str) -> str:
+    """Text as a literal of Spark's.
+
+    >>> print(string_literal("it's"))
+    'it\\'s'
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,149 @@
+"""One partition on many cores: ranges of the sorted rows are matched at once, and what lies between them behind that.
+
+relation → keys, order, masks, arguments (Spark) → ranges of the order, each sorted → mapInArrow: cuts and the matches
+between them → leftovers to one task → mapInArrow: their matches → measures (Spark). The workers' side is `chunks`.
+
+All is one query: which boundaries are cuts is found out by each range for itself, no job runs before.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import partial
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from sqlext.engine.batch.run_batch import (
+    are_nulls_last,
+    check_types,
+    is_descending,
+    names_read,
+    output_schema,
+    result_query,
+    sort_keys,
+    unsorted_query,
+    worker_plan,
+)
+from sqlext.engine.queries import Queries
+from sqlext.engine.worker.chunks import match_chunk, match_seams
+from sqlext.pattern.batch import parts
+from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.text.splice import Text, join
+
+_PARCELS = "task INT, chunk INT, number INT, kind INT, around INT, rows BINARY"  # as chunks.PARCELS
+RANGE, BOUNDS = "__range", "__bounds"
+WORTHWHILE_CORES = 3  # 10 M rows took 4.4 s in one task, on two cores 4.9 s in ranges: a sample, a second exchange
+MAX_RANGES = 64  # a comparison for each in the code that Spark makes
+_HAVE_PERCENTILES = r"(tiny|small|big)?int|float|double|date|timestamp(_ntz)?"
+_METHODS = {  # of Column, by the direction of an ORDER BY key
+    "": "asc",
+    " DESC": "desc",
+    " NULLS FIRST": "asc_nulls_first",
+    " NULLS LAST": "asc_nulls_last",
+    " DESC NULLS FIRST": "desc_nulls_first",
+    " DESC NULLS LAST": "desc_nulls_last",
+}
+
+
+MODES = AUTO, OFF, ON = "auto", "off", "on"
+
+
+def choose(plan: MatchPlan, mode: str, cores: int | None) -> tuple[bool, str]:
+    """Are ranges to be matched at once, and why; `mode`: one of MODES, `cores`: None if that is not known."""
+    if mode == OFF:
+        return False, "no, sqlext.parallel is off."
+    why_not = objection(plan)
+    if why_not is not None:
+        return False, f"no, {why_not}"
+    if mode == ON:
+        return True, "ranges of the order are matched at once, sqlext.parallel is on."
+    if plan.partition_by:
+        return False, "by the keys of PARTITION BY; sqlext.parallel = on divides the rows of a key too."
+    if cores is not None and cores < WORTHWHILE_CORES:
+        return False, "no, so few cores gain less by it than it costs; sqlext.parallel = on does it all the same."
+    return True, "ranges of the order are matched at once, there is no PARTITION BY."
+
+
+def local_cores(master: str) -> int | None:
+    """How many tasks run at once with this `spark.master`, None if it is not a local one.
+
+    >>> local_cores("local"), local_cores("local[4]"), local_cores("local[2,3]"), local_cores("spark://host:7077")
+    (1, 4, 2, None)
+    """
+    found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", master)
+    if found is None:
+        return None
+    return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
+
+
+def objection(plan: MatchPlan) -> str | None:
+    """Why ranges of a plan's rows cannot be matched at once, as a sentence; None if they can."""
+    if not plan.clause.order_by:
+        return "there is no ORDER BY."
+    if plan.needs_window:
+        return "a window over whole partitions is needed."
+    if any(slot.kind == "match number" for slot in plan.slots):
+        return "MATCH_NUMBER() counts from the partition's first row."
+    if any(slot.kind == "rowtime" for slot in plan.slots):
+        return "MATCH_ROWTIME() depends on all matches before."
+    return parts.objection(plan.task)
+
+
+def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataFrame:
+    """The clause's result. `prefix`: the WITH clause that the relation may need."""
+    rows = queries.run(input_query(plan, prefix))
+    keys = _sort_columns(plan)
+    read = [F.col(name) for name in names_read(plan)] or [F.lit(1).alias("__one")]
+    chunks = _in_ranges(plan, rows, keys, queries).sortWithinPartitions(*keys).select(*read)
+    check_types(plan, chunks.schema)
+    worker = worker_plan(plan, is_ansi)
+    parcels = chunks.mapInArrow(partial(match_chunk, plan=worker), _PARCELS)
+    gathered = parcels.repartition("task").sortWithinPartitions("chunk", "number")
+    matches = gathered.mapInArrow(partial(match_seams, plan=worker), output_schema(plan, chunks.schema))
+    return queries.run(result_query(plan, queries.name(matches)))
+
+
+def input_query(plan: MatchPlan, prefix: Text) -> Text:
+    """The rows of the relation, not yet in ranges of their order."""
+    return join(prefix, unsorted_query(plan))
+
+
+def _in_ranges(plan: MatchPlan, rows: DataFrame, keys: list[Column], queries: Queries) -> DataFrame:
+    """The rows with each range of their order in one task.
+
+    Spark finds ranges by a job of its own over all rows and columns, and looks each row up in them: half as much work
+    again as the whole query without ranges. So where one number or time orders the rows percentiles of a sample of it
+    divide them; equal keys stay together.
+    """
+    name, _, direction = sort_keys(plan)[0]
+    if plan.partition_by or not re.fullmatch(_HAVE_PERCENTILES, rows.schema[name].dataType.simpleString()):
+        return rows.repartitionByRange(*keys)
+    tasks = min(int(queries.sql("SET spark.sql.shuffle.partitions").collect()[0].value), MAX_RANGES)
+    ranged = queries.run(join(range_query(queries.name(rows), name, direction, tasks)))
+    return ranged.repartitionById(tasks, RANGE)
+
+
+def range_query(rows: str, key: str, direction: str, ranges: int) -> str:
+    """The rows of a relation with the number of their range by a key, from 0 in the order of its direction.
+
+    >>> print(range_query("t", "ts", " DESC", 2))
+    SELECT * EXCEPT (__bounds), IF(ts IS NULL, 1, 1 - coalesce(IF(ts >= __bounds[0], 1, 0), 0)) AS __range
+    FROM (SELECT *, (SELECT percentile_approx(ts, array(0.5), 1000)
+        FROM (SELECT ts FROM t) TABLESAMPLE (1 PERCENT) REPEATABLE (1)) AS __bounds FROM t)
+    """
+    shares = ", ".join(f"{i / ranges:.4g}" for i in range(1, ranges))
+    passed = " + ".join(f"IF({key} >= {BOUNDS}[{i}], 1, 0)" for i in range(ranges - 1)) or "0"
+    number = f"coalesce({passed}, 0)"
+    return (
+        f"SELECT * EXCEPT ({BOUNDS}), IF({key} IS NULL, {ranges - 1 if are_nulls_last(direction) else 0}, "
+        f"{f'{ranges - 1} - ' if is_descending(direction) else ''}{number}) AS {RANGE}\n"
+        f"FROM (SELECT *, (SELECT percentile_approx({key}, array({shares or 0.5}), 1000)\n"
+        f"    FROM (SELECT {key} FROM {rows}) TABLESAMPLE (1 PERCENT) REPEATABLE (1)) AS {BOUNDS} FROM {rows})"
+    )
+
+
+def _sort_columns(plan: MatchPlan) -> list[Column]:
+    keys = [F.col(name) for name in plan.carried[: len(plan.partition_by)]]
+    return keys + [getattr(F.col(name), _METHODS[direction])() for name, _, direction in sort_keys(plan)]

@@ -1,0 +1,69 @@
+"""Runs a MatchPlan through a registered Arrow table function: `SET sqlext.engine = udtf`.
+
+For places where `mapInArrow` is not to be had. The input is bucketed by the hash of the keys and sorted by Spark; a
+function registered for this one statement (Arrow functions cannot find out their result type) matches each bucket.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import arrow_udtf
+
+from sqlext.engine.batch.run_batch import check_types, input_columns, output_schema, result_query, worker_plan
+from sqlext.engine.queries import Queries
+from sqlext.engine.worker.match_rows import PartitionBuffer, WorkerPlan, match_chunk
+from sqlext.rewriter.match.match_plan import PARTITION_START, WINDOW, MatchPlan
+from sqlext.rewriter.text.splice import Text, join
+
+BUCKET, ROW = "__bucket", "__row"
+
+
+def run(plan: MatchPlan, queries: Queries, prefix: Text, spark: SparkSession, is_ansi: bool) -> DataFrame:
+    """The clause's result. `prefix`: the WITH clause that the relation may need."""
+    rows = queries.run(input_query(plan, prefix, spark))
+    check_types(plan, rows.schema)
+    schema = output_schema(plan, rows.schema)
+    name = f"__sqlext_match_{uuid.uuid4().hex}"
+    function: Any = arrow_udtf(_matcher(worker_plan(plan, is_ansi)), returnType=schema)
+    spark.udtf.register(name, function)
+    keys = ", ".join([*plan.carried[: len(plan.partition_by)], ROW])
+    call = f"{name}(TABLE({queries.name(rows)}) PARTITION BY ({BUCKET}) ORDER BY ({keys}))"
+    matches = queries.run(join("SELECT * FROM ", call))
+    return queries.run(result_query(plan, queries.name(matches)))
+
+
+def input_query(plan: MatchPlan, prefix: Text, spark: SparkSession) -> Text:
+    """The rows of `batch.input_query` with their bucket and their number in the partition."""
+    keys = join(*plan.partition_by, separator=", ") if plan.partition_by else join("0")
+    buckets = spark.conf.get("spark.sql.shuffle.partitions")
+    extra = [join("pmod(hash(", keys, f"), {buckets}) AS {BUCKET}"), join(f"row_number() OVER {WINDOW} AS {ROW}")]
+    extra.append(join(f"lag(TRUE) OVER {WINDOW} IS NULL AS {PARTITION_START}"))
+    columns = join(*input_columns(plan), *extra, separator=", ")
+    return join(prefix, "SELECT ", columns, " FROM ", plan.input, f" WINDOW {WINDOW} AS (", plan.window, ")")
+
+
+def _matcher(plan: WorkerPlan) -> type:
+    """The handler class of a statement's function: called once a batch, and once behind the last one of a bucket."""
+
+    class Match:
+        def __init__(self) -> None:
+            self.buffer = PartitionBuffer()
+
+        def eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
+            yield from _tables(self.buffer.push(batch), plan)
+
+        def terminate(self) -> Iterator[pa.Table]:
+            yield from _tables(self.buffer.rest(), plan)
+
+    return Match
+
+
+def _tables(chunks: Iterator[pa.Table], plan: WorkerPlan) -> Iterator[pa.Table]:
+    for chunk in chunks:
+        for batch in match_chunk(chunk, plan):
+            yield pa.Table.from_batches([batch])

@@ -1,0 +1,194 @@
+"""ASOF JOIN: Spark is asked what each condition reads, then the join is said in Spark's own SQL."""
+
+from __future__ import annotations
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import types as t
+
+from sqlext.engine.joins.join_sides import JoinSides
+from sqlext.engine.queries import Queries
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.quiet import quiet_probes
+from sqlext.rewriter.joins import asof_conditions
+from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Key
+from sqlext.rewriter.joins.comparison import LEFT, RIGHT
+from sqlext.rewriter.joins.join_clause import JoinClause, MatchCondition
+from sqlext.rewriter.joins.join_tree import relation_stop
+from sqlext.rewriter.joins.relations import relation_name
+from sqlext.rewriter.parse_from import Tokens, is_random
+from sqlext.rewriter.scan import tokens_inside
+from sqlext.rewriter.text.lexemes import quoted, unquoted
+from sqlext.rewriter.text.splice import Source, Text, join
+from sqlext.rewriter.text.tokens import tokenize
+
+_NATIVE = "SELECT 1 FROM VALUES (1) AS a(t) ASOF JOIN VALUES (1) AS b(t) MATCH_CONDITION (a.t >= b.t)"
+_CHAR = "__CHAR_VARCHAR_TYPE_STRING"  # in a column's metadata
+
+
+def is_native(queries: Queries) -> bool:
+    """Does this Spark have an ASOF JOIN of its own, which then gets the text as written?
+
+    Spark 4.3 has one that a setting enables. Spark 4.2 refuses the text of the probe: it takes ASOF for an alias.
+    """
+    try:
+        with quiet_probes():
+            queries.sql(_NATIVE).schema  # noqa: B018  (on Connect only this analyses the text)
+    except PySparkException:
+        return False
+    return True
+
+
+def bind(clause: JoinClause, number: int, tokens: Tokens, source: Source, prefix: Text, queries: Queries) -> AsofJoin:
+    """The join as `asof_sql` takes it. `number` tells the joins of a statement apart; `prefix` is a WITH for its CTEs.
+
+    Raises BindError where Spark finds fault with the same as a plain JOIN, or types do not fit; UnsupportedError.
+    """
+    return _Binder(clause, number, tokens, JoinSides(clause, source, prefix, queries)).bind()
+
+
+class _Binder:
+    def __init__(self, clause: JoinClause, number: int, tokens: Tokens, sides: JoinSides):
+        self.clause, self.number, self.tokens, self.sides = clause, number, tokens, sides
+        self.left, self.right = sides.relations[LEFT], sides.relations[RIGHT]
+
+    def bind(self) -> AsofJoin:
+        clause = self.clause
+        condition = clause.match_condition
+        assert condition is not None
+        self._check(condition)
+        times = asof_conditions.match_condition(condition, self.sides.side_of)
+        if clause.using:
+            names = [self.sides.text(n.fragment) for n in clause.using]
+            said = Conditions(tuple(Key(name, name) for name in names))
+        else:
+            said = asof_conditions.conditions(clause, times, self.sides.side_of, self.sides.source)
+        left_time, right_time = self.sides.text(times.left), self.sides.text(times.right)
+        same = self._check_types([Key(left_time, right_time), *said.keys])
+        name = relation_name(tokens_inside(self.tokens, clause.right))
+        right = self.sides.rows(RIGHT)
+        same_keys = [key.left if is_same else Text() for key, is_same in zip(said.keys, same[1:])]
+        return AsofJoin(
+            self.left, self.right, name.text if name else "", clause.join_type == "LEFT",
+            left_time, times.operator, right_time, said,
+            using=tuple(n.fragment.text for n in clause.using),
+            right_columns=_columns(right),
+            ties=_ties(right),
+            own=f"__sqlext_asof{self.number}",
+            carried=self._carried(right, same_keys),
+        )  # fmt: skip
+
+    def _carried(self, right: DataFrame, keys: list[Text]) -> Carried | None:
+        """The left relation's name and columns, if nothing else can be said of it; else it is read twice."""
+        carried = self._plain_left(keys) if _columns(right) else None
+        if carried is None and is_random(self.tokens, self.clause.left):
+            raise UnsupportedError(
+                "RANDOM_INPUT", "this left relation of ASOF JOIN is read twice, and has other rows each time",
+                place=self.clause.left.place, hint="write it into a table first, or give it a name in WITH.",
+            )  # fmt: skip
+        return carried
+
+    def _plain_left(self, keys: list[Text]) -> Carried | None:
+        relation = tokens_inside(self.tokens, self.clause.left)
+        name = relation_name(relation)
+        if self.clause.using or name is None or relation_stop(relation, 0) < len(relation):
+            return None
+        at = relation.index(name)
+        has_path = at > 0 and relation[at - 1].text == "."  # its columns may be called by all of it
+        if has_path or any(token.word == "_METADATA" for token in self.tokens):
+            return None
+        left = self.sides.rows(LEFT)
+        if any(_CHAR in f.metadata for f in left.schema.fields):  # Spark pads what it compares with these
+            return None
+        columns = _columns(left)
+        called = {spelt: c for c in columns for spelt in (c.lower(), f"{quoted(unquoted(name.text))}.{c}".lower())}
+        numbers = {called[_spelt(key)]: i for i, key in enumerate(keys) if _spelt(key) in called}
+        return Carried(name.text, columns, numbers) if columns else None
+
+    def _check(self, condition: MatchCondition) -> None:
+        """What is wrong with the plain JOIN of the same relations on the same conditions is wrong with this one."""
+        clause = self.clause
+        left, right = self.sides.text(condition.left), self.sides.text(condition.right)
+        compared = join("(", left, f") {condition.operator} (", right, ")")
+        columns: Text | str = "*"
+        if clause.using:
+            criteria = join("USING (", ", ".join(n.fragment.text for n in clause.using), ")")
+            columns = compared
+        elif clause.on is not None:
+            criteria = join("ON ", compared, " AND (", self.sides.text(clause.on), ")")
+        else:
+            criteria = join("ON ", compared)
+        try:
+            frame = self.sides.select(columns, join(self.left, " LEFT JOIN ", self.right, " ", criteria))
+        except BindError as error:
+            raise self._explained(error) from None
+        if frame.isStreaming:
+            raise UnsupportedError(
+                "STREAM", "ASOF JOIN is for batch queries, this one reads a stream", place=clause.keyword.place,
+                hint="the nearest row is only known once all rows are there: leave STREAM out, or use INTERVAL JOIN.",
+            )  # fmt: skip
+
+    def _explained(self, error: BindError) -> BindError:
+        """Spark's error, with a place for a name in USING, and a word on columns that the join may not read."""
+        place, hint = error.place, error.hint
+        if place is None and self.clause.using:
+            place = self.clause.using[0].fragment.place
+        keyword = next(token for token in self.tokens if token.start == self.clause.keyword.start)
+        if keyword.depth and error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
+            hint = "a column of an outer query? ASOF JOIN cannot read it: write the condition into WHERE."
+        return BindError(error.error_class.removeprefix("SQLEXT_"), error.message, place=place, hint=hint)
+
+    def _check_types(self, pairs: list[Key]) -> list[bool]:
+        """Rows of both sides are put into one order, where Spark would take other common types than for comparing.
+
+        Returns which pairs have one type.
+        """
+        lefts = self.sides.rows(LEFT, _list(pair.left for pair in pairs)).schema.fields
+        rights = self.sides.rows(RIGHT, _list(pair.right for pair in pairs)).schema.fields
+        for left, right in zip(lefts, rights):
+            kinds = [left.dataType.simpleString(), right.dataType.simpleString()]
+            if (kinds[0] == "string") != (kinds[1] == "string"):
+                raise BindError(
+                    "ASOF_TYPES", f"ASOF JOIN does not compare {kinds[0]} with {kinds[1]}",
+                    place=self.clause.whole.place, hint="CAST one of them to the other's type.",
+                )  # fmt: skip
+            lengths = {f.metadata.get(_CHAR) for f in (left, right)}
+            if len(lengths) > 1 and None not in lengths:
+                raise UnsupportedError(
+                    "ASOF_TYPES", "ASOF JOIN does not compare CHAR columns of different lengths",
+                    place=self.clause.whole.place, hint="CAST both to STRING, with rtrim.",
+                )  # fmt: skip
+        return [left.dataType == right.dataType for left, right in zip(lefts, rights)]
+
+
+def _spelt(expression: Text) -> str:
+    """The name that an expression is, in lower case and quoted throughout; anything else if it is none."""
+    tokens = tokenize(str(expression))
+    return "".join(quoted(unquoted(t.text)) if t.is_name else t.text for t in tokens).lower()
+
+
+def _list(texts) -> Text:
+    return join(*(join("(", text, ")") for text in texts), separator=", ")
+
+
+def _columns(relation: DataFrame) -> tuple[str, ...]:
+    """Quoted; none if several have one name."""
+    names = relation.columns
+    return tuple(map(quoted, names)) if len({name.lower() for name in names}) == len(names) else ()
+
+
+def _ties(right: DataFrame) -> tuple[str, ...] | None:
+    """The columns that order right rows of one time; None if Spark can order the rows as a whole."""
+    fields = right.schema.fields
+    if all(_is_orderable(f.dataType) for f in fields):
+        return None
+    names = [f.name.lower() for f in fields]
+    return tuple(quoted(f.name) for f in fields if _is_orderable(f.dataType) and names.count(f.name.lower()) == 1)
+
+
+def _is_orderable(of: t.DataType) -> bool:
+    if isinstance(of, t.StructType):
+        return all(_is_orderable(f.dataType) for f in of.fields)
+    if isinstance(of, t.ArrayType):
+        return _is_orderable(of.elementType)
+    return not isinstance(of, (t.MapType, t.VariantType, t.CalendarIntervalType))

@@ -1,0 +1,56 @@
+"""The two relations of a join on time, as Spark tells of them: which can compute an expression, and of which type."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructField
+
+from sqlext.engine.queries import Queries
+from sqlext.errors import BindError
+from sqlext.rewriter.joins.comparison import BOTH, LEFT, NEITHER, RIGHT
+from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.text.splice import Source, Text, TextLike, join
+from sqlext.rewriter.text.tokens import tokenize
+
+
+class JoinSides:
+    """`relations`: the text of LEFT and RIGHT; `prefix` is a WITH for their CTEs. Spark is asked everything once."""
+
+    def __init__(self, clause: JoinClause, source: Source, prefix: Text, queries: Queries):
+        self.source, self.prefix, self.queries = source, prefix, queries
+        self.relations = {LEFT: self.text(clause.left), RIGHT: self.text(clause.right)}
+        self.field_on = cache(self._field_on)
+
+    def text(self, fragment: Fragment) -> Text:
+        return self.source.slice(fragment.start, fragment.stop)
+
+    def select(self, columns: TextLike, relation: TextLike) -> DataFrame:
+        """The query as analysed. Raises BindError where Spark finds fault with it."""
+        return self.queries.run(join(self.prefix, "SELECT ", columns, " FROM ", relation))
+
+    def rows(self, side: str, columns: TextLike = "*") -> DataFrame:
+        """Columns of one relation. Raises BindError."""
+        return self.select(columns, self.relations[side])
+
+    def side_of(self, expression: Fragment) -> str:
+        """Which relation alone can compute the expression: BOTH for constants, NEITHER if it needs both.
+
+        Raises BindError: AMBIGUOUS_REFERENCE.
+        """
+        sides = [side for side in (LEFT, RIGHT) if self.field_on(side, expression) is not None]
+        if len(sides) == 2 and any(token.text == "." for token in tokenize(expression.text)):
+            raise BindError(
+                "AMBIGUOUS_REFERENCE", f"{expression.text} can be read from either relation", place=expression.place,
+                hint="give the relations other names than their columns have.",
+            )  # fmt: skip
+        return BOTH if len(sides) == 2 else sides[0] if sides else NEITHER
+
+    def _field_on(self, side: str, expression: Fragment) -> StructField | None:
+        """The expression as a column of one relation; None if that cannot compute it."""
+        try:
+            return self.rows(side, join("(", self.text(expression), ") AS c")).schema.fields[0]
+        except BindError:
+            return None

@@ -1,0 +1,1 @@
+"""Clauses as plain Spark SQL that calls the table function `sqlext_match`."""

@@ -1,0 +1,261 @@
+"""Extended text as plain Spark SQL: every clause becomes a readable call of `sqlext_match`, fit to be kept in a file.
+
+Spark computes in the table argument what a row decides alone, and behind the call what is made of the measures; the
+rest of the clause goes into the call as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sqlext.engine.batch.members import aggregated
+from sqlext.engine.batch.run_batch import shown_query
+from sqlext.engine.portable.table_function import NAME
+from sqlext.errors import UnsupportedError
+from sqlext.pattern.cep.nfa import Final
+from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
+from sqlext.rewriter.match.match_plan import IS_MATCHED, MatchPlan, Slot
+from sqlext.rewriter.text.lexemes import string_literal
+from sqlext.rewriter.text.splice import Text, join
+
+_ROW, _NUMBER, _ONE = "__row", "__number", "__one"
+_OPERATORS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "remainder": "%",
+    "less": "<",
+    "less_equal": "<=",
+    "equal": "=",
+    "not_equal": "<>",
+    "null_safe_equal": "<=>",
+    "and": "AND",
+    "or": "OR",
+}
+
+
+def portable_query(plan: MatchPlan, prefix: Text, is_ansi: bool) -> Text:
+    """A query in plain Spark SQL for the clause's result."""
+    for what in _unknown(plan):
+        place = plan.clause.keyword.place
+        raise UnsupportedError("NOT_IN_TABLE_FUNCTION", f"sqlext_match does not know {what}", place=place)
+    matches = join(NAME, "(\n    ", join(*_arguments(plan, prefix, is_ansi), separator=",\n    "), ")")
+    passed = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
+    if plan.task.output.shows_unmatched:
+        matches = join(f"(SELECT *, {_NUMBER} IS NOT NULL AS {IS_MATCHED} FROM ", matches, ")")
+        passed.append(IS_MATCHED)
+    arrays = {f"{s.name}_rows": s for s in plan.slots if s.kind == "members"}
+    return shown_query(plan, aggregated(matches, passed, arrays))
+
+
+def _unknown(plan: MatchPlan) -> Iterator[str]:
+    """What `sqlext_match` cannot be told."""
+    if plan.task.is_between:
+        yield "WITHIN … BETWEEN ROWS"
+    if plan.task.output.shows_timeouts or any(slot.kind == "timed out" for slot in plan.slots):
+        yield "time-outs"
+    if plan.task.nfa is not None and any(isinstance(t, Final) and t.absent for ts in plan.task.nfa.after for t in ts):
+        yield "an absence at the end of a pattern"
+    if any(slot.kind == "rowtime" for slot in plan.slots):
+        yield "MATCH_ROWTIME()"
+
+
+def _arguments(plan: MatchPlan, prefix: Text, is_ansi: bool) -> list[Text]:
+    """The arguments of the call, those that say nothing left out."""
+    printer = Printer(plan)
+    clause = plan.clause
+    named: list[tuple[str, str]] = [
+        ("pattern", clause.pattern_text.text),
+        ("define", ", ".join(printer.definitions(plan))),
+        ("measures", ", ".join(printer.measures(plan))),
+        ("rows_per_match", clause.rows_per_match.fragment.text if clause.rows_per_match.fragment else ""),
+        ("after_match", clause.after_match.fragment.text if clause.after_match else ""),
+        (
+            "subset",
+            ", ".join(
+                s.name.fragment.text + " = (" + ", ".join(m.fragment.text for m in s.members) + ")"
+                for s in clause.subsets
+            ),
+        ),
+        ("within", "".join(f"{b.key} {'<=' if b.is_inclusive else '<'} {b.end}" for b in plan.bounds)),
+    ]
+    arguments = [join("TABLE(", _table(plan, prefix), ") ", _partitioning(plan), f" ORDER BY ({_ROW})")]
+    arguments += [join(f"{name} => ", string_literal(text)) for name, text in named if text]
+    arguments.append(join("columns => ", string_literal(", ".join(plan.carried))))
+    return arguments if is_ansi else [*arguments, join("ansi => false")]
+
+
+def _partitioning(plan: MatchPlan) -> str:
+    keys = ", ".join(plan.carried[: len(plan.partition_by)])
+    return f"PARTITION BY ({keys})" if keys else "WITH SINGLE PARTITION"
+
+
+def _table(plan: MatchPlan, prefix: Text) -> Text:
+    """The query of the table argument: the plan's columns in types that the call can compute with, and the bits."""
+    texts = {c.name: c.text for c in plan.columns}
+    columns = [join(text, f" AS {name}") for name, text in texts.items()]
+    columns += [join(_number(texts[n], t), f" AS {_operand(n, t)}") for n, t in plan.operands if _operand(n, t) != n]
+    columns += [join(mask.text, f" AS __is_{b}") for b, mask in enumerate(plan.masks)]
+    columns += [join(_struct(s, plan), f" AS {s.name}_row") for s in plan.slots if s.kind == "members"]
+    columns += [join(f"TRUE AS {_ONE}")] if any(map(_has_missing, plan.task.conditions)) else []
+    columns.append(join("row_number() OVER __rows AS ", _ROW))
+    selected = join(*columns, separator=",\n        ")
+    window = join("\n      WINDOW __rows AS (", plan.window, ")")
+    return join(prefix, "\n      SELECT\n        ", selected, "\n      FROM ", plan.input, window)
+
+
+def _has_missing(condition: Condition | None) -> bool:
+    """Does a value stand for "no such row", so that the call must tell it from NULL?"""
+    if isinstance(condition, Call):
+        return any(map(_has_missing, condition.arguments))
+    return isinstance(condition, Operand) and condition.missing is not None
+
+
+def _struct(slot: Slot, plan: MatchPlan) -> Text:
+    texts = {c.name: c.text for c in plan.columns}
+    return join(
+        "named_struct(", join(*(join(f"'a{i}', ", texts[c]) for i, c in enumerate(slot.columns)), separator=", "), ")"
+    )
+
+
+def _operand(name: str, spark_type: str) -> str:
+    """The column that conditions read: of types that are computed with as numbers, one that holds the number."""
+    return f"{name}_number" if str(_number(Text(), spark_type)) else name
+
+
+def _number(text: Text, spark_type: str) -> Text:
+    """A value of an operand's type as the integer that conditions compute with; nothing for all other types."""
+    epoch = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
+    if spark_type.startswith("decimal"):
+        return join("CAST((", text, f") * {10 ** int(spark_type[:-1].split(',')[1])} AS BIGINT)")
+    if spark_type == "date":
+        return join("CAST(unix_date(", text, ") AS BIGINT)")
+    if spark_type == "timestamp":
+        return join("unix_micros(", text, ")")
+    if spark_type == "timestamp_ntz":
+        return join(f"timestampdiff(MICROSECOND, {epoch}, ", text, ")")
+    if spark_type.startswith("interval"):
+        return join(f"timestampdiff(MICROSECOND, {epoch}, {epoch} + (", text, "))")
+    return Text()
+
+
+class Printer:
+    """Navigations, aggregates and conditions as text of the clause."""
+
+    def __init__(self, plan: MatchPlan):
+        self.labels = plan.task.program.labels
+        self.operands = [_operand(name, spark_type) for name, spark_type in plan.operands]
+        self.sets: dict[tuple[int, ...], str] = {
+            (i,): name.fragment.text for i, name in enumerate(plan.clause.pattern_variables)
+        }
+        for subset in plan.clause.subsets:
+            members = tuple(sorted({self.labels.index(m.key) for m in subset.members}))
+            self.sets.setdefault(members, subset.name.fragment.text)
+
+    def definitions(self, plan: MatchPlan) -> list[str]:
+        found = []
+        for definition in plan.clause.definitions:
+            label = self.labels.index(definition.variable.key)
+            bit, condition = plan.task.bits[label], plan.task.conditions[label]
+            parts = ([] if bit is None else [f"__is_{bit}"]) + (
+                [] if condition is None else [self.condition(condition)]
+            )
+            found.append(f"{definition.variable.fragment.text} AS {' AND '.join(parts)}")
+        return found
+
+    def measures(self, plan: MatchPlan) -> list[str]:
+        found = [
+            f"{self.measure(slot)} AS {slot.name}{'_rows' if slot.kind == 'members' else ''}" for slot in plan.slots
+        ]
+        is_counted = plan.task.output.shows_unmatched or not (found or plan.carried)  # a result needs a column
+        return [*found, f"MATCH_NUMBER() AS {_NUMBER}"] if is_counted else found
+
+    def measure(self, slot: Slot) -> str:
+        if slot.kind == "rowtime":
+            return "MATCH_ROWTIME()"
+        if slot.kind == "match number":
+            return "MATCH_NUMBER()"
+        if slot.kind == "timed out":
+            return "MATCH_TIMED_OUT()"
+        if slot.kind == "sequence number":
+            return "MATCH_SEQUENCE_NUMBER()"
+        if slot.kind in ("value", "classifier"):
+            return self.navigation(slot.navigation, slot.columns[0] if slot.columns else "")
+        if slot.kind == "members":  # DISTINCT is left to the call over the rows
+            rows = replace(slot.aggregate, function="array_agg", is_distinct=False)
+            return self.aggregate(rows, f"{slot.name}_row")
+        return self.aggregate(slot.aggregate, slot.columns[0] if slot.columns else "")
+
+    def navigation(self, navigation: Navigation, column: str) -> str:
+        if navigation.argument == MATCH_NUMBER:
+            return "MATCH_NUMBER()"
+        argument = (
+            self.variable(navigation.labels, column)
+            if navigation.argument != CLASSIFIER
+            else f"CLASSIFIER({self.set_name(navigation.labels)})"
+        )
+        final = "FINAL " if navigation.is_final else ""
+        offset = f", {navigation.offset}" if navigation.offset else ""
+        text = f"{final}{'FIRST' if navigation.from_first else 'LAST'}({argument}{offset})"
+        if navigation.step:
+            text = f"{'PREV' if navigation.step < 0 else 'NEXT'}({text}, {abs(navigation.step)})"
+        return text
+
+    def aggregate(self, aggregate: Aggregate, column: str) -> str:
+        if aggregate.argument == CLASSIFIER:
+            argument = f"CLASSIFIER({self.set_name(aggregate.labels)})"
+        else:
+            argument = self.variable(aggregate.labels, column or "*")
+        distinct = "DISTINCT " if aggregate.is_distinct else ""
+        return f"{'FINAL ' if aggregate.is_final else ''}{aggregate.function}({distinct}{argument})"
+
+    def variable(self, labels: tuple[int, ...] | None, column: str) -> str:
+        return column if labels is None else f"{self.set_name(labels)}.{column}"
+
+    def set_name(self, labels: tuple[int, ...] | None) -> str:
+        """The pattern variable or SUBSET with these labels."""
+        if labels is None:
+            return ""
+        return self.sets[labels]
+
+    def condition(self, condition: Condition) -> str:
+        if isinstance(condition, Literal):
+            return _literal(condition.value, condition.kind)
+        if isinstance(condition, Operand):
+            return self.operand(condition)
+        arguments = [self.condition(a) for a in condition.arguments]
+        if condition.function in _OPERATORS:
+            return f"({arguments[0]} {_OPERATORS[condition.function]} {arguments[1]})"
+        return _function(condition, arguments)
+
+    def operand(self, operand: Operand) -> str:
+        source = operand.source
+        name = self.operands[source.argument] if source.argument is not None and source.argument >= 0 else ""
+        if isinstance(source, Aggregate):
+            return self.aggregate(source, name)
+        text = self.navigation(source, name)
+        if operand.missing is None:
+            return text
+        return f"IF({self.navigation(source, _ONE)} IS NULL, {_literal(operand.missing, operand.kind)}, {text})"
+
+
+def _literal(value: bool | int | float | None, kind: str) -> str:
+    if value is None:
+        return f"CAST(NULL AS {({'bool': 'BOOLEAN', 'int': 'BIGINT', 'float': 'DOUBLE'})[kind]})"
+    if isinstance(value, bool):
+        return str(value).upper()
+    return f"{value!r}D" if kind == "float" else f"{value}L"
+
+
+def _function(call: Call, arguments: list[str]) -> str:
+    if call.function == "not":
+        return f"(NOT {arguments[0]})"
+    if call.function == "is_null":
+        return f"({arguments[0]} IS NULL)"
+    if call.function == "negate":
+        return f"(- {arguments[0]})"
+    if call.function == "float":
+        return f"CAST({arguments[0]} AS double)"
+    return f"{call.function}({', '.join(arguments)})"

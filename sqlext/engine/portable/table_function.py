@@ -1,0 +1,278 @@
+"""`sqlext_match`: row pattern matching as a plain Spark table function, for text that no rewriter sees.
+
+    SELECT * FROM sqlext_match(
+        TABLE(SELECT symbol, ts, price FROM ticks) PARTITION BY (symbol) ORDER BY (ts),
+        pattern  => 'START DOWN+ UP+',
+        define   => 'DOWN AS price < PREV(price), UP AS price > PREV(price)',
+        measures => 'FIRST(symbol) AS symbol, LAST(DOWN.price) AS bottom')
+
+It is what `sqlext compile` prints calls to. A row at a time, it is 20 to 40 times slower than the clause.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import types as T
+from pyspark.sql.functions import udtf
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
+
+from sqlext.engine.batch.run_batch import output_schema
+from sqlext.engine.worker.match_rows import WorkerPlan, match_chunk
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.rewriter.match.check import check
+from sqlext.rewriter.match.lower.context import Input
+from sqlext.rewriter.match.lower.lower_clause import lower
+from sqlext.rewriter.match.match_plan import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY, Bound, MatchPlan, Slot
+from sqlext.rewriter.match.parse_match import parse_match
+from sqlext.rewriter.match.static_types import StaticOracle
+from sqlext.rewriter.scan import scan
+from sqlext.rewriter.text.splice import Source
+from sqlext.rewriter.text.tokens import tokenize
+
+NAME = "sqlext_match"
+
+
+@dataclass
+class MatchAnalysis(AnalyzeResult):
+    """What `analyze` hands to the workers beside the schema.
+
+    `order`: the column of the worker for each one of the result; `reads`: input column of each name in the plan;
+    `bits`: the Boolean input column of each bit; `within`: the two columns of WITHIN, if any; `types`: Arrow types of
+    the columns that are read as numbers or strings.
+    """
+
+    plan: WorkerPlan | None = None
+    order: tuple[int, ...] = ()
+    reads: tuple[tuple[str, int], ...] = ()
+    bits: tuple[int, ...] = ()
+    within: tuple[int, ...] = ()
+    types: tuple[pa.DataType, ...] = ()
+
+
+class MatchFunction:
+    """The handler: one call of `eval` a row, `terminate` behind the last row of a partition."""
+
+    @staticmethod
+    def analyze(
+        rows: AnalyzeArgument,
+        pattern: AnalyzeArgument,
+        define: AnalyzeArgument | None = None,
+        measures: AnalyzeArgument | None = None,
+        rows_per_match: AnalyzeArgument | None = None,
+        after_match: AnalyzeArgument | None = None,
+        subset: AnalyzeArgument | None = None,
+        columns: AnalyzeArgument | None = None,
+        within: AnalyzeArgument | None = None,
+        ansi: AnalyzeArgument | None = None,
+    ) -> MatchAnalysis:
+        texts = {
+            "pattern": pattern,
+            "define": define,
+            "measures": measures,
+            "rows_per_match": rows_per_match,
+            "after_match": after_match,
+            "subset": subset,
+            "columns": columns,
+            "within": within,
+        }
+        given = {name: argument.value for name, argument in texts.items() if argument is not None and argument.value}
+        if not isinstance(rows.dataType, T.StructType):
+            raise BindError("TABLE_ARGUMENT", "the first argument of sqlext_match is TABLE(...)")
+        return _analyse(rows.dataType, given, ansi is None or bool(ansi.value))
+
+    def __init__(self, analysis: MatchAnalysis):
+        self.analysis = analysis
+        self.rows: list[Any] = []
+
+    def eval(self, rows: Any, *texts: Any, **named: Any) -> None:
+        self.rows.append(rows)
+
+    def terminate(self) -> Iterator[tuple[Any, ...]]:
+        if self.rows:
+            yield from _match_rows(self.rows, self.analysis)
+
+
+def register(spark: SparkSession) -> None:
+    """Make `sqlext_match` known to a session; again is no harm."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Spark warns when a function is registered again
+        function: Any = udtf(MatchFunction)
+        spark.udtf.register(NAME, function)
+
+
+def clause_text(given: dict[str, str]) -> str:
+    """The clause that the arguments say.
+
+    >>> clause_text({"pattern": "A B", "define": "A AS is_a"})
+    't MATCH_RECOGNIZE ( PATTERN (A B) DEFINE A AS is_a)'
+    """
+    parts = [
+        f"MEASURES {given['measures']}" if "measures" in given else "",
+        given.get("rows_per_match", ""),
+        given.get("after_match", ""),
+        f"PATTERN ({given['pattern']})",
+        f"SUBSET {given['subset']}" if "subset" in given else "",
+        f"DEFINE {given['define']}" if "define" in given else "",
+    ]
+    return f"t MATCH_RECOGNIZE ( {' '.join(filter(None, parts))})"
+
+
+def _analyse(schema: T.StructType, given: dict[str, str], is_ansi: bool) -> MatchAnalysis:
+    text = "SELECT * FROM " + clause_text(given)
+    clause = parse_match(text, tokenize(text), scan(text)[0])
+    check(clause)
+    columns = tuple((f.name, f.dataType.simpleString()) for f in schema.fields)
+    plan = lower(
+        clause, Source(text), Input(columns, StaticOracle(columns), lambda name: False, is_ansi, is_static=True)
+    )
+    shown_columns = _shown_columns(plan, schema, given.get("columns"))
+    made = replace(plan, carried=tuple(f"__c_{c}" for c in shown_columns))
+    reads = {c.name: _index(schema, str(c.text)) for c in plan.columns}
+    reads.update({f"__c_{c}": _index(schema, c) for c in shown_columns})
+    fields = [T.StructField(name, schema[i].dataType) for name, i in reads.items()]
+    result = output_schema(made, T.StructType(fields))
+    measures = _measures(plan)
+    unknown = next((s.aggregate.function for s in plan.slots if s.kind == "members"), None)
+    if unknown is not None:
+        raise UnsupportedError(
+            "AGGREGATE_IN_ARGUMENT",
+            f"sqlext_match does not compute {unknown}",
+            hint="take array_agg(column) as the measure and aggregate over the array of the result.",
+        )
+    order = (*range(len(shown_columns)), *(len(shown_columns) + i for _, i in measures))
+    names = [*shown_columns, *(name for name, _ in measures)]
+    shown = T.StructType([T.StructField(name, result[i].dataType) for name, i in zip(names, order)])
+    within = tuple(_index(schema, c) for c in given.get("within", "").replace("<=", "<").split("<") if c)
+    slots = tuple(replace(s, columns=tuple(map(_row_column, s.columns))) if _is_by_row(s) else s for s in plan.slots)
+    worker = WorkerPlan(
+        replace(plan.task, is_within=bool(within)),
+        tuple(f"__m{i}" for i in range((len(plan.masks) + 63) // 64)),
+        (),
+        plan.operands,
+        tuple(map(_row_column, made.carried)),
+        (),
+        slots,
+        (Bound(is_inclusive="<=" in given["within"]),) if within else (),
+        is_ansi,
+    )
+    return MatchAnalysis(
+        shown,
+        plan=worker,
+        order=order,
+        reads=tuple(reads.items()),
+        bits=tuple(_index(schema, str(m.text)) for m in plan.masks),
+        within=within,
+        types=tuple(_arrow_type(f.dataType) for f in schema.fields),
+    )
+
+
+def _arrow_type(spark_type: T.DataType) -> pa.DataType:
+    """Times are read as what the worker's clock shows; types that conditions cannot read do not matter."""
+    if isinstance(spark_type, (T.TimestampType, T.TimestampNTZType)):
+        return pa.timestamp("us")
+    try:
+        return to_arrow_type(spark_type, timezone="UTC")
+    except PySparkException:
+        return pa.null()
+
+
+def _shown_columns(plan: MatchPlan, schema: T.StructType, wanted: str | None) -> list[str]:
+    """Input columns of the result: those asked for, else all of them with ALL ROWS PER MATCH and none with ONE ROW."""
+    if wanted is not None:
+        return [schema[_index(schema, c)].name for c in wanted.split(",")]
+    return list(schema.names) if plan.task.output.is_all_rows else []
+
+
+def _index(schema: T.StructType, text: str) -> int:
+    name = text.strip().strip("()").strip()
+    name = name[1:-1].replace("``", "`") if name.startswith("`") else name
+    for i, field in enumerate(schema.fields):
+        if field.name.lower() == name.lower():
+            return i
+    raise BindError(
+        "EXPRESSION_IN_ARGUMENT",
+        f"sqlext_match reads columns, {text} is none of the table argument's",
+        hint="compute it in the table argument: TABLE(SELECT *, expression AS name FROM ...).",
+    )
+
+
+def _measures(plan: MatchPlan) -> list[tuple[str, int]]:
+    """(name, index of its slot) of each measure; two measures may ask for the same."""
+    slots = {slot.name: i for i, slot in enumerate(plan.slots)}
+    slots.update({f"CASE WHEN {IS_MATCHED} THEN {name} END": i for name, i in slots.items()})
+    texts = [(c.name, str(c.text)) for c in plan.shown if str(c.text) not in plan.carried]
+    if all(text in slots for _, text in texts):
+        return [(name, slots[text]) for name, text in texts]
+    raise BindError(
+        "EXPRESSION_IN_ARGUMENT",
+        "a measure of sqlext_match is one navigation, aggregate or CLASSIFIER()",
+        hint="compute with the result: SELECT a - b FROM sqlext_match(...).",
+    )
+
+
+def _is_by_row(slot: Slot) -> bool:
+    """Are the values the input's own, or is it only asked whether there is one? Then workers see row numbers."""
+    return slot.kind in ("value", "array") or slot.aggregate == replace(
+        slot.aggregate, function="count", is_distinct=False
+    )
+
+
+def _row_column(name: str) -> str:
+    """The column of row numbers, NULL where the input's column `name` is."""
+    return f"{name}#"
+
+
+def _match_rows(rows: list[Any], analysis: MatchAnalysis) -> Iterator[tuple[Any, ...]]:
+    """The result rows of one partition."""
+    plan = analysis.plan
+    assert plan is not None
+    reads = {_row_column(name): i for name, i in analysis.reads}
+    origins = [*plan.carried, *(s.columns[0] if s.kind in ("value", "array") and s.columns else "" for s in plan.slots)]
+    for batch in match_chunk(_chunk(rows, analysis, plan), plan):
+        made = [_originals(c.to_pylist(), rows, reads.get(o)) for c, o in zip(batch.columns, origins)]
+        yield from zip(*(made[i] for i in analysis.order))
+
+
+def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: WorkerPlan) -> pa.Table:
+    """The partition as the worker reads it: operands and aggregates' arguments by value, all else by row number."""
+
+    def values(i: int) -> pa.Array:
+        return pa.array([row[i] for row in rows], analysis.types[i])
+
+    numbers = np.arange(len(rows))
+    wanted = {*plan.carried, *(c for s in plan.slots for c in s.columns), *(name for name, _ in plan.operands)}
+    columns: dict[str, pa.Array] = {}
+    for name, i in analysis.reads:
+        if name in wanted:
+            columns[name] = values(i)
+        if _row_column(name) in wanted:
+            columns[_row_column(name)] = pa.array(numbers, mask=np.array([row[i] is None for row in rows]))
+    columns[PARTITION_START] = pa.array(numbers == 0)
+    if analysis.within:
+        columns[WITHIN_KEY], columns[WITHIN_END] = (values(i) for i in analysis.within)
+    bits = [np.array([bool(row[i]) for row in rows]) for i in analysis.bits]
+    columns.update(_bit_columns(bits))
+    return pa.table(columns)
+
+
+def _bit_columns(bits: list[np.ndarray]) -> dict[str, pa.Array]:
+    packed = [
+        sum((b.astype(np.int64) << i for i, b in enumerate(bits[lo : lo + 64]))) for lo in range(0, len(bits), 64)
+    ]
+    return {f"__m{i}": pa.array(column) for i, column in enumerate(packed)}
+
+
+def _originals(made: list[Any], rows: list[Any], i: int | None) -> list[Any]:
+    """The input's own values for row numbers, in lists too; `i` None: already values."""
+    if i is None:
+        return made
+    return [None if v is None else [rows[r][i] for r in v] if isinstance(v, list) else rows[v][i] for v in made]

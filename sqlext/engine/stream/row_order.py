@@ -1,0 +1,85 @@
+"""The order of rows inside a micro-batch's keys, as Spark would sort them; and which rows have one key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sqlext.engine.stream.stream_plan import SortKey
+from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, ranks, to_values
+from sqlext.pattern.within import in_order
+
+
+def sorted_rows(code: np.ndarray, time: np.ndarray, rows: pa.Table, keys: Sequence[SortKey]) -> np.ndarray:
+    """`int64[n]`: the rows by `code: int64[n]`, `time: int64[n]` and the sort keys.
+
+    Columns are looked at only where rows tie; one that cannot be ordered here (arrays, structs) leaves the order open.
+
+    >>> rows = pa.table({"x": [3, None, 1]})
+    >>> sorted_rows(np.array([1, 1, 1]), np.array([7, 7, 5]), rows, [SortKey("x")]).tolist()
+    [2, 1, 0]
+    """
+    order = np.lexsort((time, code))
+    is_tied = (np.diff(code[order]) == 0) & (np.diff(time[order]) == 0)
+    if not is_tied.any() or not keys:
+        return order
+    tied = np.zeros(len(order), np.bool_)
+    tied[1:] |= is_tied
+    tied[:-1] |= is_tied
+    at = order[tied]
+    some = rows.take(as_arrow(at))
+    ranked = [rank for key in reversed(keys) if (rank := _rank(some.column(key.column), key)) is not None]
+    order[tied] = at[np.lexsort((*ranked, time[at], code[at]))]
+    return order
+
+
+def _rank(column: pa.ChunkedArray, key: SortKey) -> np.ndarray | None:
+    """`int64[n]`: smaller for what comes first; None for types that have no order here."""
+    values = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    place = _positions(values)
+    if place is None:
+        return None
+    place = -place if key.is_descending else place
+    return np.where(are_valid(values), place, len(values) + 1 if key.nulls_last else -len(values) - 1)
+
+
+def _positions(values: pa.Array) -> np.ndarray | None:
+    """`int64[n]` in the order of the values, between 0 and n."""
+    kind = values.type
+    if pa.types.is_nested(kind):
+        return None
+    if pa.types.is_large_string(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return ranks([values])[0].values
+    if pa.types.is_decimal(kind):
+        filled = as_numpy(pc.array_sort_indices(values)).astype(np.int64)
+        place = np.empty(len(filled), np.int64)
+        place[filled] = np.arange(len(filled))
+        return _dense(place, as_numpy(values.dictionary_encode().indices.fill_null(0)))
+    held = to_values(values).values
+    return np.unique(in_order(held) if held.dtype != np.bool_ else held, return_inverse=True)[1].astype(np.int64)
+
+
+def _dense(place: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Equal values, those of one group, get one place."""
+    least = np.full(int(group.max(initial=0)) + 1, len(place))
+    np.minimum.at(least, group, place)
+    return least[group]
+
+
+def key_codes(tables: Sequence[pa.Table], keys: Sequence[str]) -> list[np.ndarray]:
+    """`int64[n]` for each table: rows of all tables have the same code just if they have the same key.
+
+    >>> [c.tolist() for c in key_codes([pa.table({"k": ["a", "b"]}), pa.table({"k": ["b", None]})], ["k"])]
+    [[0, 1], [1, 2]]
+    """
+    ends = np.cumsum([t.num_rows for t in tables])
+    code = np.zeros(int(ends[-1]), np.int64)
+    for key in keys:
+        column = pa.chunked_array([c for t in tables for c in t.column(key).chunks], tables[0].schema.field(key).type)
+        encoded = column.combine_chunks().dictionary_encode()
+        own = np.where(are_valid(encoded.indices), as_numpy(encoded.indices), len(encoded.dictionary)).astype(np.int64)
+        code = np.unique(code * (len(encoded.dictionary) + 1) + own, return_inverse=True)[1] if code.any() else own
+    return np.split(code, ends[:-1])

@@ -1,0 +1,237 @@
+"""What MATCH_RECOGNIZE cannot do on a stream, and what it keeps there for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyspark.sql import types as T
+
+from sqlext.engine.queries import WATERMARK
+from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
+from sqlext.pattern.automaton import DONE, automaton, targets_behind, targets_from
+from sqlext.pattern.batch.parts import may_fail
+from sqlext.pattern.program import MatchEnd, MatchStart
+from sqlext.pattern.stream import cep_decisions
+from sqlext.pattern.task import NO_SKIP, MatchTask
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.text import lexemes
+from sqlext.rewriter.text.splice import Text
+
+
+def check_order(clause: MatchClause, schema: T.StructType) -> None:
+    """Raise BindError if the first ORDER BY key is not the watermark column, ascending."""
+    watermarks = [field.name for field in schema.fields if WATERMARK in (field.metadata or {})]
+    if not clause.order_by:
+        raise _order_error("a stream needs ORDER BY time", clause.keyword.place, watermarks)
+    first = clause.order_by[0]
+    if first.is_descending or first.nulls_first is False:
+        raise _order_error("the first ORDER BY key of a stream must be ascending", first.expression.place, watermarks)
+    column = lexemes.unquoted(first.expression.text.rpartition(".")[2].strip()).lower()
+    if column not in [name.lower() for name in watermarks]:
+        raise _order_error(
+            f"the first ORDER BY key of a stream must be its watermark column, {first.expression.text} is not",
+            first.expression.place,
+            watermarks,
+        )
+
+
+def _order_error(message: str, place: Place, watermarks: list[str]) -> BindError:
+    hint = "write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 10 SECONDS MATCH_RECOGNIZE (… ORDER BY ts …)."
+    if watermarks:
+        hint = f"write ORDER BY {watermarks[0]}, whose watermark says which rows have come."
+    return BindError("STREAM_ORDER", message, place=place, hint=hint)
+
+
+def check_plan(plan: MatchPlan) -> None:
+    """Raise UnsupportedError for what no stream can answer; all of the clause together."""
+    raise_all(
+        [
+            error
+            for rule in (_skipped_rows, _end_of_input, _undecidable, _failing_skip, _aggregates)
+            for error in rule(plan)
+        ]
+    )
+
+
+def _skipped_rows(plan: MatchPlan) -> Iterator[SqlExtError]:
+    if plan.task.nfa is None:
+        return
+    what = cep_decisions.objection(plan.task, [mask.neighbours for mask in plan.masks])
+    if what is not None:
+        yield UnsupportedError(
+            "STREAM_OPERATOR",
+            f"on streams {what} is not built",
+            place=_pattern_place(plan),
+            hint="the other AFTER MATCH modes can do that.",
+        )
+
+
+def _pattern_place(plan: MatchPlan) -> Place:
+    return plan.clause.pattern_text.place
+
+
+def _end_of_input(plan: MatchPlan) -> Iterator[SqlExtError]:
+    if any(isinstance(x, MatchEnd) for x in plan.task.program.instructions):
+        yield UnsupportedError(
+            "STREAM_HAS_NO_END", "$ is the last row of a partition, which a stream does not have",
+            place=_pattern_place(plan), hint="leave $ out; WITHIN ends a match by time.",
+        )  # fmt: skip
+
+
+def _undecidable(plan: MatchPlan) -> Iterator[SqlExtError]:
+    task = plan.task if plan.task.nfa is None else cep_decisions.lasting_task(plan.task, lasts=False)
+    if not plan.task.is_within and plan.task.skip.mode != NO_SKIP and not can_be_decided(task):
+        yield UnsupportedError(
+            "STREAM_NEVER_DECIDED",
+            "a later row could always give a longer match, so none would ever be decided",
+            place=_pattern_place(plan),
+            hint="add WITHIN, give the repeated variable a condition, or make its quantifier reluctant.",
+        )
+
+
+def can_be_decided(task: MatchTask) -> bool:
+    """Is there a way to the end of the pattern, none of whose preferred alternatives takes rows for ever?
+
+    A variable without a condition takes every row.
+
+    >>> from sqlext.pattern.program import Done, MatchLabel, Program, Split
+    >>> loop = Program((MatchLabel(0), Split(0, 2), Done()), ("A",))
+    >>> can_be_decided(MatchTask(loop, (0,), (None,))), can_be_decided(MatchTask(loop, (None,), (None,)))
+    (True, False)
+    """
+    tables = automaton(task.program, task.bits)
+    targets = targets_behind(tables.graph)
+    takes_all = [task.bits[label] is None and task.conditions[label] is None for label in tables.label.tolist()]
+    endless = _endless(targets, takes_all)
+    reached, stack = set(), [targets_from(tables.graph, 0, at_start=True)]
+    while stack:
+        for target in stack.pop():
+            if target == DONE:
+                return True
+            if target in endless:
+                break  # what follows is preferred less than a path that never dies
+            if target not in reached:
+                reached.add(target)
+                stack.append(targets[target])
+    return False
+
+
+def _endless(targets: list[list[int]], takes_all: list[bool]) -> set[int]:
+    """Positions from which a path may take whatever rows come, for ever, and does not end before."""
+    endless = {p for p, takes in enumerate(takes_all) if takes}
+    while True:
+        left = {p for p in endless if any(t in endless for t in targets[p][: _first_done(targets[p])])}
+        if left == endless:
+            return endless
+        endless = left
+
+
+def _first_done(targets: list[int]) -> int:
+    return targets.index(DONE) if DONE in targets else len(targets)
+
+
+def _failing_skip(plan: MatchPlan) -> Iterator[SqlExtError]:
+    after = plan.clause.after_match
+    if after is not None and plan.task.skip.mode != NO_SKIP and may_fail(plan.task):
+        yield UnsupportedError(
+            "STREAM_SKIP_MAY_FAIL",
+            f"AFTER MATCH SKIP {after.mode} may find no row to go to, and the error would stop the stream for ever",
+            place=after.fragment.place,
+            hint="write ELSE NEXT ROW behind it.",
+        )
+
+
+def _aggregates(plan: MatchPlan) -> Iterator[SqlExtError]:
+    for slot in plan.slots:
+        if slot.kind == "members":
+            text = next((part for part in slot.call if isinstance(part, Text)), None)
+            origin = text.origin(0) if text is not None and str(text) else None
+            keyword = plan.clause.keyword
+            place = (
+                keyword.place
+                if origin is None
+                else Place(keyword.source, origin, origin + len(slot.aggregate.function))
+            )
+            yield UnsupportedError(
+                "STREAM_AGGREGATE", f"{slot.aggregate.function} is not built for streams", place=place,
+                hint="count, sum, avg, min, max of numbers and times are, and array_agg with array functions around.",
+            )  # fmt: skip
+
+
+def warnings(plan: MatchPlan, keeps_numbers: bool, back: int) -> list[str]:
+    """Sentences about state that is kept for ever."""
+    found = []
+    if not plan.task.is_within:
+        loops = _repeated(plan)
+        what = f", and all rows that {loops} maps in it" if loops else ""
+        found.append(f"without WITHIN a key keeps the rows of a match that has begun{what} until more rows of it come.")
+    held_up = _held_up(plan.task)
+    if held_up:
+        found.append(
+            f"rows may be skipped for ever while {held_up} could still come, which is preferred: a match that is "
+            "preferred less, and all later ones of its key, are held back until it has come; add WITHIN or UNTIL."
+        )
+    if any(isinstance(x, MatchStart) for x in plan.task.program.instructions):
+        found.append("^ makes the stream remember every key for ever.")
+    if keeps_numbers:
+        found.append("MATCH_NUMBER() makes the stream remember every key that had a match for ever.")
+    if back:
+        found.append(f"PREV before the start makes the stream keep {back} row{'s' * (back > 1)} of every key for ever.")
+    return [f"MATCH_RECOGNIZE on a stream: {sentence}" for sentence in found]
+
+
+def _held_up(task: MatchTask) -> str:
+    """The variables whose rows are waited for without an end, before something that is preferred less.
+
+    >>> from sqlext.pattern.ast import Concatenation, Quantified, Relaxed, Variable
+    >>> from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
+    >>> from sqlext.pattern.compile import compile_pattern
+    >>> tail = Concatenation((Variable("A"), Quantified(Relaxed("->", Variable("B")), 0, None)))
+    >>> _held_up(MatchTask(compile_pattern(skeleton(tail), ("A", "B")), (0, 1), (None, None),
+    ...                    nfa=compile_nfa(tail, ("A", "B"))))
+    'B'
+    """
+    if task.nfa is None or task.is_within or task.skip.mode == NO_SKIP:
+        return ""
+    lasting = cep_decisions.lasting_task(task)
+    tables = automaton(lasting.program, lasting.bits)
+    targets = targets_behind(tables.graph)
+    labels = tables.label.tolist()
+    endless = _endless(targets, [lasting.bits[label] is None for label in labels])
+    begins = targets_from(tables.graph, 0, at_start=True)
+    ahead = [t for ts in targets for t in ts[:-1] if t in endless]
+    ahead += [e for t in begins[:-1] if t != DONE for e in _reached(targets, t) if e in endless]
+    waited_for = [next((t for t in targets[p] if t not in endless), p) for p in ahead]
+    return " or ".join(dict.fromkeys(lasting.program.labels[labels[p]] for p in waited_for if p != DONE))
+
+
+def _reached(targets: list[list[int]], position: int) -> set[int]:
+    """The position and all that a path may take behind it."""
+    met, stack = {position}, [position]
+    while stack:
+        for t in targets[stack.pop()]:
+            if t != DONE and t not in met:
+                met.add(t)
+                stack.append(t)
+    return met
+
+
+def _repeated(plan: MatchPlan) -> str:
+    """The variables in loops without an upper bound."""
+    tables = automaton(plan.task.program, plan.task.bits)
+    targets = targets_behind(tables.graph)
+    names = [plan.task.program.labels[tables.label[p]] for p in range(tables.size) if _comes_back(targets, p)]
+    return ", ".join(dict.fromkeys(names))
+
+
+def _comes_back(targets: list[list[int]], position: int) -> bool:
+    met, stack = set(), list(targets[position])
+    while stack:
+        p = stack.pop()
+        if p == position:
+            return True
+        if p != DONE and p not in met:
+            met.add(p)
+            stack += targets[p]
+    return False

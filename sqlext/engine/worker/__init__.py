@@ -1,0 +1,1 @@
+"""What runs in Python workers: Arrow batches in, result rows out. No pyspark."""

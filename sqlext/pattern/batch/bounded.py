@@ -1,0 +1,232 @@
+"""Row-local patterns with WITHIN: only matches that end by the limit of their start row are candidates.
+
+Right to left, each row i gets the vector `ends`: `ends[p]` is the smallest end (exclusive) of a match that goes on by
+taking row i at position p. A target is open to a match iff this end is within its limit, so the walk left to right
+never goes back and each row costs time linear in the program, whatever the limits.
+
+Vectors are big, so they are kept for every 2^k-th row only (a *border*) and recomputed for two *stretches* of 2^k rows
+between borders: the one a walk is in, and its neighbour.
+
+In blocks that share labels (see `blocks`) a walk ends where it meets another only if that one's way on is also its own:
+the match ends within its limit, and no target was passed over that its limit would have opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from sqlext.errors import UnsupportedError
+from sqlext.pattern.automaton import DEAD, DONE, ENDS, STARTS, Automaton, automaton
+from sqlext.pattern.batch.blocks import (
+    BLOCK_ROWS,
+    LANE_END,
+    LANE_MATCH,
+    LANE_SHIFT,
+    LANES,
+    LENGTH,
+    MAPPED,
+    MET,
+    MET_AT,
+    NO_MATCH,
+    OVERLAP,
+    PARTITION,
+    ROW,
+    START,
+    TOO_LONG,
+    all_blocks,
+    book,
+    copy,
+    has_room,
+    is_skip_target,
+    next_partition,
+)
+from sqlext.pattern.closure import begin, new_search, next_target, pull_back
+from sqlext.pattern.jit import compiled, inlined
+from sqlext.pattern.task import MatchTask, Rows, Spans
+
+MAX_POSITIONS = 10_000  # two stretches of m/4 to m/2 rows with m ends are then 330 MB
+
+
+class Ends(NamedTuple):
+    """E: int32, or int64 from 2^31 rows on; s = 2^shift rows a stretch.
+
+    - `border: E[·, m]`: entry j holds the ends of row (j + 1) s;
+    - `stretch: E[2, s, m]`: entry [j % 2, r] holds the ends of row j s + r, if `loaded[j % 2] == j`;
+    - `value: E[x]`: per instruction, while a row is computed;
+    - `shift: int64[1]`, `loaded: int64[2]`.
+    """
+
+    border: np.ndarray
+    stretch: np.ndarray
+    value: np.ndarray
+    shift: np.ndarray
+    loaded: np.ndarray
+
+
+def find(
+    task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS, overlap: int = OVERLAP, shift: int | None = None
+) -> Iterator[Spans]:
+    """All matches of a task without run-dependent conditions, in blocks of about `block_rows` mapped rows.
+
+    Equal to `reference.find`. Memory: at most 16 bytes a row (8 more without Rows.limit), the block, and 2^(shift + 3)
+    bytes a position. `overlap`: see `all_blocks`.
+
+    Raises UnsupportedError: PATTERN_TOO_LARGE.
+    """
+    tables = automaton(task.program, task.bits)
+    if tables.size > MAX_POSITIONS:
+        raise UnsupportedError(
+            "PATTERN_TOO_LARGE",
+            f"with WITHIN, PATTERN may unfold to {MAX_POSITIONS:,} variables, this one has {tables.size:,}",
+            hint="use smaller bounds in quantifiers, or leave WITHIN out.",
+        )
+    n = len(rows.mask)
+    ends, search = _new_ends(tables, n, _shift(tables.size) if shift is None else shift), new_search(tables.graph)
+    limit = np.repeat(rows.bounds[1:], np.diff(rows.bounds)) if rows.limit is None else rows.limit
+    is_target = is_skip_target(task, tables)
+    _find_borders(tables.graph, ends, rows.bounds, rows.mask)
+
+    def fill(state, block, shared):
+        _walk_all(tables.graph, ends, search, rows.bounds, rows.mask, limit, is_target, state, block, shared)
+
+    return all_blocks(fill, task, tables, n, block_rows, overlap)
+
+
+def _shift(m: int) -> int:
+    """At least 256 rows a stretch, and m/4, so that borders take at most 16 bytes a row."""
+    return max(8, (max(m, 1) - 1).bit_length() - 2)
+
+
+def _new_ends(tables: Automaton, n: int, shift: int) -> Ends:
+    kind = np.int32 if n < np.iinfo(np.int32).max else np.int64
+    value = np.zeros(len(tables.graph.kind), kind)
+    value[np.isin(tables.graph.kind, (STARTS, ENDS))] = np.iinfo(kind).max
+    border = np.empty(((n >> shift) + 1, tables.size), kind)
+    return Ends(
+        border, np.empty((2, 1 << shift, tables.size), kind), value, np.array([shift]), np.full(2, -1, np.int64)
+    )
+
+
+@inlined
+def _find_row(graph, ends, mask, i, is_last, following, found):
+    """Write the ends of row i, given those of the row behind it."""
+    never = np.iinfo(found.dtype).max
+    if not is_last:
+        for p in range(len(found)):
+            ends.value[graph.instruction[p]] = following[p]
+        ends.value[-1] = i + 1
+        pull_back(graph, ends.value, never)
+    for p in range(len(found)):
+        bit = graph.bit[p]
+        found[p] = never
+        if bit < 0 or mask[i, bit >> 3] >> (bit & 7) & 1:
+            if not is_last:
+                found[p] = ends.value[graph.instruction[p] + 1]
+            elif graph.accepts_at_end[p]:
+                found[p] = i + 1
+
+
+@compiled
+def _load(graph, ends, bounds, mask, j):
+    """Compute stretch j from its border."""
+    slot, shift = j & 1, ends.shift[0]
+    start = j << shift
+    stop = min(start + ends.stretch.shape[1], len(mask))
+    k = np.searchsorted(bounds, stop, "left")  # the partition of row stop - 1 ends at bounds[k]
+    for i in range(stop - 1, start - 1, -1):
+        while bounds[k - 1] > i:
+            k -= 1
+        following = ends.border[j] if i + 1 == stop else ends.stretch[slot, i + 1 - start]
+        _find_row(graph, ends, mask, i, i + 1 == bounds[k], following, ends.stretch[slot, i - start])
+    ends.loaded[slot] = j
+
+
+@compiled
+def _find_borders(graph, ends, bounds, mask):
+    for j in range((len(mask) - 1) >> ends.shift[0], -1, -1):
+        _load(graph, ends, bounds, mask, j)
+        if j > 0:
+            copy(ends.stretch[j & 1, 0], ends.border[j - 1])
+
+
+@inlined
+def _target(graph, ends, search, bounds, mask, instruction, at_start, row, limit):
+    """The most preferred target that is DONE or can, by taking `row`, end by `limit`; up to which limit it stays so."""
+    j = row >> ends.shift[0]
+    if ends.loaded[j & 1] != j:
+        _load(graph, ends, bounds, mask, j)
+    found = ends.stretch[j & 1, row - (j << ends.shift[0])]
+    begin(search, instruction)
+    last_limit = np.int64(np.iinfo(np.int64).max)
+    while True:
+        q = next_target(graph, search, at_start)
+        if q < 0 or found[q] <= limit:
+            return q, last_limit
+        last_limit = min(last_limit, found[q] - 1)
+
+
+@compiled
+def _meets(state, match, position, shared, row, q, limit):
+    """As `blocks.meets`, where the walk goes on as it would by itself."""
+    if shared is None:
+        return False
+    for x in range(LANES):
+        i, j = shared.lane[LANE_MATCH, x], row + shared.lane[LANE_SHIFT, x]
+        if row >= shared.lane[LANE_END, x] or position[j] != q:
+            continue
+        if match[START, i] + shared.tail[LENGTH, i] <= limit <= shared.limit[j]:
+            state[MET], state[MET_AT] = i, j
+            return True
+    return False
+
+
+@compiled
+def _note_limits(state, shared, length):
+    """Make of what holds for the next row of each mapped row what holds for all rows behind it."""
+    if shared is not None:
+        at = state[MET_AT]
+        for j in range(state[MAPPED] + length - 1, state[MAPPED] - 1, -1):
+            if at >= 0:
+                shared.limit[j] = min(shared.limit[j], shared.limit[at])
+            at = j
+
+
+@inlined
+def _walk(graph, ends, search, bounds, mask, row, start, end, limit, state, block, shared):
+    """Write the positions of the match from `row` on; return how many, NO_MATCH or TOO_LONG."""
+    position, mapped = block.position, state[MAPPED]
+    q, last_limit = _target(graph, ends, search, bounds, mask, 0, row == start, row, limit)
+    if q == DEAD:
+        return NO_MATCH
+    length = 0
+    while q != DONE:
+        if _meets(state, block.match, position, shared, row + length, q, limit):
+            break
+        if mapped + length == len(position):
+            return TOO_LONG
+        position[mapped + length] = q
+        length += 1
+        if row + length == end:
+            last_limit = np.int64(np.iinfo(np.int64).max)
+        else:
+            instruction = graph.instruction[q] + 1
+            q, last_limit = _target(graph, ends, search, bounds, mask, instruction, False, row + length, limit)
+        if shared is not None:
+            shared.limit[mapped + length - 1] = last_limit
+        if row + length == end:
+            break  # this position could end by the limit: it accepts
+    _note_limits(state, shared, length)
+    return length
+
+
+@compiled
+def _walk_all(graph, ends, search, bounds, mask, limit, is_target, state, block, shared):
+    while has_room(state, block) and next_partition(state, bounds):
+        row, start, end = state[ROW], bounds[state[PARTITION]], bounds[state[PARTITION] + 1]
+        length = _walk(graph, ends, search, bounds, mask, row, start, end, limit[row], state, block, shared)
+        if length == TOO_LONG:
+            break
+        book(state, block, shared, is_target, length)

@@ -1,0 +1,291 @@
+"""Row-local patterns of any size: the two passes of `two_pass`, on sets that are made and numbered as they are met.
+
+A *state* is a set of live positions; a step right to left goes from the state of a row to that of the row before it.
+States, steps and targets are remembered in tables of fixed size. The table of states is emptied when it is full, the
+others overwrite; so a pattern with exponentially many states costs time linear in rows and program, and no memory.
+
+Only the state of every 2^k-th row (a *border*) is kept, as a set; the states between two borders (a *stretch*) are
+computed again when the walk left to right needs them. Between two borders the table of states is never emptied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from sqlext.pattern.automaton import DEAD, DONE, ENDS, STARTS, Automaton, automaton
+from sqlext.pattern.batch.blocks import (
+    BLOCK_ROWS,
+    MAPPED,
+    NO_MATCH,
+    OVERLAP,
+    PARTITION,
+    ROW,
+    TOO_LONG,
+    all_blocks,
+    book,
+    copy,
+    has_room,
+    is_skip_target,
+    meets,
+    next_partition,
+)
+from sqlext.pattern.closure import begin, new_search, next_target, pull_back
+from sqlext.pattern.jit import compiled, inlined
+from sqlext.pattern.task import MatchTask, Rows, Spans
+
+STRETCH_SHIFT = 10  # 1,024 rows a stretch: borders take at most 6 bytes a row
+MEMO_BITS = 16  # steps and targets that are remembered
+END = 0  # the state behind the last row of a partition; its set is never read
+_NONE = -1
+
+
+class States(NamedTuple):
+    """w = number of 64-bit words that hold a bit for each position, s = rows a stretch, c = number of states.
+
+    - `set: uint64[c, w]`; `used: int64[1]`: how many there are; `slot: int32[·]`: hash table of state numbers;
+    - `step_from: int32[2^b]`, `step_row: int64[2^b]`, `step_to: int32[2^b]`: from this state a row with the mask of
+      this row leads to that state (one entry a hash value);
+    - `target_key: int64[2^b]`, `target: int32[2^b]`: the most preferred live target for state · (m + 2) + position,
+      where position m is the beginning of a search, m + 1 one at a partition's first row;
+    - `border: uint64[·, w]`: entry j holds the set of row (j + 1) s;
+    - `stretch: int32[2, s]`: entry [j % 2, r] holds the state of row j s + r, if `loaded[j % 2] == j`;
+    - `new: uint64[w]`, `value: uint8[x]`: while a step is computed (value 0: a live position or DONE is reached);
+    - `shift: int64[1]`, `loaded: int64[2]`.
+    """
+
+    set: np.ndarray
+    used: np.ndarray
+    slot: np.ndarray
+    step_from: np.ndarray
+    step_row: np.ndarray
+    step_to: np.ndarray
+    target_key: np.ndarray
+    target: np.ndarray
+    border: np.ndarray
+    stretch: np.ndarray
+    new: np.ndarray
+    value: np.ndarray
+    shift: np.ndarray
+    loaded: np.ndarray
+
+
+def find(
+    task: MatchTask,
+    rows: Rows,
+    *,
+    block_rows: int = BLOCK_ROWS,
+    overlap: int = OVERLAP,
+    shift: int = STRETCH_SHIFT,
+    memo_bits: int = MEMO_BITS,
+) -> Iterator[Spans]:
+    """All matches of a task without WITHIN and run-dependent conditions, in blocks of about `block_rows` mapped rows.
+
+    Equal to `reference.find`. Memory: the block, the tables (at most 30 MB) and at most 6 bytes a row. `overlap`: see
+    `all_blocks`.
+    """
+    tables = automaton(task.program, task.bits)
+    n, is_target = len(rows.mask), is_skip_target(task, tables)
+    states, search = _new_states(tables, n, shift, memo_bits), new_search(tables.graph)
+    _find_borders(tables.graph, states, rows.bounds, rows.mask)
+
+    def fill(state, block, shared):
+        _walk_all(tables.graph, states, search, rows.bounds, rows.mask, is_target, state, block, shared)
+
+    return all_blocks(fill, task, tables, n, block_rows, overlap)
+
+
+def _new_states(tables: Automaton, n: int, shift: int, memo_bits: int) -> States:
+    words, memo, size = max(1, -(-tables.size // 64)), 1 << memo_bits, 4 << shift
+    value = np.isin(tables.graph.kind, (STARTS, ENDS)).astype(np.uint8)
+    states = States(
+        set=np.zeros((size, words), np.uint64),
+        used=np.zeros(1, np.int64),
+        slot=np.empty(2 * size, np.int32),
+        step_from=np.empty(memo, np.int32),
+        step_row=np.zeros(memo, np.int64),
+        step_to=np.zeros(memo, np.int32),
+        target_key=np.empty(memo, np.int64),
+        target=np.zeros(memo, np.int32),
+        border=np.zeros(((n >> shift) + 1, words), np.uint64),
+        stretch=np.zeros((2, 1 << shift), np.int32),
+        new=np.zeros(words, np.uint64),
+        value=value,
+        shift=np.array([shift]),
+        loaded=np.empty(2, np.int64),
+    )
+    _forget(states)
+    return states
+
+
+# --- states -----------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def _forget(states):
+    """Empty all tables; END stays."""
+    states.used[0] = END + 1
+    for table in (states.slot, states.step_from):
+        for j in range(len(table)):
+            table[j] = _NONE
+    for j in range(len(states.target_key)):
+        states.target_key[j] = _NONE
+    states.loaded[0] = states.loaded[1] = _NONE
+
+
+@inlined
+def _mixed(a, b):
+    """A hash of two numbers (the finalizer of splitmix64)."""
+    h = np.uint64(a) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(b)
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    return h ^ (h >> np.uint64(29))
+
+
+@compiled
+def _state_of(states, words):
+    """The number of a set, a new one if it has not been met."""
+    h = np.uint64(len(words))
+    for word in words:
+        h = _mixed(h, word)
+    j = np.int64(h & np.uint64(len(states.slot) - 1))
+    while states.slot[j] != _NONE:
+        found = states.slot[j]
+        is_equal = True
+        for w in range(len(words)):
+            if states.set[found, w] != words[w]:
+                is_equal = False
+                break
+        if is_equal:
+            return found
+        j = (j + 1) & (len(states.slot) - 1)
+    found = states.used[0]
+    states.used[0] += 1
+    copy(words, states.set[found])
+    states.slot[j] = found
+    return found
+
+
+@compiled
+def _new_step(graph, states, mask, i, following):
+    """The state of row i, given that of the row behind it (END: there is none)."""
+    states.new[:] = 0
+    if following != END:
+        for p in range(len(graph.instruction)):
+            is_live = states.set[following, p >> 6] >> np.uint64(p & 63) & np.uint64(1)
+            states.value[graph.instruction[p]] = 1 - is_live
+        states.value[-1] = 0
+        pull_back(graph, states.value, 1)
+    for p in range(len(graph.instruction)):
+        bit = graph.bit[p]
+        goes_on = graph.accepts_at_end[p] if following == END else states.value[graph.instruction[p] + 1] == 0
+        if goes_on and (bit < 0 or mask[i, bit >> 3] >> (bit & 7) & 1):
+            states.new[p >> 6] |= np.uint64(1) << np.uint64(p & 63)
+    return _state_of(states, states.new)
+
+
+@inlined
+def _step(graph, states, mask, i, following):
+    """As _new_step, remembered."""
+    h = np.uint64(following)
+    for byte in mask[i]:
+        h = _mixed(h, byte)
+    j = np.int64(h & np.uint64(len(states.step_from) - 1))
+    is_known = states.step_from[j] == following
+    known_row = states.step_row[j]
+    for b in range(mask.shape[1]):
+        is_known = is_known and mask[known_row, b] == mask[i, b]
+    if not is_known:
+        states.step_to[j] = _new_step(graph, states, mask, i, following)
+        states.step_from[j], states.step_row[j] = following, i
+    return states.step_to[j]
+
+
+# --- right to left ----------------------------------------------------------------------------------------------------
+
+
+@compiled
+def _load(graph, states, bounds, mask, j):
+    """Compute stretch j from its border."""
+    size = states.stretch.shape[1]
+    if states.used[0] + size + 1 > len(states.set):
+        _forget(states)
+    start = j << states.shift[0]
+    stop = min(start + size, len(mask))
+    k = np.searchsorted(bounds, stop, "left")  # the partition of row stop - 1 ends at bounds[k]
+    state = _state_of(states, states.border[j])
+    for i in range(stop - 1, start - 1, -1):
+        while bounds[k - 1] > i:
+            k -= 1
+        state = _step(graph, states, mask, i, END if i + 1 == bounds[k] else state)
+        states.stretch[j & 1, i - start] = state
+    states.loaded[j & 1] = j
+
+
+@compiled
+def _find_borders(graph, states, bounds, mask):
+    for j in range((len(mask) - 1) >> states.shift[0], -1, -1):
+        _load(graph, states, bounds, mask, j)
+        if j > 0:
+            copy(states.set[states.stretch[j & 1, 0]], states.border[j - 1])
+
+
+# --- left to right ----------------------------------------------------------------------------------------------------
+
+
+@compiled
+def _new_target(graph, states, search, p, state):
+    """The most preferred target of position p that is DONE or in a state."""
+    m = len(graph.instruction)
+    begin(search, 0 if p >= m else graph.instruction[p] + 1)
+    while True:
+        q = next_target(graph, search, p == m + 1)
+        if q < 0 or states.set[state, q >> 6] >> np.uint64(q & 63) & np.uint64(1):
+            return q
+
+
+@inlined
+def _target(graph, states, search, bounds, mask, p, row):
+    """As _new_target for the state of `row`, remembered."""
+    stretch = row >> states.shift[0]
+    if states.loaded[stretch & 1] != stretch:
+        _load(graph, states, bounds, mask, stretch)
+    state = states.stretch[stretch & 1, row - (stretch << states.shift[0])]
+    key = state * np.int64(len(graph.instruction) + 2) + p
+    j = np.int64(_mixed(key, 0) & np.uint64(len(states.target) - 1))
+    if states.target_key[j] != key:
+        states.target[j] = _new_target(graph, states, search, p, state)
+        states.target_key[j] = key
+    return states.target[j]
+
+
+@inlined
+def _walk(graph, states, search, bounds, mask, row, start, end, state, position, shared):
+    """Write the positions of the match from `row` on; return how many, NO_MATCH or TOO_LONG."""
+    mapped = state[MAPPED]
+    q = _target(graph, states, search, bounds, mask, len(graph.instruction) + (row == start), row)
+    if q == DEAD:
+        return NO_MATCH
+    length = 0
+    while q != DONE:
+        if meets(state, position, shared, row + length, q):
+            break
+        if mapped + length == len(position):
+            return TOO_LONG
+        position[mapped + length] = q
+        length += 1
+        if row + length == end:
+            break  # the position was live on the last row: it accepts
+        q = _target(graph, states, search, bounds, mask, q, row + length)
+    return length
+
+
+@compiled
+def _walk_all(graph, states, search, bounds, mask, is_target, state, block, shared):
+    while has_room(state, block) and next_partition(state, bounds):
+        row, start, end = state[ROW], bounds[state[PARTITION]], bounds[state[PARTITION] + 1]
+        length = _walk(graph, states, search, bounds, mask, row, start, end, state, block.position, shared)
+        if length == TOO_LONG:
+            break
+        book(state, block, shared, is_target, length)

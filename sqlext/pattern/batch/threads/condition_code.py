@@ -1,0 +1,365 @@
+"""Run-dependent conditions as three-address code, and what they look at, as tables for the kernel.
+
+A register holds 64 bits (an int64, or a float64 seen as one; a Boolean is 0 or 1) and a NULL flag. An instruction is
+eight int32: opcode, target register, then operands as said beside the opcodes. Nothing here is compiled per query.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sqlext.pattern.conditions import operands, walk
+from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
+
+# operands: column, set, offset, step, register of the value where no row is reached
+CURRENT, LAST, FIRST, LAST_ALL, FIRST_ALL = range(5)
+# operands: accumulator
+COUNT, VALUE, AVERAGE = range(5, 8)
+NUMBER = 8
+# operands: a, b; of integer arithmetic also bits, is_ansi; of divisions is_ansi in the same place
+ADD, SUBTRACT, MULTIPLY, REMAINDER, NEGATE, ABS = range(10, 16)
+ADD_F, SUBTRACT_F, MULTIPLY_F, DIVIDE_F, REMAINDER_F, NEGATE_F, ABS_F, TO_FLOAT = range(16, 24)
+LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, SAME, LEAST, GREATEST = range(24, 31)
+LESS_F, LESS_EQUAL_F, EQUAL_F, NOT_EQUAL_F, SAME_F, LEAST_F, GREATEST_F = range(31, 38)
+AND, OR, NOT, IS_NULL, MOVE, NULL_IF_ZERO, NULL_IF_ZERO_F = range(38, 45)
+# operands: a, target
+JUMP, JUMP_IF_FALSE, JUMP_IF_TRUE, JUMP_UNLESS_TRUE, JUMP_IF_NULL, JUMP_UNLESS_NULL = range(45, 51)
+
+# accumulators: what a mapped row does to the pair (value, count of values)
+COUNT_ROWS, COUNT_VALUES, SUM, SUM_F, AVERAGE_OF, MIN, MAX, MIN_F, MAX_F = range(9)
+OVERFLOWN = -1  # as the count of a SUM
+
+# what a later condition can see of a path, as parts of the key of a failed state; operands as said
+KEY_LAST, KEY_FIRST, KEY_COUNT = range(3)  # set, offset
+KEY_LAST_LABEL, KEY_FIRST_LABEL = range(3, 5)  # set, offset, step
+KEY_DEPTH, KEY_START, KEY_START_LABEL, KEY_RECENT_LABEL = range(5, 9)  # offset
+KEY_NUMBER = 9
+KEY_VALUE, KEY_VALUE_COUNT, KEY_HAS_VALUE = range(10, 13)  # accumulator
+KEY_LIMIT = 13
+KEY_NEVER = 14  # no exact key is short enough: such states are not remembered
+
+KeyPart = tuple[int, int, int, int]
+
+_OPCODES = {
+    "add": (ADD, ADD_F), "subtract": (SUBTRACT, SUBTRACT_F), "multiply": (MULTIPLY, MULTIPLY_F),
+    "divide": (DIVIDE_F, DIVIDE_F), "remainder": (REMAINDER, REMAINDER_F),
+    "negate": (NEGATE, NEGATE_F), "abs": (ABS, ABS_F), "float": (TO_FLOAT, TO_FLOAT),
+    "less": (LESS, LESS_F), "less_equal": (LESS_EQUAL, LESS_EQUAL_F), "equal": (EQUAL, EQUAL_F),
+    "not_equal": (NOT_EQUAL, NOT_EQUAL_F), "null_safe_equal": (SAME, SAME_F),
+    "least": (LEAST, LEAST_F), "greatest": (GREATEST, GREATEST_F),
+    "not": (NOT, NOT), "is_null": (IS_NULL, IS_NULL),
+}  # fmt: skip
+_CAN_FAIL = ("add", "subtract", "multiply", "divide", "remainder", "negate", "abs")
+_NULL_STAYS = ("null_safe_equal", "is_null", "least", "greatest")  # read all arguments, NULL or not
+
+
+@dataclass(frozen=True)
+class Code:
+    """All conditions of a task.
+
+    - `code: int32[k, 8]`, `code_start: int64[labels + 1]`: the condition of label l is the lines from `code_start[l]`
+      to `code_start[l + 1]`, none where it has no condition; its value ends up in register `result`.
+    - `registers: int64[r]`, `is_null: bool[r]`: their first contents (constants).
+    - `columns`: the columns read, by number in the code. `distinct`: those of them with a DISTINCT.
+    - `push_start: int64[labels + 1]`, `push: int32[·]`: the sets that a row with label l is pushed on; `sets` of them.
+    - `accumulators: int32[a, 3]`: operation, column, index in `distinct` or -1; `feeds: bool[a, labels]`: are rows
+      with label l accumulated?
+    - `seen[l]`: what the condition of label l can see of the rows before the current one.
+    """
+
+    code: np.ndarray
+    code_start: np.ndarray
+    result: int
+    registers: np.ndarray
+    is_null: np.ndarray
+    columns: tuple[int, ...]
+    distinct: tuple[int, ...]
+    push_start: np.ndarray
+    push: np.ndarray
+    sets: int
+    accumulators: np.ndarray
+    feeds: np.ndarray
+    seen: tuple[frozenset[KeyPart], ...]
+
+
+def assemble(conditions: Sequence[Condition | None]) -> Code:
+    """Compile the conditions, one per label (None: no condition)."""
+    assembler = _Assembler(len(conditions))
+    for condition in conditions:
+        assembler.collect_constants(condition)
+    starts = [0]
+    for label, condition in enumerate(conditions):
+        assembler.condition(label, condition)
+        starts.append(len(assembler.code))
+    return assembler.finish(starts)
+
+
+def bits_of(value: bool | int | float | None, kind: str) -> int:
+    """The 64 bits of a value as an int64.
+
+    >>> bits_of(1.0, "float") == 0x3FF0000000000000
+    True
+    """
+    if value is None:
+        return 0
+    return struct.unpack("<q", struct.pack("<d", value))[0] if kind == "float" else int(value)
+
+
+def _numbers(items: Iterable) -> dict:
+    return {item: i for i, item in enumerate(dict.fromkeys(items))}
+
+
+def _can_fail(condition: Condition) -> bool:
+    for part in walk(condition):
+        if isinstance(part, Call) and part.is_ansi and part.function in _CAN_FAIL:
+            return True
+        if isinstance(part, Operand) and isinstance(part.source, Aggregate) and part.source.function == "sum":
+            return True
+    return False
+
+
+@dataclass
+class _Assembler:
+    """Collects lines of code and the numbers given to columns, sets and accumulators."""
+
+    labels: int
+    code: list[tuple[int, ...]] = field(default_factory=list)
+    constants: dict[tuple[bool, int], int] = field(default_factory=dict)  # (is NULL, bits) → register
+    columns: dict[int, int] = field(default_factory=dict)
+    distinct: dict[int, int] = field(default_factory=dict)
+    sets: dict[frozenset[int], int] = field(default_factory=dict)
+    accumulators: dict[tuple, int] = field(default_factory=dict)
+    seen: list[frozenset[KeyPart]] = field(default_factory=list)
+    tested: int = 0
+    most_registers: int = 0
+
+    # --- the parts of a condition -------------------------------------------------------------------------------------
+
+    def collect_constants(self, condition: Condition | None) -> None:
+        for part in walk(condition) if condition is not None else ():
+            if isinstance(part, Literal):
+                self._constant(part.value, part.kind)
+            elif isinstance(part, Operand):
+                self._constant(part.missing, part.kind)
+
+    def condition(self, label: int, condition: Condition | None) -> None:
+        self.tested = label
+        if condition is None:
+            self.seen.append(frozenset())
+            return
+        self._into(condition, len(self.constants))
+        parts: set[KeyPart] = set()
+        for operand in operands(condition):
+            parts.update(self._seen_by(operand))
+        self.seen.append(frozenset(parts))
+
+    def _constant(self, value, kind: str) -> int:
+        return self.constants.setdefault((value is None, bits_of(value, kind)), len(self.constants))
+
+    def _emit(self, opcode: int, to: int, *rest: int) -> int:
+        self.most_registers = max(self.most_registers, to + 1)
+        self.code.append((opcode, to, *rest, *(0,) * (6 - len(rest))))
+        return to
+
+    def _jump(self, opcode: int, register: int) -> int:
+        """Emit a jump whose target comes later; its place, for `_land`."""
+        self._emit(opcode, 0, register)
+        return len(self.code) - 1
+
+    def _land(self, place: int) -> None:
+        line = self.code[place]
+        self.code[place] = (*line[:3], len(self.code), *line[4:])
+
+    def _into(self, condition: Condition, to: int) -> int:
+        register = self._value(condition, to)
+        return to if register == to else self._emit(MOVE, to, register)
+
+    def _value(self, condition: Condition, to: int) -> int:
+        """Code for a value; the register it is in: `to`, or a constant's. Registers above `to` are free to use."""
+        if isinstance(condition, Literal):
+            return self._constant(condition.value, condition.kind)
+        if isinstance(condition, Operand):
+            return self._operand(condition, to)
+        lazy = {"and": self._junction, "or": self._junction, "if": self._if, "coalesce": self._coalesce}
+        if condition.function in lazy:
+            return lazy[condition.function](condition, to)
+        return self._call(condition, to)
+
+    def _junction(self, call: Call, to: int) -> int:
+        is_and = call.function == "and"
+        self._into(call.arguments[0], to)
+        end = self._jump(JUMP_IF_FALSE if is_and else JUMP_IF_TRUE, to)
+        right = self._value(call.arguments[1], to + 1)
+        self._emit(AND if is_and else OR, to, to, right)
+        self._land(end)
+        return to
+
+    def _if(self, call: Call, to: int) -> int:
+        test, then, other = call.arguments
+        to_other = self._jump(JUMP_UNLESS_TRUE, self._value(test, to))
+        self._into(then, to)
+        end = self._jump(JUMP, to)
+        self._land(to_other)
+        self._into(other, to)
+        self._land(end)
+        return to
+
+    def _coalesce(self, call: Call, to: int) -> int:
+        self._into(call.arguments[0], to)
+        end = self._jump(JUMP_UNLESS_NULL, to)
+        self._into(call.arguments[1], to)
+        self._land(end)
+        return to
+
+    def _call(self, call: Call, to: int) -> int:
+        is_float = any(argument.kind == "float" for argument in call.arguments)
+        opcode = _OPCODES[call.function][is_float]
+        if len(call.arguments) == 1:
+            return self._emit(opcode, to, self._value(call.arguments[0], to), 0, call.bits, call.is_ansi)
+        is_division = call.function in ("divide", "remainder")
+        early, late = reversed(call.arguments) if is_division else call.arguments
+        if call.function in _NULL_STAYS or not _can_fail(late):
+            first, end = self._value(early, to), None
+        else:  # an error in the later argument is not met behind a NULL
+            first = self._into(early, to)
+            if is_division and not call.is_ansi:
+                self._emit(NULL_IF_ZERO_F if is_float else NULL_IF_ZERO, to, to)
+            end = self._jump(JUMP_IF_NULL, to)
+        second = self._value(late, to + 1)
+        left, right = (second, first) if is_division else (first, second)
+        self._emit(opcode, to, left, right, call.bits, call.is_ansi)
+        if end is not None:
+            self._land(end)
+        return to
+
+    # --- operands -----------------------------------------------------------------------------------------------------
+
+    def _column(self, argument: int) -> int:
+        return argument if argument == CLASSIFIER else self.columns.setdefault(argument, len(self.columns))
+
+    def _set(self, labels: tuple[int, ...]) -> int:
+        return self.sets.setdefault(frozenset(labels), len(self.sets))
+
+    def _is_current(self, source: Navigation) -> bool:
+        """Is the row the navigation starts from always the current one?"""
+        is_mapped = source.labels is None or self.tested in source.labels
+        return is_mapped and not source.from_first and source.offset == 0
+
+    def _operand(self, operand: Operand, to: int) -> int:
+        source = operand.source
+        if isinstance(source, Aggregate):
+            opcode = {"count": COUNT, "avg": AVERAGE}.get(source.function, VALUE)
+            return self._emit(opcode, to, self._accumulator(source, operand.kind))
+        if source.argument == MATCH_NUMBER:
+            return self._emit(NUMBER, to)
+        column, missing = self._column(source.argument), self._constant(operand.missing, operand.kind)
+        if self._is_current(source):
+            opcode, labels = CURRENT, 0
+        elif source.labels is None:
+            opcode, labels = (FIRST_ALL if source.from_first else LAST_ALL), 0
+        else:
+            opcode, labels = (FIRST if source.from_first else LAST), self._set(source.labels)
+        return self._emit(opcode, to, column, labels, source.offset, source.step, missing)
+
+    def _accumulator(self, source: Aggregate, kind: str) -> int:
+        labels = None if source.labels is None else frozenset(source.labels)
+        if source.argument is None:
+            return self._number_accumulator(COUNT_ROWS, 0, -1, labels)
+        is_float = kind == "float"
+        operation = {
+            "count": COUNT_VALUES,
+            "sum": SUM_F if is_float else SUM,
+            "avg": AVERAGE_OF,
+            "min": MIN_F if is_float else MIN,
+            "max": MAX_F if is_float else MAX,
+        }[source.function]
+        column = self._column(source.argument)
+        is_distinct = source.is_distinct and source.function not in ("min", "max")
+        distinct = self.distinct.setdefault(column, len(self.distinct)) if is_distinct else -1
+        return self._number_accumulator(operation, column, distinct, labels)
+
+    def _number_accumulator(self, *accumulator) -> int:
+        return self.accumulators.setdefault(accumulator, len(self.accumulators))
+
+    # --- what an operand can see --------------------------------------------------------------------------------------
+
+    def _seen_by(self, operand: Operand) -> Iterable[KeyPart]:
+        source = operand.source
+        if isinstance(source, Aggregate):
+            return self._seen_by_aggregate(source, operand.kind)
+        if source.argument == MATCH_NUMBER:
+            return [(KEY_NUMBER, 0, 0, 0)]
+        bases = self._seen_bases(source)
+        if source.argument != CLASSIFIER:
+            return bases
+        return [*bases, *self._seen_labels(source)]
+
+    def _seen_by_aggregate(self, source: Aggregate, kind: str) -> list[KeyPart]:
+        number = self._accumulator(source, kind)
+        if source.function in ("min", "max"):
+            return [(KEY_VALUE, number, 0, 0), (KEY_HAS_VALUE, number, 0, 0)]
+        if source.is_distinct:
+            return [(KEY_NEVER, 0, 0, 0)]
+        if source.function == "count":
+            return [(KEY_VALUE_COUNT, number, 0, 0)]
+        how_many = KEY_HAS_VALUE if source.function == "sum" else KEY_VALUE_COUNT
+        return [(KEY_VALUE, number, 0, 0), (how_many, number, 0, 0)]
+
+    def _older_bases(self, source: Navigation) -> int:
+        """How many of the last rows before the current one LAST can start from."""
+        assert source.labels is not None
+        return source.offset + (self.tested not in source.labels)
+
+    def _seen_bases(self, source: Navigation) -> list[KeyPart]:
+        offset = source.offset
+        if self._is_current(source):
+            return []
+        if source.labels is None:
+            return [(KEY_START, 0, 0, 0)] if source.from_first else [(KEY_DEPTH, offset, 0, 0)]
+        number = self._set(source.labels)
+        if source.from_first:
+            return [(KEY_FIRST, number, offset, 0), (KEY_COUNT, number, offset + 1, 0)]
+        return [(KEY_LAST, number, j, 0) for j in range(self._older_bases(source))]
+
+    def _seen_labels(self, source: Navigation) -> list[KeyPart]:
+        """The labels that CLASSIFIER can reach: those beside the rows seen, and the last ones before the next row."""
+        offset, step = source.offset, source.step
+        is_last_all = source.labels is None and not source.from_first
+        recent = [(KEY_RECENT_LABEL, k, 0, 0) for k in range((offset if is_last_all else 0) - step)]
+        if is_last_all or self._is_current(source):
+            return recent
+        if source.labels is None:
+            return [*recent, (KEY_START_LABEL, offset + step, 0, 0)]
+        number = self._set(source.labels)
+        if source.from_first:
+            return [*recent, (KEY_FIRST_LABEL, number, offset, step)]
+        return [*recent, *((KEY_LAST_LABEL, number, j, step) for j in range(self._older_bases(source)))]
+
+    # --- the tables ---------------------------------------------------------------------------------------------------
+
+    def finish(self, starts: list[int]) -> Code:
+        registers = np.zeros(max(self.most_registers, len(self.constants) + 1), np.int64)
+        is_null = np.zeros(len(registers), np.bool_)
+        for (null, bits), register in self.constants.items():
+            registers[register], is_null[register] = bits, null
+        push = [[number for labels, number in self.sets.items() if label in labels] for label in range(self.labels)]
+        feeds = [[a[3] is None or label in a[3] for label in range(self.labels)] for a in self.accumulators]
+        return Code(
+            code=np.array(self.code, np.int32).reshape(-1, 8),
+            code_start=np.array(starts, np.int64),
+            result=len(self.constants),
+            registers=registers,
+            is_null=is_null,
+            columns=tuple(self.columns),
+            distinct=tuple(self.distinct),
+            push_start=np.cumsum([0, *map(len, push)], dtype=np.int64),
+            push=np.array([number for numbers in push for number in numbers], np.int32),
+            sets=len(self.sets),
+            accumulators=np.array([a[:3] for a in self.accumulators], np.int32).reshape(-1, 3),
+            feeds=np.array(feeds, np.bool_).reshape(-1, self.labels),
+            seen=tuple(self.seen),
+        )

@@ -1,0 +1,339 @@
+"""The search of `threads`: one path, depth first in order of preference, with conditions that see the path.
+
+Positions are the MatchLabel instructions of the program, numbered in its order; a *node* is the place after a
+position is taken (its number), or a start: `positions` inside a partition, `positions + 1` at its first row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sqlext.pattern.automaton import DONE
+from sqlext.pattern.batch.blocks import MAPPED, NO_MATCH, NUMBER, PARTITION, ROW, book, has_room, next_partition
+from sqlext.pattern.batch.threads import condition_code as op
+from sqlext.pattern.batch.threads.condition_machine import OVERFLOW, TRUE, float_order, run
+from sqlext.pattern.batch.threads.memo import COUNT as MEMO_COUNT
+from sqlext.pattern.batch.threads.memo import add, contains, forget
+from sqlext.pattern.jit import compiled, internal
+from sqlext.pattern.task import CLASSIFIER
+
+FAULT, BUDGET, MEMO_FULL = -3, -4, -5  # instead of a match's length, as NO_MATCH (and TOO_LONG) of `blocks`
+STEPS, SEARCHED, FAULT_CODE, FAULT_LABEL = range(4)  # progress: int64[4]: steps taken in partition SEARCHED, the fault
+FIRST_STEPS = 10_000  # that any partition may take
+
+
+class Tables(NamedTuple):
+    """A task's tables, for p positions and v labels.
+
+    - `follow_start: int64[p + 3]`, `follow: int32[·]`: behind node x the positions `follow[follow_start[x]:…]` are
+      tried in that order, DONE among them being a match; `is_final: bool[p]`: is it a match at the partition's end?
+    - `label: int16[p]`, `bit: int64[p]` (-1: none): of a position;
+    - `code …feeds`: as in `threads.code.Code`;
+    - `key_start: int64[p + 1]`, `key: int32[·, 4]`: what is seen of the path behind position x.
+    """
+
+    follow_start: np.ndarray
+    follow: np.ndarray
+    is_final: np.ndarray
+    label: np.ndarray
+    bit: np.ndarray
+    code: np.ndarray
+    code_start: np.ndarray
+    result: np.ndarray
+    push_start: np.ndarray
+    push: np.ndarray
+    accumulators: np.ndarray
+    feeds: np.ndarray
+    key_start: np.ndarray
+    key: np.ndarray
+
+
+class Input(NamedTuple):
+    """Rows: `values: int64[c, n]` (float64 seen as int64), `values_f` the same memory, `is_float: bool[c]`,
+    `valid: bool[c, n]`; `earlier: int64[·, n]`: the last row before with an equal value, or -1;
+    `limit: int64[n]` or [0]. As far as the masks tell: `live: uint64[n]` or [0], the positions that lead on to a match;
+    `reach: int64[n]` or [0], where the shortest match from a row ends.
+    """
+
+    bounds: np.ndarray
+    mask: np.ndarray
+    limit: np.ndarray
+    values: np.ndarray
+    values_f: np.ndarray
+    is_float: np.ndarray
+    valid: np.ndarray
+    earlier: np.ndarray
+    classifiers: np.ndarray
+    live: np.ndarray
+    reach: np.ndarray
+
+
+class Work(NamedTuple):
+    """The path: position taken, next alternative and steps spent by depth, stacks of rows by set, accumulators."""
+
+    path: np.ndarray
+    cursor: np.ndarray
+    spent: np.ndarray
+    stacks: np.ndarray
+    tops: np.ndarray
+    sums: np.ndarray
+    sums_f: np.ndarray
+    counts: np.ndarray
+    registers: np.ndarray
+    floats: np.ndarray
+    is_null: np.ndarray
+    key: np.ndarray
+
+
+# --- accumulators -----------------------------------------------------------------------------------------------------
+
+
+@internal
+def _is_repeated(distinct, column, fed, label, path, earlier, classifiers, start, row):
+    """Did an accumulated row of the path before have the current row's value?"""
+    if column == CLASSIFIER:
+        wanted = classifiers[label[path[row - start]]]
+        for at in range(row - 1, start - 1, -1):
+            other = label[path[at - start]]
+            if fed[other] and classifiers[other] == wanted:
+                return True
+        return False
+    at = earlier[distinct, row]
+    while at >= start:
+        if fed[label[path[at - start]]]:
+            return True
+        at = earlier[distinct, at]
+    return False
+
+
+@internal
+def _add_integer(operation, value, total, count):
+    """The new total and count."""
+    if operation == op.SUM:
+        result = np.int64(np.uint64(value) + np.uint64(total))  # unsigned: see threads.machine._integer
+        if count == op.OVERFLOWN or ((value ^ result) & (total ^ result)) < 0:
+            return total, np.int64(op.OVERFLOWN)
+        return result, count + 1
+    is_better = value < total if operation == op.MIN else value > total
+    return (value if is_better or count == 0 else total), count + 1
+
+
+@internal
+def _add_float(operation, value, total, count):
+    if operation == op.SUM_F or operation == op.AVERAGE_OF:
+        return total + value, count + 1
+    order = float_order(value, total)
+    is_better = order < 0 if operation == op.MIN_F else order > 0
+    return (value if is_better or count == 0 else total), count + 1
+
+
+@internal
+def _accumulate(
+    accumulators, feeds, tested, values, values_f, is_float, valid, classifiers, earlier, label, path,
+    sums, sums_f, counts, start, row,
+):  # fmt: skip
+    """Accumulators behind the current row (depth row - start + 1) from those before it."""
+    depth = row - start
+    for a in range(accumulators.shape[0]):
+        sums[depth + 1, a] = sums[depth, a]
+        count = counts[depth, a]
+        counts[depth + 1, a] = count
+        if not feeds[a, tested]:
+            continue
+        operation, column, distinct = accumulators[a, 0], accumulators[a, 1], accumulators[a, 2]
+        if operation == op.COUNT_ROWS:
+            counts[depth + 1, a] = count + 1
+            continue
+        if column != CLASSIFIER and not valid[column, row]:
+            continue
+        if distinct >= 0 and _is_repeated(distinct, column, feeds[a], label, path, earlier, classifiers, start, row):
+            continue
+        value = classifiers[tested] if column == CLASSIFIER else values[column, row]
+        if operation == op.COUNT_VALUES:
+            counts[depth + 1, a] = count + 1
+        elif operation == op.SUM_F or operation == op.AVERAGE_OF or operation == op.MIN_F or operation == op.MAX_F:
+            is_integer = column == CLASSIFIER or not is_float[column]
+            number = float(value) if is_integer else values_f[column, row]
+            total, count = _add_float(operation, number, sums_f[depth, a], count)
+            sums_f[depth + 1, a] = total
+            counts[depth + 1, a] = count
+        else:
+            whole, count = _add_integer(operation, value, sums[depth, a], count)
+            sums[depth + 1, a] = whole
+            counts[depth + 1, a] = count
+
+
+# --- keys of failed states --------------------------------------------------------------------------------------------
+
+
+@internal
+def _label_at(at, label, path, start, stop):
+    return label[path[at - start]] if start <= at < stop else -1
+
+
+@internal
+def _write_key(
+    out, first, last, key, position, label, path, stacks, tops, sums, counts, start, stop, limit, number
+):  # fmt: skip
+    """Write the key of the state behind rows `start` to `stop` (exclusive); its length, or 0 for "has none"."""
+    out[0] = position
+    out[1] = stop
+    for k in range(first, last):
+        part, a, b, step = key[k, 0], key[k, 1], key[k, 2], key[k, 3]
+        if part == op.KEY_LAST or part == op.KEY_LAST_LABEL:
+            at = stacks[a, tops[a] - 1 - b] if b < tops[a] else -1
+            word = at if part == op.KEY_LAST or at < 0 else _label_at(at + step, label, path, start, stop)
+        elif part == op.KEY_FIRST or part == op.KEY_FIRST_LABEL:
+            at = stacks[a, b] if b < tops[a] else -1
+            word = at if part == op.KEY_FIRST or at < 0 else _label_at(at + step, label, path, start, stop)
+        elif part == op.KEY_COUNT:
+            word = min(tops[a], b)
+        elif part == op.KEY_DEPTH:
+            word = min(stop - start, a)
+        elif part == op.KEY_START:
+            word = start
+        elif part == op.KEY_START_LABEL:
+            word = _label_at(start + a, label, path, start, stop)
+        elif part == op.KEY_RECENT_LABEL:
+            word = _label_at(stop - 1 - a, label, path, start, stop)
+        elif part == op.KEY_NUMBER:
+            word = number
+        elif part == op.KEY_VALUE:
+            word = sums[stop - start, a]
+        elif part == op.KEY_VALUE_COUNT:
+            word = counts[stop - start, a]
+        elif part == op.KEY_HAS_VALUE:
+            word = min(counts[stop - start, a], 1)
+        elif part == op.KEY_LIMIT:
+            word = limit
+        else:
+            return 0
+        out[2 + k - first] = word
+    return 2 + last - first
+
+
+# --- the search -------------------------------------------------------------------------------------------------------
+
+
+@internal
+def _search(t, r, w, memo, remember_after, progress, lo, hi, start, number, budget):
+    """Search the preferred match from row `start`: its length (`w.path` holds its positions), or what happened."""
+    follow_start, follow, label, bit, mask, live = t.follow_start, t.follow, t.label, t.bit, r.mask, r.live
+    code_start, push_start, push, key_start = t.code_start, t.push_start, t.push, t.key_start
+    path, cursor, spent, stacks, tops = w.path, w.cursor, w.spent, w.stacks, w.tops
+    limit = r.limit[start] if r.limit.size else hi
+    has_accumulators, is_filtered = t.accumulators.shape[0] > 0, live.size > 0
+    tops[:] = 0
+    steps = progress[STEPS]
+    row = start
+    node = np.int64(label.size + (start == lo))
+    cursor[0] = follow_start[node]
+    outcome = NO_MATCH
+    while True:
+        took = False
+        if row == hi:
+            if t.is_final[node]:
+                outcome = row - start
+                break
+        else:
+            at, stop = cursor[row - start], follow_start[node + 1]
+            while at < stop:
+                position = np.int64(follow[at])
+                at += 1
+                if position == DONE:
+                    outcome = row - start
+                    break
+                steps += 1
+                if row >= limit or (is_filtered and not (live[row] >> np.uint64(position)) & np.uint64(1)):
+                    continue
+                tested = label[position]
+                shift = bit[position]
+                if shift >= 0 and not (mask[row, shift >> 3] >> (shift & 7)) & 1:
+                    continue
+                path[row - start] = position
+                for k in range(push_start[tested], push_start[tested + 1]):
+                    stacks[push[k], tops[push[k]]] = row
+                    tops[push[k]] += 1
+                if has_accumulators:
+                    _accumulate(
+                        t.accumulators, t.feeds, tested, r.values, r.values_f, r.is_float, r.valid, r.classifiers,
+                        r.earlier, label, path, w.sums, w.sums_f, w.counts, start, row,
+                    )  # fmt: skip
+                took = True
+                if code_start[tested] < code_start[tested + 1]:
+                    verdict = run(
+                        t.code, code_start[tested], code_start[tested + 1], t.result[0], w.registers, w.floats,
+                        w.is_null, r.values, r.valid, r.classifiers, label, path, stacks, tops, w.sums, w.sums_f,
+                        w.counts, lo, hi, start, row, number,
+                    )  # fmt: skip
+                    if verdict >= OVERFLOW:
+                        progress[FAULT_CODE], progress[FAULT_LABEL] = verdict, tested
+                        outcome = FAULT
+                        break
+                    took = verdict == TRUE
+                if took and memo.counters[MEMO_COUNT] > 0:
+                    length = _write_key(
+                        w.key, key_start[position], key_start[position + 1], t.key, position, label, path, stacks, tops,
+                        w.sums, w.counts, start, row + 1, limit, number,
+                    )  # fmt: skip
+                    took = length == 0 or not contains(memo, w.key, length)
+                if took:
+                    break
+                for k in range(push_start[tested], push_start[tested + 1]):
+                    tops[push[k]] -= 1
+            if outcome != NO_MATCH:
+                break
+            cursor[row - start] = at
+        if steps > budget:
+            outcome = BUDGET
+            break
+        if took:
+            node = np.int64(path[row - start])
+            row += 1
+            cursor[row - start] = follow_start[node]
+            spent[row - start] = steps
+            continue
+        if row == start:
+            break
+        if steps - spent[row - start] >= remember_after:
+            length = _write_key(
+                w.key, key_start[node], key_start[node + 1], t.key, node, label, path, stacks, tops,
+                w.sums, w.counts, start, row, limit, number,
+            )  # fmt: skip
+            if length > 0 and not add(memo, w.key, length):
+                return MEMO_FULL
+        row -= 1
+        tested = label[node]
+        for k in range(push_start[tested], push_start[tested + 1]):
+            tops[push[k]] -= 1
+        node = np.int64(path[row - start - 1]) if row > start else np.int64(label.size + (start == lo))
+    progress[STEPS] = steps
+    return outcome
+
+
+@compiled
+def search_all(t, r, w, memo, is_target, effort, progress, state, block):
+    """Fill the block; FAULT, BUDGET or MEMO_FULL if that is how it ended, else 0.
+
+    `effort: int64[2]`: remember_after and steps_per_row of Limits.
+    """
+    while has_room(state, block) and next_partition(state, r.bounds):
+        if progress[SEARCHED] != state[PARTITION]:
+            progress[SEARCHED], progress[STEPS] = state[PARTITION], 0
+            if memo.counters[MEMO_COUNT]:
+                forget(memo)
+        lo, hi = r.bounds[state[PARTITION]], r.bounds[state[PARTITION] + 1]
+        budget = FIRST_STEPS + effort[1] * (hi - lo)
+        length = NO_MATCH
+        if r.reach.size == 0 or r.reach[state[ROW]] <= r.limit[state[ROW]]:
+            length = _search(t, r, w, memo, effort[0], progress, lo, hi, state[ROW], state[NUMBER], budget)
+        if length <= FAULT:
+            return length
+        if state[MAPPED] + length > len(block.position):
+            break  # the next block, if need be a larger one, searches it again
+        for j in range(length):
+            block.position[state[MAPPED] + j] = w.path[j]
+        book(state, block, None, is_target, length)
+    return 0

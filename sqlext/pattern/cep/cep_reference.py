@@ -1,0 +1,210 @@
+"""Skipped rows, absence, UNTIL, possessive loops and NO SKIP, written down slowly and obviously: the oracle.
+
+`Search.paths` walks over the tree of the pattern itself and yields every candidate match from one start row, most
+preferred first: earlier alternatives before later ones, and of the rows that `->>` may lead to the nearest first.
+Everything else is what language.md says of it, word by word. Time is exponential, therefore steps are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import permutations
+
+from sqlext.errors import DataError
+from sqlext.pattern import ast
+
+MAX_STEPS = 5_000_000  # of one start row
+NOW, NEXT_ROW, BOUND = 0, 1, 2  # a match is decided by its last row, the one behind it, the end of its bound
+
+Taken = tuple[int, int, bool]  # row, label, is hidden
+Path = tuple[Taken, ...]
+Satisfies = Callable[[Path, int, int], bool]
+
+
+@dataclass(frozen=True)
+class Absent:
+    operator: str
+    label: int
+
+
+@dataclass(frozen=True)
+class Possessive:
+    """A loop that could begin another round with one of `labels`, unless a row satisfied one of `ends`."""
+
+    labels: tuple[int, ...]
+    ends: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class State:
+    """`path` so far, and what waits for the next row: the `operator` that governs it, `pending` since the last row;
+    `scopes`: (label, rows taken before it) of the UNTILs around."""
+
+    path: Path = ()
+    operator: str = ""
+    pending: tuple[Absent | Possessive, ...] = ()
+    scopes: tuple[tuple[int, int], ...] = ()
+    is_hidden: bool = False
+
+
+@dataclass
+class Search:
+    """The paths of a pattern from row `start`. `satisfies(path, row, label)`: may the row be mapped so, behind path?
+
+    `limit(first, last)`: the first row that is out of the bound of a match from `first` on whose last row is `last`.
+    After `paths` is exhausted, `partial` are those that could still have been continued when their time was over.
+    `is_whole`: is `bounds[0]` the very first row, where `^` holds? Of a stream `is_open(first, last)` tells whether the
+    bound of such a match has not ended: then `is_alive` becomes true where later rows may continue or decide one.
+    """
+
+    label_of: dict[str, int]
+    start: int
+    bounds: tuple[int, int]
+    limit: Callable[[int, int], int]
+    satisfies: Satisfies
+    partial: dict[Path, None] = field(default_factory=dict)
+    steps: int = 0
+    is_whole: bool = True
+    is_open: Callable[[int, int], bool] | None = None
+    is_alive: bool = False
+
+    def paths(self, pattern: ast.Pattern) -> Iterator[tuple[Path, int]]:
+        """(path, when it is decided: NOW, NEXT_ROW or BOUND), in order of preference; a path may come twice."""
+        for state in self.walk(pattern, State()):
+            decided = self.decided(state)
+            if decided is not None:
+                yield state.path, decided
+
+    def walk(self, node: ast.Pattern, state: State) -> Iterator[State]:
+        if isinstance(node, ast.Variable):
+            yield from self.take(self.label_of[node.name], state)
+        elif isinstance(node, ast.Empty):
+            yield state
+        elif isinstance(node, ast.PartitionStart):
+            if not state.path and self.start == self.bounds[0] and self.is_whole:
+                yield state
+        elif isinstance(node, ast.PartitionEnd):
+            if state.path and state.path[-1][0] == self.bounds[1] - 1:
+                yield state
+        elif isinstance(node, ast.Concatenation):
+            yield from self.sequence(node.items, state)
+        elif isinstance(node, ast.Alternation):
+            for item in node.items:
+                yield from self.walk(item, state)
+        elif isinstance(node, ast.Permutation):
+            for order in permutations(node.items):
+                yield from self.sequence(order, state)
+        elif isinstance(node, ast.Exclusion):
+            for after in self.walk(node.item, replace(state, is_hidden=True)):
+                yield replace(after, is_hidden=state.is_hidden)
+        elif isinstance(node, ast.Quantified):
+            yield from self.repeat(node, 0, state)
+        elif isinstance(node, ast.Absence):
+            absent = Absent(node.operator, self.label_of[node.variable.name])
+            yield replace(state, pending=(*state.pending, absent)) if state.path else state
+        elif isinstance(node, ast.Until):
+            scope = (self.label_of[node.variable.name], len(state.path))
+            for after in self.walk(node.item, replace(state, scopes=(*state.scopes, scope))):
+                yield replace(after, scopes=state.scopes)
+        else:
+            for after in self.walk(node.item, replace(state, operator=state.operator or node.operator)):
+                yield after if len(after.path) > len(state.path) else replace(after, operator=state.operator)
+
+    def sequence(self, items: tuple[ast.Pattern, ...], state: State) -> Iterator[State]:
+        if not items:
+            yield state
+            return
+        for after in self.walk(items[0], state):
+            yield from self.sequence(items[1:], after)
+
+    def repeat(self, node: ast.Quantified, count: int, state: State) -> Iterator[State]:
+        """The rounds from number `count` on; an empty round ends a loop without upper bound."""
+        if node.mode == ast.RELUCTANT and count >= node.at_least:
+            yield state
+        if node.at_most is None or count < node.at_most:
+            for after in self.walk(node.item, state):
+                is_last = node.at_most is None and count + 1 >= node.at_least and len(after.path) == len(state.path)
+                yield from [self.left(node, count + 1, after)] if is_last else self.repeat(node, count + 1, after)
+        if node.mode != ast.RELUCTANT and count >= node.at_least:
+            yield self.left(node, count, state)
+
+    def left(self, node: ast.Quantified, count: int, state: State) -> State:
+        """Behind a loop."""
+        if node.mode != ast.POSSESSIVE or count == node.at_most:
+            return state
+        ends = tuple(label for label, _ in state.scopes)
+        guard = Possessive(tuple(self.label_of[name] for name in first_names(node.item)), ends)
+        return replace(state, pending=(*state.pending, guard))
+
+    def take(self, label: int, state: State) -> Iterator[State]:
+        """Map a row to the label: the next one, or with an operator a later one."""
+        first, last = (state.path[0][0], state.path[-1][0]) if state.path else (self.start, self.start - 1)
+        limit = min(self.bounds[1], self.limit(first, max(last, first)))
+        for row in self.candidates(label, state, range(last + 1, limit)):
+            self.count_step(label)
+            holds = partial(self.satisfies, state.path, row)
+            pending = [p for p in state.pending if not (isinstance(p, Possessive) and any(map(holds, p.ends)))]
+            state = replace(state, pending=tuple(pending))
+            if self.is_forbidden(pending, row == last + 1 and bool(state.path), holds):
+                return
+            if holds(label) and not any(holds(end) for end, _ in state.scopes):
+                yield replace(state, path=(*state.path, (row, label, state.is_hidden)), operator="", pending=())
+            if not state.path or not state.operator or (state.operator == "->" and holds(label)):
+                return
+            if any(isinstance(p, Absent) and p.operator == "!->" and holds(p.label) for p in pending):
+                return
+            if any(len(state.path) > before and holds(end) for end, before in state.scopes):
+                return
+        if state.path and self.is_open is not None and self.is_open(first, max(last, first)):
+            self.is_alive = True
+        elif state.path:
+            self.partial.setdefault(state.path)
+
+    def candidates(self, label: int, state: State, rows: range) -> Iterable[int]:
+        """The rows to be looked at: all of them."""
+        return rows
+
+    def is_forbidden(self, pending, is_next: bool, holds: Callable[[int], bool]) -> bool:
+        """May this row neither be mapped nor be skipped?"""
+        if any(isinstance(p, Possessive) and any(map(holds, p.labels)) for p in pending):
+            return True
+        return is_next and any(isinstance(p, Absent) and p.operator == "!" and holds(p.label) for p in pending)
+
+    def decided(self, state: State) -> int | None:
+        """When a path at the end of the pattern is decided, None if it is no match."""
+        if not state.path:
+            return NOW
+        first, last = state.path[0][0], state.path[-1][0]
+        limit, when, is_sure = min(self.bounds[1], self.limit(first, last)), NOW, True
+        is_open = self.is_open is not None and self.is_open(first, last)
+        for absent in [p for p in state.pending if isinstance(p, Absent)]:
+            reach = last + 2 if absent.operator == "!" else limit
+            if any(self.satisfies(state.path, r, absent.label) for r in range(last + 1, min(reach, limit))):
+                return None
+            if reach > limit and not is_open:
+                return None
+            is_sure = is_sure and not (is_open and (reach > limit or absent.operator == "!->"))
+            when = max(when, NEXT_ROW if absent.operator == "!" else BOUND)
+        self.is_alive = self.is_alive or not is_sure
+        return when if is_sure else None
+
+    def count_step(self, label: int) -> None:
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            name = next(name for name, known in self.label_of.items() if known == label)
+            raise DataError(
+                "STEP_BUDGET",
+                f"the search for matches from row {self.start - self.bounds[0] + 1} of its partition took more than "
+                f"{MAX_STEPS:,} steps, the last of them for a row that {name} takes",
+                hint="all ways are tried one after the other: bound them with WITHIN or UNTIL, replace ->> by ->, or "
+                "let conditions depend on the row alone.",
+            )
+
+
+def first_names(node: ast.Pattern) -> list[str]:
+    """The variables that may take the first row of a round."""
+    from sqlext.pattern.cep.nfa_compile import first_variables
+
+    return first_variables(node)[0]

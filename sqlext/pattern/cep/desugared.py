@@ -1,0 +1,171 @@
+"""Nfa → a plain Program in which skipped rows have labels of their own, so that every strategy can run it.
+
+A wait becomes
+
+    wait: split take, skip
+    take: label of the row that is taken; jump to what comes behind its position
+    skip: label of a gap; jump to the wait for which it waits then
+
+What a row must satisfy besides its variable (no N, no S, no row of a possessive loop) makes another *variant* of the
+label, with a mask bit of its own. Behind the match gaps are dropped and variants become their variables again.
+
+A pending Final, which rows behind the match decide, is a variant of the last row's label too: in batch these rows are
+there, and `contiguity.rows` looks ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from sqlext.pattern.cep.nfa import Final, Formula, Nfa, Target, Wait, skips, takes
+from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Program, Split
+
+GAP = -1  # Variant.origin
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A label of the plain program: `origin` is the variable's label or GAP; a row satisfies `formula`, and if the
+    match may only end there because of rows behind it, `final` says so."""
+
+    origin: int
+    formula: Formula
+    final: Final | None = None
+
+
+@dataclass(frozen=True)
+class PlainProgram:
+    """`variants[l]` is label l of `program`."""
+
+    program: Program
+    variants: tuple[Variant, ...]
+
+
+@lru_cache(maxsize=64)
+def plain_program(nfa: Nfa) -> PlainProgram:
+    """The program that finds the same matches, with gaps.
+
+    >>> from sqlext.pattern.cep.nfa_compile import compile_nfa
+    >>> from sqlext.pattern.ast import Concatenation, Relaxed, Variable
+    >>> pattern = Concatenation((Variable("A"), Relaxed("->", Variable("B"))))
+    >>> print(plain_program(compile_nfa(pattern, ("A", "B"))).program)
+    0: jump 1
+    1: jump 9
+    2: jump 4
+    3: jump 11
+    4: split 5, 7
+    5: label B
+    6: jump 3
+    7: label B skipped
+    8: jump 4
+    9: label A
+    10: jump 2
+    11: done
+    """
+    return _Builder(nfa).built()
+
+
+@dataclass
+class _Builder:
+    """Blocks of instructions whose targets are still keys; ways behind a row go back, all others forward."""
+
+    nfa: Nfa
+    variants: dict[Variant, int] = field(default_factory=dict)
+    blocks: dict[Hashable, list[tuple]] = field(default_factory=dict)
+    todo: list[Wait] = field(default_factory=list)
+
+    def built(self) -> PlainProgram:
+        closures = self._closures()
+        while self.todo:
+            wait = self.todo.pop()
+            if wait not in self.blocks:
+                self.blocks[wait] = self._wait(wait)
+        code = [instruction for block in (*closures.values(), *self.blocks.values()) for instruction in block]
+        asks_for_end = any("end" in x[1:] for x in code)
+        at: dict[Hashable, int] = {"end": len(code), "done": len(code) + asks_for_end}
+        place = 0
+        for key, block in (*closures.items(), *self.blocks.items()):
+            at[key] = place
+            place += len(block)
+        made = [_instruction(x, i, at) for i, x in enumerate(code)]
+        labels = tuple(map(self._name, self.variants))
+        end = (MatchEnd(),) if asks_for_end else ()
+        return PlainProgram(Program((*made, *end, Done()), labels), tuple(self.variants))
+
+    def _name(self, variant: Variant) -> str:
+        """Of a gap, the variable that was tested."""
+        if variant.origin != GAP:
+            return self.nfa.labels[variant.origin]
+        tested = next((self.nfa.labels[clause[0][0]] for clause in variant.formula[::-1] if clause), "row")
+        return f"{tested} skipped"
+
+    def _closures(self) -> dict[Hashable, list[tuple]]:
+        start = ("closure", self.nfa.start)
+        closures: dict[Hashable, list[tuple]] = {"start": [("jump", start)]}
+        if self.nfa.partition_start != self.nfa.start:
+            first = ("closure", self.nfa.partition_start)
+            closures["start"] = [("split", +1, start), (MatchStart(),), ("jump", first)]
+            closures[first] = self._closure(self.nfa.partition_start)
+        closures[start] = self._closure(self.nfa.start)
+        for targets in self.nfa.after:
+            for run in _runs(targets):
+                if not isinstance(run, Final):
+                    closures[("closure", run)] = self._closure(run)
+        return closures
+
+    def _closure(self, targets: tuple[Target, ...]) -> list[tuple]:
+        keys: list[Hashable] = []
+        for target in targets:
+            if isinstance(target, Wait):
+                self.todo.append(target)
+            keys.append(target if isinstance(target, Wait) else "end" if target.at_end else "done")
+        if not keys:
+            return [("jump", 0)]  # to itself: no way on
+        return [*(("split", key, +1) for key in keys[:-1]), ("jump", keys[-1])]
+
+    def _wait(self, wait: Wait) -> list[tuple]:
+        is_hidden = self.nfa.positions[wait.position][1]
+        ways: list[tuple[MatchLabel, Hashable]] = []
+        for run in _runs(self.nfa.after[wait.position]):
+            final = run if isinstance(run, Final) else None
+            label = self._label(Variant(wait.label, takes(wait), final))
+            behind: Hashable = ("closure", run)
+            if final is not None:
+                behind = "end" if final.at_end else "done"
+            ways.append((MatchLabel(label, is_hidden), behind))
+        for formula, left in skips(wait):
+            self.todo.append(left)
+            ways.append((MatchLabel(self._label(Variant(GAP, formula))), left))
+        block: list[tuple] = []
+        for i, (instruction, behind) in enumerate(ways):
+            block += [*([("split", +1, +3)] if i < len(ways) - 1 else []), (instruction,), ("jump", behind)]
+        return block or [("jump", 0)]
+
+    def _label(self, variant: Variant) -> int:
+        return self.variants.setdefault(variant, len(self.variants))
+
+
+def _runs(targets: tuple[Target, ...]) -> list[Final | tuple[Target, ...]]:
+    """The targets in order; those between pending ones together."""
+    runs: list[Final | tuple[Target, ...]] = []
+    for target in targets:
+        if isinstance(target, Final) and target.is_pending:
+            runs.append(target)
+        elif runs and isinstance(runs[-1], tuple):
+            runs[-1] = (*runs[-1], target)
+        else:
+            runs.append((target,))
+    return runs
+
+
+def _instruction(x: tuple, i: int, at: dict[Hashable, int]) -> Instruction:
+    """Targets: a key, or an int relative to the instruction."""
+
+    def target(key: Hashable) -> int:
+        return i + key if isinstance(key, int) else at[key]
+
+    if x[0] == "split":
+        return Split(target(x[1]), target(x[2]))
+    return Jump(target(x[1])) if x[0] == "jump" else x[0]

@@ -1,0 +1,173 @@
+"""What a partial match waits for: the states of a pattern with skipped rows, absences, UNTIL or possessive loops.
+
+A *position* is a place of the pattern that takes a row, numbered as they stand in the program of the tree. Behind a
+row taken at a position a path has *targets*, most preferred first: it waits for the row of a next position (Wait), or
+the pattern is over (Final). In Flink's words a Wait is a normal state, whose transitions are TAKE (`takes`) and IGNORE
+(`skips`), and the stop state if neither is open; a Final with conditions is a pending state; PROCEED has been followed
+when targets were computed.
+
+What a row decides is a formula over labels: an AND of clauses, each an OR of (label, is it satisfied).
+
+Source: Agrawal et al., Efficient Pattern Matching over Event Streams, SIGMOD 2008; Flink's NFACompiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Union
+
+from sqlext.pattern.ast import Pattern
+
+Clause = tuple[tuple[int, bool], ...]
+Formula = tuple[Clause, ...]
+
+NEXT, FOLLOWED_BY, FOLLOWED_BY_ANY = "", "->", "->>"
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Behind a possessive loop: no row satisfies one of `labels`, with which a round begins, up to and including the
+    next mapped one; a row that satisfies one of `ends` (UNTIL) ends the loop and with it the guard."""
+
+    labels: tuple[int, ...]
+    ends: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Waits for the row of `position`, which takes rows that satisfy `label`.
+
+    `operator` is that of the element: "" (the very next row), "->" or "->>". The next row satisfies no label of
+    `not_next`, no skipped row one of `absent` or of `until_skipped`, the taken row none of `until`.
+    """
+
+    position: int
+    label: int
+    operator: str = NEXT
+    not_next: tuple[int, ...] = ()
+    absent: tuple[int, ...] = ()
+    guards: tuple[Guard, ...] = ()
+    until: tuple[int, ...] = ()
+    until_skipped: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Final:
+    """The end of the pattern. `needs_next`: a next row exists within the bound and satisfies no label of `not_next`;
+    no row up to the bound satisfies one of `absent`; `at_end`: the last mapped row is the last of its partition."""
+
+    needs_next: bool = False
+    not_next: tuple[int, ...] = ()
+    absent: tuple[int, ...] = ()
+    at_end: bool = False
+
+    @property
+    def is_pending(self) -> bool:
+        """Do rows behind the match decide?"""
+        return self.needs_next or bool(self.absent)
+
+
+Target = Union[Wait, Final]
+
+
+@dataclass(frozen=True)
+class Nfa:
+    """The states of `pattern`, whose variables are `labels`.
+
+    `positions[p]` is (label, is_hidden), `after[p]` its targets; `start` are those before the first row of a match,
+    `partition_start` those if that row is the first of its partition, where `^` holds.
+
+    >>> from sqlext.pattern.cep.nfa_compile import compile_nfa
+    >>> from sqlext.pattern.ast import Absence, Concatenation, Relaxed, Variable
+    >>> pattern = Concatenation((Variable("A"), Absence("!->", Variable("N")), Relaxed("->", Variable("B"))))
+    >>> print(compile_nfa(pattern, ("A", "B", "N")))
+    start: next A
+    0 A: -> B, no N skipped
+    1 B: final
+    """
+
+    pattern: Pattern
+    labels: tuple[str, ...]
+    positions: tuple[tuple[int, bool], ...]
+    start: tuple[Target, ...]
+    partition_start: tuple[Target, ...]
+    after: tuple[tuple[Target, ...], ...]
+
+    def __str__(self) -> str:
+        lines = [f"start: {self._targets(self.start)}"]
+        if self.partition_start != self.start:
+            lines.append(f"start of the partition: {self._targets(self.partition_start)}")
+        for p, (label, is_hidden) in enumerate(self.positions):
+            hidden = " hidden" if is_hidden else ""
+            lines.append(f"{p} {self.labels[label]}{hidden}: {self._targets(self.after[p])}")
+        return "\n".join(lines)
+
+    def _targets(self, targets: tuple[Target, ...]) -> str:
+        return "; ".join(map(self._target, targets)) or "stop"
+
+    def _target(self, target: Target) -> str:
+        if isinstance(target, Final):
+            parts = ["pending" if target.is_pending else "final"]
+            parts += ["at the partition's end"] * target.at_end
+            parts += [f"next row exists{self._but(target.not_next)}"] * target.needs_next
+            parts += [f"no {self._names(target.absent)} up to the bound"] * bool(target.absent)
+            return ", ".join(parts)
+        parts = [f"{target.operator or 'next'} {self.labels[target.label]}"]
+        if [p for p, (label, _) in enumerate(self.positions) if label == target.label] != [target.position]:
+            parts[0] += f" at {target.position}"
+        parts += [f"next row not {self._names(target.not_next)}"] * bool(target.not_next)
+        parts += [f"no {self._names(target.absent)} skipped"] * bool(target.absent)
+        for guard in target.guards:
+            ends = f" until {self._names(guard.ends)}" if guard.ends else ""
+            parts.append(f"no {self._names(guard.labels)} up to it{ends}")
+        parts += [f"until {self._names(target.until)}"] * bool(target.until)
+        return ", ".join(parts)
+
+    def _but(self, labels: tuple[int, ...]) -> str:
+        return f" and is not {self._names(labels)}" if labels else ""
+
+    def _names(self, labels: tuple[int, ...]) -> str:
+        return " or ".join(self.labels[label] for label in labels)
+
+
+def takes(wait: Wait) -> Formula:
+    """What a row satisfies that the wait takes.
+
+    >>> takes(Wait(1, 1, "->", absent=(2,), guards=(Guard((0,), (3,)),)))
+    (((1, True),), ((0, False), (3, True)))
+    """
+    return (((wait.label, True),), *_none(wait.not_next), *_none(wait.until), *_guarded(wait.guards))
+
+
+def skips(wait: Wait) -> Iterator[tuple[Formula, Wait]]:
+    """What a row satisfies that the wait skips, and what it waits for then; the formulas exclude each other.
+
+    >>> list(skips(Wait(1, 1, "->", not_next=(2,)))) == [((((2, False),), ((1, False),)), Wait(1, 1, "->"))]
+    True
+    """
+    if wait.operator == NEXT:
+        return
+    always = (*_none(wait.not_next), *_none(wait.absent), *_none(wait.until_skipped))
+    if wait.operator == FOLLOWED_BY:
+        always = (*always, ((wait.label, False),))
+    ending = [g for g in wait.guards if g.ends]
+    lasting = tuple(g for g in wait.guards if not g.ends)
+    for have_ended in product((False, True), repeat=len(ending)):
+        formula: Formula = (*always, *_guarded(lasting))
+        for guard, has_ended in zip(ending, have_ended):
+            if has_ended:
+                formula = (*formula, tuple((label, True) for label in guard.ends))
+            else:
+                formula = (*formula, *_none(guard.ends), *_none(guard.labels))
+        left = (*lasting, *(g for g, has_ended in zip(ending, have_ended) if not has_ended))
+        yield formula, replace(wait, not_next=(), guards=left)
+
+
+def _none(labels: tuple[int, ...]) -> Formula:
+    return tuple(((label, False),) for label in labels)
+
+
+def _guarded(guards: tuple[Guard, ...]) -> Formula:
+    return tuple(((label, False), *((end, True) for end in g.ends)) for g in guards for label in g.labels)

@@ -1,0 +1,300 @@
+"""Pattern tree → Nfa: the program of the tree with instructions for skipped rows, then its closures.
+
+The layout of loops and alternatives is that of `compile`; what is new takes no row:
+
+| pattern | instructions |
+|---|---|
+| `-> x` | `relax ->; x; end of relax` |
+| `!N`, `!-> N` | `not …` |
+| `x UNTIL S` | `until S; x; end of until` |
+| `x*+`, `x{n,}+` | as `x*`, and `guard` where all ways out of the loop meet |
+| `x{n,m}+` | as `x{n,m}`, the way out behind m rounds jumps over the `guard` |
+
+A closure follows the program from behind a row until the next one may be taken and collects what stands on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from sqlext.errors import UnsupportedError
+from sqlext.pattern import ast
+from sqlext.pattern.cep.nfa import Final, Guard, Nfa, Target, Wait
+from sqlext.pattern.compile import MAX_INSTRUCTIONS, Code, Compiler, absolute, check_nesting, check_size, repeat
+from sqlext.pattern.program import Done, Jump, MatchEnd, MatchLabel, MatchStart, Split
+
+MAX_GUARDS = 4  # with UNTIL, in one state: each may have ended or not
+
+
+@dataclass(frozen=True)
+class Relax:
+    operator: str
+
+
+@dataclass(frozen=True)
+class EndRelax:
+    pass
+
+
+@dataclass(frozen=True)
+class Not:
+    operator: str
+    label: int
+
+
+@dataclass(frozen=True)
+class EnterUntil:
+    label: int
+
+
+@dataclass(frozen=True)
+class LeaveUntil:
+    pass
+
+
+@dataclass(frozen=True)
+class GuardLoop:
+    labels: tuple[int, ...]
+
+
+def compile_nfa(pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
+    """The states of a pattern whose variables are `labels`, in label order.
+
+    Raises UnsupportedError: PATTERN_TOO_DEEP, PATTERN_TOO_LARGE, TOO_MANY_GUARDS.
+    """
+    return _nfa(pattern, labels)
+
+
+@lru_cache(maxsize=64)
+def _nfa(pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
+    check_nesting(pattern)
+    code = [*_ContiguityCompiler(labels).code(pattern), Done()]
+    check_size(len(code))
+    return _Closures([absolute(x, i) for i, x in enumerate(code)]).nfa(pattern, labels)
+
+
+def is_contiguous(pattern: ast.Pattern) -> bool:
+    """Is the pattern plain SQL:2016, so that the rows of a match are neighbours?
+
+    >>> is_contiguous(ast.Relaxed("->", ast.Variable("A")))
+    False
+    """
+    return not any(
+        isinstance(n, (ast.Relaxed, ast.Absence, ast.Until))
+        or (isinstance(n, ast.Quantified) and n.mode == ast.POSSESSIVE)
+        for n in ast.walk(pattern)
+    )
+
+
+def skeleton(pattern: ast.Pattern) -> ast.Pattern:
+    """The pattern without what plain SQL has not: it maps the same variables, in the same order, in any match.
+
+    >>> skeleton(ast.Concatenation((ast.Variable("A"), ast.Relaxed("->", ast.Variable("B")))))
+    Concatenation(items=(Variable(name='A'), Variable(name='B')))
+    """
+    if isinstance(pattern, ast.Absence):
+        return ast.Empty(pattern.place)
+    if isinstance(pattern, (ast.Relaxed, ast.Until)):
+        return skeleton(pattern.item)
+    if isinstance(pattern, (ast.Concatenation, ast.Alternation, ast.Permutation)):
+        return replace(pattern, items=tuple(map(skeleton, pattern.items)))
+    if isinstance(pattern, ast.Quantified):
+        mode = ast.GREEDY if pattern.mode == ast.POSSESSIVE else pattern.mode
+        return replace(pattern, item=skeleton(pattern.item), mode=mode)
+    return replace(pattern, item=skeleton(pattern.item)) if isinstance(pattern, ast.Exclusion) else pattern
+
+
+def first_variables(node: ast.Pattern) -> tuple[list[str], bool]:
+    """The variables that may take the first row of what a pattern maps, and whether it may map none.
+
+    >>> first_variables(ast.Concatenation((ast.Quantified(ast.Variable("A"), 0, 1), ast.Variable("B"))))
+    (['A', 'B'], False)
+    """
+    if isinstance(node, ast.Variable):
+        return [node.name], False
+    if isinstance(node, (ast.Relaxed, ast.Until, ast.Exclusion)):
+        return first_variables(node.item)
+    if isinstance(node, ast.Quantified):
+        names, may_be_empty = first_variables(node.item)
+        return (names, may_be_empty or node.at_least == 0) if node.at_most != 0 else ([], True)
+    parts = [first_variables(item) for item in ast.children(node)] if not isinstance(node, ast.Absence) else []
+    if isinstance(node, ast.Concatenation):
+        names = []
+        for part, may_be_empty in parts:
+            names += part
+            if not may_be_empty:
+                return names, False
+        return names, True
+    if isinstance(node, ast.Alternation):
+        return [name for part, _ in parts for name in part], any(is_empty for _, is_empty in parts)
+    if isinstance(node, ast.Permutation):
+        return [name for part, _ in parts for name in part], all(is_empty for _, is_empty in parts)
+    return [], True
+
+
+class _ContiguityCompiler(Compiler):
+    def code(self, node: ast.Pattern) -> Code:
+        own: list[Any]
+        if isinstance(node, ast.Relaxed):
+            own = [Relax(node.operator), *self.code(node.item), EndRelax()]
+        elif isinstance(node, ast.Absence):
+            own = [Not(node.operator, self.label_of[node.variable.name])]
+        elif isinstance(node, ast.Until):
+            own = [EnterUntil(self.label_of[node.variable.name]), *self.code(node.item), LeaveUntil()]
+        elif isinstance(node, ast.Quantified) and node.mode == ast.POSSESSIVE:
+            own = self._possessive(node)
+        else:
+            own = super().code(node)
+        return own
+
+    def _possessive(self, node: ast.Quantified) -> Code:
+        greedy, n, m = super().code(replace(node, mode=ast.GREEDY)), node.at_least, node.at_most
+        names, _ = first_variables(node.item)
+        guard: Any = GuardLoop(tuple(sorted({self.label_of[name] for name in names})))
+        if m is None:
+            return [*greedy, guard]
+        if n == m:
+            return greedy
+        item = self.code(node.item)
+        check_size(n * len(item) + (m - n) * (len(item) + 1))
+        code = repeat(item, n)
+        for left in range(m - n, 0, -1):
+            code += [Split(1, left * (len(item) + 1) + 1), *item]
+        return [*code, Jump(2), guard]
+
+
+@dataclass(frozen=True)
+class _Way:
+    """What stands on the way since the last row: `operators` of elements that have no row yet, outermost first;
+    `entered`: the UNTIL instructions whose element has no row yet."""
+
+    operators: tuple[str, ...] = ()
+    not_next: frozenset[int] = frozenset()
+    needs_next: bool = False
+    absent: frozenset[int] = frozenset()
+    guards: tuple[Guard, ...] = ()
+    entered: frozenset[int] = frozenset()
+    at_end: bool = False
+
+
+@dataclass
+class _Closures:
+    code: list[Any]
+    scopes: list[tuple[int, ...]] = field(default_factory=list)  # of each instruction: the UNTILs around it
+    steps: int = 0
+
+    def nfa(self, pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
+        self.scopes = list(_scopes(self.code))
+        taking = [i for i, x in enumerate(self.code) if isinstance(x, MatchLabel)]
+        self.position = {i: p for p, i in enumerate(taking)}
+        return Nfa(
+            pattern,
+            labels,
+            tuple((self.code[i].label, self.code[i].is_hidden) for i in taking),
+            self._first(at_start=False),
+            self._first(at_start=True),
+            tuple(self._targets(i + 1, False) for i in taking),
+        )
+
+    def _first(self, at_start: bool) -> tuple[Target, ...]:
+        """No row precedes, so none is skipped and absences say nothing."""
+        found: list[Target] = []
+        for target in self._targets(0, at_start):
+            if isinstance(target, Final):
+                found.append(Final(at_end=target.at_end))
+            else:
+                found.append(replace(target, operator="", not_next=(), absent=(), until_skipped=()))
+        return tuple(dict.fromkeys(found))
+
+    def _targets(self, i: int, at_start: bool) -> tuple[Target, ...]:
+        """Depth first in order of preference, as the reference goes through a program."""
+        found: dict[Target, None] = {}
+        seen: set[tuple[int, _Way]] = set()
+        stack = [(i, _Way())]
+        while stack:
+            i, way = stack.pop()
+            if (i, way) in seen:
+                continue
+            seen.add((i, way))
+            self._check_steps()
+            x = self.code[i]
+            if isinstance(x, MatchLabel):
+                if not way.at_end:
+                    found.setdefault(self._wait(i, way))
+            elif isinstance(x, Done):
+                found.setdefault(Final(way.needs_next, _sorted(way.not_next), _sorted(way.absent), way.at_end))
+            elif isinstance(x, Split):
+                stack += [(x.second, way), (x.first, way)]
+            elif isinstance(x, Jump):
+                stack.append((x.target, way))
+            elif not isinstance(x, MatchStart) or at_start:
+                stack.append((i + 1, self._behind(i, way)))
+        return tuple(found)
+
+    def _check_steps(self) -> None:
+        self.steps += 1
+        if self.steps > 4 * MAX_INSTRUCTIONS:
+            raise UnsupportedError(
+                "PATTERN_TOO_LARGE",
+                "PATTERN has too many ways from one row to the next",
+                hint="every optional element doubles the ways: use fewer of them between absences.",
+            )
+
+    def _behind(self, i: int, way: _Way) -> _Way:
+        """The way with what instruction i, which takes no row, adds to it."""
+        x = self.code[i]
+        if isinstance(x, Relax):
+            return replace(way, operators=(*way.operators, x.operator))
+        if isinstance(x, EndRelax):
+            return replace(way, operators=way.operators[:-1])  # it mapped nothing, or there is none
+        if isinstance(x, Not) and x.operator == "!":
+            return replace(way, not_next=way.not_next | {x.label}, needs_next=True)
+        if isinstance(x, Not):
+            return replace(way, absent=way.absent | {x.label})
+        if isinstance(x, EnterUntil):
+            return replace(way, entered=way.entered | {i})
+        if isinstance(x, LeaveUntil):
+            return replace(way, entered=way.entered - {self.scopes[i][-1]})
+        if isinstance(x, GuardLoop):
+            guard = Guard(x.labels, _sorted({self.code[s].label for s in self.scopes[i]}))
+            return replace(way, guards=tuple(dict.fromkeys((*way.guards, guard))))
+        return replace(way, at_end=True) if isinstance(x, MatchEnd) else way
+
+    def _wait(self, i: int, way: _Way) -> Wait:
+        if sum(bool(g.ends) for g in way.guards) > MAX_GUARDS:
+            raise UnsupportedError(
+                "TOO_MANY_GUARDS",
+                f"more than {MAX_GUARDS} possessive loops with UNTIL follow one another without a row in between",
+                hint="make some of them greedy.",
+            )
+        around = self.scopes[i]
+        until = _sorted({self.code[s].label for s in around})
+        begun = _sorted({self.code[s].label for s in around if s not in way.entered})
+        operator = way.operators[0] if way.operators else ""
+        return Wait(
+            self.position[i],
+            self.code[i].label,
+            operator,
+            _sorted(way.not_next),
+            _sorted(way.absent) if operator else (),
+            way.guards,
+            until,
+            begun if operator else (),
+        )
+
+
+def _scopes(code: list[Any]):
+    """For each instruction the UNTIL instructions whose element holds it, outermost first."""
+    open_scopes: list[int] = []
+    for i, x in enumerate(code):
+        if isinstance(x, EnterUntil):
+            open_scopes.append(i)
+        yield tuple(open_scopes)
+        if isinstance(x, LeaveUntil):
+            open_scopes.pop()
+
+
+def _sorted(labels) -> tuple[int, ...]:
+    return tuple(sorted(labels))

@@ -1,0 +1,159 @@
+"""Run-dependent conditions over a path with gaps, for the variants of a plain program.
+
+The conditions of DEFINE know mapped rows only, and count the row that is tested as mapped to the tested variable. In
+the plain program gaps are mapped too, and a skipped row is tested for variables that it is not mapped to ("not B", "no
+N"). Both are said by other sets of labels and other offsets where that is possible; where not, `contiguity.plain`
+leaves the clause to the reference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+from sqlext.pattern.cep.desugared import GAP, PlainProgram, Variant
+from sqlext.pattern.cep.nfa import Clause, Final
+from sqlext.pattern.task import (
+    CLASSIFIER,
+    MATCH_NUMBER,
+    Aggregate,
+    Call,
+    Condition,
+    Literal,
+    MatchTask,
+    Navigation,
+    Operand,
+)
+
+_NO_BOUND = 1 << 62
+
+
+class NotExpressible(Exception):
+    """The condition cannot be said of a path with gaps."""
+
+
+@dataclass
+class Rewriting:
+    """`columns` are those that the conditions read behind the first `n_columns` of Rows: ("row",), ("limit",),
+    ("low", final), ("high", final) as `contiguity.rows.horizon` has them, and ("bit", label)."""
+
+    task: MatchTask
+    plain: PlainProgram
+    n_columns: int
+    columns: list[tuple] = field(default_factory=list)
+
+    def condition(self, variant: Variant) -> Condition | None:
+        """What the mask of a variant does not say, None if it says all. Raises NotExpressible."""
+        parts = [self._clause(c, variant) for c in variant.formula if any(self._is_dependent(x) for x, _ in c)]
+        if self.task.is_between:
+            behind = Navigation(self._column("limit"), self._real(None), offset=0 if variant.origin == GAP else 1)
+            row = Operand(Navigation(self._column("row")), "int")
+            parts.append(Call("less", (row, Operand(behind, "int", _NO_BOUND)), "bool"))
+        final = variant.final
+        if final is not None and any(self._is_dependent(x) for x in (*final.not_next, *final.absent)):
+            raise NotExpressible
+        if final is not None and self.depends_on_start(final):
+            bound = Operand(Navigation(self._column("limit"), from_first=True), "int")
+            low = Operand(Navigation(self._column("low", final)), "int")
+            high = Operand(Navigation(self._column("high", final)), "int")
+            parts += [Call("less_equal", (low, bound), "bool"), Call("less_equal", (bound, high), "bool")]
+        return reduce(lambda x, y: Call("and", (x, y), "bool"), parts) if parts else None
+
+    def depends_on_start(self, final: Final) -> bool:
+        """Does the start of the match say how far a pending end must look?"""
+        return final.is_pending and self.task.is_within and not self.task.is_between
+
+    def _is_dependent(self, label: int) -> bool:
+        return self.task.conditions[label] is not None
+
+    def _column(self, *name) -> int:
+        if name not in self.columns:
+            self.columns.append(name)
+        return self.n_columns + self.columns.index(name)
+
+    def _real(self, labels: tuple[int, ...] | None) -> tuple[int, ...]:
+        """The variants of these variables."""
+        return tuple(
+            i for i, v in enumerate(self.plain.variants) if v.origin != GAP and (labels is None or v.origin in labels)
+        )
+
+    def _clause(self, clause: Clause, variant: Variant) -> Condition:
+        if len(clause) == 1 and clause[0][1]:  # its bit is in the mask
+            return self._tested(clause[0][0], variant)
+        return reduce(lambda x, y: Call("or", (x, y), "bool"), [self._literal(*x, variant) for x in clause])
+
+    def _literal(self, label: int, is_satisfied: bool, variant: Variant) -> Condition:
+        holds: Condition = Literal(True, "bool")
+        if self.task.bits[label] is not None:
+            holds = Operand(Navigation(self._column("bit", label)), "bool")
+        if self._is_dependent(label):
+            known = Call("coalesce", (self._tested(label, variant), Literal(False, "bool")), "bool")
+            holds = Call("and", (holds, known), "bool")
+        return holds if is_satisfied else Call("not", (holds,), "bool")
+
+    def _tested(self, label: int, variant: Variant) -> Condition:
+        """The condition of a label for the current row, which the path maps to the variant."""
+        condition = self.task.conditions[label]
+        assert condition is not None
+        return _Tested(self, label, variant.origin).rewritten(condition)
+
+
+@dataclass
+class _Tested:
+    """The current row counts as mapped to `label`; in the plain program it is mapped to a variant of `origin`."""
+
+    rewriting: Rewriting
+    label: int
+    origin: int
+
+    def rewritten(self, condition: Condition) -> Condition:
+        if isinstance(condition, Call):
+            return replace(condition, arguments=tuple(map(self.rewritten, condition.arguments)))
+        if not isinstance(condition, Operand):
+            return condition
+        if isinstance(condition.source, Aggregate):
+            return self._aggregate(condition, condition.source)
+        if condition.source.argument == MATCH_NUMBER:
+            return condition
+        return self._navigation(condition, condition.source)
+
+    def _shift(self, labels: tuple[int, ...] | None) -> int:
+        """1 if the current row is to be counted and is not, -1 if it is and is not to be."""
+        should = labels is None or self.label in labels
+        does = self.origin != GAP and (labels is None or self.origin in labels)
+        return should - does
+
+    def _navigation(self, operand: Operand, source: Navigation) -> Condition:
+        counts, shift = source.labels is None or self.label in source.labels, self._shift(source.labels)
+        if source.argument == CLASSIFIER and (source.step or (counts and self.origin != self.label) or shift):
+            raise NotExpressible
+        labels, offset = self.rewriting._real(source.labels), source.offset
+        if source.from_first:
+            return self._from_first(operand, replace(source, labels=labels), shift)
+        if counts and offset == 0:
+            return replace(operand, source=replace(source, labels=None))  # the current row, gap or not
+        return replace(operand, source=replace(source, labels=labels, offset=offset - shift))
+
+    def _from_first(self, operand: Operand, source: Navigation, shift: int) -> Condition:
+        if shift == 0:
+            return replace(operand, source=source)
+        if shift < 0:
+            raise NotExpressible
+        count = Operand(Aggregate("count", labels=source.labels), "int")
+        n = Literal(source.offset, "int")
+        current = replace(operand, source=replace(source, labels=None, from_first=False, offset=0))
+        missing = Literal(operand.missing, operand.kind)
+        last = Call("if", (Call("equal", (n, count), "bool"), current, missing), operand.kind)
+        first = replace(operand, source=source)
+        return Call("if", (Call("less", (n, count), "bool"), first, last), operand.kind)
+
+    def _aggregate(self, operand: Operand, source: Aggregate) -> Condition:
+        shift = self._shift(source.labels)
+        if source.argument == CLASSIFIER and (shift or self.origin != self.label):
+            raise NotExpressible
+        real = replace(operand, source=replace(source, labels=self.rewriting._real(source.labels)))
+        if shift == 0:
+            return real
+        if source.argument is not None:
+            raise NotExpressible
+        return Call("add", (real, Literal(shift, "int")), "int")

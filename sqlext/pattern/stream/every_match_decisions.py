@@ -1,0 +1,246 @@
+"""AFTER MATCH NO SKIP on streams: every match that the rows that have passed decide, and since when.
+
+No match waits for another one: it is decided by its last row, by the row behind it (`!N` at the end), or by the end of
+its bound (`!-> N` at the end). The rows from the first start row on from which a match may still come are kept, and a
+step goes through all of them again; what it lists are the matches whose time has come since the step before.
+
+`Place` means: `row` is that first start row, `number` that of the next match, and all matches with times up to `time`
+have been given out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sqlext.pattern.cep import cep_oracle, every_match, timeouts
+from sqlext.pattern.cep import shared_buffer_kernels as kernels
+from sqlext.pattern.cep.cep_reference import Path, Search
+from sqlext.pattern.cep.every_match import Found
+from sqlext.pattern.cep.every_match_order import Numbering, joined_found
+from sqlext.pattern.cep.every_match_tables import RowBits, States, row_bits, start_ranges, states_of
+from sqlext.pattern.cep.formulas import local_truth, next_with, partition_ends
+from sqlext.pattern.cep.nfa import Final
+from sqlext.pattern.cep.path_search import Paths
+from sqlext.pattern.cep.shared_buffer import Buffer
+from sqlext.pattern.cep.span_blocks import in_order, joined
+from sqlext.pattern.stream.decisions import NEVER, Decided, Passed, Place
+from sqlext.pattern.task import MatchTask, Rows, Spans
+
+
+@dataclass
+class _Step:
+    """What is asked, and `partition: int64[n]` of each row, `open_from: int64[p]`: the first row whose bound has not
+    ended, all rows without bounds."""
+
+    task: MatchTask
+    rows: Rows
+    passed: Passed
+    place: Place
+    partition: np.ndarray = field(init=False)
+    open_from: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        p, bounds = len(self.rows.bounds) - 1, self.rows.bounds
+        self.partition = np.repeat(np.arange(p), np.diff(bounds))
+        self.open_from = bounds[:-1].astype(np.int64)
+        if self.passed.end is not None:
+            is_open = self.passed.end > self.passed.watermark
+            self.open_from = bounds[1:] - np.bincount(self.partition[is_open], minlength=p)
+
+    def is_new(self, time: np.ndarray, row: np.ndarray) -> np.ndarray:
+        """`bool[k]`: has the time come since the step before, in the partitions of the rows?"""
+        return (time > self.place.time[self.partition[row]]) & (time <= self.passed.watermark)
+
+
+def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place) -> Decided:
+    """As `streams.decided.decide`. Raises DataError: MATCH_BUDGET, STEP_BUDGET, and what conditions raise."""
+    step = _Step(task, rows, passed, place)
+    if task.strategy == "reference" or any(condition is not None for condition in task.conditions):
+        spans, time, live, partial = _by_paths(step)
+    else:
+        spans, time, live = _by_states(step)
+        partial = _partial_by_states(step) if task.output.shows_timeouts else []
+    count = np.bincount(step.partition[spans.start], minlength=len(live))
+    if task.output.shows_timeouts and partial:
+        spans, time = _with_partial(step, spans, time, partial)
+    watermark = np.full(len(live), passed.watermark)
+    return Decided(spans, time, time[:0], Place(live, place.number + count, live, watermark, place.is_first))
+
+
+def _with_partial(step: _Step, spans: Spans, time: np.ndarray, partial: list[Path]) -> tuple[Spans, np.ndarray]:
+    """The matches and the partial ones whose time has come, in the order of their partitions."""
+    base = np.array([path[-1 if step.task.is_between else 0][0] for path in partial], np.int64)
+    assert step.passed.end is not None
+    over = step.passed.end[base]
+    is_new = step.is_new(over, base)
+    chosen = [path for path, new in zip(partial, is_new) if new]
+    both = joined(spans, chosen, np.zeros(len(chosen), np.int64))
+    order = np.argsort(step.partition[both.start], kind="stable")
+    return in_order(both, order), np.concatenate([time, over[is_new]])[order]
+
+
+# row-local DEFINE: the shared buffer
+
+
+def _by_states(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray]:
+    """The new matches with their times, and the first live row of each partition."""
+    task, rows = step.task, step.rows
+    assert task.nfa is not None
+    states, truth = states_of(task.nfa, task.is_between), local_truth(task, rows)
+    bits = row_bits(states, truth, task, rows, step.place.is_first)
+    begins = np.arange(len(rows.mask)) >= step.place.row[step.partition]
+    bits = bits._replace(may_start=bits.may_start & begins)
+    ranges = start_ranges(states, truth, task, rows, bits)
+    ranges = [_decided_range(step, end, *r) for end, r in zip(states.ends, ranges)]
+    if len(states.ends) == 1:  # else a match may have been given out that another end decides again
+        ranges = [_new_range(step, end, *r) for end, r in zip(states.ends, ranges)]
+    numbering, held = Numbering(task, rows, states), [_no_match()]
+    for buffer, hits in every_match.advance(states, bits, Buffer.empty(len(states.states)), 0, len(rows.mask)):
+        held += every_match.found_of(states, buffer, hits, ranges)
+    spans, time = _numbered(step, numbering, joined_found(held))
+    return spans, time, _first_live(step, states, truth, bits)
+
+
+def _no_match() -> Found:
+    nothing = np.zeros(0, np.int64)
+    return Found(nothing, np.zeros(0, np.int16), nothing, nothing)
+
+
+def _decided_range(step: _Step, end: Final, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The starts whose match that ends so is sure: of an absence those whose bound has ended."""
+    if not end.absent:
+        return low, high
+    first_open = step.open_from[step.partition]
+    if step.task.is_between:
+        return low, np.where(np.arange(len(high)) < first_open, high, -1)
+    return low, np.minimum(high, first_open - 1)
+
+
+def _new_range(step: _Step, end: Final, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Without those whose match has been given out."""
+    row, since, over = np.arange(len(low)), step.place.time[step.partition], step.passed.end
+    if end.absent and over is None:
+        return low, high  # there are none
+    if end.absent and not step.task.is_between:
+        is_old = over <= since
+        first_new = step.rows.bounds[:-1] + np.bincount(step.partition[is_old], minlength=len(step.open_from))
+        return np.maximum(low, first_new[step.partition]), high
+    time = step.passed.key[np.minimum(row + end.needs_next, len(row) - 1)]
+    return low, np.where((over if end.absent else time) <= since, -1, high)
+
+
+def _numbered(step: _Step, numbering: Numbering, found: Found) -> tuple[Spans, np.ndarray]:
+    """The new ones of the matches found, in the order of their numbers."""
+    order, time = numbering.in_order(found)
+    known = step.passed.key[time] if step.rows.key is None else time
+    chosen = step.is_new(known, found.row[found.start[order]])
+    order = order[chosen]
+    partition = step.partition[found.row[found.start[order]]]
+    number = np.arange(len(order)) - np.searchsorted(partition, partition) + step.place.number[partition]
+    return numbering.spans(found, order, number), known[chosen]
+
+
+def _first_live(step: _Step, states: States, truth: np.ndarray, bits: RowBits) -> np.ndarray:
+    rows, live = step.rows, np.empty(len(step.open_from), np.int64)
+    pending = np.zeros((len(rows.mask), max(len(states.ends), 1)), np.bool_)
+    for i, end in enumerate(states.ends):
+        pending[:, i] = _waits(end, truth, rows.bounds)
+    need = np.zeros((2, len(states.states)), np.int64)
+    bounds, begin = np.array(rows.bounds, np.int64), np.array(step.place.row, np.int64)
+    kernels.first_live(states.tables, bits, bounds, begin, step.open_from.astype(np.int64), pending, need, live)
+    return live
+
+
+def _waits(end: Final, truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """`bool[n]`: does a match that ends so with the row wait for later rows, as long as its bound lasts?"""
+    n, behind = truth.shape[1], partition_ends(bounds)
+    is_last = np.arange(n) + 1 == behind
+    waits = np.full(n, bool(end.absent))
+    if end.absent:
+        waits = next_with(end.absent, truth, bounds) == behind
+    if end.needs_next:
+        hit = np.append(truth[list(end.not_next)].any(axis=0), False)[1:]
+        waits = is_last | (waits & ~hit)
+    return waits
+
+
+def _partial_by_states(step: _Step) -> list[Path]:
+    """The partial matches whose bound has ended since the step before; with BETWEEN ROWS also others."""
+    assert step.passed.end is not None
+    row = np.arange(len(step.rows.mask))
+    begins = row >= step.place.row[step.partition]
+    if not step.task.is_between:
+        begins &= step.is_new(step.passed.end, row)
+    starts = np.flatnonzero(begins)
+    return timeouts.partial_matches(step.task, step.rows, starts, step.place.is_first, _is_open(step))
+
+
+def _is_open(step: _Step):
+    """Whether the bound of a match from row `first` to row `last` has not ended."""
+
+    def is_open(first: int, last: int) -> bool:
+        end = step.passed.end
+        return end is None or bool(end[last if step.task.is_between else first] > step.passed.watermark)
+
+    return is_open
+
+
+# DEFINE that depends on the match: path by path
+
+
+class _OpenPaths(Paths):
+    """The searches tell which start rows are alive."""
+
+    def __init__(self, step: _Step):
+        super().__init__(step.task, step.rows, step.place.is_first)
+        self.is_open = _is_open(step)
+
+    def search(self, start: int, bounds: tuple[int, int], number: int) -> Search:
+        return replace(super().search(start, bounds, number), is_open=self.is_open)
+
+
+def _by_paths(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray, list[Path]]:
+    """As `_by_states`, and the partial matches of all start rows."""
+    searcher, bounds = _OpenPaths(step), step.rows.bounds
+    live, partial = bounds[1:].astype(np.int64), list[Path]()
+    matches: list[tuple[int, tuple, Path]] = []  # partition; what it is sorted by; path
+    times: list[int] = []
+    for p, (first, behind) in enumerate(zip(step.place.row.tolist(), bounds[1:].tolist())):
+        for start in searcher.starts((first, behind)):
+            search = searcher.search(start, (int(bounds[p]), behind), 0)
+            for path, when in _earliest(search.paths(searcher.pattern)):
+                sort, time = _decided_at(step, path, when)
+                if step.place.time[p] < time <= step.passed.watermark:
+                    matches.append((p, (*sort, path[-1][0], start), path))
+                    times.append(time)
+            partial += search.partial
+            if search.is_alive:
+                live[p] = min(live[p], start)
+    order = sorted(range(len(matches)), key=lambda i: matches[i][:2])  # stable, so by preference
+    paths = [matches[i][2] for i in order]
+    partition = np.array([matches[i][0] for i in order], np.int64)
+    number = np.arange(len(paths)) - np.searchsorted(partition, partition) + step.place.number[partition]
+    spans = cep_oracle.as_spans([path[0][0] for path in paths], number, paths, [], None)
+    return spans, np.array([times[i] for i in order], np.int64), live, partial
+
+
+def _earliest(paths: Iterable[tuple[Path, int]]) -> list[tuple[Path, int]]:
+    """Each path that is not empty once, with the earliest way to decide it, in order of preference."""
+    seen: dict[Path, int] = {}
+    for path, when in paths:
+        if path:
+            seen[path] = min(when, seen.get(path, when))
+    return list(seen.items())
+
+
+def _decided_at(step: _Step, path: Path, when: int) -> tuple[tuple[int, int], int]:
+    """What a match is numbered by, and its time."""
+    first, last = path[0][0], path[-1][0]
+    sort = cep_oracle.decision_time(step.task, step.rows, first, last, when)
+    if when == cep_oracle.BOUND:
+        end = step.passed.end
+        return sort, NEVER if end is None else int(end[last if step.task.is_between else first])
+    return sort, int(step.passed.key[last + (when == cep_oracle.NEXT_ROW)])

@@ -1,0 +1,179 @@
+"""The decided matches of tasks with run-dependent conditions, found by the strategies of batch.
+
+Behind the rows of each partition comes one more row, which satisfies nothing but a variable "unknown", and wherever
+the program takes a row it may take that one instead and be done. So the preferred match from a start row is a decided
+one, or it ends with an unknown row, or there is none: the three outcomes of `streams.decided`. Where conditions read
+NEXT each variable has an unknown of its own, which a row satisfies as long as what its condition reads is not there.
+
+It does not tell the times of the matches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from sqlext.pattern.conditions import operands
+from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Program, Split
+from sqlext.pattern.strategy import match
+from sqlext.pattern.stream.decisions import Decided, Passed, Place
+from sqlext.pattern.task import MATCH_NUMBER, MatchTask, Navigation, Rows, Spans, Values
+
+UNKNOWN = "?"
+
+
+def objection(task: MatchTask) -> str | None:
+    """Why a task cannot be run this way; None if it can."""
+    if any(isinstance(x, (MatchStart, MatchEnd)) for x in task.program.instructions):
+        return "PATTERN asks for the first or the last row of the partition."
+    sources = [o.source for condition in task.conditions if condition is not None for o in operands(condition)]
+    if any(isinstance(s, Navigation) and s.argument == MATCH_NUMBER for s in sources):
+        return "a condition reads MATCH_NUMBER()."
+    return None
+
+
+def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place) -> Decided:
+    """As `streams.decided.decide`, for tasks without objection; all times are the watermark."""
+    marked = marked_task(task, passed.need is not None)
+    return _found(task, list(match(marked, _marked_rows(task, marked, rows, passed, place))), rows, passed, place)
+
+
+@lru_cache(maxsize=16)
+def marked_task(task: MatchTask, reads_ahead: bool) -> MatchTask:
+    """The task with a variable for unknown rows, and where conditions read NEXT one for each variable; label l needs
+    bit l.
+
+    >>> from sqlext.pattern.program import Done
+    >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
+    >>> print(marked_task(MatchTask(a_b, (0, None), (None, None)), False).program)
+    0: split 1, 5
+    1: label A
+    2: split 3, 5
+    3: label B
+    4: jump 7
+    5: label ?
+    6: jump 7
+    7: done
+    """
+    labels = task.program.labels
+    unknown = [len(labels) + k for k in range(len(labels) if reads_ahead else 1)]
+    old = task.program.instructions
+    place = np.cumsum([0, *(1 + isinstance(x, MatchLabel) for x in old)]).tolist()
+    block = place[len(old) - 1] + 1  # behind the instructions and a jump over what comes here
+    done = block + 2 * len(unknown)
+    code: list[Instruction] = []
+    targets = [*place[: len(old) - 1], done]
+    for i, instruction in enumerate(old[:-1]):
+        own = instruction.label if reads_ahead and isinstance(instruction, MatchLabel) else 0
+        code += _marked(instruction, place[i], targets, block + 2 * own)
+    code.append(Jump(done))
+    for label in unknown:
+        code += [MatchLabel(label), Jump(done)]
+    program = Program((*code, Done()), (*labels, *[UNKNOWN] * len(unknown)))
+    count = len(program.labels)
+    return replace(
+        task,
+        program=program,
+        bits=tuple(range(count)),
+        conditions=(*task.conditions, *[None] * len(unknown)),
+        skip=replace(task.skip, else_next_row=True),  # a match that ends with an unknown row may lack any other
+    )
+
+
+def _marked(instruction: Instruction, at: int, place: list[int], unknown: int) -> list[Instruction]:
+    """The instruction at its new place, with the alternative of an unknown row."""
+    if isinstance(instruction, MatchLabel):
+        return [Split(at + 1, unknown), instruction]
+    if isinstance(instruction, Split):
+        return [Split(place[instruction.first], place[instruction.second])]
+    return [Jump(place[instruction.target])] if isinstance(instruction, Jump) else [instruction]
+
+
+def _marked_rows(task: MatchTask, marked: MatchTask, rows: Rows, passed: Passed, place: Place) -> Rows:
+    n, p = len(rows.mask), len(rows.bounds) - 1
+    partition = np.repeat(np.arange(p), np.diff(rows.bounds))
+    at = np.arange(n) + partition  # where each row goes
+    bounds = rows.bounds + np.arange(p + 1)
+    held = np.zeros((n + p, len(marked.program.labels)), np.bool_)
+    is_searched = np.arange(n) >= place.row[partition]
+    ends = rows.bounds[1:][partition]
+    for label, bit in enumerate(task.bits):
+        held[at, label] = is_searched if bit is None else is_searched & (rows.mask[:, bit // 8] >> (bit % 8) & 1 == 1)
+    held[bounds[1:] - 1, len(task.bits) :] = True
+    for label in range(len(task.bits) if passed.need is not None else 0):
+        assert passed.need is not None
+        is_unknown = is_searched & (passed.need[label] >= ends)
+        held[at, label] &= ~is_unknown
+        held[at, len(task.bits) + label] = is_unknown
+    limit = None
+    if passed.end is not None:
+        assert rows.limit is not None
+        limit = np.repeat(bounds[1:], np.diff(bounds))
+        limit[at] = np.where(passed.end <= passed.watermark, rows.limit + partition, limit[at])
+    columns = tuple(_spread(column, at, n + p) for column in rows.columns)
+    mask = np.packbits(held, axis=1, bitorder="little")
+    mask.flags.writeable = False
+    return Rows(bounds, mask, limit, columns, _classifiers(rows, marked))
+
+
+def _spread(column: Values, at: np.ndarray, n: int) -> Values:
+    values, valid = np.zeros(n, column.values.dtype), np.zeros(n, np.bool_)
+    values[at] = column.values
+    valid[at] = True if column.valid is None else column.valid
+    return Values(values, valid)
+
+
+def _classifiers(rows: Rows, marked: MatchTask) -> np.ndarray | None:
+    """Unknown rows are the last of their match, so that nobody reads their name."""
+    if rows.classifiers is None:
+        return None
+    count = len(marked.program.labels) - len(rows.classifiers)
+    return np.concatenate([rows.classifiers, np.zeros(count, np.int64)])
+
+
+def _found(task: MatchTask, blocks: list[Spans], rows: Rows, passed: Passed, place: Place) -> Decided:
+    """The decided matches, before the first unknown one of each partition, as matches in `rows`."""
+    bounds, p = rows.bounds + np.arange(len(rows.bounds)), len(rows.bounds) - 1
+    cut = bounds[1:] - 1  # the marked rows
+    for spans in blocks:
+        is_unknown = spans.length > 0
+        is_unknown[is_unknown] = spans.label[spans.offset[1:][is_unknown] - 1] >= len(task.bits)
+        owner = np.searchsorted(bounds, spans.start[is_unknown], side="right") - 1
+        np.minimum.at(cut, owner, spans.start[is_unknown])
+    begin = place.row + np.arange(p)
+    start, length, label, hidden, unmatched = _joined([_kept(spans, bounds, begin, cut) for spans in blocks])
+    owner = np.searchsorted(bounds, start, side="right") - 1
+    number = place.number[owner] + np.arange(len(owner)) - np.searchsorted(owner, owner)
+    matched_end = place.matched_end.copy()
+    np.maximum.at(matched_end, owner, start + length - owner)
+    count = np.bincount(owner, minlength=p)
+    spans = Spans(
+        start - owner,
+        number,
+        np.concatenate([[0], np.cumsum(length)]).astype(np.int64),
+        label,
+        hidden if any(isinstance(x, MatchLabel) and x.is_hidden for x in task.program.instructions) else None,
+        unmatched - (np.searchsorted(bounds, unmatched, side="right") - 1),
+    )
+    after = Place(cut - np.arange(p), place.number + count, matched_end, place.time, place.is_first)
+    time = np.full(len(start), passed.watermark), np.full(len(unmatched), passed.watermark)
+    return Decided(spans, *time, after)
+
+
+def _joined(parts: list[tuple[np.ndarray, ...]]) -> list[np.ndarray]:
+    nothing = tuple(np.zeros(0, kind) for kind in (np.int64, np.int64, np.int16, np.bool_, np.int64))
+    return [np.concatenate(columns) for columns in zip(nothing, *parts)]
+
+
+def _kept(spans: Spans, bounds: np.ndarray, begin: np.ndarray, cut: np.ndarray) -> tuple[np.ndarray, ...]:
+    def is_kept(row: np.ndarray) -> np.ndarray:
+        owner = np.searchsorted(bounds, row, side="right") - 1
+        return (row >= begin[owner]) & (row < cut[owner])
+
+    chosen = is_kept(spans.start)
+    mapped = np.repeat(chosen, spans.length)
+    hidden = np.zeros(len(spans.label), np.bool_) if spans.is_hidden is None else spans.is_hidden
+    kept = spans.unmatched[is_kept(spans.unmatched)]
+    return spans.start[chosen], spans.length[chosen], spans.label[mapped], hidden[mapped], kept

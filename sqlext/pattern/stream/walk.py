@@ -1,0 +1,342 @@
+"""The decided matches of row-local patterns, linear in the rows given.
+
+Right to left two numbers are found for each row and each position that may take it: where the nearest match through it
+ends, and which is the last row that a search through it looks at if it fails. A path that is alive behind the last row,
+or whose condition reads rows that are not there yet, counts as a match that may end there. Then the preferred walk goes
+from start to start, left to right, along targets that lead on to a match within the limit of the start row; if it comes
+to such an unknown end the partition's search stops there.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from sqlext.pattern.automaton import DONE, Automaton, automaton, targets_from
+from sqlext.pattern.batch.blocks import is_skip_target
+from sqlext.pattern.jit import compiled
+from sqlext.pattern.program import Program
+from sqlext.pattern.stream.decisions import Decided, Passed, Place
+from sqlext.pattern.task import (
+    SKIP_PAST_LAST_ROW,
+    SKIP_TO_FIRST,
+    SKIP_TO_LAST,
+    SKIP_TO_NEXT_ROW,
+    MatchTask,
+    Rows,
+    SkipFailure,
+    Spans,
+)
+
+MAX_TARGETS = 1 << 20
+_MAX_POSITIONS = 4096  # two numbers for each and each row
+
+# state: int64[8]
+PARTITION, ROW, NUMBER, MATCHED_END, TIME, MATCHES, MAPPED, UNMATCHED = range(8)
+_STATE = 8
+_FINISHED, _FULL, _NO_ROW, _FIRST_ROW = range(4)  # how a call of the kernel ends
+_REASONS = {_NO_ROW: "no row", _FIRST_ROW: "first row"}
+_MODES = {SKIP_PAST_LAST_ROW: 0, SKIP_TO_NEXT_ROW: 1, SKIP_TO_FIRST: 2, SKIP_TO_LAST: 3}
+_FAIL, _UNKNOWN, _TOO_LONG = -1, -2, -3  # instead of the length of a match
+_NONE, _UNMATCHED, _FAILED = range(3)  # which start rows without a match are told
+_FAR = 1 << 30  # behind all rows: no match, no limit
+
+
+class Tables(NamedTuple):
+    """`target[first[p] : first[p + 1]]`: what follows position p, most preferred first; p = m stands for the beginning
+    of a search, m + 1 for one from the very first row. `label: int64[m]`, `bit: int64[m]` (-1: none);
+    `is_target: bool[m]`: does SKIP TO aim at it; `skip: int64[2]`: mode, ELSE NEXT ROW."""
+
+    first: np.ndarray
+    target: np.ndarray
+    label: np.ndarray
+    bit: np.ndarray
+    is_target: np.ndarray
+    skip: np.ndarray
+
+
+class Given(NamedTuple):
+    """Rows, Passed and Place; `limit` and `end`, or `need`, are empty where there are none."""
+
+    bounds: np.ndarray
+    mask: np.ndarray
+    limit: np.ndarray
+    key: np.ndarray
+    end: np.ndarray
+    need: np.ndarray
+    begin: np.ndarray
+    is_first: np.ndarray
+
+
+class Found(NamedTuple):
+    """What the kernel fills: `match: int64[4, c]` (start, number, end of its rows in `position`, time),
+    `position: int32[r]`, `unmatched: int64[2, c]` (row, time), `place: int64[4, p]`; `room: int32[2, longest, m]`."""
+
+    match: np.ndarray
+    position: np.ndarray
+    unmatched: np.ndarray
+    place: np.ndarray
+    room: np.ndarray
+
+
+def accepts(task: MatchTask) -> bool:
+    """Is the pattern small enough?"""
+    return _targets(task.program, task.bits) is not None
+
+
+@lru_cache(maxsize=16)
+def _targets(program: Program, bits: tuple[int | None, ...]) -> list[list[int]] | None:
+    tables = automaton(program, bits)
+    if tables.size > _MAX_POSITIONS:
+        return None
+    found, total = [], 0
+    for begin, at_start in [*((int(i) + 1, False) for i in tables.graph.instruction), (0, False), (0, True)]:
+        found.append(targets_from(tables.graph, begin, at_start))
+        total += len(found[-1])
+        if total > MAX_TARGETS:
+            return None
+    return found
+
+
+def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place, keeps_failed: bool = False) -> Decided:
+    """As `streams.decided.decide`, for tasks without run-dependent conditions and `$`, nor with both NEXT and WITHIN.
+
+    Equal to `streams.reference.decide`. Memory: eight bytes for each position and row of the longest partition.
+    """
+    positions = automaton(task.program, task.bits)
+    tables, given = _tables(task, positions), _given(rows, passed, place)
+    n, p, m = len(rows.mask), len(rows.bounds) - 1, max(positions.size, 1)
+    longest = int(np.max(rows.bounds[1:] - place.row, initial=0))
+    told = _FAILED if keeps_failed else _UNMATCHED if task.output.shows_unmatched else _NONE
+    found = Found(
+        np.empty((4, n + 1), np.int64),
+        np.empty(2 * n + 16, np.int32),
+        np.empty((2, n + 1 if told else 1), np.int64),
+        np.array([place.row, place.number, place.matched_end, place.time]),
+        np.empty((2, longest, m), np.int32),
+    )
+    state = np.zeros(_STATE, np.int64)
+    if p:
+        state[[ROW, NUMBER, MATCHED_END, TIME]] = found.place[:, 0]
+    ended = _search_all(tables, given, passed.watermark, told, state, found)
+    while ended == _FULL:
+        found = found._replace(position=np.concatenate([found.position, np.empty_like(found.position)]))
+        ended = _search_all(tables, given, passed.watermark, told, state, found)
+    spans = _spans(positions, state, found, _REASONS.get(ended))
+    columns = found.place
+    after = Place(columns[0], columns[1], columns[2], columns[3], place.is_first)
+    return Decided(spans, found.match[3, : state[MATCHES]], found.unmatched[1, : state[UNMATCHED]], after)
+
+
+def _tables(task: MatchTask, positions: Automaton) -> Tables:
+    targets = _targets(task.program, task.bits)
+    assert targets is not None
+    return Tables(
+        np.cumsum([0, *map(len, targets)], dtype=np.int64),
+        np.array([t for ts in targets for t in ts], np.int64),
+        positions.label.astype(np.int64),
+        positions.graph.bit,
+        is_skip_target(task, positions),
+        np.array([_MODES[task.skip.mode], task.skip.else_next_row], np.int64),
+    )
+
+
+def _given(rows: Rows, passed: Passed, place: Place) -> Given:
+    nothing = np.empty(0, np.int64)
+
+    def owned(array: np.ndarray | None) -> np.ndarray:
+        """As the kernel is compiled for; a read-only array would be another type."""
+        return nothing if array is None else np.require(array, np.int64, ["C", "A", "W"])
+
+    mask = rows.mask.view()
+    mask.flags.writeable = False
+    need = np.empty((0, 0), np.int64) if passed.need is None else np.require(passed.need, np.int64, ["C", "A", "W"])
+    has_end = passed.end is not None
+    return Given(
+        owned(rows.bounds),
+        mask,
+        owned(rows.limit if has_end else None),
+        owned(passed.key),
+        owned(passed.end),
+        need,
+        owned(place.row),
+        np.require(place.is_first, np.bool_, ["C", "A", "W"]),
+    )
+
+
+def _spans(positions: Automaton, state: np.ndarray, found: Found, failure: str | None) -> Spans:
+    match, position = found.match[:, : state[MATCHES]], found.position[: state[MAPPED]]
+    return Spans(
+        start=match[0],
+        number=match[1],
+        offset=np.concatenate([[0], match[2]]).astype(np.int64),
+        label=positions.label[position],
+        is_hidden=positions.is_hidden[position] if positions.is_hidden.any() else None,
+        unmatched=found.unmatched[0, : state[UNMATCHED]],
+        failure=SkipFailure(failure, int(match[0, -1]), int(match[1, -1])) if failure else None,
+    )
+
+
+@compiled
+def _pull_back(tables, given, first, behind, room):
+    """Fill room[0] with ends of the nearest matches, room[1] with the last rows looked at, for rows from `first` on.
+
+    Rows are counted from `first`. The end of an unknown path is that of the shortest match it might become.
+    """
+    m, nearest, looked_at = len(tables.label), room[0], room[1]
+    for row in range(behind - 1, first - 1, -1):
+        here = row - first
+        for p in range(m):
+            needed = row
+            if len(given.need) > 0:
+                needed = given.need[tables.label[p], row]
+            if needed >= behind:
+                nearest[here, p], looked_at[here, p] = here + 1, _FAR
+                continue
+            end, last = np.int64(_FAR), needed - first
+            bit = tables.bit[p]
+            if bit < 0 or (given.mask[row, bit >> 3] >> (bit & 7)) & 1:
+                for k in range(tables.first[p], tables.first[p + 1]):
+                    t = tables.target[k]
+                    if t == DONE:
+                        end = min(end, np.int64(here + 1))
+                    elif row + 1 < behind:
+                        end = min(end, np.int64(nearest[here + 1, t]))
+                        last = max(last, np.int64(looked_at[here + 1, t]))
+                    else:
+                        end = min(end, np.int64(here + 2))
+                        last = max(last, np.int64(here + 1))
+            nearest[here, p], looked_at[here, p] = end, last
+
+
+@compiled
+def _is_unknown(given, tables, position, row, behind):
+    """Does the condition read rows that are not there yet?"""
+    return len(given.need) > 0 and given.need[tables.label[position], row] >= behind
+
+
+@compiled
+def _walk(tables, given, origin, behind, start, at, limit, state, found):
+    """The length of the match from `start` on, its positions behind state[MAPPED]; or _FAIL, _UNKNOWN, _TOO_LONG.
+
+    `origin`: the row from which `room` counts; `at`: the place in `Tables.first` of the beginning; `limit`: counted
+    from `origin`, _FAR where no path has run out. state[TIME] becomes the time at which the outcome is known.
+    """
+    nearest, looked_at = found.room[0], found.room[1]
+    row, last, length, ran_out = start - origin, start - origin, 0, False
+    outcome = _TOO_LONG
+    while outcome == _TOO_LONG:
+        chosen = _FAIL
+        for k in range(tables.first[at], tables.first[at + 1]):
+            t = tables.target[k]
+            if t == DONE:
+                chosen = t
+                outcome = length
+                break
+            if row >= limit:
+                ran_out = True
+            elif origin + row == behind:
+                return _UNKNOWN
+            elif nearest[row, t] <= limit and nearest[row, t] < _FAR:
+                if _is_unknown(given, tables, t, origin + row, behind):
+                    return _UNKNOWN
+                chosen = t
+                break
+            elif looked_at[row, t] >= limit:
+                ran_out = True
+            else:
+                last = max(last, np.int64(looked_at[row, t]))
+        if outcome >= 0:
+            break
+        if chosen == _FAIL:
+            outcome = _FAIL
+            break
+        if state[MAPPED] + length == len(found.position):
+            return _TOO_LONG
+        found.position[state[MAPPED] + length] = chosen
+        needed = row
+        if len(given.need) > 0:
+            needed = given.need[tables.label[chosen], origin + row] - origin
+        last = max(last, needed)
+        at, row, length = chosen, row + 1, length + 1
+    time = given.key[origin + last]
+    if ran_out:
+        time = max(time, given.end[start])
+    state[TIME] = max(state[TIME], time)
+    return outcome
+
+
+@compiled
+def _next_start(tables, state, found, length):
+    """The row at which the next match may start, or -_NO_ROW or -_FIRST_ROW."""
+    row, mode = state[ROW], tables.skip[0]
+    if length == 0 or mode == 1:
+        return row + 1
+    if mode == 0:
+        return row + length
+    for j in range(length):
+        step = j if mode == 2 else length - 1 - j
+        if tables.is_target[found.position[state[MAPPED] + step]]:
+            if step > 0:
+                return row + step
+            return row + 1 if tables.skip[1] else -_FIRST_ROW
+    return row + 1 if tables.skip[1] else -_NO_ROW
+
+
+@compiled
+def _search_partition(tables, given, watermark, told, state, found):
+    """Go on from state[ROW]; _FINISHED where nothing more is decided."""
+    p = state[PARTITION]
+    origin, behind = given.begin[p], given.bounds[p + 1]
+    while state[ROW] < behind:
+        start = state[ROW]
+        is_very_first = start == given.bounds[p] and given.is_first[p]
+        at = len(tables.first) - 2 if is_very_first else len(tables.first) - 3
+        limit = np.int64(_FAR)
+        if len(given.end) > 0 and given.end[start] <= watermark:
+            limit = given.limit[start] - origin
+        before = state[TIME]
+        length = _walk(tables, given, origin, behind, start, at, limit, state, found)
+        if length == _TOO_LONG:
+            state[TIME] = before
+            return _FULL
+        if length == _UNKNOWN:
+            return _FINISHED
+        if length == _FAIL:
+            if told == _FAILED or (told == _UNMATCHED and start >= state[MATCHED_END]):
+                found.unmatched[0, state[UNMATCHED]], found.unmatched[1, state[UNMATCHED]] = start, state[TIME]
+                state[UNMATCHED] += 1
+            state[ROW] = start + 1
+            continue
+        i, after = state[MATCHES], _next_start(tables, state, found, length)
+        state[MAPPED] += length
+        found.match[0, i], found.match[1, i], found.match[2, i] = start, state[NUMBER], state[MAPPED]
+        found.match[3, i] = state[TIME]
+        state[MATCHES] = i + 1
+        if after < 0:
+            return -after
+        state[ROW], state[NUMBER] = after, state[NUMBER] + 1
+        state[MATCHED_END] = max(state[MATCHED_END], start + length)
+    return _FINISHED
+
+
+@compiled
+def _search_all(tables, given, watermark, told, state, found):
+    """Fill `found`; _FULL where `position` has no room for a match."""
+    is_new = True
+    while state[PARTITION] + 1 < len(given.bounds):
+        p = state[PARTITION]
+        if is_new and given.begin[p] < given.bounds[p + 1]:
+            _pull_back(tables, given, given.begin[p], given.bounds[p + 1], found.room)
+        ended = _search_partition(tables, given, watermark, told, state, found)
+        for k in range(4):
+            found.place[k, p] = state[ROW + k]
+        if ended != _FINISHED:
+            return ended
+        state[PARTITION], is_new = p + 1, True
+        if p + 2 < len(given.bounds):
+            for k in range(4):
+                state[ROW + k] = found.place[k, p + 1]
+    return _FINISHED
