@@ -20,7 +20,7 @@ from sqlext.engine.joins import bind_asof, bind_interval
 from sqlext.engine.own_sql import unhooked
 from sqlext.engine.physical import Physical, PlannedClause, Settings
 from sqlext.engine.portable import portable_sql, table_function
-from sqlext.engine.queries import Queries, SparkOracle
+from sqlext.engine.queries import Queries, SparkTypeResolver
 from sqlext.engine.stream import stream_checks, streaming_tables
 from sqlext.engine.stream.processing_time import NOW, is_processing_time
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
@@ -217,7 +217,7 @@ class Statement:
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
         given = Input(
             tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
-            SparkOracle(self.queries, prefix, relation),
+            SparkTypeResolver(self.queries, prefix, relation),
             cache(lambda name: is_aggregate(self.spark, self.sql, name)),  # asks Spark, for every call in the clause
             is_ansi,
             takes_start_bounds=not is_portable,
@@ -226,7 +226,7 @@ class Statement:
         )
         plan = lower(clause, self.source, given, self.settings.strategy)
         if not any(_CHAR in f.metadata for f in frame.schema.fields):
-            plan = pushed_down(plan, self.tokens, self.source, given.oracle)
+            plan = pushed_down(plan, self.tokens, self.source, given.resolver)
         return PlannedClause(plan, prefix, is_ansi, frame.isStreaming)
 
     def _input(self, query: Text, site: Site) -> DataFrame:

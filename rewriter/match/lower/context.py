@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlext.pattern.task import Aggregate, Navigation
-from sqlext.rewriter.match.condition import Oracle
+from sqlext.rewriter.match.condition import TypeResolver
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import InputColumn
 from sqlext.rewriter.match.references import Reference, Scope, unknown_column
@@ -24,7 +24,7 @@ class Input:
     """
 
     columns: tuple[tuple[str, str], ...]
-    oracle: Oracle
+    resolver: TypeResolver
     is_aggregate: Callable[[str], bool]
     is_ansi: bool = True
     is_static: bool = False

@@ -21,7 +21,7 @@ def keys_need_window(context: Context) -> bool:
     """Only a window knows when NaN, -0.0 or collated strings are one key."""
     if context.given.is_static:
         return True
-    types = context.given.oracle.types(partition_by(context))
+    types = context.given.resolver.types(partition_by(context))
     odd = next((t for t in types if not has_plain_equality(t)), None)
     if odd and context.tells_times:
         raise UnsupportedError(

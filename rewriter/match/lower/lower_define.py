@@ -83,7 +83,7 @@ class Conditions:
         builder = ConditionBuilder(
             items,
             self.context.source,
-            self.context.given.oracle,
+            self.context.given.resolver,
             self.context.given.is_ansi,
             self.context.navigation,
             self.context.aggregate,
@@ -150,7 +150,7 @@ class Conditions:
 
     def _check_masks_boolean(self) -> None:
         errors: list[SqlExtError] = []
-        for text, spark_type in zip(self.mask_shapes, self.context.given.oracle.types(self.mask_shapes)):
+        for text, spark_type in zip(self.mask_shapes, self.context.given.resolver.types(self.mask_shapes)):
             if spark_type not in ("boolean", "void"):
                 start, stop = text.origin(0) or 0, text.origin(len(str(text)) - 1) or 0
                 errors.append(

@@ -94,7 +94,7 @@ class Measures:
             return self._classifier_aggregate(reference)
         if not columns:
             return Slot("", "aggregate", (), aggregate=self.context.aggregate(reference, None))
-        types = self.context.given.oracle.types(reference.arguments)
+        types = self.context.given.resolver.types(reference.arguments)
         if len(columns) == 1 and _is_fast(function, types[0], reference.is_distinct):
             return Slot("", "aggregate", columns, aggregate=self.context.aggregate(reference, 0))
         if (
@@ -104,7 +104,7 @@ class Measures:
             and not reference.is_distinct
         ):
             return Slot("", "array", columns, aggregate=self.context.aggregate(reference, 0))
-        self.context.given.oracle.types([_plain_call(reference)])  # an error is told in the user's names
+        self.context.given.resolver.types([_plain_call(reference)])  # an error is told in the user's names
         return Slot("", "members", columns, aggregate=self.context.aggregate(reference, 0), call=reference.call)
 
     def _classifier_aggregate(self, reference: Reference) -> Slot:

@@ -38,7 +38,7 @@ def within(context: Context) -> list[Bound]:
 
 def _bound_types(context: Context, key: Text, end: Text) -> tuple[str, str]:
     """The type of the key, and the one in which it is compared with the end; "" if matchers cannot."""
-    key_type, common = context.given.oracle.types([key, join("coalesce(", key, ", ", end, ")")])
+    key_type, common = context.given.resolver.types([key, join("coalesce(", key, ", ", end, ")")])
     is_number = all(kind_of(t) in ("int", "float") for t in (key_type, common))
     return key_type, common if is_number else ""
 
@@ -67,7 +67,7 @@ def start_bounds(
         column = join(quoted(key.column))
         try:
             _, common = _bound_types(context, column, found.bound.end)
-            is_condition = context.given.oracle.types([found.bound.whole]) == ["boolean"]
+            is_condition = context.given.resolver.types([found.bound.whole]) == ["boolean"]
         except SqlExtError:
             continue  # the conjunct will be told where it stands
         if common and is_condition:
@@ -106,7 +106,7 @@ def add_row_time(context: Context) -> None:
     if not context.tells_times:
         return
     order = context.clause.order_by[0] if context.clause.order_by else None
-    key_type = context.given.oracle.types([context.slice(order.expression)])[0] if order else ""
+    key_type = context.given.resolver.types([context.slice(order.expression)])[0] if order else ""
     is_time = key_type in (*INTEGER_BITS, "float", "double", "date", "timestamp", "timestamp_ntz")
     if order is None or order.is_descending or not is_time or context.given.is_static:
         raise BindError(

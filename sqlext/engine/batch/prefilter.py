@@ -18,7 +18,7 @@ import numpy as np
 from pyspark.errors import PySparkException
 
 from sqlext.engine.batch.key_sample import Sample, pays, sample_of
-from sqlext.engine.queries import Queries, SparkOracle
+from sqlext.engine.queries import Queries, SparkTypeResolver
 from sqlext.pattern.mandatory import mandatory
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.match.match_plan import MatchPlan
@@ -141,12 +141,12 @@ def _objection(plan: MatchPlan, prefix: Text, queries: Queries, found: tuple[Nee
     """What only Spark knows to say against it; "" if nothing."""
     if queries.sql("SET spark.sql.adaptive.enabled").collect()[0].value == "false":
         return "without adaptive execution a broadcast has a limit of time"
-    oracle = SparkOracle(queries, prefix, plan.relation)
-    if not all(map(has_plain_equality, oracle.types(plan.partition_by))):
+    resolver = SparkTypeResolver(queries, prefix, plan.relation)
+    if not all(map(has_plain_equality, resolver.types(plan.partition_by))):
         return "the keys' type has values that are equal and not the same"
     if _calls_user_function(queries, [*plan.partition_by, *(need.condition for need in found)]):
         return "a condition calls a user's function"
-    if not are_repeatable([*plan.partition_by, *(need.condition for need in found)], oracle):
+    if not are_repeatable([*plan.partition_by, *(need.condition for need in found)], resolver):
         return "a condition is not the same each time"
     return ""
 
