@@ -22,7 +22,7 @@ from sqlext.engine.physical import Physical, PlannedClause, Settings
 from sqlext.engine.portable import portable_sql, table_function
 from sqlext.engine.queries import Queries, SparkTypeResolver
 from sqlext.engine.stream import stream_checks, streaming_tables
-from sqlext.engine.stream.processing_time import NOW, is_processing_time
+from sqlext.engine.stream.stream_checks import PROCTIME_VALUE, is_processing_time
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters, parse_from
@@ -211,7 +211,7 @@ class Statement:
                     hint="run the statement with spark.sql in an extended session.",
                 )
             if is_processing_time(clause):
-                self.put(clause.order_by[0].expression, NOW)
+                self.put(clause.order_by[0].expression, PROCTIME_VALUE)
             else:
                 stream_checks.check_order(clause, frame.schema)
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from pyspark.sql import types as T
@@ -17,6 +18,14 @@ from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text import lexemes
 from sqlext.rewriter.text.splice import Text
+
+PROCTIME_VALUE = "current_timestamp()"  # what Spark computes for PROCTIME(): one time for each micro-batch
+
+
+def is_processing_time(clause: MatchClause) -> bool:
+    """Is the first ORDER BY key PROCTIME()? Then rows are ordered by their arrival, and matches end by the clock."""
+    is_call = re.compile(r"\s*PROCTIME\s*\(\s*\)\s*", re.IGNORECASE).fullmatch
+    return bool(clause.order_by) and is_call(clause.order_by[0].expression.text) is not None
 
 
 def check_order(clause: MatchClause, schema: T.StructType) -> None:

@@ -16,8 +16,9 @@ from pyspark.sql import types as T
 from sqlext.catalog.checkpoint import StoredPattern, StreamTarget, check_same_query
 from sqlext.catalog.warehouse import local_path
 from sqlext.engine.physical import Physical
-from sqlext.engine.stream import late_rows, run_stream
-from sqlext.engine.stream.processing_time import is_processing_time
+from sqlext.engine.stream import late_rows
+from sqlext.engine.stream.fingerprint import fingerprint
+from sqlext.engine.stream.stream_checks import is_processing_time
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text.lexemes import quoted
@@ -55,9 +56,9 @@ def run(statement: Statement, target: StreamTarget) -> DataFrame | None:
     if folder is not None:
         check_same_query(Path(folder), _patterns(ways))
     started = _start(spark, name, frame, checkpoint, target)
-    if late_rows.asked_for(spark):
+    if late_rows.table_setting(spark):
         for plan in _plans(ways):
-            table = late_rows.open_table(spark, run_stream.fingerprint(plan))
+            table = late_rows.open_table(spark, fingerprint(plan))
             late_rows.follow(spark, table, _trigger_of(_trigger(spark, target)))
     return started
 
@@ -84,7 +85,7 @@ def _checkpoint(spark: SparkSession, name: str, target: StreamTarget) -> str:
 def _patterns(ways: list) -> list:
     return [
         (
-            StoredPattern(" ".join(p.clause.pattern_text.text.split()), run_stream.fingerprint(p)),
+            StoredPattern(" ".join(p.clause.pattern_text.text.split()), fingerprint(p)),
             p.clause.pattern_text.place,
         )
         for p in _plans(ways)
