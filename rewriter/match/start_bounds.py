@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from sqlext.pattern.first_rows import FirstRows, first_rows
+from sqlext.pattern.mapped_variables import FirstRows, first_rows
 from sqlext.pattern.program import Program
 from sqlext.rewriter.match.expression import Node, conjuncts, has_column, parse
 from sqlext.rewriter.match.references import Item, Reference, place_of, render
