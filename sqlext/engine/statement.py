@@ -239,7 +239,7 @@ class Statement:
             if not site.depth or not e.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
                 raise
             hint = "a column of an outer query? The input cannot read it: join with the clause's result instead."
-            raise BindError(e.error_class.removeprefix("SQLEXT_"), e.message, place=e.place, hint=hint) from None
+            raise e.with_(hint=hint) from None
 
     def _with_clause(self, site: Site) -> Text:
         """The CTEs that the clause's input can see, with what has been put into them."""

@@ -86,12 +86,7 @@ def _program(clause: MatchClause, labels: tuple[str, ...]) -> Program:
     try:
         return compile_pattern(skeleton(clause.pattern), labels)
     except SqlExtError as e:
-        raise type(e)(
-            e.error_class.removeprefix("SQLEXT_"),
-            e.message,
-            hint=e.hint,
-            place=e.place or clause.pattern_text.place,
-        ) from None
+        raise e.with_(place=e.place or clause.pattern_text.place) from None
 
 
 def _skip(context: Context) -> Skip:
