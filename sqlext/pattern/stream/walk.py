@@ -9,6 +9,7 @@ to such an unknown end the partition's search stops there.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,9 +17,9 @@ import numpy as np
 
 from sqlext.pattern.automaton import DONE, Automaton, automaton, targets_from
 from sqlext.pattern.batch.blocks import is_skip_target
+from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition
 from sqlext.pattern.jit import compiled
 from sqlext.pattern.program import Program
-from sqlext.pattern.stream.decisions import Decided, Passed, Place
 from sqlext.pattern.task import (
     SKIP_PAST_LAST_ROW,
     SKIP_TO_FIRST,
@@ -58,7 +59,7 @@ class Tables(NamedTuple):
 
 
 class Given(NamedTuple):
-    """Rows, Passed and Place; `limit` and `end`, or `need`, are empty where there are none."""
+    """Rows, EventTimes and SearchPosition; `limit` and `end`, or `need`, are empty where there are none."""
 
     bounds: np.ndarray
     mask: np.ndarray
@@ -100,34 +101,41 @@ def _targets(program: Program, bits: tuple[int | None, ...]) -> list[list[int]] 
     return found
 
 
-def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place, keeps_failed: bool = False) -> Decided:
+def decide(
+    task: MatchTask, rows: Rows, event_times: EventTimes, begin: SearchPosition, keeps_failed: bool = False
+) -> Decisions:
     """As `streams.decided.decide`, for tasks without run-dependent conditions and `$`, nor with both NEXT and WITHIN.
 
     Equal to `streams.reference.decide`. Memory: eight bytes for each position and row of the longest partition.
     """
     positions = automaton(task.program, task.bits)
-    tables, given = _tables(task, positions), _given(rows, passed, place)
+    tables, given = _tables(task, positions), _given(rows, event_times, begin)
     n, p, m = len(rows.mask), len(rows.bounds) - 1, max(positions.size, 1)
-    longest = int(np.max(rows.bounds[1:] - place.row, initial=0))
+    longest = int(np.max(rows.bounds[1:] - begin.row, initial=0))
     told = _FAILED if keeps_failed else _UNMATCHED if task.output.shows_unmatched else _NONE
     found = Found(
         np.empty((4, n + 1), np.int64),
         np.empty(2 * n + 16, np.int32),
         np.empty((2, n + 1 if told else 1), np.int64),
-        np.array([place.row, place.number, place.matched_end, place.time]),
+        np.array([begin.row, begin.number, begin.matched_end, begin.time]),
         np.empty((2, longest, m), np.int32),
     )
     state = np.zeros(_STATE, np.int64)
     if p:
         state[[ROW, NUMBER, MATCHED_END, TIME]] = found.place[:, 0]
-    ended = _search_all(tables, given, passed.watermark, told, state, found)
+    ended = _search_all(tables, given, event_times.watermark, told, state, found)
     while ended == _FULL:
         found = found._replace(position=np.concatenate([found.position, np.empty_like(found.position)]))
-        ended = _search_all(tables, given, passed.watermark, told, state, found)
+        ended = _search_all(tables, given, event_times.watermark, told, state, found)
     spans = _spans(positions, state, found, _REASONS.get(ended))
     columns = found.place
-    after = Place(columns[0], columns[1], columns[2], columns[3], place.is_first)
-    return Decided(spans, found.match[3, : state[MATCHES]], found.unmatched[1, : state[UNMATCHED]], after)
+    after = replace(begin, row=columns[0], number=columns[1], matched_end=columns[2], time=columns[3])
+    return Decisions(
+        spans=spans,
+        time=found.match[3, : state[MATCHES]],
+        unmatched_time=found.unmatched[1, : state[UNMATCHED]],
+        position=after,
+    )
 
 
 def _tables(task: MatchTask, positions: Automaton) -> Tables:
@@ -143,7 +151,7 @@ def _tables(task: MatchTask, positions: Automaton) -> Tables:
     )
 
 
-def _given(rows: Rows, passed: Passed, place: Place) -> Given:
+def _given(rows: Rows, event_times: EventTimes, begin: SearchPosition) -> Given:
     nothing = np.empty(0, np.int64)
 
     def owned(array: np.ndarray | None) -> np.ndarray:
@@ -152,17 +160,21 @@ def _given(rows: Rows, passed: Passed, place: Place) -> Given:
 
     mask = rows.mask.view()
     mask.flags.writeable = False
-    need = np.empty((0, 0), np.int64) if passed.need is None else np.require(passed.need, np.int64, ["C", "A", "W"])
-    has_end = passed.end is not None
+    need = (
+        np.empty((0, 0), np.int64)
+        if event_times.need is None
+        else np.require(event_times.need, np.int64, ["C", "A", "W"])
+    )
+    has_end = event_times.end is not None
     return Given(
         owned(rows.bounds),
         mask,
         owned(rows.limit if has_end else None),
-        owned(passed.key),
-        owned(passed.end),
+        owned(event_times.key),
+        owned(event_times.end),
         need,
-        owned(place.row),
-        np.require(place.is_first, np.bool_, ["C", "A", "W"]),
+        owned(begin.row),
+        np.require(begin.is_first, np.bool_, ["C", "A", "W"]),
     )
 
 
