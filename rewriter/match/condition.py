@@ -42,7 +42,7 @@ class TypeResolver(Protocol):
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]: ...
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ConditionBuilder:
     """Lowers the run-dependent conjuncts of one DEFINE condition.
 
