@@ -57,8 +57,7 @@ def bind(text: str, args: Arguments, skip: Iterable[tuple[int, int]] = ()) -> tu
             value = _argument(text, marker, position, args)
             edits.append(Edit(marker.start, marker.stop, _spaced(text, marker, literal(value))))
         except BindError as e:
-            place = Place(text, marker.start, marker.stop)
-            errors.append(BindError(e.error_class.removeprefix("SQLEXT_"), e.message, place=place, hint=e.hint))
+            errors.append(e.with_(place=Place(text, marker.start, marker.stop)))
     raise_all(errors)
     return tuple(edits)
 

@@ -11,6 +11,9 @@ Hint: pattern variables are A, B.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
+
+E = TypeVar("E", bound="SqlExtError")
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,18 @@ class SqlExtError(Exception):
     """
 
     def __init__(self, error_class: str, message: str, *, place: Place | None = None, hint: str | None = None):
-        self.error_class = f"SQLEXT_{error_class}"
+        self._name, self.error_class = error_class, f"SQLEXT_{error_class}"
         self.message, self.place, self.hint = message, place, hint
         super().__init__(error_class, message, place, hint)
+
+    def with_(self: E, *, place: Place | None = None, hint: str | None = None) -> E:
+        """The same error with another place or hint; None keeps what the error has.
+
+        >>> print(BindError("UNKNOWN_COLUMN", "there is no column x").with_(hint="the columns are a, b."))
+        SQLEXT_UNKNOWN_COLUMN: there is no column x
+        Hint: the columns are a, b.
+        """
+        return type(self)(self._name, self.message, place=place or self.place, hint=hint or self.hint)
 
     def __str__(self) -> str:
         lines = [f"{self.error_class}: {self.message}"]
@@ -66,7 +78,7 @@ class SqlExtError(Exception):
         return "\n".join(lines)
 
     def __reduce__(self):
-        return _rebuild, (type(self), self.error_class.removeprefix("SQLEXT_"), self.message, self.place, self.hint)
+        return _rebuild, (type(self), self._name, self.message, self.place, self.hint)
 
 
 def _rebuild(kind, error_class, message, place, hint):
@@ -99,10 +111,14 @@ class SqlExtErrors(ParseError):
     def __init__(self, errors: list[SqlExtError]):
         self.errors = sorted(errors, key=lambda e: e.place.start if e.place else -1)
         first = self.errors[0]
-        super().__init__(first.error_class.removeprefix("SQLEXT_"), first.message, place=first.place, hint=first.hint)
+        super().__init__(first._name, first.message, place=first.place, hint=first.hint)
 
     def __str__(self) -> str:
         return "\n\n".join(str(e) for e in self.errors)
+
+    def with_(self, *, place: Place | None = None, hint: str | None = None) -> SqlExtErrors:
+        """The errors, each with the place or hint."""
+        return SqlExtErrors([error.with_(place=place, hint=hint) for error in self.errors])
 
     def __reduce__(self):
         return SqlExtErrors, (self.errors,)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
-from math import factorial
 
-from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
+from sqlext.errors import BindError, Place, SqlExtError, raise_all
 from sqlext.pattern import ast
-from sqlext.pattern.compile import MAX_INSTRUCTIONS, MAX_NESTING
+from sqlext.pattern.compile import size_error
 from sqlext.rewriter.match import cep_rules
 from sqlext.rewriter.match.match_clause import Fragment, MatchClause, Name
 
@@ -152,49 +151,14 @@ def _within_has_order(clause: MatchClause) -> Errors:
 # the size of the pattern
 
 
-def _pattern_not_too_deep(clause: MatchClause) -> Errors:
-    stack = [(clause.pattern, 1)]
-    while stack:
-        node, depth = stack.pop()
-        if depth > MAX_NESTING:
-            yield UnsupportedError("PATTERN_TOO_DEEP", f"PATTERN nests more than {MAX_NESTING} deep",
-                                   place=_place(clause, node),
-                                   hint="nested quantifiers can often be merged: ((A+)+)+ is A+.")  # fmt: skip
-            return
-        stack.extend((child, depth + 1) for child in ast.children(node))
-
-
-def _pattern_not_too_large(clause: MatchClause) -> Errors:
-    """At the innermost part that unfolds to too much."""
-    sizes: dict[int, int] = {}
-    for node in reversed(list(ast.walk(clause.pattern))):  # parts before wholes
-        sizes[id(node)] = size = _size(node, [sizes[id(child)] for child in ast.children(node)])
-        if size > MAX_INSTRUCTIONS:
-            yield UnsupportedError(
-                "PATTERN_TOO_LARGE", f"{_kind(node)} unfolds to more than {MAX_INSTRUCTIONS:,} instructions",
-                place=_place(clause, node),
-                hint="{n,m} is written out m times and PERMUTE in all orders: use smaller bounds or fewer elements.",
-            )  # fmt: skip
-            return
-
-
-def _size(node: ast.Pattern, parts: list[int]) -> int:
-    """Instructions, as `sqlext.pattern.compile` lays them out; too many count as MAX_INSTRUCTIONS + 1."""
-    size = max(sum(parts), 1)
-    if isinstance(node, ast.Permutation):
-        size = factorial(min(len(parts), 20)) * (sum(parts) + 2)
-    elif isinstance(node, ast.Quantified):
-        n, m = node.at_least, node.at_most
-        size = n * sum(parts) + (sum(parts) + 2 if m is None else (m - n) * (sum(parts) + 1))
-    elif isinstance(node, ast.Alternation):
-        size = sum(parts) + 2 * len(parts)
-    return min(size, MAX_INSTRUCTIONS + 1)
-
-
-def _kind(node: ast.Pattern) -> str:
-    if isinstance(node, ast.Permutation):
-        return f"PERMUTE of {len(node.items)} elements"
-    return "this repetition" if isinstance(node, ast.Quantified) else "PATTERN"
+def _pattern_fits(clause: MatchClause) -> Errors:
+    """The error is placed at the innermost part that is too deep or unfolds to too much."""
+    refused = size_error(clause.pattern)
+    if refused:
+        error, node = refused
+        yield type(error)(
+            error.error_class.removeprefix("SQLEXT_"), error.message, place=_place(clause, node), hint=error.hint
+        )
 
 
 def _place(clause: MatchClause, node: ast.Pattern) -> Place:
@@ -211,7 +175,6 @@ RULES: tuple[Callable[[MatchClause], Errors], ...] = (
     _skip_target_known,
     _exclusion_not_with_unmatched,
     _within_has_order,
-    _pattern_not_too_deep,
-    _pattern_not_too_large,
+    _pattern_fits,
     *cep_rules.RULES,
 )

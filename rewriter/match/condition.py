@@ -33,7 +33,7 @@ _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%":
 _DAY_US = 86_400_000_000
 
 
-class Oracle(Protocol):
+class TypeResolver(Protocol):
     """What only Spark knows. `types`: Spark's simple type names of expressions over the input's rows;
     `constants`: values of constant expressions as a Literal holds them, each CAST to the type given."""
 
@@ -42,7 +42,7 @@ class Oracle(Protocol):
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]: ...
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ConditionBuilder:
     """Lowers the run-dependent conjuncts of one DEFINE condition.
 
@@ -54,7 +54,7 @@ class ConditionBuilder:
 
     items: Sequence[Item]
     source: Source
-    oracle: Oracle
+    resolver: TypeResolver
     is_ansi: bool
     navigation: Callable[[Reference, int], Navigation]
     aggregate: Callable[[Reference, int | None], Aggregate]
@@ -95,7 +95,7 @@ class ConditionBuilder:
 
     def _ask_types(self, texts: Iterable[Text]) -> None:
         new = {str(t): t for t in texts if str(t) not in self._types}
-        self._types.update(zip(new, self.oracle.types(list(new.values()))))
+        self._types.update(zip(new, self.resolver.types(list(new.values()))))
 
     def _type(self, node: Node) -> str:
         if not self._is_text(node):
@@ -171,7 +171,7 @@ class ConditionBuilder:
         """Computed by Spark on the current row."""
         text, have = self._text(node, self.local_text), self._type(node)
         if node.kind == "literal" and kind_of(wanted) != "rank":
-            return Literal(self.oracle.constants([self._cast(text, have, wanted)])[0], self._kind(wanted, node))
+            return Literal(self.resolver.constants([self._cast(text, have, wanted)])[0], self._kind(wanted, node))
         if not self.spark_computes:
             return self._convert(
                 Operand(Navigation(self.column(text, have)), self._kind(have, node)), have, wanted, node
@@ -210,8 +210,8 @@ class ConditionBuilder:
         nothing = join("CAST(NULL AS ", self._types[str(argument)], ")")
         missing = self._cast(render(items, self.source, lambda _: nothing), self._type(node), wanted)
         if kind_of(wanted) != "rank":
-            return Operand(source, kind, self.oracle.constants([missing])[0])
-        if self.oracle.constants([join("(", missing, ") IS NULL")])[0]:
+            return Operand(source, kind, self.resolver.constants([missing])[0])
+        if self.resolver.constants([join("(", missing, ") IS NULL")])[0]:
             return Operand(source, kind)
         one = Operand(self.navigation(reference, self.column(join("1"), "int")), "int")
         constant = Operand(Navigation(self.column(missing, wanted)), kind)

@@ -21,7 +21,7 @@ from sqlext.rewriter.text.tokens import tokenize
 Value = Union[int, str, bool]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Interval:
     """Values from `low` to `high`, None is without end; the ends belong to it where `has_low`, `has_high`."""
 
@@ -77,8 +77,8 @@ def restrictions(condition: str, types: Mapping[str, str]) -> list[Restriction]:
 
 
 _OPERATORS = {
-    "=": lambda v: Interval(v, v),
-    "<=>": lambda v: Interval(v, v),
+    "=": lambda v: Interval(low=v, high=v),
+    "<=>": lambda v: Interval(low=v, high=v),
     "<": lambda v: Interval(high=v, has_high=False),
     "<=": lambda v: Interval(high=v),
     ">": lambda v: Interval(low=v, has_low=False),
@@ -130,7 +130,7 @@ class _Reader:
         column = self._column(node.children[0] if is_negated else node)
         if column is None or self.types[column] != "boolean":
             return None
-        return Restriction(column, (Interval(not is_negated, not is_negated),))
+        return Restriction(column, (Interval(low=not is_negated, high=not is_negated),))
 
     def _column(self, node: Node) -> str | None:
         """The column of the row that a node is, if it is called by its name alone."""

@@ -80,7 +80,7 @@ class Within:
     between_rows: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AfterMatch:
     """`mode`: "PAST LAST ROW", "TO NEXT ROW", "TO FIRST", "TO LAST" or "NO SKIP"."""
 
@@ -90,7 +90,7 @@ class AfterMatch:
     fragment: Fragment
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RowsPerMatch:
     """`empty`: "SHOW", "OMIT" or "UNMATCHED"; `fragment` None where the clause was left out."""
 
@@ -100,7 +100,7 @@ class RowsPerMatch:
     fragment: Fragment | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MatchClause:
     """`relation MATCH_RECOGNIZE ( … )`.
 
@@ -112,14 +112,14 @@ class MatchClause:
     whole: Fragment
     relation: Fragment
     keyword: Fragment
-    partition_by: tuple[PartitionKey, ...]
-    order_by: tuple[OrderKey, ...]
-    measures: tuple[Measure, ...]
-    rows_per_match: RowsPerMatch
-    after_match: AfterMatch | None
     pattern: Pattern
     pattern_text: Fragment
     pattern_variables: tuple[Name, ...]
-    within: Within | None
-    subsets: tuple[SubsetItem, ...]
-    definitions: tuple[Definition, ...]
+    partition_by: tuple[PartitionKey, ...] = ()
+    order_by: tuple[OrderKey, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    rows_per_match: RowsPerMatch = RowsPerMatch()
+    after_match: AfterMatch | None = None
+    within: Within | None = None
+    subsets: tuple[SubsetItem, ...] = ()
+    definitions: tuple[Definition, ...] = ()

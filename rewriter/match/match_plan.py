@@ -37,7 +37,7 @@ class Mask:
     neighbours: Condition | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Bound:
     """How far a match may reach: to rows whose column `key` is less than the column `end` of its first row (or equal,
     if `is_inclusive`). `admits_start`: the first row itself always may be mapped. `written`: the conjunct of DEFINE
@@ -51,7 +51,7 @@ class Bound:
     written: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Slot:
     """A column that a worker makes for every output row.
 
@@ -62,8 +62,8 @@ class Slot:
     `navigation`, only the last three `aggregate`.
     """
 
-    name: str
     kind: str
+    name: str = ""
     columns: tuple[str, ...] = ()
     navigation: Navigation = Navigation(0)
     aggregate: Aggregate = Aggregate("count")
@@ -78,7 +78,7 @@ class ShownColumn:
     text: Text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MatchPlan:
     """`columns` of the input query over `relation`; `carried` are the names of those that are shown for a row of the
     match (its first one, with ONE ROW PER MATCH); `masks[b]` is the condition of bit b; `operands` name the columns

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from sqlext.errors import SqlExtError
 from sqlext.rewriter.enclosing import Enclosing, Tokens, enclosing
-from sqlext.rewriter.match.condition import Oracle
+from sqlext.rewriter.match.condition import TypeResolver
 from sqlext.rewriter.match.match_clause import Fragment, MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of, has_plain_equality
@@ -64,21 +64,21 @@ class Filter:
         return set(self.literals) <= allowed | {"null"}
 
 
-def pushed_down(plan: MatchPlan, tokens: Tokens, source: Source, oracle: Oracle) -> MatchPlan:
+def pushed_down(plan: MatchPlan, tokens: Tokens, source: Source, resolver: TypeResolver) -> MatchPlan:
     """The plan with the filters that the statement around its clause gives. `tokens` are the whole statement's."""
     found = filters(plan.clause, tokens, source, [shown.name for shown in plan.shown])
     if not found:
         return plan
     keys = [source.slice(key.expression.start, key.expression.stop) for key in plan.clause.partition_by]
-    types = oracle.types(keys)
-    texts = [f.text for f in found if f.suits(types[f.key]) and are_repeatable([keys[f.key]], oracle)]
+    types = resolver.types(keys)
+    texts = [f.text for f in found if f.suits(types[f.key]) and are_repeatable([keys[f.key]], resolver)]
     return replace(plan, filters=(*plan.filters, *texts))
 
 
-def are_repeatable(expressions: Sequence[Text], oracle: Oracle) -> bool:
+def are_repeatable(expressions: Sequence[Text], resolver: TypeResolver) -> bool:
     """Do expressions give the same again on the same row? Spark lets no others into an aggregate."""
     try:
-        oracle.types([join("any_value(", expression, ")") for expression in expressions])
+        resolver.types([join("any_value(", expression, ")") for expression in expressions])
     except SqlExtError:
         return False
     return True

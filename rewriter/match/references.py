@@ -14,7 +14,7 @@ from sqlext.rewriter.text.splice import Source, Text, join
 FILTER_PLACE = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Reference:
     """What an expression asks of the match.
 
@@ -47,7 +47,7 @@ class Reference:
 Item = Union[Lexeme, Reference]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scope:
     """What names mean. `variables`: keys of pattern variables and SUBSETs; `columns`: the input's column names;
     `is_aggregate` says of a function name (lower case) that is not one of AGGREGATES whether it is one too."""

@@ -138,7 +138,7 @@ class _Analyser(Words):
                 "TOO_MANY_ARGUMENTS", f"{self.parts[i].word} takes no argument", place=self.place(i, close + 1)
             )
         kind = "match number" if self.parts[i].word == "MATCH_NUMBER" else "sequence number"
-        return Reference(kind, self.place(i, close + 1))
+        return Reference(kind=kind, place=self.place(i, close + 1))
 
     def _rowtime(self, i: int, close: int) -> Reference:
         if self.scope.in_define:
@@ -171,17 +171,21 @@ class _Analyser(Words):
                     place=self.place(i + 2, close),
                     hint=self._variables_hint(),
                 )
-        return Reference("classifier", self.place(i, close + 1), variable)
+        return Reference(kind="classifier", place=self.place(i, close + 1), variable=variable)
 
     def _qualified_column(self, i: int) -> tuple[Reference, int]:
         self._check_member(i)
         place, argument = self.place(i, i + 3), self.slice(i + 2, i + 3)
-        return Reference("navigation", place, variable_key(self.parts[i].raw), (argument,)), i + 3
+        return Reference(
+            kind="navigation", place=place, variable=variable_key(self.parts[i].raw), arguments=(argument,)
+        ), i + 3
 
     def _universal_column(self, i: int) -> tuple[Reference, int]:
         is_qualified = self.raw(i + 1) == "." and i + 2 < len(self.parts) and self.scope.column(self.parts[i + 2])
         after = i + 3 if is_qualified else i + 1  # alias . name, also where a column is called like the alias; name
-        return Reference("navigation", self.place(i, after), None, (self.slice(i, after),)), after
+        return Reference(
+            kind="navigation", place=self.place(i, after), variable=None, arguments=(self.slice(i, after),)
+        ), after
 
     # navigations
 
@@ -193,7 +197,14 @@ class _Analyser(Words):
         if inner is not None:
             return replace(inner, place=place, from_first=from_first, offset=offset)
         argument, variable, _ = self._argument(*bounds[0], f"{self.parts[i].word}")
-        return Reference("navigation", place, variable, (argument,), from_first=from_first, offset=offset)
+        return Reference(
+            kind="navigation",
+            place=place,
+            variable=variable,
+            arguments=(argument,),
+            from_first=from_first,
+            offset=offset,
+        )
 
     def _physical(self, i: int, close: int) -> Reference:
         bounds = self.arguments(i + 1, close)
@@ -204,7 +215,7 @@ class _Analyser(Words):
         inner = self._nested_navigation(lo, hi)
         if inner is None:
             argument, variable, _ = self._argument(lo, hi, self.parts[i].word)
-            inner = Reference("navigation", place, variable, (argument,))
+            inner = Reference(kind="navigation", place=place, variable=variable, arguments=(argument,))
         return replace(inner, place=place, step=step)
 
     def _nested_navigation(self, lo: int, hi: int) -> Reference | None:
@@ -248,8 +259,8 @@ class _Analyser(Words):
         after = self._aggregate_tail(i, close)
         first = i + 2 + (self.word(i + 2) in ("DISTINCT", "ALL") and first_is_keyword(self.parts, i + 2))
         base = Reference(
-            "aggregate",
-            self.place(i, after),
+            kind="aggregate",
+            place=self.place(i, after),
             function=self.parts[i].raw.lower(),
             is_distinct=first > i + 2 and self.word(i + 2) == "DISTINCT",
         )

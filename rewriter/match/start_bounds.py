@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from sqlext.pattern.first_rows import FirstRows, first_rows
+from sqlext.pattern.mapped_variables import FirstRows, first_rows
 from sqlext.pattern.program import Program
 from sqlext.rewriter.match.expression import Node, conjuncts, has_column, parse
 from sqlext.rewriter.match.references import Item, Reference, place_of, render
@@ -33,7 +33,7 @@ class Key:
     has_nulls_last: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StartBound:
     """`key < end`, or `<=`, of the tested row, where `end` is computed on the row that `reference` reads.
 
@@ -64,7 +64,7 @@ class MatchBound:
     dropped: frozenset[tuple[int, int]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Definitions:
     """What DEFINE says: the items of each label's condition, and which references the tested row itself decides."""
 
@@ -79,7 +79,13 @@ def match_bounds(program: Program, key: Key, definitions: Definitions, is_ansi: 
     candidates: dict[tuple[str, bool], dict[int, list[tuple[int, StartBound]]]] = {}
     rows = first_rows(program)
     for label, items in definitions.items.items():
-        reader = _Reader(items, definitions.source, key, partial(definitions.is_local, label=label), is_ansi)
+        reader = _Reader(
+            items=items,
+            source=definitions.source,
+            key=key,
+            is_local=partial(definitions.is_local, label=label),
+            is_ansi=is_ansi,
+        )
         for lo, hi in conjuncts(items):
             bound = reader.bound(lo, hi)
             if bound is not None and _reads_first_row(bound.reference, label, rows, definitions.label_sets):
@@ -118,7 +124,7 @@ def _match_bound(by_label: dict[int, list[tuple[int, StartBound]]], rows: FirstR
     return MatchBound(bound, admits_start, dropped)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Reader:
     """Reads the conjuncts of one label."""
 
@@ -176,7 +182,14 @@ class _Reader:
     def _made(self, reference: Reference, end: Text, is_inclusive: bool, is_strict: bool, node: Node) -> StartBound:
         place = place_of(self.items[node.start : node.stop], self.source)
         written = str(self.source.slice(place.start, place.stop))
-        return StartBound(reference, end, self._over_one_row(node), is_inclusive, is_strict, written)
+        return StartBound(
+            reference=reference,
+            end=end,
+            whole=self._over_one_row(node),
+            is_inclusive=is_inclusive,
+            is_strict=is_strict,
+            written=written,
+        )
 
     def _over_one_row(self, node: Node) -> Text:
         return render(self.items[node.start : node.stop], self.source, lambda r: join("(", r.arguments[0], ")"))

@@ -21,14 +21,14 @@ _SUFFIXES = {"L": "bigint", "D": "double", "F": "float", "S": "smallint", "Y": "
 _BOOLEAN = frozenset({"AND", "OR", "NOT", "IS NULL", "BETWEEN", "IN", "=", "<>", "<=>", "<", "<=", ">", ">="})
 
 
-class StaticOracle:
+class StaticTypeResolver:
     """Types from the columns of a table argument. `columns`: name and Spark type name of each."""
 
     def __init__(self, columns: Sequence[tuple[str, str]]):
         self.columns = {name.lower(): spark_type for name, spark_type in columns}
 
     def types(self, texts: Sequence[Text]) -> list[str]:
-        """As condition.Oracle.types. Raises BindError for what it does not know."""
+        """As condition.TypeResolver.types. Raises BindError for what it does not know."""
         return [self._type_of(text) for text in texts]
 
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:

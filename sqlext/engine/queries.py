@@ -95,7 +95,7 @@ def _format_string(text: Text, is_formatted: bool) -> str:
     return _HELPER.sub(lambda m: "{" + m[0] + "}", "".join(parts))
 
 
-class SparkOracle:
+class SparkTypeResolver:
     """What `rewriter.lower` asks of Spark, about the rows of one relation."""
 
     def __init__(self, queries: Queries, prefix: Text, relation: Text):

@@ -20,7 +20,7 @@ from sqlext.engine.joins import bind_asof, bind_interval
 from sqlext.engine.own_sql import unhooked
 from sqlext.engine.physical import Physical, PlannedClause, Settings
 from sqlext.engine.portable import portable_sql, table_function
-from sqlext.engine.queries import Queries, SparkOracle
+from sqlext.engine.queries import Queries, SparkTypeResolver
 from sqlext.engine.stream import stream_checks, streaming_tables
 from sqlext.engine.stream.processing_time import NOW, is_processing_time
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
@@ -34,7 +34,7 @@ from sqlext.rewriter.joins.join_clause import EnclosingQuery, JoinClause
 from sqlext.rewriter.joins.parse_joins import parse_joins
 from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around
 from sqlext.rewriter.match import check
-from sqlext.rewriter.match.lower.context import Input
+from sqlext.rewriter.match.lower.context import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.match_clause import Fragment, MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
@@ -215,18 +215,20 @@ class Statement:
             else:
                 stream_checks.check_order(clause, frame.schema)
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
-        given = Input(
-            tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
-            SparkOracle(self.queries, prefix, relation),
-            cache(lambda name: is_aggregate(self.spark, self.sql, name)),  # asks Spark, for every call in the clause
-            is_ansi,
+        inputs = InputRelation(
+            columns=tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
+            resolver=SparkTypeResolver(self.queries, prefix, relation),
+            is_aggregate=cache(
+                lambda name: is_aggregate(self.spark, self.sql, name)
+            ),  # asks Spark, for every call in the clause
+            is_ansi=is_ansi,
             takes_start_bounds=not is_portable,
             is_streaming=frame.isStreaming,
             unread=frozenset() if self.frames else unread(self.tokens, clause.whole, frame.schema.names),
         )
-        plan = lower(clause, self.source, given, self.settings.strategy)
+        plan = lower(clause, self.source, inputs, self.settings.strategy)
         if not any(_CHAR in f.metadata for f in frame.schema.fields):
-            plan = pushed_down(plan, self.tokens, self.source, given.oracle)
+            plan = pushed_down(plan, self.tokens, self.source, inputs.resolver)
         return PlannedClause(plan, prefix, is_ansi, frame.isStreaming)
 
     def _input(self, query: Text, site: Site) -> DataFrame:
@@ -237,7 +239,7 @@ class Statement:
             if not site.depth or not e.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
                 raise
             hint = "a column of an outer query? The input cannot read it: join with the clause's result instead."
-            raise BindError(e.error_class.removeprefix("SQLEXT_"), e.message, place=e.place, hint=hint) from None
+            raise e.with_(hint=hint) from None
 
     def _with_clause(self, site: Site) -> Text:
         """The CTEs that the clause's input can see, with what has been put into them."""

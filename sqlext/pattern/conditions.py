@@ -300,3 +300,24 @@ _STRICT: dict[str, Callable] = {
     "equal": lambda x, y: _order(x) == _order(y),
     "not_equal": lambda x, y: _order(x) != _order(y),
 }
+
+
+def rows_ahead(condition: Condition | None) -> int:
+    """How many rows behind the current one a condition may read.
+
+    >>> from sqlext.pattern.task import Call, Operand
+    >>> rows_ahead(Call("is_null", (Operand(Navigation(0, step=2), "int"),), "bool"))
+    2
+    """
+    if condition is None:
+        return 0
+    sources = [operand.source for operand in operands(condition)]
+    return max([0, *(s.step for s in sources if isinstance(s, Navigation) and s.argument != CLASSIFIER)])
+
+
+def rows_back(condition: Condition | None) -> int:
+    """How many rows before a match's first one a condition may read."""
+    if condition is None:
+        return 0
+    sources = [operand.source for operand in operands(condition)]
+    return max([0, *(-s.step for s in sources if isinstance(s, Navigation) and s.argument != CLASSIFIER)])

@@ -26,10 +26,10 @@ def v_shapes() -> WorkerPlan:
     pattern = Concatenation((A, Quantified(B, 1, None), Quantified(C, 1, None)))
     task = MatchTask(compile_pattern(pattern, ("A", "B", "C")), (None, 0, 1), (None, None, None))
     slots = (
-        Slot("top", "value", ("v",), Navigation(0, (0,))),
-        Slot("bottom", "value", ("v",), Navigation(0, (1,))),
-        Slot("n", "aggregate", aggregate=Aggregate("count")),
-        Slot("rows", "array", ("v",), aggregate=Aggregate("array_agg", 0)),
+        Slot(name="top", kind="value", columns=("v",), navigation=Navigation(0, (0,))),
+        Slot(name="bottom", kind="value", columns=("v",), navigation=Navigation(0, (1,))),
+        Slot(name="n", kind="aggregate", aggregate=Aggregate("count")),
+        Slot(name="rows", kind="array", columns=("v",), aggregate=Aggregate("array_agg", 0)),
     )
     return WorkerPlan(task, ("m",), (), (), ("k",), ("k",), slots, (), True)
 

@@ -11,8 +11,8 @@ from contiguity_harness import listed, random_case
 from sqlext.errors import DataError
 from sqlext.pattern.batch.parts import part_of
 from sqlext.pattern.cep import cep_matcher
+from sqlext.pattern.event_time import EventTimes, first_position
 from sqlext.pattern.stream import cep_decisions as contiguity_decided
-from sqlext.pattern.stream.decisions import Passed, first_place
 
 
 def one_partition(seed: int):
@@ -49,7 +49,9 @@ def decided(task, rows, watermark: int) -> Found:
     n = int(np.searchsorted(rows.key, watermark, side="right"))
     end = None if rows.end is None else rows.end[:n]
     part = replace(part_of(rows, 0, n), key=rows.key[:n], end=end)
-    found = contiguity_decided.decide(task, part, Passed(rows.key[:n], watermark, end), first_place(part))
+    found = contiguity_decided.decide(
+        task, part, EventTimes(key=rows.key[:n], watermark=watermark, end=end), first_position(part)
+    )
     spans, matches, partial = found.spans, [], []
     is_partial = np.zeros(len(spans.start), bool) if spans.timed_out is None else spans.timed_out
     for match, time, is_late in zip(listed([spans]), found.time.tolist(), is_partial.tolist()):

@@ -61,7 +61,7 @@ def random_case(chance: random.Random) -> Case:
     output = task.output
     carried = ("k", "u") if output.is_all_rows else ("k",)
     time = WITHIN_KEY if is_within else ROW_TIME
-    slots = (*_slots(chance), Slot(ROWTIME, "rowtime", (time, WITHIN_END) if is_within else (time,)))
+    slots = (*_slots(chance), Slot(name=ROWTIME, kind="rowtime", columns=(time, WITHIN_END) if is_within else (time,)))
     bounds = (Bound(is_inclusive=chance.random() < 0.4),) if is_within else ()
     plan = WorkerPlan(task, ("mask",), neighbours, (("v", "bigint"),), carried, ("k",), slots, bounds, True)
     rows = _rows(chance, is_within, time)
@@ -154,12 +154,24 @@ def _slots(chance: random.Random) -> tuple[Slot, ...]:
     labels = chance.choice([None, (0,), (1, 2)])
     steps = chance.choice([(0, 0), (0, -1), (-2, 1), (1, 2), (2, -1)])
     kept = [
-        Slot("number", "match number"),
-        Slot("classifier", "classifier", navigation=Navigation(-1, step=chance.choice([0, 0, 1]))),
-        Slot("first", "value", ("v",), Navigation(0, labels, from_first=True, step=steps[0])),
-        Slot("last", "value", ("v",), Navigation(0, None, is_final=chance.random() < 0.5, step=steps[1])),
-        Slot("sum", "aggregate", ("v",), aggregate=Aggregate("sum", 0, labels)),
-        Slot("rows", "array", ("u",), aggregate=Aggregate("array_agg", 0, None, is_final=chance.random() < 0.5)),
+        Slot(name="number", kind="match number"),
+        Slot(name="classifier", kind="classifier", navigation=Navigation(-1, step=chance.choice([0, 0, 1]))),
+        Slot(
+            name="first", kind="value", columns=("v",), navigation=Navigation(0, labels, from_first=True, step=steps[0])
+        ),
+        Slot(
+            name="last",
+            kind="value",
+            columns=("v",),
+            navigation=Navigation(0, None, is_final=chance.random() < 0.5, step=steps[1]),
+        ),
+        Slot(name="sum", kind="aggregate", columns=("v",), aggregate=Aggregate("sum", 0, labels)),
+        Slot(
+            name="rows",
+            kind="array",
+            columns=("u",),
+            aggregate=Aggregate("array_agg", 0, None, is_final=chance.random() < 0.5),
+        ),
     ]
     return tuple(kept)
 

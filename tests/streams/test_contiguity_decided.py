@@ -15,8 +15,8 @@ from sqlext.pattern.cep import cep_oracle
 from sqlext.pattern.cep.nfa import Final
 from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
 from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.event_time import EventTimes, first_position
 from sqlext.pattern.stream import cep_decisions
-from sqlext.pattern.stream.decisions import Passed, first_place
 from sqlext.pattern.task import NO_SKIP, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Skip, Spans
 
 LETTERS = "AB"
@@ -72,11 +72,11 @@ def test_decided_is_what_no_later_rows_can_change(part):
         )
         rows = timed(masks, bound)
         assert rows.key is not None
-        passed = Passed(rows.key, SPACE * len(masks), rows.end)
-        given = cep_decisions.decide(task, rows, passed, first_place(rows))
+        event_times = EventTimes(key=rows.key, watermark=SPACE * len(masks), end=rows.end)
+        given = cep_decisions.decide(task, rows, event_times, first_position(rows))
         found = shown([given.spans])
         assert found <= certain, f"{seed}\n{task.nfa}"
-        undecided = int(given.place.row[0])
+        undecided = int(given.position.row[0])
         early = {x for x in certain - found if task.skip.mode == NO_SKIP or x[1] == undecided}
         assert not early or waits_on_purpose(task) or all(x[2] == 0 for x in early), f"{seed} {masks}\n{task.nfa}"
 

@@ -54,7 +54,7 @@ def contiguity_case(chance: random.Random) -> Case | None:
         return None
     knows_first = any(isinstance(x, MatchStart) for x in task.program.instructions)
     carried = ("k", "u") if task.output.is_all_rows else ("k",)
-    timed_out = Slot("timed_out", "timed out")
+    timed_out = Slot(name="timed_out", kind="timed out")
     plan = replace(case.plan, task=task, carried=carried, slots=(timed_out, *case.plan.slots))
     worker = replace(plan, slots=(timed_out, *case.stream.worker.slots))
     return Case(plan, replace(case.stream, worker=worker, knows_first=knows_first), case.rows)

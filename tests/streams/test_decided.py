@@ -11,9 +11,9 @@ import pytest
 from sqlext.pattern import ast
 from sqlext.pattern.batch import reference
 from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.event_time import EventTimes, first_position
 from sqlext.pattern.stream import stream_reference
 from sqlext.pattern.stream import walk as stream_walk
-from sqlext.pattern.stream.decisions import Passed, first_place
 from sqlext.pattern.task import SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Skip
 
 LATER = 4  # rows that may follow: enough to end any of the patterns
@@ -52,11 +52,11 @@ def results(task: MatchTask, masks, bound: int | None, later) -> set:
 
 def decided(task: MatchTask, masks, bound: int | None, watermark: int, engine) -> tuple[set, int]:
     rows, key, end = rows_with(masks, bound)
-    given = engine.decide(task, rows, Passed(key, watermark, end), first_place(rows))
+    given = engine.decide(task, rows, EventTimes(key=key, watermark=watermark, end=end), first_position(rows))
     spans = given.spans
     parts = np.split(spans.label, spans.offset[1:-1])
     found = {("match", s, n, tuple(p)) for s, n, p in zip(spans.start.tolist(), spans.number.tolist(), parts)}
-    return found | {("unmatched", row) for row in spans.unmatched.tolist()}, int(given.place.row[0])
+    return found | {("unmatched", row) for row in spans.unmatched.tolist()}, int(given.position.row[0])
 
 
 @pytest.mark.parametrize("part", range(6))

@@ -72,13 +72,15 @@ def plan_of(case: Case) -> StreamPlan:
     if not is_contiguous(tree) or skip.mode == NO_SKIP or output.shows_timeouts or is_between:
         task = replace(task, nfa=compile_nfa(tree, labels))
     slots = [
-        Slot("number", "match number"),
-        Slot("labels", "array", (), aggregate=Aggregate("array_agg", CLASSIFIER)),
-        Slot("label", "classifier", navigation=Navigation(CLASSIFIER)),
-        Slot("timed_out", "timed out"),
+        Slot(name="number", kind="match number"),
+        Slot(name="labels", kind="array", columns=(), aggregate=Aggregate("array_agg", CLASSIFIER)),
+        Slot(name="label", kind="classifier", navigation=Navigation(CLASSIFIER)),
+        Slot(name="timed_out", kind="timed out"),
     ]
     if "next" in case.options:
-        slots.append(Slot("next", "value", ("u",), Navigation(0, step=int(case.options["next"]))))
+        slots.append(
+            Slot(name="next", kind="value", columns=("u",), navigation=Navigation(0, step=int(case.options["next"])))
+        )
     bounds = (Bound(is_inclusive="inclusive" in case.options),) if is_within else ()
     time = WITHIN_KEY if is_within else ROW_TIME
     fields = [("u", pa.int64()), ("mask", pa.int8()), (time, _KIND)] + ([(WITHIN_END, _KIND)] if is_within else [])

@@ -35,7 +35,8 @@ def plan() -> StreamPlan:
     tree, _ = parse_pattern("A B+", 0, 4)
     task = MatchTask(compile_pattern(tree, ("A", "B")), (0, 1), (None, None))
     slots = tuple(
-        Slot(name, "value", ("i",), Navigation(0, from_first=first)) for name, first in (("f", True), ("l", False))
+        Slot(name=name, kind="value", columns=("i",), navigation=Navigation(0, from_first=first))
+        for name, first in (("f", True), ("l", False))
     )
     worker = WorkerPlan(task, ("mask",), (), (), ("k",), ("k",), slots, (), True)
     return StreamPlan(worker, SCHEMA, ROW_TIME, (SortKey("i"),), counts_matches=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlext.pattern.task import Aggregate, Navigation
-from sqlext.rewriter.match.condition import Oracle
+from sqlext.rewriter.match.condition import TypeResolver
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import InputColumn
 from sqlext.rewriter.match.references import Reference, Scope, unknown_column
@@ -14,8 +14,8 @@ from sqlext.rewriter.text.lexemes import lexemes
 from sqlext.rewriter.text.splice import Source, Text
 
 
-@dataclass(frozen=True)
-class Input:
+@dataclass(frozen=True, kw_only=True)
+class InputRelation:
     """What is known of a clause's input: its columns and Spark types in order, and what only Spark knows.
 
     `is_static`: there is no Spark at hand to compute scalars (`sqlext_match`), only columns can be read.
@@ -24,7 +24,7 @@ class Input:
     """
 
     columns: tuple[tuple[str, str], ...]
-    oracle: Oracle
+    resolver: TypeResolver
     is_aggregate: Callable[[str], bool]
     is_ansi: bool = True
     is_static: bool = False
@@ -37,26 +37,32 @@ class Input:
         return tuple(name for name, _ in self.columns)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Context:
     """What the parts of a lowering share, and the columns of the input query, which they ask for.
 
-    `label_sets`: the labels of each variable and SUBSET. `tells_times`: does the worker find out when results are
+    `label_sets`: the labels of each variable and SUBSET. `needs_times`: does the worker find out when results are
     decided? Then it sees all conditions itself.
     """
 
     clause: MatchClause
     source: Source
-    given: Input
+    relation: InputRelation
     label_sets: dict[str, tuple[int, ...]]
-    tells_times: bool
+    needs_times: bool
     columns: list[InputColumn] = field(default_factory=list)
 
     def slice(self, fragment) -> Text:
         return self.source.slice(fragment.start, fragment.stop)
 
     def scope(self, in_define: bool) -> Scope:
-        return Scope(self.source, self.label_sets, self.given.names, self.given.is_aggregate, in_define)
+        return Scope(
+            source=self.source,
+            variables=self.label_sets,
+            columns=self.relation.names,
+            is_aggregate=self.relation.is_aggregate,
+            in_define=in_define,
+        )
 
     def labels(self, reference: Reference) -> tuple[int, ...] | None:
         return None if reference.variable is None else self.label_sets[reference.variable]
@@ -90,7 +96,11 @@ class Context:
         if len(parts) not in (1, 3) or not parts[-1].is_name or (len(parts) == 3 and parts[1].raw != "."):
             return None
         scope = self.scope(False)
-        if len(parts) == 3 and (column := scope.column(parts[0])) and dict(self.given.columns)[column][:7] == "struct<":
+        if (
+            len(parts) == 3
+            and (column := scope.column(parts[0]))
+            and dict(self.relation.columns)[column][:7] == "struct<"
+        ):
             return None  # a field, not alias . column
         found = scope.column(parts[-1])
         if found is None:
@@ -100,7 +110,7 @@ class Context:
     def is_local(self, reference: Reference, label: int) -> bool:
         """Does the current row, which counts as mapped to the tested label, decide what the reference reads?"""
         labels = self.labels(reference)
-        if self.given.is_static and reference.step:
+        if self.relation.is_static and reference.step:
             return False
         is_current = not reference.from_first and reference.offset == 0 and (labels is None or label in labels)
         return is_current and (

@@ -11,7 +11,7 @@ from sqlext.pattern.program import Program
 from sqlext.pattern.task import MatchTask, Output, Skip
 from sqlext.rewriter.match import cep_rules
 from sqlext.rewriter.match.lower import lower_columns, lower_times
-from sqlext.rewriter.match.lower.context import Context, Input
+from sqlext.rewriter.match.lower.context import Context, InputRelation
 from sqlext.rewriter.match.lower.lower_define import Conditions
 from sqlext.rewriter.match.lower.lower_measures import Measures
 from sqlext.rewriter.match.match_clause import MatchClause
@@ -19,16 +19,18 @@ from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text.splice import Source
 
 
-def lower(clause: MatchClause, source: Source, given: Input, strategy: str = "auto") -> MatchPlan:
+def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy: str = "auto") -> MatchPlan:
     """The plan of one clause.
 
     Raises BindError (names, types), UnsupportedError; the errors of all its expressions together.
     """
-    _check_columns_unique(clause, given)
+    _check_columns_unique(clause, relation)
     labels = tuple(name.key for name in clause.pattern_variables)
     program = _program(clause, labels)
-    tells_times = given.is_streaming or lower_times.asks_for_rowtime(clause)
-    context = Context(clause, source, given, _label_sets(clause, labels), tells_times)
+    needs_times = relation.is_streaming or lower_times.needs_rowtime(clause)
+    context = Context(
+        clause=clause, source=source, relation=relation, label_sets=_label_sets(clause, labels), needs_times=needs_times
+    )
     conditions = Conditions(context, lower_columns.keys_need_window(context))
     defined = conditions.definitions()
     bounds, conditions.dropped = lower_times.start_bounds(context, program, labels, defined)
@@ -43,26 +45,26 @@ def lower(clause: MatchClause, source: Source, given: Input, strategy: str = "au
     task = replace(task, nfa=cep_rules.states(clause, labels), is_between=is_between)
     cep_rules.check_times(clause, task, [mask.neighbours for mask in conditions.masks])
     return MatchPlan(
-        clause,
-        context.slice(clause.relation),
-        tuple(context.columns),
-        carried,
-        tuple(conditions.masks),
-        lower_columns.partition_by(context),
-        lower_columns.order_by(context),
-        task,
-        tuple(conditions.operands),
-        tuple(measures.slots),
-        lower_columns.shown(measures.of_matches(values) if task.output.shows_unmatched else values, groups),
-        tuple(bounds),
-        conditions.needs_window,
-        input_types=given.columns,
+        clause=clause,
+        relation=context.slice(clause.relation),
+        columns=tuple(context.columns),
+        carried=carried,
+        masks=tuple(conditions.masks),
+        partition_by=lower_columns.partition_by(context),
+        order_by=lower_columns.order_by(context),
+        task=task,
+        operands=tuple(conditions.operands),
+        slots=tuple(measures.slots),
+        shown=lower_columns.shown(measures.of_matches(values) if task.output.shows_unmatched else values, groups),
+        bounds=tuple(bounds),
+        needs_window=conditions.needs_window,
+        input_types=relation.columns,
     )
 
 
-def _check_columns_unique(clause: MatchClause, given: Input) -> None:
+def _check_columns_unique(clause: MatchClause, relation: InputRelation) -> None:
     seen: set[str] = set()
-    for name in given.names:
+    for name in relation.names:
         if name.lower() in seen:
             raise BindError(
                 "DUPLICATE_COLUMN",
@@ -84,12 +86,7 @@ def _program(clause: MatchClause, labels: tuple[str, ...]) -> Program:
     try:
         return compile_pattern(skeleton(clause.pattern), labels)
     except SqlExtError as e:
-        raise type(e)(
-            e.error_class.removeprefix("SQLEXT_"),
-            e.message,
-            hint=e.hint,
-            place=e.place or clause.pattern_text.place,
-        ) from None
+        raise e.with_(place=e.place or clause.pattern_text.place) from None
 
 
 def _skip(context: Context) -> Skip:

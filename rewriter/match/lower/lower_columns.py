@@ -19,11 +19,11 @@ def partition_by(context: Context) -> tuple[Text, ...]:
 
 def keys_need_window(context: Context) -> bool:
     """Only a window knows when NaN, -0.0 or collated strings are one key."""
-    if context.given.is_static:
+    if context.relation.is_static:
         return True
-    types = context.given.oracle.types(partition_by(context))
+    types = context.relation.resolver.types(partition_by(context))
     odd = next((t for t in types if not has_plain_equality(t)), None)
-    if odd and context.tells_times:
+    if odd and context.needs_times:
         raise UnsupportedError(
             "KEY_TYPE",
             f"a stream, or a clause with MATCH_ROWTIME(), cannot be partitioned by {odd}",
@@ -42,7 +42,7 @@ def order_by(context: Context) -> tuple[tuple[Text, str], ...]:
     read = _names_read(context)
     plain = {str(k.text).lower() for k in map(lambda o: o.expression, context.clause.order_by)}
     plain |= {str(k.expression.text).lower() for k in context.clause.partition_by}
-    ties = [n for n, t in context.given.columns if n.lower() in read and n.lower() not in plain and is_orderable(t)]
+    ties = [n for n, t in context.relation.columns if n.lower() in read and n.lower() not in plain and is_orderable(t)]
     return tuple([*keys, *((join(quoted(n)), "") for n in ties)]) or ((join("1"), ""),)
 
 
@@ -50,7 +50,7 @@ def _names_read(context: Context) -> set[str]:
     fragments = [m.expression for m in context.clause.measures] + [d.condition for d in context.clause.definitions]
     read: set[str] = set().union(*(names_in(f) for f in fragments))
     if context.clause.rows_per_match.is_all_rows:
-        read |= {n.lower() for n in context.given.names} - context.given.unread
+        read |= {n.lower() for n in context.relation.names} - context.relation.unread
     return read
 
 
@@ -66,11 +66,11 @@ def carried(context: Context) -> tuple[tuple[str, ...], Groups]:
     if context.clause.rows_per_match.is_all_rows:
         for order in context.clause.order_by:
             column = context.column_name(order.expression)
-            if column is not None and column.lower() not in seen | context.given.unread:
+            if column is not None and column.lower() not in seen | context.relation.unread:
                 groups["order"].append((column, context.input_column("o", context.slice(order.expression))))
                 seen.add(column.lower())
-        for name in context.given.names:
-            if name.lower() not in seen | context.given.unread:
+        for name in context.relation.names:
+            if name.lower() not in seen | context.relation.unread:
                 groups["rest"].append((name, context.input_column("c", join(quoted(name)))))
     names = dict.fromkeys(column for group in groups.values() for _, column in group)
     return tuple(names), groups

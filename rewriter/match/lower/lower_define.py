@@ -81,16 +81,16 @@ class Conditions:
     def _built(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition:
         """The conjuncts of these ranges as one condition; what the current row alone decides is left to Spark."""
         builder = ConditionBuilder(
-            items,
-            self.context.source,
-            self.context.given.oracle,
-            self.context.given.is_ansi,
-            self.context.navigation,
-            self.context.aggregate,
-            self._operand,
-            lambda r: r.step == 0 and self.context.is_local(r, label),
-            lambda r: self._local_text(r, label),
-            not self.context.given.is_static,
+            items=items,
+            source=self.context.source,
+            resolver=self.context.relation.resolver,
+            is_ansi=self.context.relation.is_ansi,
+            navigation=self.context.navigation,
+            aggregate=self.context.aggregate,
+            column=self._operand,
+            is_local=lambda r: r.step == 0 and self.context.is_local(r, label),
+            local_text=lambda r: self._local_text(r, label),
+            spark_computes=not self.context.relation.is_static,
         )
         whole, *others = [builder.build(lo, hi) for lo, hi in ranges]
         for condition in others:
@@ -99,14 +99,14 @@ class Conditions:
 
     def _is_row_local(self, items: Sequence[Item], label: int) -> bool:
         """Does Spark compute this conjunct on each row? Without Spark only a Boolean column is such a one."""
-        if self.context.given.is_static:
+        if self.context.relation.is_static:
             return len(items) == 1 and not isinstance(items[0], Reference) and items[0].is_name
         return all(self.context.is_local(x, label) for x in items if isinstance(x, Reference))
 
     def _is_seen(self, items: list[Item], conjunct: tuple[int, int], label: int) -> bool:
         """May this conjunct be a mask? Spark's window functions do not tell how far ahead a mask reads."""
         reads = any(isinstance(x, Reference) and x.step for x in items[slice(*conjunct)])
-        return not (self.context.tells_times and reads) or self._neighbours(items, [conjunct], label) is not None
+        return not (self.context.needs_times and reads) or self._neighbours(items, [conjunct], label) is not None
 
     def _local_text(self, reference: Reference, label: int) -> Text:
         if reference.kind == "classifier":
@@ -150,7 +150,7 @@ class Conditions:
 
     def _check_masks_boolean(self) -> None:
         errors: list[SqlExtError] = []
-        for text, spark_type in zip(self.mask_shapes, self.context.given.oracle.types(self.mask_shapes)):
+        for text, spark_type in zip(self.mask_shapes, self.context.relation.resolver.types(self.mask_shapes)):
             if spark_type not in ("boolean", "void"):
                 start, stop = text.origin(0) or 0, text.origin(len(str(text)) - 1) or 0
                 errors.append(

@@ -70,14 +70,14 @@ class Measures:
     def _slot(self, reference: Reference) -> Slot:
         """What a worker makes for a reference, without a name."""
         if reference.kind in ("match number", "sequence number", "timed out"):
-            return Slot("", reference.kind)
+            return Slot(kind=reference.kind)
         if reference.kind == "rowtime":
-            return Slot("", "rowtime", (WITHIN_KEY, WITHIN_END) if self.context.clause.within else (ROW_TIME,))
+            return Slot(kind="rowtime", columns=(WITHIN_KEY, WITHIN_END) if self.context.clause.within else (ROW_TIME,))
         if reference.kind == "classifier":
-            return Slot("", "classifier", navigation=self.context.navigation(reference, CLASSIFIER))
+            return Slot(kind="classifier", navigation=self.context.navigation(reference, CLASSIFIER))
         columns = tuple(self.context.input_column("a", text) for text in reference.arguments)
         if reference.kind == "navigation":
-            return Slot("", "value", columns, self.context.navigation(reference, 0))
+            return Slot(kind="value", columns=columns, navigation=self.context.navigation(reference, 0))
         return self._aggregate_slot(reference, columns)
 
     def _aggregate_slot(self, reference: Reference, columns: tuple[str, ...]) -> Slot:
@@ -93,25 +93,26 @@ class Measures:
         if reference.argument_kind == "classifier":
             return self._classifier_aggregate(reference)
         if not columns:
-            return Slot("", "aggregate", (), aggregate=self.context.aggregate(reference, None))
-        types = self.context.given.oracle.types(reference.arguments)
+            return Slot(kind="aggregate", aggregate=self.context.aggregate(reference, None))
+        types = self.context.relation.resolver.types(reference.arguments)
         if len(columns) == 1 and _is_fast(function, types[0], reference.is_distinct):
-            return Slot("", "aggregate", columns, aggregate=self.context.aggregate(reference, 0))
+            return Slot(kind="aggregate", columns=columns, aggregate=self.context.aggregate(reference, 0))
         if (
             function in ("array_agg", "collect_list")
             and len(columns) == 1
             and len(reference.call) == 4  # nothing but `name(argument)`
             and not reference.is_distinct
         ):
-            return Slot("", "array", columns, aggregate=self.context.aggregate(reference, 0))
-        self.context.given.oracle.types([_plain_call(reference)])  # an error is told in the user's names
-        return Slot("", "members", columns, aggregate=self.context.aggregate(reference, 0), call=reference.call)
+            return Slot(kind="array", columns=columns, aggregate=self.context.aggregate(reference, 0))
+        self.context.relation.resolver.types([_plain_call(reference)])  # an error is told in the user's names
+        aggregate = self.context.aggregate(reference, 0)
+        return Slot(kind="members", columns=columns, aggregate=aggregate, call=reference.call)
 
     def _classifier_aggregate(self, reference: Reference) -> Slot:
         if reference.function in ("array_agg", "collect_list") and not reference.is_distinct:
-            return Slot("", "array", (), aggregate=self.context.aggregate(reference, CLASSIFIER))
+            return Slot(kind="array", aggregate=self.context.aggregate(reference, CLASSIFIER))
         if reference.function == "count" and not reference.is_distinct:
-            return Slot("", "aggregate", (), aggregate=self.context.aggregate(reference, None))
+            return Slot(kind="aggregate", aggregate=self.context.aggregate(reference, None))
         raise UnsupportedError(
             "CLASSIFIER_AGGREGATE",
             f"{reference.function} of CLASSIFIER() is not built",

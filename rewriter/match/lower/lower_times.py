@@ -38,7 +38,7 @@ def within(context: Context) -> list[Bound]:
 
 def _bound_types(context: Context, key: Text, end: Text) -> tuple[str, str]:
     """The type of the key, and the one in which it is compared with the end; "" if matchers cannot."""
-    key_type, common = context.given.oracle.types([key, join("coalesce(", key, ", ", end, ")")])
+    key_type, common = context.relation.resolver.types([key, join("coalesce(", key, ", ", end, ")")])
     is_number = all(kind_of(t) in ("int", "float") for t in (key_type, common))
     return key_type, common if is_number else ""
 
@@ -57,22 +57,24 @@ def start_bounds(
     """
     bounds: list[Bound] = []
     dropped: set[tuple[int, int]] = set()
-    is_free = context.given.takes_start_bounds and not context.given.is_static
+    is_free = context.relation.takes_start_bounds and not context.relation.is_static
     key = _key_column(context) if is_free and not cep_rules.needs_states(context.clause) else None
-    if key is None or context.tells_times:  # conditions on later rows may be true or false: only WITHIN ends a match
+    if key is None or context.needs_times:  # conditions on later rows may be true or false: only WITHIN ends a match
         return bounds, dropped
     items = {labels.index(variable): items for variable, (_, items) in defined.items()}
-    definitions = Definitions(items, context.label_sets, context.is_local, context.source)
-    for found in match_bounds(program, key, definitions, context.given.is_ansi):
+    definitions = Definitions(
+        items=items, label_sets=context.label_sets, is_local=context.is_local, source=context.source
+    )
+    for found in match_bounds(program, key, definitions, context.relation.is_ansi):
         column = join(quoted(key.column))
         try:
             _, common = _bound_types(context, column, found.bound.end)
-            is_condition = context.given.oracle.types([found.bound.whole]) == ["boolean"]
+            is_condition = context.relation.resolver.types([found.bound.whole]) == ["boolean"]
         except SqlExtError:
             continue  # the conjunct will be told where it stands
         if common and is_condition:
             number = f"_{len(bounds)}"
-            names = Bound(WITHIN_KEY + number, WITHIN_END + number)
+            names = Bound(key=WITHIN_KEY + number, end=WITHIN_END + number)
             bound = replace(
                 names,
                 is_inclusive=found.bound.is_inclusive,
@@ -94,21 +96,21 @@ def _key_column(context: Context) -> Key | None:
         column = context.column_name(order.expression)
     except SqlExtError:
         return None  # Spark will tell
-    return Key(column, dict(context.given.columns)[column], order.nulls_first is False) if column else None
+    return Key(column, dict(context.relation.columns)[column], order.nulls_first is False) if column else None
 
 
-def asks_for_rowtime(clause: MatchClause) -> bool:
+def needs_rowtime(clause: MatchClause) -> bool:
     return any("match_rowtime" in names_in(m.expression) for m in clause.measures)
 
 
 def add_row_time(context: Context) -> None:
     """The time of each row: the first ORDER BY key, which WITHIN has as a column already."""
-    if not context.tells_times:
+    if not context.needs_times:
         return
     order = context.clause.order_by[0] if context.clause.order_by else None
-    key_type = context.given.oracle.types([context.slice(order.expression)])[0] if order else ""
+    key_type = context.relation.resolver.types([context.slice(order.expression)])[0] if order else ""
     is_time = key_type in (*INTEGER_BITS, "float", "double", "date", "timestamp", "timestamp_ntz")
-    if order is None or order.is_descending or not is_time or context.given.is_static:
+    if order is None or order.is_descending or not is_time or context.relation.is_static:
         raise BindError(
             "ROWTIME_WITHOUT_TIME",
             "MATCH_ROWTIME() is a value of the first ORDER BY key, which must be an ascending time or number",

@@ -18,8 +18,8 @@ import numpy as np
 from pyspark.errors import PySparkException
 
 from sqlext.engine.batch.key_sample import Sample, pays, sample_of
-from sqlext.engine.queries import Queries, SparkOracle
-from sqlext.pattern.mandatory import mandatory
+from sqlext.engine.queries import Queries, SparkTypeResolver
+from sqlext.pattern.mapped_variables import mandatory_variables
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.pushdown import are_repeatable
@@ -80,7 +80,7 @@ def key_filter(plan: MatchPlan, needs: Sequence[Need]) -> Text:
 
 def needs(plan: MatchPlan) -> tuple[Need, ...]:
     """What each partition with a match must have, in label order."""
-    always, found = mandatory(plan.clause.pattern), []
+    always, found = mandatory_variables(plan.clause.pattern), []
     for label, bit in zip(plan.task.program.labels, plan.task.bits):
         if label in always and bit is not None and _is_of_one_row(plan.masks[bit].rest):
             found.append(Need(label, plan.masks[bit].rest))
@@ -141,12 +141,12 @@ def _objection(plan: MatchPlan, prefix: Text, queries: Queries, found: tuple[Nee
     """What only Spark knows to say against it; "" if nothing."""
     if queries.sql("SET spark.sql.adaptive.enabled").collect()[0].value == "false":
         return "without adaptive execution a broadcast has a limit of time"
-    oracle = SparkOracle(queries, prefix, plan.relation)
-    if not all(map(has_plain_equality, oracle.types(plan.partition_by))):
+    resolver = SparkTypeResolver(queries, prefix, plan.relation)
+    if not all(map(has_plain_equality, resolver.types(plan.partition_by))):
         return "the keys' type has values that are equal and not the same"
     if _calls_user_function(queries, [*plan.partition_by, *(need.condition for need in found)]):
         return "a condition calls a user's function"
-    if not are_repeatable([*plan.partition_by, *(need.condition for need in found)], oracle):
+    if not are_repeatable([*plan.partition_by, *(need.condition for need in found)], resolver):
         return "a condition is not the same each time"
     return ""
 

@@ -130,13 +130,13 @@ class _Binder:
 
     def _explained(self, error: BindError) -> BindError:
         """Spark's error, with a place for a name in USING, and a word on columns that the join may not read."""
-        place, hint = error.place, error.hint
-        if place is None and self.clause.using:
+        place, hint = None, None
+        if error.place is None and self.clause.using:
             place = self.clause.using[0].fragment.place
         keyword = next(token for token in self.tokens if token.start == self.clause.keyword.start)
         if keyword.depth and error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
             hint = "a column of an outer query? ASOF JOIN cannot read it: write the condition into WHERE."
-        return BindError(error.error_class.removeprefix("SQLEXT_"), error.message, place=place, hint=hint)
+        return error.with_(place=place, hint=hint)
 
     def _check_types(self, pairs: list[Key]) -> list[bool]:
         """Rows of both sides are put into one order, where Spark would take other common types than for comparing.

@@ -66,7 +66,7 @@ class _Rewriting:
             if not is_in_subquery or not e.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
                 raise
             hint = "a column of an outer query? INTERVAL JOIN cannot read it: compare with it in WHERE."
-            raise BindError(e.error_class.removeprefix("SQLEXT_"), e.message, place=e.place, hint=hint) from None
+            raise e.with_(hint=hint) from None
 
     def _check_no_proctime(self) -> None:
         on = self.clause.on

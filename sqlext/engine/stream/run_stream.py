@@ -38,9 +38,10 @@ from sqlext.engine.stream.parcels import BUCKET, PARCEL_DDL, opened, pack, unpac
 from sqlext.engine.stream.processing_time import is_processing_time
 from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, MatchProcessor, OperatorPlan
 from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
-from sqlext.pattern.conditions import walk
+from sqlext.pattern.conditions import rows_back, walk
+from sqlext.pattern.event_time import EventTimes
 from sqlext.pattern.program import MatchStart
-from sqlext.pattern.stream.decisions import Passed, choose, rows_back
+from sqlext.pattern.stream.decisions import choose
 from sqlext.pattern.task import MATCH_NUMBER, Navigation, Operand
 from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_KEY, MatchPlan, Slot
 from sqlext.rewriter.text.splice import Text, join
@@ -79,8 +80,8 @@ def _buckets(plan: MatchPlan, spark: SparkSession) -> int | None:
 def reason(plan: MatchPlan) -> str:
     """How the rows of a stream are matched, for EXPLAIN MATCH."""
     nothing = np.empty(0, np.int64)
-    passed = Passed(nothing, 0, nothing if plan.task.is_within else None)
-    _, why = choose(plan.task, passed, any(map(_is_time, plan.slots)))
+    event_times = EventTimes(key=nothing, watermark=0, end=nothing if plan.task.is_within else None)
+    _, why = choose(plan.task, event_times, any(map(_is_time, plan.slots)))
     return f"the input is a stream, matches are given out when no later row can change them; {why}"
 
 

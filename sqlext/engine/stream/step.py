@@ -22,9 +22,10 @@ from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy
 from sqlext.engine.worker.match_rows import one_chunk, read_rows
 from sqlext.engine.worker.output import shown
 from sqlext.engine.worker.row_times import rows_needed, time_columns
+from sqlext.pattern.event_time import BEGINNING, NEVER, Decisions, EventTimes, SearchPosition
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.measures.rowtime import result_times
-from sqlext.pattern.stream.decisions import BEGINNING, NEVER, Decided, Passed, Place, decide
+from sqlext.pattern.stream.decisions import decide
 from sqlext.pattern.task import NO_SKIP, Rows, Spans
 from sqlext.rewriter.match.match_plan import LATE_ROW as ROW
 from sqlext.rewriter.match.match_plan import PARTITION_START
@@ -118,12 +119,12 @@ class _Search:
     watermark: int
     columns: dict[str, pa.Array]
     rows: Rows
-    passed: Passed
-    found: Decided
+    event_times: EventTimes
+    found: Decisions
     spans: Spans
     out: navigation.OutputRows
     time: np.ndarray  # of each row of `out`
-    place: Place  # where the next step goes on
+    position: SearchPosition  # where the next step goes on
 
     @staticmethod
     def of(table: pa.Table, code: np.ndarray, key_code: np.ndarray, state: State, watermark: int, plan: StreamPlan):
@@ -133,17 +134,19 @@ class _Search:
         rows = read_rows(columns, table.num_rows, worker)
         key, end = time_columns(columns)
         need = rows_needed(columns, table.num_rows, worker)
-        passed = Passed(key.values, watermark, None if end is None else end.values, need)
+        event_times = EventTimes(
+            key=key.values, watermark=watermark, end=None if end is None else end.values, need=need
+        )
         before = _places(rows.bounds, code, key_code, state)
         reads = [slot.navigation for slot in worker.slots if slot.kind == "value"]
         tells_times = plan.tells_times or any(read.step > 0 for read in reads)
-        found = decide(worker.task, rows, passed, before, tells_times)
+        found = decide(worker.task, rows, event_times, before, tells_times)
         spans = replace(found.spans, time=found.time, unmatched_time=found.unmatched_time)
         out = navigation.output_rows(spans, worker.task.output)
         time = result_times(spans, out, reads, rows.bounds, key)
         go_back = _before_pending if worker.task.skip.mode != NO_SKIP else _before_pending_of_all
-        place = go_back(before, found.place, spans, out.match[time == NEVER], rows.bounds)
-        return _Search(plan, state, watermark, columns, rows, passed, found, spans, out, time, place)
+        position = go_back(before, found.position, spans, out.match[time == NEVER], rows.bounds)
+        return _Search(plan, state, watermark, columns, rows, event_times, found, spans, out, time, position)
 
     def results(self) -> list[tuple[np.ndarray, pa.RecordBatch]]:
         """The rows of the result that are decided now and were not before."""
@@ -158,7 +161,7 @@ class _Search:
     @property
     def _first_kept(self) -> np.ndarray:
         """`int64[p]`: rows of the partition before it are of no use any more."""
-        return np.maximum(self.place.row - self.plan.back, self.rows.bounds[:-1])
+        return np.maximum(self.position.row - self.plan.back, self.rows.bounds[:-1])
 
     def keeps(self) -> np.ndarray:
         """`bool[n]`: which of the rows are still of use."""
@@ -167,35 +170,35 @@ class _Search:
 
     def _due(self) -> np.ndarray:
         """`int64[p]`: when the next bound ends that begins at one of the rows still searched, NEVER without one."""
-        due, end = np.full(len(self.place.row), NEVER), self.passed.end
+        due, end = np.full(len(self.position.row), NEVER), self.event_times.end
         if end is None:
             return due
         partition = np.repeat(np.arange(len(due)), np.diff(self.rows.bounds))
-        is_open = (np.arange(len(end)) >= self.place.row[partition]) & (end > self.watermark)
+        is_open = (np.arange(len(end)) >= self.position.row[partition]) & (end > self.watermark)
         np.minimum.at(due, partition[is_open], end[is_open])
         return due
 
     def keys(self) -> pa.Table:
         """Where the keys stand that have to be remembered."""
-        bounds, place = self.rows.bounds, self.place
+        bounds, position = self.rows.bounds, self.position
         columns = (
-            place.row - self._first_kept,
-            place.number,
-            np.maximum(place.matched_end - place.row, 0),
-            place.time,
+            position.row - self._first_kept,
+            position.number,
+            np.maximum(position.matched_end - position.row, 0),
+            position.time,
             self._due(),
-            (place.is_first & (self._first_kept == bounds[:-1])).astype(np.int64),
+            (position.is_first & (self._first_kept == bounds[:-1])).astype(np.int64),
         )
         is_needed = self._first_kept < bounds[1:]
         if self.plan.counts_matches:
-            is_needed |= place.number > 1
+            is_needed |= position.number > 1
         is_needed |= self.plan.knows_first
         at = bounds[:-1][is_needed]
         keys = [self.columns[k].take(as_arrow(at)) for k in self.plan.keys]
         return pa.Table.from_arrays([*keys, *(as_arrow(c[is_needed]) for c in columns)], schema=self.plan.key_schema)
 
 
-def _places(bounds: np.ndarray, code: np.ndarray, key_code: np.ndarray, state: State) -> Place:
+def _places(bounds: np.ndarray, code: np.ndarray, key_code: np.ndarray, state: State) -> SearchPosition:
     """Where the search in each key stands; new keys are at their beginning."""
     own = code[bounds[:-1]]
     at = np.full(int(max(own.max(initial=-1), key_code.max(initial=-1))) + 1, -1)
@@ -209,10 +212,18 @@ def _places(bounds: np.ndarray, code: np.ndarray, key_code: np.ndarray, state: S
         return values
 
     row = bounds[:-1] + column(BACK, 0)
-    return Place(row, column(NUMBER, 1), row + column(MATCHED, 0), column(TIME, BEGINNING), column(FIRST, 1) == 1)
+    return SearchPosition(
+        row=row,
+        number=column(NUMBER, 1),
+        matched_end=row + column(MATCHED, 0),
+        time=column(TIME, BEGINNING),
+        is_first=column(FIRST, 1) == 1,
+    )
 
 
-def _before_pending(before: Place, after: Place, spans: Spans, pending: np.ndarray, bounds: np.ndarray) -> Place:
+def _before_pending(
+    before: SearchPosition, after: SearchPosition, spans: Spans, pending: np.ndarray, bounds: np.ndarray
+) -> SearchPosition:
     """Where the next step goes on: where this one ended, or at the first match of which a row waits for NEXT.
 
     `pending`: the matches that have such a row; what else is found again then has been given out.
@@ -230,10 +241,12 @@ def _before_pending(before: Place, after: Place, spans: Spans, pending: np.ndarr
             continue  # it goes back further already
         row[p], number[p], time[p] = spans.start[i], spans.number[i], spans.time[i]  # type: ignore[index]
         matched_end[p] = max([before.matched_end[p], *ends[:i][partition[:i] == p].tolist()])
-    return Place(row, number, matched_end, time, after.is_first)
+    return replace(after, row=row, number=number, matched_end=matched_end, time=time)
 
 
-def _before_pending_of_all(before: Place, after: Place, spans: Spans, pending: np.ndarray, bounds: np.ndarray) -> Place:
+def _before_pending_of_all(
+    before: SearchPosition, after: SearchPosition, spans: Spans, pending: np.ndarray, bounds: np.ndarray
+) -> SearchPosition:
     """The same where every match is shown: what has a time from that of the first pending one on is found again."""
     pending = np.unique(pending[pending >= 0])
     if not len(pending):
@@ -247,4 +260,4 @@ def _before_pending_of_all(before: Place, after: Place, spans: Spans, pending: n
     np.minimum.at(row, partition[again], spans.start[again])
     counts = again if spans.timed_out is None else again & ~spans.timed_out
     np.minimum.at(number, partition[counts], spans.number[counts])
-    return Place(row, number, row, time, after.is_first)
+    return replace(after, row=row, number=number, matched_end=row, time=time)

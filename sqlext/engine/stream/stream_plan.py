@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sqlext.engine.worker.match_rows import WorkerPlan
-from sqlext.pattern.stream.decisions import BEGINNING
+from sqlext.pattern.event_time import BEGINNING
 
 BACK, NUMBER, MATCHED, TIME, DUE, FIRST = "__back", "__number", "__matched", "__at", "__due", "__first"
 _PLACE = (BACK, NUMBER, MATCHED, TIME, DUE, FIRST)

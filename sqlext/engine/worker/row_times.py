@@ -7,9 +7,11 @@ import pyarrow as pa
 
 from sqlext.engine.worker.arrow import to_arrow, to_values
 from sqlext.engine.worker.match_rows import WorkerPlan, mask_of
+from sqlext.pattern.conditions import rows_ahead
+from sqlext.pattern.event_time import NEVER
 from sqlext.pattern.measures.navigation import OutputRows
 from sqlext.pattern.measures.rowtime import Times, batch_times, result_times
-from sqlext.pattern.stream.decisions import NEVER, rows_ahead
+from sqlext.pattern.stream.decisions import decide
 from sqlext.pattern.task import Rows, Spans, Values
 from sqlext.pattern.within import floats_in_order, in_order
 from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY
@@ -18,7 +20,7 @@ from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY
 def chunk_times(columns: dict[str, pa.Array], rows: Rows, plan: WorkerPlan) -> Times:
     """The times of all results in whole partitions."""
     key, end = time_columns(columns)
-    return batch_times(plan.task, rows, key, end, rows_needed(columns, len(rows.mask), plan))
+    return batch_times(decide, plan.task, rows, key, end, rows_needed(columns, len(rows.mask), plan))
 
 
 def time_columns(columns: dict[str, pa.Array]) -> tuple[Values, Values | None]:
@@ -34,7 +36,7 @@ def _ordered(column: pa.Array) -> Values:
 
 
 def rows_needed(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> np.ndarray | None:
-    """Passed.need: a condition with NEXT is known when the rows that it reads are there, or before if what Spark
+    """EventTimes.need: a condition with NEXT is known when the rows that it reads are there, or before if what Spark
     computes of it on the row alone is false."""
     task = plan.task
     ahead = [rows_ahead(condition) for condition in task.conditions]

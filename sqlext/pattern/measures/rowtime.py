@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, first_position
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.measures.navigation import OutputRows
-from sqlext.pattern.stream.decisions import NEVER, Passed, decide, first_place
 from sqlext.pattern.task import CLASSIFIER, NO_SKIP, MatchTask, Navigation, Rows, Spans, Values
 
 _LAST = NEVER - 1  # in batch: behind all times, and yet not the end of the input
@@ -43,19 +43,33 @@ class Times:
         return replace(spans, time=time, unmatched_time=self.unmatched[spans.unmatched])
 
 
-def batch_times(task: MatchTask, rows: Rows, key: Values, end: Values | None, need: np.ndarray | None) -> Times:
-    """The times of all results in whole partitions; `key`, `end`, `need`: see Passed. A NULL key never passes.
+def batch_times(
+    decide: Callable[..., Decisions],
+    task: MatchTask,
+    rows: Rows,
+    key: Values,
+    end: Values | None,
+    need: np.ndarray | None,
+) -> Times:
+    """The times of all results in whole partitions; `key`, `end`, `need`: see EventTimes; `decide`: that of streams.
+
+    A NULL key never passes.
 
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
+    >>> from sqlext.pattern.stream.decisions import decide
     >>> a = MatchTask(Program((MatchLabel(0), Done()), ("A",)), (0,), (None,))
-    >>> batch_times(a, Rows(np.array([0, 2]), np.ones((2, 1), np.uint8)), Values(np.array([5, 7])), None, None).match
+    >>> rows = Rows(np.array([0, 2]), np.ones((2, 1), np.uint8))
+    >>> batch_times(decide, a, rows, Values(np.array([5, 7])), None, None).match
     array([5, 7])
     """
     held, partition = _held_rows(rows, key)
-    part, passed = rows, Passed(key.values, _LAST, None if end is None else end.values, need)
+    part, event_times = (
+        rows,
+        EventTimes(key=key.values, watermark=_LAST, end=None if end is None else end.values, need=need),
+    )
     if len(held) < len(rows.mask):
-        part, passed = _taken(rows, passed, held, partition)
-    found = decide(task, part, passed, first_place(part))
+        part, event_times = _taken(rows, event_times, held, partition)
+    found = decide(task, part, event_times, first_position(part))
     spans, by_last = found.spans, task.is_between and task.skip.mode == NO_SKIP
     is_partial = np.zeros(len(spans.start), np.bool_) if spans.timed_out is None else spans.timed_out
     owner = partition[np.searchsorted(part.bounds, spans.start[~is_partial], side="right") - 1]
@@ -77,7 +91,7 @@ def _held_rows(rows: Rows, key: Values) -> tuple[np.ndarray, np.ndarray]:
     return held, np.unique(np.searchsorted(rows.bounds, held, side="right") - 1)
 
 
-def _taken(rows: Rows, passed: Passed, held: np.ndarray, partition: np.ndarray) -> tuple[Rows, Passed]:
+def _taken(rows: Rows, event_times: EventTimes, held: np.ndarray, partition: np.ndarray) -> tuple[Rows, EventTimes]:
     """Only the rows `held`, the first ones of the partitions `partition`."""
     owner = np.searchsorted(rows.bounds, held, side="right") - 1
     bounds = np.concatenate([np.searchsorted(owner, partition), [len(held)]]).astype(np.int64)
@@ -91,9 +105,9 @@ def _taken(rows: Rows, passed: Passed, held: np.ndarray, partition: np.ndarray) 
         None if rows.key is None else rows.key[held],
         None if rows.end is None else rows.end[held],
     )
-    end = None if passed.end is None else passed.end[held]
-    need = None if passed.need is None else passed.need[:, held] - shift
-    return part, Passed(passed.key[held], passed.watermark, end, need)
+    end = None if event_times.end is None else event_times.end[held]
+    need = None if event_times.need is None else event_times.need[:, held] - shift
+    return part, EventTimes(key=event_times.key[held], watermark=event_times.watermark, end=end, need=need)
 
 
 def result_times(

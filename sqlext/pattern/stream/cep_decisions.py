@@ -26,7 +26,8 @@ from sqlext.pattern.cep.desugared_task import local_part, outline, plain_task, w
 from sqlext.pattern.cep.formulas import evaluate, local_truth
 from sqlext.pattern.cep.nfa import Final, Nfa
 from sqlext.pattern.cep.span_blocks import in_order, joined
-from sqlext.pattern.stream.decisions import Decided, Passed, Place, rows_ahead
+from sqlext.pattern.conditions import rows_ahead
+from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition
 from sqlext.pattern.stream.decisions import choose as choose_plain
 from sqlext.pattern.stream.decisions import decide as decide_plain
 from sqlext.pattern.stream.path_verdicts import PathAsks, needed_by_formulas
@@ -60,7 +61,7 @@ def objection(task: MatchTask, neighbours: Sequence[Condition | None] = ()) -> s
     return None
 
 
-def choose(task: MatchTask, passed: Passed, tells_times: bool) -> tuple[str, str]:
+def choose(task: MatchTask, event_times: EventTimes, tells_times: bool) -> tuple[str, str]:
     """As `streams.decided.choose`, for a task with `nfa`."""
     if task.skip.mode == NO_SKIP:
         if any(condition is not None for condition in task.conditions):
@@ -68,11 +69,11 @@ def choose(task: MatchTask, passed: Passed, tells_times: bool) -> tuple[str, str
         return "buffer", "every match is asked for; partial matches in the same state are one in the shared buffer."
     why = _why_searched(task)
     if why is not None:
-        is_compiled = _is_compiled(task, passed)
+        is_compiled = _is_compiled(task, event_times)
         return "search" if is_compiled else "reference", why
     outlined = outline(task)
     assert outlined is not None
-    return choose_plain(replace(outlined, strategy=task.strategy), passed, tells_times or _needs_failed(task))
+    return choose_plain(replace(outlined, strategy=task.strategy), event_times, tells_times or _needs_failed(task))
 
 
 def _needs_failed(task: MatchTask) -> bool:
@@ -93,9 +94,9 @@ def _ends(nfa: Nfa) -> list[Final]:
     return [t for targets in nfa.after for t in targets if isinstance(t, Final)]
 
 
-def _is_compiled(task: MatchTask, passed: Passed) -> bool:
+def _is_compiled(task: MatchTask, event_times: EventTimes) -> bool:
     """Does `end_search` know the task's conditions, or only `verdicts`?"""
-    is_local = passed.need is None and all(condition is None for condition in task.conditions)
+    is_local = event_times.need is None and all(condition is None for condition in task.conditions)
     return is_local and task.strategy != "reference"
 
 
@@ -115,49 +116,53 @@ def _takes_all(task: MatchTask, variant: Variant, lasts: bool) -> bool:
     return plain and task.bits[variant.origin] is None
 
 
-def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place, tells_times: bool = True) -> Decided:
+def decide(
+    task: MatchTask, rows: Rows, event_times: EventTimes, position: SearchPosition, tells_times: bool = True
+) -> Decisions:
     """As `streams.decided.decide`, for a task with `nfa` to which there is no objection."""
     if task.skip.mode == NO_SKIP:
         from sqlext.pattern.stream import every_match_decisions
 
-        return every_match_decisions.decide(task, rows, passed, place)
-    found = _preferred(task, rows, passed, place, tells_times)
+        return every_match_decisions.decide(task, rows, event_times, position)
+    found = _preferred(task, rows, event_times, position, tells_times)
     if not _needs_failed(task):
         return found
     failed, failed_time = found.spans.unmatched, found.unmatched_time
     told = replace(found, spans=replace(found.spans, unmatched=failed[:0]), unmatched_time=failed_time[:0])
     if task.output.shows_unmatched:
-        told = _with_unmatched(told, failed, failed_time, rows, place)
-    return _with_partial(told, failed, failed_time, task, rows, place) if task.output.shows_timeouts else told
+        told = _with_unmatched(told, failed, failed_time, rows, position)
+    return _with_partial(told, failed, failed_time, task, rows, position) if task.output.shows_timeouts else told
 
 
-def _preferred(task: MatchTask, rows: Rows, passed: Passed, place: Place, tells_times: bool) -> Decided:
+def _preferred(
+    task: MatchTask, rows: Rows, event_times: EventTimes, position: SearchPosition, tells_times: bool
+) -> Decisions:
     """The matches without their gaps; the start rows that failed as unmatched rows, if they are needed."""
     assert task.nfa is not None
     plain, keeps_failed = plain_program(task.nfa), _needs_failed(task)
     made, made_rows, _ = plain_task(task, rows)
     if _why_searched(task) is not None:
-        found = decide_searched(made, rows, passed, place, keeps_failed, _searches(task, rows, passed))
+        found = decide_searched(made, rows, event_times, position, keeps_failed, _searches(task, rows, event_times))
     else:
         if task.strategy == "reference":
             made = replace(made, strategy="reference")
-        passed = replace(passed, need=_needed(task, plain, rows, passed.need))
-        found = decide_plain(made, made_rows, passed, place, tells_times, keeps_failed)
+        event_times = replace(event_times, need=_needed(task, plain, rows, event_times.need))
+        found = decide_plain(made, made_rows, event_times, position, tells_times, keeps_failed)
     (spans,) = without_gaps(found.spans, plain)
     return replace(found, spans=spans)
 
 
-def _searches(task: MatchTask, rows: Rows, passed: Passed) -> Callable[[Search], Outcome | None]:
-    if _is_compiled(task, passed):
+def _searches(task: MatchTask, rows: Rows, event_times: EventTimes) -> Callable[[Search], Outcome | None]:
+    if _is_compiled(task, event_times):
         from sqlext.pattern.stream.end_search import EndSearch  # with Numba, which the driver does not need
 
-        return EndSearch(task, rows, passed).outcome
+        return EndSearch(task, rows, event_times).outcome
     assert task.nfa is not None
-    return partial(search, plain_program(task.nfa).program, asks=PathAsks(task, rows, passed))
+    return partial(search, plain_program(task.nfa).program, asks=PathAsks(task, rows, event_times))
 
 
 def _needed(task: MatchTask, plain: PlainProgram, rows: Rows, need: np.ndarray | None) -> np.ndarray | None:
-    """Passed.need of the variants: all labels of a formula are read, and for `!N` at the end the next row."""
+    """EventTimes.need of the variants: all labels of a formula are read, and for `!N` at the end the next row."""
     waiting = [i for i, v in enumerate(plain.variants) if v.final is not None]
     if need is None and not waiting:
         return None
@@ -174,19 +179,21 @@ def _needed(task: MatchTask, plain: PlainProgram, rows: Rows, need: np.ndarray |
     return needed
 
 
-def _with_unmatched(found: Decided, failed: np.ndarray, failed_time: np.ndarray, rows: Rows, place: Place) -> Decided:
+def _with_unmatched(
+    found: Decisions, failed: np.ndarray, failed_time: np.ndarray, rows: Rows, position: SearchPosition
+) -> Decisions:
     """With the rows that no match maps or begins at: known when all start rows up to them are decided.
 
     The next step begins at the first match that maps rows from there on, for it must know that they are mapped; what
     else it finds again has a time that has passed.
     """
-    spans, after = found.spans, found.place
+    spans, after = found.spans, found.position
     is_matched = np.zeros(len(rows.mask), np.bool_)
     is_matched[spans.start] = True
     is_matched[spans.row] = True
     partition = np.repeat(np.arange(len(after.row)), np.diff(rows.bounds))
     own = np.arange(len(is_matched))
-    unmatched = np.flatnonzero(~is_matched & (own >= place.row[partition]) & (own < after.row[partition]))
+    unmatched = np.flatnonzero(~is_matched & (own >= position.row[partition]) & (own < after.row[partition]))
     starts, times = np.concatenate([failed, spans.start]), np.concatenate([failed_time, found.time])
     order = np.argsort(starts, kind="stable")
     time = times[order[np.searchsorted(starts[order], unmatched, side="right") - 1]]
@@ -196,23 +203,23 @@ def _with_unmatched(found: Decided, failed: np.ndarray, failed_time: np.ndarray,
         p = partition[spans.start[i]]
         row[p], number[p], began[p] = spans.start[i], spans.number[i], found.time[i]
     resumed = replace(after, row=row, number=number, time=began)
-    return Decided(replace(spans, unmatched=unmatched), found.time, time, resumed)
+    return Decisions(spans=replace(spans, unmatched=unmatched), time=found.time, unmatched_time=time, position=resumed)
 
 
 def _with_partial(
-    found: Decided, failed: np.ndarray, failed_time: np.ndarray, task: MatchTask, rows: Rows, place: Place
-) -> Decided:
+    found: Decisions, failed: np.ndarray, failed_time: np.ndarray, task: MatchTask, rows: Rows, position: SearchPosition
+) -> Decisions:
     """With the partial matches of the start rows that failed, each among the matches in the order of the start rows."""
     from sqlext.pattern.cep import timeouts
 
-    paths = timeouts.partial_matches(task, rows, failed, place.is_first)
+    paths = timeouts.partial_matches(task, rows, failed, position.is_first)
     if not paths:
         return found
     first = np.array([path[0][0] for path in paths], np.int64)
     over = failed_time[np.searchsorted(failed, first)]
     partition = np.searchsorted(rows.bounds, first, side="right") - 1
     begins = np.searchsorted(found.spans.start, rows.bounds[partition])
-    number = place.number[partition] + np.searchsorted(found.spans.start, first) - begins
+    number = position.number[partition] + np.searchsorted(found.spans.start, first) - begins
     spans = joined(found.spans, paths, number)
     order = np.argsort(spans.start, kind="stable")
     time = np.concatenate([found.time, over])[order]

@@ -13,8 +13,8 @@ from sqlext.pattern.cep.desugared import GAP, plain_program
 from sqlext.pattern.cep.desugared_task import may_begin
 from sqlext.pattern.cep.formulas import evaluate, local_truth, own_limits
 from sqlext.pattern.cep.nfa import Final
+from sqlext.pattern.event_time import BEGINNING, EventTimes
 from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
-from sqlext.pattern.stream.decisions import BEGINNING, Passed
 from sqlext.pattern.stream.path_verdicts import next_hit
 from sqlext.pattern.stream.stream_reference import Outcome, Search
 from sqlext.pattern.task import MatchTask, Rows
@@ -30,11 +30,11 @@ _KINDS = {
 class EndSearch:
     """The searches of a task whose DEFINE reads nothing but the row and its mask."""
 
-    def __init__(self, task: MatchTask, rows: Rows, passed: Passed):
+    def __init__(self, task: MatchTask, rows: Rows, event_times: EventTimes):
         assert task.nfa is not None
         plain, truth, n = plain_program(task.nfa), local_truth(task, rows), len(rows.mask)
-        self.task, self.passed = task, passed
-        end = np.zeros(0, np.int64) if passed.end is None else np.array(passed.end, np.int64)
+        self.task, self.event_times = task, event_times
+        end = np.zeros(0, np.int64) if event_times.end is None else np.array(event_times.end, np.int64)
         self.bounds = np.array(own_limits(task, rows), np.int64), end
         self.instructions = plain.program.instructions
         self.code = np.array([_coded(x) for x in self.instructions], np.int64).T.copy()
@@ -59,7 +59,7 @@ class EndSearch:
             return Outcome(None, asked.start, BEGINNING)  # the row itself tells
         self.stamp += 1
         self.told[2] = BEGINNING
-        how = asked.is_first, self.task.is_between, self.passed.watermark, self.stamp
+        how = asked.is_first, self.task.is_between, self.event_times.watermark, self.stamp
         question = np.array([asked.start, *asked.partition, *how], np.int64)
         found = kernels.search(self.code, self.rows, self.bounds, question, self.scratch, self.told)
         if found == kernels.NO_ROOM:

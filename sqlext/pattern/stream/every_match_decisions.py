@@ -4,8 +4,8 @@ No match waits for another one: it is decided by its last row, by the row behind
 its bound (`!-> N` at the end). The rows from the first start row on from which a match may still come are kept, and a
 step goes through all of them again; what it lists are the matches whose time has come since the step before.
 
-`Place` means: `row` is that first start row, `number` that of the next match, and all matches with times up to `time`
-have been given out.
+In a `SearchPosition`, `row` is that first start row, `number` that of the next match, and all matches with times up to
+`time` have been emitted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sqlext.pattern.cep.nfa import Final
 from sqlext.pattern.cep.path_search import Paths
 from sqlext.pattern.cep.shared_buffer import Buffer
 from sqlext.pattern.cep.span_blocks import in_order, joined
-from sqlext.pattern.stream.decisions import NEVER, Decided, Passed, Place
+from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, SearchPosition
 from sqlext.pattern.task import MatchTask, Rows, Spans
 
 
@@ -37,8 +37,8 @@ class _Step:
 
     task: MatchTask
     rows: Rows
-    passed: Passed
-    place: Place
+    event_times: EventTimes
+    position: SearchPosition
     partition: np.ndarray = field(init=False)
     open_from: np.ndarray = field(init=False)
 
@@ -46,18 +46,18 @@ class _Step:
         p, bounds = len(self.rows.bounds) - 1, self.rows.bounds
         self.partition = np.repeat(np.arange(p), np.diff(bounds))
         self.open_from = bounds[:-1].astype(np.int64)
-        if self.passed.end is not None:
-            is_open = self.passed.end > self.passed.watermark
+        if self.event_times.end is not None:
+            is_open = self.event_times.end > self.event_times.watermark
             self.open_from = bounds[1:] - np.bincount(self.partition[is_open], minlength=p)
 
     def is_new(self, time: np.ndarray, row: np.ndarray) -> np.ndarray:
         """`bool[k]`: has the time come since the step before, in the partitions of the rows?"""
-        return (time > self.place.time[self.partition[row]]) & (time <= self.passed.watermark)
+        return (time > self.position.time[self.partition[row]]) & (time <= self.event_times.watermark)
 
 
-def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place) -> Decided:
+def decide(task: MatchTask, rows: Rows, event_times: EventTimes, position: SearchPosition) -> Decisions:
     """As `streams.decided.decide`. Raises DataError: MATCH_BUDGET, STEP_BUDGET, and what conditions raise."""
-    step = _Step(task, rows, passed, place)
+    step = _Step(task, rows, event_times, position)
     if task.strategy == "reference" or any(condition is not None for condition in task.conditions):
         spans, time, live, partial = _by_paths(step)
     else:
@@ -66,15 +66,20 @@ def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place) -> Decided
     count = np.bincount(step.partition[spans.start], minlength=len(live))
     if task.output.shows_timeouts and partial:
         spans, time = _with_partial(step, spans, time, partial)
-    watermark = np.full(len(live), passed.watermark)
-    return Decided(spans, time, time[:0], Place(live, place.number + count, live, watermark, place.is_first))
+    watermark = np.full(len(live), event_times.watermark)
+    return Decisions(
+        spans=spans,
+        time=time,
+        unmatched_time=time[:0],
+        position=replace(position, row=live, number=position.number + count, matched_end=live, time=watermark),
+    )
 
 
 def _with_partial(step: _Step, spans: Spans, time: np.ndarray, partial: list[Path]) -> tuple[Spans, np.ndarray]:
     """The matches and the partial ones whose time has come, in the order of their partitions."""
     base = np.array([path[-1 if step.task.is_between else 0][0] for path in partial], np.int64)
-    assert step.passed.end is not None
-    over = step.passed.end[base]
+    assert step.event_times.end is not None
+    over = step.event_times.end[base]
     is_new = step.is_new(over, base)
     chosen = [path for path, new in zip(partial, is_new) if new]
     both = joined(spans, chosen, np.zeros(len(chosen), np.int64))
@@ -90,8 +95,8 @@ def _by_states(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray]:
     task, rows = step.task, step.rows
     assert task.nfa is not None
     states, truth = states_of(task.nfa, task.is_between), local_truth(task, rows)
-    bits = row_bits(states, truth, task, rows, step.place.is_first)
-    begins = np.arange(len(rows.mask)) >= step.place.row[step.partition]
+    bits = row_bits(states, truth, task, rows, step.position.is_first)
+    begins = np.arange(len(rows.mask)) >= step.position.row[step.partition]
     bits = bits._replace(may_start=bits.may_start & begins)
     ranges = start_ranges(states, truth, task, rows, bits)
     ranges = [_decided_range(step, end, *r) for end, r in zip(states.ends, ranges)]
@@ -121,25 +126,25 @@ def _decided_range(step: _Step, end: Final, low: np.ndarray, high: np.ndarray) -
 
 def _new_range(step: _Step, end: Final, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Without those whose match has been given out."""
-    row, since, over = np.arange(len(low)), step.place.time[step.partition], step.passed.end
+    row, since, over = np.arange(len(low)), step.position.time[step.partition], step.event_times.end
     if end.absent and over is None:
         return low, high  # there are none
     if end.absent and not step.task.is_between:
         is_old = over <= since
         first_new = step.rows.bounds[:-1] + np.bincount(step.partition[is_old], minlength=len(step.open_from))
         return np.maximum(low, first_new[step.partition]), high
-    time = step.passed.key[np.minimum(row + end.needs_next, len(row) - 1)]
+    time = step.event_times.key[np.minimum(row + end.needs_next, len(row) - 1)]
     return low, np.where((over if end.absent else time) <= since, -1, high)
 
 
 def _numbered(step: _Step, numbering: Numbering, found: Found) -> tuple[Spans, np.ndarray]:
     """The new ones of the matches found, in the order of their numbers."""
     order, time = numbering.in_order(found)
-    known = step.passed.key[time] if step.rows.key is None else time
+    known = step.event_times.key[time] if step.rows.key is None else time
     chosen = step.is_new(known, found.row[found.start[order]])
     order = order[chosen]
     partition = step.partition[found.row[found.start[order]]]
-    number = np.arange(len(order)) - np.searchsorted(partition, partition) + step.place.number[partition]
+    number = np.arange(len(order)) - np.searchsorted(partition, partition) + step.position.number[partition]
     return numbering.spans(found, order, number), known[chosen]
 
 
@@ -149,7 +154,7 @@ def _first_live(step: _Step, states: States, truth: np.ndarray, bits: RowBits) -
     for i, end in enumerate(states.ends):
         pending[:, i] = _waits(end, truth, rows.bounds)
     need = np.zeros((2, len(states.states)), np.int64)
-    bounds, begin = np.array(rows.bounds, np.int64), np.array(step.place.row, np.int64)
+    bounds, begin = np.array(rows.bounds, np.int64), np.array(step.position.row, np.int64)
     kernels.first_live(states.tables, bits, bounds, begin, step.open_from.astype(np.int64), pending, need, live)
     return live
 
@@ -169,21 +174,21 @@ def _waits(end: Final, truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
 
 def _partial_by_states(step: _Step) -> list[Path]:
     """The partial matches whose bound has ended since the step before; with BETWEEN ROWS also others."""
-    assert step.passed.end is not None
+    assert step.event_times.end is not None
     row = np.arange(len(step.rows.mask))
-    begins = row >= step.place.row[step.partition]
+    begins = row >= step.position.row[step.partition]
     if not step.task.is_between:
-        begins &= step.is_new(step.passed.end, row)
+        begins &= step.is_new(step.event_times.end, row)
     starts = np.flatnonzero(begins)
-    return timeouts.partial_matches(step.task, step.rows, starts, step.place.is_first, _is_open(step))
+    return timeouts.partial_matches(step.task, step.rows, starts, step.position.is_first, _is_open(step))
 
 
 def _is_open(step: _Step):
     """Whether the bound of a match from row `first` to row `last` has not ended."""
 
     def is_open(first: int, last: int) -> bool:
-        end = step.passed.end
-        return end is None or bool(end[last if step.task.is_between else first] > step.passed.watermark)
+        end = step.event_times.end
+        return end is None or bool(end[last if step.task.is_between else first] > step.event_times.watermark)
 
     return is_open
 
@@ -195,7 +200,7 @@ class _OpenPaths(Paths):
     """The searches tell which start rows are alive."""
 
     def __init__(self, step: _Step):
-        super().__init__(step.task, step.rows, step.place.is_first)
+        super().__init__(step.task, step.rows, step.position.is_first)
         self.is_open = _is_open(step)
 
     def search(self, start: int, bounds: tuple[int, int], number: int) -> Search:
@@ -208,12 +213,12 @@ def _by_paths(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray, list[Path]]:
     live, partial = bounds[1:].astype(np.int64), list[Path]()
     matches: list[tuple[int, tuple, Path]] = []  # partition; what it is sorted by; path
     times: list[int] = []
-    for p, (first, behind) in enumerate(zip(step.place.row.tolist(), bounds[1:].tolist())):
+    for p, (first, behind) in enumerate(zip(step.position.row.tolist(), bounds[1:].tolist())):
         for start in searcher.starts((first, behind)):
             search = searcher.search(start, (int(bounds[p]), behind), 0)
             for path, when in _earliest(search.paths(searcher.pattern)):
                 sort, time = _decided_at(step, path, when)
-                if step.place.time[p] < time <= step.passed.watermark:
+                if step.position.time[p] < time <= step.event_times.watermark:
                     matches.append((p, (*sort, path[-1][0], start), path))
                     times.append(time)
             partial += search.partial
@@ -222,7 +227,7 @@ def _by_paths(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray, list[Path]]:
     order = sorted(range(len(matches)), key=lambda i: matches[i][:2])  # stable, so by preference
     paths = [matches[i][2] for i in order]
     partition = np.array([matches[i][0] for i in order], np.int64)
-    number = np.arange(len(paths)) - np.searchsorted(partition, partition) + step.place.number[partition]
+    number = np.arange(len(paths)) - np.searchsorted(partition, partition) + step.position.number[partition]
     spans = cep_oracle.as_spans([path[0][0] for path in paths], number, paths, [], None)
     return spans, np.array([times[i] for i in order], np.int64), live, partial
 
@@ -241,6 +246,6 @@ def _decided_at(step: _Step, path: Path, when: int) -> tuple[tuple[int, int], in
     first, last = path[0][0], path[-1][0]
     sort = cep_oracle.decision_time(step.task, step.rows, first, last, when)
     if when == cep_oracle.BOUND:
-        end = step.passed.end
+        end = step.event_times.end
         return sort, NEVER if end is None else int(end[last if step.task.is_between else first])
-    return sort, int(step.passed.key[last + (when == cep_oracle.NEXT_ROW)])
+    return sort, int(step.event_times.key[last + (when == cep_oracle.NEXT_ROW)])

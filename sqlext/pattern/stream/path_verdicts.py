@@ -17,7 +17,7 @@ from sqlext.pattern.cep.desugared import GAP, PlainProgram, plain_program
 from sqlext.pattern.cep.desugared_task import local_part
 from sqlext.pattern.cep.formulas import evaluate, local_truth, next_with, own_limits, partition_ends
 from sqlext.pattern.cep.nfa import Final, Formula
-from sqlext.pattern.stream.decisions import BEGINNING, Passed
+from sqlext.pattern.event_time import BEGINNING, EventTimes
 from sqlext.pattern.stream.stream_reference import UNKNOWN, Search, Verdict
 from sqlext.pattern.task import MatchTask, Rows
 
@@ -32,17 +32,17 @@ class _Path:
 
 
 class PathAsks:
-    """The questions of the plain program of a task; rows, conditions and `passed.need` are those of the task."""
+    """The questions of the plain program of a task; rows, conditions and `event_times.need` are those of the task."""
 
-    def __init__(self, task: MatchTask, rows: Rows, passed: Passed):
+    def __init__(self, task: MatchTask, rows: Rows, event_times: EventTimes):
         assert task.nfa is not None
-        self.task, self.rows, self.passed = task, rows, passed
+        self.task, self.rows, self.event_times = task, rows, event_times
         self.plain: PlainProgram = plain_program(task.nfa)
         self.truth, self.limit = local_truth(task, rows), own_limits(task, rows)
         formulas = [v.formula for v in self.plain.variants]
         self.held = [evaluate(local_part(task, formula), self.truth) for formula in formulas]
         self.dependent = [tuple(c for c in f if any(map(self._is_dependent, _labels((c,))))) for f in formulas]
-        self.need = None if passed.need is None else needed_by_formulas(formulas, passed.need)
+        self.need = None if event_times.need is None else needed_by_formulas(formulas, event_times.need)
         self.hits: dict[Final, np.ndarray] = {}
 
     def bound(self, start: int, labels: list[int]) -> tuple[int, int] | None:
@@ -53,8 +53,10 @@ class PathAsks:
 
     def _ended(self, base: int) -> tuple[int, int] | None:
         """The bound that begins at a row, if it has ended."""
-        end = self.passed.end
-        return None if end is None or end[base] > self.passed.watermark else (int(self.limit[base]), int(end[base]))
+        end = self.event_times.end
+        return (
+            None if end is None or end[base] > self.event_times.watermark else (int(self.limit[base]), int(end[base]))
+        )
 
     def verdict(self, search: Search, labels: list[int], label: int) -> Verdict:
         row, variant = search.start + len(labels), self.plain.variants[label]
@@ -109,7 +111,7 @@ class PathAsks:
         """Of the rows behind the path up to `limit` that would forbid it to end: the last row that must be there to
         know one of them; else the last row that had to be there, and whether all were."""
         row, behind = path.rows[-1], path.search.partition[1]
-        if self.passed.need is None and not any(map(self._is_dependent, (*final.not_next, *final.absent))):
+        if self.event_times.need is None and not any(map(self._is_dependent, (*final.not_next, *final.absent))):
             if final not in self.hits:
                 self.hits[final] = next_hit(final, self.truth, self.rows.bounds)
             nearest = int(self.hits[final][row])
@@ -117,7 +119,7 @@ class PathAsks:
         hit: int | None = None
         last, is_known = row + int(final.needs_next), True
         for label, later in _asked(final, row, limit):
-            needed = later if self.passed.need is None else int(self.passed.need[label, later])
+            needed = later if self.event_times.need is None else int(self.event_times.need[label, later])
             if needed >= behind:
                 is_known = False
             elif self._holds(path, label, later):
@@ -152,7 +154,7 @@ def _labels(formula: Formula) -> list[int]:
 
 
 def needed_by_formulas(formulas: list[Formula], need: np.ndarray) -> np.ndarray:
-    """Passed.need of formulas: all their labels are read.
+    """EventTimes.need of formulas: all their labels are read.
 
     >>> needed_by_formulas([(((0, True),), ((1, False),))], np.array([[0, 1], [1, 1]]))
     array([[1, 1]])

@@ -6,17 +6,18 @@ The oracle of `streams.walk`, and what runs conditions that depend on the match 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from sqlext.errors import DataError
-from sqlext.pattern.batch.reference import MAX_STEPS, Block, Found, next_start
+from sqlext.pattern.batch.reference import MAX_STEPS, Block, Found
 from sqlext.pattern.conditions import satisfier
+from sqlext.pattern.event_time import BEGINNING, Decisions, EventTimes, SearchPosition
 from sqlext.pattern.program import Done, Jump, MatchLabel, MatchStart, Program, Split
-from sqlext.pattern.stream.decisions import BEGINNING, Decided, Passed, Place
+from sqlext.pattern.skip import numbered, resume_row
 from sqlext.pattern.task import MatchTask, Rows, SkipFailure
 
 
@@ -120,19 +121,19 @@ def search(program: Program, asked: Search, asks: Asks, max_steps: int = MAX_STE
 class RowAsks:
     """The questions of a plain program, whose conditions say all."""
 
-    def __init__(self, task: MatchTask, rows: Rows, passed: Passed):
-        self.rows, self.passed = rows, passed
+    def __init__(self, task: MatchTask, rows: Rows, event_times: EventTimes):
+        self.rows, self.event_times = rows, event_times
         self.satisfies: Callable[[int, int, list[int], int], bool] = satisfier(task, rows)
 
     def bound(self, start: int, labels: list[int]) -> tuple[int, int] | None:
-        end = self.passed.end
-        if end is None or self.rows.limit is None or end[start] > self.passed.watermark:
+        end = self.event_times.end
+        if end is None or self.rows.limit is None or end[start] > self.event_times.watermark:
             return None
         return int(self.rows.limit[start]), int(end[start])
 
     def verdict(self, search: Search, labels: list[int], label: int) -> Verdict:
         row = search.start + len(labels)
-        needed = row if self.passed.need is None else int(self.passed.need[label, row])
+        needed = row if self.event_times.need is None else int(self.event_times.need[label, row])
         if needed >= search.partition[1]:
             return UNKNOWN
         return Verdict(self.satisfies(search.start, search.number, labels, label), needed)
@@ -150,47 +151,53 @@ class _TimedBlock(Block):
 def decide(
     task: MatchTask,
     rows: Rows,
-    passed: Passed,
-    place: Place,
+    event_times: EventTimes,
+    position: SearchPosition,
     keeps_failed: bool = False,
     searches: Callable[[Search], Outcome | None] | None = None,
-) -> Decided:
+) -> Decisions:
     """As `streams.decided.decide`; after a failure of SKIP nothing more. `searches`: by default `search`, RowAsks."""
     if searches is None:
-        searches = partial(search, task.program, asks=RowAsks(task, rows, passed))
-    driver = _Driver(task, rows, passed, keeps_failed, searches)
+        searches = partial(search, task.program, asks=RowAsks(task, rows, event_times))
+    driver = _Driver(task, rows, event_times, keeps_failed, searches)
     resumed = []
     for p in range(len(rows.bounds) - 1):
         if driver.block.failure is None:
-            resumed.append(driver.partition(place, p))
+            resumed.append(driver.partition(position, p))
         else:
-            resumed.append((int(place.row[p]), int(place.number[p]), int(place.matched_end[p]), int(place.time[p])))
+            resumed.append(
+                (int(position.row[p]), int(position.number[p]), int(position.matched_end[p]), int(position.time[p]))
+            )
     columns = np.array(resumed, np.int64).reshape(-1, 4).T
-    after = Place(columns[0], columns[1], columns[2], columns[3], place.is_first)
+    after = replace(position, row=columns[0], number=columns[1], matched_end=columns[2], time=columns[3])
     block = driver.block
-    times = np.array(block.time, np.int64), np.array(block.unmatched_time, np.int64)
-    return Decided(block.spans(task, block.failure), *times, after)
+    return Decisions(
+        spans=block.spans(task, block.failure),
+        time=np.array(block.time, np.int64),
+        unmatched_time=np.array(block.unmatched_time, np.int64),
+        position=after,
+    )
 
 
 @dataclass
 class _Driver:
     task: MatchTask
     rows: Rows
-    passed: Passed
+    event_times: EventTimes
     keeps_failed: bool
     searches: Callable[[Search], Outcome | None]
     block: _TimedBlock = field(default_factory=_TimedBlock)
 
-    def partition(self, place: Place, p: int) -> tuple[int, int, int, int]:
+    def partition(self, position: SearchPosition, p: int) -> tuple[int, int, int, int]:
         task, block = self.task, self.block
         bounds = int(self.rows.bounds[p]), int(self.rows.bounds[p + 1])
-        row, number = int(place.row[p]), int(place.number[p])
-        matched_end, time = int(place.matched_end[p]), int(place.time[p])
+        row, number = int(position.row[p]), int(position.number[p])
+        matched_end, time = int(position.matched_end[p]), int(position.time[p])
         while row < bounds[1]:
-            outcome = self.searches(Search(row, number, bounds, bool(place.is_first[p])))
+            outcome = self.searches(Search(row, number, bounds, bool(position.is_first[p])))
             if outcome is None:
                 break
-            time = max(time, int(self.passed.key[outcome.looked_at]), outcome.until)
+            time = max(time, int(self.event_times.key[outcome.looked_at]), outcome.until)
             if outcome.found is None:
                 if self.keeps_failed or (task.output.shows_unmatched and row >= matched_end):
                     block.unmatched.append(row)
@@ -200,7 +207,7 @@ class _Driver:
             block.add(row, number, outcome.found)
             block.time.append(time)
             matched_end = max(matched_end, row + len(outcome.found))
-            resume = next_start(task.skip, row, [label for label, _ in outcome.found])
+            resume = resume_row(task.skip, row, numbered(row, [label for label, _ in outcome.found]))
             if isinstance(resume, str):
                 block.failure = SkipFailure(resume, row, number)
                 break

@@ -16,9 +16,9 @@ from functools import lru_cache
 import numpy as np
 
 from sqlext.pattern.conditions import operands
+from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition
 from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Program, Split
 from sqlext.pattern.strategy import match
-from sqlext.pattern.stream.decisions import Decided, Passed, Place
 from sqlext.pattern.task import MATCH_NUMBER, MatchTask, Navigation, Rows, Spans, Values
 
 UNKNOWN = "?"
@@ -34,10 +34,12 @@ def objection(task: MatchTask) -> str | None:
     return None
 
 
-def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place) -> Decided:
+def decide(task: MatchTask, rows: Rows, event_times: EventTimes, position: SearchPosition) -> Decisions:
     """As `streams.decided.decide`, for tasks without objection; all times are the watermark."""
-    marked = marked_task(task, passed.need is not None)
-    return _found(task, list(match(marked, _marked_rows(task, marked, rows, passed, place))), rows, passed, place)
+    marked = marked_task(task, event_times.need is not None)
+    return _found(
+        task, list(match(marked, _marked_rows(task, marked, rows, event_times, position))), rows, event_times, position
+    )
 
 
 @lru_cache(maxsize=16)
@@ -91,27 +93,29 @@ def _marked(instruction: Instruction, at: int, place: list[int], unknown: int) -
     return [Jump(place[instruction.target])] if isinstance(instruction, Jump) else [instruction]
 
 
-def _marked_rows(task: MatchTask, marked: MatchTask, rows: Rows, passed: Passed, place: Place) -> Rows:
+def _marked_rows(
+    task: MatchTask, marked: MatchTask, rows: Rows, event_times: EventTimes, position: SearchPosition
+) -> Rows:
     n, p = len(rows.mask), len(rows.bounds) - 1
     partition = np.repeat(np.arange(p), np.diff(rows.bounds))
     at = np.arange(n) + partition  # where each row goes
     bounds = rows.bounds + np.arange(p + 1)
     held = np.zeros((n + p, len(marked.program.labels)), np.bool_)
-    is_searched = np.arange(n) >= place.row[partition]
+    is_searched = np.arange(n) >= position.row[partition]
     ends = rows.bounds[1:][partition]
     for label, bit in enumerate(task.bits):
         held[at, label] = is_searched if bit is None else is_searched & (rows.mask[:, bit // 8] >> (bit % 8) & 1 == 1)
     held[bounds[1:] - 1, len(task.bits) :] = True
-    for label in range(len(task.bits) if passed.need is not None else 0):
-        assert passed.need is not None
-        is_unknown = is_searched & (passed.need[label] >= ends)
+    for label in range(len(task.bits) if event_times.need is not None else 0):
+        assert event_times.need is not None
+        is_unknown = is_searched & (event_times.need[label] >= ends)
         held[at, label] &= ~is_unknown
         held[at, len(task.bits) + label] = is_unknown
     limit = None
-    if passed.end is not None:
+    if event_times.end is not None:
         assert rows.limit is not None
         limit = np.repeat(bounds[1:], np.diff(bounds))
-        limit[at] = np.where(passed.end <= passed.watermark, rows.limit + partition, limit[at])
+        limit[at] = np.where(event_times.end <= event_times.watermark, rows.limit + partition, limit[at])
     columns = tuple(_spread(column, at, n + p) for column in rows.columns)
     mask = np.packbits(held, axis=1, bitorder="little")
     mask.flags.writeable = False
@@ -133,7 +137,9 @@ def _classifiers(rows: Rows, marked: MatchTask) -> np.ndarray | None:
     return np.concatenate([rows.classifiers, np.zeros(count, np.int64)])
 
 
-def _found(task: MatchTask, blocks: list[Spans], rows: Rows, passed: Passed, place: Place) -> Decided:
+def _found(
+    task: MatchTask, blocks: list[Spans], rows: Rows, event_times: EventTimes, position: SearchPosition
+) -> Decisions:
     """The decided matches, before the first unknown one of each partition, as matches in `rows`."""
     bounds, p = rows.bounds + np.arange(len(rows.bounds)), len(rows.bounds) - 1
     cut = bounds[1:] - 1  # the marked rows
@@ -142,11 +148,11 @@ def _found(task: MatchTask, blocks: list[Spans], rows: Rows, passed: Passed, pla
         is_unknown[is_unknown] = spans.label[spans.offset[1:][is_unknown] - 1] >= len(task.bits)
         owner = np.searchsorted(bounds, spans.start[is_unknown], side="right") - 1
         np.minimum.at(cut, owner, spans.start[is_unknown])
-    begin = place.row + np.arange(p)
+    begin = position.row + np.arange(p)
     start, length, label, hidden, unmatched = _joined([_kept(spans, bounds, begin, cut) for spans in blocks])
     owner = np.searchsorted(bounds, start, side="right") - 1
-    number = place.number[owner] + np.arange(len(owner)) - np.searchsorted(owner, owner)
-    matched_end = place.matched_end.copy()
+    number = position.number[owner] + np.arange(len(owner)) - np.searchsorted(owner, owner)
+    matched_end = position.matched_end.copy()
     np.maximum.at(matched_end, owner, start + length - owner)
     count = np.bincount(owner, minlength=p)
     spans = Spans(
@@ -157,9 +163,9 @@ def _found(task: MatchTask, blocks: list[Spans], rows: Rows, passed: Passed, pla
         hidden if any(isinstance(x, MatchLabel) and x.is_hidden for x in task.program.instructions) else None,
         unmatched - (np.searchsorted(bounds, unmatched, side="right") - 1),
     )
-    after = Place(cut - np.arange(p), place.number + count, matched_end, place.time, place.is_first)
-    time = np.full(len(start), passed.watermark), np.full(len(unmatched), passed.watermark)
-    return Decided(spans, *time, after)
+    after = replace(position, row=cut - np.arange(p), number=position.number + count, matched_end=matched_end)
+    time, unmatched_time = (np.full(len(rows), event_times.watermark) for rows in (start, unmatched))
+    return Decisions(spans=spans, time=time, unmatched_time=unmatched_time, position=after)
 
 
 def _joined(parts: list[tuple[np.ndarray, ...]]) -> list[np.ndarray]:

@@ -9,26 +9,18 @@ to such an unknown end the partition's search stops there.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from sqlext.pattern.automaton import DONE, Automaton, automaton, targets_from
-from sqlext.pattern.batch.blocks import is_skip_target
+from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition
 from sqlext.pattern.jit import compiled
 from sqlext.pattern.program import Program
-from sqlext.pattern.stream.decisions import Decided, Passed, Place
-from sqlext.pattern.task import (
-    SKIP_PAST_LAST_ROW,
-    SKIP_TO_FIRST,
-    SKIP_TO_LAST,
-    SKIP_TO_NEXT_ROW,
-    MatchTask,
-    Rows,
-    SkipFailure,
-    Spans,
-)
+from sqlext.pattern.skip_kernels import MODES, REASONS, is_skip_target, resume_row, target_step
+from sqlext.pattern.task import MatchTask, Rows, SkipFailure, Spans
 
 MAX_TARGETS = 1 << 20
 _MAX_POSITIONS = 4096  # two numbers for each and each row
@@ -36,9 +28,7 @@ _MAX_POSITIONS = 4096  # two numbers for each and each row
 # state: int64[8]
 PARTITION, ROW, NUMBER, MATCHED_END, TIME, MATCHES, MAPPED, UNMATCHED = range(8)
 _STATE = 8
-_FINISHED, _FULL, _NO_ROW, _FIRST_ROW = range(4)  # how a call of the kernel ends
-_REASONS = {_NO_ROW: "no row", _FIRST_ROW: "first row"}
-_MODES = {SKIP_PAST_LAST_ROW: 0, SKIP_TO_NEXT_ROW: 1, SKIP_TO_FIRST: 2, SKIP_TO_LAST: 3}
+_FINISHED, _FULL = 0, -1  # how a call of the kernel ends, if not for one of REASONS
 _FAIL, _UNKNOWN, _TOO_LONG = -1, -2, -3  # instead of the length of a match
 _NONE, _UNMATCHED, _FAILED = range(3)  # which start rows without a match are told
 _FAR = 1 << 30  # behind all rows: no match, no limit
@@ -58,7 +48,7 @@ class Tables(NamedTuple):
 
 
 class Given(NamedTuple):
-    """Rows, Passed and Place; `limit` and `end`, or `need`, are empty where there are none."""
+    """Rows, EventTimes and SearchPosition; `limit` and `end`, or `need`, are empty where there are none."""
 
     bounds: np.ndarray
     mask: np.ndarray
@@ -100,34 +90,41 @@ def _targets(program: Program, bits: tuple[int | None, ...]) -> list[list[int]] 
     return found
 
 
-def decide(task: MatchTask, rows: Rows, passed: Passed, place: Place, keeps_failed: bool = False) -> Decided:
+def decide(
+    task: MatchTask, rows: Rows, event_times: EventTimes, begin: SearchPosition, keeps_failed: bool = False
+) -> Decisions:
     """As `streams.decided.decide`, for tasks without run-dependent conditions and `$`, nor with both NEXT and WITHIN.
 
     Equal to `streams.reference.decide`. Memory: eight bytes for each position and row of the longest partition.
     """
     positions = automaton(task.program, task.bits)
-    tables, given = _tables(task, positions), _given(rows, passed, place)
+    tables, given = _tables(task, positions), _given(rows, event_times, begin)
     n, p, m = len(rows.mask), len(rows.bounds) - 1, max(positions.size, 1)
-    longest = int(np.max(rows.bounds[1:] - place.row, initial=0))
+    longest = int(np.max(rows.bounds[1:] - begin.row, initial=0))
     told = _FAILED if keeps_failed else _UNMATCHED if task.output.shows_unmatched else _NONE
     found = Found(
         np.empty((4, n + 1), np.int64),
         np.empty(2 * n + 16, np.int32),
         np.empty((2, n + 1 if told else 1), np.int64),
-        np.array([place.row, place.number, place.matched_end, place.time]),
+        np.array([begin.row, begin.number, begin.matched_end, begin.time]),
         np.empty((2, longest, m), np.int32),
     )
     state = np.zeros(_STATE, np.int64)
     if p:
         state[[ROW, NUMBER, MATCHED_END, TIME]] = found.place[:, 0]
-    ended = _search_all(tables, given, passed.watermark, told, state, found)
+    ended = _search_all(tables, given, event_times.watermark, told, state, found)
     while ended == _FULL:
         found = found._replace(position=np.concatenate([found.position, np.empty_like(found.position)]))
-        ended = _search_all(tables, given, passed.watermark, told, state, found)
-    spans = _spans(positions, state, found, _REASONS.get(ended))
+        ended = _search_all(tables, given, event_times.watermark, told, state, found)
+    spans = _spans(positions, state, found, REASONS.get(ended))
     columns = found.place
-    after = Place(columns[0], columns[1], columns[2], columns[3], place.is_first)
-    return Decided(spans, found.match[3, : state[MATCHES]], found.unmatched[1, : state[UNMATCHED]], after)
+    after = replace(begin, row=columns[0], number=columns[1], matched_end=columns[2], time=columns[3])
+    return Decisions(
+        spans=spans,
+        time=found.match[3, : state[MATCHES]],
+        unmatched_time=found.unmatched[1, : state[UNMATCHED]],
+        position=after,
+    )
 
 
 def _tables(task: MatchTask, positions: Automaton) -> Tables:
@@ -139,11 +136,11 @@ def _tables(task: MatchTask, positions: Automaton) -> Tables:
         positions.label.astype(np.int64),
         positions.graph.bit,
         is_skip_target(task, positions),
-        np.array([_MODES[task.skip.mode], task.skip.else_next_row], np.int64),
+        np.array([MODES[task.skip.mode], task.skip.else_next_row], np.int64),
     )
 
 
-def _given(rows: Rows, passed: Passed, place: Place) -> Given:
+def _given(rows: Rows, event_times: EventTimes, begin: SearchPosition) -> Given:
     nothing = np.empty(0, np.int64)
 
     def owned(array: np.ndarray | None) -> np.ndarray:
@@ -152,17 +149,21 @@ def _given(rows: Rows, passed: Passed, place: Place) -> Given:
 
     mask = rows.mask.view()
     mask.flags.writeable = False
-    need = np.empty((0, 0), np.int64) if passed.need is None else np.require(passed.need, np.int64, ["C", "A", "W"])
-    has_end = passed.end is not None
+    need = (
+        np.empty((0, 0), np.int64)
+        if event_times.need is None
+        else np.require(event_times.need, np.int64, ["C", "A", "W"])
+    )
+    has_end = event_times.end is not None
     return Given(
         owned(rows.bounds),
         mask,
         owned(rows.limit if has_end else None),
-        owned(passed.key),
-        owned(passed.end),
+        owned(event_times.key),
+        owned(event_times.end),
         need,
-        owned(place.row),
-        np.require(place.is_first, np.bool_, ["C", "A", "W"]),
+        owned(begin.row),
+        np.require(begin.is_first, np.bool_, ["C", "A", "W"]),
     )
 
 
@@ -269,23 +270,6 @@ def _walk(tables, given, origin, behind, start, at, limit, state, found):
 
 
 @compiled
-def _next_start(tables, state, found, length):
-    """The row at which the next match may start, or -_NO_ROW or -_FIRST_ROW."""
-    row, mode = state[ROW], tables.skip[0]
-    if length == 0 or mode == 1:
-        return row + 1
-    if mode == 0:
-        return row + length
-    for j in range(length):
-        step = j if mode == 2 else length - 1 - j
-        if tables.is_target[found.position[state[MAPPED] + step]]:
-            if step > 0:
-                return row + step
-            return row + 1 if tables.skip[1] else -_FIRST_ROW
-    return row + 1 if tables.skip[1] else -_NO_ROW
-
-
-@compiled
 def _search_partition(tables, given, watermark, told, state, found):
     """Go on from state[ROW]; _FINISHED where nothing more is decided."""
     p = state[PARTITION]
@@ -310,14 +294,16 @@ def _search_partition(tables, given, watermark, told, state, found):
                 state[UNMATCHED] += 1
             state[ROW] = start + 1
             continue
-        i, after = state[MATCHES], _next_start(tables, state, found, length)
+        i, mode = state[MATCHES], tables.skip[0]
+        step = target_step(mode, tables.is_target, found.position, state[MAPPED], length)
+        resume, failure = resume_row(mode, tables.skip[1], start, length, step)
         state[MAPPED] += length
         found.match[0, i], found.match[1, i], found.match[2, i] = start, state[NUMBER], state[MAPPED]
         found.match[3, i] = state[TIME]
         state[MATCHES] = i + 1
-        if after < 0:
-            return -after
-        state[ROW], state[NUMBER] = after, state[NUMBER] + 1
+        if failure:
+            return failure
+        state[ROW], state[NUMBER] = resume, state[NUMBER] + 1
         state[MATCHED_END] = max(state[MATCHED_END], start + length)
     return _FINISHED
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlext.errors import DataError
-from sqlext.pattern.batch.blocks import BLOCK_ROWS, ROW, all_blocks, is_skip_target
+from sqlext.pattern.batch.blocks import BLOCK_ROWS, ROW, all_blocks
 from sqlext.pattern.batch.threads.condition_code import Code
 from sqlext.pattern.batch.threads.condition_machine import OVERFLOW
 from sqlext.pattern.batch.threads.memo import empty_memo
@@ -32,6 +32,7 @@ from sqlext.pattern.batch.threads.thread_kernel import (
 from sqlext.pattern.batch.threads.thread_tables import compile_task, find_reach
 from sqlext.pattern.batch.two_pass import live_positions
 from sqlext.pattern.conditions import fault
+from sqlext.pattern.skip_kernels import is_skip_target
 from sqlext.pattern.task import CLASSIFIER, MatchTask, Rows, Spans, Values
 
 _MOST_LIVE = 64  # positions, one bit each
