@@ -34,7 +34,7 @@ from sqlext.rewriter.joins.join_clause import EnclosingQuery, JoinClause
 from sqlext.rewriter.joins.parse_joins import parse_joins
 from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around
 from sqlext.rewriter.match import check
-from sqlext.rewriter.match.lower.context import InputRelation
+from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.match_clause import Fragment, MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
