@@ -10,8 +10,9 @@ from sqlext.pattern.cep.nfa import Nfa
 from sqlext.pattern.cep.nfa_compile import compile_nfa, first_variables, is_contiguous
 from sqlext.pattern.stream import cep_decisions
 from sqlext.pattern.task import Condition, MatchTask
-from sqlext.rewriter.match.match_clause import MatchClause, Name
+from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.references import Item, Reference
+from sqlext.rewriter.text.fragments import Name
 from sqlext.rewriter.text.lexemes import names_in
 
 Errors = Iterator[SqlExtError]

@@ -16,11 +16,11 @@ from sqlext.rewriter.joins.comparison import LEFT, RIGHT
 from sqlext.rewriter.joins.join_clause import JoinClause, MatchCondition
 from sqlext.rewriter.joins.join_tree import relation_stop
 from sqlext.rewriter.joins.relations import relation_name
-from sqlext.rewriter.parse_from import Tokens, is_random
-from sqlext.rewriter.scan import tokens_inside
+from sqlext.rewriter.parse_from import is_random
+from sqlext.rewriter.text.fragments import tokens_inside
 from sqlext.rewriter.text.lexemes import quoted, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.text.tokens import Tokens, tokenize
 
 _NATIVE = "SELECT 1 FROM VALUES (1) AS a(t) ASOF JOIN VALUES (1) AS b(t) MATCH_CONDITION (a.t >= b.t)"
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"  # in a column's metadata
