@@ -423,7 +423,7 @@ class _Analyser(Words):
         )
 
     def _variables_hint(self) -> str:
-        return f"pattern variables are {', '.join(self.scope.variables)}."
+        return f"the pattern variables are {', '.join(self.scope.variables)}."
 
 
 def first_is_keyword(parts: Sequence[Lexeme], i: int) -> bool:

@@ -227,6 +227,7 @@ class Statement:
             unread=frozenset() if self.frames else unread(self.tokens, clause.whole, frame.schema.names),
         )
         plan = lower(clause, self.source, inputs, self.settings.strategy)
+        stream_checks.check_row_times(plan)
         if not any(_CHAR in f.metadata for f in frame.schema.fields):
             plan = pushed_down(plan, self.tokens, self.source, inputs.resolver)
         return PlannedClause(plan, prefix, is_ansi, frame.isStreaming)

@@ -43,6 +43,7 @@ class Context:
 
     `label_sets`: the labels of each variable and SUBSET. `needs_times`: does the worker find out when results are
     decided? Then it sees all conditions itself.
+    `needs_states`: the clause wants more than preferred matches of neighbouring rows, so it needs an Nfa.
     """
 
     clause: MatchClause
@@ -50,6 +51,7 @@ class Context:
     relation: InputRelation
     label_sets: dict[str, tuple[int, ...]]
     needs_times: bool
+    needs_states: bool
     columns: list[InputColumn] = field(default_factory=list)
 
     def slice(self, fragment) -> Text:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sqlext.errors import BindError, SqlExtError
-from sqlext.pattern.cep.nfa_compile import skeleton
+from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.program import Program
 from sqlext.pattern.task import MatchTask, Output, Skip
-from sqlext.rewriter.match import cep_rules
 from sqlext.rewriter.match.lower import lower_columns, lower_times
 from sqlext.rewriter.match.lower.context import Context, InputRelation
 from sqlext.rewriter.match.lower.lower_define import Conditions
@@ -29,7 +28,12 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
     program = _program(clause, labels)
     needs_times = relation.is_streaming or lower_times.needs_rowtime(clause)
     context = Context(
-        clause=clause, source=source, relation=relation, label_sets=_label_sets(clause, labels), needs_times=needs_times
+        clause=clause,
+        source=source,
+        relation=relation,
+        label_sets=_label_sets(clause, labels),
+        needs_times=needs_times,
+        needs_states=_needs_states(clause),
     )
     conditions = Conditions(context, lower_columns.keys_need_window(context))
     defined = conditions.definitions()
@@ -42,8 +46,9 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
     carried, groups = lower_columns.carried(context)
     task = MatchTask(program, bits, dependent, _skip(context), _output(clause), bool(bounds), strategy)
     is_between = clause.within is not None and clause.within.between_rows
-    task = replace(task, nfa=cep_rules.states(clause, labels), is_between=is_between)
-    cep_rules.check_times(clause, task, [mask.neighbours for mask in conditions.masks])
+    task = replace(
+        task, nfa=compile_nfa(clause.pattern, labels) if context.needs_states else None, is_between=is_between
+    )
     return MatchPlan(
         clause=clause,
         relation=context.slice(clause.relation),
@@ -73,6 +78,16 @@ def _check_columns_unique(clause: MatchClause, relation: InputRelation) -> None:
                 hint="name its columns in a subquery, or give the relation column aliases.",
             )
         seen.add(name.lower())
+
+
+def _needs_states(clause: MatchClause) -> bool:
+    """Does the clause want more than preferred matches whose rows are neighbours?"""
+    return (
+        not is_contiguous(clause.pattern)
+        or (clause.after_match is not None and clause.after_match.mode == "NO SKIP")
+        or (clause.within is not None and clause.within.between_rows)
+        or clause.rows_per_match.shows_timeouts
+    )
 
 
 def _label_sets(clause: MatchClause, labels: tuple[str, ...]) -> dict[str, tuple[int, ...]]:

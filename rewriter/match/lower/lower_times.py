@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from sqlext.errors import BindError, SqlExtError
 from sqlext.pattern.program import Program
-from sqlext.rewriter.match import cep_rules
 from sqlext.rewriter.match.lower.context import Context
 from sqlext.rewriter.match.lower.lower_define import Defined
 from sqlext.rewriter.match.match_clause import MatchClause
@@ -58,7 +57,7 @@ def start_bounds(
     bounds: list[Bound] = []
     dropped: set[tuple[int, int]] = set()
     is_free = context.relation.takes_start_bounds and not context.relation.is_static
-    key = _key_column(context) if is_free and not cep_rules.needs_states(context.clause) else None
+    key = _key_column(context) if is_free and not context.needs_states else None
     if key is None or context.needs_times:  # conditions on later rows may be true or false: only WITHIN ends a match
         return bounds, dropped
     items = {labels.index(variable): items for variable, (_, items) in defined.items()}
