@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError
-from sqlext.rewriter.text.fragments import Fragment, Name, name_of
+from sqlext.rewriter.text.fragments import Fragment, Name
+from sqlext.rewriter.text.names import name_of
 from sqlext.rewriter.text.tokens import NUMBER, QUERY_STARTS, QUOTED, STRING, SYMBOL, WORD, Token, Tokens, closing
 
 # No relation goes on to the left of these.

@@ -19,7 +19,8 @@ from sqlext.rewriter.joins.join_tree import (
 )
 from sqlext.rewriter.parse_from import is_only_name, without_pipe
 from sqlext.rewriter.text.and_list import and_list, top_level
-from sqlext.rewriter.text.fragments import Fragment, Name, name_of
+from sqlext.rewriter.text.fragments import Fragment, Name
+from sqlext.rewriter.text.names import name_of
 from sqlext.rewriter.text.tokens import Tokens, closing, tokenize, words_of
 
 _TYPES = {

@@ -25,7 +25,8 @@ from sqlext.rewriter.match.match_clause import (
 )
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 from sqlext.rewriter.scan import Site
-from sqlext.rewriter.text.fragments import Fragment, Name, name_of
+from sqlext.rewriter.text.fragments import Fragment, Name
+from sqlext.rewriter.text.names import name_of
 from sqlext.rewriter.text.tokens import SYMBOL, WORD, Token, Tokens, closing
 
 PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE = (

@@ -1,11 +1,25 @@
-"""Pieces of the user's text, each of which knows its place."""
+"""Pieces of the user's text, each of which knows its place.
+
+Workers read this too, so that nothing here may import the tokenizer.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from sqlext.errors import Place
-from sqlext.rewriter.text.tokens import WORD, Token, Tokens, index_at
+
+
+class _Placed(Protocol):
+    """A token, as far as its place goes."""
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def stop(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -25,11 +39,11 @@ class Fragment:
         return Place(self.source, self.start, self.stop)
 
     @classmethod
-    def of_tokens(cls, source: str, tokens: Tokens, lo: int, hi: int) -> Fragment:
+    def of_tokens(cls, source: str, tokens: Sequence[_Placed], lo: int, hi: int) -> Fragment:
         """Tokens `lo` to `hi` (exclusive) of the whole statement, of which there is one at least."""
         return cls(source, tokens[lo].start, tokens[hi - 1].stop)
 
-    def part(self, tokens: Tokens, lo: int, hi: int) -> Fragment:
+    def part(self, tokens: Sequence[_Placed], lo: int, hi: int) -> Fragment:
         """Tokens `lo` to `hi` (exclusive) of this fragment's own tokens, of which there is one at least."""
         return Fragment(self.source, self.start + tokens[lo].start, self.start + tokens[hi - 1].stop)
 
@@ -47,18 +61,3 @@ class Name:
         """The identifier as Spark would show it: without quotes, case kept."""
         raw = self.fragment.text
         return raw[1:-1].replace(raw[0] * 2, raw[0]) if self.is_quoted else raw
-
-
-def name_of(source: str, token: Token) -> Name:
-    """
-    >>> from sqlext.rewriter.text.tokens import tokenize
-    >>> [name_of("a `b c`", t).key for t in tokenize("a `b c`")]
-    ['A', 'b c']
-    """
-    name = Name("", Fragment(source, token.start, token.stop), is_quoted=token.kind != WORD)
-    return Name(name.text if name.is_quoted else name.text.upper(), name.fragment, name.is_quoted)
-
-
-def tokens_inside(tokens: Tokens, fragment: Fragment) -> Tokens:
-    """The tokens of a piece of the statement."""
-    return tokens[index_at(tokens, fragment.start) : index_at(tokens, fragment.stop)]

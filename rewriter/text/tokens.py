@@ -177,3 +177,8 @@ def index_at(tokens: Tokens, offset: int) -> int:
         middle = (low + high) // 2
         low, high = (middle + 1, high) if tokens[middle].start < offset else (low, middle)
     return low
+
+
+def tokens_inside(tokens: Tokens, start: int, stop: int) -> Tokens:
+    """The tokens at characters `start` to `stop` (exclusive)."""
+    return tokens[index_at(tokens, start) : index_at(tokens, stop)]
