@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.rewriter.match.match_clause import Fragment
 from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, Scope, unknown_column
 from sqlext.rewriter.match.scalar_words import Words
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes, variable_key
 from sqlext.rewriter.text.splice import Text, join
 
@@ -423,7 +423,7 @@ class _Analyser(Words):
         )
 
     def _variables_hint(self) -> str:
-        return f"pattern variables are {', '.join(self.scope.variables)}."
+        return f"the pattern variables are {', '.join(self.scope.variables)}."
 
 
 def first_is_keyword(parts: Sequence[Lexeme], i: int) -> bool:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlext.errors import BindError, SqlExtError, raise_all
+from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
 from sqlext.pattern.columnar import is_columnar
 from sqlext.pattern.task import Call, Condition
-from sqlext.rewriter.match import cep_rules
 from sqlext.rewriter.match.condition import ConditionBuilder
 from sqlext.rewriter.match.expression import conjuncts
-from sqlext.rewriter.match.lower.context import Context
+from sqlext.rewriter.match.lower.input_query import Context
 from sqlext.rewriter.match.match_clause import Definition
 from sqlext.rewriter.match.match_plan import WINDOW, Mask
 from sqlext.rewriter.match.references import Item, Reference, render
@@ -37,12 +36,20 @@ class Conditions:
         for definition in self.context.clause.definitions:
             try:
                 items = analyse(definition.condition, scope)
-                cep_rules.check_numbers(items, self.context.clause)
+                self._check_no_numbers(items)
                 found[definition.variable.key] = (definition, items)
             except SqlExtError as e:
                 errors.append(e)
         raise_all(errors)
         return found
+
+    def _check_no_numbers(self, items: Sequence[Item]) -> None:
+        """Raise UnsupportedError for MATCH_NUMBER() with NO SKIP, which numbers matches after they are decided."""
+        after = self.context.clause.after_match
+        number = next((x for x in items if isinstance(x, Reference) and x.kind == "match number"), None)
+        if number is not None and after is not None and after.mode == "NO SKIP":
+            message = "AFTER MATCH NO SKIP numbers matches after DEFINE is evaluated, so DEFINE cannot read the number"
+            raise UnsupportedError("NUMBER_IN_DEFINE", message, place=number.place)
 
     def lower(
         self, labels: tuple[str, ...], defined: Defined

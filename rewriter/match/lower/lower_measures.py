@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
 from sqlext.pattern.task import CLASSIFIER
-from sqlext.rewriter.match import cep_rules
-from sqlext.rewriter.match.lower.context import Context
+from sqlext.rewriter.match.check import UNMAPPED_HINT, unmapped_variables
+from sqlext.rewriter.match.lower.input_query import Context
 from sqlext.rewriter.match.match_plan import IS_MATCHED, ROW_TIME, WITHIN_END, WITHIN_KEY, Slot
 from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, place_of, render
 from sqlext.rewriter.match.scalars import analyse
@@ -33,7 +33,7 @@ class Measures:
             try:
                 items = analyse(measure.expression, scope)
                 self._check_no_free_star(items)
-                cep_rules.check_mapped(items, self.context.clause)
+                self._check_mapped(items)
                 text = render(items, self.context.source, self._slot_text)
                 found.append((measure.name.text, text if len(items) == 1 else join("(", text, ")")))
                 kinds = {x.kind for x in items if isinstance(x, Reference)}
@@ -58,6 +58,14 @@ class Measures:
                 place=place_of(items, self.context.source),
                 hint="ALL ROWS PER MATCH shows all columns.",
             )
+
+    def _check_mapped(self, items: Sequence[Item]) -> None:
+        """Raise BindError for a measure that reads rows of a variable that maps none."""
+        unmapped = unmapped_variables(self.context.clause.pattern)
+        for item in items:
+            if isinstance(item, Reference) and item.variable in unmapped:
+                message = f'"{item.variable}" maps no row, a measure cannot read it'
+                raise BindError("UNMAPPED_VARIABLE", message, place=item.place, hint=UNMAPPED_HINT)
 
     def _slot_text(self, reference: Reference) -> Text:
         slot = self._slot(reference)

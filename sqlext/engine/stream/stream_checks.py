@@ -54,10 +54,27 @@ def check_plan(plan: MatchPlan) -> None:
     )
 
 
-def _skipped_rows(plan: MatchPlan) -> Iterator[SqlExtError]:
+def check_row_times(plan: MatchPlan) -> None:
+    """Raise UnsupportedError for a measure with MATCH_ROWTIME(), in batch too, where no stream can decide matches.
+
+    The row time of a match is the time at which a stream decides it.
+    """
+    what = _undecided_option(plan)
+    for measure in plan.clause.measures:
+        if what is not None and "match_rowtime" in lexemes.names_in(measure.expression):
+            message, hint = f"MATCH_ROWTIME() is not built with {what}", "the time of the last row is LAST(ts)."
+            raise UnsupportedError("NOT_BUILT", message, place=measure.expression.place, hint=hint)
+
+
+def _undecided_option(plan: MatchPlan) -> str | None:
+    """The option of a pattern that skips rows, or of NO SKIP, that no stream can decide; None if there is none."""
     if plan.task.nfa is None:
-        return
-    what = cep_decisions.objection(plan.task, [mask.neighbours for mask in plan.masks])
+        return None
+    return cep_decisions.objection(plan.task, [mask.neighbours for mask in plan.masks])
+
+
+def _skipped_rows(plan: MatchPlan) -> Iterator[SqlExtError]:
+    what = _undecided_option(plan)
     if what is not None:
         yield UnsupportedError(
             "STREAM_OPERATOR",

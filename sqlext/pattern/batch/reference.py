@@ -15,16 +15,8 @@ import numpy as np
 from sqlext.errors import DataError
 from sqlext.pattern.conditions import Satisfies, satisfier
 from sqlext.pattern.program import Done, Jump, MatchEnd, MatchLabel, MatchStart, Program, Split
-from sqlext.pattern.task import (
-    SKIP_PAST_LAST_ROW,
-    SKIP_TO_FIRST,
-    SKIP_TO_NEXT_ROW,
-    MatchTask,
-    Rows,
-    Skip,
-    SkipFailure,
-    Spans,
-)
+from sqlext.pattern.skip import numbered, resume_row
+from sqlext.pattern.task import MatchTask, Rows, SkipFailure, Spans
 
 MAX_STEPS = 5_000_000  # of one search
 BLOCK_ROWS = 1 << 16  # mapped rows, and also matches, that complete a block
@@ -122,7 +114,7 @@ def find(
             else:
                 block.add(row, number, mapped)
                 matched_end = max(matched_end, row + len(mapped))
-                resume = next_start(task.skip, row, [label for label, _ in mapped])
+                resume = resume_row(task.skip, row, numbered(row, [label for label, _ in mapped]))
                 if isinstance(resume, str):
                     yield block.spans(task, SkipFailure(resume, row, number))
                     return
@@ -132,36 +124,6 @@ def find(
                 block = Block()
     if block.start or block.unmatched:
         yield block.spans(task)
-
-
-def next_start(skip: Skip, start: int, labels: list[int]) -> int | str:
-    """The row at which the next match may start after one from `start` on with these labels, or why there is none.
-
-    >>> next_start(Skip(SKIP_TO_FIRST, labels=(1,)), 10, [0, 0, 1, 1])
-    12
-    >>> next_start(Skip(SKIP_TO_FIRST, labels=(0,)), 10, [0, 0, 1, 1])
-    'first row'
-    """
-    return next_row(skip, start, [(start + j, label) for j, label in enumerate(labels)])
-
-
-def next_row(skip: Skip, start: int, mapped: list[tuple[int, int]]) -> int | str:
-    """As `next_start`, for (row, label) of the mapped rows.
-
-    >>> next_row(Skip("TO LAST", labels=(1,)), 10, [(10, 0), (14, 1), (20, 0)])
-    14
-    """
-    if not mapped or skip.mode == SKIP_TO_NEXT_ROW:
-        return start + 1
-    if skip.mode == SKIP_PAST_LAST_ROW:
-        return mapped[-1][0] + 1
-    targets = [row for row, label in mapped if label in skip.labels]
-    target = None if not targets else targets[0] if skip.mode == SKIP_TO_FIRST else targets[-1]
-    if target is not None and target > start:
-        return target
-    if skip.else_next_row:
-        return start + 1
-    return "no row" if target is None else "first row"
 
 
 @dataclass

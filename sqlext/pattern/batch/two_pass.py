@@ -27,12 +27,12 @@ from sqlext.pattern.batch.blocks import (
     all_blocks,
     book,
     has_room,
-    is_skip_target,
     meets,
     next_partition,
 )
 from sqlext.pattern.jit import compiled
 from sqlext.pattern.program import Program
+from sqlext.pattern.skip_kernels import is_skip_target
 from sqlext.pattern.task import MatchTask, Rows, Spans
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sqlext.pattern import conditions
-from sqlext.pattern.batch.reference import next_row
 from sqlext.pattern.cep.cep_reference import BOUND, NEXT_ROW, Path, Search
 from sqlext.pattern.cep.formulas import local_truth, own_limits
+from sqlext.pattern.skip import resume_row
 from sqlext.pattern.task import NO_SKIP, MatchTask, Rows, SkipFailure, Spans
 
 
@@ -85,7 +85,7 @@ class Oracle:
                 continue
             found.matches.append((row, number, path))
             is_matched.update({row}, (r for r, _, _ in path))
-            resume = next_row(self.task.skip, row, [(r, label) for r, label, _ in path])
+            resume = resume_row(self.task.skip, row, [(r, label) for r, label, _ in path])
             if isinstance(resume, str):
                 found.failure = SkipFailure(resume, row, number)
                 return found

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sqlext.pattern.batch import reference
 from sqlext.pattern.cep import cep_oracle
 from sqlext.pattern.cep.cep_reference import Path
 from sqlext.pattern.cep.desugared_task import may_begin
 from sqlext.pattern.cep.formulas import local_truth, own_limits, partition_ends
+from sqlext.pattern.skip import resume_row
 from sqlext.pattern.task import NO_SKIP, MatchTask, Rows, Spans
 
 
@@ -67,7 +67,7 @@ class _Tried:
         for i, start in enumerate(block.start.tolist()):
             mapped = slice(block.offset[i], block.offset[i + 1])
             taken = list(zip(block.row[mapped].tolist(), block.label[mapped].tolist()))
-            resume = reference.next_row(self.task.skip, start, taken)
+            resume = resume_row(self.task.skip, start, taken)
             self.resume[start] = resume if isinstance(resume, int) else start + 1
 
     def rows(self) -> Iterator[int]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from sqlext.errors import DataError, UnsupportedError
 from sqlext.pattern.automaton import Automaton, Graph, automaton, targets_from
-from sqlext.pattern.batch.blocks import BLOCK_ROWS, ROW, all_blocks, is_skip_target
+from sqlext.pattern.batch.blocks import BLOCK_ROWS, ROW, all_blocks
 from sqlext.pattern.batch.threads.condition_code import KEY_LIMIT, KEY_NEVER, Code, KeyPart, assemble
 from sqlext.pattern.batch.threads.condition_machine import OVERFLOW
 from sqlext.pattern.batch.threads.memo import empty_memo
@@ -39,6 +39,7 @@ from sqlext.pattern.batch.two_pass import live_positions
 from sqlext.pattern.closure import new_search, write_targets
 from sqlext.pattern.conditions import fault
 from sqlext.pattern.program import Instruction, MatchLabel, successors
+from sqlext.pattern.skip_kernels import is_skip_target
 from sqlext.pattern.task import CLASSIFIER, MatchTask, Rows, Spans, Values
 
 MAX_FOLLOWERS = 1 << 25  # entries of the follow lists, 4 bytes each
