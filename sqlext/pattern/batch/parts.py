@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from sqlext.pattern.automaton import DONE, automaton, count_positions, targets_from
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.program import MatchEnd, MatchStart
 from sqlext.pattern.task import (
     MATCH_NUMBER,
@@ -15,25 +16,27 @@ from sqlext.pattern.task import (
     SKIP_TO_NEXT_ROW,
     Call,
     Condition,
-    MatchTask,
     Navigation,
     Operand,
     Rows,
     Spans,
+    Task,
     Values,
 )
 
 MAX_POSITIONS = 64  # bits of one integer
 
 
-def objection(task: MatchTask) -> str | None:
+def objection(task: Task) -> str | None:
     """Why the matches of a partition cannot be found in parts, as a sentence; None if they can.
 
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
-    >>> objection(MatchTask(Program((MatchStart(), MatchLabel(0), Done()), ("A",)), (0,), (None,)))
+    >>> from sqlext.pattern.task import MatchTask
+    >>> program = Program((MatchStart(), MatchLabel(0), Done()), ("A",))
+    >>> objection(MatchTask(program=program, bits=(0,), conditions=(None,)))
     'PATTERN asks for the first or the last row of the partition.'
     """
-    if task.nfa is not None:
+    if isinstance(task, CepTask):
         return "the rows of a match need not be neighbours, or every match is asked for."
     positions = count_positions(task.program)
     if positions > MAX_POSITIONS:
@@ -60,7 +63,7 @@ def _reads_outside(condition: Condition | None) -> str:
     return "PREV or NEXT of a row of the match" if condition.source.step else ""
 
 
-def may_fail(task: MatchTask) -> bool:
+def may_fail(task: Task) -> bool:
     """Is there a way through the pattern for which SKIP TO has no row to go to, or only the first one?"""
     if task.skip.mode in (SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW) or task.skip.else_next_row:
         return False
