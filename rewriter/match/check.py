@@ -13,7 +13,8 @@ from sqlext.errors import BindError, Place, SqlExtError, raise_all
 from sqlext.pattern import ast
 from sqlext.pattern.cep.nfa_compile import first_variables
 from sqlext.pattern.compile import size_error
-from sqlext.rewriter.match.match_clause import Fragment, MatchClause, Name
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.text.fragments import Fragment, Name
 
 Errors = Iterator[SqlExtError]
 

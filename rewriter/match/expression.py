@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlext.rewriter.match.references import Item, Reference
+from sqlext.rewriter.text.and_list import split_at_and
 from sqlext.rewriter.text.lexemes import Lexeme
 
 # https://spark.apache.org/docs/latest/sql-ref-operators.html "Operator Precedence", loosest first
@@ -36,7 +37,6 @@ _NOT, _PREDICATE, _UNARY = 3, 4, 12
 _UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
 _PREDICATES = ("IS", "NOT", "BETWEEN", "IN")
 _ENDS = (")", "]", ",", "THEN", "WHEN", "ELSE", "END", "AS")  # of an operand
-_OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,22 +57,7 @@ def conjuncts(items: Sequence[Item]) -> list[tuple[int, int]]:
 
     An AND of BETWEEN or inside CASE … END is not at the top; a top-level OR makes the whole one conjunct.
     """
-    ranges, start, depth, between = [], 0, 0, 0
-    for i, item in enumerate(items):
-        word = item.word if isinstance(item, Lexeme) else ""
-        depth += (word in _OPENING or word == "CASE") - (word in _CLOSING or word == "END")
-        if depth:
-            continue
-        if word == "OR":
-            return [(0, len(items))]
-        if word == "BETWEEN":
-            between += 1
-        elif word == "AND" and between:
-            between -= 1
-        elif word == "AND":
-            ranges.append((start, i))
-            start = i + 1
-    return [*ranges, (start, len(items))]
+    return split_at_and([item.word if isinstance(item, Lexeme) else "" for item in items])
 
 
 def parse(items: Sequence[Item], start: int, stop: int) -> Node:

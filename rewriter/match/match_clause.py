@@ -4,40 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.errors import Place
 from sqlext.pattern.ast import Pattern
-
-
-@dataclass(frozen=True)
-class Fragment:
-    """A piece of the user's text: `text == source[start:stop]`, where `source` is the whole statement."""
-
-    source: str
-    start: int
-    stop: int
-
-    @property
-    def text(self) -> str:
-        return self.source[self.start : self.stop]
-
-    @property
-    def place(self) -> Place:
-        return Place(self.source, self.start, self.stop)
-
-
-@dataclass(frozen=True)
-class Name:
-    """An identifier. `key` is what it is compared by: upper case unless quoted."""
-
-    key: str
-    fragment: Fragment
-    is_quoted: bool = False
-
-    @property
-    def text(self) -> str:
-        """The identifier as Spark would show it: without quotes, case kept."""
-        raw = self.fragment.text
-        return raw[1:-1].replace(raw[0] * 2, raw[0]) if self.is_quoted else raw
+from sqlext.rewriter.text.fragments import Fragment, Name
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,8 @@ from sqlext.errors import ParseError, Place, SqlExtError, raise_all
 from sqlext.rewriter.match.match_clause import (
     AfterMatch,
     Definition,
-    Fragment,
     MatchClause,
     Measure,
-    Name,
     OrderKey,
     PartitionKey,
     RowsPerMatch,
@@ -26,9 +24,10 @@ from sqlext.rewriter.match.match_clause import (
     Within,
 )
 from sqlext.rewriter.match.parse_pattern import parse_pattern
-from sqlext.rewriter.parse_from import Tokens, may_name, name_of
 from sqlext.rewriter.scan import Site
-from sqlext.rewriter.text.tokens import SYMBOL, WORD, Token, closing
+from sqlext.rewriter.text.fragments import Fragment, Name
+from sqlext.rewriter.text.names import name_of
+from sqlext.rewriter.text.tokens import SYMBOL, WORD, Token, Tokens, closing
 
 PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE = (
     "PARTITION BY", "ORDER BY", "MEASURES", "ONE ROW or ALL ROWS PER MATCH", "AFTER MATCH", "PATTERN", "SUBSET",
@@ -125,7 +124,7 @@ class _Parser:
         if token.word == SUBSET and self._word(i + 2) == "=":
             return (SUBSET, 1) if is_free else None
         if token.word == DEFINE:
-            is_list = self._word(i - 1) == "," and self._word(i + 2) == "AS" and may_name(self.tokens[i + 1])
+            is_list = self._word(i - 1) == "," and self._word(i + 2) == "AS" and self.tokens[i + 1].may_name
             return (DEFINE, 1) if is_list or (is_free and self._begins_operand(i + 1)) else None
         return (MEASURES, 1) if token.word == MEASURES and is_free and self._begins_operand(i + 1) else None
 
@@ -219,7 +218,7 @@ class _Parser:
     def _define(self, section: _Section) -> None:
         definitions = []
         for lo, hi in self._items(section, "variable AS condition"):
-            if not may_name(self.tokens[lo]) or self._word(lo + 1) != "AS":
+            if not self.tokens[lo].may_name or self._word(lo + 1) != "AS":
                 hint = "write DEFINE A AS x > 0."
                 self._add("MISSING_AS", "DEFINE lists variable AS condition", lo, min(lo + 2, hi), hint)
                 continue
@@ -268,7 +267,7 @@ class _Parser:
     def _skip_to(self, section: _Section, lo: int, hi: int) -> tuple[str, Name]:
         side = self._word(lo + 2) if hi - lo == 4 else "LAST"
         is_skip_to = self._words(lo, 2) == ("SKIP", "TO") and hi - lo in (3, 4) and side in ("FIRST", "LAST")
-        if not is_skip_to or not may_name(self.tokens[hi - 1]):
+        if not is_skip_to or not self.tokens[hi - 1].may_name:
             hint = "write SKIP PAST LAST ROW, SKIP TO NEXT ROW, SKIP TO [FIRST | LAST] variable or NO SKIP."
             message = "AFTER MATCH goes on in no known way"
             raise self._error("AFTER_MATCH_SKIP", message, section.start, section.hi, hint)
@@ -305,7 +304,7 @@ class _Parser:
         for lo, hi in self._items(section, "union = (variable, …)"):
             names = self.tokens[lo], *self.tokens[lo + 3 : hi - 1 : 2]
             frame = *self._words(lo + 1, 2), *(t.word for t in self.tokens[lo + 4 : hi : 2])
-            if not all(map(may_name, names)) or frame != ("=", "(", *"," * (len(names) - 2), ")"):
+            if not all(name.may_name for name in names) or frame != ("=", "(", *"," * (len(names) - 2), ")"):
                 self._add("SUBSET_SYNTAX", "SUBSET lists union = (variable, …)", lo, hi, "write SUBSET U = (A, B).")
                 continue
             union, *members = (name_of(self.text, t) for t in names)
@@ -335,7 +334,7 @@ class _Parser:
         return next((i for i in range(hi - 1, lo - 1, -1) if self._is_as(i)), None)
 
     def _name_behind(self, as_: int, hi: int) -> Name:
-        if as_ + 2 != hi or not may_name(self.tokens[as_ + 1]):
+        if as_ + 2 != hi or not self.tokens[as_ + 1].may_name:
             raise self._error("EXPECTED_NAME", "one name must follow AS", as_, max(hi, as_ + 1),
                               "a name with other characters is written in backticks: `a b`.")  # fmt: skip
         return name_of(self.text, self.tokens[as_ + 1])

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from sqlext.errors import ParseError, Place, UnsupportedError
 from sqlext.pattern import ast
 from sqlext.pattern.compile import MAX_NESTING
-from sqlext.rewriter.match.match_clause import Fragment, Name
+from sqlext.rewriter.text.fragments import Fragment, Name
 
 MAX_VARIABLES = 256
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.match.condition import FUNCTIONS
 from sqlext.rewriter.match.expression import Node, parse
-from sqlext.rewriter.match.match_clause import Fragment
 from sqlext.rewriter.spark_types import INTEGER_BITS
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes, unquoted
 from sqlext.rewriter.text.splice import Text
 

@@ -13,7 +13,6 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import views
-from sqlext.catalog.checkpoint import parse_target
 from sqlext.engine import physical
 from sqlext.engine.functions import is_aggregate
 from sqlext.engine.joins import bind_asof, bind_interval
@@ -27,21 +26,22 @@ from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters, parse_from
 from sqlext.rewriter.enclosing import alias_at
-from sqlext.rewriter.heads import CREATE_VIEW, Head, parse_create_view, parse_head
+from sqlext.rewriter.heads import CREATE_VIEW, Head, parse_create_view, parse_head, parse_target
 from sqlext.rewriter.joins.asof_sql import AsofJoin, asof_sql, hidden_columns
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin
 from sqlext.rewriter.joins.join_clause import EnclosingQuery, JoinClause
 from sqlext.rewriter.joins.parse_joins import parse_joins
 from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around
 from sqlext.rewriter.match import check
-from sqlext.rewriter.match.lower.context import InputRelation
+from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
-from sqlext.rewriter.match.match_clause import Fragment, MatchClause
+from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.match.pushdown import pushed_down
 from sqlext.rewriter.match.unread import unread
 from sqlext.rewriter.parse_from import Cte, check_repeatable
 from sqlext.rewriter.scan import Site, scan, unbuilt, visible_ctes
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join, sub
 from sqlext.rewriter.text.tokens import Token, index_at, tokenize

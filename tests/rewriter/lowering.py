@@ -10,7 +10,7 @@ import numpy as np
 
 from sqlext.pattern.task import Rows, Values
 from sqlext.pattern.within import limits
-from sqlext.rewriter.match.lower.context import InputRelation
+from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.parse_match import parse_match

@@ -10,7 +10,7 @@ from sqlext.pattern.columnar import is_columnar
 from sqlext.pattern.task import Call, Condition
 from sqlext.rewriter.match.condition import ConditionBuilder
 from sqlext.rewriter.match.expression import conjuncts
-from sqlext.rewriter.match.lower.context import Context
+from sqlext.rewriter.match.lower.input_query import Context
 from sqlext.rewriter.match.match_clause import Definition
 from sqlext.rewriter.match.match_plan import WINDOW, Mask
 from sqlext.rewriter.match.references import Item, Reference, render
