@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlext.rewriter.joins.join_tree import is_time_join
-from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import unquoted
-from sqlext.rewriter.text.tokens import Token, closing, index_at
-
-Tokens = tuple[Token, ...]
+from sqlext.rewriter.text.tokens import Tokens, closing, index_at
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class Enclosing:
 def enclosing(tokens: Tokens, whole: Fragment) -> Enclosing | None:
     """The SELECT around the clause `whole`; None if the clause stands in anything else, also inside parentheses.
 
-    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> from sqlext.rewriter.text.tokens import Tokens, tokenize
     >>> text = "SELECT 1 FROM t MATCH_RECOGNIZE (…) AS m (a, b) WHERE x"
     >>> found = enclosing(tokenize(text), Fragment(text, 14, 35))
     >>> found.alias, found.columns, tokenize(text)[found.behind].text
@@ -74,7 +72,7 @@ _BEHIND_RELATION = frozenset([
 def alias_at(tokens: Tokens, i: int) -> tuple[str, tuple[str, ...], int]:
     """What stands behind a relation at token i: alias and column names, in lower case, and the index behind them.
 
-    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> from sqlext.rewriter.text.tokens import Tokens, tokenize
     >>> alias_at(tokenize("a AS B (c) JOIN d"), 1), alias_at(tokenize("a ASOF JOIN d"), 1)
     (('b', ('c',), 6), ('', (), 1))
     """

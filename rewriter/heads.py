@@ -1,4 +1,4 @@
-"""The heads of CREATE VIEW, DROP VIEW and DROP TABLE, read off the text. Pure, no session."""
+"""The heads of statements: CREATE and DROP VIEW, DROP TABLE, CREATE STREAMING TABLE and INSERT, read from tokens."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from sqlext.errors import ParseError, Place, UnsupportedError
-from sqlext.rewriter.text.names import RelationName, name_at, tokens_of, unquoted
-from sqlext.rewriter.text.tokens import STRING, Token
+from sqlext.rewriter.text.names import Parts, RelationName, name_at, tokens_of, unquoted
+from sqlext.rewriter.text.tokens import STRING, Token, Tokens, closing
 
 CREATE_VIEW, DROP_VIEW, DROP_TABLE = "CREATE VIEW", "DROP VIEW", "DROP TABLE"
 
@@ -15,7 +15,7 @@ CREATE_VIEW, DROP_VIEW, DROP_TABLE = "CREATE VIEW", "DROP VIEW", "DROP TABLE"
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(?:CREATE|DROP)\b", re.IGNORECASE | re.DOTALL)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Head:
     """`verb` is CREATE_VIEW, DROP_VIEW or DROP_TABLE; `if_exists` also stands for IF NOT EXISTS."""
 
@@ -31,7 +31,7 @@ class Head:
         return Place(self.text, self.name.start, self.name.stop)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CreateView:
     """CREATE VIEW in full; `comment` is a string literal as written, the query is `head.text[query_start:]`."""
 
@@ -47,7 +47,7 @@ class CreateView:
 
 @dataclass
 class _Cursor:
-    tokens: tuple[Token, ...]
+    tokens: Tokens
     index: int = 0
 
     @property
@@ -105,7 +105,10 @@ def _head(text: str, cursor: _Cursor) -> Head | None:
     name = cursor.take_name()
     if f"{verb} {kind}" not in (CREATE_VIEW, DROP_VIEW, DROP_TABLE) or name is None:
         return None
-    return Head(text, f"{verb} {kind}", name, is_temporary, or_replace, if_exists)
+    return Head(
+        text=text, verb=f"{verb} {kind}", name=name, is_temporary=is_temporary, or_replace=or_replace,
+        if_exists=if_exists,
+    )  # fmt: skip
 
 
 def parse_create_view(text: str) -> CreateView | None:
@@ -127,7 +130,7 @@ def parse_create_view(text: str) -> CreateView | None:
         raise ParseError("VIEW_WITHOUT_QUERY", "CREATE VIEW ends before AS and its query", place=head.place)
     if not cursor.take("AS"):
         raise _unsupported_option(head, cursor)
-    return CreateView(head, columns, comment, cursor.tokens[cursor.index].start)
+    return CreateView(head=head, columns=columns, comment=comment, query_start=cursor.tokens[cursor.index].start)
 
 
 def _columns(head: Head, cursor: _Cursor) -> tuple[str, ...]:
@@ -151,3 +154,88 @@ def _unsupported_option(head: Head, cursor: _Cursor) -> UnsupportedError:
         place=Place(head.text, token.start, token.stop),
         hint="it may have names of columns and a COMMENT: CREATE VIEW name (column, …) COMMENT '…' AS …",
     )
+
+
+# tables that a stream is written into
+
+STREAM_OPTIONS = ("checkpointLocation", "trigger")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamTarget:
+    """`CREATE [OR REFRESH] STREAMING TABLE name [OPTIONS (…)] AS query` or `INSERT INTO name query`.
+
+    The query is characters `query_start` to `query_stop` (exclusive) of `text`.
+    """
+
+    text: str
+    name: Parts
+    place: Place
+    query_start: int
+    query_stop: int
+    is_insert: bool
+    checkpoint: str | None = None
+    trigger: str | None = None
+
+
+def parse_target(text: str) -> StreamTarget | None:
+    """The table that a statement writes a query into; None for all other text.
+
+    Raises UnsupportedError for an option that does not exist.
+
+    >>> target = parse_target("CREATE OR REFRESH STREAMING TABLE db.t AS SELECT 1;")
+    >>> target.name, target.text[target.query_start : target.query_stop], target.is_insert
+    (('db', 't'), 'SELECT 1', False)
+    >>> parse_target("INSERT INTO t SELECT 1").is_insert, parse_target("INSERT OVERWRITE t SELECT 1")
+    (True, None)
+    """
+    tokens = tokens_of(text)
+    while tokens and tokens[-1].text == ";":
+        tokens = tokens[:-1]
+    cursor = _Cursor(tokens)
+    is_insert = cursor.take("INSERT", "INTO")
+    if is_insert:
+        cursor.take("TABLE")
+    elif not (cursor.take("CREATE", "OR", "REFRESH") or cursor.take("CREATE")) or not cursor.take("STREAMING", "TABLE"):
+        return None
+    cursor.take("IF", "NOT", "EXISTS")
+    name = cursor.take_name()
+    if name is None:
+        return None
+    options = {} if is_insert else _options(text, cursor)
+    if not is_insert:
+        cursor.take("AS")
+    if cursor.is_at_end:
+        return None
+    return StreamTarget(
+        text=text, name=name.parts, place=Place(text, name.start, name.stop), is_insert=is_insert,
+        query_start=tokens[cursor.index].start, query_stop=tokens[-1].stop,
+        checkpoint=options.get("checkpointlocation"), trigger=options.get("trigger"),
+    )  # fmt: skip
+
+
+def _options(text: str, cursor: _Cursor) -> dict[str, str]:
+    """The values of `OPTIONS ('name' = 'value', …)` by their names in lower case."""
+    start = cursor.index
+    close = closing(cursor.tokens, start + 1) if cursor.take("OPTIONS", "(") else None
+    if close is None:
+        cursor.index = start
+        return {}
+    inside, options = cursor.tokens[start + 2 : close], {}
+    cursor.index = close + 1
+    while inside:
+        key, value = inside[0], inside[2] if len(inside) > 2 else inside[-1]
+        name = _literal(key).lower()
+        if name not in map(str.lower, STREAM_OPTIONS) or value.kind != STRING:
+            raise UnsupportedError(
+                "STREAM_OPTION", f"a streaming table has no option {key.text}",
+                place=Place(text, key.start, value.stop),
+                hint="write OPTIONS ('checkpointLocation' = '…', 'trigger' = '10 seconds' or 'available-now').",
+            )  # fmt: skip
+        options[name] = _literal(value)
+        inside = inside[4:]
+    return options
+
+
+def _literal(token: Token) -> str:
+    return token.text[1:-1] if token.kind == STRING else unquoted(token)

@@ -15,9 +15,8 @@ from difflib import get_close_matches
 from typing import Any, Union
 
 from sqlext.errors import BindError, Place, SqlExtError, raise_all
-from sqlext.rewriter.parse_from import Tokens
 from sqlext.rewriter.text.splice import Edit
-from sqlext.rewriter.text.tokens import NUMBER, QUOTED, STRING, WORD, tokenize
+from sqlext.rewriter.text.tokens import NUMBER, QUOTED, STRING, WORD, Tokens, tokenize
 
 Arguments = Union[Mapping[str, Any], Sequence[Any], None]
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError
-from sqlext.rewriter.match.match_clause import Fragment, Name
-from sqlext.rewriter.text.tokens import STRING, SYMBOL, WORD, Token, closing
-
-Tokens = tuple[Token, ...]
+from sqlext.rewriter.text.fragments import Fragment, Name
+from sqlext.rewriter.text.names import name_of
+from sqlext.rewriter.text.tokens import NUMBER, QUERY_STARTS, QUOTED, STRING, SYMBOL, WORD, Token, Tokens, closing
 
 # No relation goes on to the left of these.
 _BOUNDARIES = frozenset([
@@ -23,12 +22,30 @@ _BOUNDARIES = frozenset([
     "NOT", "INSERT", "INTO", "MERGE", "UPDATE", "|>", ";",
 ])  # fmt: skip
 _JOINS = frozenset({"FROM", "JOIN"})
-_QUERY_STARTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE", "("})
+_QUERY_STARTS = QUERY_STARTS | {"("}
 _ENDS_OF_RELATION = frozenset({")", "}", "?"})
 
-
+# Behind these words something is still to come: what follows is a name, whatever else it may mean.
+_OPERATORS = frozenset([
+    "AND", "OR", "NOT", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "IN", "IS", "DIV", "CASE", "WHEN", "THEN",
+    "ELSE", "ON", "USING", "AS", "FROM", "JOIN", "STREAM", "LATERAL", "SELECT", "DISTINCT", "WHERE", "BY", "HAVING",
+    "SET", "CROSS", "INNER", "NATURAL", "TABLE", "UPDATE", "INTO", "QUALIFY", "LIMIT", "OFFSET", "EXISTS", "ESCAPE",
+])  # fmt: skip
 _RANDOM = frozenset({"RAND", "RANDN", "RANDOM", "RANDSTR", "UNIFORM", "UUID", "SHUFFLE", "MONOTONICALLY_INCREASING_ID",
                      "SPARK_PARTITION_ID"})  # fmt: skip
+
+
+def ends_operand(tokens: Tokens, i: int) -> bool:
+    """Can a relation or an expression end with token i?
+
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> [ends_operand(tokenize("a . in ) AND"), i) for i in range(5)]
+    [True, False, True, True, False]
+    """
+    token = tokens[i]
+    if token.kind == WORD:
+        return token.word not in _OPERATORS or (i > 0 and tokens[i - 1].text == ".")
+    return token.kind in (QUOTED, STRING, NUMBER) or token.text in (")", "]", "}", "?")
 
 
 @dataclass(frozen=True)
@@ -310,18 +327,3 @@ def check_repeatable(tokens: Tokens, ctes: tuple[Cte, ...], start: int, stop: in
 def is_random(tokens: Tokens, query: Fragment) -> bool:
     inside = [t for t in tokens if query.start <= t.start < query.stop]
     return any((a.word in _RANDOM and b.text == "(") or a.word == "TABLESAMPLE" for a, b in pairwise(inside))
-
-
-def name_of(text: str, token: Token) -> Name:
-    """
-    >>> from sqlext.rewriter.text.tokens import tokenize
-    >>> [name_of("a `b c`", t).key for t in tokenize("a `b c`")]
-    ['A', 'b c']
-    """
-    name = Name("", Fragment(text, token.start, token.stop), is_quoted=token.kind != WORD)
-    return Name(name.text if name.is_quoted else name.text.upper(), name.fragment, name.is_quoted)
-
-
-def may_name(token: Token) -> bool:
-    """A name, in backticks or double quotes if it is quoted."""
-    return token.is_name or (token.kind == STRING and token.text[0] == '"')

@@ -9,9 +9,9 @@ from itertools import pairwise
 from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter import parse_from
 from sqlext.rewriter.joins.join_tree import is_time_join
-from sqlext.rewriter.match.match_clause import Fragment
-from sqlext.rewriter.parse_from import Cte, Tokens
-from sqlext.rewriter.text.tokens import SYMBOL, closing, index_at, tokenize
+from sqlext.rewriter.parse_from import Cte
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, tokenize
 
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"})
@@ -213,8 +213,3 @@ def is_extended(text: str) -> bool:
 def _fragment(text: str, tokens: Tokens, lo: int, hi: int) -> Fragment | None:
     """Tokens lo to hi (exclusive); None if there are none."""
     return Fragment(text, tokens[lo].start, tokens[hi - 1].stop) if lo < hi else None
-
-
-def tokens_inside(tokens: Tokens, fragment: Fragment) -> Tokens:
-    """The tokens of a piece of the statement."""
-    return tokens[index_at(tokens, fragment.start) : index_at(tokens, fragment.stop)]

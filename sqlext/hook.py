@@ -163,7 +163,7 @@ def _missing_view(spark: SparkSession, error: AnalysisException) -> View | None:
 def _create_or_drop(spark: SparkSession, sql: Sql, text: str, args: Any = None, **frames: Any) -> DataFrame:
     """CREATE and DROP of tables and plain views, where stored views and registered tables must follow."""
     from sqlext.catalog import views, warehouse
-    from sqlext.catalog.checkpoint import parse_target
+    from sqlext.rewriter.heads import parse_target
 
     target = parse_target(text)
     if target is not None and not target.is_insert:

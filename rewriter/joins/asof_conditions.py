@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
-from sqlext.rewriter.joins.and_list import without_parentheses
 from sqlext.rewriter.joins.asof_sql import Bound, Conditions, Key, flipped, is_backward
 from sqlext.rewriter.joins.comparison import BOTH, LEFT, RIGHT, Comparison, SideOf, compared
 from sqlext.rewriter.joins.join_clause import JoinClause, MatchCondition
-from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.text.and_list import same_words
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text
-from sqlext.rewriter.text.tokens import tokenize
 
 _HINT = (
     "between both sides ASOF JOIN takes equalities and a bound on the right time itself, as"
@@ -84,13 +83,7 @@ def _with(found: Conditions, conjunct: Fragment, times: MatchCondition, side_of:
 
 def _is_bound(comparison: Comparison, times: MatchCondition) -> bool:
     """Does the comparison only limit how far away the right time is? If the nearest row fails it, all others do."""
-    if _words(comparison.right) != _words(times.right):
+    if not same_words(comparison.right, times.right):
         return False
     allowed = ("<=", "<") if is_backward(times.operator) else (">=", ">")  # of `left operator right time`
     return comparison.operator in allowed
-
-
-def _words(expression: Fragment) -> list[str]:
-    """Tokens to compare expressions by: names and keywords without case."""
-    tokens = tokenize(without_parentheses(expression).text)
-    return [t.text.upper() if t.word else t.text for t in tokens]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlext.rewriter.joins.and_list import top_level
-from sqlext.rewriter.match.match_clause import Fragment
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.text.and_list import top_level
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.tokens import tokenize, words_of
 
 LEFT, RIGHT, BOTH, NEITHER = "left", "right", "both", "neither"
 SideOf = Callable[[Fragment], str]  # which relation alone can compute it: BOTH for constants, NEITHER if it needs both
@@ -39,7 +39,7 @@ def compared(condition: Fragment) -> Comparison | None:
     (('a.x + 1', '=', '(b.y = 2)'), ('a.x', '<=>', 'b.y'), None, None)
     """
     tokens = tokenize(condition.text)
-    top = list(top_level(tokens))
+    top = list(top_level(words_of(tokens)))
     words = [tokens[i].word for i in top]
     starts = [k for k, word in enumerate(words) if word in _EQUAL | _ORDERED | {"<=>"}]
     length, operator = 1, ""
@@ -52,10 +52,9 @@ def compared(condition: Fragment) -> Comparison | None:
     first, last = top[starts[0]], top[starts[0] + length - 1]
     if first == 0 or last + 1 == len(tokens):
         return None
-    at, source = condition.start, condition.source
     word = words[starts[0]]
     return Comparison(
-        Fragment(source, at + tokens[0].start, at + tokens[first - 1].stop),
+        condition.part(tokens, 0, first),
         operator or ("=" if word in _EQUAL else word),
-        Fragment(source, at + tokens[last + 1].start, at + tokens[-1].stop),
+        condition.part(tokens, last + 1, len(tokens)),
     )

@@ -33,7 +33,7 @@ from sqlext.rewriter.joins.time_buckets import (
     ranges_copied,
 )
 from sqlext.rewriter.joins.time_range import TimeRange
-from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Edit, Text, TextLike, join
 from sqlext.rewriter.text.tokens import tokenize
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.rewriter.match.match_clause import Fragment, Name
+from sqlext.rewriter.text.fragments import Fragment, Name
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sqlext.rewriter.joins.and_list import ends_operand
 from sqlext.rewriter.joins.join_clause import EnclosingQuery
-from sqlext.rewriter.parse_from import Tokens, is_in_values, is_only_name, opens_relation, separates_relations
+from sqlext.rewriter.parse_from import ends_operand, is_in_values, is_only_name, opens_relation, separates_relations
+from sqlext.rewriter.text.tokens import Tokens
 
 TIME_JOINS = frozenset({"INTERVAL", "ASOF"})
 TYPE_WORDS = frozenset({"INNER", "LEFT", "RIGHT", "FULL", "OUTER", "SEMI", "ANTI", "CROSS", "NATURAL"})

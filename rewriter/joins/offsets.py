@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlext.rewriter.joins.and_list import ends_operand, top_level, without_parentheses
-from sqlext.rewriter.joins.time_range import words_of
-from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.parse_from import ends_operand
+from sqlext.rewriter.text.and_list import normal_words, top_level, without_parentheses
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes
 from sqlext.rewriter.text.splice import Source
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.text.tokens import tokenize, words_of
 
 _UNITS = frozenset(
     f"{unit}{s}"
@@ -36,7 +36,7 @@ class Offset:
     @property
     def base(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
         """What is not constant, to be compared with that of another bound."""
-        return tuple((term.sign, words_of(term.expression)) for term in self.others)
+        return tuple((term.sign, normal_words(term.expression)) for term in self.others)
 
 
 def offset(bound: Fragment, source: Source) -> Offset:
@@ -56,15 +56,15 @@ def _terms(sum_: Fragment, sign: int) -> Iterator[Term]:
     """The terms of sums and differences, also in parentheses."""
     sum_ = without_parentheses(sum_)
     tokens = tokenize(sum_.text)
-    operators = [i for i in top_level(tokens) if i and tokens[i].text in ("+", "-") and ends_operand(tokens, i - 1)]
+    signs = (i for i in top_level(words_of(tokens)) if i and tokens[i].text in ("+", "-"))
+    operators = [i for i in signs if ends_operand(tokens, i - 1)]
     if not operators:
         yield Term(sign, sum_)
         return
     at = [-1, *operators, len(tokens)]
     for lo, hi in zip(at, at[1:]):  # noqa: RUF007
         own = -sign if lo >= 0 and tokens[lo].text == "-" else sign
-        part = Fragment(sum_.source, sum_.start + tokens[lo + 1].start, sum_.start + tokens[hi - 1].stop)
-        yield from _terms(part, own)
+        yield from _terms(sum_.part(tokens, lo + 1, hi), own)
 
 
 def _is_constant(expression: Fragment, source: Source) -> bool:

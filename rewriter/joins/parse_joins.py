@@ -7,7 +7,6 @@ single relation or a join tree in parentheses.
 from __future__ import annotations
 
 from sqlext.errors import ParseError, Place, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
-from sqlext.rewriter.joins.and_list import and_list, top_level
 from sqlext.rewriter.joins.join_clause import JoinClause, MatchCondition
 from sqlext.rewriter.joins.join_tree import (
     TYPE_WORDS,
@@ -18,9 +17,11 @@ from sqlext.rewriter.joins.join_tree import (
     relation_stop,
     tree_start,
 )
-from sqlext.rewriter.match.match_clause import Fragment, Name
-from sqlext.rewriter.parse_from import Tokens, is_only_name, name_of, without_pipe
-from sqlext.rewriter.text.tokens import closing, tokenize
+from sqlext.rewriter.parse_from import is_only_name, without_pipe
+from sqlext.rewriter.text.and_list import and_list, top_level
+from sqlext.rewriter.text.fragments import Fragment, Name
+from sqlext.rewriter.text.names import name_of
+from sqlext.rewriter.text.tokens import Tokens, closing, tokenize, words_of
 
 _TYPES = {
     "": "INNER", "INNER": "INNER",
@@ -73,21 +74,16 @@ def _parse(text: str, tokens: Tokens, keyword: int) -> JoinClause:
     _check_criteria(text, tokens, keyword, criteria)
     return JoinClause(
         kind, join_type,
-        whole=_fragment(text, tokens, start, stop),
-        left=_fragment(text, tokens, start, first),
-        words=_fragment(text, tokens, first, right),
-        keyword=_fragment(text, tokens, keyword, right),
-        right=_fragment(text, tokens, right, right_stop),
+        whole=Fragment.of_tokens(text, tokens, start, stop),
+        left=Fragment.of_tokens(text, tokens, start, first),
+        words=Fragment.of_tokens(text, tokens, first, right),
+        keyword=Fragment.of_tokens(text, tokens, keyword, right),
+        right=Fragment.of_tokens(text, tokens, right, right_stop),
         on=on, conjuncts=and_list(on) if on else (),
         match_condition=condition,
         using=using,
         query=enclosing_query(tokens, start),
     )  # fmt: skip
-
-
-def _fragment(text: str, tokens: Tokens, lo: int, hi: int) -> Fragment:
-    """Tokens lo to hi (exclusive)."""
-    return Fragment(text, tokens[lo].start, tokens[hi - 1].stop)
 
 
 def _first_word(tokens: Tokens, keyword: int) -> int:
@@ -148,16 +144,16 @@ def _match_condition(text: str, tokens: Tokens, keyword: int, i: int) -> tuple[M
         place = Place(text, tokens[keyword].start, tokens[keyword + 1].stop)
         raise ParseError("MATCH_CONDITION", "ASOF JOIN needs MATCH_CONDITION behind its right relation", place=place,
                          hint="write MATCH_CONDITION (a.t >= b.t), before ON or USING.")  # fmt: skip
-    inside = _fragment(text, tokens, i + 2, close)
-    words = tokenize(inside.text)
-    at = [k for k in top_level(words) if words[k].text in _COMPARISONS]
-    if len(at) != 1 or not 0 < at[0] < len(words) - 1 or any(words[k].word in ("AND", "OR") for k in top_level(words)):
+    inside = Fragment.of_tokens(text, tokens, i + 2, close)
+    parts = tokenize(inside.text)
+    top = list(top_level(words_of(parts)))
+    at = [k for k in top if parts[k].text in _COMPARISONS]
+    if len(at) != 1 or not 0 < at[0] < len(parts) - 1 or any(parts[k].word in ("AND", "OR") for k in top):
         raise ParseError("MATCH_CONDITION", "MATCH_CONDITION is one comparison by >=, >, <= or <", place=inside.place,
                          hint="write further conditions in ON.")  # fmt: skip
-    k, start = at[0], inside.start
-    left = Fragment(text, start + words[0].start, start + words[k - 1].stop)
-    right = Fragment(text, start + words[k + 1].start, start + words[-1].stop)
-    return MatchCondition(left, words[k].text, right, _fragment(text, tokens, i, close + 1)), close + 1
+    left, right = inside.part(parts, 0, at[0]), inside.part(parts, at[0] + 1, len(parts))
+    whole = Fragment.of_tokens(text, tokens, i, close + 1)
+    return MatchCondition(left, parts[at[0]].text, right, whole), close + 1
 
 
 def _criteria(text: str, tokens: Tokens, i: int) -> tuple[Fragment | None, tuple[Name, ...], int]:
@@ -168,7 +164,7 @@ def _criteria(text: str, tokens: Tokens, i: int) -> tuple[Fragment | None, tuple
     if not is_at(tokens, i, "ON"):
         return None, (), i
     stop = condition_stop(tokens, i + 1)
-    return (_fragment(text, tokens, i + 1, stop) if i + 1 < stop else None), (), stop
+    return (Fragment.of_tokens(text, tokens, i + 1, stop) if i + 1 < stop else None), (), stop
 
 
 def _check_criteria(text: str, tokens: Tokens, keyword: int, i: int) -> None:

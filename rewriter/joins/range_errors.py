@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError
-from sqlext.rewriter.joins.and_list import top_level
 from sqlext.rewriter.joins.comparison import LEFT, NEITHER, RIGHT, SideOf, compared
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.time_range import TimeRange, comparisons, distance
-from sqlext.rewriter.match.match_clause import Fragment
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.text.and_list import top_level
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.tokens import tokenize, words_of
 
 ORDERED = frozenset({"<", "<=", ">", ">="})
 
@@ -74,5 +74,5 @@ def wrong_types(range_: TimeRange, types: tuple[str, ...]) -> BindError:
 
 
 def _has_or(conjunct: Fragment) -> bool:
-    tokens = tokenize(conjunct.text)
-    return any(tokens[i].word == "OR" for i in top_level(tokens))
+    words = words_of(tokenize(conjunct.text))
+    return any(words[i] == "OR" for i in top_level(words))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sqlext.rewriter.parse_from import Tokens, may_name
-from sqlext.rewriter.text.tokens import Token
+from sqlext.rewriter.text.tokens import Token, Tokens
 
 # What stands in parentheses behind these is no list of columns, and they are no alias.
 _NOT_ALIASES = frozenset({"TABLESAMPLE", "MATCH_RECOGNIZE", "VALUES", "OF", "PERCENT", "ROWS", "WITH", "STREAM"})
@@ -33,7 +32,7 @@ def _alias(relation: Tokens) -> Token | None:
     if relation[i].text == ")":
         depth = relation[i].depth
         i = next(k for k in range(i - 1, -1, -1) if relation[k].text == "(" and relation[k].depth == depth) - 1
-    if i < 1 or not may_name(relation[i]) or relation[i].word in _NOT_ALIASES:
+    if i < 1 or not relation[i].may_name or relation[i].word in _NOT_ALIASES:
         return None
     before = relation[i - 1]
     if before.word == "AS":

@@ -11,14 +11,11 @@ from sqlext.errors import Place, UnsupportedError
 from sqlext.rewriter.joins.join_clause import EnclosingQuery
 from sqlext.rewriter.joins.join_tree import relation_stop
 from sqlext.rewriter.joins.relations import relation_name
-from sqlext.rewriter.match.match_clause import Fragment
 from sqlext.rewriter.match.unread import is_star
-from sqlext.rewriter.parse_from import Tokens
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import unquoted
 from sqlext.rewriter.text.splice import Edit
-from sqlext.rewriter.text.tokens import closing, index_at
-
-_QUERY_STARTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
+from sqlext.rewriter.text.tokens import QUERY_STARTS, Tokens, closing, index_at
 
 
 def hide(text: str, tokens: Tokens, query: EnclosingQuery, columns: Mapping[str, Sequence[str]]) -> list[Edit]:
@@ -102,7 +99,7 @@ def _stars(tokens: Tokens, query: EnclosingQuery) -> Iterator[int]:
         if i == query.from_:
             i = query.from_stop
             continue
-        if tokens[i].text == "(" and i + 1 < len(tokens) and tokens[i + 1].word in _QUERY_STARTS:
+        if tokens[i].text == "(" and i + 1 < len(tokens) and tokens[i + 1].word in QUERY_STARTS:
             i = closing(tokens, i) or query.stop
         elif is_star(tokens, i):
             yield i
@@ -114,7 +111,7 @@ def _except(tokens: Tokens, star: int, names: list[str]) -> Edit:
     opening = star + 2
     if opening + 1 < len(tokens) and tokens[star + 1].word == "EXCEPT" and tokens[opening].text == "(":
         close = closing(tokens, opening)
-        if close is not None and tokens[opening + 1].word not in _QUERY_STARTS:
+        if close is not None and tokens[opening + 1].word not in QUERY_STARTS:
             at = tokens[close].start
             return Edit(at, at, f", {', '.join(names)}")
     at = tokens[star].stop

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sqlext.rewriter.joins.and_list import top_level, without_parentheses
 from sqlext.rewriter.joins.comparison import Comparison, compared
-from sqlext.rewriter.match.match_clause import Fragment
-from sqlext.rewriter.text.tokens import closing, tokenize
+from sqlext.rewriter.text.and_list import same_words, top_level, without_parentheses
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.tokens import closing, tokenize, words_of
 
 _LOWER, _UPPER = "lower", "upper"
 _ORDERED = {">=": _LOWER, ">": _LOWER, "<=": _UPPER, "<": _UPPER}
@@ -85,30 +85,18 @@ def distance(conjunct: Fragment) -> tuple[Fragment, Fragment, Fragment] | None:
     tokens = tokenize(call.text)
     if len(tokens) < 4 or tokens[0].word != "ABS" or tokens[1].text != "(" or closing(tokens, 1) != len(tokens) - 1:
         return None
-    inside = Fragment(call.source, call.start + tokens[2].start, call.start + tokens[-2].stop)
-    words = tokenize(inside.text)
-    minus = [i for i in top_level(words) if words[i].text == "-"]
-    if len(minus) != 1 or not 0 < minus[0] < len(words) - 1:
+    inside = call.part(tokens, 2, len(tokens) - 1)
+    tokens = tokenize(inside.text)
+    minus = [i for i in top_level(words_of(tokens)) if tokens[i].text == "-"]
+    if len(minus) != 1 or not 0 < minus[0] < len(tokens) - 1:
         return None
-    x = Fragment(call.source, inside.start, inside.start + words[minus[0] - 1].stop)
-    y = Fragment(call.source, inside.start + words[minus[0] + 1].start, inside.stop)
-    return x, y, limit
-
-
-def same_words(a: Fragment, b: Fragment) -> bool:
-    """Are two expressions written alike, names and keywords compared without case?"""
-    return words_of(a) == words_of(b)
-
-
-def words_of(expression: Fragment) -> tuple[str, ...]:
-    tokens = tokenize(without_parentheses(expression).text)
-    return tuple(t.text.upper() if t.word else t.text for t in tokens)
+    return inside.part(tokens, 0, minus[0]), inside.part(tokens, minus[0] + 1, len(tokens)), limit
 
 
 def between(conjunct: Fragment) -> TimeRange | None:
     """What `time BETWEEN lower AND upper` says; None: the conjunct is something else."""
     tokens = tokenize(conjunct.text)
-    top = list(top_level(tokens))
+    top = list(top_level(words_of(tokens)))
     at = [i for i in top if tokens[i].word == "BETWEEN"]
     if len(at) != 1:
         return None
@@ -118,8 +106,7 @@ def between(conjunct: Fragment) -> TimeRange | None:
         return None
 
     def piece(lo: int, hi: int) -> Fragment:
-        start = conjunct.start
-        return without_parentheses(Fragment(conjunct.source, start + tokens[lo].start, start + tokens[hi - 1].stop))
+        return without_parentheses(conjunct.part(tokens, lo, hi))
 
     return TimeRange(piece(0, at[0]), piece(at[0] + 1, ands[0]), piece(ands[0] + 1, len(tokens)))
 

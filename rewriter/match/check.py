@@ -1,33 +1,34 @@
-"""The rules of the standard that need no catalog, and what is legal but not built yet.
+"""The rules for a clause that need no catalog: one table, RULES.
 
-Source: ISO/IEC 9075-2 <row pattern recognition clause>, Syntax Rules; TR 19075-5 sections 4.4 to 4.16.
+Sources: ISO/IEC 9075-2 <row pattern recognition clause>, Syntax Rules; TR 19075-5 sections 4.4 to 4.16. The rules for
+skipped rows, absence, UNTIL, NO SKIP and time-outs, which SQL:2016 does not have, are our own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
-from math import factorial
 
-from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
+from sqlext.errors import BindError, Place, SqlExtError, raise_all
 from sqlext.pattern import ast
-from sqlext.pattern.compile import MAX_INSTRUCTIONS, MAX_NESTING
-from sqlext.rewriter.match import cep_rules
-from sqlext.rewriter.match.match_clause import Fragment, MatchClause, Name
+from sqlext.pattern.cep.nfa_compile import first_variables
+from sqlext.pattern.compile import size_error
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.text.fragments import Fragment, Name
 
 Errors = Iterator[SqlExtError]
 
 
 def check(clause: MatchClause) -> None:
-    """Raise BindError and UnsupportedError for what breaks a rule; all of the clause together."""
+    """Raise BindError and UnsupportedError for every rule that the clause breaks, all of them together."""
     raise_all([error for rule in RULES for error in rule(clause)])
 
 
 def warnings(clause: MatchClause) -> list[str]:
-    """Sentences about what is allowed and rarely meant."""
+    """Sentences about what is allowed but rarely meant."""
     if clause.order_by:
         return []
-    return ["MATCH_RECOGNIZE without ORDER BY sees the rows in no promised order: results may differ from run to run."]
+    return ["MATCH_RECOGNIZE without ORDER BY reads the rows in an undefined order: results may differ between runs."]
 
 
 # names
@@ -44,12 +45,12 @@ def _measures_unique(clause: MatchClause) -> Errors:
     for measure in clause.measures:
         if measure.name.text.upper() in partition:
             message = f'the measure "{measure.name.text}" has the name of a PARTITION BY column'
-            hint = "partition columns are in the result anyway."
+            hint = "the result contains the partition columns anyway."
             yield BindError("DUPLICATE_NAME", message, place=measure.name.fragment.place, hint=hint)
 
 
 def _shown_name(name: Name | None, expression: Fragment) -> str:
-    """The name that a partition key has in the result: its own, or that of the column that it is."""
+    """The name of a partition key in the result: its own name, or that of the column it reads."""
     text = name.text if name else expression.text.rpartition(".")[2]
     return text[1:-1].replace("``", "`") if name is None and text[:1] == text[-1:] == "`" else text
 
@@ -65,7 +66,7 @@ def _subsets_unique(clause: MatchClause) -> Errors:
 
 
 def _duplicates(clause_name: str, names: list[Name], is_column: bool = False) -> Errors:
-    """Columns compare without case even if quoted, as Spark has it."""
+    """An error for each name that occurred before. Columns compare without case even if quoted, as in Spark."""
     seen: set[str] = set()
     for name in names:
         key = name.text.upper() if is_column else name.key
@@ -81,10 +82,10 @@ def _definitions_used(clause: MatchClause) -> Errors:
         name = definition.variable
         if name.key in unions:
             message = f'DEFINE gives a condition to "{name.text}", which is a SUBSET'
-            hint = "a condition belongs to each variable of the union."
+            hint = "define the condition for each variable of the union instead."
             yield BindError("DEFINED_SUBSET", message, place=name.fragment.place, hint=hint)
         elif name.key not in _variables(clause):
-            yield _unknown(name, "DEFINE names", clause, _variables(clause))
+            yield _unknown(name, "DEFINE names", _variables(clause))
 
 
 def _subsets_of_variables(clause: MatchClause) -> Errors:
@@ -95,21 +96,21 @@ def _subsets_of_variables(clause: MatchClause) -> Errors:
             yield BindError("SUBSET_IS_VARIABLE", message, place=subset.name.fragment.place, hint=hint)
         for member in subset.members:
             if member.key not in _variables(clause):
-                yield _unknown(member, f"SUBSET {subset.name.text} names", clause, _variables(clause))
+                yield _unknown(member, f"SUBSET {subset.name.text} names", _variables(clause))
 
 
 def _skip_target_known(clause: MatchClause) -> Errors:
     after = clause.after_match
     known = _variables(clause) | {s.name.key: s.name for s in clause.subsets}
     if after is not None and after.target is not None and after.target.key not in known:
-        yield _unknown(after.target, f"AFTER MATCH SKIP {after.mode} names", clause, known)
+        yield _unknown(after.target, f"AFTER MATCH SKIP {after.mode} names", known)
 
 
 def _variables(clause: MatchClause) -> dict[str, Name]:
     return {name.key: name for name in clause.pattern_variables}
 
 
-def _unknown(name: Name, who: str, clause: MatchClause, known: dict[str, Name]) -> BindError:
+def _unknown(name: Name, who: str, known: dict[str, Name]) -> BindError:
     """`DEFINE names "Z", which PATTERN does not use`"""
     texts = [n.fragment.text for n in known.values()]
     close = get_close_matches(name.key, known, n=1)
@@ -124,10 +125,10 @@ def _listed(names: list[str]) -> str:
     if not names:
         return "PATTERN uses no variables."
     shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
-    return f"pattern variables are {shown}."
+    return f"the pattern variables are {shown}."
 
 
-# clauses that exclude one another
+# parts that exclude or need one another
 
 
 def _exclusion_not_with_unmatched(clause: MatchClause) -> Errors:
@@ -142,59 +143,121 @@ def _within_has_order(clause: MatchClause) -> Errors:
     if clause.within is None:
         return
     if not clause.order_by:
-        yield BindError("WITHIN_WITHOUT_ORDER", "WITHIN measures the distance on the first ORDER BY key, there is none",
-                        place=clause.within.bound.place, hint="write ORDER BY time before MEASURES.")  # fmt: skip
+        message = "WITHIN is measured on the first ORDER BY key, and there is no ORDER BY"
+        yield BindError("WITHIN_WITHOUT_ORDER", message, place=clause.within.bound.place,
+                        hint="write ORDER BY time before MEASURES.")  # fmt: skip
     elif clause.order_by[0].is_descending:
         yield BindError("WITHIN_DESCENDING", "WITHIN needs an ascending first ORDER BY key",
                         place=clause.order_by[0].expression.place)  # fmt: skip
 
 
-# the size of the pattern
+def _time_outs_have_a_bound(clause: MatchClause) -> Errors:
+    rows = clause.rows_per_match
+    if rows.shows_timeouts and clause.within is None and rows.fragment is not None:
+        message = "SHOW TIMEOUT MATCHES needs WITHIN: without a bound no partial match times out"
+        yield BindError("TIMEOUT_WITHOUT_WITHIN", message, place=rows.fragment.place,
+                        hint="write WITHIN INTERVAL … behind PATTERN.")  # fmt: skip
 
 
-def _pattern_not_too_deep(clause: MatchClause) -> Errors:
-    stack = [(clause.pattern, 1)]
+def _pattern_fits(clause: MatchClause) -> Errors:
+    """The error is placed at the innermost part that is too deep or unfolds to too many instructions."""
+    refused = size_error(clause.pattern)
+    if refused:
+        error, node = refused
+        yield error.with_(place=_place(clause, node))
+
+
+# absence and UNTIL
+
+
+def _absences_have_rows_before(clause: MatchClause) -> Errors:
+    for absence in _leading(clause.pattern, False):
+        written = absence.operator.replace(">", "> ") + absence.variable.name
+        message = f"{written} stands where no row of the match can come before it"
+        hint = f"an absence describes the rows after a mapped row: A {written}."
+        yield BindError("ABSENCE_WITHOUT_ROW", message, place=_place(clause, absence), hint=hint)
+
+
+def _absences_at_the_end_have_a_bound(clause: MatchClause) -> Errors:
+    if clause.within is not None:
+        return
+    for absence in _trailing(clause.pattern, True):
+        name = absence.variable.name
+        message = f"!-> {name} at the end of a pattern needs WITHIN: without a bound {name} could always still come"
+        yield BindError("ABSENCE_WITHOUT_WITHIN", message, place=_place(clause, absence),
+                        hint=f"write WITHIN INTERVAL … behind PATTERN, or !{name} for the next row alone.")  # fmt: skip
+
+
+def _unmapped_variables_not_read(clause: MatchClause) -> Errors:
+    """The variable of an absence and the stop variable of UNTIL map no rows."""
+    unmapped = unmapped_variables(clause.pattern)
+    uses = [(m, f"SUBSET {s.name.text} names") for s in clause.subsets for m in s.members]
+    if clause.after_match is not None and clause.after_match.target is not None:
+        uses.append((clause.after_match.target, f"AFTER MATCH SKIP {clause.after_match.mode} names"))
+    for name, who in uses:
+        if name.key in unmapped:
+            message = f'{who} "{name.text}", which maps no row'
+            yield BindError("UNMAPPED_VARIABLE", message, place=name.fragment.place, hint=UNMAPPED_HINT)
+
+
+UNMAPPED_HINT = "it stands only behind !, !-> or UNTIL."
+
+
+def unmapped_variables(pattern: ast.Pattern) -> frozenset[str]:
+    """The names that stand only behind `!`, `!->` and UNTIL.
+
+    >>> sorted(unmapped_variables(ast.Concatenation((ast.Variable("A"), ast.Absence("!", ast.Variable("N"))))))
+    ['N']
+    """
+    mapped, named = set(), set()
+    stack = [pattern]
     while stack:
-        node, depth = stack.pop()
-        if depth > MAX_NESTING:
-            yield UnsupportedError("PATTERN_TOO_DEEP", f"PATTERN nests more than {MAX_NESTING} deep",
-                                   place=_place(clause, node),
-                                   hint="nested quantifiers can often be merged: ((A+)+)+ is A+.")  # fmt: skip
-            return
-        stack.extend((child, depth + 1) for child in ast.children(node))
+        node = stack.pop()
+        if isinstance(node, ast.Variable):
+            mapped.add(node.name)
+        if isinstance(node, (ast.Absence, ast.Until)):
+            named.add(node.variable.name)
+        stack += _parts(node)
+    return frozenset(named - mapped)
 
 
-def _pattern_not_too_large(clause: MatchClause) -> Errors:
-    """At the innermost part that unfolds to too much."""
-    sizes: dict[int, int] = {}
-    for node in reversed(list(ast.walk(clause.pattern))):  # parts before wholes
-        sizes[id(node)] = size = _size(node, [sizes[id(child)] for child in ast.children(node)])
-        if size > MAX_INSTRUCTIONS:
-            yield UnsupportedError(
-                "PATTERN_TOO_LARGE", f"{_kind(node)} unfolds to more than {MAX_INSTRUCTIONS:,} instructions",
-                place=_place(clause, node),
-                hint="{n,m} is written out m times and PERMUTE in all orders: use smaller bounds or fewer elements.",
-            )  # fmt: skip
-            return
+def _trailing(node: ast.Pattern, is_last: bool) -> Iterator[ast.Absence]:
+    """The absences !-> from which the end of the pattern can be reached without mapping a row.
+
+    `is_last`: nothing after the node needs a row.
+    """
+    if isinstance(node, ast.Absence):
+        if is_last and node.operator == "!->":
+            yield node
+    elif isinstance(node, ast.Concatenation):
+        for item in reversed(node.items):
+            yield from _trailing(item, is_last)
+            is_last = is_last and first_variables(item)[1]
+    else:
+        for part in _parts(node):
+            yield from _trailing(part, is_last)
 
 
-def _size(node: ast.Pattern, parts: list[int]) -> int:
-    """Instructions, as `sqlext.pattern.compile` lays them out; too many count as MAX_INSTRUCTIONS + 1."""
-    size = max(sum(parts), 1)
-    if isinstance(node, ast.Permutation):
-        size = factorial(min(len(parts), 20)) * (sum(parts) + 2)
-    elif isinstance(node, ast.Quantified):
-        n, m = node.at_least, node.at_most
-        size = n * sum(parts) + (sum(parts) + 2 if m is None else (m - n) * (sum(parts) + 1))
-    elif isinstance(node, ast.Alternation):
-        size = sum(parts) + 2 * len(parts)
-    return min(size, MAX_INSTRUCTIONS + 1)
+def _leading(node: ast.Pattern, has_row: bool) -> Iterator[ast.Absence]:
+    """The absences that no row can precede. `has_row`: a row may precede the node."""
+    if isinstance(node, ast.Absence):
+        if not has_row:
+            yield node
+    elif isinstance(node, ast.Concatenation):
+        for item in node.items:
+            yield from _leading(item, has_row)
+            has_row = has_row or bool(first_variables(item)[0])
+    else:
+        is_repeated = isinstance(node, ast.Quantified) and node.at_most != 1
+        may_follow = is_repeated or isinstance(node, ast.Permutation)
+        has_row = has_row or (may_follow and bool(first_variables(node)[0]))
+        for part in _parts(node):
+            yield from _leading(part, has_row)
 
 
-def _kind(node: ast.Pattern) -> str:
-    if isinstance(node, ast.Permutation):
-        return f"PERMUTE of {len(node.items)} elements"
-    return "this repetition" if isinstance(node, ast.Quantified) else "PATTERN"
+def _parts(node: ast.Pattern) -> list[ast.Pattern]:
+    """The children of a node that may map rows: without the variable of an absence or UNTIL."""
+    return [child for child in ast.children(node) if child is not getattr(node, "variable", None)]
 
 
 def _place(clause: MatchClause, node: ast.Pattern) -> Place:
@@ -211,7 +274,9 @@ RULES: tuple[Callable[[MatchClause], Errors], ...] = (
     _skip_target_known,
     _exclusion_not_with_unmatched,
     _within_has_order,
-    _pattern_not_too_deep,
-    _pattern_not_too_large,
-    *cep_rules.RULES,
+    _time_outs_have_a_bound,
+    _pattern_fits,
+    _absences_have_rows_before,
+    _absences_at_the_end_have_a_bound,
+    _unmapped_variables_not_read,
 )

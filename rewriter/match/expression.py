@@ -1,16 +1,17 @@
-"""The shape of a scalar expression, for the conditions that depend on the match so far.
+"""The tree of a scalar expression, for the conditions that depend on the match so far.
 
-A small operator-precedence parser over the items of `scalars`: every node keeps the range of items it was read from,
-so any part of it can be given back to Spark as the user wrote it. What it does not know (`x[1]`, `a.b`, `LIKE`,
-lambdas, subqueries) becomes an "opaque" node: fine as long as one row is enough to compute it.
+A small operator-precedence parser over the items of `scalars`. Every node keeps its range of items, so Spark can
+compute any part of the expression as the user wrote it. Syntax that the parser does not know (`LIKE`, lambdas,
+subqueries) becomes an "opaque" node, which one row must be enough to compute.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlext.rewriter.match.references import Item, Reference
+from sqlext.rewriter.text.and_list import split_at_and
 from sqlext.rewriter.text.lexemes import Lexeme
 
 # https://spark.apache.org/docs/latest/sql-ref-operators.html "Operator Precedence", loosest first
@@ -36,14 +37,16 @@ _NOT, _PREDICATE, _UNARY = 3, 4, 12
 _UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
 _PREDICATES = ("IS", "NOT", "BETWEEN", "IN")
 _ENDS = (")", "]", ",", "THEN", "WHEN", "ELSE", "END", "AS")  # of an operand
-_OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Node:
-    """`kind`: an operator ("AND", "<", "+", …), "NOT", "negate", "BETWEEN", "IN", "IS NULL", "CASE" (pairs of condition
-    and value, then the ELSE value if any), "CAST" (`name` is the type), "call" (`name` in lower case), "field",
-    "element", "reference", "literal", "column" or "opaque". Items `start` to `stop` (exclusive)."""
+    """Items `start` to `stop` (exclusive) of an expression.
+
+    `kind`: an operator ("AND", "<", "+", …), "NOT", "negate", "BETWEEN", "IN", "IS NULL", "CASE" (pairs of condition
+    and value, then the ELSE value if there is one), "CAST" (`name` is the type), "call" (`name` in lower case),
+    "field", "element", "reference", "literal", "column" or "opaque".
+    """
 
     kind: str
     start: int
@@ -57,36 +60,21 @@ def conjuncts(items: Sequence[Item]) -> list[tuple[int, int]]:
 
     An AND of BETWEEN or inside CASE … END is not at the top; a top-level OR makes the whole one conjunct.
     """
-    ranges, start, depth, between = [], 0, 0, 0
-    for i, item in enumerate(items):
-        word = item.word if isinstance(item, Lexeme) else ""
-        depth += (word in _OPENING or word == "CASE") - (word in _CLOSING or word == "END")
-        if depth:
-            continue
-        if word == "OR":
-            return [(0, len(items))]
-        if word == "BETWEEN":
-            between += 1
-        elif word == "AND" and between:
-            between -= 1
-        elif word == "AND":
-            ranges.append((start, i))
-            start = i + 1
-    return [*ranges, (start, len(items))]
+    return split_at_and([item.word if isinstance(item, Lexeme) else "" for item in items])
 
 
 def parse(items: Sequence[Item], start: int, stop: int) -> Node:
-    """The tree of items `start` to `stop`; the whole is one opaque node if it cannot be read."""
+    """The tree of items `start` to `stop`, or one opaque node if the parser cannot read them."""
     parser = _Parser(items, start, stop)
     try:
         node = parser.expression(0)
     except _CannotRead:
-        return Node("opaque", start, stop)
-    return node if parser.i == stop else Node("opaque", start, stop)
+        return Node(kind="opaque", start=start, stop=stop)
+    return node if parser.i == stop else Node(kind="opaque", start=start, stop=stop)
 
 
 def has_column(node: Node, items: Sequence[Item]) -> bool:
-    """Does the node read columns of the current row (or, opaque, maybe)?"""
+    """Does the node read columns of the current row? An opaque node with names in it may, and counts."""
     if node.kind == "opaque":
         return any(isinstance(x, Lexeme) and x.is_name for x in items[node.start : node.stop])
     return node.kind == "column" or any(has_column(child, items) for child in node.children)
@@ -99,6 +87,10 @@ class _CannotRead(Exception):
 class _Parser:
     def __init__(self, items: Sequence[Item], start: int, stop: int):
         self.items, self.i, self.stop = items, start, stop
+
+    def node(self, kind: str, start: int, *children: Node, name: str = "") -> Node:
+        """The node of the items from `start` to the current one."""
+        return Node(kind=kind, start=start, stop=self.i, children=children, name=name)
 
     def word(self, ahead: int = 0) -> str:
         i = self.i + ahead
@@ -115,7 +107,7 @@ class _Parser:
         self.i += 1
 
     def expression(self, loosest: int) -> Node:
-        """Everything from here that binds at least as tight as `loosest`."""
+        """Read everything from here that binds at least as tightly as `loosest`."""
         start = self.i
         node = self.prefix()
         while self.i < self.stop:
@@ -124,7 +116,7 @@ class _Parser:
                 operator = self.word()
                 self.i += 1
                 right = self.expression(power + 1)
-                node = Node({"==": "=", "!=": "<>"}.get(operator, operator), start, self.i, (node, right))
+                node = self.node({"==": "=", "!=": "<>"}.get(operator, operator), start, node, right)
             elif loosest <= _PREDICATE and self.word() in _PREDICATES:
                 node = self.predicate(start, node)
             elif self.word() in _BINARY or self.word() in _PREDICATES or self.word() in _ENDS:
@@ -141,29 +133,28 @@ class _Parser:
         if word == "BETWEEN":
             low = self.expression(_BINARY["|"])
             self.expect("AND")
-            node = Node("BETWEEN", start, self.i, (left, low, self.expression(_BINARY["|"])))
+            node = self.node("BETWEEN", start, left, low, self.expression(_BINARY["|"]))
         elif word == "IN" and self.word() == "(" and self.word(1) not in ("SELECT", "WITH"):
-            node = Node("IN", start, self.i, (left, *self.arguments()))
+            node = self.node("IN", start, left, *self.arguments())
         elif word == "IS" and not is_negated:
             is_negated = self.word() == "NOT"
             self.i += is_negated
             self.expect("NULL")
-            node = Node("IS NULL", start, self.i, (left,))
+            node = self.node("IS NULL", start, left)
         else:
             raise _CannotRead
-        node = Node(node.kind, start, self.i, node.children)
-        return Node("NOT", start, self.i, (node,)) if is_negated else node
+        return self.node("NOT", start, node) if is_negated else node
 
     def prefix(self) -> Node:
         start, word = self.i, self.word()
         if word in ("NOT", "!"):
             self.i += 1
             operand = self.expression(_NOT if word == "NOT" else _UNARY)
-            return Node("NOT", start, self.i, (operand,))
+            return self.node("NOT", start, operand)
         if word == "-":
             self.i += 1
             operand = self.expression(_UNARY)
-            return Node("negate", start, self.i, (operand,))
+            return self.node("negate", start, operand)
         return self.primary()
 
     def primary(self) -> Node:
@@ -173,7 +164,7 @@ class _Parser:
         item = self.items[self.i]
         if isinstance(item, Reference):
             self.i += 1
-            return self.postfixed(Node("reference", start, self.i))
+            return self.postfixed(self.node("reference", start))
         if item.raw == "(":
             return self.parenthesised()
         if item.word == "CASE":
@@ -183,17 +174,17 @@ class _Parser:
         if item.is_name and self.word(1) == "(":
             self.i += 1
             arguments = self.arguments()
-            return self.postfixed(Node("call", start, self.i, arguments, item.raw.lower()))
+            return self.postfixed(self.node("call", start, *arguments, name=item.raw.lower()))
         self.i += 1
         if item.word == "INTERVAL":
             return self.interval(start)
         if item.is_name and self.word()[:1] in ("'", '"'):  # DATE '2020-01-01'
             self.i += 1
-            return Node("literal", start, self.i)
+            return self.node("literal", start)
         if item.is_literal or item.word in ("NULL", "TRUE", "FALSE"):
-            return Node("literal", start, self.i)
+            return self.node("literal", start)
         if item.is_name:
-            return self.postfixed(Node("column", start, self.i))
+            return self.postfixed(self.node("column", start))
         raise _CannotRead
 
     def interval(self, start: int) -> Node:
@@ -205,26 +196,26 @@ class _Parser:
                 self.i += 1
         if self.i == first:
             raise _CannotRead
-        return Node("literal", start, self.i)
+        return self.node("literal", start)
 
     def postfixed(self, node: Node) -> Node:
-        """With the fields, elements and types that follow a primary: `.field`, `[index]`, `::type`."""
+        """A primary with the fields, elements and types that follow it: `.field`, `[index]`, `::type`."""
         while self.word() in (".", "[", "::"):
             operator = self.word()
             self.i += 1
             if operator == "[":
                 index = self.expression(0)
                 self.expect("]")
-                node = Node("element", node.start, self.i, (node, index))
+                node = self.node("element", node.start, node, index)
             elif operator == ".":
                 self.i += 1
-                node = Node("field", node.start, self.i, (node,))
+                node = self.node("field", node.start, node)
             else:
                 first = self.i
                 self.i += 1
                 if self.word() == "(":
                     self.arguments()
-                node = Node("CAST", node.start, self.i, (node,), self.raw(first, self.i))
+                node = self.node("CAST", node.start, node, name=self.raw(first, self.i))
         if self.word() in (":", "->", "=>"):
             raise _CannotRead
         return node
@@ -237,17 +228,17 @@ class _Parser:
         self.i += 1
         inner = self.expression(0)
         self.expect(")")
-        return self.postfixed(Node(inner.kind, start, self.i, inner.children, inner.name))
+        return self.postfixed(replace(inner, start=start, stop=self.i))
 
     def arguments(self) -> tuple[Node, ...]:
         self.expect("(")
-        found: list[Node] = []
+        nodes: list[Node] = []
         while self.word() != ")":
-            if found:
+            if nodes:
                 self.expect(",")
-            found.append(self.expression(0))
+            nodes.append(self.expression(0))
         self.i += 1
-        return tuple(found)
+        return tuple(nodes)
 
     def cast(self) -> Node:
         start = self.i
@@ -264,7 +255,7 @@ class _Parser:
                 raise _CannotRead
         name = self.raw(first, self.i)
         self.i += 1
-        return Node("CAST", start, self.i, (operand,), name)
+        return self.node("CAST", start, operand, name=name)
 
     def case(self) -> Node:
         start = self.i
@@ -275,11 +266,11 @@ class _Parser:
             self.i += 1
             condition = self.expression(0)
             if subject is not None:
-                condition = Node("=", condition.start, condition.stop, (subject, condition), "of case")
+                condition = replace(condition, kind="=", children=(subject, condition), name="of case")
             self.expect("THEN")
             parts += [condition, self.expression(0)]
         if self.word() == "ELSE":
             self.i += 1
             parts.append(self.expression(0))
         self.expect("END")
-        return Node("CASE", start, self.i, tuple(parts))
+        return self.node("CASE", start, *parts)

@@ -1,43 +1,11 @@
-"""The parsed clauses: what the user wrote, with places, before names are bound."""
+"""The parsed clause: what the user wrote, with places, before names are bound."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.errors import Place
 from sqlext.pattern.ast import Pattern
-
-
-@dataclass(frozen=True)
-class Fragment:
-    """A piece of the user's text: `text == source[start:stop]`, where `source` is the whole statement."""
-
-    source: str
-    start: int
-    stop: int
-
-    @property
-    def text(self) -> str:
-        return self.source[self.start : self.stop]
-
-    @property
-    def place(self) -> Place:
-        return Place(self.source, self.start, self.stop)
-
-
-@dataclass(frozen=True)
-class Name:
-    """An identifier. `key` is what it is compared by: upper case unless quoted."""
-
-    key: str
-    fragment: Fragment
-    is_quoted: bool = False
-
-    @property
-    def text(self) -> str:
-        """The identifier as Spark would show it: without quotes, case kept."""
-        raw = self.fragment.text
-        return raw[1:-1].replace(raw[0] * 2, raw[0]) if self.is_quoted else raw
+from sqlext.rewriter.text.fragments import Fragment, Name
 
 
 @dataclass(frozen=True)
@@ -80,7 +48,7 @@ class Within:
     between_rows: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AfterMatch:
     """`mode`: "PAST LAST ROW", "TO NEXT ROW", "TO FIRST", "TO LAST" or "NO SKIP"."""
 
@@ -90,9 +58,9 @@ class AfterMatch:
     fragment: Fragment
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RowsPerMatch:
-    """`empty`: "SHOW", "OMIT" or "UNMATCHED"; `fragment` None where the clause was left out."""
+    """`empty`: "SHOW", "OMIT" or "UNMATCHED"; `fragment` is None if the part was left out."""
 
     is_all_rows: bool = False
     empty: str = "SHOW"
@@ -100,26 +68,26 @@ class RowsPerMatch:
     fragment: Fragment | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MatchClause:
     """`relation MATCH_RECOGNIZE ( … )`.
 
-    `whole` runs from the relation's first character to the closing parenthesis (an alias behind it is outside);
+    `whole` runs from the relation's first character to the closing parenthesis, without an alias behind it.
     `relation` is the input with its own alias and WATERMARK; `keyword` is the word MATCH_RECOGNIZE.
-    `pattern_variables` are the names of PATTERN in the order of their first use (N and S of absences included).
+    `pattern_variables` are the names of PATTERN in the order of their first use, with those of absences and UNTIL.
     """
 
     whole: Fragment
     relation: Fragment
     keyword: Fragment
-    partition_by: tuple[PartitionKey, ...]
-    order_by: tuple[OrderKey, ...]
-    measures: tuple[Measure, ...]
-    rows_per_match: RowsPerMatch
-    after_match: AfterMatch | None
     pattern: Pattern
     pattern_text: Fragment
     pattern_variables: tuple[Name, ...]
-    within: Within | None
-    subsets: tuple[SubsetItem, ...]
-    definitions: tuple[Definition, ...]
+    partition_by: tuple[PartitionKey, ...] = ()
+    order_by: tuple[OrderKey, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    rows_per_match: RowsPerMatch = RowsPerMatch()
+    after_match: AfterMatch | None = None
+    within: Within | None = None
+    subsets: tuple[SubsetItem, ...] = ()
+    definitions: tuple[Definition, ...] = ()

@@ -8,17 +8,15 @@ stand, so columns of these names keep working.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from sqlext.errors import ParseError, Place, SqlExtError, raise_all
-from sqlext.pattern import ast
 from sqlext.rewriter.match.match_clause import (
     AfterMatch,
     Definition,
-    Fragment,
     MatchClause,
     Measure,
-    Name,
     OrderKey,
     PartitionKey,
     RowsPerMatch,
@@ -26,9 +24,10 @@ from sqlext.rewriter.match.match_clause import (
     Within,
 )
 from sqlext.rewriter.match.parse_pattern import parse_pattern
-from sqlext.rewriter.parse_from import Tokens, may_name, name_of
 from sqlext.rewriter.scan import Site
-from sqlext.rewriter.text.tokens import SYMBOL, WORD, Token, closing
+from sqlext.rewriter.text.fragments import Fragment, Name
+from sqlext.rewriter.text.names import name_of
+from sqlext.rewriter.text.tokens import SYMBOL, WORD, Token, Tokens, closing
 
 PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE = (
     "PARTITION BY", "ORDER BY", "MEASURES", "ONE ROW or ALL ROWS PER MATCH", "AFTER MATCH", "PATTERN", "SUBSET",
@@ -54,7 +53,7 @@ _HEADS_OF_TWO = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Section:
     """Tokens `lo` to `hi` (exclusive) behind the `head`, whose tokens begin at `start`."""
 
@@ -62,23 +61,6 @@ class _Section:
     start: int
     lo: int
     hi: int
-
-
-@dataclass
-class _Found:
-    """What the sections gave so far."""
-
-    partition_by: tuple[PartitionKey, ...] = ()
-    order_by: tuple[OrderKey, ...] = ()
-    measures: tuple[Measure, ...] = ()
-    rows_per_match: RowsPerMatch = field(default_factory=RowsPerMatch)
-    after_match: AfterMatch | None = None
-    pattern: ast.Pattern | None = None
-    pattern_text: Fragment | None = None
-    pattern_variables: tuple[Name, ...] = ()
-    within: Within | None = None
-    subsets: tuple[SubsetItem, ...] = ()
-    definitions: tuple[Definition, ...] = ()
 
 
 def parse_match(text: str, tokens: Tokens, site: Site) -> MatchClause:
@@ -101,7 +83,7 @@ class _Parser:
         self.text, self.tokens, self.site = text, tokens, site
         self.depth = site.depth + 1
         self.errors: list[SqlExtError] = []
-        self.found = _Found()
+        self.parts: dict[str, Any] = {}  # fields of MatchClause
 
     def clause(self) -> MatchClause:
         sections = self._sections()
@@ -113,13 +95,8 @@ class _Parser:
                 self.errors.append(e)
         self._check_complete({section.head for section in sections})
         raise_all(self.errors)
-        found, site = self.found, self.site
-        assert found.pattern is not None and found.pattern_text is not None  # else there was an error
-        return MatchClause(
-            site.whole, site.relation, site.keyword, found.partition_by, found.order_by, found.measures,
-            found.rows_per_match, found.after_match, found.pattern, found.pattern_text, found.pattern_variables,
-            found.within, found.subsets, found.definitions,
-        )  # fmt: skip
+        site = self.site
+        return MatchClause(whole=site.whole, relation=site.relation, keyword=site.keyword, **self.parts)
 
     # sections
 
@@ -131,7 +108,7 @@ class _Parser:
         before = heads[0][0] if heads else end
         if before > first:
             self._add("UNEXPECTED_WORD", "MATCH_RECOGNIZE begins with none of its clauses", first, before, _ORDER_HINT)
-        return [_Section(head, i, i + length, stop) for (i, head, length), stop in zip(heads, stops)]
+        return [_Section(head=head, start=i, lo=i + length, hi=stop) for (i, head, length), stop in zip(heads, stops)]
 
     def _head(self, i: int) -> tuple[str, int] | None:
         """The section that begins with token i, and the number of tokens of its head."""
@@ -147,7 +124,7 @@ class _Parser:
         if token.word == SUBSET and self._word(i + 2) == "=":
             return (SUBSET, 1) if is_free else None
         if token.word == DEFINE:
-            is_list = self._word(i - 1) == "," and self._word(i + 2) == "AS" and may_name(self.tokens[i + 1])
+            is_list = self._word(i - 1) == "," and self._word(i + 2) == "AS" and self.tokens[i + 1].may_name
             return (DEFINE, 1) if is_list or (is_free and self._begins_operand(i + 1)) else None
         return (MEASURES, 1) if token.word == MEASURES and is_free and self._begins_operand(i + 1) else None
 
@@ -193,7 +170,8 @@ class _Parser:
             message = "this parenthesis closes MATCH_RECOGNIZE, but a clause of it follows"
             self._add("UNEXPECTED_BRACKET", message, self.site.closing, self.site.closing + 1)
         elif DEFINE not in heads:
-            name = self.found.pattern_variables[0].text if self.found.pattern_variables else "A"
+            variables = self.parts.get("pattern_variables")
+            name = variables[0].text if variables else "A"
             hint = f"a condition that every row satisfies is DEFINE {name} AS true."
             self._add("MISSING_DEFINE", "MATCH_RECOGNIZE needs a DEFINE", keyword, keyword + 1, hint)
 
@@ -210,10 +188,10 @@ class _Parser:
             as_ = self._last_as(lo, hi)
             name = self._name_behind(as_, hi) if as_ else None
             keys.append(PartitionKey(self._expression(lo, as_ or hi), name))
-        self.found.partition_by = tuple(keys)
+        self.parts["partition_by"] = tuple(keys)
 
     def _order_by(self, section: _Section) -> None:
-        self.found.order_by = tuple(self._order_key(lo, hi) for lo, hi in self._items(section, "an expression"))
+        self.parts["order_by"] = tuple(self._order_key(lo, hi) for lo, hi in self._items(section, "an expression"))
 
     def _order_key(self, lo: int, hi: int) -> OrderKey:
         nulls_first, is_descending = None, False
@@ -235,12 +213,12 @@ class _Parser:
             name = self._name_behind(as_, hi)
             self._check_no_second_as(lo, as_)
             measures.append(Measure(self._expression(lo, as_), name))
-        self.found.measures = tuple(measures)
+        self.parts["measures"] = tuple(measures)
 
     def _define(self, section: _Section) -> None:
         definitions = []
         for lo, hi in self._items(section, "variable AS condition"):
-            if not may_name(self.tokens[lo]) or self._word(lo + 1) != "AS":
+            if not self.tokens[lo].may_name or self._word(lo + 1) != "AS":
                 hint = "write DEFINE A AS x > 0."
                 self._add("MISSING_AS", "DEFINE lists variable AS condition", lo, min(lo + 2, hi), hint)
                 continue
@@ -249,7 +227,7 @@ class _Parser:
                 continue
             self._check_no_second_as(lo + 2, hi)
             definitions.append(Definition(name_of(self.text, self.tokens[lo]), self._expression(lo + 2, hi)))
-        self.found.definitions = tuple(definitions)
+        self.parts["definitions"] = tuple(definitions)
 
     def _check_no_second_as(self, lo: int, hi: int) -> None:
         """`A AS x > 1 B AS x > 2`"""
@@ -269,7 +247,9 @@ class _Parser:
                               f"write {head} PER MATCH, or behind it one of: {listed}.")  # fmt: skip
         empty, shows_timeouts = options[words[2:]]
         fragment = self._fragment(section.start, section.hi)
-        self.found.rows_per_match = RowsPerMatch(head == "ALL ROWS", empty, shows_timeouts, fragment)
+        self.parts["rows_per_match"] = RowsPerMatch(
+            is_all_rows=head == "ALL ROWS", empty=empty, shows_timeouts=shows_timeouts, fragment=fragment
+        )
 
     def _after_match(self, section: _Section) -> None:
         lo, hi, else_next_row = section.lo, section.hi, False
@@ -280,12 +260,14 @@ class _Parser:
             mode, target = self._skip_to(section, lo, hi)
         elif else_next_row:
             raise self._error("SKIP_ELSE", "ELSE NEXT ROW belongs to SKIP TO a variable", hi, section.hi)
-        self.found.after_match = AfterMatch(mode, target, else_next_row, self._fragment(section.start, section.hi))
+        self.parts["after_match"] = AfterMatch(
+            mode=mode, target=target, else_next_row=else_next_row, fragment=self._fragment(section.start, section.hi)
+        )
 
     def _skip_to(self, section: _Section, lo: int, hi: int) -> tuple[str, Name]:
         side = self._word(lo + 2) if hi - lo == 4 else "LAST"
         is_skip_to = self._words(lo, 2) == ("SKIP", "TO") and hi - lo in (3, 4) and side in ("FIRST", "LAST")
-        if not is_skip_to or not may_name(self.tokens[hi - 1]):
+        if not is_skip_to or not self.tokens[hi - 1].may_name:
             hint = "write SKIP PAST LAST ROW, SKIP TO NEXT ROW, SKIP TO [FIRST | LAST] variable or NO SKIP."
             message = "AFTER MATCH goes on in no known way"
             raise self._error("AFTER_MATCH_SKIP", message, section.start, section.hi, hint)
@@ -295,10 +277,10 @@ class _Parser:
         close = closing(self.tokens, section.lo)
         assert close is not None and close < section.hi  # it is inside the clause's own parentheses
         start, stop = self.tokens[section.lo].stop, self.tokens[close].start
-        self.found.pattern_text = Fragment(self.text, start, stop)
+        self.parts["pattern_text"] = Fragment(self.text, start, stop)
         if close + 1 < section.hi:
             self._within(close + 1, section.hi)
-        self.found.pattern, self.found.pattern_variables = parse_pattern(self.text, start, stop)
+        self.parts["pattern"], self.parts["pattern_variables"] = parse_pattern(self.text, start, stop)
 
     def _within(self, lo: int, hi: int) -> None:
         start = lo
@@ -315,19 +297,19 @@ class _Parser:
             hint = "write WITHIN INTERVAL '1' HOUR."
             self._add("MISSING_EXPRESSION", "WITHIN needs an interval", start, start + 1, hint)
             return
-        self.found.within = Within(self._expression(lo, hi), is_inclusive, between_rows)
+        self.parts["within"] = Within(self._expression(lo, hi), is_inclusive, between_rows)
 
     def _subset(self, section: _Section) -> None:
         items = []
         for lo, hi in self._items(section, "union = (variable, …)"):
             names = self.tokens[lo], *self.tokens[lo + 3 : hi - 1 : 2]
             frame = *self._words(lo + 1, 2), *(t.word for t in self.tokens[lo + 4 : hi : 2])
-            if not all(map(may_name, names)) or frame != ("=", "(", *"," * (len(names) - 2), ")"):
+            if not all(name.may_name for name in names) or frame != ("=", "(", *"," * (len(names) - 2), ")"):
                 self._add("SUBSET_SYNTAX", "SUBSET lists union = (variable, …)", lo, hi, "write SUBSET U = (A, B).")
                 continue
             union, *members = (name_of(self.text, t) for t in names)
             items.append(SubsetItem(union, tuple(members)))
-        self.found.subsets = tuple(items)
+        self.parts["subsets"] = tuple(items)
 
     # pieces
 
@@ -352,7 +334,7 @@ class _Parser:
         return next((i for i in range(hi - 1, lo - 1, -1) if self._is_as(i)), None)
 
     def _name_behind(self, as_: int, hi: int) -> Name:
-        if as_ + 2 != hi or not may_name(self.tokens[as_ + 1]):
+        if as_ + 2 != hi or not self.tokens[as_ + 1].may_name:
             raise self._error("EXPECTED_NAME", "one name must follow AS", as_, max(hi, as_ + 1),
                               "a name with other characters is written in backticks: `a b`.")  # fmt: skip
         return name_of(self.text, self.tokens[as_ + 1])

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from sqlext.errors import ParseError, Place, UnsupportedError
 from sqlext.pattern import ast
 from sqlext.pattern.compile import MAX_NESTING
-from sqlext.rewriter.match.match_clause import Fragment, Name
+from sqlext.rewriter.text.fragments import Fragment, Name
 
 MAX_VARIABLES = 256
 
@@ -33,7 +33,7 @@ _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _BOUNDS = re.compile(r"\s*([0-9]{1,9})\s*|\s*([0-9]{0,9})\s*,\s*([0-9]{0,9})\s*")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Lexeme:
     """`kind` is "name", "quoted", "symbol", "quantifier" or "end"."""
 
@@ -43,7 +43,7 @@ class Lexeme:
     stop: int
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Level:
     """An open bracket: `bracket` is "(", "{-", "PERMUTE" or "" for the pattern itself."""
 
@@ -90,9 +90,9 @@ def _lexemes(source: str, start: int, stop: int) -> Iterator[Lexeme]:
             hint = "put a space behind {- and before -}."
             raise _error("COMMENT_IN_PATTERN", "{-- begins a comment", source, at, at + 3, hint)
         if kind != "space":
-            yield Lexeme(str(kind), match[0], at, match.end())
+            yield Lexeme(kind=str(kind), text=match[0], start=at, stop=match.end())
         at = match.end()
-    yield Lexeme("end", "", stop, stop)
+    yield Lexeme(kind="end", text="", start=stop, stop=stop)
 
 
 def _unexpected_character(source: str, at: int) -> ParseError:
@@ -120,7 +120,7 @@ class _Parser:
     def __init__(self, source: str, start: int, lexemes: list[Lexeme]):
         self.source, self.lexemes, self.i = source, lexemes, 0
         self.names: dict[str, Name] = {}
-        self.levels = [_Level("", start)]
+        self.levels = [_Level(bracket="", start=start)]
 
     def pattern(self) -> ast.Pattern:
         while self._next.kind != "end":
@@ -308,7 +308,7 @@ class _Parser:
                                 "elements that follow one another are separated by space.")  # fmt: skip
 
     def _open(self, bracket: str, first: Lexeme, last: Lexeme) -> None:
-        self.levels.append(_Level(bracket, first.start))
+        self.levels.append(_Level(bracket=bracket, start=first.start))
         if len(self.levels) > MAX_NESTING:
             raise UnsupportedError(
                 "PATTERN_TOO_DEEP", f"PATTERN nests more than {MAX_NESTING} deep",

@@ -14,14 +14,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlext.errors import SqlExtError
-from sqlext.rewriter.enclosing import Enclosing, Tokens, enclosing
+from sqlext.rewriter.enclosing import Enclosing, enclosing
 from sqlext.rewriter.match.condition import TypeResolver
-from sqlext.rewriter.match.match_clause import Fragment, MatchClause
+from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of, has_plain_equality
+from sqlext.rewriter.text.and_list import split_at_and
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import Token
+from sqlext.rewriter.text.tokens import Token, Tokens, words_of
 
 _ENDS_WHERE = frozenset([
     "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET", "UNION", "EXCEPT", "INTERSECT",
@@ -105,8 +107,11 @@ def filters(clause: MatchClause, tokens: Tokens, source: Source, names: Sequence
     is_alone = not {"JOIN", ","} & set(_from_words(tokens, around, where[0]))
     scope = _Keys(around.alias, is_alone, keys)
     found = []
-    for lo, hi in _conjuncts(tokens, *where):
-        conjunct = Fragment(clause.whole.source, tokens[lo].start, tokens[hi - 1].stop)
+    words = tokens[slice(*where)]
+    for lo, hi in split_at_and(words_of(words)):
+        if lo == hi:
+            continue
+        conjunct = Fragment.of_tokens(clause.whole.source, words, lo, hi)
         condition = _condition(conjunct, source, scope)
         if condition is not None:
             key = clause.partition_by[condition.key].expression
@@ -148,24 +153,6 @@ def _from_words(tokens: Tokens, around: Enclosing, where: int) -> Iterator[str]:
 
 def _at(tokens: Tokens, lo: int, hi: int, depth: int) -> list[Token]:
     return [t for t in tokens[lo:hi] if t.depth == depth]
-
-
-def _conjuncts(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int]]:
-    """The ranges of tokens between the ANDs, of which one belongs to each BETWEEN."""
-    depth, start, open_betweens = tokens[lo].depth if lo < hi else 0, lo, 0
-    for i in range(lo, hi):
-        if tokens[i].depth != depth:
-            continue
-        if tokens[i].word == "BETWEEN":
-            open_betweens += 1
-        elif tokens[i].word == "AND" and open_betweens:
-            open_betweens -= 1
-        elif tokens[i].word == "AND":
-            if start < i:
-                yield start, i
-            start = i + 1
-    if start < hi:
-        yield start, hi
 
 
 # one condition

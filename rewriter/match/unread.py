@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlext.rewriter.enclosing import Tokens, enclosing
-from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.enclosing import enclosing
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import unquoted
-from sqlext.rewriter.text.tokens import NUMBER, STRING, Token
+from sqlext.rewriter.text.tokens import NUMBER, STRING, Token, Tokens
 
 # These read columns without naming them, or name them in a string. ASOF orders rows of one time by all of theirs.
 _NAMES_NOTHING = frozenset({"ASOF", "NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER", "|>", "{"})

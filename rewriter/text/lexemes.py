@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
 

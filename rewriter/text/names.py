@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sqlext.errors import ParseError
-from sqlext.rewriter.text.tokens import QUOTED, Token, closing, tokenize
+from sqlext.rewriter.text.fragments import Fragment, Name
+from sqlext.rewriter.text.tokens import QUOTED, WORD, Token, closing, tokenize
 
 Parts = tuple[str, ...]
 
@@ -59,6 +60,16 @@ def name_at(tokens: tuple[Token, ...], index: int) -> RelationName | None:
 def unquoted(token: Token) -> str:
     """A name as Spark keeps it."""
     return token.text[1:-1].replace("``", "`") if token.kind == QUOTED else token.text
+
+
+def name_of(source: str, token: Token) -> Name:
+    """
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> [name_of("a `b c`", t).key for t in tokenize("a `b c`")]
+    ['A', 'b c']
+    """
+    name = Name("", Fragment(source, token.start, token.stop), is_quoted=token.kind != WORD)
+    return Name(name.text if name.is_quoted else name.text.upper(), name.fragment, name.is_quoted)
 
 
 _SET_OPERATIONS = {"UNION", "EXCEPT", "INTERSECT", "MINUS"}

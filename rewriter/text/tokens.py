@@ -7,7 +7,7 @@ one, and behind SHOW, EXPLAIN or CALL the whole rest of the statement is one str
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,6 +17,7 @@ from sqlglot.errors import TokenError
 from sqlext.errors import ParseError, Place
 
 WORD, QUOTED, STRING, NUMBER, SYMBOL = "word", "quoted", "string", "number", "symbol"
+QUERY_STARTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
 
 _COMMANDS = frozenset({"COMMAND", "EXECUTE", "FETCH", "RENAME", "SHOW"})
 _BEFORE_COMMAND = frozenset({"SEMICOLON", "BEGIN"})
@@ -53,9 +54,17 @@ class Token:
         """Can this be an identifier?"""
         return self.kind in (WORD, QUOTED)
 
+    @property
+    def may_name(self) -> bool:
+        """Can this be an identifier in some session: "a" in double quotes too?"""
+        return self.is_name or (self.kind == STRING and self.text[0] == '"')
+
+
+Tokens = tuple[Token, ...]
+
 
 @lru_cache(maxsize=16)
-def tokenize(text: str) -> tuple[Token, ...]:
+def tokenize(text: str) -> Tokens:
     """The tokens of a text.
 
     Raises ParseError (UNCLOSED_TEXT) if a string, a quoted name or a comment has no end.
@@ -146,7 +155,12 @@ def _unclosed(text: str) -> ParseError:
     )
 
 
-def closing(tokens: tuple[Token, ...], opening: int) -> int | None:
+def words_of(tokens: Sequence[Token]) -> list[str]:
+    """The `word` of each token."""
+    return [token.word for token in tokens]
+
+
+def closing(tokens: Tokens, opening: int) -> int | None:
     """The index of the token that closes the parenthesis at `opening`; None if there is none.
 
     >>> closing(tokenize("f(a, (b))"), 1)
@@ -156,10 +170,15 @@ def closing(tokens: tuple[Token, ...], opening: int) -> int | None:
     return next((i for i in range(opening + 1, len(tokens)) if tokens[i].depth <= depth), None)
 
 
-def index_at(tokens: tuple[Token, ...], offset: int) -> int:
+def index_at(tokens: Tokens, offset: int) -> int:
     """The index of the first token that starts at or behind character `offset`."""
     low, high = 0, len(tokens)
     while low < high:
         middle = (low + high) // 2
         low, high = (middle + 1, high) if tokens[middle].start < offset else (low, middle)
     return low
+
+
+def tokens_inside(tokens: Tokens, start: int, stop: int) -> Tokens:
+    """The tokens at characters `start` to `stop` (exclusive)."""
+    return tokens[index_at(tokens, start) : index_at(tokens, stop)]

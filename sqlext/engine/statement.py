@@ -13,7 +13,6 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import views
-from sqlext.catalog.checkpoint import parse_target
 from sqlext.engine import physical
 from sqlext.engine.functions import is_aggregate
 from sqlext.engine.joins import bind_asof, bind_interval
@@ -27,21 +26,22 @@ from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters, parse_from
 from sqlext.rewriter.enclosing import alias_at
-from sqlext.rewriter.heads import CREATE_VIEW, Head, parse_create_view, parse_head
+from sqlext.rewriter.heads import CREATE_VIEW, Head, parse_create_view, parse_head, parse_target
 from sqlext.rewriter.joins.asof_sql import AsofJoin, asof_sql, hidden_columns
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin
 from sqlext.rewriter.joins.join_clause import EnclosingQuery, JoinClause
 from sqlext.rewriter.joins.parse_joins import parse_joins
 from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around
 from sqlext.rewriter.match import check
-from sqlext.rewriter.match.lower.context import Input
+from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
-from sqlext.rewriter.match.match_clause import Fragment, MatchClause
+from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.match.pushdown import pushed_down
 from sqlext.rewriter.match.unread import unread
 from sqlext.rewriter.parse_from import Cte, check_repeatable
 from sqlext.rewriter.scan import Site, scan, unbuilt, visible_ctes
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join, sub
 from sqlext.rewriter.text.tokens import Token, index_at, tokenize
@@ -215,18 +215,21 @@ class Statement:
             else:
                 stream_checks.check_order(clause, frame.schema)
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
-        given = Input(
-            tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
-            SparkTypeResolver(self.queries, prefix, relation),
-            cache(lambda name: is_aggregate(self.spark, self.sql, name)),  # asks Spark, for every call in the clause
-            is_ansi,
+        inputs = InputRelation(
+            columns=tuple((f.name, f.dataType.simpleString()) for f in frame.schema.fields),
+            resolver=SparkTypeResolver(self.queries, prefix, relation),
+            is_aggregate=cache(
+                lambda name: is_aggregate(self.spark, self.sql, name)
+            ),  # asks Spark, for every call in the clause
+            is_ansi=is_ansi,
             takes_start_bounds=not is_portable,
             is_streaming=frame.isStreaming,
             unread=frozenset() if self.frames else unread(self.tokens, clause.whole, frame.schema.names),
         )
-        plan = lower(clause, self.source, given, self.settings.strategy)
+        plan = lower(clause, self.source, inputs, self.settings.strategy)
+        stream_checks.check_row_times(plan)
         if not any(_CHAR in f.metadata for f in frame.schema.fields):
-            plan = pushed_down(plan, self.tokens, self.source, given.resolver)
+            plan = pushed_down(plan, self.tokens, self.source, inputs.resolver)
         return PlannedClause(plan, prefix, is_ansi, frame.isStreaming)
 
     def _input(self, query: Text, site: Site) -> DataFrame:

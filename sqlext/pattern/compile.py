@@ -8,7 +8,7 @@
 | `x{n,}`, n ≥ 1 | n copies of x, then `split start of the last copy, end` |
 | `x{n,m}` | n copies, then m - n times `split copy, end; copy: x` with one common end |
 
-The targets of a reluctant quantifier's splits are exchanged.
+A reluctant quantifier exchanges the two targets of its splits.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ MAX_NESTING = 200
 MAX_INSTRUCTIONS = 50_000
 MAX_LABELS = 2**15  # Spans.label is int16
 
-# Code of a part of the pattern. Targets are relative to their own instruction, so code can be copied and joined.
+# The code of a part of the pattern. Targets are relative to their own instruction, so code can be copied and joined.
 Code = list[Instruction]
 
 
 def compile_pattern(pattern: ast.Pattern, labels: tuple[str, ...]) -> Program:
     """The program of a pattern whose variables are `labels`, in label order.
 
-    Raises UnsupportedError: PATTERN_TOO_DEEP (more than MAX_NESTING nodes inside one another), PATTERN_TOO_LARGE
-    (more than MAX_INSTRUCTIONS, found before they are made), UNSUPPORTED_PATTERN (->, ->>, !, UNTIL, possessive).
+    Raises UnsupportedError: PATTERN_TOO_DEEP and PATTERN_TOO_LARGE (see `size_error`, found before anything is
+    unfolded), UNSUPPORTED_PATTERN (->, ->>, !, UNTIL, possessive).
     Raises BindError: INVALID_QUANTIFIER (a lower bound above the upper one).
 
     Source: Trino, IrRowPatternToProgramRewriter.
@@ -43,44 +43,80 @@ def compile_pattern(pattern: ast.Pattern, labels: tuple[str, ...]) -> Program:
     2: split 1, 3
     3: done
     """
-    check_nesting(pattern)
+    check_size(pattern)
     if len(labels) > MAX_LABELS:
         raise UnsupportedError("PATTERN_TOO_LARGE", f"PATTERN has more than {MAX_LABELS:,} variables")
     code = [*Compiler(labels).code(pattern), Done()]
-    check_size(len(code))
     return Program(tuple(absolute(x, i) for i, x in enumerate(code)), labels)
 
 
-def check_nesting(pattern: ast.Pattern) -> None:
+def check_size(pattern: ast.Pattern) -> None:
+    """Raise the error of `size_error` if there is one."""
+    refused = size_error(pattern)
+    if refused:
+        raise refused[0]
+
+
+def size_error(pattern: ast.Pattern) -> tuple[UnsupportedError, ast.Pattern] | None:
+    """The error of a pattern that is too deep or too large, and the innermost node that is; None if it is neither.
+
+    PATTERN_TOO_DEEP: more than MAX_NESTING nodes inside one another. PATTERN_TOO_LARGE: more than MAX_INSTRUCTIONS.
+
+    >>> a = ast.Variable("A")
+    >>> print(size_error(ast.Concatenation((a, ast.Quantified(a, 0, 30_000))))[0].message)
+    this repetition unfolds to more than 50,000 instructions
+    """
     stack = [(pattern, 1)]
     while stack:
         node, depth = stack.pop()
         if depth > MAX_NESTING:
-            raise UnsupportedError(
-                "PATTERN_TOO_DEEP",
-                f"PATTERN nests more than {MAX_NESTING} deep",
-                hint="quantifiers and parentheses around one another can often be merged: ((A+)+)+ is A+.",
-            )
+            hint = "quantifiers and parentheses around one another can often be merged: ((A+)+)+ is A+."
+            return UnsupportedError("PATTERN_TOO_DEEP", f"PATTERN nests more than {MAX_NESTING} deep", hint=hint), node
         stack.extend((child, depth + 1) for child in ast.children(node))
+    sizes: dict[int, int] = {}
+    for node in reversed(list(ast.walk(pattern))):  # parts before wholes
+        size = _size(node, [sizes[id(child)] for child in ast.children(node)])
+        if size + (node is pattern) > MAX_INSTRUCTIONS:  # Done comes behind the whole pattern
+            message = f"{_kind(node)} unfolds to more than {MAX_INSTRUCTIONS:,} instructions"
+            hint = "{n,m} is written out m times and PERMUTE in all orders: use smaller bounds or fewer elements."
+            return UnsupportedError("PATTERN_TOO_LARGE", message, hint=hint), node
+        sizes[id(node)] = size
+    return None
 
 
-def check_size(instructions: int) -> None:
-    if instructions > MAX_INSTRUCTIONS:
-        raise UnsupportedError(
-            "PATTERN_TOO_LARGE",
-            f"PATTERN unfolds to more than {MAX_INSTRUCTIONS:,} instructions",
-            hint="{n,m} is written out m times and PERMUTE in all orders: use smaller bounds or fewer elements.",
-        )
+def _size(node: ast.Pattern, parts: list[int]) -> int:
+    """The number of instructions of a node whose children have `parts` instructions."""
+    total = sum(parts)
+    if isinstance(node, ast.Permutation):  # 20! is beyond any limit, (10**6)! would take seconds
+        return factorial(min(len(parts), 20)) * (total + 2) - 2
+    if isinstance(node, ast.Alternation):
+        return total + 2 * len(parts) - 2
+    if isinstance(node, ast.Quantified):
+        n, m = node.at_least, node.at_most
+        guard = 2 * (node.mode == ast.POSSESSIVE)
+        return n * total + (total + 2 if m is None else (m - n) * (total + 1)) + guard
+    if isinstance(node, ast.Relaxed):
+        return total + 2
+    if isinstance(node, ast.Until):
+        return total + 1  # two instructions around the item; `total` counts the variable as one
+    return total + isinstance(node, (ast.Variable, ast.PartitionStart, ast.PartitionEnd))
+
+
+def _kind(node: ast.Pattern) -> str:
+    if isinstance(node, ast.Permutation):
+        return f"PERMUTE of {len(node.items)} elements"
+    return "this repetition" if isinstance(node, ast.Quantified) else "PATTERN"
 
 
 def absolute(instruction: Instruction, i: int) -> Instruction:
+    """Instruction number i with absolute targets."""
     if isinstance(instruction, Split):
         return Split(i + instruction.first, i + instruction.second)
     return Jump(i + instruction.target) if isinstance(instruction, Jump) else instruction
 
 
 class Compiler:
-    """One method for each kind of node; `is_hidden` inside an exclusion."""
+    """Writes the code of a pattern whose size has been checked; `is_hidden`: the part is inside an exclusion."""
 
     def __init__(self, labels: tuple[str, ...], is_hidden: bool = False):
         self.labels, self.is_hidden = labels, is_hidden
@@ -109,13 +145,11 @@ class Compiler:
 
 
 def _sequence(parts: list[Code]) -> Code:
-    check_size(sum(len(part) for part in parts))
     return [instruction for part in parts for instruction in part]
 
 
 def _alternation(parts: list[Code]) -> Code:
     size = sum(len(part) + 2 for part in parts) - 2
-    check_size(size)
     code: Code = []
     for part in parts[:-1]:
         code += [Split(1, len(part) + 2), *part]
@@ -124,9 +158,6 @@ def _alternation(parts: list[Code]) -> Code:
 
 
 def _permutation(parts: list[Code]) -> Code:
-    size = sum(len(part) for part in parts) + 2
-    orders = factorial(min(len(parts), 20))  # 20! is beyond any limit, (10**6)! would take seconds
-    check_size(orders * size - 2)
     return _alternation([_sequence(list(order)) for order in permutations(parts)])
 
 
@@ -134,7 +165,6 @@ def _quantified(item: Code, node: ast.Quantified) -> Code:
     n, m = node.at_least, node.at_most
     if m is not None and m < n:
         raise BindError("INVALID_QUANTIFIER", f"{{{n},{m}}}: the lower bound is above the upper one")
-    check_size(n * len(item) + ((m - n) * (len(item) + 1) if m is not None else len(item) + 2))
 
     def split(body: int, end: int) -> Instruction:
         return Split(end, body) if node.mode == ast.RELUCTANT else Split(body, end)
@@ -151,4 +181,5 @@ def _quantified(item: Code, node: ast.Quantified) -> Code:
 
 
 def repeat(item: Code, n: int) -> Code:
+    """n copies of some code."""
     return item * n if item else []  # (){1000000000} is nothing

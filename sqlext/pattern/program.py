@@ -1,6 +1,7 @@
 """The program of a pattern: the instructions that every matcher runs.
 
-Control flow and conditions never mix: an instruction asks at most "does this row satisfy label l?".
+Control flow and conditions never mix: the only question that an instruction puts to a row is "does this row satisfy
+label l?".
 
 >>> print(Program((Split(1, 3), MatchLabel(0), Jump(0), MatchLabel(1), Done()), ("A", "B")))
 0: split 1, 3
@@ -12,13 +13,14 @@ Control flow and conditions never mix: an instruction asks at most "does this ro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Union
 
 
 @dataclass(frozen=True)
 class MatchLabel:
-    """Take the current row if it satisfies `label`; `is_hidden` inside `{- -}`."""
+    """Take the current row if it satisfies `label`; `is_hidden` marks a label inside `{- -}`."""
 
     label: int
     is_hidden: bool = False
@@ -26,22 +28,24 @@ class MatchLabel:
 
 @dataclass(frozen=True)
 class MatchStart:
-    """Go on only before the first row of the partition."""
+    """Continue only before the first row of the partition."""
 
 
 @dataclass(frozen=True)
 class MatchEnd:
-    """Go on only behind the last row of the partition."""
+    """Continue only behind the last row of the partition."""
 
 
 @dataclass(frozen=True)
 class Jump:
+    """Continue at `target`."""
+
     target: int
 
 
 @dataclass(frozen=True)
 class Split:
-    """Go on at `first`, and if that fails at `second`."""
+    """Continue at `first`, and if that fails at `second`."""
 
     first: int
     second: int
@@ -49,7 +53,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Done:
-    """A match. Always the last instruction."""
+    """A match. This is always the last instruction, and only that."""
 
 
 Instruction = Union[MatchLabel, MatchStart, MatchEnd, Jump, Split, Done]
@@ -57,11 +61,11 @@ Instruction = Union[MatchLabel, MatchStart, MatchEnd, Jump, Split, Done]
 
 @dataclass(frozen=True)
 class Program:
-    """`labels[l]` is the name of label l, as CLASSIFIER() gives it.
+    """The instructions of a pattern; `labels[l]` is the name of label l, as CLASSIFIER() returns it.
 
-    Meaning: depth-first search from instruction 0 in order of preference, a path that comes back to an
-    instruction without having taken a row in between is dropped; the first path that reaches Done is the match
-    (TR 19075-5 §4.14, and Trino's Matcher, whose answers are in tests/).
+    A program means this depth-first search: it begins at instruction 0 and tries the ways on in order of preference. A
+    path is dropped when it comes back to an instruction without having taken a row in between. The first path that
+    reaches Done is the match (TR 19075-5 §4.14, and Trino's Matcher, whose answers are in tests/).
     """
 
     instructions: tuple[Instruction, ...]
@@ -78,3 +82,37 @@ class Program:
         if isinstance(instruction, Jump):
             return f"jump {instruction.target}"
         return {MatchStart: "partition start", MatchEnd: "partition end", Done: "done"}[type(instruction)]
+
+
+def successors(instruction: Instruction, i: int) -> tuple[int, ...]:
+    """The instructions that may follow `instruction`, which is number i, most preferred first.
+
+    >>> successors(Split(4, 2), 1), successors(MatchLabel(0), 1), successors(Done(), 1)
+    ((4, 2), (2,), ())
+    """
+    if isinstance(instruction, Split):
+        return instruction.first, instruction.second
+    if isinstance(instruction, Jump):
+        return (instruction.target,)
+    return () if isinstance(instruction, Done) else (i + 1,)
+
+
+def reaches_done(instructions: Sequence[Instruction], blocking: tuple[type, ...]) -> list[bool]:
+    """For each instruction: does a path lead from it to Done that passes no instruction of a type in `blocking`?
+
+    >>> reaches_done((MatchLabel(0), MatchStart(), Jump(3), Done()), blocking=(MatchLabel,))
+    [False, True, True, True]
+    """
+    sources: list[list[int]] = [[] for _ in instructions]
+    for i, instruction in enumerate(instructions):
+        if not isinstance(instruction, blocking):
+            for target in successors(instruction, i):
+                sources[target].append(i)
+    reaches = [False] * len(instructions)
+    pending = [len(instructions) - 1]
+    while pending:
+        i = pending.pop()
+        if not reaches[i]:
+            reaches[i] = True
+            pending += sources[i]
+    return reaches

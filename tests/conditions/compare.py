@@ -9,12 +9,11 @@ import numpy as np
 from sqlext.errors import DataError
 from sqlext.pattern.batch import reference
 from sqlext.pattern.batch.threads import thread_search
-from sqlext.pattern.conditions import satisfier
 from sqlext.pattern.task import MatchTask, Rows, Spans
 
 
 def by_reference(task: MatchTask, rows: Rows) -> list:
-    return outcome(reference.find(task, rows, satisfier(task, rows), max_steps=100_000))
+    return outcome(reference.find(task, rows, max_steps=100_000))
 
 
 def by_threads(task: MatchTask, rows: Rows, **limits) -> list:

@@ -8,9 +8,10 @@ import sys
 import pytest
 
 TASKS = {
-    "row-local": "MatchTask(program, (None, 0), (None, None))",
-    "run-dependent": 'MatchTask(program, (None, 0), (None, Call("less", (value((0,)), value((1,))), "bool")))',
-    "within": "MatchTask(program, (None, 0), (None, None), is_within=True)",
+    "row-local": "MatchTask(program=program, bits=(None, 0), conditions=(None, None))",
+    "run-dependent": "MatchTask(program=program, bits=(None, 0), conditions=(None, "
+    'Call("less", (value((0,)), value((1,))), "bool")))',
+    "within": "MatchTask(program=program, bits=(None, 0), conditions=(None, None), is_within=True)",
 }
 MATCH = """
 import sys
@@ -29,11 +30,11 @@ def value(labels):
 program = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
 task = {task}
 slots = (
-    Slot("v", "value", ("v",), Navigation(0, (1,))),
-    Slot("c", "classifier", navigation=Navigation(-1)),
-    Slot("number", "match number"),
-    Slot("sum", "aggregate", ("v",), aggregate=Aggregate("sum", 0)),
-    Slot("rows", "array", ("v",), aggregate=Aggregate("array_agg", 0)),
+    Slot(name="v", kind="value", columns=("v",), navigation=Navigation(0, (1,))),
+    Slot(name="c", kind="classifier", navigation=Navigation(-1)),
+    Slot(name="number", kind="match number"),
+    Slot(name="sum", kind="aggregate", columns=("v",), aggregate=Aggregate("sum", 0)),
+    Slot(name="rows", kind="array", columns=("v",), aggregate=Aggregate("array_agg", 0)),
 )
 bounds = (Bound(is_inclusive=True),) if task.is_within else ()
 plan = WorkerPlan(

@@ -14,7 +14,7 @@ from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.ast import Concatenation, Quantified, Variable
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.strategy import match
-from sqlext.pattern.task import CLASSIFIER, Aggregate, MatchTask, Navigation, Output, Skip
+from sqlext.pattern.task import CLASSIFIER, Aggregate, MatchTask, Navigation, Skip
 from sqlext.rewriter.match.match_plan import PARTITION_START, Slot
 
 N = 1000
@@ -30,11 +30,16 @@ PATTERNS = {
 def aggregate(function: str, column: str | None, labels=None, **more) -> Slot:
     columns = () if column in (None, "class") else (column,)
     argument = {None: None, "class": CLASSIFIER}.get(column, 0)
-    return Slot(f"{function} {column}", "aggregate", columns, aggregate=Aggregate(function, argument, labels, **more))
+    return Slot(
+        name=f"{function} {column}",
+        kind="aggregate",
+        columns=columns,
+        aggregate=Aggregate(function, argument, labels, **more),
+    )
 
 
 def value(*navigation) -> Slot:
-    return Slot("value", "value", ("x",), Navigation(0, *navigation))
+    return Slot(name="value", kind="value", columns=("x",), navigation=Navigation(0, *navigation))
 
 
 SLOTS = {
@@ -57,13 +62,17 @@ SLOTS = {
     "FIRST(B.x, 3)": value(LABEL_B, True, 3),
     "LAST(B.x, 2)": value(LABEL_B, False, 2),
     "PREV(FIRST(A.x), 2)": value(LABEL_A, True, 0, -2),
-    "CLASSIFIER()": Slot("label", "classifier", (), Navigation(CLASSIFIER)),
-    "FIRST(CLASSIFIER(), 1)": Slot("label", "classifier", (), Navigation(CLASSIFIER, None, True, 1)),
-    "MATCH_NUMBER()": Slot("number", "match number"),
-    "MATCH_SEQUENCE_NUMBER()": Slot("place", "sequence number"),
-    "ARRAY_AGG(A.x)": Slot("array", "array", ("x",), aggregate=Aggregate("array_agg", 0, LABEL_A)),
-    "ARRAY_AGG(CLASSIFIER())": Slot("array", "array", (), aggregate=Aggregate("array_agg", CLASSIFIER, LABEL_B)),
-    "members": Slot("array", "members", ("x", "y"), aggregate=Aggregate("stddev", 0, LABEL_A)),
+    "CLASSIFIER()": Slot(name="label", kind="classifier", columns=(), navigation=Navigation(CLASSIFIER)),
+    "FIRST(CLASSIFIER(), 1)": Slot(
+        name="label", kind="classifier", columns=(), navigation=Navigation(CLASSIFIER, None, True, 1)
+    ),
+    "MATCH_NUMBER()": Slot(name="number", kind="match number"),
+    "MATCH_SEQUENCE_NUMBER()": Slot(name="place", kind="sequence number"),
+    "ARRAY_AGG(A.x)": Slot(name="array", kind="array", columns=("x",), aggregate=Aggregate("array_agg", 0, LABEL_A)),
+    "ARRAY_AGG(CLASSIFIER())": Slot(
+        name="array", kind="array", columns=(), aggregate=Aggregate("array_agg", CLASSIFIER, LABEL_B)
+    ),
+    "members": Slot(name="array", kind="members", columns=("x", "y"), aggregate=Aggregate("stddev", 0, LABEL_A)),
 }
 
 
@@ -72,7 +81,7 @@ def plan(pattern: str, *slots: Slot, **task) -> WorkerPlan:
     program = compile_pattern(PATTERNS[pattern], ("A", "B", "C"))
     bits = (0, 1, 2)
     return WorkerPlan(
-        task=replace(MatchTask(program, bits, (None,) * 3, Skip("TO NEXT ROW"), Output()), **task),
+        task=replace(MatchTask(program=program, bits=bits, conditions=(None,) * 3, skip=Skip("TO NEXT ROW")), **task),
         masks=("m",),
         carried=("x",),
         slots=slots,

@@ -27,17 +27,17 @@ V, KEY, BEFORE, TWO_BEHIND = (Operand(Navigation(0, step=step), "int") for step 
 FALLS, RISES = Call("less", (V, BEFORE), "bool"), Call("less", (BEFORE, V), "bool")
 AHEAD = Call("less", (V, TWO_BEHIND), "bool")
 SLOTS = (
-    Slot("first", "value", ("i",), Navigation(0, from_first=True)),
-    Slot("last", "value", ("i",), Navigation(0)),
-    Slot("n", "aggregate", aggregate=Aggregate("count")),
-    Slot("sum", "aggregate", ("v",), aggregate=Aggregate("sum", 0, (1,))),
-    Slot("label", "classifier", navigation=Navigation(-1)),
-    Slot("row", "sequence number"),
-    Slot("members", "array", ("i",), aggregate=Aggregate("array_agg", 0)),
+    Slot(name="first", kind="value", columns=("i",), navigation=Navigation(0, from_first=True)),
+    Slot(name="last", kind="value", columns=("i",), navigation=Navigation(0)),
+    Slot(name="n", kind="aggregate", aggregate=Aggregate("count")),
+    Slot(name="sum", kind="aggregate", columns=("v",), aggregate=Aggregate("sum", 0, (1,))),
+    Slot(name="label", kind="classifier", navigation=Navigation(-1)),
+    Slot(name="row", kind="sequence number"),
+    Slot(name="members", kind="array", columns=("i",), aggregate=Aggregate("array_agg", 0)),
 )
 AROUND = (
-    Slot("before", "value", ("i",), Navigation(0, from_first=True, step=-3)),
-    Slot("behind", "value", ("i",), Navigation(0, step=2)),
+    Slot(name="before", kind="value", columns=("i",), navigation=Navigation(0, from_first=True, step=-3)),
+    Slot(name="behind", kind="value", columns=("i",), navigation=Navigation(0, step=2)),
 )
 # A holds for every row; B, C and D: bits 0 to 2, B and C also read neighbours where there are `neighbours`.
 PATTERNS = [
@@ -52,11 +52,18 @@ def plan_of(chance: random.Random) -> WorkerPlan:
     program = compile_pattern(tree, ("A", "B", "C", "D"))
     output = Output(chance.random() < 0.3, shows_unmatched=chance.random() < 0.5)
     is_within = chance.random() < 0.3
-    task = MatchTask(program, (None, 0, 1, 2), (None,) * 4, chance.choice(SKIPS), output, is_within)
+    task = MatchTask(
+        program=program,
+        bits=(None, 0, 1, 2),
+        conditions=(None,) * 4,
+        skip=chance.choice(SKIPS),
+        output=output,
+        is_within=is_within,
+    )
     neighbours = chance.choice([(), ((0, FALLS), (1, RISES)), ((0, AHEAD),), ((0, FALLS), (1, AHEAD))])
     keys = ("k",) if chance.random() < 0.6 else ()
     slots = SLOTS + (AROUND if chance.random() < 0.4 else ())
-    bounds = (Bound("i", "end", is_inclusive=chance.random() < 0.5),) if is_within else ()
+    bounds = (Bound(key="i", end="end", is_inclusive=chance.random() < 0.5),) if is_within else ()
     return WorkerPlan(
         task=task,
         masks=("m",),

@@ -15,8 +15,9 @@ from test_small_world import LETTERS, is_first_of_its_kind, trees
 
 from sqlext.pattern.batch import reference, two_pass
 from sqlext.pattern.batch.cuts import find_cuts
-from sqlext.pattern.batch.parts import moved, objection, part_of
+from sqlext.pattern.batch.parts import moved, part_of, refusal
 from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.conditions import satisfier
 from sqlext.pattern.task import MATCH_NUMBER, Call, Literal, MatchTask, Navigation, Operand, Rows, Skip
 
 
@@ -81,7 +82,9 @@ def test_a_cut_is_one_in_every_context(labels, skip):
     world = rows_in(WORLD, labels)
     chunks = {word: rows_in([word], labels) for word in CONTEXTS}
     for tree in TREES:
-        task = MatchTask(compile_pattern(tree, tuple(LETTERS)), (0, 1, 2), (None,) * 3, skip)
+        task = MatchTask(
+            program=compile_pattern(tree, tuple(LETTERS)), bits=(0, 1, 2), conditions=(None,) * 3, skip=skip
+        )
         is_crossed = crossed(task, world)
         for word, rows in chunks.items():
             for at in find_cuts(task, rows) or ():
@@ -117,10 +120,10 @@ def by_reference(task: MatchTask, rows: Rows, begin: int):
 
 def by_the_match_so_far(task: MatchTask, rows: Rows, begin: int):
     """Conditions that also depend on where the match starts and on the labels it has."""
-    asks = reference.mask_satisfies(task, rows)
+    has_bit = satisfier(task, rows)
 
     def satisfies(start: int, number: int, labels: list[int], label: int) -> bool:
-        return asks(start, number, labels, label) and hash((begin + start, *labels, label)) % 4 > 0
+        return has_bit(start, number, labels, label) and hash((begin + start, *labels, label)) % 4 > 0
 
     return reference.find(task, rows, satisfies)
 
@@ -130,18 +133,18 @@ def by_the_match_so_far(task: MatchTask, rows: Rows, begin: int):
 def test_chunks_and_leftovers_give_what_the_whole_gives(cases, part):
     for seed in range(part * 200, part * 200 + 200):
         task, rows = cases(seed)
-        if objection(task) is None:
+        if refusal(task) is None:
             taken_apart(task, rows, random.Random(seed), by_reference)
             dependent = replace(task, conditions=(Literal(True, "bool"),) * len(task.conditions))
             taken_apart(dependent, rows, random.Random(seed), by_the_match_so_far)
 
 
-# --- objections -------------------------------------------------------------------------------------------------------
+# --- refusals ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pattern, skip, reason", lines("parts.txt"))
 def test_why_a_partition_cannot_be_matched_in_parts(pattern, skip, reason):
-    assert (objection(task_of(pattern, "ABCDX", skip=skip_of(skip))) or "") == reason
+    assert (refusal(task_of(pattern, "ABCDX", skip=skip_of(skip))) or "") == reason
 
 
 PREV, NUMBER, LAST = Navigation(0, step=-1), Navigation(MATCH_NUMBER), Navigation(0, (0,))
@@ -152,4 +155,4 @@ READING = {PREV: "PREV or NEXT of a row of the match", NUMBER: "MATCH_NUMBER()",
 def test_conditions_may_read_the_rows_of_the_match_only(source):
     condition = Call("less", (Operand(LAST, "int"), Operand(source, "int")), "bool")
     task = replace(task_of("A B"), conditions=(None, condition))
-    assert objection(task) == (READING[source] and f"the condition of B reads {READING[source]}.")
+    assert refusal(task) == (READING[source] and f"the condition of B reads {READING[source]}.")

@@ -10,7 +10,7 @@ import numpy as np
 
 from sqlext.pattern.task import Rows, Values
 from sqlext.pattern.within import limits
-from sqlext.rewriter.match.lower.context import Input
+from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.parse_match import parse_match
@@ -34,8 +34,13 @@ def plan_of(body: str, takes_start_bounds: bool = True) -> MatchPlan:
     """The plan of `t MATCH_RECOGNIZE (body)`."""
     text = f"SELECT * FROM t MATCH_RECOGNIZE ({body}) m"
     clause = parse_match(text, tokenize(text), scan(text)[0])
-    given = Input(COLUMNS, SQLiteTypeResolver(COLUMNS), lambda name: False, takes_start_bounds=takes_start_bounds)
-    return lower(clause, Source(text), given)
+    relation = InputRelation(
+        columns=COLUMNS,
+        resolver=SQLiteTypeResolver(COLUMNS),
+        is_aggregate=lambda name: False,
+        takes_start_bounds=takes_start_bounds,
+    )
+    return lower(clause, Source(text), relation)
 
 
 def in_sqlite(text: Text) -> str:

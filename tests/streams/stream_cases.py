@@ -62,7 +62,7 @@ def random_case(chance: random.Random) -> Case:
     output = task.output
     carried = ("k", "u") if output.is_all_rows else ("k",)
     time = WITHIN_KEY if is_within else ROW_TIME
-    slots = (*_slots(chance), Slot(ROWTIME, "rowtime", (time, WITHIN_END) if is_within else (time,)))
+    slots = (*_slots(chance), Slot(name=ROWTIME, kind="rowtime", columns=(time, WITHIN_END) if is_within else (time,)))
     bounds = (Bound(is_inclusive=chance.random() < 0.4),) if is_within else ()
     plan = WorkerPlan(
         task=task,
@@ -101,7 +101,9 @@ def _task(chance: random.Random, is_within: bool) -> MatchTask:
     shows = chance.choice(["one", "one", "all", "omit", "unmatched"])
     output = Output(shows not in ("one",), shows != "omit", shows == "unmatched")
     bits = tuple(chance.choice([0, 1, 2, None]) if chance.random() < 0.2 else label for label in range(3))
-    task = MatchTask(program, bits, (None,) * 3, _skip(chance), output, is_within)
+    task = MatchTask(
+        program=program, bits=bits, conditions=(None,) * 3, skip=_skip(chance), output=output, is_within=is_within
+    )
     if chance.random() < 0.3:
         conditions = tuple(_condition(chance) if chance.random() < 0.6 else None for _ in LABELS)
         task = replace(task, conditions=conditions)
@@ -164,12 +166,24 @@ def _slots(chance: random.Random) -> tuple[Slot, ...]:
     labels = chance.choice([None, (0,), (1, 2)])
     steps = chance.choice([(0, 0), (0, -1), (-2, 1), (1, 2), (2, -1)])
     kept = [
-        Slot("number", "match number"),
-        Slot("classifier", "classifier", navigation=Navigation(-1, step=chance.choice([0, 0, 1]))),
-        Slot("first", "value", ("v",), Navigation(0, labels, from_first=True, step=steps[0])),
-        Slot("last", "value", ("v",), Navigation(0, None, is_final=chance.random() < 0.5, step=steps[1])),
-        Slot("sum", "aggregate", ("v",), aggregate=Aggregate("sum", 0, labels)),
-        Slot("rows", "array", ("u",), aggregate=Aggregate("array_agg", 0, None, is_final=chance.random() < 0.5)),
+        Slot(name="number", kind="match number"),
+        Slot(name="classifier", kind="classifier", navigation=Navigation(-1, step=chance.choice([0, 0, 1]))),
+        Slot(
+            name="first", kind="value", columns=("v",), navigation=Navigation(0, labels, from_first=True, step=steps[0])
+        ),
+        Slot(
+            name="last",
+            kind="value",
+            columns=("v",),
+            navigation=Navigation(0, None, is_final=chance.random() < 0.5, step=steps[1]),
+        ),
+        Slot(name="sum", kind="aggregate", columns=("v",), aggregate=Aggregate("sum", 0, labels)),
+        Slot(
+            name="rows",
+            kind="array",
+            columns=("u",),
+            aggregate=Aggregate("array_agg", 0, None, is_final=chance.random() < 0.5),
+        ),
     ]
     return tuple(kept)
 
@@ -261,7 +275,7 @@ def decided_by_law(case: Case, chance: random.Random) -> int:
         for (time, row), n in expected.items():
             if time is not None and time <= watermark:
                 wanted[(time if case.stream.needs_times else 0, row)] += n
-        assert given_out == wanted, f"at {watermark}: {case.plan.task.nfa or case.plan.task.program}"
+        assert given_out == wanted, f"at {watermark}: {case.plan.task}"
     return sum(n for (time, _), n in expected.items() if time is not None)
 
 

@@ -11,6 +11,7 @@ from stream_cases import LABELS, Case, decided_by_law, parts, random_case, rando
 
 from sqlext.pattern import ast
 from sqlext.pattern.batch.parts import may_fail
+from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.program import MatchStart
@@ -44,7 +45,7 @@ def contiguity_case(chance: random.Random) -> Case | None:
     """A random case of streams with such a pattern, None if no stream can answer it."""
     case, labels = random_case(chance), tuple(LABELS)
     tree = relaxed(random_tree(chance, chance.randint(2, 8)), chance)
-    task = replace(case.plan.task, program=compile_pattern(skeleton(tree), labels), nfa=compile_nfa(tree, labels))
+    task = cep_task(replace(case.plan.task, program=compile_pattern(skeleton(tree), labels)), compile_nfa(tree, labels))
     task = mode_of(task, chance)
     if may_fail(task):
         task = replace(task, skip=replace(task.skip, else_next_row=True))
@@ -54,7 +55,7 @@ def contiguity_case(chance: random.Random) -> Case | None:
         return None
     keeps_all_keys = any(isinstance(x, MatchStart) for x in task.program.instructions)
     carried = ("k", "u") if task.output.is_all_rows else ("k",)
-    timed_out = Slot("timed_out", "timed out")
+    timed_out = Slot(name="timed_out", kind="timed out")
     plan = replace(case.plan, task=task, carried=carried, slots=(timed_out, *case.plan.slots))
     worker = replace(plan, slots=(timed_out, *case.stream.worker.slots))
     return Case(plan, replace(case.stream, worker=worker, keeps_all_keys=keeps_all_keys), case.rows)

@@ -33,9 +33,10 @@ FIRST, SECOND = ["x 0 1"], ["None 5 8", "y 2 6"]
 
 def plan() -> StreamPlan:
     tree, _ = parse_pattern("A B+", 0, 4)
-    task = MatchTask(compile_pattern(tree, ("A", "B")), (0, 1), (None, None))
+    task = MatchTask(program=compile_pattern(tree, ("A", "B")), bits=(0, 1), conditions=(None, None))
     slots = tuple(
-        Slot(name, "value", ("i",), Navigation(0, from_first=first)) for name, first in (("f", True), ("l", False))
+        Slot(name=name, kind="value", columns=("i",), navigation=Navigation(0, from_first=first))
+        for name, first in (("f", True), ("l", False))
     )
     worker = WorkerPlan(task=task, masks=("mask",), carried=("k",), partition_by=("k",), slots=slots)
     return StreamPlan(worker=worker, schema=SCHEMA, time=ROW_TIME, sort=(SortKey("i"),), counts_matches=True)

@@ -1,68 +1,97 @@
-"""From a parsed clause to its plan: labels, columns for Spark to compute, masks, conditions, slots, shown columns."""
+"""From a parsed clause to its plan: the steps of the lowering in order.
+
+| step | file |
+|---|---|
+| columns, keys and order of the input query | `input_query.py` |
+| DEFINE: bits of masks and conditions | `lower_define.py` |
+| WITHIN, conjuncts that mean the same, row times | `lower_bounds.py` |
+| MEASURES: slots and the text over them | `lower_measures.py` |
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlext.errors import BindError, SqlExtError
-from sqlext.pattern.cep.nfa_compile import skeleton
+from sqlext.pattern.cep.cep_task import cep_task
+from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.program import Program
-from sqlext.pattern.task import MatchTask, Output, Skip
-from sqlext.rewriter.match import cep_rules
-from sqlext.rewriter.match.lower import lower_columns, lower_times
-from sqlext.rewriter.match.lower.context import Context, Input
+from sqlext.pattern.task import MatchTask, Output, Skip, Task
+from sqlext.rewriter.match.lower.input_query import (
+    Context,
+    InputRelation,
+    carried,
+    keys_need_window,
+    order_by,
+    partition_by,
+    shown,
+)
+from sqlext.rewriter.match.lower.lower_bounds import add_row_time, start_bounds, within
 from sqlext.rewriter.match.lower.lower_define import Conditions
 from sqlext.rewriter.match.lower.lower_measures import Measures
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.text.lexemes import names_in
 from sqlext.rewriter.text.splice import Source
 
 
-def lower(clause: MatchClause, source: Source, given: Input, strategy: str = "auto") -> MatchPlan:
+def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy: str = "auto") -> MatchPlan:
     """The plan of one clause.
 
-    Raises BindError (names, types), UnsupportedError; the errors of all its expressions together.
+    Raises BindError (names, types) and UnsupportedError, for all expressions of DEFINE or of MEASURES together.
     """
-    _check_columns_unique(clause, given)
+    _check_columns_unique(clause, relation)
     labels = tuple(name.key for name in clause.pattern_variables)
     program = _program(clause, labels)
-    tells_times = given.is_streaming or lower_times.asks_for_rowtime(clause)
-    context = Context(clause, source, given, _label_sets(clause, labels), tells_times)
-    conditions = Conditions(context, lower_columns.keys_need_window(context))
+    context = Context(
+        clause=clause,
+        source=source,
+        relation=relation,
+        label_sets=_label_sets(clause, labels),
+        needs_times=relation.is_streaming or _needs_row_time(clause),
+        needs_states=_needs_states(clause),
+    )
+    conditions = Conditions(context, keys_need_window(context))
     defined = conditions.definitions()
-    bounds, conditions.dropped = lower_times.start_bounds(context, program, labels, defined)
+    bounds, conditions.dropped = start_bounds(context, program, labels, defined)
     bits, dependent = conditions.lower(labels, defined)
     measures = Measures(context)
     values = measures.lower()
-    bounds += lower_times.within(context)
-    lower_times.add_row_time(context)
-    carried, groups = lower_columns.carried(context)
-    task = MatchTask(program, bits, dependent, _skip(context), _output(clause), bool(bounds), strategy)
-    is_between = clause.within is not None and clause.within.between_rows
-    task = replace(task, nfa=cep_rules.states(clause, labels), is_between=is_between)
-    cep_rules.check_times(clause, task, [mask.neighbours for mask in conditions.masks])
+    bounds += within(context)
+    add_row_time(context)
+    names, groups = carried(context)
+    task: Task = MatchTask(
+        program=program,
+        bits=bits,
+        conditions=dependent,
+        skip=_skip(context),
+        output=_output(clause),
+        is_within=bool(bounds),
+        strategy=strategy,
+    )
+    if context.needs_states:
+        is_between = clause.within is not None and clause.within.between_rows
+        task = cep_task(task, compile_nfa(clause.pattern, labels), is_between)
     return MatchPlan(
-        clause,
-        context.slice(clause.relation),
-        tuple(context.columns),
-        carried,
-        tuple(conditions.masks),
-        lower_columns.partition_by(context),
-        lower_columns.order_by(context),
-        task,
-        tuple(conditions.operands),
-        tuple(measures.slots),
-        lower_columns.shown(measures.of_matches(values) if task.output.shows_unmatched else values, groups),
-        tuple(bounds),
-        conditions.needs_window,
-        input_types=given.columns,
+        clause=clause,
+        relation=context.slice(clause.relation),
+        columns=tuple(context.columns),
+        carried=names,
+        masks=tuple(conditions.masks),
+        partition_by=partition_by(context),
+        order_by=order_by(context),
+        task=task,
+        operands=tuple(conditions.operands),
+        slots=tuple(measures.slots),
+        shown=shown(measures.of_matches(values) if task.output.shows_unmatched else values, groups),
+        bounds=tuple(bounds),
+        needs_window=conditions.needs_window,
+        input_types=relation.columns,
     )
 
 
-def _check_columns_unique(clause: MatchClause, given: Input) -> None:
+def _check_columns_unique(clause: MatchClause, relation: InputRelation) -> None:
     seen: set[str] = set()
-    for name in given.names:
+    for name in relation.names:
         if name.lower() in seen:
             raise BindError(
                 "DUPLICATE_COLUMN",
@@ -73,11 +102,25 @@ def _check_columns_unique(clause: MatchClause, given: Input) -> None:
         seen.add(name.lower())
 
 
+def _needs_row_time(clause: MatchClause) -> bool:
+    return any("match_rowtime" in names_in(m.expression) for m in clause.measures)
+
+
+def _needs_states(clause: MatchClause) -> bool:
+    """Does the clause want more than preferred matches whose rows are neighbours?"""
+    return (
+        not is_contiguous(clause.pattern)
+        or (clause.after_match is not None and clause.after_match.mode == "NO SKIP")
+        or (clause.within is not None and clause.within.between_rows)
+        or clause.rows_per_match.shows_timeouts
+    )
+
+
 def _label_sets(clause: MatchClause, labels: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
-    found: dict[str, tuple[int, ...]] = {key: (i,) for i, key in enumerate(labels)}
+    label_sets: dict[str, tuple[int, ...]] = {key: (i,) for i, key in enumerate(labels)}
     for subset in clause.subsets:
-        found[subset.name.key] = tuple(sorted({i for m in subset.members for i in found[m.key]}))
-    return found
+        label_sets[subset.name.key] = tuple(sorted({i for m in subset.members for i in label_sets[m.key]}))
+    return label_sets
 
 
 def _program(clause: MatchClause, labels: tuple[str, ...]) -> Program:

@@ -15,8 +15,10 @@ from pyspark.sql import DataFrame
 
 from sqlext.engine.batch.run_batch import shown_query, sort_keys
 from sqlext.engine.queries import Queries
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.program import Done, Jump, MatchLabel, Program
-from sqlext.pattern.task import SKIP_PAST_LAST_ROW, SKIP_TO_FIRST, SKIP_TO_NEXT_ROW, Navigation, Skip
+from sqlext.pattern.skip import numbered, resume_row
+from sqlext.pattern.task import Navigation, Skip
 from sqlext.rewriter.match.contradiction import contradict
 from sqlext.rewriter.match.match_plan import WINDOW, Bound, MatchPlan, Slot
 from sqlext.rewriter.text.lexemes import string_literal
@@ -58,7 +60,7 @@ def objection(plan: MatchPlan) -> str | None:
 
 
 def _is_fixed(plan: MatchPlan) -> str | None:
-    if plan.task.nfa is not None:
+    if isinstance(plan.task, CepTask):
         return "the rows of a match need not be neighbours, or every match is asked for."
     labels = fixed_labels(plan.task.program)
     if not labels:
@@ -140,18 +142,13 @@ def fixed_labels(program: Program) -> Labels | None:
 
 
 def resume_distance(skip: Skip, labels: Labels) -> int | None:
-    """How many rows behind a match's first one the search goes on; None where AFTER MATCH SKIP fails.
+    """How many rows behind a match's first one the search resumes; None where AFTER MATCH SKIP fails.
 
     >>> resume_distance(Skip("TO LAST", (1,)), (0, 1, 1, 2))
     2
     """
-    if skip.mode == SKIP_PAST_LAST_ROW:
-        return len(labels)
-    if skip.mode == SKIP_TO_NEXT_ROW:
-        return 1
-    rows = _members(skip.labels, labels)
-    target = 0 if not rows else rows[0] if skip.mode == SKIP_TO_FIRST else rows[-1]
-    return target or (1 if skip.else_next_row else None)
+    distance = resume_row(skip, 0, numbered(0, labels))
+    return distance if isinstance(distance, int) else None
 
 
 def _exclude(plan: MatchPlan, one: int, other: int) -> bool:

@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 
 from sqlext.engine.batch.key_sample import Sample, pays, sample_of
 from sqlext.engine.queries import Queries, SparkTypeResolver
-from sqlext.pattern.mandatory import mandatory
+from sqlext.pattern.mapped_variables import mandatory_variables
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.pushdown import are_repeatable
@@ -80,7 +80,7 @@ def key_filter(plan: MatchPlan, needs: Sequence[Need]) -> Text:
 
 def needs(plan: MatchPlan) -> tuple[Need, ...]:
     """What each partition with a match must have, in label order."""
-    always, found = mandatory(plan.clause.pattern), []
+    always, found = mandatory_variables(plan.clause.pattern), []
     for label, bit in zip(plan.task.program.labels, plan.task.bits):
         if label in always and bit is not None and _is_of_one_row(plan.masks[bit].rest):
             found.append(Need(label, plan.masks[bit].rest))

@@ -90,7 +90,7 @@ def objection(plan: MatchPlan) -> str | None:
         return "MATCH_NUMBER() counts from the partition's first row."
     if any(slot.kind == "rowtime" for slot in plan.slots):
         return "MATCH_ROWTIME() depends on all matches before."
-    return parts.objection(plan.task)
+    return parts.refusal(plan.task)
 
 
 def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataFrame:

@@ -16,11 +16,10 @@ from sqlext.rewriter.joins.comparison import LEFT, RIGHT
 from sqlext.rewriter.joins.join_clause import JoinClause, MatchCondition
 from sqlext.rewriter.joins.join_tree import relation_stop
 from sqlext.rewriter.joins.relations import relation_name
-from sqlext.rewriter.parse_from import Tokens, is_random
-from sqlext.rewriter.scan import tokens_inside
+from sqlext.rewriter.parse_from import is_random
 from sqlext.rewriter.text.lexemes import quoted, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.text.tokens import Tokens, tokenize, tokens_inside
 
 _NATIVE = "SELECT 1 FROM VALUES (1) AS a(t) ASOF JOIN VALUES (1) AS b(t) MATCH_CONDITION (a.t >= b.t)"
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"  # in a column's metadata
@@ -65,7 +64,7 @@ class _Binder:
             said = asof_conditions.conditions(clause, times, self.sides.side_of, self.sides.source)
         left_time, right_time = self.sides.text(times.left), self.sides.text(times.right)
         same = self._check_types([Key(left_time, right_time), *said.keys])
-        name = relation_name(tokens_inside(self.tokens, clause.right))
+        name = relation_name(tokens_inside(self.tokens, clause.right.start, clause.right.stop))
         right = self.sides.rows(RIGHT)
         same_keys = [key.left if is_same else Text() for key, is_same in zip(said.keys, same[1:])]
         return AsofJoin(
@@ -89,7 +88,7 @@ class _Binder:
         return carried
 
     def _plain_left(self, keys: list[Text]) -> Carried | None:
-        relation = tokens_inside(self.tokens, self.clause.left)
+        relation = tokens_inside(self.tokens, self.clause.left.start, self.clause.left.stop)
         name = relation_name(relation)
         if self.clause.using or name is None or relation_stop(relation, 0) < len(relation):
             return None

@@ -18,10 +18,9 @@ from sqlext.rewriter.joins.interval_sql import BoundRange, RewrittenJoin, bucket
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.time_buckets import FLOATS, INTEGERS, Fixed, domain
 from sqlext.rewriter.joins.time_range import TimeRange, comparisons, time_ranges
-from sqlext.rewriter.match.match_clause import Fragment
-from sqlext.rewriter.parse_from import Tokens
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import index_at, tokenize
+from sqlext.rewriter.text.tokens import Tokens, index_at, tokenize
 
 _EQUAL = frozenset({"="})
 

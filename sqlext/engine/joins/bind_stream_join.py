@@ -14,8 +14,9 @@ from sqlext.rewriter.joins.interval_sql import RewrittenJoin, plain_join
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.offsets import offset
 from sqlext.rewriter.joins.stream_join_sql import RightColumn, anti_join, same_key
-from sqlext.rewriter.joins.time_range import TimeRange, between, comparisons, words_of
-from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.joins.time_range import TimeRange, between, comparisons
+from sqlext.rewriter.text.and_list import normal_words
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Edit, Text, join
 
 _WHY = "Spark's own stream-stream join, whose state the range and the watermarks bound."
@@ -176,7 +177,7 @@ def _anti(asked: Asked, range_: TimeRange | None) -> RewrittenJoin:
 
     def named(expression: Fragment) -> Text:
         name = f"__sqlext_right{asked.number}_{len(columns)}"
-        return join(columns.setdefault(words_of(expression), RightColumn(asked.sides.text(expression), name)).name)
+        return join(columns.setdefault(normal_words(expression), RightColumn(asked.sides.text(expression), name)).name)
 
     def part(expression: Fragment) -> Text:
         side = asked.sides.side_of(expression)

@@ -11,7 +11,7 @@ from sqlext.engine.queries import Queries
 from sqlext.errors import BindError
 from sqlext.rewriter.joins.comparison import BOTH, LEFT, NEITHER, RIGHT
 from sqlext.rewriter.joins.join_clause import JoinClause
-from sqlext.rewriter.match.match_clause import Fragment
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, TextLike, join
 from sqlext.rewriter.text.tokens import tokenize
 

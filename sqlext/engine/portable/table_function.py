@@ -29,7 +29,7 @@ from sqlext.engine.batch.run_batch import operand_kinds, output_schema
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.match.check import check
-from sqlext.rewriter.match.lower.context import Input
+from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.match_plan import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY, Bound, MatchPlan, Slot
 from sqlext.rewriter.match.parse_match import parse_match
@@ -132,7 +132,15 @@ def _analyse(schema: T.StructType, given: dict[str, str], is_ansi: bool) -> Matc
     check(clause)
     columns = tuple((f.name, f.dataType.simpleString()) for f in schema.fields)
     plan = lower(
-        clause, Source(text), Input(columns, StaticTypeResolver(columns), lambda name: False, is_ansi, is_static=True)
+        clause,
+        Source(text),
+        InputRelation(
+            columns=columns,
+            resolver=StaticTypeResolver(columns),
+            is_aggregate=lambda name: False,
+            is_ansi=is_ansi,
+            is_static=True,
+        ),
     )
     shown_columns = _shown_columns(plan, schema, given.get("columns"))
     made = replace(plan, carried=tuple(f"__c_{c}" for c in shown_columns))

@@ -11,9 +11,10 @@ import hashlib
 import json
 from typing import Any
 
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa import Final, Nfa, Target
 from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
-from sqlext.pattern.task import Aggregate, Condition, Literal, MatchTask, Navigation, Operand
+from sqlext.pattern.task import Aggregate, Condition, Literal, Navigation, Operand, Task
 from sqlext.rewriter.match.match_plan import MatchPlan, Slot
 
 
@@ -36,7 +37,7 @@ def _plan(plan: MatchPlan) -> list[Any]:
     ]
 
 
-def _task(task: MatchTask) -> list[Any]:
+def _task(task: Task) -> list[Any]:
     skip, output = task.skip, task.output
     return [
         [_instruction(instruction) for instruction in task.program.instructions],
@@ -45,8 +46,8 @@ def _task(task: MatchTask) -> list[Any]:
         [_condition(condition) for condition in task.conditions],
         [skip.mode, skip.labels, skip.else_next_row],
         [output.is_all_rows, output.shows_empty, output.shows_unmatched, output.shows_timeouts],
-        [task.is_within, task.is_between],
-        _nfa(task.nfa) if task.nfa else None,
+        task.is_within,
+        [_nfa(task.nfa), task.is_between] if isinstance(task, CepTask) else None,
     ]
 
 

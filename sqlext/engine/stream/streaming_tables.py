@@ -13,13 +13,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sqlext.catalog.checkpoint import StoredPattern, StreamTarget, check_same_query
+from sqlext.catalog.checkpoint import StoredPattern, check_same_query
 from sqlext.catalog.warehouse import local_path
 from sqlext.engine.physical import Physical
 from sqlext.engine.stream import late_rows
 from sqlext.engine.stream.fingerprint import fingerprint
 from sqlext.engine.stream.stream_checks import is_processing_time
 from sqlext.errors import BindError, UnsupportedError
+from sqlext.rewriter.heads import StreamTarget
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text.lexemes import quoted
 from sqlext.rewriter.text.names import quote

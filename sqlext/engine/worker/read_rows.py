@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sqlext.engine.worker.arrow import as_numpy, mask_bytes, one_chunk, ranks, strings, to_values
 from sqlext.engine.worker.worker_plan import WorkerPlan
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.columnar import truth
 from sqlext.pattern.conditions import rows_ahead
 from sqlext.pattern.task import Rows, Values
@@ -30,7 +31,7 @@ def read_rows(columns: dict[str, pa.Array], plan: WorkerPlan) -> Rows:
     rows = Rows(bounds, _mask(columns, plan), _limit(columns, bounds, plan), operands, classifiers)
     if plan.neighbours:
         rows = replace(rows, mask=_with_neighbours(rows, plan))
-    if plan.task.nfa is not None and plan.bounds:
+    if isinstance(plan.task, CepTask) and plan.bounds:
         key, end = (in_order(to_values(columns[name]).values) for name in (plan.bounds[0].key, plan.bounds[0].end))
         rows = replace(rows, key=key, end=end)
     rows.mask.flags.writeable = False  # as Arrow's arrays are: kernels are compiled, and loaded, for each type of array

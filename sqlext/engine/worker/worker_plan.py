@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.pattern.task import Condition, MatchTask
+from sqlext.pattern.task import Condition, Task
 from sqlext.rewriter.match.match_plan import Bound, Slot
 
 MASK_BITS = 64  # bits of one mask column
@@ -20,7 +20,7 @@ class WorkerPlan:
     - `carried`: the input columns that the result shows; `partition_by`: the columns of the partition keys.
     """
 
-    task: MatchTask
+    task: Task
     masks: tuple[str, ...] = ()
     neighbours: tuple[tuple[int, Condition], ...] = ()
     operands: tuple[tuple[str, str], ...] = ()

@@ -28,16 +28,8 @@ import numpy as np
 
 from sqlext.pattern.automaton import Automaton
 from sqlext.pattern.jit import compiled, inlined
-from sqlext.pattern.task import (
-    SKIP_PAST_LAST_ROW,
-    SKIP_TO_FIRST,
-    SKIP_TO_LAST,
-    SKIP_TO_NEXT_ROW,
-    MatchTask,
-    SkipFailure,
-    Spans,
-    Tails,
-)
+from sqlext.pattern.skip_kernels import MODES, REASONS, TO_LAST, resume_row, target_step
+from sqlext.pattern.task import SKIP_PAST_LAST_ROW, MatchTask, SkipFailure, Spans, Tails
 
 BLOCK_ROWS = 1 << 16  # mapped rows, matches or unmatched rows after which a block is given out
 OVERLAP = 8  # rows that matches map for each start row, from which on they share labels
@@ -46,7 +38,7 @@ OVERLAP = 8  # rows that matches map for each start row, from which on they shar
 PARTITION, ROW, NUMBER = 0, 1, 2  # the next start row, its partition, and its match number
 MATCHED_END = 3  # rows below it that are still to come are in an earlier match
 MATCHES, MAPPED, UNMATCHED = 4, 5, 6  # how much of the block is filled
-FAILURE = 7  # 0, NO_ROW or FIRST_ROW
+FAILURE = 7  # 0 or one of skip_kernels.REASONS
 MODE, ELSE_NEXT_ROW, RECORDS_UNMATCHED = 8, 9, 10  # of the task: never change
 MET, MET_AT = 11, 12  # the match that the walk from ROW has met, or -1, and the mapped row of the block
 LENGTHS = 13  # how many rows the matches of a block that shares map altogether
@@ -59,13 +51,7 @@ LANE_MATCH, LANE_END, LANE_SHIFT = 0, 1, 2  # rows of Shared.lane
 LANES = 8  # walks that may be met: more seldom run side by side, and not to meet one costs only labels
 _FEW_MATCHES = 8  # too few to tell whether it pays to share
 
-NO_ROW, FIRST_ROW = 1, 2
-_REASONS = {NO_ROW: "no row", FIRST_ROW: "first row"}
-
 NO_MATCH, TOO_LONG = -1, -2  # instead of the length of a match; TOO_LONG: does not fit into the rest of the block
-
-_PAST_LAST, _TO_NEXT, _TO_FIRST, _TO_LAST = 0, 1, 2, 3
-_MODES = {SKIP_PAST_LAST_ROW: _PAST_LAST, SKIP_TO_NEXT_ROW: _TO_NEXT, SKIP_TO_FIRST: _TO_FIRST, SKIP_TO_LAST: _TO_LAST}
 
 
 class Block(NamedTuple):
@@ -94,11 +80,6 @@ class Shared(NamedTuple):
     tail: np.ndarray
     lane: np.ndarray
     limit: np.ndarray
-
-
-def is_skip_target(task: MatchTask, tables: Automaton) -> np.ndarray:
-    """`bool[m]`: does AFTER MATCH SKIP look for rows taken at this position?"""
-    return np.isin(tables.label, np.array(task.skip.labels, np.int16))
 
 
 def all_blocks(
@@ -163,7 +144,7 @@ def _first_state(task: MatchTask) -> np.ndarray:
     state = np.zeros(STATE_SIZE, np.int64)
     state[NUMBER] = 1
     state[MET] = state[MET_AT] = -1
-    state[MODE] = _MODES[task.skip.mode]
+    state[MODE] = MODES[task.skip.mode]
     state[ELSE_NEXT_ROW] = task.skip.else_next_row
     state[RECORDS_UNMATCHED] = task.output.shows_unmatched
     return state
@@ -179,7 +160,7 @@ def _spans(state: np.ndarray, block: Block, shared: Shared | None, tables: Autom
         label=tables.label[position],
         is_hidden=tables.is_hidden[position] if tables.is_hidden.any() else None,
         unmatched=block.unmatched[: state[UNMATCHED]],
-        failure=SkipFailure(_REASONS[failed], int(match[START, -1]), int(match[MATCH_NUMBER, -1])) if failed else None,
+        failure=SkipFailure(REASONS[failed], int(match[START, -1]), int(match[MATCH_NUMBER, -1])) if failed else None,
         tails=_tails(shared.tail[:, : state[MATCHES]]) if shared else None,
     )
 
@@ -243,8 +224,8 @@ def book(state, block, shared, is_target, length):
             own, length = length, _book_tail(state, block, shared, is_target, length)
             step = _target_with_tail(state, block, shared, is_target)
         else:
-            step = _target(state, block.position, is_target, length)
-        state[ROW], state[FAILURE] = _next_start(state, length, step)
+            step = target_step(state[MODE], is_target, block.position, state[MAPPED], length)
+        state[ROW], state[FAILURE] = resume_row(state[MODE], state[ELSE_NEXT_ROW], row, length, step)
         if shared is not None:
             _open_lane(shared.lane, i, row + own, state[MAPPED] - row, state[ROW])
         state[MATCHES], state[MAPPED] = i + 1, end
@@ -282,38 +263,11 @@ def _book_tail(state, block, shared, is_target, length):
 
 
 @compiled
-def _next_start(state, length, step):
-    """The row at which the next match may start, and why there is none; `step`: see _target."""
-    row, mode = state[ROW], state[MODE]
-    if length == 0 or mode == _TO_NEXT:
-        return row + 1, 0
-    if mode == _PAST_LAST:
-        return row + length, 0
-    if step < 0:
-        return (row + 1, 0) if state[ELSE_NEXT_ROW] else (row, NO_ROW)
-    if step == 0 and not state[ELSE_NEXT_ROW]:
-        return row, FIRST_ROW
-    return row + max(step, 1), 0
-
-
-@compiled
-def _target(state, position, is_target, length):
-    """How many rows the one to which SKIP TO goes is behind the first of the match, or -1; it is not yet booked."""
-    mode = state[MODE]
-    if mode in (_TO_FIRST, _TO_LAST):
-        for j in range(length):
-            step = j if mode == _TO_FIRST else length - 1 - j
-            if is_target[position[state[MAPPED] + step]]:
-                return step
-    return -1
-
-
-@compiled
 def _target_with_tail(state, block, shared, is_target):
-    """As _target, for a match in Shared.tail; no row behind the next start row is looked at."""
+    """As `target_step`, for a match in Shared.tail; no row behind the next start row is looked at."""
     i, j, step = state[MATCHES], state[MAPPED], 0
     last = shared.tail[LAST_TARGET, i]
-    if last < 0 or state[MODE] == _TO_LAST:
+    if last < 0 or state[MODE] == TO_LAST:
         return last - state[ROW] if last >= 0 else -1
     while True:
         while j < block.match[MATCH_END, i]:

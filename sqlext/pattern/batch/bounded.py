@@ -40,11 +40,11 @@ from sqlext.pattern.batch.blocks import (
     book,
     copy,
     has_room,
-    is_skip_target,
     next_partition,
 )
 from sqlext.pattern.closure import begin, new_search, next_target, pull_back
 from sqlext.pattern.jit import compiled, inlined
+from sqlext.pattern.skip_kernels import is_skip_target
 from sqlext.pattern.task import MatchTask, Rows, Spans
 
 MAX_POSITIONS = 10_000  # two stretches of m/4 to m/2 rows with m ends are then 330 MB

@@ -28,12 +28,12 @@ from sqlext.pattern.batch.blocks import (
     book,
     copy,
     has_room,
-    is_skip_target,
     meets,
     next_partition,
 )
 from sqlext.pattern.closure import begin, new_search, next_target, pull_back
 from sqlext.pattern.jit import compiled, inlined
+from sqlext.pattern.skip_kernels import is_skip_target
 from sqlext.pattern.task import MatchTask, Rows, Spans
 
 STRETCH_SHIFT = 10  # 1,024 rows a stretch: borders take at most 6 bytes a row

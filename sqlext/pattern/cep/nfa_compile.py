@@ -22,7 +22,7 @@ from typing import Any
 from sqlext.errors import UnsupportedError
 from sqlext.pattern import ast
 from sqlext.pattern.cep.nfa import Final, Guard, Nfa, Target, Wait
-from sqlext.pattern.compile import MAX_INSTRUCTIONS, Code, Compiler, absolute, check_nesting, check_size, repeat
+from sqlext.pattern.compile import MAX_INSTRUCTIONS, Code, Compiler, absolute, check_size, repeat
 from sqlext.pattern.program import Done, Jump, MatchEnd, MatchLabel, MatchStart, Split
 
 MAX_GUARDS = 4  # with UNTIL, in one state: each may have ended or not
@@ -69,9 +69,8 @@ def compile_nfa(pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
 
 @lru_cache(maxsize=64)
 def _nfa(pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
-    check_nesting(pattern)
+    check_size(pattern)
     code = [*_ContiguityCompiler(labels).code(pattern), Done()]
-    check_size(len(code))
     return _Closures([absolute(x, i) for i, x in enumerate(code)]).nfa(pattern, labels)
 
 
@@ -158,7 +157,6 @@ class _ContiguityCompiler(Compiler):
         if n == m:
             return greedy
         item = self.code(node.item)
-        check_size(n * len(item) + (m - n) * (len(item) + 1))
         code = repeat(item, n)
         for left in range(m - n, 0, -1):
             code += [Split(1, left * (len(item) + 1) + 1), *item]

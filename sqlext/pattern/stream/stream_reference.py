@@ -13,10 +13,11 @@ from typing import Protocol
 import numpy as np
 
 from sqlext.errors import DataError
-from sqlext.pattern.batch.reference import MAX_STEPS, Block, Found, next_start
+from sqlext.pattern.batch.reference import MAX_STEPS, Block, MappedRows
 from sqlext.pattern.conditions import satisfier
 from sqlext.pattern.event_time import BEGINNING, Decisions, EventTimes, SearchPosition
 from sqlext.pattern.program import Done, Jump, MatchLabel, MatchStart, Program, Split
+from sqlext.pattern.skip import numbered, resume_row
 from sqlext.pattern.task import MatchTask, Rows, SkipFailure
 
 
@@ -62,7 +63,7 @@ class Outcome:
     """`found`: the match, None if there is none; `looked_at`: the last row that was needed to know; `until`: the latest
     end of a bound that was needed, or BEGINNING."""
 
-    found: Found | None
+    found: MappedRows | None
     looked_at: int
     until: int
 
@@ -206,7 +207,7 @@ class _Driver:
             block.add(row, number, outcome.found)
             block.time.append(time)
             matched_end = max(matched_end, row + len(outcome.found))
-            resume = next_start(task.skip, row, [label for label, _ in outcome.found])
+            resume = resume_row(task.skip, row, numbered(row, [label for label, _ in outcome.found]))
             if isinstance(resume, str):
                 block.failure = SkipFailure(resume, row, number)
                 break

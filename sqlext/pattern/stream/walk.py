@@ -16,20 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlext.pattern.automaton import DONE, Automaton, automaton, targets_from
-from sqlext.pattern.batch.blocks import is_skip_target
 from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition
 from sqlext.pattern.jit import compiled
 from sqlext.pattern.program import Program
-from sqlext.pattern.task import (
-    SKIP_PAST_LAST_ROW,
-    SKIP_TO_FIRST,
-    SKIP_TO_LAST,
-    SKIP_TO_NEXT_ROW,
-    MatchTask,
-    Rows,
-    SkipFailure,
-    Spans,
-)
+from sqlext.pattern.skip_kernels import MODES, REASONS, is_skip_target, resume_row, target_step
+from sqlext.pattern.task import MatchTask, Rows, SkipFailure, Spans
 
 MAX_TARGETS = 1 << 20
 _MAX_POSITIONS = 4096  # two numbers for each and each row
@@ -37,9 +28,7 @@ _MAX_POSITIONS = 4096  # two numbers for each and each row
 # state: int64[8]
 PARTITION, ROW, NUMBER, MATCHED_END, TIME, MATCHES, MAPPED, UNMATCHED = range(8)
 _STATE = 8
-_FINISHED, _FULL, _NO_ROW, _FIRST_ROW = range(4)  # how a call of the kernel ends
-_REASONS = {_NO_ROW: "no row", _FIRST_ROW: "first row"}
-_MODES = {SKIP_PAST_LAST_ROW: 0, SKIP_TO_NEXT_ROW: 1, SKIP_TO_FIRST: 2, SKIP_TO_LAST: 3}
+_FINISHED, _FULL = 0, -1  # how a call of the kernel ends, if not for one of REASONS
 _FAIL, _UNKNOWN, _TOO_LONG = -1, -2, -3  # instead of the length of a match
 _NONE, _UNMATCHED, _FAILED = range(3)  # which start rows without a match are told
 _FAR = 1 << 30  # behind all rows: no match, no limit
@@ -127,7 +116,7 @@ def decide(
     while ended == _FULL:
         found = found._replace(position=np.concatenate([found.position, np.empty_like(found.position)]))
         ended = _search_all(tables, given, event_times.watermark, told, state, found)
-    spans = _spans(positions, state, found, _REASONS.get(ended))
+    spans = _spans(positions, state, found, REASONS.get(ended))
     columns = found.place
     after = replace(begin, row=columns[0], number=columns[1], matched_end=columns[2], time=columns[3])
     return Decisions(
@@ -147,7 +136,7 @@ def _tables(task: MatchTask, positions: Automaton) -> Tables:
         positions.label.astype(np.int64),
         positions.graph.bit,
         is_skip_target(task, positions),
-        np.array([_MODES[task.skip.mode], task.skip.else_next_row], np.int64),
+        np.array([MODES[task.skip.mode], task.skip.else_next_row], np.int64),
     )
 
 
@@ -281,23 +270,6 @@ def _walk(tables, given, origin, behind, start, at, limit, state, found):
 
 
 @compiled
-def _next_start(tables, state, found, length):
-    """The row at which the next match may start, or -_NO_ROW or -_FIRST_ROW."""
-    row, mode = state[ROW], tables.skip[0]
-    if length == 0 or mode == 1:
-        return row + 1
-    if mode == 0:
-        return row + length
-    for j in range(length):
-        step = j if mode == 2 else length - 1 - j
-        if tables.is_target[found.position[state[MAPPED] + step]]:
-            if step > 0:
-                return row + step
-            return row + 1 if tables.skip[1] else -_FIRST_ROW
-    return row + 1 if tables.skip[1] else -_NO_ROW
-
-
-@compiled
 def _search_partition(tables, given, watermark, told, state, found):
     """Go on from state[ROW]; _FINISHED where nothing more is decided."""
     p = state[PARTITION]
@@ -322,14 +294,16 @@ def _search_partition(tables, given, watermark, told, state, found):
                 state[UNMATCHED] += 1
             state[ROW] = start + 1
             continue
-        i, after = state[MATCHES], _next_start(tables, state, found, length)
+        i, mode = state[MATCHES], tables.skip[0]
+        step = target_step(mode, tables.is_target, found.position, state[MAPPED], length)
+        resume, failure = resume_row(mode, tables.skip[1], start, length, step)
         state[MAPPED] += length
         found.match[0, i], found.match[1, i], found.match[2, i] = start, state[NUMBER], state[MAPPED]
         found.match[3, i] = state[TIME]
         state[MATCHES] = i + 1
-        if after < 0:
-            return -after
-        state[ROW], state[NUMBER] = after, state[NUMBER] + 1
+        if failure:
+            return failure
+        state[ROW], state[NUMBER] = resume, state[NUMBER] + 1
         state[MATCHED_END] = max(state[MATCHED_END], start + length)
     return _FINISHED
 

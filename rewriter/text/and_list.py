@@ -1,0 +1,98 @@
+"""The conditions that a condition is made of: the one place that splits at AND."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.tokens import QUERY_STARTS, closing, tokenize, words_of
+
+_OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
+
+
+def top_level(words: Sequence[str]) -> Iterator[int]:
+    """The indexes of the words that stand in no parentheses and in no CASE, those behind a dot left out.
+
+    >>> words = "F ( A ) = CASE B END AND T . OR".split()
+    >>> [words[i] for i in top_level(words)]
+    ['F', '(', ')', '=', 'AND', 'T', '.']
+    """
+    depth = cases = 0
+    for i, word in enumerate(words):
+        depth -= word[:1] in _CLOSING
+        if not depth and words[i - 1 : i] != ["."]:
+            if word == "CASE":
+                cases += 1
+            elif word == "END" and cases:
+                cases -= 1
+            elif not cases:
+                yield i
+        depth += word[:1] in _OPENING
+
+
+def split_at_and(words: Sequence[str]) -> list[tuple[int, int]]:
+    """The ranges of words between the ANDs at the top of a condition; one range if its top is OR.
+
+    `words` are in upper case, with "" for what is neither a word nor a symbol. The AND of a BETWEEN splits nothing. A
+    range is empty where AND lacks an operand.
+
+    >>> split_at_and("A AND B BETWEEN 1 AND 2 AND ( C AND D )".split())
+    [(0, 1), (2, 7), (8, 13)]
+    >>> split_at_and("A AND B OR C".split())
+    [(0, 5)]
+    """
+    ranges, start, open_betweens = [], 0, 0
+    for i in top_level(words):
+        if words[i] == "OR":
+            return [(0, len(words))]
+        if words[i] == "BETWEEN":
+            open_betweens += 1
+        elif words[i] == "AND" and open_betweens:
+            open_betweens -= 1
+        elif words[i] == "AND":
+            ranges.append((start, i))
+            start = i + 1
+    return [*ranges, (start, len(words))]
+
+
+def and_list(condition: Fragment) -> tuple[Fragment, ...]:
+    """The members of `a AND b AND …`, without parentheses around them; one member where the top is not AND.
+
+    >>> text = "a AND (b BETWEEN 1 AND 2 AND (CASE WHEN c AND d THEN e END)) AND (f OR g)"
+    >>> [c.text for c in and_list(Fragment(text, 0, len(text)))]
+    ['a', 'b BETWEEN 1 AND 2', 'CASE WHEN c AND d THEN e END', 'f OR g']
+    >>> [c.text for c in and_list(Fragment("a AND b OR c", 0, 12))]
+    ['a AND b OR c']
+    """
+    condition = without_parentheses(condition)
+    tokens = tokenize(condition.text)
+    ranges = split_at_and(words_of(tokens))
+    if len(ranges) == 1 or any(lo == hi for lo, hi in ranges):
+        return (condition,)
+    return tuple(member for lo, hi in ranges for member in and_list(condition.part(tokens, lo, hi)))
+
+
+def without_parentheses(expression: Fragment) -> Fragment:
+    """What is inside the parentheses around a whole expression, if there are any; a subquery keeps its own.
+
+    >>> without_parentheses(Fragment("((a) + b)", 0, 9)).text
+    '(a) + b'
+    """
+    tokens = tokenize(expression.text)
+    while len(tokens) > 2 and tokens[0].text == "(" and tokens[1].word not in QUERY_STARTS:
+        if closing(tokens, 0) != len(tokens) - 1:
+            break
+        expression = expression.part(tokens, 1, len(tokens) - 1)
+        tokens = tokenize(expression.text)
+    return expression
+
+
+def same_words(a: Fragment, b: Fragment) -> bool:
+    """Are two expressions written alike, names and keywords compared without case?"""
+    return normal_words(a) == normal_words(b)
+
+
+def normal_words(expression: Fragment) -> tuple[str, ...]:
+    """What expressions are compared by: their tokens, names and keywords in upper case."""
+    tokens = tokenize(without_parentheses(expression).text)
+    return tuple(t.word or t.text for t in tokens)
