@@ -48,7 +48,7 @@ keep_machine_code()
 compiled = njit(cache=True, **_OPTIONS)
 allocating = njit(nogil=True, cache=True)  # for kernels that are called a few times for a block, not for each row
 # A call for each row would copy the shapes of a dozen arrays, so these kernels become part of their caller. Numba does
-# it for `inlined`, which compiles quickly where the kernel is small. LLVM does it for `internal`, which compiles quickly
-# where the kernel is large and made `threads` 20 to 50 % faster; Python cannot call these.
+# that for `inlined`, which compiles quickly where the kernel is small. LLVM does it for `internal`, which compiles
+# quickly where the kernel is large and made `threads` 20 to 50 % faster; Python cannot call such kernels.
 inlined = njit(inline="always", cache=True, **_OPTIONS)
 internal = njit(forceinline=True, error_model="numpy", **_NOT_FROM_PYTHON, **_OPTIONS)

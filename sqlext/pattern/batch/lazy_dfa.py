@@ -44,8 +44,8 @@ _NONE = -1
 
 
 class States(NamedTuple):
-    """The tables: w is the number of 64-bit words with a bit for each position, s the number of rows of a stretch, c the
-    number of states for which there is room.
+    """The tables: w is the number of 64-bit words that have a bit for each position, s the number of rows of a stretch,
+    c the number of states for which there is room.
 
     - `set: uint64[c, w]`: the states; `used: int64[1]`: their number; `slot: int32[·]`: hash table of state numbers;
     - `step_from: int32[2^b]`, `step_row: int64[2^b]`, `step_to: int32[2^b]`: a row with the mask of row `step_row`

@@ -50,7 +50,7 @@ def all_rows(start, offset, is_hidden, unmatched, shows_empty):
 
 @_compiled
 def touched(match):
-    """A range `low` to `high` (exclusive) that contains all of `match`, so that a slice does not cost the whole block."""
+    """A range `low` to `high` (exclusive) that contains all of `match`, so a slice does not cost the whole block."""
     low, high = 0, 0
     for i in match:
         if i >= 0:

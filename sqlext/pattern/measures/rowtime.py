@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, first_position
+from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.pattern.event_time import NEVER, EventTimes, first_position
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.measures.navigation import OutputRows
-from sqlext.pattern.task import CLASSIFIER, NO_SKIP, MatchTask, Navigation, Rows, Spans, Values
+from sqlext.pattern.stream.decisions import decide
+from sqlext.pattern.task import CLASSIFIER, NO_SKIP, Navigation, Rows, Spans, Task, Values
 
 _LAST = NEVER - 1  # the watermark in batch: behind all times, but not the end of the input
 
@@ -45,8 +47,7 @@ class Times:
 
 
 def batch_times(
-    decide: Callable[..., Decisions],
-    task: MatchTask,
+    task: Task,
     rows: Rows,
     key: Values,
     end: Values | None,
@@ -54,14 +55,13 @@ def batch_times(
 ) -> Times:
     """The times of all results in whole partitions.
 
-    `decide` is that of streams, passed as an argument because streams are a layer above. `key`, `end`, `need`: see
-    EventTimes. A row with a NULL key, and all rows behind it, never pass the watermark.
+    `key`, `end`, `need`: see EventTimes. A row with a NULL key, and all rows behind it, never pass the watermark.
 
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
-    >>> from sqlext.pattern.stream.decisions import decide
-    >>> a = MatchTask(Program((MatchLabel(0), Done()), ("A",)), (0,), (None,))
+    >>> from sqlext.pattern.task import MatchTask
+    >>> a = MatchTask(program=Program((MatchLabel(0), Done()), ("A",)), bits=(0,), conditions=(None,))
     >>> rows = Rows(np.array([0, 2]), np.ones((2, 1), np.uint8))
-    >>> batch_times(decide, a, rows, Values(np.array([5, 7])), None, None).match
+    >>> batch_times(a, rows, Values(np.array([5, 7])), None, None).match
     array([5, 7])
     """
     kept, partition = _rows_before_nulls(rows, key)
@@ -70,7 +70,7 @@ def batch_times(
     if len(kept) < len(rows.mask):
         part, event_times = _only(kept, partition, rows, event_times)
     decisions = decide(task, part, event_times, first_position(part))
-    spans, by_last = decisions.spans, task.is_between and task.skip.mode == NO_SKIP
+    spans, by_last = decisions.spans, isinstance(task, CepTask) and task.is_between and task.skip.mode == NO_SKIP
     is_partial = np.zeros(len(spans.start), np.bool_) if spans.timed_out is None else spans.timed_out
     owner = partition[np.searchsorted(part.bounds, spans.start[~is_partial], side="right") - 1]
     count = np.bincount(owner, minlength=len(rows.bounds) - 1)
