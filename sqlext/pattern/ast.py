@@ -15,7 +15,7 @@ _NOWHERE: Offsets = (0, 0)
 
 
 def _place():
-    return field(default=_NOWHERE, compare=False, repr=False)
+    return field(default=_NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Quantified:
     item: Pattern
     at_least: int
     at_most: int | None
-    mode: str = GREEDY
+    mode: str = field(default=GREEDY, kw_only=True)
     place: Offsets = _place()
 
 

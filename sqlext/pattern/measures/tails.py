@@ -131,7 +131,7 @@ def _chained(match, bounds, offset, tail, at):
 
 @_compiled
 def _sums(match, prefix, offset, tail, at):
-    """The sum over the mapped rows of each match; `prefix[j]` is that over the rows before mapped row j of the block."""
+    """The sum over the mapped rows of each match; `prefix[j]` is that over those before mapped row j of the block."""
     result = np.zeros(len(match), np.int64)
     for o in range(len(match)):
         i, j = match[o], offset[match[o]]
