@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.pattern.task import Aggregate, Condition, MatchTask, Navigation
+from sqlext.pattern.task import Aggregate, Condition, Navigation, Task
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.text.splice import Text, join
 
@@ -95,7 +95,7 @@ class MatchPlan:
     masks: tuple[Mask, ...]
     partition_by: tuple[Text, ...]
     order_by: tuple[tuple[Text, str], ...]
-    task: MatchTask
+    task: Task
     operands: tuple[tuple[str, str], ...]
     slots: tuple[Slot, ...]
     shown: tuple[ShownColumn, ...]

@@ -16,6 +16,7 @@ from sqlext.engine.batch.run_batch import input_query, result_query, unsorted_qu
 from sqlext.engine.physical import Physical
 from sqlext.engine.portable.portable_sql import Printer
 from sqlext.engine.statement import Statement
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.task import NO_SKIP
 from sqlext.rewriter.joins.asof_sql import AsofJoin
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin
@@ -67,7 +68,7 @@ def _clause(number: int, planned: Physical) -> str:
     sections = {
         f"Clause {number}, line {plan.clause.keyword.place.line}": f"input {plan.relation}",
         "Plan": "\n".join(_plan_lines(planned)),
-        "Program": str(plan.task.nfa or plan.task.program),
+        "Program": str(plan.task.nfa if isinstance(plan.task, CepTask) else plan.task.program),
         "Strategy": "\n".join(f"{decision}: {why}" for decision, why in planned.reasons),
         **_queries(planned),
     }

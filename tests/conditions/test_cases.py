@@ -98,7 +98,7 @@ FOREVER = Program((Split(1, 3), MatchLabel(0), Split(4, 3), MatchLabel(1), Split
 
 def task_of(program: Program, *conditions: str | None, **more) -> MatchTask:
     read_all = tuple(None if condition is None else read(condition) for condition in conditions)
-    return MatchTask(program, (None,) * len(conditions), read_all, **more)
+    return MatchTask(program=program, bits=(None,) * len(conditions), conditions=read_all, **more)
 
 
 def test_a_spent_budget_is_an_error_that_says_what_to_do():

@@ -51,7 +51,14 @@ def plan_of(chance: random.Random) -> WorkerPlan:
     program = compile_pattern(tree, ("A", "B", "C", "D"))
     output = Output(chance.random() < 0.3, shows_unmatched=chance.random() < 0.5)
     is_within = chance.random() < 0.3
-    task = MatchTask(program, (None, 0, 1, 2), (None,) * 4, chance.choice(SKIPS), output, is_within)
+    task = MatchTask(
+        program=program,
+        bits=(None, 0, 1, 2),
+        conditions=(None,) * 4,
+        skip=chance.choice(SKIPS),
+        output=output,
+        is_within=is_within,
+    )
     neighbours = chance.choice([(), ((0, FALLS), (1, RISES)), ((0, AHEAD),), ((0, FALLS), (1, AHEAD))])
     keys = ("k",) if chance.random() < 0.6 else ()
     slots = SLOTS + (AROUND if chance.random() < 0.4 else ())

@@ -39,7 +39,14 @@ def task_of(
     output = Output(is_all_rows=True, shows_unmatched=shows_unmatched)
     program = compile_pattern(tree, labels)
     bits = tuple(range(len(labels)))
-    return MatchTask(program, bits, (None,) * len(labels), skip or Skip(), output, is_within)
+    return MatchTask(
+        program=program,
+        bits=bits,
+        conditions=(None,) * len(labels),
+        skip=skip or Skip(),
+        output=output,
+        is_within=is_within,
+    )
 
 
 def rows_of(task: MatchTask, words: Iterable[str]) -> Rows:

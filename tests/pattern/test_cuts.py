@@ -82,7 +82,9 @@ def test_a_cut_is_one_in_every_context(labels, skip):
     world = rows_in(WORLD, labels)
     chunks = {word: rows_in([word], labels) for word in CONTEXTS}
     for tree in TREES:
-        task = MatchTask(compile_pattern(tree, tuple(LETTERS)), (0, 1, 2), (None,) * 3, skip)
+        task = MatchTask(
+            program=compile_pattern(tree, tuple(LETTERS)), bits=(0, 1, 2), conditions=(None,) * 3, skip=skip
+        )
         is_crossed = crossed(task, world)
         for word, rows in chunks.items():
             for at in find_cuts(task, rows) or ():

@@ -26,7 +26,9 @@ STRATEGIES = {"two_pass": two_pass.find, "lazy_dfa": lazy_dfa.find, "bounded": b
 
 def overlapping(pattern: str, word: str) -> tuple[MatchTask, Rows]:
     task = task_of(pattern, skip=Skip("TO NEXT ROW"))
-    return MatchTask(task.program, task.bits, task.conditions, task.skip, Output()), rows_of(task, [word])
+    return MatchTask(
+        program=task.program, bits=task.bits, conditions=task.conditions, skip=task.skip, output=Output()
+    ), rows_of(task, [word])
 
 
 def most_tails(spans: Spans) -> int:
@@ -67,7 +69,7 @@ NOT_WORTH_IT = {
 @pytest.mark.parametrize("pattern, word, skip", [(*case, Skip("TO NEXT ROW"))[:3] for case in NOT_WORTH_IT.values()])
 def test_labels_are_not_shared_where_little_is_to_be_had(pattern, word, skip):
     task, rows = overlapping(pattern, word)
-    task = MatchTask(task.program, task.bits, task.conditions, skip, Output())
+    task = MatchTask(program=task.program, bits=task.bits, conditions=task.conditions, skip=skip, output=Output())
     assert all(spans.tails is None for spans in two_pass.find(task, rows, block_rows=BLOCK_ROWS))
 
 
@@ -76,7 +78,14 @@ def test_limits_that_end_each_match_elsewhere_cost_labels_and_those_that_do_not_
     reach = np.arange(N) + 300
     for pattern, word, is_shared in (("B B*", "B" * N, False), ("B B* C", ("B" * 999 + "C") * (N // 1000), True)):
         task, rows = overlapping(pattern, word)
-        task = MatchTask(task.program, task.bits, task.conditions, task.skip, Output(), is_within=True)
+        task = MatchTask(
+            program=task.program,
+            bits=task.bits,
+            conditions=task.conditions,
+            skip=task.skip,
+            output=Output(),
+            is_within=True,
+        )
         blocks = list(bounded.find(task, Rows(rows.bounds, rows.mask, np.minimum(reach, N)), block_rows=BLOCK_ROWS))
         labels, lengths = (sum(int(x) for x in xs) for xs in zip(*((len(s.label), s.length.sum()) for s in blocks)))
         assert (labels < lengths / 10) == is_shared

@@ -59,7 +59,9 @@ def random_case(seed: int) -> tuple[MatchTask, Rows]:
     bits = tuple(chance.choice([None, *range(width)]) if chance.random() < 0.3 else label % width for label in range(4))
     is_within = chance.random() < 0.5
     output = Output(is_all_rows=True, shows_unmatched=chance.random() < 0.5)
-    task = MatchTask(program, bits, (None,) * 4, random_skip(chance), output, is_within)
+    task = MatchTask(
+        program=program, bits=bits, conditions=(None,) * 4, skip=random_skip(chance), output=output, is_within=is_within
+    )
     end = np.repeat(bounds[1:], np.diff(bounds))
     limit = np.minimum(end, np.arange(n) + numbers.integers(0, 7, n)) if is_within else None
     return task, Rows(bounds, packed(held), limit)

@@ -116,10 +116,10 @@ STRATEGIES = {
 def test_all_strategies_find_what_the_reference_finds(part):
     for tree in KINDS[part::8]:
         program = compile_pattern(tree, tuple(LETTERS))
-        expected = expected_matches(MatchTask(program, (0, 1, 2), (None,) * 3))
+        expected = expected_matches(MatchTask(program=program, bits=(0, 1, 2), conditions=(None,) * 3))
         for names in renamings(tree):
             letters = [LETTERS.index(name) for name in names]
             letters += [letter for letter in range(3) if letter not in letters]
-            task = MatchTask(program, tuple(letters), (None,) * 3, Skip("TO NEXT ROW"))
+            task = MatchTask(program=program, bits=tuple(letters), conditions=(None,) * 3, skip=Skip("TO NEXT ROW"))
             for name in STRATEGIES:
                 assert_finds(name, task, letters, expected)

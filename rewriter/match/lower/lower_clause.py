@@ -10,13 +10,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlext.errors import BindError, SqlExtError
+from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.program import Program
-from sqlext.pattern.task import MatchTask, Output, Skip
+from sqlext.pattern.task import MatchTask, Output, Skip, Task
 from sqlext.rewriter.match.lower.input_query import (
     Context,
     InputRelation,
@@ -60,11 +59,18 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
     bounds += within(context)
     add_row_time(context)
     names, groups = carried(context)
-    task = MatchTask(program, bits, dependent, _skip(context), _output(clause), bool(bounds), strategy)
-    is_between = clause.within is not None and clause.within.between_rows
-    task = replace(
-        task, nfa=compile_nfa(clause.pattern, labels) if context.needs_states else None, is_between=is_between
+    task: Task = MatchTask(
+        program=program,
+        bits=bits,
+        conditions=dependent,
+        skip=_skip(context),
+        output=_output(clause),
+        is_within=bool(bounds),
+        strategy=strategy,
     )
+    if context.needs_states:
+        is_between = clause.within is not None and clause.within.between_rows
+        task = cep_task(task, compile_nfa(clause.pattern, labels), is_between)
     return MatchPlan(
         clause=clause,
         relation=context.slice(clause.relation),

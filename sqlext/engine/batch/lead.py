@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 
 from sqlext.engine.batch.run_batch import shown_query, sort_keys
 from sqlext.engine.queries import Queries
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.program import Done, Jump, MatchLabel, Program
 from sqlext.pattern.skip import numbered, resume_row
 from sqlext.pattern.task import Navigation, Skip
@@ -59,7 +60,7 @@ def objection(plan: MatchPlan) -> str | None:
 
 
 def _is_fixed(plan: MatchPlan) -> str | None:
-    if plan.task.nfa is not None:
+    if isinstance(plan.task, CepTask):
         return "the rows of a match need not be neighbours, or every match is asked for."
     labels = fixed_labels(plan.task.program)
     if not labels:

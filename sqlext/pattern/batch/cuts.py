@@ -29,7 +29,7 @@ from sqlext.pattern.automaton import DEAD, DONE, automaton, targets_behind, targ
 from sqlext.pattern.batch import two_pass
 from sqlext.pattern.jit import compiled
 from sqlext.pattern.program import Program
-from sqlext.pattern.task import SKIP_PAST_LAST_ROW, MatchTask, Rows
+from sqlext.pattern.task import SKIP_PAST_LAST_ROW, Rows, Task
 
 _NONE, _MANY = -1, -2  # instead of the one position in which the matcher may be
 
@@ -48,7 +48,7 @@ class Tables(NamedTuple):
 
 
 def find_cuts(
-    task: MatchTask, rows: Rows, lo: int = 0, hi: int | None = None, *, is_fresh: bool = False
+    task: Task, rows: Rows, lo: int = 0, hi: int | None = None, *, is_fresh: bool = False
 ) -> tuple[int, int] | None:
     """The first and the last cut among the boundaries `lo`, …, `hi` (boundary r is before row r), or None.
 
@@ -58,7 +58,9 @@ def find_cuts(
     linear in the rows; memory is 1, 2, 4 or 8 bytes a row.
 
     >>> from sqlext.pattern.program import Done, MatchLabel
-    >>> task = MatchTask(Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B")), (0, 1), (None, None))
+    >>> from sqlext.pattern.task import MatchTask
+    >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
+    >>> task = MatchTask(program=a_b, bits=(0, 1), conditions=(None, None))
     >>> find_cuts(task, Rows(np.array([0, 5]), np.array([[2], [1], [2], [1], [1]], np.uint8)))
     (1, 4)
     """
@@ -74,7 +76,7 @@ def find_cuts(
     return None if first < 0 else (first, last)
 
 
-def _allows_walked_cuts(task: MatchTask) -> bool:
+def _allows_walked_cuts(task: Task) -> bool:
     """Is the matcher always in one state?"""
     is_local = not task.is_within and all(condition is None for condition in task.conditions)
     return is_local and task.skip.mode == SKIP_PAST_LAST_ROW

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from sqlext.pattern.automaton import DONE, automaton, count_positions, targets_from
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.program import MatchEnd, MatchStart
 from sqlext.pattern.task import (
     MATCH_NUMBER,
@@ -18,25 +19,27 @@ from sqlext.pattern.task import (
     SKIP_TO_NEXT_ROW,
     Call,
     Condition,
-    MatchTask,
     Navigation,
     Operand,
     Rows,
     Spans,
+    Task,
     Values,
 )
 
 MAX_POSITIONS = 64  # bits of one integer
 
 
-def refusal(task: MatchTask) -> str | None:
+def refusal(task: Task) -> str | None:
     """The reason why the matches of a partition cannot be found in parts, as a sentence; None if they can.
 
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
-    >>> refusal(MatchTask(Program((MatchStart(), MatchLabel(0), Done()), ("A",)), (0,), (None,)))
+    >>> from sqlext.pattern.task import MatchTask
+    >>> program = Program((MatchStart(), MatchLabel(0), Done()), ("A",))
+    >>> refusal(MatchTask(program=program, bits=(0,), conditions=(None,)))
     'PATTERN tests for the first or the last row of the partition.'
     """
-    if task.nfa is not None:
+    if isinstance(task, CepTask):
         return "the rows of a match need not be neighbours, or AFTER MATCH is NO SKIP."
     positions = count_positions(task.program)
     if positions > MAX_POSITIONS:
@@ -63,7 +66,7 @@ def _reads_outside(condition: Condition | None) -> str:
     return "PREV or NEXT of a row of the match" if condition.source.step else ""
 
 
-def may_fail(task: MatchTask) -> bool:
+def may_fail(task: Task) -> bool:
     """May a match have no row to which SKIP TO can go, or only its first row?"""
     if task.skip.mode in (SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW) or task.skip.else_next_row:
         return False

@@ -33,7 +33,7 @@ from sqlext.pattern.batch.blocks import (
 from sqlext.pattern.jit import compiled
 from sqlext.pattern.program import Program
 from sqlext.pattern.skip_kernels import is_skip_target
-from sqlext.pattern.task import MatchTask, Rows, Spans
+from sqlext.pattern.task import MatchTask, Rows, Spans, Task
 
 
 class Tables(NamedTuple):
@@ -74,7 +74,7 @@ def find(task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS, overlap: 
     return all_blocks(fill, task, tables, len(rows.mask), block_rows, overlap)
 
 
-def live_positions(task: MatchTask, rows: Rows) -> np.ndarray:
+def live_positions(task: Task, rows: Rows) -> np.ndarray:
     """`K[n]`: the live positions of each row, as bits, if all run-dependent conditions hold."""
     packed = packed_tables(task.program, task.bits)
     live = np.empty(len(rows.mask), packed.at_end.dtype)

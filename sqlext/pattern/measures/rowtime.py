@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, first_position
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.measures.navigation import OutputRows
-from sqlext.pattern.task import CLASSIFIER, NO_SKIP, MatchTask, Navigation, Rows, Spans, Values
+from sqlext.pattern.task import CLASSIFIER, NO_SKIP, Navigation, Rows, Spans, Task, Values
 
 _LAST = NEVER - 1  # in batch: behind all times, and yet not the end of the input
 
@@ -45,7 +46,7 @@ class Times:
 
 def batch_times(
     decide: Callable[..., Decisions],
-    task: MatchTask,
+    task: Task,
     rows: Rows,
     key: Values,
     end: Values | None,
@@ -56,8 +57,9 @@ def batch_times(
     A NULL key never passes.
 
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
+    >>> from sqlext.pattern.task import MatchTask
     >>> from sqlext.pattern.stream.decisions import decide
-    >>> a = MatchTask(Program((MatchLabel(0), Done()), ("A",)), (0,), (None,))
+    >>> a = MatchTask(program=Program((MatchLabel(0), Done()), ("A",)), bits=(0,), conditions=(None,))
     >>> rows = Rows(np.array([0, 2]), np.ones((2, 1), np.uint8))
     >>> batch_times(decide, a, rows, Values(np.array([5, 7])), None, None).match
     array([5, 7])
@@ -70,7 +72,7 @@ def batch_times(
     if len(held) < len(rows.mask):
         part, event_times = _taken(rows, event_times, held, partition)
     found = decide(task, part, event_times, first_position(part))
-    spans, by_last = found.spans, task.is_between and task.skip.mode == NO_SKIP
+    spans, by_last = found.spans, isinstance(task, CepTask) and task.is_between and task.skip.mode == NO_SKIP
     is_partial = np.zeros(len(spans.start), np.bool_) if spans.timed_out is None else spans.timed_out
     owner = partition[np.searchsorted(part.bounds, spans.start[~is_partial], side="right") - 1]
     count = np.bincount(owner, minlength=len(rows.bounds) - 1)
