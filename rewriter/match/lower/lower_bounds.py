@@ -41,7 +41,7 @@ def within(context: Context) -> list[Bound]:
     if not common:
         raise BindError(
             "WITHIN_TYPE",
-            f"WITHIN needs a time or a number as the first ORDER BY key, this is {key_type}",
+            f"WITHIN needs a time or a number as the first ORDER BY key, not {key_type}",
             place=within.bound.place,
         )
     bound = Bound(is_inclusive=within.is_inclusive, admits_start=within.between_rows)
