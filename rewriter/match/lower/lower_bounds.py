@@ -41,7 +41,7 @@ def within(context: Context) -> list[Bound]:
     if not common:
         raise BindError(
             "WITHIN_TYPE",
-            f"WITHIN needs a time or a number as the first ORDER BY key, this is {key_type}",
+            f"WITHIN needs a time or a number as the first ORDER BY key, not {key_type}",
             place=within.bound.place,
         )
     bound = Bound(is_inclusive=within.is_inclusive, admits_start=within.between_rows)
@@ -57,7 +57,7 @@ def start_bounds(
     dropped: set[Conjunct] = set()
     is_allowed = context.relation.takes_start_bounds and not context.relation.is_static
     # Where times are needed, conditions on later rows may still become true or false: only WITHIN ends a match.
-    key = None if context.needs_times or context.needs_states or not is_allowed else _key_column(context)
+    key = None if context.needs_times or context.needs_cep or not is_allowed else _key_column(context)
     if key is None:
         return bounds, dropped
     items = {labels.index(variable): items for variable, (_, items) in defined.items()}
