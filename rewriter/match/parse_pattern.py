@@ -164,7 +164,7 @@ class _Parser:
             self._close(lexeme)
         elif lexeme.text in ("^", "$"):
             place = (lexeme.start, lexeme.stop)
-            self._element(ast.PartitionStart(place) if lexeme.text == "^" else ast.PartitionEnd(place))
+            self._element(ast.PartitionStart(place=place) if lexeme.text == "^" else ast.PartitionEnd(place=place))
         elif lexeme.text in ("->", "->>"):
             self._check_no_operator(level, lexeme)
             level.operator = lexeme
@@ -193,7 +193,7 @@ class _Parser:
         if key not in self.names:
             self.names[key] = Name(key, name.fragment, name.is_quoted)
             self._check_number_of_variables(lexeme)
-        return ast.Variable(key, (lexeme.start, lexeme.stop))
+        return ast.Variable(key, place=(lexeme.start, lexeme.stop))
 
     def _check_number_of_variables(self, lexeme: _PatternLexeme) -> None:
         if len(self.names) > MAX_VARIABLES:
@@ -212,7 +212,7 @@ class _Parser:
         if self._next.kind == "quantifier":
             message = f"{self.source[operator.start : lexeme.stop]} takes no row and cannot be repeated"
             raise self._fail_at("REPEATED_ABSENCE", message, self._next)
-        return ast.Absence(operator.text, self._variable(lexeme), (operator.start, lexeme.stop))
+        return ast.Absence(operator.text, self._variable(lexeme), place=(operator.start, lexeme.stop))
 
     # elements
 
@@ -221,7 +221,7 @@ class _Parser:
         level = self.levels[-1]
         item = self._until(self._quantified(primary))
         if level.operator:
-            item = ast.Relaxed(level.operator.text, item, (level.operator.start, item.place[1]))
+            item = ast.Relaxed(level.operator.text, item, place=(level.operator.start, item.place[1]))
             level.operator = None
         level.elements.append(item)
 
@@ -239,7 +239,7 @@ class _Parser:
             hint = f"put the first one into parentheses: ({inner if len(inner) < 40 else 'A*'}){self._next.text}."
             raise self._fail("DOUBLE_QUANTIFIER", "an element can have only one quantifier with one suffix",
                              quantifier.start, self._next.stop, hint)  # fmt: skip
-        return ast.Quantified(item, at_least, at_most, mode, (item.place[0], last.stop))
+        return ast.Quantified(item, at_least, at_most, mode=mode, place=(item.place[0], last.stop))
 
     def _bounds(self, lexeme: _PatternLexeme) -> tuple[int, int | None]:
         fixed = {"*": (0, None), "+": (1, None), "?": (0, 1)}
@@ -265,7 +265,7 @@ class _Parser:
             raise self._fail_at("NO_VARIABLE_BEHIND_UNTIL", "UNTIL needs a variable behind it", keyword,
                                 "to use a variable called UNTIL, write `UNTIL`.")  # fmt: skip
         lexeme = self._take()
-        return ast.Until(item, self._variable(lexeme), (item.place[0], lexeme.stop))
+        return ast.Until(item, self._variable(lexeme), place=(item.place[0], lexeme.stop))
 
     # branches and brackets
 
@@ -281,7 +281,8 @@ class _Parser:
         items, level.elements = tuple(level.elements), []
         if not items:
             raise self._nothing(level, behind)
-        return items[0] if len(items) == 1 else ast.Concatenation(items, (items[0].place[0], items[-1].place[1]))
+        place = (items[0].place[0], items[-1].place[1])
+        return items[0] if len(items) == 1 else ast.Concatenation(items, place=place)
 
     def _nothing(self, level: _Level, behind: _PatternLexeme) -> ParseError:
         if level.bracket == "{-" and not level.has_bar:
@@ -295,7 +296,7 @@ class _Parser:
         level.branches, level.has_bar = [], False
         if len(branches) == 1:
             return branches[0]
-        return ast.Alternation(branches, (branches[0].place[0], branches[-1].place[1]))
+        return ast.Alternation(branches, place=(branches[0].place[0], branches[-1].place[1]))
 
     def _separate(self, lexeme: _PatternLexeme) -> None:
         level = self.levels[-1]
@@ -321,13 +322,13 @@ class _Parser:
             raise self._fail_at("UNEXPECTED_BRACKET", f"{lexeme.text} closes nothing", lexeme, hint)
         place = (level.start, lexeme.stop)
         if level.bracket == "(" and not (level.elements or level.has_bar or level.operator):
-            node: ast.Pattern = ast.Empty(place)
+            node: ast.Pattern = ast.Empty(place=place)
         else:
             node = self._alternatives(level, lexeme)
         if level.bracket == "{-":
-            node = ast.Exclusion(node, place)
+            node = ast.Exclusion(node, place=place)
         elif level.bracket == "PERMUTE":
-            node = ast.Permutation((*level.arguments, node), place)
+            node = ast.Permutation((*level.arguments, node), place=place)
         else:
             node = replace(node, place=place)  # with its parentheses
         self.levels.pop()
