@@ -7,7 +7,6 @@ result, each row with its time → measures (Spark). What the operator does is i
 from __future__ import annotations
 
 import uuid
-import warnings
 from dataclasses import replace
 from functools import partial
 
@@ -34,11 +33,9 @@ from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pa
 from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, MatchProcessor, OperatorPlan
 from sqlext.engine.stream.stream_checks import is_processing_time
 from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
-from sqlext.pattern.conditions import rows_back, walk
 from sqlext.pattern.event_time import EventTimes
 from sqlext.pattern.program import MatchStart
 from sqlext.pattern.stream.decisions import choose
-from sqlext.pattern.task import MATCH_NUMBER, Navigation, Operand
 from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_KEY, MatchPlan, Slot
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.stream_state import METRICS
@@ -46,22 +43,21 @@ from sqlext.stream_state import METRICS
 NAME = "stream"
 
 
-def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spark: SparkSession) -> DataFrame:
+def run(
+    plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spark: SparkSession, keeps_late_rows: bool
+) -> DataFrame:
     """The clause's result, a streaming DataFrame. `prefix`: the WITH clause that the relation may need.
 
-    Raises UnsupportedError for what no stream can answer, and warns of state that is kept for ever.
+    `keeps_late_rows`: late rows are written into a table, which is created if it does not exist.
     """
-    stream_checks.check_plan(plan)
     folder = None
-    if late_rows.table_setting(spark):
+    if keeps_late_rows:
         folder = str(late_rows.open_table(spark, fingerprint(plan)).folder)
         plan = late_rows.with_rows(plan)
     rows = queries.run(_input_query(plan, prefix))
     arriving = T.StructType([field for field in rows.schema.fields if field.name != BUCKET])
     check_types(plan, arriving)
     stream = stream_plan(plan, arriving, is_ansi)
-    for sentence in stream_checks.warnings(plan, stream.counts_matches, stream.back):
-        warnings.warn(sentence, stacklevel=6)
     operator = OperatorPlan(
         stream=stream,
         fingerprint=fingerprint(plan),
@@ -101,16 +97,13 @@ def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> Strea
     """What the operator needs to know; `arriving`: the columns of the rows that arrive."""
     worker = worker_plan(plan, is_ansi)
     worker = replace(worker, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
-    back = [-slot.navigation.step for slot in plan.slots if slot.kind == "value"]
-    back += map(rows_back, _conditions(plan))
     return StreamPlan(
         worker=worker,
         schema=to_arrow_schema(arriving, timezone="UTC"),  # the state does not depend on the session's time zone
         time=WITHIN_KEY if plan.clause.within else ROW_TIME,
         sort=tuple(_sort_key(name, direction) for name, _, direction in sort_keys(plan)[1:]),
-        back=max([0, *back]),
-        counts_matches=any(slot.kind == "match number" for slot in plan.slots)
-        or any(map(_reads_match_number, _conditions(plan))),
+        back=stream_checks.rows_read_back(plan),
+        counts_matches=stream_checks.counts_matches(plan),
         keeps_all_keys=any(isinstance(x, MatchStart) for x in plan.task.program.instructions),
         needs_times=any(map(_is_time, plan.slots)),
         is_processing_time=is_processing_time(plan.clause),
@@ -119,15 +112,6 @@ def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> Strea
 
 def _sort_key(column: str, direction: str) -> SortKey:
     return SortKey(column, is_descending(direction), are_nulls_last(direction))
-
-
-def _conditions(plan: MatchPlan) -> list:
-    return [c for c in (*plan.task.conditions, *(mask.neighbours for mask in plan.masks)) if c is not None]
-
-
-def _reads_match_number(condition) -> bool:
-    sources = (part.source for part in walk(condition) if isinstance(part, Operand))
-    return any(isinstance(source, Navigation) and source.argument == MATCH_NUMBER for source in sources)
 
 
 def _stateful(parcels: DataFrame, operator: OperatorPlan) -> DataFrame:

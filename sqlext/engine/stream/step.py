@@ -23,8 +23,8 @@ from sqlext.engine.worker.output import Block, block_batches
 from sqlext.engine.worker.read_rows import columns_of, read_rows, rows_needed, time_columns
 from sqlext.pattern.event_time import BEGINNING, NEVER, EventTimes, SearchPosition
 from sqlext.pattern.measures import navigation
-from sqlext.pattern.measures.rowtime import result_times
 from sqlext.pattern.stream.decisions import decide
+from sqlext.pattern.stream.rowtime import result_times
 from sqlext.pattern.task import NO_SKIP, Spans
 from sqlext.rewriter.match.match_plan import LATE_ROW, PARTITION_START
 

@@ -16,7 +16,7 @@ from sqlext.errors import DataError
 from sqlext.pattern.event_time import NEVER
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.measures.navigation import OutputRows
-from sqlext.pattern.measures.rowtime import result_times
+from sqlext.pattern.stream.rowtime import result_times
 from sqlext.pattern.task import CLASSIFIER, Rows, Spans, Values
 from sqlext.pattern.within import floats_in_order
 from sqlext.rewriter.match.match_plan import IS_MATCHED, Slot
