@@ -70,7 +70,7 @@ def ambiguous_case(rng: random.Random) -> tuple[MatchTask, Rows]:
     Tried: with any one part left out of the keys of the memo some of these cases give a wrong answer (but for
     KEY_DEPTH, which test_cases has).
     """
-    loop = ast.Quantified(ast.Alternation((ast.Variable("A"), ast.Variable("B"))), 0, None, rng.choice(MODES))
+    loop = ast.Quantified(ast.Alternation((ast.Variable("A"), ast.Variable("B"))), 0, None, mode=rng.choice(MODES))
     parts = rng.choice(["lC", "lC", "lAC", "lCC", "lClC", "lABC", "llC"])
     task = MatchTask(
         program=compile_pattern(
@@ -132,7 +132,7 @@ def random_pattern(rng: random.Random, depth: int) -> ast.Pattern:
     if kind == 5:
         least = rng.randint(0, 2)
         most = rng.choice([None, least + rng.randint(0, 2) or 1])
-        return ast.Quantified(parts[0], least, most, rng.choice(MODES))
+        return ast.Quantified(parts[0], least, most, mode=rng.choice(MODES))
     return rng.choice(
         [ast.Empty(), ast.PartitionStart(), ast.PartitionEnd(), ast.Exclusion(parts[0]), ast.Permutation(parts[:2])]
     )

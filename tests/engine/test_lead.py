@@ -14,7 +14,7 @@ from sqlext.engine.batch import lead
 from sqlext.engine.statement import Statement
 from sqlext.hook import unhooked
 
-from ..statements.cases import as_lines, found, settings
+from ..statements.cases import as_lines, result_of, settings
 
 pytestmark = pytest.mark.spark
 AT_ONCE = 12  # queries in one statement: Spark's cost per job would be most of the time
@@ -68,7 +68,7 @@ def rows(spark, strategy: str, texts: list[str]) -> list[tuple[str, list[str]]]:
     """(columns, rows) of each query, run as one statement."""
     union = "\nUNION ALL\n".join(as_lines(text, number) for number, text in enumerate(texts))
     with settings(spark, {"sqlext.strategy": strategy}):
-        return [found(row) for row in sorted(spark.sql(union).collect(), key=lambda row: row.n)]
+        return [result_of(row) for row in sorted(spark.sql(union).collect(), key=lambda row: row.n)]
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])

@@ -20,7 +20,7 @@ from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand,
 from sqlext.rewriter.match.match_plan import Bound, Slot
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 
-from ..statements.cases import as_lines, found, settings
+from ..statements.cases import as_lines, result_of, settings
 
 V, KEY, BEFORE, TWO_BEHIND = (Operand(Navigation(0, step=step), "int") for step in (0, 0, -1, 2))
 FALLS, RISES = Call("less", (V, BEFORE), "bool"), Call("less", (BEFORE, V), "bool")
@@ -160,6 +160,6 @@ def test_clauses_in_ranges_give_their_rows(facts, first):
     answers = {}
     for parallel in ("on", "off"):
         with settings(facts, {"sqlext.parallel": parallel, **FOUR}):
-            answers[parallel] = {row.n: found(row) for row in facts.sql(text).collect()}
+            answers[parallel] = {row.n: result_of(row) for row in facts.sql(text).collect()}
     assert answers["on"] == answers["off"]
     assert len(answers["on"]) == len(clauses)

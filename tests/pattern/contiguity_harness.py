@@ -122,7 +122,7 @@ def random_tree(chance: random.Random, size: int) -> ast.Pattern:
     kind, below = chance.random(), size - 1
     if kind < 0.3:
         mode = chance.choice([ast.GREEDY, ast.GREEDY, ast.RELUCTANT, ast.POSSESSIVE])
-        return ast.Quantified(random_tree(chance, below), *chance.choice(_QUANTIFIERS), mode)
+        return ast.Quantified(random_tree(chance, below), *chance.choice(_QUANTIFIERS), mode=mode)
     if kind < 0.5:
         return ast.Relaxed(chance.choice(["->", "->>"]), random_tree(chance, below))
     if kind < 0.57:

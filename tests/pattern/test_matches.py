@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pattern_harness import assert_all_agree, joined, lines, matches, rows_of, task_of
@@ -126,14 +128,14 @@ def test_the_reference_takes_partitions_of_thousands_of_rows():
 
 def test_a_variable_without_condition_holds_on_every_row():
     task = task_of("A B")
-    task = type(task)(task.program, (None, 0), task.conditions, task.skip, task.output)
+    task = replace(task, bits=(None, 0))
     rows = Rows(np.array([0, 3]), np.array([[0], [1], [0]], np.uint8))
     assert assert_all_agree(task, rows)["start"] == [0]
 
 
 def test_labels_may_use_any_bit_of_any_mask_byte():
     task = task_of("A B")
-    task = type(task)(task.program, (17, 9), task.conditions, task.skip, task.output)
+    task = replace(task, bits=(17, 9))
     rows = Rows(np.array([0, 3]), np.array([[255, 255, 0], [0, 0, 2], [0, 2, 0]], np.uint8))
     assert assert_all_agree(task, rows)["start"] == [1]
 

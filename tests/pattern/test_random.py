@@ -29,7 +29,7 @@ def random_tree(chance: random.Random, size: int) -> ast.Pattern:
     )
     if kind == "quantified":
         mode = chance.choice([ast.GREEDY, ast.GREEDY, ast.RELUCTANT])
-        return ast.Quantified(random_tree(chance, size - 1), *chance.choice(QUANTIFIERS), mode)
+        return ast.Quantified(random_tree(chance, size - 1), *chance.choice(QUANTIFIERS), mode=mode)
     if kind == "exclusion":
         return ast.Exclusion(random_tree(chance, size - 1))
     parts = chance.randint(2, 3)

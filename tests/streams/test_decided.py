@@ -26,7 +26,7 @@ def tree(chance: random.Random, size: int) -> ast.Pattern:
         return ast.Variable(chance.choice("AB"))
     if chance.random() < 0.4:
         quantifier = chance.choice([(0, None), (1, None), (0, 1)])
-        return ast.Quantified(tree(chance, size - 2), *quantifier, chance.choice([ast.GREEDY, ast.RELUCTANT]))
+        return ast.Quantified(tree(chance, size - 2), *quantifier, mode=chance.choice([ast.GREEDY, ast.RELUCTANT]))
     kind = chance.choice([ast.Concatenation, ast.Concatenation, ast.Alternation])
     return kind((tree(chance, size // 2), tree(chance, size - size // 2)))
 

@@ -47,8 +47,8 @@ class Context:
     """What all parts of a lowering share; `columns` of the input query are added as the parts need them.
 
     `label_sets`: the labels of each variable and SUBSET. `needs_times`: workers report when each result is decided, so
-    they must evaluate all conditions themselves. `needs_states`: the clause wants more than preferred matches of
-    neighbouring rows, so it needs an Nfa.
+    they must evaluate all conditions themselves. `needs_cep`: the clause wants more than preferred matches of
+    neighbouring rows, so it becomes a CepTask.
     """
 
     clause: MatchClause
@@ -56,7 +56,7 @@ class Context:
     relation: InputRelation
     label_sets: dict[str, tuple[int, ...]]
     needs_times: bool
-    needs_states: bool
+    needs_cep: bool
     columns: list[InputColumn] = field(default_factory=list)
 
     def slice(self, fragment: Fragment) -> Text:

@@ -57,7 +57,7 @@ def start_bounds(
     dropped: set[Conjunct] = set()
     is_allowed = context.relation.takes_start_bounds and not context.relation.is_static
     # Where times are needed, conditions on later rows may still become true or false: only WITHIN ends a match.
-    key = None if context.needs_times or context.needs_states or not is_allowed else _key_column(context)
+    key = None if context.needs_times or context.needs_cep or not is_allowed else _key_column(context)
     if key is None:
         return bounds, dropped
     items = {labels.index(variable): items for variable, (_, items) in defined.items()}

@@ -48,7 +48,7 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
         relation=relation,
         label_sets=_label_sets(clause, labels),
         needs_times=relation.is_streaming or _needs_row_time(clause),
-        needs_states=_needs_states(clause),
+        needs_cep=_needs_cep(clause),
     )
     conditions = Conditions(context, keys_need_window(context))
     defined = conditions.definitions()
@@ -68,7 +68,7 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
         is_within=bool(bounds),
         strategy=strategy,
     )
-    if context.needs_states:
+    if context.needs_cep:
         is_between = clause.within is not None and clause.within.between_rows
         task = cep_task(task, compile_nfa(clause.pattern, labels), is_between)
     return MatchPlan(
@@ -106,7 +106,7 @@ def _needs_row_time(clause: MatchClause) -> bool:
     return any("match_rowtime" in names_in(m.expression) for m in clause.measures)
 
 
-def _needs_states(clause: MatchClause) -> bool:
+def _needs_cep(clause: MatchClause) -> bool:
     """Does the clause want more than preferred matches whose rows are neighbours?"""
     return (
         not is_contiguous(clause.pattern)
