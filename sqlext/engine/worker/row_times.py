@@ -10,6 +10,7 @@ from sqlext.engine.worker.match_rows import WorkerPlan, mask_of
 from sqlext.pattern.conditions import rows_ahead
 from sqlext.pattern.event_time import NEVER
 from sqlext.pattern.measures.navigation import OutputRows
+from sqlext.pattern.stream.decisions import decide
 from sqlext.pattern.stream.rowtime import Times, batch_times, result_times
 from sqlext.pattern.task import Rows, Spans, Values
 from sqlext.pattern.within import floats_in_order, in_order
@@ -19,7 +20,7 @@ from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY
 def chunk_times(columns: dict[str, pa.Array], rows: Rows, plan: WorkerPlan) -> Times:
     """The times of all results in whole partitions."""
     key, end = time_columns(columns)
-    return batch_times(plan.task, rows, key, end, rows_needed(columns, len(rows.mask), plan))
+    return batch_times(decide, plan.task, rows, key, end, rows_needed(columns, len(rows.mask), plan))
 
 
 def time_columns(columns: dict[str, pa.Array]) -> tuple[Values, Values | None]:
