@@ -24,10 +24,10 @@ from sqlext.rewriter.match.match_clause import (
     Within,
 )
 from sqlext.rewriter.match.parse_pattern import parse_pattern
-from sqlext.rewriter.scan import Site
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import name_of
 from sqlext.rewriter.text.tokens import SYMBOL, WORD, Token, Tokens, closing
+from sqlext.rewriter.tree.statement_tree import Site
 
 PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE = (
     "PARTITION BY", "ORDER BY", "MEASURES", "ONE ROW or ALL ROWS PER MATCH", "AFTER MATCH", "PATTERN", "SUBSET",

@@ -14,25 +14,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlext.errors import SqlExtError
-from sqlext.rewriter.enclosing import Enclosing, enclosing
 from sqlext.rewriter.match.condition import TypeResolver
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of, has_plain_equality
 from sqlext.rewriter.text.and_list import split_at_and
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import Lexeme, lexemes, unquoted
+from sqlext.rewriter.text.lexemes import Lexeme, lexemes
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import Token, Tokens, words_of
+from sqlext.rewriter.tree.statement_tree import Result, Tree
 
-_ENDS_WHERE = frozenset([
-    "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET", "UNION", "EXCEPT", "INTERSECT",
-    "MINUS", "WINDOW", "QUALIFY", "SELECT", "|>", ";",
-])  # fmt: skip
 _BEHIND_RELATION = frozenset({"WHERE", "JOIN", "INNER", "CROSS", "LEFT", ","})
 # With these in the FROM clause, rows of the result may be missing from the join, padded, or changed.
 _OPAQUE = frozenset({"ASOF", "RIGHT", "FULL", "SEMI", "ANTI", "NATURAL", "LATERAL", "PIVOT", "UNPIVOT", "FROM"})
-_NOT_A_LIST_OF_AND = frozenset({"OR", "CASE", "|>"})
 _FUNCTIONS_WITHOUT_CALL = re.compile("USER|SESSION_USER|LOCALTIME|CURRENT_.*")
 _COMPARISONS = frozenset({"=", "==", "<=>", "<", "<=", ">", ">=", "<>", "!="})
 _NUMBER = re.compile(r"-? ?(\d{1,18}|\d{1,9}\.\d{1,9})(L|S|Y|BD)?", re.IGNORECASE)
@@ -66,9 +62,9 @@ class Filter:
         return set(self.literals) <= allowed | {"null"}
 
 
-def pushed_down(plan: MatchPlan, tokens: Tokens, source: Source, resolver: TypeResolver) -> MatchPlan:
-    """The plan with the filters that the statement around its clause gives. `tokens` are the whole statement's."""
-    found = filters(plan.clause, tokens, source, [shown.name for shown in plan.shown])
+def pushed_down(plan: MatchPlan, tree: Tree, source: Source, resolver: TypeResolver) -> MatchPlan:
+    """The plan with the filters that the statement around its clause gives."""
+    found = filters(plan.clause, tree, source, [shown.name for shown in plan.shown])
     if not found:
         return plan
     keys = [source.slice(key.expression.start, key.expression.stop) for key in plan.clause.partition_by]
@@ -86,32 +82,33 @@ def are_repeatable(expressions: Sequence[Text], resolver: TypeResolver) -> bool:
     return True
 
 
-def filters(clause: MatchClause, tokens: Tokens, source: Source, names: Sequence[str]) -> tuple[Filter, ...]:
+def filters(clause: MatchClause, tree: Tree, source: Source, names: Sequence[str]) -> tuple[Filter, ...]:
     """What WHERE says of partition keys alone. `names`: the columns of the clause's result, those of its keys first.
 
     >>> from sqlext.rewriter.match.parse_match import parse_match
     >>> from sqlext.rewriter.scan import scan
-    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> clause = "MATCH_RECOGNIZE (PARTITION BY f(k) AS j PATTERN (A) DEFINE A AS a)"
     >>> text = f"SELECT * FROM t {clause} m WHERE m.j IN (1, 2) AND x > 1"
-    >>> tokens = tokenize(text)
-    >>> [str(f.text) for f in filters(parse_match(text, tokens, scan(text)[0]), tokens, Source(text), ["j"])]
+    >>> (site,) = scan(text)
+    >>> tree = read_tree(text)
+    >>> [str(f.text) for f in filters(parse_match(text, tree.tokens, site), tree, Source(text), ["j"])]
     ['(f(k)) IN (1, 2)']
     """
-    around = enclosing(tokens, clause.whole)
-    where = _where(tokens, around) if around else None
-    if around is None or where is None:
+    result = tree.result(clause.keyword)
+    where = _where(tree.tokens, result) if result else None
+    if result is None or where is None:
         return ()
-    shown = [name.lower() for name in (*around.columns, *names[len(around.columns) :])]
+    shown = [name.lower() for name in (*result.columns, *names[len(result.columns) :])]
     keys = {n: i for i, n in enumerate(shown[: len(clause.partition_by)]) if shown.count(n) == 1}
-    is_alone = not {"JOIN", ","} & set(_from_words(tokens, around, where[0]))
-    scope = _Keys(around.alias, is_alone, keys)
+    is_alone = not {"JOIN", ","} & set(_words_of_from(tree.tokens, result))
+    scope = _Keys(result.alias, is_alone, keys)
     found = []
-    words = tokens[slice(*where)]
-    for lo, hi in split_at_and(words_of(words)):
+    tokens = tree.tokens[slice(*where)]
+    for lo, hi in split_at_and(words_of(tokens)):
         if lo == hi:
             continue
-        conjunct = Fragment.of_tokens(clause.whole.source, words, lo, hi)
+        conjunct = Fragment.of_tokens(tree.text, tokens, lo, hi)
         condition = _condition(conjunct, source, scope)
         if condition is not None:
             key = clause.partition_by[condition.key].expression
@@ -128,31 +125,24 @@ def filters(clause: MatchClause, tokens: Tokens, source: Source, names: Sequence
 # the WHERE behind a clause
 
 
-def _where(tokens: Tokens, around: Enclosing) -> tuple[int, int] | None:
+def _where(tokens: Tokens, result: Result) -> tuple[int, int] | None:
     """The tokens of the WHERE whose conditions may be applied before the joins; None if there is no such WHERE."""
-    behind, end = around.behind, around.end
-    if behind >= end or tokens[behind].word not in _BEHIND_RELATION:
+    if result.query.where is None or tokens[result.behind].word not in _BEHIND_RELATION:
         return None
-    where = next((i for i in range(behind, end) if tokens[i].depth == around.depth and tokens[i].word == "WHERE"), None)
-    if where is None or any(t.word in _ENDS_WHERE for t in _at(tokens, behind, where, around.depth)):
+    words = set(_words_of_from(tokens, result))
+    if words & _OPAQUE or "LEFT" in words_of(_at(tokens, result.query.from_, result.start)):
         return None
-    words = set(_from_words(tokens, around, where))
-    if words & _OPAQUE or any(t.word == "LEFT" for t in _at(tokens, around.start, around.first, around.depth)):
-        return None
-    if any(t.word in _NOT_A_LIST_OF_AND for t in _at(tokens, where, end, around.depth)):
-        return None
-    ends = (i for i in range(where + 1, end) if tokens[i].depth == around.depth and tokens[i].word in _ENDS_WHERE)
-    return where + 1, next(ends, end)
+    return result.query.where
 
 
-def _from_words(tokens: Tokens, around: Enclosing, where: int) -> Iterator[str]:
+def _words_of_from(tokens: Tokens, result: Result) -> Iterator[str]:
     """The words of FROM beside the clause, not those inside parentheses."""
-    for lo, hi in ((around.start + 1, around.first), (around.behind, where)):
-        yield from (t.word for t in _at(tokens, lo, hi, around.depth))
+    for lo, hi in ((result.query.from_ + 1, result.start), (result.behind, result.query.from_stop)):
+        yield from words_of(_at(tokens, lo, hi))
 
 
-def _at(tokens: Tokens, lo: int, hi: int, depth: int) -> list[Token]:
-    return [t for t in tokens[lo:hi] if t.depth == depth]
+def _at(tokens: Tokens, lo: int, hi: int) -> list[Token]:
+    return [t for t in tokens[lo:hi] if t.depth == tokens[lo].depth]
 
 
 # one condition

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from typing import Union
 
 from sqlext.errors import BindError, Place
-from sqlext.rewriter.text.lexemes import Lexeme, unquoted
+from sqlext.rewriter.text.lexemes import Lexeme
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
 
 FILTER_PLACE = -1

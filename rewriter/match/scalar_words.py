@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from sqlext.errors import Place
 from sqlext.rewriter.match.references import Scope
-from sqlext.rewriter.text.lexemes import Lexeme, unquoted
+from sqlext.rewriter.text.lexemes import Lexeme
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Text
 
 _KEYWORDS = """

@@ -17,7 +17,8 @@ from sqlext.pattern.program import Program
 from sqlext.rewriter.match.expression import Node, conjuncts, has_column, parse
 from sqlext.rewriter.match.references import Item, Reference, place_of, render
 from sqlext.rewriter.spark_types import INTEGER_BITS
-from sqlext.rewriter.text.lexemes import Lexeme, unquoted
+from sqlext.rewriter.text.lexemes import Lexeme
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source, Text, TextLike, join
 
 _STRICT = ("+", "-", "*", "/", "%", "negate", "CAST")  # NULL if an operand is

@@ -13,7 +13,8 @@ from sqlext.rewriter.match.condition import FUNCTIONS
 from sqlext.rewriter.match.expression import Node, parse
 from sqlext.rewriter.spark_types import INTEGER_BITS
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import Lexeme, lexemes, unquoted
+from sqlext.rewriter.text.lexemes import Lexeme, lexemes
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Text
 
 _INTEGERS = tuple(INTEGER_BITS)

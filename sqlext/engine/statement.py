@@ -24,13 +24,11 @@ from sqlext.engine.stream import stream_checks, streaming_tables
 from sqlext.engine.stream.processing_time import NOW, is_processing_time
 from sqlext.errors import BindError, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
 from sqlext.quiet import quiet_probes
-from sqlext.rewriter import parameters, parse_from
-from sqlext.rewriter.enclosing import alias_at
+from sqlext.rewriter import parameters
 from sqlext.rewriter.heads import CREATE_VIEW, Head, parse_create_view, parse_head, parse_target
 from sqlext.rewriter.joins.asof_sql import AsofJoin, asof_sql, hidden_columns
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin
-from sqlext.rewriter.joins.join_clause import EnclosingQuery, JoinClause
-from sqlext.rewriter.joins.parse_joins import parse_joins
+from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
 from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around
 from sqlext.rewriter.match import check
 from sqlext.rewriter.match.lower.context import InputRelation
@@ -39,12 +37,14 @@ from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.match.pushdown import pushed_down
 from sqlext.rewriter.match.unread import unread
-from sqlext.rewriter.parse_from import Cte, check_repeatable
-from sqlext.rewriter.scan import Site, scan, unbuilt, visible_ctes
+from sqlext.rewriter.scan import scan, unbuilt
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import unquoted
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join, sub
-from sqlext.rewriter.text.tokens import Token, index_at, tokenize
+from sqlext.rewriter.text.tokens import Tokens
+from sqlext.rewriter.tree.read_tree import read_tree
+from sqlext.rewriter.tree.sources import check_repeatable, visible_ctes
+from sqlext.rewriter.tree.statement_tree import Cte, Query, Site
 
 Sql = Callable[..., DataFrame]
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"  # in a column's metadata: Spark pads what it is compared with, but not the result
@@ -82,12 +82,12 @@ class Statement:
     def __init__(self, spark: SparkSession, text: str, args: Any, frames: Mapping[str, Any], sql: Sql):
         self.spark, self.sql, self.frames, self.user_text = spark, sql, frames, text
         self.settings = Settings.of(spark)
-        self.tokens: tuple[Token, ...] = tokenize(text)
-        raise_all(list(unbuilt(text, self.tokens)))
+        self.tree = read_tree(text)
+        raise_all(list(unbuilt(text, self.tree.tokens)))
         self.sites = scan(text)
-        self.clauses = parse_clauses(text, self.tokens, self.sites)
-        self.joins = parse_joins(text, self.tokens)
-        self.hidden: dict[EnclosingQuery, dict[str, list[str]]] = {}
+        self.clauses = parse_clauses(text, self.tree.tokens, self.sites)
+        self.joins = parse_joins(self.tree)
+        self.hidden: dict[Query, dict[str, list[str]]] = {}
         patterns = [(c.pattern_text.start, c.pattern_text.stop) for c in self.clauses]
         self.source = Source(text, tuple(parameters.bind(text, args, patterns)))
         self.queries = Queries(sql, frames, self.source)
@@ -146,12 +146,12 @@ class Statement:
         done = self._asof_join(clause) if clause.kind == "ASOF" else self._interval_join(clause)
         if clause == [join for join in self.joins if join.query == clause.query][-1]:
             hidden = self.hidden.get(clause.query, {})
-            self._edit(hide(self.user_text, self.tokens, clause.query, hidden))
+            self._edit(hide(self.tree, clause.query, hidden))
         return done
 
     def _asof_join(self, clause: JoinClause) -> AsofJoin:
         number, prefix = self.joins.index(clause), self._prefix(clause)
-        bound = bind_asof.bind(clause, number, self.tokens, self.source, prefix, self.queries)
+        bound = bind_asof.bind(clause, number, self.tree, self.source, prefix, self.queries)
         self._hide(clause, hidden_columns(bound))
         self._edit([Edit(clause.whole.start, clause.whole.stop, asof_sql(bound))])
         return bound
@@ -159,14 +159,14 @@ class Statement:
     def _interval_join(self, clause: JoinClause) -> RewrittenJoin:
         number, prefix = self.joins.index(clause), self._prefix(clause)
         zone = self.spark.conf.get("spark.sql.session.timeZone") or ""  # a default would be checked as a zone
-        rewritten = bind_interval.rewrite(clause, number, self.tokens, self.source, prefix, self.queries, zone)
+        rewritten = bind_interval.rewrite(clause, number, self.tree, self.source, prefix, self.queries, zone)
         self._hide(clause, {"": rewritten.hidden} if rewritten.hidden else {})
         self._edit(rewritten.edits)
         return rewritten
 
     def _prefix(self, clause: JoinClause) -> Text:
         """The CTEs that the relations of a join can see."""
-        return self._with(parse_from.visible_ctes(self.user_text, self.tokens, clause.whole.start, clause.whole.stop))
+        return self._with(visible_ctes(self.tree, clause.whole))
 
     def _edit(self, edits: Iterable[Edit]) -> None:
         self.source = self.source.edited(edits)
@@ -177,16 +177,16 @@ class Statement:
         if not columns:
             return
         self._check_not_input(clause)
-        check_no_column_names(self.user_text, self.tokens, clause.query, clause.whole)
+        check_no_column_names(self.tree, clause)
         hidden = self.hidden.setdefault(clause.query, {})
-        around = names_around(self.tokens, clause.query, clause.whole)
+        around = names_around(self.tree, clause)
         for name, found in columns.items():
             for key in {unquoted(name).lower(), *around}:
                 hidden.setdefault(key, []).extend(found)
 
     def _check_not_input(self, clause: JoinClause) -> None:
         """A join as the whole input of MATCH_RECOGNIZE has no SELECT whose star could hide its columns."""
-        start = self.tokens[clause.query.from_].start
+        start = self.tree.tokens[clause.query.from_].start
         for site in self.sites:
             if start < site.relation.start <= clause.whole.start and clause.whole.stop <= site.relation.stop:
                 raise UnsupportedError(
@@ -224,12 +224,12 @@ class Statement:
             is_ansi=is_ansi,
             takes_start_bounds=not is_portable,
             is_streaming=frame.isStreaming,
-            unread=frozenset() if self.frames else unread(self.tokens, clause.whole, frame.schema.names),
+            unread=frozenset() if self.frames else unread(self.tree, clause.keyword, frame.schema.names),
         )
         plan = lower(clause, self.source, inputs, self.settings.strategy)
         stream_checks.check_row_times(plan)
         if not any(_CHAR in f.metadata for f in frame.schema.fields):
-            plan = pushed_down(plan, self.tokens, self.source, inputs.resolver)
+            plan = pushed_down(plan, self.tree, self.source, inputs.resolver)
         return PlannedClause(plan, prefix, is_ansi, frame.isStreaming)
 
     def _input(self, query: Text, site: Site) -> DataFrame:
@@ -244,10 +244,10 @@ class Statement:
 
     def _with_clause(self, site: Site) -> Text:
         """The CTEs that the clause's input can see, with what has been put into them."""
-        ctes = visible_ctes(self.tokens, site)
+        ctes = visible_ctes(self.tree, site.whole)
         if not ctes:
             return Text()
-        check_repeatable(self.tokens, ctes, site.relation.start, site.relation.stop)
+        check_repeatable(self.tree, ctes, site.relation)
         return self._with(ctes)
 
     def _with(self, ctes: Sequence[Cte]) -> Text:
@@ -264,12 +264,8 @@ class Statement:
             if mention.view.columns:
                 frame = frame.toDF(*mention.view.columns)
             fragment = Fragment(self.user_text, mention.name.start, mention.name.stop)
-            alias = "" if self._has_alias(fragment) else f" AS `{mention.view.name}`"
+            alias = f" AS `{mention.view.name}`" if self.tree.is_bare(mention.name) else ""
             self.put(fragment, self.queries.name(frame) + alias)
-
-    def _has_alias(self, relation: Fragment) -> bool:
-        """Does an alias follow the relation, so that it needs not be called by its own name?"""
-        return bool(alias_at(self.tokens, index_at(self.tokens, relation.stop))[0])
 
     def rename(self, helper: str, view: str) -> None:
         """Let a view stand where a helper stood."""
@@ -301,7 +297,7 @@ def _create_temporary_view(statement: Statement) -> DataFrame:
     return statement.sql(str(statement.text()), **statement.frames)
 
 
-def parse_clauses(text: str, tokens: tuple[Token, ...], sites: Sequence[Site]) -> list[MatchClause]:
+def parse_clauses(text: str, tokens: Tokens, sites: Sequence[Site]) -> list[MatchClause]:
     """The clauses of all sites, checked. Raises the syntax errors of all of them together, then those of the checks."""
     clauses = _collect(sites, lambda site: parse_match(text, tokens, site))
     _collect(clauses, check.check)

@@ -6,7 +6,8 @@ from sqlext.errors import UnsupportedError
 from sqlext.rewriter.match.lower.context import Context
 from sqlext.rewriter.match.match_plan import ShownColumn
 from sqlext.rewriter.spark_types import has_plain_equality, is_orderable
-from sqlext.rewriter.text.lexemes import names_in, quoted
+from sqlext.rewriter.text.lexemes import names_in
+from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
 
 Groups = dict[str, list[tuple[str, str]]]  # partition, order, rest: (shown name, column of the input query)

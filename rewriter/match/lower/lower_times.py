@@ -12,7 +12,8 @@ from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, InputColumn
 from sqlext.rewriter.match.start_bounds import Definitions, Key, match_bounds
 from sqlext.rewriter.spark_types import INTEGER_BITS, kind_of
-from sqlext.rewriter.text.lexemes import names_in, quoted
+from sqlext.rewriter.text.lexemes import names_in
+from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
 
 

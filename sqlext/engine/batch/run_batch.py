@@ -17,7 +17,7 @@ from sqlext.engine.worker.match_rows import WorkerPlan, match_batches
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.match.match_plan import IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
 from sqlext.rewriter.spark_types import aggregate_type
-from sqlext.rewriter.text.lexemes import quoted
+from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
 
 BITS_PER_MASK = 64

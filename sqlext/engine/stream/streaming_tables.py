@@ -21,8 +21,7 @@ from sqlext.engine.stream.processing_time import is_processing_time
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.heads import StreamTarget
 from sqlext.rewriter.match.match_plan import MatchPlan
-from sqlext.rewriter.text.lexemes import quoted
-from sqlext.rewriter.text.names import quote
+from sqlext.rewriter.text.names import quote, quoted
 
 if TYPE_CHECKING:
     from sqlext.engine.statement import Statement
