@@ -1,20 +1,22 @@
-# Every target does its own set-up: a virtual environment in .venv, made anew when pyproject.toml changes.
+# Every target sets up what it needs: a virtual environment in .venv, which is updated when pyproject.toml changes.
 
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 COMMA := ,
+# The statement data files in every way to run them, and one stream from `sqlext run` into a table.
+FAST := tests/architecture tests/statements tests/streams/test_run.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark test-rest test-pure lint bench bench-quick check-wheel clean check-java
+.PHONY: help demo test test-spark test-rest test-fast test-pure lint bench bench-quick check-wheel clean check-java
 
-help:  ## this list
+help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(STAMP) check-java  ## a guided tour on sample data
+demo: $(STAMP) check-java  ## show a guided tour on sample data
 	$(BIN)/sqlext demo
 
-test: lint check-java  ## lint, then all tests: those that share a Spark session beside the others
+test: lint check-java  ## run the linters, then all tests: those that share a Spark session beside the others
 	@$(MAKE) --no-print-directory -j2 test-spark test-rest
 
 test-spark:
@@ -23,22 +25,25 @@ test-spark:
 test-rest:
 	$(BIN)/pytest -m "not spark"
 
-test-pure: $(STAMP)  ## the tests that need neither Java nor Spark, but the slow ones, in a minute
+test-fast: $(STAMP) check-java  ## run the statement data files and one stream on Spark, in three minutes
+	$(BIN)/pytest $(FAST)
+
+test-pure: $(STAMP)  ## run the tests that need neither Java nor Spark, except the slow ones, in a minute
 	$(BIN)/pytest -n 2 -m "not spark and not slow"
 
-lint: $(STAMP)  ## ruff, mypy, and imports only go down the layers
+lint: $(STAMP)  ## run ruff and mypy, and check that imports only go down the layers
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/bench check-java  ## all workloads, an hour; PEERS=trino,flink,duckdb adds those; writes benchmarks/RESULTS.md
+bench: .venv/bench check-java  ## measure all workloads in an hour and write benchmarks/RESULTS.md; PEERS=trino,flink,duckdb adds those
 	$(BIN)/python -m benchmarks --growth --peers lead,pandas,spark$(addprefix $(COMMA),$(PEERS))
 	$(BIN)/python -m benchmarks.plot
 
-bench-quick: .venv/bench check-java  ## the same on few rows, some minutes; writes nothing
+bench-quick: .venv/bench check-java  ## measure the same on few rows in some minutes, and write nothing
 	$(BIN)/python -m benchmarks --quick --peers lead,pandas,spark$(addprefix $(COMMA),$(PEERS))
 
-check-wheel: $(STAMP)  ## build wheel and sdist, install the wheel elsewhere, import it
+check-wheel: $(STAMP)  ## build wheel and sdist, install the wheel elsewhere, and import it
 	$(BIN)/pytest tests/packaging
 
 clean:  ## remove the virtual environment and all caches
@@ -49,7 +54,7 @@ $(STAMP): pyproject.toml
 	  echo "sqlext needs Python 3.10 or newer, $(PYTHON) is: $$($(PYTHON) --version 2>&1)"; \
 	  echo "Hint: make PYTHON=/path/to/python3.11 …"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { \
-	  echo "Hint: Debian and Ubuntu keep it in a package of its own: apt-get install python3-venv"; exit 1; }
+	  echo "Hint: Debian and Ubuntu have it in a separate package: apt-get install python3-venv"; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 

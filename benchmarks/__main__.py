@@ -1,10 +1,10 @@
 """python -m benchmarks [--quick] [--growth] [--only NAME,…] [--peers NAME,…] [--rows N] [--runs N]
 
-NAME is that of a workload, `patterns` or `joins`; peers are lead, pandas, trino and flink for patterns, spark,
-duckdb and flink for joins.
+NAME is the name of a workload, `patterns` or `joins`. Peers of patterns are lead, pandas, trino and flink; peers of
+joins are spark, duckdb and flink.
 
-Each workload runs at its own size; with --growth also at 1 M and 10 M rows, against the floor alone. Results go to
-results.json and RESULTS.md, where they replace those of the same workloads, sizes and programs; those of --quick are
+Each workload runs at its own size and, with --growth, also at 1 M and 10 M rows, against the floor alone. Results go to
+results.json and RESULTS.md, where they replace those of the same workloads, sizes and programs. Results of --quick are
 only printed.
 """
 
@@ -43,17 +43,17 @@ FIRST = """SELECT count(*) FROM range(1000) MATCH_RECOGNIZE (
 
 
 def main() -> None:
-    asked = arguments()
+    options = arguments()
     with ExitStack() as stack:
-        spark, run = start(asked)
+        spark, run = start(options)
         stack.callback(spark.stop)
-        external = {name: stack.enter_context(open_external(name, spark)) for name in asked.peers if name in SYSTEMS}
-        for workload in (BY_NAME[name] for name in asked.only):
-            for rows, peers in sizes(workload, peers_of(workload, asked.peers), asked).items():
-                found = one(spark, workload, rows, peers, external, asked.runs)
-                print(*map(line, found), sep="\n", flush=True)
-                if not asked.quick:
-                    results.save(results.merge(results.load(), run, found))
+        external = {name: stack.enter_context(open_external(name, spark)) for name in options.peers if name in SYSTEMS}
+        for workload in (BY_NAME[name] for name in options.only):
+            for rows, peers in sizes(workload, peers_of(workload, options.peers), options).items():
+                measurements = one(spark, workload, rows, peers, external, options.runs)
+                print(*map(line, measurements), sep="\n", flush=True)
+                if not options.quick:
+                    results.save(results.merge(results.load(), run, measurements))
 
 
 def arguments() -> argparse.Namespace:
@@ -70,44 +70,45 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--peers", type=names_of(PEERS), default=[LEAD, PANDAS, SPARK], metavar="NAME,…", help=", ".join(PEERS)
     )
-    parser.add_argument("--rows", type=int, help="instead of each workload's own size")
-    parser.add_argument("--runs", type=int, help="turns behind the first run (3)")
-    asked = parser.parse_args()
-    asked.runs = asked.runs or (QUICK_RUNS if asked.quick else 3)
-    return asked
+    parser.add_argument("--rows", type=int, help="the number of rows instead of each workload's own")
+    parser.add_argument("--runs", type=int, help="turns after the first run (3)")
+    options = parser.parse_args()
+    options.runs = options.runs or (QUICK_RUNS if options.quick else 3)
+    return options
 
 
 def names_of(known: Iterable[str], groups: Mapping[str, list[str]] | None = None) -> Callable[[str], list[str]]:
-    """Reads a list of names, which may be empty; a group's name stands for those in it.
+    """A function that reads a list of names, which may be empty. The name of a group stands for its members.
 
     >>> names_of(["trino", "flink", "duckdb"], {"servers": ["trino", "flink"]})("duckdb,servers")
     ['duckdb', 'trino', 'flink']
     """
 
     def names(text: str) -> list[str]:
-        found = [name for given in text.split(",") if given for name in (groups or {}).get(given, [given])]
-        if strange := [name for name in found if name not in known]:
+        words = [word for word in text.split(",") if word]
+        members = [name for word in words for name in (groups or {}).get(word, [word])]
+        if strange := [name for name in members if name not in known]:
             raise argparse.ArgumentTypeError(f"{', '.join(strange)}: not one of {', '.join(known)}")
-        return found
+        return members
 
     return names
 
 
-def start(asked: argparse.Namespace) -> tuple:
-    """The session, and what is to be known of this run."""
+def start(options: argparse.Namespace) -> tuple:
+    """The session, and the record of this run."""
     began = time.perf_counter()
     spark = sqlext.session("benchmarks", master="local[2]", **SETTINGS)
-    return spark, run_of(spark, time.perf_counter() - began, "local[2]", SETTINGS, asked.runs)
+    return spark, run_of(spark, time.perf_counter() - began, "local[2]", SETTINGS, options.runs)
 
 
 def run_of(spark, session_s: float, where: str, settings: Mapping[str, str], runs: int) -> dict[str, Any]:
-    """What is to be known of a run whose session took `session_s` to start."""
+    """The record of a run whose session took `session_s` to start: machine, versions, time of a cold start."""
     ready = time.perf_counter()
     spark.sql(FIRST).collect()
-    told = ", ".join(f"{key}={value}" for key, value in settings.items())
+    settings_text = ", ".join(f"{key}={value}" for key, value in settings.items())
     return {
         "start": datetime.datetime.now().isoformat(" ", "seconds"),
-        "machine": f"{processor()}, {os.cpu_count()} cores, {where}, {told}",
+        "machine": f"{processor()}, {os.cpu_count()} cores, {where}, {settings_text}",
         "versions": {"Python": platform.python_version(), "Spark": spark.version, "sqlext": version("spark-sqlext")},
         "runs": runs,
         "session_s": session_s,
@@ -123,20 +124,20 @@ def processor() -> str:
     return next((x.partition(": ")[2] for x in lines if x.startswith("model name")), platform.machine())
 
 
-def peers_of(workload: Workload | Join, asked: Iterable[str]) -> set[str]:
-    """Those that can run it."""
-    return {peer for peer in asked if peer in (joins.PEERS if isinstance(workload, Join) else PATTERN_PEERS)}
+def peers_of(workload: Workload | Join, requested: Iterable[str]) -> set[str]:
+    """The requested peers that can run the workload."""
+    return {peer for peer in requested if peer in (joins.PEERS if isinstance(workload, Join) else PATTERN_PEERS)}
 
 
-def sizes(workload: Workload | Join, peers: set[str], asked: argparse.Namespace) -> dict[int, set[str]]:
-    """Numbers of rows, smallest first, and who is compared at each."""
-    own = asked.rows or (min(workload.rows, QUICK_ROWS) if asked.quick else workload.rows)
-    found: dict[int, set[str]] = {own: set()}
+def sizes(workload: Workload | Join, peers: set[str], options: argparse.Namespace) -> dict[int, set[str]]:
+    """The numbers of rows, smallest first, with the peers that are compared at each."""
+    own = options.rows or (min(workload.rows, QUICK_ROWS) if options.quick else workload.rows)
+    by_rows: dict[int, set[str]] = {own: set()}
     for peer in peers:
-        found.setdefault(min(own, workload.limits.get(peer, own)), set()).add(peer)
-    if asked.growth and workload.grows:
-        found |= {rows: found.get(rows, set()) for rows in GROWTH}
-    return dict(sorted(found.items()))
+        by_rows.setdefault(min(own, workload.limits.get(peer, own)), set()).add(peer)
+    if options.growth and workload.grows:
+        by_rows |= {rows: by_rows.get(rows, set()) for rows in GROWTH}
+    return dict(sorted(by_rows.items()))
 
 
 def one(

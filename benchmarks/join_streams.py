@@ -2,9 +2,9 @@
 
     python -m benchmarks.join_streams [--rows N] [--batches N] [--peer flink]
 
-Both sides have a row every STEP_MS milliseconds, so a micro-batch of the same number of rows holds the same time. Each
-side's rows lie in as many Parquet files as there are micro-batches, one of each is read in each. The first tenth of the
-micro-batches is left out of times. The peer reads the same rows from one file a side. Results are compared.
+Both sides have a row every STEP_MS milliseconds, so micro-batches with the same number of rows cover the same time.
+Each side has one Parquet file for each micro-batch. Times leave out the first tenth of the micro-batches. The peer
+reads the same rows from one file for each side. Results are compared.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ TOTALS = "count(*), sum(l.i), sum(r.i)"
 
 @dataclass(frozen=True)
 class Measured:
-    """`growth`: the median time of the last quarter of micro-batches over that of the second quarter; `states`: rows in
-    the state behind the micro-batch at each quarter; `expected`: rows that the range and a micro-batch justify."""
+    """`growth`: the median time of the last quarter of the micro-batches over that of the second quarter; `states`:
+    rows in the state at the end of each quarter; `expected`: rows that the state needs for the range and one
+    micro-batch."""
 
     rows_s: float
     p50_s: float
@@ -49,14 +50,14 @@ class Measured:
 
 
 def hashes(numbers: np.ndarray) -> np.ndarray:
-    """Of splitmix64."""
+    """The hashes of splitmix64."""
     mixed = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     return mixed ^ (mixed >> np.uint64(31))
 
 
 def table(side: int, lo: int, hi: int) -> pa.Table:
-    """Rows lo to hi (exclusive) of a side."""
+    """The rows lo to hi (exclusive) of a side."""
     i = np.arange(lo, hi)
     ms = START_MS + STEP_MS * i + side * STEP_MS // 2
     keys = (hashes(2 * i + side + 1) % np.uint64(KEYS)).astype(np.int64)
@@ -79,7 +80,7 @@ def query(watermark: str, interval: str, stream: str) -> str:
 
 
 def run(spark, folder: Path, batches: int, rows: int) -> Measured:
-    """All micro-batches of a join of the files in `folder`."""
+    """Run all micro-batches of a join of the files in `folder`."""
     from pyspark.sql import functions as F
 
     for name in SIDES:
@@ -101,7 +102,7 @@ def measured(progress, rows: int, batches: int) -> Measured:
     warm = times[len(times) // 10 :]
     quarters = [times[n * len(times) // 4 : (n + 1) * len(times) // 4] for n in range(4)]
     kept = [sum(operator["numRowsTotal"] for operator in p["stateOperators"]) for p in fed]
-    found = [p["observedMetrics"]["pairs"] for p in progress if "pairs" in p["observedMetrics"]]
+    counts = [p["observedMetrics"]["pairs"] for p in progress if "pairs" in p["observedMetrics"]]
     return Measured(
         sum(p["numInputRows"] for p in fed[len(times) // 10 :]) / sum(warm),
         statistics.median(warm),
@@ -109,18 +110,18 @@ def measured(progress, rows: int, batches: int) -> Measured:
         statistics.median(quarters[3]) / statistics.median(quarters[1]),
         tuple(kept[(n + 1) * len(kept) // 4 - 1] for n in range(4)),
         2 * (rows // batches + RANGE_MS // STEP_MS),
-        tuple(sum(f[name] or 0 for f in found) for name in ("n", "i", "j")),
+        tuple(sum(count[name] or 0 for count in counts) for name in ("n", "i", "j")),
     )
 
 
 def line(m: Measured) -> str:
     times = f"{m.rows_s:,.0f} rows/s, micro-batches p50 {m.p50_s:.2f} s, p99 {m.p99_s:.2f} s, growth {m.growth:.2f}"
     states = ", ".join(f"{n:,}" for n in m.states)
-    return f"{times}; state {states} rows, {m.expected:,} justified; {m.totals[0]:,} pairs"
+    return f"{times}; state {states} rows, {m.expected:,} needed; {m.totals[0]:,} pairs"
 
 
 def flink(spark, folder: Path, rows: int) -> tuple[float, tuple[int, ...]]:
-    """Rows a second of PyFlink, the second of two runs, and its totals."""
+    """The rows a second of PyFlink in the second of two runs, and its totals."""
     from benchmarks.peers.flink import Flink
 
     interval = f"INTERVAL '{RANGE_MS / 1000:.3f}' SECOND(2, 3)"
@@ -138,20 +139,20 @@ def flink(spark, folder: Path, rows: int) -> tuple[float, tuple[int, ...]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.join_streams")
-    parser.add_argument("--rows", type=int, default=1_000_000, help="of each side")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="the number of rows of each side")
     parser.add_argument("--batches", type=int, default=100)
     parser.add_argument("--peer", choices=["flink"])
-    asked = parser.parse_args()
+    options = parser.parse_args()
     spark = sqlext.session("join streams", master="local[2]", **SETTINGS)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        write(folder, asked.rows, asked.batches)
-        ours = run(spark, folder, asked.batches, asked.rows)
+        write(folder, options.rows, options.batches)
+        ours = run(spark, folder, options.batches, options.rows)
         print(line(ours), flush=True)
-        if asked.peer:
-            rows_s, totals = flink(spark, folder, asked.rows)
-            print(f"Flink: {rows_s:,.0f} rows/s, {ours.rows_s / rows_s:.2f} of its rate is ours; {totals[0]:,} pairs")
-            # An inner join waits for nothing: all pairs are out when the query stops.
+        if options.peer:
+            rows_s, totals = flink(spark, folder, options.rows)
+            print(f"Flink: {rows_s:,.0f} rows/s, our rate is {ours.rows_s / rows_s:.2f} of it; {totals[0]:,} pairs")
+            # An inner join waits for nothing, so all pairs have been emitted when the query stops.
             assert totals == ours.totals, (totals, ours.totals)
     spark.stop()
 

@@ -1,8 +1,8 @@
 """The workloads of INTERVAL JOIN and ASOF JOIN: two tables of one day, with keys or without.
 
-Milliseconds of the day and keys are hashes of the row number. The range is as wide as is needed for some one to five
-partners a row, so that what is measured is finding them and not writing them. Times have no zone, which all programs
-read alike.
+Milliseconds of the day and keys are hashes of the row number. The range is wide enough for one to five partners a row,
+so that the time is spent in the search for partners and not in writing them. Times have no zone, because all programs
+read such times alike.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Side:
 class Join:
     """One join of two tables of `rows` rows each.
 
-    join: "INTERVAL" or "ASOF". kind: "INNER", "LEFT" or "FULL". keys: one of KEYS. range_ms: how far apart partners
-    may be, in both directions (INTERVAL only). limits: the most rows that a peer is given. goals: by peer, how many
-    times as long as ours it should take.
+    join: "INTERVAL" or "ASOF". kind: "INNER", "LEFT" or "FULL". keys: one of KEYS. range_ms: the largest distance of
+    partners, in both directions (INTERVAL only). limits: the largest number of rows for a peer. goals: by peer, its
+    time as a multiple of ours that we aim at.
 
     >>> print(BY_NAME["interval_1000_left"].query("l", "r"))
     SELECT count(*), sum(l.i), sum(r.i), sum((l.i * 31 + r.i) % 1000003)
@@ -84,7 +84,7 @@ class Join:
     rows: int = MILLION
     tiny_rows: int = 2_000
     grows: bool = False
-    expected: Expected = unknown  # all programs must give the same
+    expected: Expected = unknown  # all programs must give the same totals
 
     @property
     def name(self) -> str:
@@ -95,7 +95,7 @@ class Join:
         return Side(self.keys, 1), Side(self.keys, 2)
 
     def query(self, left: str, right: str) -> str:
-        """The statement with our clause, over relations of these names."""
+        """The statement with our join, over relations of these names."""
         if self.join == "INTERVAL":
             return f"{self._totals('i')}\nFROM {left} AS l {self._kind}INTERVAL JOIN {right} AS r\nON {self._condition}"
         on = "" if self.keys == "none" else "\nON l.k = r.k"
@@ -103,7 +103,7 @@ class Join:
         return f"{self._totals('ms')}\n{joined}\nMATCH_CONDITION (l.ts >= r.ts){on}"
 
     def spark_query(self, left: str, right: str) -> str:
-        """What one would write without our clause."""
+        """The statement that a user would write without our join."""
         if self.join == "INTERVAL":
             return self.query(left, right).replace("INTERVAL JOIN", "JOIN")
         joined = f"{left} AS l {self._kind}JOIN {right} AS r ON {self._condition}"
@@ -132,12 +132,12 @@ class Join:
         return times if self.keys == "none" else f"{times} AND l.k = r.k"
 
     def _totals(self, column: str) -> str:
-        """Right rows of one time are as good as each other, so ASOF compares their time."""
+        """The select list. ASOF sums the times of right rows, because any right row of the nearest time is correct."""
         pair = f"sum((l.i * 31 + r.{column}) % 1000003)"
         return f"SELECT count(*), sum(l.i), sum(r.{column}), {pair}"
 
 
-# DuckDB joins by hash where there is a key and looks at all pairs of the key; without one it uses IEJoin.
+# DuckDB joins by hash if there is a key, and compares all pairs of the key; without one it uses IEJoin.
 _HASH, _IEJOIN = 1.0, 1 / 1.5
 INTERVALS = tuple(
     Join("INTERVAL", kind, keys, range_ms, limits, goals)
@@ -160,31 +160,31 @@ JOINS = (*INTERVALS, *ASOFS)
 BY_NAME = {join.name: join for join in JOINS}
 
 
-def _flink_interval(found: re.Match) -> str:
-    return f"INTERVAL '{int(found[1]) / 1000:.3f}' SECOND(2, 3)"
+def _flink_interval(width: re.Match) -> str:
+    return f"INTERVAL '{int(width[1]) / 1000:.3f}' SECOND(2, 3)"
 
 
 def runners(spark, join: Join, rows: int, peers: set[str], external: Mapping[str, External]) -> dict[str, Runner]:
-    """By name, ours first, on Delta tables that are written if they are not there."""
+    """The runners by name, ours first, on Delta tables that are written if they do not exist."""
     paths = [tables.ensure(spark, side, rows) for side in join.sides]
-    found = spark_runners(spark, join, *(f"delta.`{path}`" for path in paths), peers=peers)
+    runners = spark_runners(spark, join, *(f"delta.`{path}`" for path in paths), peers=peers)
     if DUCKDB in peers and DUCKDB in external:
-        found[DUCKDB] = partial(_answer, external[DUCKDB].query, join.duckdb_query(*map(scan, paths)))
+        runners[DUCKDB] = partial(_answer, external[DUCKDB].query, join.duckdb_query(*map(scan, paths)))
     if FLINK in peers and FLINK in external and join.join == "INTERVAL":
         flink = external[FLINK].system
         for path in paths:
             flink.prepare_stream(spark, path.name, path, "ms")
         query = join.flink_query(*(f"`{path.name}`" for path in paths))
-        found[FLINK] = partial(_answer, partial(flink.query, is_stream=True), query)
-    return found
+        runners[FLINK] = partial(_answer, partial(flink.query, is_stream=True), query)
+    return runners
 
 
 def spark_runners(spark, join: Join, left: str, right: str, peers: set[str]) -> dict[str, Runner]:
-    """Those that run in the session, ours first."""
-    found: dict[str, Runner] = {OURS: partial(_collect, spark, join.query(left, right))}
+    """The runners that run in the session, ours first."""
+    runners: dict[str, Runner] = {OURS: partial(_collect, spark, join.query(left, right))}
     if SPARK in peers:
-        found[SPARK] = partial(_collect, spark, join.spark_query(left, right))
-    return found
+        runners[SPARK] = partial(_collect, spark, join.spark_query(left, right))
+    return runners
 
 
 def _collect(spark, sql: str):
@@ -192,4 +192,4 @@ def _collect(spark, sql: str):
 
 
 def _answer(query: Callable[[str], list[tuple]], sql: str):
-    return integers(query(sql)[-1])  # a stream's last row is the result, those before it are changes on the way
+    return integers(query(sql)[-1])  # the last row of a stream is the final result

@@ -1,4 +1,4 @@
-"""Runs a workload's runners in turn and compares their answers."""
+"""Run the runners of a workload in turn and compare their answers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from benchmarks.workload import Result, Workload
 
 
 class WrongResult(Exception):
-    """Wrong is not fast."""
+    """A runner gives other totals than the known ones, or than the other runners."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One runner on one workload. Ratios are taken with `ours_s`: medians of the same turns.
+    """One runner on one workload. Ratios use `ours_s`, the median of our runner in the same turns.
 
-    failure: why another program gave no answer; its times mean nothing then.
+    failure: the reason why another program gave no answer; its times then have no meaning.
     """
 
     workload: str
@@ -30,7 +30,7 @@ class Measurement:
     seconds: tuple[float, ...]
     median_s: float
     ours_s: float
-    cpu_s: float  # median of what JVM and workers computed
+    cpu_s: float  # the median processor time of the JVM and the workers
     jvm_mb: int
     workers_mb: int
     result: Result
@@ -50,9 +50,9 @@ class Turn:
 
 
 def measure(workload: Workload, rows: int, runners: Mapping[str, Runner], runs: int) -> list[Measurement]:
-    """One first run of each, then `runs` turns of all, each result checked. Who fails has no more turns.
+    """Run each runner once, then take `runs` turns of all of them. A runner that failed has no more turns.
 
-    Raises WrongResult: a result is not the one that is known, or runners disagree.
+    Raises WrongResult: a result is not the known one, or runners disagree.
     """
     turns: dict[str, list[Turn]] = {name: [] for name in runners}
     for _ in range(1 + runs):
@@ -71,7 +71,7 @@ def take_turn(run: Runner, may_fail: bool) -> Turn:
         start = time.perf_counter()
         try:
             result = run()
-        except Exception as error:  # whatever another system may raise: out of time, out of memory, not supported
+        except Exception as error:  # another system may raise anything: out of time, out of memory, not supported
             if not may_fail:
                 raise
             failure = str(error).strip().partition("\n")[0] or type(error).__name__
@@ -97,12 +97,12 @@ def summary(workload: str, rows: int, runner: str, turns: list[Turn], ours_s: fl
 
 
 def median(turns: list[Turn]) -> float:
-    """Of the seconds behind the first run; the first run's if there is no other."""
+    """The median of the seconds after the first run, or those of the first run if it is the only one."""
     return statistics.median(turn.seconds for turn in turns[1:] or turns)
 
 
 def check(workload: Workload, rows: int, results: Mapping[str, Result]) -> None:
-    """Everybody gives the known result, or, where none is known, the same; the floor counts all rows."""
+    """Check that all runners give the known result or, if none is known, the same one. The floor counts all rows."""
     wanted = workload.expected(rows) or results[OURS]
     for name, result in results.items():
         if result != ((rows,) if name == FLOOR else wanted):

@@ -1,10 +1,11 @@
-"""The unbounded case of Flink's users: 1,000 starts a second are kept for six hours of one key, 21.6 M partial matches.
+"""The case that is unbounded for users of Flink: one key keeps 1,000 start rows a second for six hours, 21.6 M partial
+matches.
 
 usage: python -m benchmarks.partial_matches [--seconds N]     the window's length (21,600); the stream is twice as long
 
 `A -> B WITHIN`, and no B ever comes: every row starts a match, none ends, and the first ones time out when the window
-has passed. Rows go through the shared buffer in steps of one second of event time, as a stream's would. Printed: rows a
-second, entries and bytes of the state when it is full and at the end, and the most memory that the process had.
+has passed. Rows go through the shared buffer in steps of one second of event time, as on a stream. It prints rows a
+second, entries and bytes of the state when it is full and at the end, and the peak memory of the process.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ STARTS_A_SECOND = 1_000
 
 
 def run(seconds: int) -> dict[str, float]:
-    """What a window of so many seconds takes, over a stream of twice its length.
+    """The cost of a window of so many seconds over a stream of twice its length.
 
-    >>> found = run(3)
-    >>> found["most_entries"] <= 4 * 3 * STARTS_A_SECOND
+    >>> cost = run(3)
+    >>> cost["most_entries"] <= 4 * 3 * STARTS_A_SECOND
     True
     """
     states = states_of(compile_nfa(Concatenation((Variable("A"), Relaxed("->", Variable("B")))), ("A", "B")))
@@ -48,7 +49,7 @@ def run(seconds: int) -> dict[str, float]:
 
 
 def _rows(states: States, lo: int, window: int) -> RowBits:
-    """A second's rows: all are A and none is B; a row is within the bound of those less than a window before it."""
+    """The rows of one second: all are A, none is B, and each is within the bound of the rows of the last window."""
     everywhere = np.ones((STARTS_A_SECOND, 1), np.bool_)
     holds = np.hstack([everywhere & evaluate(f, np.array([[True], [False]])) for f in states.formulas])
     row = lo + np.arange(STARTS_A_SECOND)

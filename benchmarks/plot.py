@@ -1,4 +1,4 @@
-"""python -m benchmarks.plot: docs/benchmark.png from results.json, time against rows, ours and the others."""
+"""python -m benchmarks.plot: draw docs/benchmark.png from results.json, time against rows, ours and the others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STYLES = {
 
 
 def main() -> None:
-    import matplotlib  # of the extra bench, which the tests do without
+    import matplotlib  # from the extra "bench", which the tests do not install
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def draw(ax, workload: str, kept: list[results.Kept]) -> None:
-    """One workload: a line for each program that was measured, both axes logarithmic."""
+    """Draw one workload: a line for each measured program, with logarithmic axes."""
     for runner, (name, style, colour) in STYLES.items():
         points = sorted((m["rows"], m["median_s"]) for m in kept if m["runner"] == runner)
         if points:

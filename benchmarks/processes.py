@@ -10,10 +10,10 @@ PROC = Path("/proc")
 
 
 class Watch:
-    """While the `with` block runs: the largest resident memory seen, in bytes, and the processor time spent.
+    """The largest resident memory in bytes, and the processor time, while the `with` block runs.
 
-    Workers are forks that share pages, so each is counted by its proportional share. The JVM keeps what its heap once
-    took: its peak is that of the session so far. Processor time includes compiling and collecting garbage.
+    Workers are forks that share pages, so each counts by its proportional share. The JVM does not return the memory of
+    its heap, so its peak is that of the session so far. Processor time includes compilation and garbage collection.
     """
 
     def __init__(self, every_s: float = 0.1):
@@ -41,28 +41,29 @@ class Watch:
 
 
 def spark_cpu_s() -> float:
-    """Seconds that the driver's JVM and its workers, those that have ended too, have computed."""
+    """The processor time in seconds of the driver's JVM and its workers, including those that have ended."""
     jvm = spark_jvm()
     ticks = 0 if jvm is None else sum(ticks_of(pid) for pid in (jvm, *descendants(jvm)))
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def ticks_of(pid: int) -> int:
-    """Of the process and of its children that it has waited for (proc(5): utime, stime, cutime, cstime)."""
+    """The ticks of a process and of the children that it has waited for (proc(5): utime, stime, cutime, cstime)."""
     fields = read(pid, "stat").rpartition(b")")[2].split()
     return sum(map(int, fields[11:15]))
 
 
 def spark_jvm() -> int | None:
     """The process of this session's driver, which PySpark starts as our child."""
-    found = (pid for pid in descendants(os.getpid()) if b"org.apache.spark.deploy.SparkSubmit" in read(pid, "cmdline"))
-    return next(found, None)
+    name = b"org.apache.spark.deploy.SparkSubmit"
+    return next((pid for pid in descendants(os.getpid()) if name in read(pid, "cmdline")), None)
 
 
 def descendants(pid: int) -> list[int]:
-    """Children, their children and so on, parents first."""
-    found = [int(c) for t in (PROC / str(pid) / "task").glob("*") for c in read(pid, f"task/{t.name}/children").split()]
-    return [d for child in found for d in (child, *descendants(child))]
+    """The children of a process, their children and so on, parents first."""
+    threads = (PROC / str(pid) / "task").glob("*")
+    children = [int(child) for t in threads for child in read(pid, f"task/{t.name}/children").split()]
+    return [d for child in children for d in (child, *descendants(child))]
 
 
 def resident(pid: int, file: str, key: str) -> int:

@@ -1,4 +1,4 @@
-"""Everything that runs a workload in the Spark session: ours, with other settings, the floor, what users write."""
+"""The runners of a workload in the Spark session: ours, ours with other settings, the floor, and what users write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OURS, FLOOR, LEAD, PANDAS = "ours", "floor", "lead", "pandas"
 
 
 def spark_runners(spark, workload: Workload, rows: int, table: str, peers: set[str]) -> dict[str, Runner]:
-    """By name, ours first and the floor second: they are run in this order."""
+    """The runners by name, in the order in which they run: ours first and the floor second."""
     runners: dict[str, Runner] = {
         OURS: partial(ours, spark, workload, rows, table),
         FLOOR: partial(floor, spark, workload, table),
@@ -45,7 +45,7 @@ def pandas(spark, workload: Workload, table: str) -> Result:
 
 
 def floor(spark, workload: Workload, table: str) -> Result:
-    """What any matcher in Python workers pays: scan, shuffle and sort of the columns read, and counting the rows.
+    """The cost of any matcher in Python workers: scan, shuffle and sort the columns that the query reads, count rows.
 
     Without PARTITION BY all rows go to one sorted partition.
     """
@@ -62,7 +62,7 @@ def count_rows(batches):
 
 @contextmanager
 def configured(spark, settings):
-    """The session with `settings`, which it did not have before."""
+    """Set `settings` in the session, and unset them afterwards. None of them may be set before."""
     for key, value in settings.items():
         spark.conf.set(key, value)
     try:
@@ -73,7 +73,7 @@ def configured(spark, settings):
 
 
 def integers(row) -> Result:
-    """A row of totals, the same from every system: each has other types for sums.
+    """A row of totals as integers, because every system has other types for sums.
 
     >>> from decimal import Decimal
     >>> integers((3, Decimal("4"), None))

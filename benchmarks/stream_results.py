@@ -1,4 +1,4 @@
-"""What is measured of a stream, and the table made of it."""
+"""The measurements of a stream, and their table."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ GOAL = 3  # times as fast as Flink
 
 @dataclass(frozen=True)
 class Measured:
-    """`rows_s`: rows a second behind the first micro-batches; `cores`: processor time over time, of the whole run;
-    `growth`: the median time of the last quarter of micro-batches over that of the second quarter; `state_rows` in
-    `state_bytes` where they are most; `kept_bytes`: what the rows that WITHIN keeps alive take as Arrow.
+    """`rows_s`: rows a second after the first micro-batches; `cores`: processor time over time, of the whole run;
+    `growth`: the median time of the last quarter of the micro-batches over that of the second quarter; `state_rows` and
+    `state_bytes`: the largest state; `kept_bytes`: the size as Arrow of the rows that WITHIN keeps alive.
     """
 
     workload: str
@@ -40,19 +40,19 @@ HEAD = (
 )
 TEXT = f"""## Streams
 
-Rows of many keys, in turn, from Parquet files, one in each micro-batch; the result is counted and goes nowhere, the
-checkpoint is written to a local folder. Small micro-batches show the latency, large ones (a backlog) the throughput;
-the first tenth of them is left out. Growth is the median of the last quarter of the micro-batches over the second one.
-Bytes kept are those in the state store where they are most, in brackets over what the rows that WITHIN keeps alive take
-as Arrow. Flink reads the same rows from one file in streaming mode, with as many tasks, its state on the heap and
-without checkpoints. Of both the faster of two runs; goal: {GOAL} times its rows a second.
+Rows of many keys in turn, from Parquet files, one file in each micro-batch. The result is only counted; the checkpoint
+is written to a local folder. Small micro-batches show the latency and large ones (a backlog) the throughput, without
+the first tenth of them. Growth is the median time of the last quarter of the micro-batches over that of the second
+quarter. Bytes kept are those of the state store at its largest; in brackets, over the size as Arrow of the rows that
+WITHIN keeps alive. Flink reads the same rows from one file in streaming mode, with the same number of tasks, its state
+on the heap and no checkpoints. Of both, the faster of two runs counts; the goal is {GOAL} times Flink's rows a second.
 
 {HEAD}
 """
 
 
 def lines(streams: dict[str, dict]) -> Iterator[str]:
-    """Of what results.json keeps."""
+    """The rows of the table, from what results.json keeps."""
     names = [f.name for f in fields(Measured)]
     for kept in streams.values():
         yield line(Measured(**{name: kept[name] for name in names}))

@@ -3,13 +3,13 @@
     python -m benchmarks.streams [--kinds latency,throughput] [--only NAME,…] [--rows N] [--batches N] [--cores N]
                                  [--one-cpu] [--peers flink] [--quick]
 
-`latency` reads small micro-batches, one after the other, `throughput` a backlog in large ones. A workload's rows lie in
-as many Parquet files as there are micro-batches, one is read in each. The result goes nowhere but is counted, and must
-be as large as is known. The first tenth of the micro-batches, at least one, is left out: processes start there. The
-backlog is read twice, and so by the peer: the first time is for compiling. The peer reads the same rows from one file,
-on as many cores, as a stream. `--one-cpu` binds all processes to one processor.
+`latency` reads small micro-batches one after another; `throughput` reads a backlog in large ones. Each micro-batch
+reads one Parquet file. The result is only counted and compared with the known number. The first tenth of the
+micro-batches, at least one, is left out, because processes start there. We and the peer read the backlog twice, the
+first time to compile. The peer reads the same rows from one file as a stream, on the same number of cores. `--one-cpu`
+binds all processes to one processor.
 
-Results go to results.json and RESULTS.md; those of --quick, --rows and --batches are only printed.
+Results go to results.json and RESULTS.md; results of --quick, --rows and --batches are only printed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FLINK = "flink"
 
 @dataclass(frozen=True)
 class Size:
-    """Rows, in how many micro-batches."""
+    """The number of rows, and of the micro-batches that hold them."""
 
     rows: int
     batches: int
@@ -50,10 +50,10 @@ class Size:
 
 @dataclass(frozen=True)
 class StreamWorkload:
-    """Row i has key i % `keys`; the rows of a key have v = 0, 1, … in the order of `cycle`, again and again.
+    """Row i has key i % `keys`; the values v of a key's rows repeat `cycle`.
 
-    `matches`: in one cycle. `kept_rows`: how many rows WITHIN keeps alive at most, None without WITHIN. `flink_clause`:
-    where Flink's differs.
+    `matches`: the number of matches in one cycle. `kept_rows`: the largest number of rows that WITHIN keeps alive, None
+    without WITHIN. `flink_clause`: Flink's clause, if it differs.
     """
 
     name: str
@@ -69,7 +69,7 @@ class StreamWorkload:
         return f"SELECT * FROM {relation} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts {self.clause})"
 
     def expected(self, rows: int) -> int:
-        """How many matches are decided behind all rows of whole cycles; the last cycle may wait for the watermark."""
+        """The number of matches that whole cycles decide; those of the last cycle may wait for the watermark."""
         return rows // self.keys // len(self.cycle) * self.keys * self.matches
 
 
@@ -79,7 +79,7 @@ SIZES = {LATENCY: Size(1_000_000, 100), THROUGHPUT: Size(1_600_000, 4)}
 WORKLOADS = (
     StreamWorkload("A B", 10_000, (0, 1, 2), f"{ENDS} PATTERN (A B) DEFINE {AB}", SIZES),
     StreamWorkload("A+ B+ C", 10_000, (0, 0, 1, 1, 2), f"{ENDS} PATTERN (A+ B+ C) DEFINE {AB}, C AS v = 2", SIZES),
-    # a key has a row every ten seconds; the second A of a cycle has its B only behind the end of WITHIN
+    # A key has a row every ten seconds; the B of the second A of a cycle comes only after the end of WITHIN.
     StreamWorkload("A -> B within", 10_000, (0, 2, 2, 1, 2, 0, 2, 2, 2, 2),
                    f"{ENDS} PATTERN (A -> B) WITHIN INTERVAL 40 SECONDS DEFINE {AB}", SIZES, kept_rows=40_000,
                    flink_clause=f"{ENDS} PATTERN (A X* B) WITHIN INTERVAL '40' SECOND DEFINE {AB}, X AS v <> 1"),
@@ -93,7 +93,7 @@ WORKLOADS = (
 
 
 def write(workload: StreamWorkload, size: Size, folder: Path) -> int:
-    """The files of a workload; the bytes that one row takes as Arrow."""
+    """Write the files of a workload; return the size of one row as Arrow, in bytes."""
     folder.mkdir(parents=True)
     rows, cycle = size.rows // size.batches, np.array(workload.cycle, np.int32)
     for n in range(size.batches):
@@ -112,17 +112,17 @@ def write(workload: StreamWorkload, size: Size, folder: Path) -> int:
 
 
 def run(spark, workload: StreamWorkload, kind: str, size: Size, folder: Path) -> Measured:
-    """All micro-batches of a workload, a backlog twice. Raises AssertionError if not all matches are found."""
+    """Run all micro-batches of a workload, a backlog twice. Raises AssertionError if matches are missing."""
     row_bytes = write(workload, size, folder / "in")
     turns = 2 if kind == THROUGHPUT else 1
-    found = [turn(spark, workload, kind, size, folder, row_bytes, f"checkpoint_{n}") for n in range(turns)]
-    return max(found, key=lambda m: m.rows_s)
+    runs = (turn(spark, workload, kind, size, folder, row_bytes, f"checkpoint_{n}") for n in range(turns))
+    return max(runs, key=lambda m: m.rows_s)
 
 
 def turn(
     spark, workload: StreamWorkload, kind: str, size: Size, folder: Path, row_bytes: int, checkpoint: str
 ) -> Measured:
-    """One run over the files."""
+    """Run once over the files."""
     from pyspark.sql import functions as F
 
     source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
@@ -138,8 +138,8 @@ def turn(
     query.awaitTermination()
     cores = (spark_cpu_s() - cpu_s) / (time.perf_counter() - began)
     progress = query.recentProgress
-    found = sum(p["observedMetrics"]["matches"]["n"] for p in progress if "matches" in p["observedMetrics"])
-    assert found >= workload.expected(size.rows) - workload.keys, (found, workload.expected(size.rows))
+    matches = sum(p["observedMetrics"]["matches"]["n"] for p in progress if "matches" in p["observedMetrics"])
+    assert matches >= workload.expected(size.rows) - workload.keys, (matches, workload.expected(size.rows))
     return measured(progress, workload, kind, row_bytes, cores)
 
 
@@ -168,46 +168,46 @@ def measured(progress, workload: StreamWorkload, kind: str, row_bytes: int, core
     )
 
 
-def with_flink(spark, workload: StreamWorkload, found: Measured, folder: Path, cores: int) -> Measured:
+def with_flink(spark, workload: StreamWorkload, measured_run: Measured, folder: Path, cores: int) -> Measured:
     """The same with Flink's rate over the same files. Raises AssertionError if it finds other matches."""
     from benchmarks.peers.flink_stream import rate
 
     theirs = rate(spark, folder / "in", SCHEMA, workload.flink_clause or workload.clause, folder, cores)
-    assert theirs.matches >= workload.expected(found.rows) - workload.keys, theirs
-    return replace(found, flink_rows_s=theirs.rows_s, flink_cores=theirs.cores)
+    assert theirs.matches >= workload.expected(measured_run.rows) - workload.keys, theirs
+    return replace(measured_run, flink_rows_s=theirs.rows_s, flink_cores=theirs.cores)
 
 
 def main() -> None:
-    asked = arguments()
-    if asked.one_cpu:
+    options = arguments()
+    if options.one_cpu:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     # as many partitions as cores: each has a commit of its own in every micro-batch
-    settings = {"spark.sql.shuffle.partitions": str(asked.cores), "spark.sql.session.timeZone": "UTC"}
+    settings = {"spark.sql.shuffle.partitions": str(options.cores), "spark.sql.session.timeZone": "UTC"}
     began = time.perf_counter()
-    spark = sqlext.session("streams", master=f"local[{asked.cores}]", **settings)
-    about = run_of(spark, time.perf_counter() - began, where(asked), settings, runs=1)
+    spark = sqlext.session("streams", master=f"local[{options.cores}]", **settings)
+    about = run_of(spark, time.perf_counter() - began, where(options), settings, runs=1)
     print(stream_results.HEAD)
     for workload in WORKLOADS:
-        for kind in asked.kinds:
-            if workload.name in asked.only:
-                found = one(spark, workload, kind, asked)
-                print(stream_results.line(found), f"load {os.getloadavg()[0]:.1f}", flush=True)
-                if not (asked.quick or asked.rows or asked.batches):
-                    results.save(results.merge_streams(results.load(), about, [found]))
+        for kind in options.kinds:
+            if workload.name in options.only:
+                measured_run = one(spark, workload, kind, options)
+                print(stream_results.line(measured_run), f"load {os.getloadavg()[0]:.1f}", flush=True)
+                if not (options.quick or options.rows or options.batches):
+                    results.save(results.merge_streams(results.load(), about, [measured_run]))
 
 
-def one(spark, workload: StreamWorkload, kind: str, asked: argparse.Namespace) -> Measured:
+def one(spark, workload: StreamWorkload, kind: str, options: argparse.Namespace) -> Measured:
     size = workload.sizes[kind]
-    size = Size(asked.rows or size.rows, asked.batches or size.batches)
+    size = Size(options.rows or size.rows, options.batches or size.batches)
     with tempfile.TemporaryDirectory() as folder:
-        found = run(spark, workload, kind, size, Path(folder))
-        if FLINK in asked.peers and kind == THROUGHPUT:
-            found = with_flink(spark, workload, found, Path(folder), asked.cores)
-    return found
+        measured_run = run(spark, workload, kind, size, Path(folder))
+        if FLINK in options.peers and kind == THROUGHPUT:
+            measured_run = with_flink(spark, workload, measured_run, Path(folder), options.cores)
+    return measured_run
 
 
-def where(asked: argparse.Namespace) -> str:
-    return f"local[{asked.cores}]" + ", one CPU" * asked.one_cpu
+def where(options: argparse.Namespace) -> str:
+    return f"local[{options.cores}]" + ", one CPU" * options.one_cpu
 
 
 def arguments() -> argparse.Namespace:

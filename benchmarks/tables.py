@@ -1,4 +1,4 @@
-"""The tables of the workloads: Delta, made from row numbers, written once, kept in a temporary folder."""
+"""The Delta tables of the workloads: made from row numbers, written once, and kept in a temporary folder."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def warehouse() -> Path:
 
 
 def frame(spark, workload: Workload, rows: int):
-    """The workload's rows as a DataFrame; i is computed first, so that columns may be named like anything."""
+    """The rows of a workload as a DataFrame; i is computed first, so that columns may have any name."""
     columns = [f"{e} AS {name}".replace("{rows}", str(rows)) for name, e in workload.columns.items()]
     return spark.range(rows).withColumnRenamed("id", "i").selectExpr(*columns)
 
 
 def ensure(spark, workload: Workload, rows: int) -> Path:
-    """The folder of the table of that many rows, which is written if it is not there."""
+    """The folder of the table with that many rows, which is written if it does not exist."""
     path = warehouse() / workload.table_name(rows)
     if not (path / "_delta_log").exists():
         frame(spark, workload, rows).write.format("delta").mode("overwrite").save(str(path))

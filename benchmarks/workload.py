@@ -1,4 +1,4 @@
-"""What a workload is: a table made of row numbers, a pattern, and what is known of the answer."""
+"""A workload: a table made of row numbers, a pattern, and what is known of its result."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 Result = tuple[int | None, ...]
-Expected = Callable[[int], "Result | None"]  # of the rows; None where nothing is known
+Expected = Callable[[int], "Result | None"]  # from the number of rows to the totals, or None if they are unknown
 
 
 def known(results: Mapping[int, Result]) -> Expected:
-    """What is known for some sizes only.
+    """The totals that are known for some sizes only.
 
     >>> known({10: (2, 7)})(10), known({10: (2, 7)})(20)
     ((2, 7), None)
@@ -27,14 +27,14 @@ class Workload:
     """One query on one table. In `columns` and `match`, `{rows}` stands for the number of rows.
 
     columns: name → Spark's expression of i, the row number.
-    reads: the columns that the query references, which the floor carries, too.
-    match: what stands in the parentheses of MATCH_RECOGNIZE behind PARTITION BY and ORDER BY.
-    totals: what is selected from the matches, one row of integers.
-    lead: the same matches as a relation in plain Spark SQL, `{table}` is the table; None: there is no exact form.
-    flink_lacks: why Flink cannot express it; empty: it can, with the same text and ORDER BY ts.
-    settings: settings of the session to compare with the default, by the name of the variant.
-    limits: the most rows that a peer is given, by its name.
-    peer_match: the same as `match` for peers that lack our words; empty: they have them.
+    reads: the columns that the query references; the floor reads them too.
+    match: the text of MATCH_RECOGNIZE after PARTITION BY and ORDER BY.
+    totals: the select list over the matches, one row of integers.
+    lead: the same matches as a relation in plain Spark SQL over `{table}`, or None if there is no exact form.
+    flink_lacks: the reason why Flink cannot express it; empty if it can, with the same text and ORDER BY ts.
+    settings: settings of the session that are compared with the default, by the name of the variant.
+    limits: the largest number of rows for a peer, by its name.
+    peer_match: the counterpart of `match` for peers without our operators; empty if they have them.
     is_peerless: no other system can express it.
 
     >>> from benchmarks.workloads import BY_NAME
@@ -51,12 +51,12 @@ class Workload:
     reads: tuple[str, ...]
     match: str
     totals: str
-    goal: float  # most that ours may take, as a multiple of the floor
+    goal: float  # the most time that ours may take, as a multiple of the floor
     keys: tuple[str, ...] = ()
     order: tuple[str, ...] = ("i",)
     expected: Expected = unknown
-    table: str = ""  # shared with other workloads; empty: its own
-    tiny_rows: int = 3_000  # for tests, where `reference` runs, too
+    table: str = ""  # the name of a table that workloads share; empty if it has its own
+    tiny_rows: int = 3_000  # for tests, where `reference` runs too
     grows: bool = True  # does it also run at 1 M and 10 M rows?
     lead: str | None = None
     flink_lacks: str = ""
@@ -70,7 +70,7 @@ class Workload:
         return self._query(table, rows, self.order, self.match)
 
     def peer_query(self, table: str, rows: int, order: tuple[str, ...] | None = None) -> str:
-        """The same for a peer, with a name in its dialect."""
+        """The same statement for a peer, over a table with that name."""
         return self._query(table, rows, order or self.order, self.peer_match or self.match)
 
     def _query(self, table: str, rows: int, order: tuple[str, ...], match: str) -> str:
@@ -82,5 +82,5 @@ class Workload:
         return self.lead and f"SELECT {self.totals} FROM ({self.lead.replace('{table}', table)}) AS m"
 
     def table_name(self, rows: int) -> str:
-        """The folder of the table, and its name for Trino and Flink."""
+        """The name of the table's folder, and of the table in Trino and Flink."""
         return f"{self.table or self.name}_{rows}"

@@ -1,15 +1,15 @@
-"""All workloads, after the micro-benchmarks of DuckDB's development branch.
+"""All workloads of patterns, after the micro-benchmarks of DuckDB's development branch.
 
-The text is one that Trino and Flink understand, too: `A.v = 0` rather than `v = 0`, no name that one of them reserves
-(START, DROP), the default of AFTER MATCH written out where Flink is asked, whose default is another.
+Trino and Flink must understand the text as well, so it has `A.v = 0` instead of `v = 0`, no name that one of them
+reserves (START, DROP), and AFTER MATCH written out where Flink runs it, because Flink has another default.
 """
 
 from __future__ import annotations
 
 from benchmarks.workload import Workload, known
 
-SLOW = 2.0  # times the floor, where conditions read the match so far or all rows come back
-FAST = 1.25
+SLOW = 2.0  # times the floor: conditions on the match so far, or all rows are returned
+FAST = 1.25  # times the floor: row-local conditions
 MILLION = 1_000_000
 
 HASH = "(i * 2654435761 % 1000003)"
@@ -24,22 +24,24 @@ NO_NESTING = "quantifiers on groups are not built"
 
 
 def pairs(rows: int):
-    """(A B) on i % 5 = 0, 1: each multiple of five begins a match."""
+    """The totals of (A B) on i % 5 = 0, 1: each multiple of five begins a match."""
     n = rows // 5
     return None if rows % 100 else (n, 5 * n * (n - 1) // 2)
 
 
 def funnels(rows: int):
-    """Two in each visitor's ten rows, at 0 and 4 of even visitors, at 2 and 6 of odd ones."""
+    """The totals of two matches in the ten rows of a visitor: at 0 and 4 of even visitors, at 2 and 6 of odd ones."""
     visitors = rows // 10
     return None if rows % 20 else (2 * visitors, 10 * visitors * (visitors - 1) + 6 * visitors)
 
 
 def nothing(rows: int):
+    """The totals of no match."""
     return 0, None
 
 
 def selectivity(percent: int) -> Workload:
+    """A B B without keys, where `percent` of the rows are A."""
     return Workload(
         name=f"selectivity_{percent}",
         rows=10 * MILLION,
@@ -153,7 +155,7 @@ PARTITIONED = (
         columns={
             "i": "i",
             "k": "i % ({rows} div 1000)",
-            # The rare row is somewhere else in each of the few keys, so that no file can be left out by its statistics.
+            # The rare row is in another place in each of the few keys: Spark cannot skip a file by its statistics.
             "v": """IF(i % ({rows} div 1000) % 1000 = 0
                 AND i div ({rows} div 1000) = (i % ({rows} div 1000) div 1000 * 97 + 500) % 1000,
                 1000, pmod(hash(i), 100))""",
@@ -165,7 +167,7 @@ PARTITIONED = (
         totals="count(*), sum(began), sum(ended), sum(n)",
         goal=FAST,
         settings={"prefilter off": {"sqlext.prefilter": "off"}},
-        limits={"trino": 100_000, "flink": 1_000},  # they start anew at every row
+        limits={"trino": 100_000, "flink": 1_000},  # they restart their search at every row
     ),
 )
 
@@ -232,7 +234,7 @@ UNPARTITIONED = (
         totals="count(*), sum(n)",
         goal=FAST,
         expected=nothing,
-        tiny_rows=1_300,  # `reference` takes the square of a run
+        tiny_rows=1_300,  # `reference` takes quadratic time
         limits={"trino": 200_000, "flink": 300},
     ),
     Workload(
@@ -353,7 +355,7 @@ UNPARTITIONED = (
 
 FOLLOWED = {"i": "i", "k": "i div 1000", "v": "pmod(hash(i), 20)"}
 
-CONTIGUITY = (
+SKIPPED_ROWS = (
     Workload(
         name="followed_by",
         rows=10 * MILLION,
@@ -399,5 +401,5 @@ CONTIGUITY = (
     ),
 )
 
-WORKLOADS = (*PARTITIONED, *CONTIGUITY, *UNPARTITIONED)
+WORKLOADS = (*PARTITIONED, *SKIPPED_ROWS, *UNPARTITIONED)
 BY_NAME = {w.name: w for w in WORKLOADS}

@@ -130,9 +130,7 @@ def parse_create_view(text: str) -> CreateView | None:
         raise ParseError("VIEW_WITHOUT_QUERY", "CREATE VIEW ends before AS and its query", place=head.place)
     if not cursor.take("AS"):
         raise _unsupported_option(head, cursor)
-    return CreateView(
-        head=head, columns=columns, comment=comment, query_start=cursor.tokens[cursor.index].start
-    )
+    return CreateView(head=head, columns=columns, comment=comment, query_start=cursor.tokens[cursor.index].start)
 
 
 def _columns(head: Head, cursor: _Cursor) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
--- V shapes: a price falls, day after day, and then rises again.
+-- V shapes: a price falls for some days and then rises again.
 --
--- "start" has no condition, so it is true for every row: the last day before the fall. "down+" and "up+" take as
--- many days as they can. SKIP TO LAST up lets the next V begin on the peak where this one ends; by default it would
--- begin a day later and miss that ACME falls again from the 6th on.
+-- "start" has no condition, so it is true for every row: it maps the last day before the fall. "down+" and "up+" map
+-- as many days as they can. With SKIP TO LAST up, the next V may begin at the peak where this one ends. By default it
+-- would begin a day later, and the second fall of ACME, from the 6th on, would be missed.
 --
 -- expect:
 -- symbol	fell_from	bottom_on	rose_until	fell	rose

@@ -1,8 +1,8 @@
 -- Double bottoms (a W): two lows at nearly the same price, then a close above the peak between them.
 --
--- The conditions of "rise" and "breakout" depend on the match so far: LAST(up.price) is the peak that this very
--- match has found, LAST(down.price) and LAST(dip.price) are its two lows. A window function cannot say that,
--- because it does not know where the legs begin. GLOBEX falls 7 % lower the second time and is no double bottom.
+-- The conditions of "rise" and "breakout" depend on the match so far: LAST(up.price) is the peak of this match, and
+-- LAST(down.price) and LAST(dip.price) are its two lows. A window function cannot compute them, because it does not
+-- know where the legs begin. GLOBEX falls 7 % lower the second time, so it is not a double bottom.
 --
 -- expect:
 -- symbol	first_low	peak	second_low	broke_out_on	at_price

@@ -1,8 +1,9 @@
--- Sessions: the clicks of a user, cut where nothing happened for more than 30 minutes.
+-- Sessions: the clicks of a user, split where nothing happened for more than 30 minutes.
 --
--- Every row begins a session or continues one, so "first_click" needs no condition and no row is left over.
--- MATCH_NUMBER() counts within the partition: it is the number of the user's session. Any aggregate of Spark works
--- in MEASURES, COUNT(DISTINCT ...) too. A pause of exactly 30 minutes (09:12 to 09:42) does not end a session.
+-- Every row begins a session or continues one, so "first_click" needs no condition and every row is in a session.
+-- MATCH_NUMBER() counts within the partition, so it is the number of the user's session. MEASURES may use any
+-- aggregate of Spark, such as COUNT(DISTINCT ...). A pause of exactly 30 minutes (09:12 to 09:42) does not end a
+-- session.
 --
 -- expect:
 -- user	session	began	ended	clicks	pages

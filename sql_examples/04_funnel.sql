@@ -1,9 +1,10 @@
--- A funnel: of the visits that viewed a product, how many put it into the cart, how many bought it within the hour?
+-- A funnel: of the visits that viewed a product, how many put it into the cart, and how many bought it within the
+-- hour?
 --
--- The nested optional groups ( ... ( ... )? )? say that a later step counts only behind the earlier ones; "?" is
--- greedy, so the longest way wins. "other*?" is reluctant: it steps over as few rows as possible, to the nearest
--- cart. WITHIN holds the whole match, from its first to its last row, under an hour: bob buys after 65 minutes, and
--- only his cart counts. What the clause returns is a relation like any other, here grouped.
+-- The nested optional groups ( ... ( ... )? )? mean that a later step counts only after the earlier ones. "?" is
+-- greedy, so the longest match is preferred. "other*?" is reluctant: it maps as few rows as possible before the
+-- nearest cart. WITHIN limits the whole match, from its first to its last row, to less than an hour: bob buys after 65
+-- minutes, so only his cart counts. The result of the clause is a relation like any other; here it is grouped.
 --
 -- expect:
 -- reached	visits	slowest_minutes

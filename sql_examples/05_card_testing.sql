@@ -1,8 +1,8 @@
--- Card testing: a thief probes a stolen card with small charges and strikes with one a hundred times as large.
+-- Card testing: a thief tries a stolen card with small charges and then makes one a hundred times as large.
 --
--- MAX(probe.amount) in DEFINE is the largest probe of the match so far, so "strike" is measured by the probes
--- before it. WITH UNMATCHED ROWS keeps every charge: the result is the input with a column that says which role a
--- charge played, NULL if none. Card 4712 has small charges too, but not within ten minutes of the large one.
+-- MAX(probe.amount) in DEFINE is the largest probe of the match so far, so "strike" is compared with the probes before
+-- it. WITH UNMATCHED ROWS keeps every charge: the result is the input with a column that names the role of the charge,
+-- or NULL if it has none. Card 4712 has small charges too, but not within ten minutes of the large one.
 --
 -- expect:
 -- card	at	amount	role

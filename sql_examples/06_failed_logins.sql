@@ -1,8 +1,8 @@
 -- Account takeover: three or more failed logins in a row, then a password change, all in less than ten minutes.
 --
--- {3,} counts the failures, "other*?" lets anything happen before the change, and WITHIN bounds the time from the
--- first row of the match to its last. Where the bound is missed the search goes on from the next row: bob's first
--- failure is 13 minutes before the change, his last three are not. dan's ten minutes are no longer less than ten:
+-- {3,} counts the failures, "other*?" allows anything before the change, and WITHIN limits the time from the first row
+-- of the match to its last. If the limit is exceeded, the search continues with the next row: bob's first failure is
+-- 13 minutes before the change, but his last three failures are close enough. dan's ten minutes are not less than ten;
 -- WITHIN INCLUSIVE would report him.
 --
 -- expect:

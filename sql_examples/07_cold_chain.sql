@@ -1,8 +1,9 @@
 -- Cold chain: a container that was warmer than 8 degrees for half an hour or longer, reading by reading.
 --
--- "warm+" takes the whole warm stretch but its last reading, which must be "spoiled": at least 30 minutes after the
--- first one. The stretch of 00:10 is too short. ALL ROWS PER MATCH returns the readings themselves. A measure is
--- RUNNING unless it says FINAL: minutes_so_far grows from row to row, peak is that of the whole match on every row.
+-- "warm+" maps the whole warm stretch except its last reading, which must be "spoiled": at least 30 minutes after the
+-- first one. The stretch at 00:10 is too short. ALL ROWS PER MATCH returns the readings themselves. A measure is
+-- RUNNING unless it says FINAL: minutes_so_far grows from row to row, while peak is that of the whole match on every
+-- row.
 --
 -- expect:
 -- container	at	celsius	minutes_so_far	peak

@@ -1,10 +1,9 @@
--- Slowly changing dimension, type 2: versions that overlap or touch become one period; what is left between are
--- gaps.
+-- Slowly changing dimension, type 2: versions that overlap or touch are merged into one period, which leaves the gaps.
 --
 -- The next version belongs to the same period if it begins no later than the latest end so far. That latest end is
--- MAX(valid_to) over the match, not the valid_to of the current row: gold of customer 1 has a version (02-10 to
--- 02-20) inside another, and looking at neighbours only would cut the period there. NEXT looks one row ahead, so
--- the condition stands on the rows that are linked to their successor and "latest" takes the one that is not.
+-- MAX(valid_to) over the match, not the valid_to of the current row: gold of customer 1 has a version (02-10 to 02-20)
+-- inside another one, and a comparison of neighbours only would end the period there. NEXT reads the following row, so
+-- the condition belongs to the rows that are linked to their successor, and "latest" maps the one that is not.
 --
 -- expect:
 -- customer	tier	valid_from	valid_to	versions	gap_days

@@ -1,8 +1,8 @@
 -- Landings and go-arounds in surveillance data: an approach that ends on the ground or in a climb.
 --
--- An alternation takes its first branch that leads to a match: landed, or two rows that climb. The SUBSET gives
--- both ends one name, and CLASSIFIER(ending) tells which of them it was. SWR7K breaks off its first approach at
--- 1,500 ft. Rows are one a minute; the airfield lies at 364 ft, so whatever is not above it has landed.
+-- An alternation takes its first branch that leads to a match: "landed", or two rows that climb. The SUBSET gives both
+-- endings one name, and CLASSIFIER(ending) returns which of them it was. SWR7K breaks off its first approach at 1,500
+-- ft. There is a row every minute. The airfield lies at 364 ft, so an aircraft that is not above it has landed.
 --
 -- expect:
 -- callsign	approach_from	lowest_ft	ended_at	ending

@@ -1,8 +1,8 @@
--- A clause over the result of a clause: machines whose outages get longer and longer.
+-- A clause over the result of a clause: machines whose outages become longer and longer.
 --
--- The inner clause folds the minutes in which a machine does not answer (an x in its history) into outages; the
--- outer one reads outages as its rows and looks for three or more, each longer than the one before. Every clause is
--- a relation, so they nest like subqueries. fan has three outages too, of 2, 1 and 2 minutes.
+-- The inner clause combines the minutes in which a machine does not answer (an x in its history) into outages. The
+-- outer one reads the outages as its rows and searches for three or more, each longer than the one before. Every
+-- clause is a relation, so clauses nest like subqueries. fan has three outages too, of 2, 1 and 2 minutes.
 --
 -- expect:
 -- machine	first_at	first_minutes	last_at	last_minutes

@@ -1,8 +1,8 @@
--- Matches in a Delta table that is kept up to date: CREATE TABLE AS for the first load, MERGE for what came since.
+-- Matches in a Delta table that is kept up to date: CREATE TABLE AS for the first load, MERGE for later rows.
 --
--- The clause stands where a relation stands, also in the USING of a MERGE. An outage that was still going on when
--- the table was made has grown (web), another one is new (db). Host and first minute identify an outage: they do
--- not change when rows are added behind it.
+-- The clause may stand wherever a relation may stand, also in the USING of a MERGE. An outage that had not ended when
+-- the table was created has grown (web), and another one is new (db). Host and first minute identify an outage: they
+-- do not change when later rows are added.
 --
 -- expect:
 -- num_affected_rows	num_updated_rows	num_deleted_rows	num_inserted_rows

@@ -1,8 +1,8 @@
 -- Bin packing in order of arrival: parcels go onto a truck until the next one would make it heavier than 20 kg.
 --
--- SUM(parcel.kg) in DEFINE is the running sum over the match so far, the row being tested included; it starts anew
--- with each match, which no window function can do. Each match is a truck, MATCH_NUMBER() its number, and the
--- default AFTER MATCH SKIP PAST LAST ROW opens the next one with the parcel that did not fit.
+-- SUM(parcel.kg) in DEFINE is the running sum over the match so far, including the row that is tested. It starts again
+-- with each match, which no window function can do. Each match is a truck and MATCH_NUMBER() is its number. The
+-- default, AFTER MATCH SKIP PAST LAST ROW, begins the next truck with the parcel that did not fit.
 --
 -- expect:
 -- parcel_id	kg	truck	loaded_kg

@@ -1,8 +1,9 @@
--- Applications with all three papers, in whatever order they came in, followed by the approval.
+-- Applications with all three papers, in any order of arrival, followed by the approval.
 --
--- PERMUTE(a, b, c) stands for the six orders of its elements, tried in the order of the list. CLASSIFIER(paper)
--- with a SUBSET name looks at the last row of that union, so it names the paper that was waited for. bob sends his
--- identity twice; the match begins with the second one. cyd was approved without proof of income and is not found.
+-- PERMUTE(a, b, c) stands for the six orders of its elements, tried in the order of the list. CLASSIFIER(paper) with a
+-- SUBSET name returns the variable of the last row of that union, so it names the paper that came last. bob sends his
+-- identity twice; the match begins with the second one. cyd was approved without proof of income and is not in the
+-- result.
 --
 -- expect:
 -- applicant	first_paper_on	came_last	approved_on

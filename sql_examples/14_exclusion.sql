@@ -1,7 +1,7 @@
--- From a log: each failure with the last warning before it, without the chatter in between.
+-- From a log: each failure with the last warning before it, without the other lines in between.
 --
--- {- ... -} keeps rows out of the result of ALL ROWS PER MATCH and in the match: they must be there for it to be
--- one, and measures still see them, so "left_out" can count them. The warning of 07:06 is followed by no failure.
+-- {- ... -} hides rows from the result of ALL ROWS PER MATCH. They are still part of the match: the pattern needs
+-- them, and measures see them, so "left_out" can count them. The warning of 07:06 is followed by no failure.
 --
 -- expect:
 -- machine	at	line	left_out	message

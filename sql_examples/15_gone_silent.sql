@@ -1,7 +1,7 @@
 -- Customers who have stopped paying: two or more missed months at the end of their history.
 --
--- $ is true only behind the last row of a partition, so bob, who missed two months and paid again, is not found.
--- paid? is optional: dan never paid, and what reads the missing row is NULL.
+-- $ is true only behind the last row of a partition, so bob, who missed two months and then paid again, is not in the
+-- result. "paid?" is optional: dan never paid, and measures that read the missing row are NULL.
 --
 -- expect:
 -- customer	last_paid	missed

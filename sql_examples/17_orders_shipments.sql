@@ -1,8 +1,8 @@
 -- Orders and shipments: what left the warehouse within two days of its order, and what did not.
 --
--- An INTERVAL JOIN pairs rows whose times lie in a range: here a shipment no earlier than its order and at most two
--- days later. LEFT keeps orders without one. Order 2 left in two parcels, order 3 too late, order 5 (a wrong number was
--- typed) seemingly before it was ordered. The rows are made up: we have no real ones to show.
+-- An INTERVAL JOIN pairs rows whose times lie in a range: here a shipment that is not before its order and at most two
+-- days after it. LEFT keeps orders without a shipment. Order 2 left in two parcels, order 3 too late, and order 5
+-- before it was ordered, because someone typed a wrong number. The rows are made up.
 --
 -- expect:
 -- order_id	ordered	parcel	hours

@@ -1,8 +1,8 @@
--- Advertisements: which impressions were clicked within ten minutes, and what a click-through rate that is.
+-- Advertisements: which impressions were clicked within ten minutes, and the click-through rate.
 --
--- A click belongs to an impression of the same visitor and banner shown up to ten minutes before it. LEFT keeps the
--- impressions that nobody clicked, so that the rate can be computed in the same query; of two clicks on one impression
--- one counts. The rows are made up from row numbers, an impression every four seconds: we have no real ones to show.
+-- A click belongs to an impression of the same visitor and banner that was shown up to ten minutes earlier. LEFT keeps
+-- the impressions without a click, so that the same query can compute the rate. Of two clicks on one impression, one
+-- counts. The rows are made up from row numbers, with an impression every four seconds.
 --
 -- expect:
 -- banner	impressions	clicked	rate	median_s

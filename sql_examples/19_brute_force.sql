@@ -1,9 +1,9 @@
--- Brute force: three failed logins and then a success of the same account, whatever other events lie in between.
+-- Brute force: three failed logins and then a success of the same account, with any other events in between.
 --
--- "-> failed" skips what is no failed login, "!-> reset" forbids a password reset on the way, and nothing needs a
--- variable of its own: skipped rows are not rows of the match, so COUNT(*) counts four. Ann's fourth event is no login,
--- it is skipped. Bob reset his password before he got in. The success must come within ten minutes of the first failure:
--- Cyd's came later.
+-- "-> failed" skips events that are not failed logins, and "!-> reset" forbids a password reset before the success.
+-- The events in between need no variable: skipped rows are not rows of the match, so COUNT(*) is four. Ann's fourth
+-- event is not a login and is skipped. Bob reset his password before he got in. The success must come within ten
+-- minutes of the first failure; Cyd's came later.
 --
 -- expect:
 -- account	failing_since	succeeded_at	events

@@ -1,8 +1,8 @@
--- Abandoned carts: something is put into the cart, and for an hour nothing is bought.
+-- Abandoned carts: something is put into the cart, and nothing is bought for an hour.
 --
--- "!-> buy" at the end of a pattern waits for what does not happen: the match holds when the hour of WITHIN has passed
--- without a purchase. Whatever else the customer does is skipped. Bob bought after 59 minutes, Cyd after exactly an
--- hour, which is too late. After an abandoned cart matching goes on behind it: Ann's second try is a match of its own.
+-- "!-> buy" at the end of a pattern requires an absence: there is a match when the hour of WITHIN has passed without a
+-- purchase. All other events of the customer are skipped. Bob bought after 59 minutes, and Cyd after exactly an hour,
+-- which is too late. After an abandoned cart the search resumes behind it: Ann's second cart is a match of its own.
 --
 -- expect:
 -- customer	put_at	article

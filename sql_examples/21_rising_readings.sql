@@ -1,9 +1,9 @@
 -- Three rising readings that need not be neighbours: a trend through the noise of a sensor.
 --
--- "-> higher" goes to the next reading above the one before it and skips those that are not: 20.1, 20.4 and 20.9 for
--- the oven although it dips twice in between. A condition on the match so far may stand in DEFINE as everywhere; a
--- skipped row is tested as if it were mapped. WITHIN … BETWEEN ROWS bounds each gap: the fridge's last reading comes
--- more than five minutes after the one before it.
+-- "-> higher" skips readings until the next one above the last mapped reading: 20.1, 20.4 and 20.9 for the oven,
+-- although it falls twice in between. A skipped row is tested as if it were mapped. WITHIN … BETWEEN ROWS limits the
+-- time between neighbouring rows of the match: the fridge's last reading comes more than five minutes after the one
+-- before it.
 --
 -- expect:
 -- sensor	readings	minutes

@@ -1,8 +1,9 @@
--- Fan-out: a large sum comes in and leaves again in pieces; every combination of pieces that adds up to it is wanted.
+-- Fan-out: a large sum comes in and leaves again in pieces; the result is every combination of pieces that adds up to
+-- it.
 --
--- "->> piece" goes to any later piece, so each piece may be part of a match or not, and AFTER MATCH NO SKIP gives every
--- match, not only the preferred one: 600 and 400 are the thousand, and so are 500, 400 and 100. Most combinations are
--- none; the condition on the sum so far keeps them from growing: what is above the sum that came in is not followed on.
+-- "->> piece" may map any later piece or skip it, and AFTER MATCH NO SKIP returns every match, not only the preferred
+-- one: 600 and 400 make the thousand, and so do 500, 400 and 100. Most combinations do not. The condition on the sum
+-- so far ends them early: a combination above the sum that came in is not continued.
 --
 -- expect:
 -- account	n	received	pieces

@@ -1,9 +1,9 @@
--- A stream into a Delta table, end to end: failed logins, then a success, as events arrive.
+-- A stream into a Delta table, from end to end: failed logins and then a success, as the events arrive.
 --
--- Each run of the streaming table takes up where the last one stopped, its checkpoint lies in the table's folder.
--- ann's three failures and her login are a match as soon as the watermark has passed the login. bob's login is in the
--- second delivery: his failures waited in the checkpoint. cyd's third failure has no login within five minutes of her
--- first. Without 'available-now' the query would go on until it is stopped.
+-- Each run of the streaming table resumes where the last one stopped, because its checkpoint lies in the folder of the
+-- table. ann's three failures and her login are emitted as soon as the watermark has passed the login. bob's login is
+-- in the second delivery; his failures waited in the checkpoint. cyd has no login within five minutes of her first
+-- failure. Without 'available-now' the query would run until it is stopped.
 --
 -- expect:
 -- account	failures	ip	certain_at

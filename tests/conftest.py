@@ -8,9 +8,15 @@ import pytest
 
 import sqlext
 
+from .sampling import SAMPLE
+
 os.environ.setdefault("TZ", "UTC")  # Spark's session time zone, before its JVM starts
 
 SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
+
+
+def pytest_report_header():
+    return f"sample of exhaustive cases: {SAMPLE} (SQLEXT_SAMPLE)"
 
 
 def pytest_collection_modifyitems(items):

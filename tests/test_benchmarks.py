@@ -1,4 +1,4 @@
-"""The workloads of `benchmarks/` mean the same however they are run, and its tables say what was measured."""
+"""Every way to run a workload of `benchmarks/` gives the same totals, and its tables show what was measured."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def tiny(spark):
 def test_every_way_to_run_a_workload_gives_the_same_totals(spark, tiny, workload):
     rows = workload.tiny_rows
     tables.frame(spark, workload, rows).createOrReplaceTempView(tiny)
-    found = {name: run() for name, run in spark_runners(spark, workload, rows, tiny, {LEAD, PANDAS}).items()}
-    found["reference"] = ours(spark, workload, rows, tiny, REFERENCE)
-    check(workload, rows, found)
+    totals = {name: run() for name, run in spark_runners(spark, workload, rows, tiny, {LEAD, PANDAS}).items()}
+    totals["reference"] = ours(spark, workload, rows, tiny, REFERENCE)
+    check(workload, rows, totals)
 
 
 def test_joins_on_time_give_what_plain_spark_gives(spark):
@@ -99,8 +99,8 @@ LINES = """
 
 def test_a_report_has_a_line_for_each_comparison():
     kept = results.merge({"runs": {}, "measurements": {}}, run_of("monday"), FULL)
-    found = [line for line in results.report(kept).splitlines() if line.startswith("| funnel |")]
-    assert found == LINES.split("\n")[1:-1]
+    lines = [line for line in results.report(kept).splitlines() if line.startswith("| funnel |")]
+    assert lines == LINES.split("\n")[1:-1]
 
 
 def test_a_partial_run_replaces_its_own_measurements_and_keeps_the_ratios_of_the_others():

@@ -1,4 +1,4 @@
-"""The demo finds what pandas finds in the same file by another way, and prints it as plain text into a pipe."""
+"""The demo gives the same results as pandas, which computes them in another way, and prints plain text into a pipe."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HALF_AN_HOUR, HOUR = pd.Timedelta("30min"), pd.Timedelta("1h")
 
 @pytest.fixture(scope="module")
 def printed(spark):
-    """What the tour prints into a pipe; its tables are there until the module ends."""
+    """The text that the tour prints into a pipe. Its tables exist until the tests of this module end."""
     sink = io.StringIO()
     demo.tour(spark, Console(file=sink, width=120))
     yield sink.getvalue()
@@ -25,13 +25,13 @@ def printed(spark):
 
 @pytest.fixture(scope="module")
 def readings():
-    """Ordered as the clause orders them: rows of one minute by the column that it reads."""
-    found = pd.read_csv(demo.DATA, parse_dates=["time"])
-    return found.sort_values(["time", "mg_dl"], ignore_index=True)
+    """The rows of the file in the order of the clause: rows of one minute by the column that it reads."""
+    rows = pd.read_csv(demo.DATA, parse_dates=["time"])
+    return rows.sort_values(["time", "mg_dl"], ignore_index=True)
 
 
 def crashes_backwards(readings):
-    """From each first reading below 70 back over the fall to the high before it, instead of forwards from the high."""
+    """The crashes, searched from each first reading below 70 back over the fall to the high before it."""
     time, mg_dl = readings["time"], readings["mg_dl"]
     for low in range(1, len(readings)):
         if not mg_dl[low] < 70 <= mg_dl[low - 1]:
@@ -54,20 +54,20 @@ def crashes_backwards(readings):
             )  # fmt: skip
 
 
-def test_the_file_holds_the_readings_that_its_note_describes(readings):
+def test_the_file_has_the_readings_that_its_note_describes(readings):
     assert len(readings) == 52_281
     assert (readings["mg_dl"].min(), readings["mg_dl"].max()) == (40, 400)
     assert readings["time"].duplicated().sum() == 3
     assert (demo.DATA.parent / "README.md").read_text().count("Public domain") == 1
 
 
-def test_the_crashes_are_those_that_pandas_finds(spark, printed, readings):
+def test_the_crashes_are_those_of_pandas(spark, printed, readings):
     rows = [tuple(row) for row in spark.table(demo.CRASHES).orderBy("high_from").collect()]
     assert rows == list(crashes_backwards(readings))
     assert len(rows) == 34
 
 
-def test_the_gaps_are_the_longest_that_pandas_finds(spark, printed, readings):
+def test_the_gaps_are_the_longest_of_pandas(spark, printed, readings):
     silence = readings["time"].diff()
     longest = silence[silence > HALF_AN_HOUR].nlargest(5)
     rows = spark.sql(demo.STEPS[0].sql).collect()

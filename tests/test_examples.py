@@ -1,10 +1,12 @@
-"""The examples run and show what they promise: the `>>>` lines of all modules, the files in sql_examples."""
+"""The examples run and give the results that are written with them: the `>>>` lines of all modules, the files of
+sql_examples/, and the SQL of documents with rows below it."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,16 @@ import sqlext
 from sqlext.cli import split_statements
 
 MODULES = ["sqlext", *(m.name for m in pkgutil.walk_packages(sqlext.__path__, "sqlext.") if "__main__" not in m.name)]
-STATEMENTS = sorted((Path(__file__).parents[1] / "sql_examples").glob("*.sql"))
+ROOT = Path(__file__).parents[1]
+STATEMENTS = sorted((ROOT / "sql_examples").glob("*.sql"))
 EXPECT = "-- expect:"
+# A fenced block of SQL that ends in comments: the rows of the result, with two or more spaces between cells.
+BLOCK = re.compile(r"^```sql\n((?:(?!```).*\n)*?)((?:^-- .*\n)+)```", re.MULTILINE)
+BLOCKS = [
+    pytest.param(sql, rows, id=f"{path.stem}-{i}")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for i, (sql, rows) in enumerate(BLOCK.findall(path.read_text("utf-8")))
+]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -24,7 +34,7 @@ def test_the_examples_of_a_module_run(name):
 
 
 def expected_results(text):
-    """Each `-- expect:` block of a file's header as lines of cells, the names of the columns first."""
+    """The `-- expect:` blocks of a file's header, each as lines of cells with the names of the columns first."""
     results = []
     for line in text.splitlines():
         if not line.startswith("--"):
@@ -37,7 +47,7 @@ def expected_results(text):
 
 
 def shown_results(spark, text):
-    """What `sqlext run` prints for a file, as `expected_results` has it; statements without columns print nothing."""
+    """The results that `sqlext run` prints for a file, in the form of `expected_results`, with their statements."""
     results = []
     for statement in split_statements(text):
         result = spark.sql(statement)
@@ -48,7 +58,7 @@ def shown_results(spark, text):
 
 
 def is_ordered(statement):
-    """Does the query itself, behind the last parenthesis, have an ORDER BY?"""
+    """Does the query itself have an ORDER BY, behind the last parenthesis?"""
     return "ORDER BY" in statement.rpartition(")")[2]
 
 
@@ -58,7 +68,7 @@ def without_order(lines):
 
 @pytest.fixture
 def clean_catalog(spark):
-    """The file under test must leave no table and no view."""
+    """Check that the file under test leaves no table and no view."""
     before = {table.name for table in spark.catalog.listTables()}
     yield
     assert {table.name for table in spark.catalog.listTables()} == before
@@ -80,3 +90,15 @@ def test_a_file_of_sql_examples_shows_the_rows_of_its_header(spark, clean_catalo
 def test_sql_examples_are_many_and_numbered_without_gaps():
     assert [int(file.name[:2]) for file in STATEMENTS] == list(range(1, len(STATEMENTS) + 1))
     assert len(STATEMENTS) >= 10
+
+
+def test_sql_of_documents_is_found_with_its_rows():
+    assert len(BLOCKS) >= 4
+
+
+@pytest.mark.parametrize(("sql", "rows"), BLOCKS)
+def test_the_sql_of_a_document_gives_the_rows_below_it(spark, sql, rows):
+    result = spark.sql(sql)
+    cells = result.selectExpr(*(f"coalesce(CAST(`{name}` AS STRING), 'NULL')" for name in result.columns))
+    expected = [re.split(r"\s{2,}", row.removeprefix("-- ").strip()) for row in rows.splitlines()]
+    assert sorted(map(list, cells.collect())) == sorted(expected)

@@ -1,4 +1,4 @@
-"""What the clauses are compared with: other systems (trino, flink, duckdb) and what a Spark user would write."""
+"""The peers of the clauses: other systems (trino, flink, duckdb), and what a Spark user would write instead."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Protocol
 from benchmarks.tables import warehouse
 from benchmarks.workload import Workload
 
-FLINK_ORDER = ("ts",)  # Flink sorts by a time attribute only: its export of a table has one, made from i
+FLINK_ORDER = ("ts",)  # Flink sorts by a time attribute only; the export of a table has one, made from i
 
 
 class External(Protocol):
-    """Another system, ready to match patterns; those for joins only have `query(sql)`."""
+    """Another system that matches patterns. Systems for joins only have `query(sql)`."""
 
     def prepare(self, workload: Workload, rows: int, path: Path) -> Callable[[], list[tuple]]:
-        """The workload's query on the Delta table in `path`, to be run as often as one likes."""
+        """The workload's query on the Delta table in `path`, as a function that can be called repeatedly."""
 
 
 def open_external(name: str, spark) -> AbstractContextManager:
-    """Starts one of SYSTEMS. They are downloads, so they are imported when asked for only."""
+    """Start one of SYSTEMS. They need downloads, so each is imported only when it is requested."""
     return SYSTEMS[name](spark)
 
 

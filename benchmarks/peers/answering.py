@@ -1,4 +1,4 @@
-"""Peers that live in a virtual environment of their own: a script there answers lines of JSON with lines of JSON."""
+"""Peers with a virtual environment of their own, where a script answers each line of JSON with a line of JSON."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class PeerError(Exception):
 
 
 class Answering:
-    """A process that answers one request after the other, started when it is first asked.
+    """A process that answers one request after another. The first request starts it.
 
-    name: for messages. command: what starts it. errors: the file for what it writes to stderr. An answer that takes
-    longer than `limit_s` seconds raises TimeoutError and ends the process; the next request starts another.
+    name: for messages. command: starts the process. errors: the file for its stderr. An answer that takes longer than
+    `limit_s` seconds raises TimeoutError and ends the process; the next request starts another one.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Answering:
     def stop(self) -> None:
         server, self.server = self.server, None
         if server is not None:
-            server.kill()  # a JVM that it has started reads the end of a pipe and ends, too
+            server.kill()  # its JVM reads the end of a pipe and ends too
             server.communicate()
 
     def ask(self, request: Mapping[str, object]) -> list[tuple]:
@@ -62,7 +62,7 @@ class Answering:
             self.start()
         server = self.server
         assert server is not None and server.stdin is not None and server.stdout is not None
-        with contextlib.suppress(BrokenPipeError):  # a dead process: the missing answer says so
+        with contextlib.suppress(BrokenPipeError):  # the process is dead: the missing answer is reported below
             server.stdin.write(json.dumps(request) + "\n")
             server.stdin.flush()
         if not select.select([server.stdout], [], [], self.limit_s)[0]:
@@ -78,8 +78,9 @@ class Answering:
 
 
 def environment(name: str, requirement: str, pythons: Sequence[str] = (sys.executable,), supported: str = "") -> Path:
-    """The Python of the virtual environment `name`, made when it is first needed: the first of `pythons` that is on the
-    path and for which the program `supported` exits with 0. `requirement` is what pip installs.
+    """The Python of the virtual environment `name`, which is created when it is first needed, with `requirement`.
+
+    Its base is the first of `pythons` that is on the path and for which the program `supported` exits with 0.
     """
     home = cache(name)
     python = home / "bin" / "python"
@@ -90,7 +91,7 @@ def environment(name: str, requirement: str, pythons: Sequence[str] = (sys.execu
         subprocess.run([base, "-m", "venv", "--clear", str(home)], check=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, requirement], check=True)
-        (home / "installed").touch()  # a virtual environment cannot be renamed: this says that it is whole
+        (home / "installed").touch()  # a virtual environment cannot be renamed, so this file marks a complete one
     return python
 
 

@@ -1,7 +1,7 @@
-"""DuckDB on two threads, in a process of its own, on the Parquet files of the very Delta tables that Spark wrote.
+"""DuckDB on two threads, in a process of its own, on the Parquet files of the Delta tables that Spark wrote.
 
-Needed: once the package `duckdb` from PyPI, 20 MB, for a virtual environment of its own. The tables were written once,
-so their folders hold the files of one version only.
+It needs the package `duckdb` from PyPI (20 MB, once) for a virtual environment of its own. The tables were written
+once, so their folders hold the files of one version only.
 
 How its SQL differs from Spark's: `ASOF [LEFT] JOIN r ON keys AND l.t >= r.t`; `//` is the division of integers.
 """
@@ -18,8 +18,8 @@ VERSION = "2.0.0"
 class DuckDB:
     """Queries over Delta tables, answered by a process that stays warm until the block ends.
 
-    What DuckDB writes for itself is in `work`. A query that takes longer than `limit_s` seconds raises TimeoutError and
-    ends the process; the next one starts another.
+    `work` is for DuckDB's own files. A query that takes longer than `limit_s` seconds raises TimeoutError and ends the
+    process; the next query starts another one.
 
     >>> with DuckDB(Path("/tmp/duckdb")) as duckdb:                                         # doctest: +SKIP
     ...     duckdb.query(f"SELECT count(*) FROM {scan(Path('/tmp/warehouse/ticker'))}")
@@ -41,7 +41,7 @@ class DuckDB:
         self._process.stop()
 
     def query(self, sql: str) -> list[tuple]:
-        """All rows of the result; what is not number, text, Boolean or NULL comes as text.
+        """All rows of the result. Values other than numbers, text, Booleans and NULL are text.
 
         Raises PeerError: DuckDB refuses the statement or fails. TimeoutError: it took longer than the limit.
         """
@@ -49,7 +49,7 @@ class DuckDB:
 
 
 def scan(table: Path) -> str:
-    """The relation that reads a Delta table's files.
+    """The relation that reads the files of a Delta table.
 
     >>> scan(Path("/tmp/t"))
     "read_parquet('/tmp/t/*.parquet')"

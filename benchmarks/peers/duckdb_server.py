@@ -1,7 +1,7 @@
-"""Answers SQL in DuckDB's own virtual environment, which has nothing of ours: a script, started by duckdb.py.
+"""Answer SQL in DuckDB's own virtual environment, which has none of our packages: a script that duckdb.py starts.
 
-One line of JSON in, {"sql": …}; one line out, {"rows": […]} or {"error": …}. Numbers, text, Booleans and NULL are
-JSON's, all else is text. The argument is the folder for temporary files.
+It reads lines of JSON, {"sql": …}, and answers each with one line, {"rows": […]} or {"error": …}. Numbers, text,
+Booleans and NULL are JSON values; all other values are text. The argument is the folder for temporary files.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ THREADS = 2  # Spark has local[2]
 
 
 def main() -> None:
-    here = os.path.dirname(os.path.abspath(__file__))  # holds a duckdb.py, which would be imported instead
+    here = os.path.dirname(os.path.abspath(__file__))  # has a duckdb.py, which would be imported instead
     sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != here]
     import duckdb
 
@@ -22,7 +22,7 @@ def main() -> None:
     for line in sys.stdin:
         try:
             reply = {"rows": connection.execute(json.loads(line)["sql"]).fetchall()}
-        except duckdb.Error as error:  # a query's failure is its answer, the next one may be right
+        except duckdb.Error as error:  # the failure is the answer to this query; the next one may succeed
             reply = {"error": str(error)}
         print(json.dumps(reply, default=str), flush=True)
 

@@ -1,17 +1,17 @@
 """Flink's MATCH_RECOGNIZE in batch mode, and its interval join on streams, through PyFlink 2.3 on two cores.
 
-Needed: Java 11, 17 or 21; a Python of 3.9 to 3.12 (sys.executable, else the first on the path); `mvn` (Flink's Parquet
-reader, 9 MB, from Maven Central); once about 0.4 GB from PyPI, for a virtual environment of 0.9 GB of Flink's own; a
-heap of up to 8 GB. Tables are exported to Parquet, each about as large as the Delta table.
+It needs Java 11, 17 or 21; a Python of 3.9 to 3.12 (sys.executable, or the first one on the path); `mvn` (Flink's
+Parquet reader, 9 MB, from Maven Central); about 0.4 GB from PyPI, once, for a virtual environment of 0.9 GB; and a heap
+of up to 8 GB. Tables are exported to Parquet, each about as large as the Delta table.
 
-How its MATCH_RECOGNIZE differs from the standard's, tried with 2.3.0:
-- ORDER BY begins with a time attribute. It is `ts`, or `rowtime` where the table has a column ts that is no time.
-- AFTER MATCH is SKIP TO NEXT ROW unless it is written.
-- Many words are reserved that Spark takes as names, START among them: they must be quoted `so`.
+Its MATCH_RECOGNIZE differs from the standard's in these points, tried with 2.3.0:
+- ORDER BY begins with a time attribute. It is `ts`, or `rowtime` if the table has a column ts that is not a time.
+- The default of AFTER MATCH is SKIP TO NEXT ROW.
+- Many words are reserved that are names in Spark, such as START: they must be quoted by backticks.
 - Refused: a greedy quantifier (but `?`) on the last variable, a variable twice, quantified groups, `|`, PERMUTE,
   `{- -}`, patterns that may be empty, `A??`, ALL ROWS PER MATCH, CLASSIFIER, MATCH_NUMBER, RUNNING, COUNT(A.*),
   DISTINCT, NEXT, PREV of the variable's own column (`B AS B.v > PREV(B.v)`).
-- Taken with another meaning, without a word: greedy loops never give a row back; `?` prefers no row; `^` and `$` hold
+- Accepted silently with another meaning: greedy loops never give a row back; `?` prefers no row; `^` and `$` hold
   everywhere; measures over a SUBSET are NULL; `PREV(v)` is LAST(v, 1), which sees no row before the match; AVG of
   integers is an integer.
 """
@@ -52,7 +52,8 @@ class Flink:
     """Queries over exported tables, answered by a process that stays warm until the block ends.
 
     Exports, logs and Flink's temporary files are in `work`. A query that takes longer than `limit_s` seconds raises
-    TimeoutError and ends the process; the next one starts another. `cores`: how many tasks of a stage run at once.
+    TimeoutError and ends the process; the next query starts another one. `cores`: the tasks of a stage that run at
+    once.
 
     >>> with Flink(Path("/tmp/flink")) as flink:                                            # doctest: +SKIP
     ...     flink.prepare(spark, "ticker", Path("/tmp/warehouse/ticker"))
@@ -106,7 +107,7 @@ class Flink:
     def prepare_stream(self, spark, table: str, path: Path, order: str) -> None:
         """The same for streaming mode: one file with the rows in the order of `order`, the milliseconds of the time.
 
-        A column ts is left out; the time attribute has its name.
+        A column ts is dropped, because the time attribute has its name.
         """
         rows = spark.read.format("delta").load(str(path)).drop("ts")
         files = self.work / f"{table}-{_newest_commit(path)}-sorted"
@@ -116,15 +117,15 @@ class Flink:
         self._declare(table, True)
 
     def query(self, sql: str, is_stream: bool = False) -> list[tuple]:
-        """All rows of the result; what is not number, text, Boolean or NULL comes as text, times to about 1 µs.
+        """All rows of the result. Values other than numbers, text, Booleans and NULL are text, times to about 1 µs.
 
-        `is_stream`: in streaming mode, where they are all changes of the result, in order.
+        `is_stream`: streaming mode, in which the rows are all changes of the result, in order.
 
         Raises PeerError: Flink refuses the statement or fails. TimeoutError: it took longer than the limit.
         """
         process = self._process
         assert process is not None, "inside the with block only"
-        if process.server is None:  # a process that was ended has forgotten the tables
+        if process.server is None:  # a new process does not know the tables
             process.start()
             for table in self._tables:
                 self._declare(*table)
@@ -135,7 +136,7 @@ class Flink:
         self.query(self._tables[table, is_stream], is_stream)
 
     def _variables(self) -> dict[str, str]:
-        """The process's environment, without PYTHONPATH: it would let our packages in among Flink's."""
+        """The environment of the process, without PYTHONPATH, which would add our packages to Flink's."""
         import pyspark
 
         jars = [maven("org.apache.flink", "flink-sql-parquet", VERSION)]
@@ -151,7 +152,7 @@ class Flink:
 
 
 def declare(table: str, dtypes: list[tuple[str, str]], files: Path, order: str) -> str:
-    """The statement that makes Parquet files a table of Flink, with its time attribute.
+    """The statement that declares Parquet files as a table of Flink with a time attribute.
 
     >>> print(declare("t", [("i", "bigint"), ("v", "string")], Path("/x"), "i"))
     CREATE TEMPORARY TABLE `t` (
@@ -183,6 +184,6 @@ def _type_of(name: str, of: str) -> str:
 
 
 def _newest_commit(path: Path) -> str:
-    """Changes with the Delta table, also where it was written anew under its name."""
+    """A name for the version of the Delta table, which also changes when the table is written anew."""
     newest = max((Path(path) / "_delta_log").glob("*.json"))
     return f"{int(newest.stem)}-{newest.stat().st_mtime_ns}"

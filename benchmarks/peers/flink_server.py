@@ -1,8 +1,9 @@
-"""Answers SQL in Flink's own virtual environment, which has nothing of ours: a script, started by flink.py.
+"""Answer SQL in Flink's own virtual environment, which has none of our packages: a script that flink.py starts.
 
-One line of JSON in, {"sql": …, "is_stream": …}; one line out, {"rows": […]} or {"error": …}. Numbers, text, Booleans
-and NULL are JSON's, all else is text. The JVM starts and ends with this process, and this process ends when the JVM
-died. Batch and streaming mode have tables of their own; a stream's rows are all its changes, in order.
+It reads lines of JSON, {"sql": …, "is_stream": …}, and answers each with one line, {"rows": […]} or {"error": …}.
+Numbers, text, Booleans and NULL are JSON values; all other values are text. The JVM starts and ends with this process,
+and this process ends when the JVM dies. Batch and streaming mode have their own tables. The rows of a stream are all
+changes of its result, in order.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pyflink.table import EnvironmentSettings, TableEnvironment
 CORES = os.environ.get("FLINK_PARALLELISM", "2")
 SETTINGS = {
     "parallelism.default": CORES,
-    # All stages at once, as Spark's and Trino's shuffles within one process; the batch scheduler only takes
+    # All stages run at once, as in Spark's and Trino's shuffles within one process; the batch scheduler accepts only
     # exchanges by file.
     "jobmanager.scheduler": "Default",
     "execution.batch-shuffle-mode": "ALL_EXCHANGES_PIPELINED",
@@ -30,7 +31,7 @@ SETTINGS = {
     "taskmanager.memory.network.max": "256m",
 }
 STREAM_SETTINGS = {
-    # Totals are told once, at the end of the file, and not behind every row that changes them.
+    # Totals are emitted once, at the end of the file, and not after every row that changes them.
     "table.exec.mini-batch.enabled": "true",
     "table.exec.mini-batch.allow-latency": "1 h",
     "table.exec.mini-batch.size": "1000000000",
@@ -51,13 +52,13 @@ def answer(tables: TableEnvironment, sql: str) -> dict:
     try:
         with tables.execute_sql(sql).collect() as rows:
             return {"rows": [list(row) for row in rows]}
-    except Exception as error:  # a query's failure is its answer, the next one may be right
+    except Exception as error:  # the failure is the answer to this query; the next one may succeed
         get_gateway().jvm.System.nanoTime()  # raises where the JVM died, and ends this process
         return {"error": cause(str(error))}
 
 
 def cause(trace: str) -> str:
-    """The innermost reason in a stack trace of Java, or what stands before the trace.
+    """The innermost reason in a stack trace of Java, or the text before the trace.
 
     >>> cause("SQL validation failed.\\n\\tat a.B\\nCaused by: org.x.E: Greedy\\n\\tat c.D")
     'org.x.E: Greedy'
@@ -68,7 +69,7 @@ def cause(trace: str) -> str:
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what Flink prints goes to the log
+    os.dup2(2, 1)  # the output of Flink goes to the log
     modes = {False: environment(False)}
     for line in sys.stdin:
         request = json.loads(line)

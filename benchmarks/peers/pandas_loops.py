@@ -1,6 +1,6 @@
-"""The plain Python loop over a group's rows that a Spark user would write for `applyInPandas`, workload by workload.
+"""For each workload, the Python loop over the rows of a group that a Spark user would write for `applyInPandas`.
 
-Each loop gets the rows of one group, in order, as named tuples, and returns the measures of its matches.
+Each loop receives the rows of one group, in order, as named tuples, and returns the measures of its matches.
 """
 
 from __future__ import annotations
@@ -15,51 +15,51 @@ from benchmarks.workload import Workload
 
 
 def partitions(rows):
-    found, at = [], 0
+    measures, at = [], 0
     while at + 1 < len(rows):
         if rows[at].v == 0 and rows[at + 1].v == 1:
-            found.append((rows[at].i,))
+            measures.append((rows[at].i,))
             at += 2
         else:
             at += 1
-    return found
+    return measures
 
 
 def funnel(rows):
-    found, at = [], 0
+    measures, at = [], 0
     while at + 2 < len(rows):
         if [row.step for row in rows[at : at + 3]] == ["browse", "select", "checkout"]:
-            found.append((rows[at].i,))
+            measures.append((rows[at].i,))
             at += 3
         else:
             at += 1
-    return found
+    return measures
 
 
 def sessionize(rows):
-    found, n = [], 1
+    measures, n = [], 1
     for before, row in pairwise(rows):
         if row.t - before.t <= 100:
             n += 1
         else:
-            found.append((n,))
+            measures.append((n,))
             n = 1
-    return [*found, (n,)]
+    return [*measures, (n,)]
 
 
 def streak(rows):
-    found, n = [], 1
+    measures, n = [], 1
     for before, row in pairwise(rows):
         if row.v > before.v:
             n += 1
         else:
-            found.append((n,))
+            measures.append((n,))
             n = 1
-    return [*found, (n,)]
+    return [*measures, (n,)]
 
 
 def v_shape(rows):
-    found, start = [], 0
+    measures, start = [], 0
     while start + 2 < len(rows):
         bottom = start
         while bottom + 1 < len(rows) and rows[bottom + 1].v < rows[bottom].v:
@@ -69,11 +69,11 @@ def v_shape(rows):
             end += 1
         if start < bottom < end:
             top, low = rows[start].v, rows[bottom].v
-            found.append((top, low, top - low, end - start + 1))
+            measures.append((top, low, top - low, end - start + 1))
             start = end
         else:
             start += 1
-    return found
+    return measures
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ LOOPS = {
 
 
 def matches(spark, workload: Workload, table: str):
-    """The matches that the workload's loop finds, as a DataFrame of its measures."""
+    """The matches of the workload's loop, as a DataFrame of their measures."""
     loop, order = LOOPS[workload.name], list(workload.order)
 
     def find(group: pd.DataFrame) -> pd.DataFrame:

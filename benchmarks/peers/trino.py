@@ -1,10 +1,10 @@
-"""A real Trino server on loopback that reads the very Delta tables that Spark wrote, on two cores.
+"""A real Trino server on loopback that reads the Delta tables that Spark wrote, on two cores.
 
-Needed: `mvn` (the server comes from Maven Central, 0.8 GB, once), 1.2 GB of disk, a heap of up to 8 GB, a Java of at
-least 24 (TRINO_JAVA_HOME, or one beside the default Java), the PyPI package `trino` (the extra `bench`).
+It needs `mvn` (the server comes from Maven Central, 0.8 GB, once), 1.2 GB of disk, a heap of up to 8 GB, Java 24 or
+newer (TRINO_JAVA_HOME, or one beside the default Java), and the PyPI package `trino` (the extra `bench`).
 
-How Trino's SQL differs from Spark's: integers are divided by `/`, there is no `div`; names are quoted "so". Row pattern
-recognition is the standard's, with the defaults that we have; a result without any column is an error.
+Trino's SQL differs from Spark's: `/` divides integers and there is no `div`; names are quoted by double quotes. Row
+pattern recognition is the standard's, with the same defaults as ours; a result without any column is an error.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ query.max-execution-time={limit_s}s
 task.concurrency={cores}
 task.max-worker-threads={cores}
 query-manager.required-workers=1
-"""  # required-workers: a query waits as long as the server, just started, does not count itself among its workers
+"""  # required-workers: a query waits until the server, just started, counts itself as a worker
 
 _NODE = """node.environment=bench
 node.id=one
@@ -57,7 +57,7 @@ node.internal-address=127.0.0.1
 node.data-dir={data}
 """
 
-# Trino enters a table into its own metastore, which lies in a folder of the warehouse that goes when the server stops.
+# Trino registers a table in its own metastore, in a folder of the warehouse that is removed when the server stops.
 _CATALOG = """connector.name=delta_lake
 fs.native-local.enabled=true
 local.location={warehouse}
@@ -70,7 +70,7 @@ delta.register-table-procedure.enabled=true
 class Trino:
     """Queries over the Delta tables of a warehouse, answered by a server that runs until the block ends.
 
-    A query that takes longer than `limit_s` seconds is stopped by the server and raises trino's TrinoQueryError.
+    The server stops a query that takes longer than `limit_s` seconds, which raises trino's TrinoQueryError.
 
     >>> with Trino(Path("/tmp/warehouse")) as trino:                                        # doctest: +SKIP
     ...     trino.prepare("ticker")
@@ -101,14 +101,14 @@ class Trino:
         self._open.close()
 
     def prepare(self, table: str) -> None:
-        """Enter `warehouse/table` under its own name; a table that was entered before is read anew."""
-        entered = [name for (name,) in self.query("SHOW TABLES")]
-        if table.lower() in entered:
+        """Register `warehouse/table` under its own name; a table that is registered already is read anew."""
+        registered = [name for (name,) in self.query("SHOW TABLES")]
+        if table.lower() in registered:
             self.query(f"CALL delta.system.unregister_table('bench', '{table.lower()}')")
         self.query(f"CALL delta.system.register_table('bench', '{table.lower()}', 'local:///{table}')")
 
     def query(self, sql: str) -> list[tuple]:
-        """All rows of the result, in Python's types as the package trino has them."""
+        """All rows of the result, in the Python types of the package trino."""
         self._cursor.execute(sql)
         return [tuple(row) for row in self._cursor.fetchall()]
 
@@ -162,14 +162,14 @@ def _free_port() -> int:
 
 
 def _server() -> Path:
-    """The unpacked server with the one plugin that we use."""
+    """The folder of the unpacked server, with the one plugin that we use."""
     home = cache(f"trino-server-{VERSION}")
     if not home.exists():
         home.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=home.parent) as folder:
             with tarfile.open(maven("io.trino", "trino-server", VERSION, "tar.gz")) as tar:
                 tar.extractall(folder, members=filter(_is_needed, tar), filter="tar")
-            Path(folder, home.name).rename(home)  # at once: half a server is never taken for a whole one
+            Path(folder, home.name).rename(home)  # in one step, so that an incomplete server is never used
     return home
 
 
@@ -189,5 +189,5 @@ def _java_home() -> Path:
 
 def _java_version(home: Path) -> int:
     release = home / "release"
-    found = re.search(r'^JAVA_VERSION="(\d+)', release.read_text(), re.MULTILINE) if release.is_file() else None
-    return int(found[1]) if found else 0
+    version = re.search(r'^JAVA_VERSION="(\d+)', release.read_text(), re.MULTILINE) if release.is_file() else None
+    return int(version[1]) if version else 0

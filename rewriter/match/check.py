@@ -183,9 +183,9 @@ def _absences_at_the_end_have_a_bound(clause: MatchClause) -> Errors:
         return
     for absence in _trailing(clause.pattern, True):
         name = absence.variable.name
-        message = f"!-> {name} at the end of a pattern needs WITHIN: without a bound {name} could always still come"
-        yield BindError("ABSENCE_WITHOUT_WITHIN", message, place=_place(clause, absence),
-                        hint=f"write WITHIN INTERVAL … behind PATTERN, or !{name} for the next row alone.")  # fmt: skip
+        message = f"!-> {name} at the end of a pattern needs WITHIN: without a bound, {name} may always come later"
+        hint = f"write WITHIN INTERVAL … behind PATTERN, or !{name} to test only the next row."
+        yield BindError("ABSENCE_WITHOUT_WITHIN", message, place=_place(clause, absence), hint=hint)
 
 
 def _unmapped_variables_not_read(clause: MatchClause) -> Errors:

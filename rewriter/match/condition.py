@@ -1,9 +1,9 @@
 """Run-dependent conditions of DEFINE: from the tree of an expression to a Condition that a matcher evaluates.
 
-Whatever needs one row only is left to Spark: any of its functions may stand around `B.v` or around one navigation
-(`upper(LAST(A.name))`), which then reads a column that holds the function's value. Where rows meet, the functions in
-FUNCTIONS and the operators are evaluated by us, on types chosen by Spark's own coercion rules: the types of all
-parts are asked of Spark.
+Spark computes every part that needs only one row: any of its functions may stand around `B.v` or around one navigation
+(`upper(LAST(A.name))`), which then reads a column with the function's values. Where several rows meet, matchers
+evaluate the operators and the functions in FUNCTIONS. Spark's own coercion rules choose the types of all parts: a
+TypeResolver returns them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
 from sqlext.rewriter.match.expression import Node, has_column, parse
 from sqlext.rewriter.match.references import Item, Reference, place_of, render
@@ -34,8 +34,11 @@ _DAY_US = 86_400_000_000
 
 
 class TypeResolver(Protocol):
-    """What only Spark knows. `types`: Spark's simple type names of expressions over the input's rows;
-    `constants`: values of constant expressions as a Literal holds them, each CAST to the type given."""
+    """Resolves what only Spark knows.
+
+    `types`: the simple type names of expressions over the input's rows. `constants`: the values of constant
+    expressions, each a CAST to the type in which a Literal stores it.
+    """
 
     def types(self, texts: Sequence[Text]) -> list[str]: ...
 
@@ -46,10 +49,10 @@ class TypeResolver(Protocol):
 class ConditionBuilder:
     """Lowers the run-dependent conjuncts of one DEFINE condition.
 
-    `label`: the tested variable's label name; `navigation(reference)` and `aggregate(reference)` say which rows are
-    meant, `column(text, spark_type)` gives the index of an operand column, `is_local(reference)` whether a reference
-    reads the current row's neighbourhood only, `local_text` how Spark computes that. Without `spark_computes` parts of
-    one row are evaluated by us as well.
+    `navigation(reference, column)` and `aggregate(reference, column)` return the rows that a reference reads.
+    `column(text, spark_type)` returns the index of an operand column. `is_local(reference)`: does the current row alone
+    decide what the reference reads? `local_text`: the text by which Spark computes such a reference. Without
+    `spark_computes`, matchers evaluate the parts of one row as well.
     """
 
     items: Sequence[Item]
@@ -67,11 +70,11 @@ class ConditionBuilder:
     def build(self, start: int, stop: int) -> Condition:
         """The condition of items `start` to `stop`."""
         node = parse(self.items, start, stop)
-        self._ask_types(self._texts_to_type(node))
+        self._resolve(self._texts_to_type(node))
         if self._type(node) not in ("boolean", "void"):
             raise BindError(
                 "NOT_A_CONDITION",
-                f"a DEFINE condition must be boolean, this is {self._type(node)}",
+                f"a DEFINE condition must be boolean, not {self._type(node)}",
                 place=self._place(node),
             )
         return self._lower(node, "boolean")
@@ -81,7 +84,7 @@ class ConditionBuilder:
     def _texts_to_type(self, node: Node) -> Iterable[Text]:
         if self._is_text(node):
             yield self._typed_text(node)
-        if self.spark_computes and self._is_text(node) and self._is_of_one_row(node):
+        if self.spark_computes and self._is_text(node) and self._needs_one_row(node):
             return
         if (node.kind == "call" and node.name not in FUNCTIONS) or node.kind in ("element", "opaque"):
             raise self._several_rows(node)
@@ -93,7 +96,7 @@ class ConditionBuilder:
         for child in node.children:
             yield from self._texts_to_type(child)
 
-    def _ask_types(self, texts: Iterable[Text]) -> None:
+    def _resolve(self, texts: Iterable[Text]) -> None:
         new = {str(t): t for t in texts if str(t) not in self._types}
         self._types.update(zip(new, self.resolver.types(list(new.values()))))
 
@@ -106,11 +109,11 @@ class ConditionBuilder:
         return self._types[str(self._common_text(node))]
 
     def _is_text(self, node: Node) -> bool:
-        """A comparison that CASE x WHEN y implies has no text of its own."""
+        """Does the node have a text of its own? The comparison that `CASE x WHEN y` implies has none."""
         return node.name != "of case"
 
     def _typed_text(self, node: Node) -> Text:
-        """An expression over one input row with the same type as the node."""
+        """An expression over one input row that has the type of the node."""
         return render(self.items[node.start : node.stop], self.source, self._typed_reference)
 
     def _typed_reference(self, reference: Reference) -> Text:
@@ -130,17 +133,17 @@ class ConditionBuilder:
         if not reference.arguments:
             argument = "string"
         else:
-            self._ask_types([reference.arguments[0]])
+            self._resolve([reference.arguments[0]])
             argument = self._types[str(reference.arguments[0])]
-        found = aggregate_type(reference.function, argument) if len(reference.arguments) < 2 else None
-        if found is None:
+        result = aggregate_type(reference.function, argument) if len(reference.arguments) < 2 else None
+        if result is None:
             raise UnsupportedError(
                 "AGGREGATE_IN_DEFINE",
-                f"{reference.function}({argument}) is not built for DEFINE",
+                f"{reference.function}({argument}) is not supported in DEFINE",
                 place=reference.place,
-                hint="count, sum, avg, min and max of numbers are; CAST decimals AS DOUBLE for avg.",
+                hint="use count, sum, avg, min or max of numbers; for avg, CAST decimals AS DOUBLE.",
             )
-        return found
+        return result
 
     # nodes
 
@@ -151,24 +154,24 @@ class ConditionBuilder:
             return Literal(None, self._kind(wanted, node))
         if not references and self._is_text(node) and (self.spark_computes or not node.children):
             return self._local(node, wanted)
-        if self._is_text(node) and references and self._is_one_row(node, references):
-            pushed = self._pushed(node, references[0], wanted)
-            if pushed is not None:
-                return pushed
+        if self._is_text(node) and references and self._reads_one_row(node, references):
+            operand = self._navigated(node, references[0], wanted)
+            if operand is not None:
+                return operand
         if node.kind == "reference":
             return self._convert(self._reference(references[0]), self._type(node), wanted, node)
         return self._convert(self._call(node), self._type(node), wanted, node)
 
-    def _is_of_one_row(self, node: Node) -> bool:
-        """Is one row, whichever, enough to compute the node?"""
+    def _needs_one_row(self, node: Node) -> bool:
+        """Is one row enough to compute the node: the current one, or the one that a navigation reads?"""
         references = self._run_dependent(node)
-        return not references or self._is_one_row(node, references)
+        return not references or self._reads_one_row(node, references)
 
     def _run_dependent(self, node: Node) -> list[Reference]:
         return [x for x in self.items[node.start : node.stop] if isinstance(x, Reference) and not self.is_local(x)]
 
     def _local(self, node: Node, wanted: str) -> Condition:
-        """Computed by Spark on the current row."""
+        """The node as an operand that Spark computes on the current row."""
         text, have = self._text(node, self.local_text), self._type(node)
         if node.kind == "literal" and kind_of(wanted) != "rank":
             return Literal(self.resolver.constants([self._cast(text, have, wanted)])[0], self._kind(wanted, node))
@@ -179,15 +182,15 @@ class ConditionBuilder:
         return Operand(Navigation(self.column(self._cast(text, have, wanted), wanted)), self._kind(wanted, node))
 
     def _text(self, node: Node, replace_reference: Callable[[Reference], Text]) -> Text:
-        """For Spark to compute; a column alone as it is, so that no other way to write it makes a second one."""
+        """The text that Spark computes. A column alone is rendered plainly: `v` and `(v)` would become two columns."""
         items = self.items[node.start : node.stop]
         reference = items[0]
         if len(items) == 1 and isinstance(reference, Reference) and reference.kind == "navigation":
             return reference.arguments[0]
         return render(items, self.source, replace_reference)
 
-    def _is_one_row(self, node: Node, references: list[Reference]) -> bool:
-        """Only one navigated row is read, and nothing of the current one."""
+    def _reads_one_row(self, node: Node, references: list[Reference]) -> bool:
+        """Does the node read only one navigated row, and nothing of the current row?"""
         first = references[0]
         return (
             first.kind == "navigation"
@@ -196,8 +199,11 @@ class ConditionBuilder:
             and not has_column(node, self.items)
         )
 
-    def _pushed(self, node: Node, reference: Reference, wanted: str) -> Condition | None:
-        """Computed by Spark on the row that the navigation reads, with its value for "no such row" apart."""
+    def _navigated(self, node: Node, reference: Reference, wanted: str) -> Condition | None:
+        """The node as an operand that Spark computes on every row and the navigation reads, or None.
+
+        The value for "no such row" is a constant beside it: `coalesce(LAST(A.v), 0)` is then 0.
+        """
         items = self.items[node.start : node.stop]
         if not self.spark_computes:
             return None
@@ -206,7 +212,7 @@ class ConditionBuilder:
         if node.kind == "reference":
             return Operand(source, kind)
         argument = self._typed_reference(reference)
-        self._ask_types([argument])
+        self._resolve([argument])
         nothing = join("CAST(NULL AS ", self._types[str(argument)], ")")
         missing = self._cast(render(items, self.source, lambda _: nothing), self._type(node), wanted)
         if kind_of(wanted) != "rank":
@@ -235,7 +241,9 @@ class ConditionBuilder:
             if kind_of(argument) is None:
                 raise self._no_kind(argument, reference.place)
             index = self.column(reference.arguments[0], argument)
-        kind = kind_of(self._aggregate_type(reference)) or "int"  # a sum of decimals has more digits than it needs
+        kind = (
+            kind_of(self._aggregate_type(reference)) or "int"
+        )  # the type of a sum of decimals has more digits than its values need
         return Operand(self.aggregate(reference, index), "int" if kind == "rank" else kind)
 
     def _call(self, node: Node) -> Condition:
@@ -314,7 +322,7 @@ class ConditionBuilder:
                 kind,
             )
         if node.name == "nullif" and len(node.children) == 2:
-            self._ask_types([self._common_text(node)])
+            self._resolve([self._common_text(node)])
             left, right = (self._lower(c, self._common_type(node)) for c in node.children)
             return Call(
                 "if",
@@ -344,7 +352,7 @@ class ConditionBuilder:
             raise self._no_kind(spark_type, self._place(node))
         return "int" if kind == "rank" else kind
 
-    def _no_kind(self, spark_type, place) -> UnsupportedError:
+    def _no_kind(self, spark_type: str, place: Place) -> UnsupportedError:
         return UnsupportedError(
             "TYPE_IN_DEFINE",
             f"a condition over several rows cannot use {spark_type}",
@@ -353,21 +361,19 @@ class ConditionBuilder:
         )
 
     def _convert(self, value: Condition, spark_type: str, wanted: str, node: Node) -> Condition:
-        """A value of a Call in another type: only widenings, as Spark inserts them."""
+        """A value of a Call in another type. Only the widenings that Spark inserts are possible."""
         if spark_type == wanted or kind_of(spark_type) == kind_of(wanted) == "float":
             return value
         if spark_type in INTEGER_BITS and wanted in INTEGER_BITS and INTEGER_BITS[wanted] >= INTEGER_BITS[spark_type]:
             return value
-        have, want = decimal_of(spark_type) or (spark_type in INTEGER_BITS and (0, 0)), decimal_of(wanted)
-        if have and wanted == "double":
+        digits = decimal_of(spark_type) or (spark_type in INTEGER_BITS and (0, 0))
+        wanted_digits = decimal_of(wanted)
+        if digits and wanted == "double":
             as_float = Call("float", (value,), "float")
-            return Call("divide", (as_float, Literal(10.0 ** have[1], "float")), "float") if have[1] else as_float
-        if have and want and want[0] <= MAX_DIGITS + 10 and want[1] >= have[1]:
-            return (
-                Call("multiply", (value, Literal(10 ** (want[1] - have[1]), "int")), "int")
-                if want[1] > have[1]
-                else value
-            )
+            return Call("divide", (as_float, Literal(10.0 ** digits[1], "float")), "float") if digits[1] else as_float
+        if digits and wanted_digits and wanted_digits[0] <= MAX_DIGITS + 10 and wanted_digits[1] >= digits[1]:
+            more = wanted_digits[1] - digits[1]
+            return Call("multiply", (value, Literal(10**more, "int")), "int") if more else value
         raise self._unsupported(
             node,
             f"the conversion of {spark_type} to {wanted} over several rows",
@@ -377,7 +383,7 @@ class ConditionBuilder:
     def _several_rows(self, node: Node) -> UnsupportedError:
         what = f"{node.name}() over several rows" if node.kind == "call" else "this expression over several rows"
         return self._unsupported(
-            node, what, f"supported are operators, CASE, CAST between numbers, {', '.join(FUNCTIONS)}."
+            node, what, f"over several rows it can use operators, CASE, CAST between numbers, {', '.join(FUNCTIONS)}."
         )
 
     def _unsupported(self, node: Node, what: str, hint: str) -> UnsupportedError:
@@ -385,7 +391,7 @@ class ConditionBuilder:
             "DEFINE_EXPRESSION", f"DEFINE cannot compute {what} yet", place=self._place(node), hint=hint
         )
 
-    def _place(self, node: Node):
+    def _place(self, node: Node) -> Place:
         return place_of(self.items[node.start : node.stop], self.source)
 
 

@@ -1,8 +1,8 @@
-"""Can two conditions of DEFINE hold on one row? "No" is said only where that is sure.
+"""Can two conditions of DEFINE hold on the same row? The answer is "no" only where that is certain.
 
-Read are conjuncts that compare one column with literals: `v = 5`, `v < 5`, `v BETWEEN 1 AND 5`, `v IN (1, 2)`,
-`kind = 'a'`, `is_open`, `NOT is_open`. Such a conjunct says in which intervals the column's value lies; two that leave
-it no value exclude each other. Every other conjunct says nothing.
+The conjuncts that count compare one column with literals: `v = 5`, `v < 5`, `v BETWEEN 1 AND 5`, `v IN (1, 2)`,
+`kind = 'a'`, `is_open`, `NOT is_open`. Such a conjunct restricts the column to intervals of values; two conjuncts whose
+intervals share no value exclude each other. All other conjuncts are ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Value = Union[int, str, bool]
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """Values from `low` to `high`, None is without end; the ends belong to it where `has_low`, `has_high`."""
+    """The values from `low` to `high`; None is no limit. `has_low`, `has_high`: the interval includes that end."""
 
     low: Value | None = None
     high: Value | None = None
@@ -32,26 +32,26 @@ class Interval:
     has_high: bool = True
 
     def is_below(self, other: Interval) -> bool:
-        """Is every value of this one less than every value of the other?"""
+        """Is every value of this interval less than every value of the other?"""
         if self.high is None or other.low is None:
             return False
         if self.high == other.low:
             return not (self.has_high and other.has_low)
-        return self.high < other.low  # type: ignore[operator]  # of one type: both compare with one column
+        return self.high < other.low  # type: ignore[operator]  # they have one type: both compare with one column
 
 
 @dataclass(frozen=True)
 class Restriction:
-    """Where it holds the value of `column` (in lower case) is in one of `intervals`, and no NULL."""
+    """The value of `column` (in lower case) lies in one of `intervals` and is not NULL."""
 
     column: str
     intervals: tuple[Interval, ...]
 
 
 def contradict(one: str, other: str, types: Mapping[str, str]) -> bool:
-    """Can no row satisfy both conditions? `types`: the Spark type of each column of the row.
+    """Is it certain that no row satisfies both conditions? `types`: the Spark type of each column of the row.
 
-    NULL and NaN need no care: a comparison with NULL does not hold, and NaN has its place above all numbers.
+    NULL and NaN need no care: a comparison with NULL does not hold, and NaN sorts above all numbers.
 
     >>> contradict("v < 5 AND w = 1", "v >= 5", {"v": "int", "w": "int"})
     True
@@ -67,14 +67,14 @@ def _are_apart(some: tuple[Interval, ...], others: tuple[Interval, ...]) -> bool
 
 
 def restrictions(condition: str, types: Mapping[str, str]) -> list[Restriction]:
-    """What the conjuncts of a condition say of columns.
+    """The restrictions of columns that the conjuncts of a condition set.
 
     >>> restrictions("v = 5 AND f(v)", {"v": "int"})
     [Restriction(column='v', intervals=(Interval(low=5, high=5, has_low=True, has_high=True),))]
     """
     items = [Lexeme(t.text, t.start, t.stop) for t in tokenize(condition)]
     reader = _Reader(items, {name.lower(): spark_type for name, spark_type in types.items()})
-    return [found for node in reader.conjuncts() if (found := reader.restriction(node))]
+    return [restriction for node in reader.conjuncts() if (restriction := reader.restriction(node))]
 
 
 _OPERATORS = {
@@ -126,7 +126,7 @@ class _Reader:
         return Restriction(column, tuple(_OPERATORS["=" if kind == "IN" else kind](v) for v in values))
 
     def _truth(self, node: Node) -> Restriction | None:
-        """A column that is the condition, or its NOT."""
+        """The restriction of a Boolean column that is the condition, alone or behind NOT."""
         is_negated = node.kind == "NOT"
         column = self._column(node.children[0] if is_negated else node)
         if column is None or self.types[column] != "boolean":
@@ -134,14 +134,14 @@ class _Reader:
         return Restriction(column, (Interval(low=not is_negated, high=not is_negated),))
 
     def _column(self, node: Node) -> str | None:
-        """The column of the row that a node is, if it is called by its name alone."""
+        """The column that the node reads, if the node is a name without a qualifier."""
         if node.kind != "column":
             return None
         name = unquoted(self._words(node)[0]).lower()
         return name if name in self.types else None
 
     def _value(self, node: Node, spark_type: str) -> Value | None:
-        """The value of a literal, if it is sure to be compared with a column of that type as it is."""
+        """The value of a literal, if Spark certainly compares it unchanged with a column of that type."""
         words = self._words(node)
         if node.kind == "negate" and len(words) == 2 and words[0] == "-" and words[1].isdecimal():
             value = -int(words[1])
@@ -161,15 +161,15 @@ _TRUTHS = {("TRUE", "boolean"): True, ("FALSE", "boolean"): False}
 
 
 def _text(raw: str) -> str | None:
-    """What a string literal holds, without the blanks at its end: a CHAR column has its own.
+    """The value of a string literal without the blanks at its end, because CHAR columns are padded with blanks.
 
-    Only those that mean the same whatever settings say of backslashes, and of names in double quotes.
+    None for literals whose meaning depends on the settings for backslashes and for double quotes.
     """
     return raw[1:-1].rstrip(" ") if re.fullmatch(r"'[^'\\]*'", raw) else None
 
 
 def _largest_exact(spark_type: str) -> int:
-    """Integer literals up to it are compared with a column of that type without being rounded."""
+    """The largest integer that Spark compares with a column of that type without rounding; -1 if there is none."""
     digits = decimal_of(spark_type)
     if spark_type in (*INTEGER_BITS, "double") or (digits and digits[0] <= MAX_DIGITS):
         return 1 << 53

@@ -1,8 +1,8 @@
-"""The shape of a scalar expression, for the conditions that depend on the match so far.
+"""The tree of a scalar expression, for the conditions that depend on the match so far.
 
-A small operator-precedence parser over the items of `scalars`: every node keeps the range of items it was read from,
-so any part of it can be given back to Spark as the user wrote it. What it does not know (`x[1]`, `a.b`, `LIKE`,
-lambdas, subqueries) becomes an "opaque" node: fine as long as one row is enough to compute it.
+A small operator-precedence parser over the items of `scalars`. Every node keeps its range of items, so Spark can
+compute any part of the expression as the user wrote it. Syntax that the parser does not know (`LIKE`, lambdas,
+subqueries) becomes an "opaque" node, which one row must be enough to compute.
 """
 
 from __future__ import annotations
@@ -41,9 +41,12 @@ _ENDS = (")", "]", ",", "THEN", "WHEN", "ELSE", "END", "AS")  # of an operand
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """`kind`: an operator ("AND", "<", "+", …), "NOT", "negate", "BETWEEN", "IN", "IS NULL", "CASE" (pairs of condition
-    and value, then the ELSE value if any), "CAST" (`name` is the type), "call" (`name` in lower case), "field",
-    "element", "reference", "literal", "column" or "opaque". Items `start` to `stop` (exclusive)."""
+    """Items `start` to `stop` (exclusive) of an expression.
+
+    `kind`: an operator ("AND", "<", "+", …), "NOT", "negate", "BETWEEN", "IN", "IS NULL", "CASE" (pairs of condition
+    and value, then the ELSE value if there is one), "CAST" (`name` is the type), "call" (`name` in lower case),
+    "field", "element", "reference", "literal", "column" or "opaque".
+    """
 
     kind: str
     start: int
@@ -61,7 +64,7 @@ def conjuncts(items: Sequence[Item]) -> list[tuple[int, int]]:
 
 
 def parse(items: Sequence[Item], start: int, stop: int) -> Node:
-    """The tree of items `start` to `stop`; the whole is one opaque node if it cannot be read."""
+    """The tree of items `start` to `stop`, or one opaque node if the parser cannot read them."""
     parser = _Parser(items, start, stop)
     try:
         node = parser.expression(0)
@@ -71,7 +74,7 @@ def parse(items: Sequence[Item], start: int, stop: int) -> Node:
 
 
 def has_column(node: Node, items: Sequence[Item]) -> bool:
-    """Does the node read columns of the current row (or, opaque, maybe)?"""
+    """Does the node read columns of the current row? An opaque node with names in it may, and counts."""
     if node.kind == "opaque":
         return any(isinstance(x, Lexeme) and x.is_name for x in items[node.start : node.stop])
     return node.kind == "column" or any(has_column(child, items) for child in node.children)
@@ -104,7 +107,7 @@ class _Parser:
         self.i += 1
 
     def expression(self, loosest: int) -> Node:
-        """Everything from here that binds at least as tight as `loosest`."""
+        """Read everything from here that binds at least as tightly as `loosest`."""
         start = self.i
         node = self.prefix()
         while self.i < self.stop:
@@ -196,7 +199,7 @@ class _Parser:
         return self.node("literal", start)
 
     def postfixed(self, node: Node) -> Node:
-        """With the fields, elements and types that follow a primary: `.field`, `[index]`, `::type`."""
+        """A primary with the fields, elements and types that follow it: `.field`, `[index]`, `::type`."""
         while self.word() in (".", "[", "::"):
             operator = self.word()
             self.i += 1
@@ -229,13 +232,13 @@ class _Parser:
 
     def arguments(self) -> tuple[Node, ...]:
         self.expect("(")
-        found: list[Node] = []
+        nodes: list[Node] = []
         while self.word() != ")":
-            if found:
+            if nodes:
                 self.expect(",")
-            found.append(self.expression(0))
+            nodes.append(self.expression(0))
         self.i += 1
-        return tuple(found)
+        return tuple(nodes)
 
     def cast(self) -> Node:
         start = self.i

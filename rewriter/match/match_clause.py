@@ -1,4 +1,4 @@
-"""The parsed clauses: what the user wrote, with places, before names are bound."""
+"""The parsed clause: what the user wrote, with places, before names are bound."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class AfterMatch:
 
 @dataclass(frozen=True, kw_only=True)
 class RowsPerMatch:
-    """`empty`: "SHOW", "OMIT" or "UNMATCHED"; `fragment` None where the clause was left out."""
+    """`empty`: "SHOW", "OMIT" or "UNMATCHED"; `fragment` is None if the part was left out."""
 
     is_all_rows: bool = False
     empty: str = "SHOW"
@@ -72,9 +72,9 @@ class RowsPerMatch:
 class MatchClause:
     """`relation MATCH_RECOGNIZE ( … )`.
 
-    `whole` runs from the relation's first character to the closing parenthesis (an alias behind it is outside);
+    `whole` runs from the relation's first character to the closing parenthesis, without an alias behind it.
     `relation` is the input with its own alias and WATERMARK; `keyword` is the word MATCH_RECOGNIZE.
-    `pattern_variables` are the names of PATTERN in the order of their first use (N and S of absences included).
+    `pattern_variables` are the names of PATTERN in the order of their first use, with those of absences and UNTIL.
     """
 
     whole: Fragment

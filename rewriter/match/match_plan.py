@@ -1,10 +1,10 @@
-"""The plan of a clause: what Spark computes before matching, what is matched, what is made of the matches."""
+"""The plan of a clause: what Spark computes before the match, the task, and what Spark computes behind it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.pattern.task import Aggregate, Condition, MatchTask, Navigation
+from sqlext.pattern.task import Aggregate, Condition, Navigation, Task
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.text.splice import Text, join
 
@@ -18,7 +18,7 @@ WINDOW = "__rows"  # the name of the window over a partition's rows
 
 @dataclass(frozen=True)
 class InputColumn:
-    """`text` is computed by Spark on every input row."""
+    """A column of the input query: Spark computes `text` on every input row."""
 
     name: str
     text: Text
@@ -26,10 +26,10 @@ class InputColumn:
 
 @dataclass(frozen=True)
 class Mask:
-    """A condition that a row decides alone, or with its neighbours.
+    """A condition that a row decides alone or with its neighbours.
 
-    `text` is all of it, with window functions where it reads neighbours. Where workers can compute that part from
-    operand columns, `neighbours` is it, and `rest` the text of what remains.
+    `text` is the whole condition, with window functions where it reads neighbours. If workers can compute that part
+    from operand columns, it is `neighbours`, and `rest` is the text of the other conjuncts.
     """
 
     text: Text
@@ -39,9 +39,9 @@ class Mask:
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """How far a match may reach: to rows whose column `key` is less than the column `end` of its first row (or equal,
-    if `is_inclusive`). `admits_start`: the first row itself always may be mapped. `written`: the conjunct of DEFINE
-    that says so, empty for WITHIN.
+    """The limit of a match: column `key` of each row is less than column `end` of the first row (or equal, if
+    `is_inclusive`). `admits_start`: the first row is not tested. `written`: the conjunct of DEFINE that sets the bound,
+    empty for WITHIN.
     """
 
     key: str = WITHIN_KEY
@@ -53,13 +53,13 @@ class Bound:
 
 @dataclass(frozen=True, kw_only=True)
 class Slot:
-    """A column that a worker makes for every output row.
+    """A column that workers compute for every output row.
 
     `kind`: "value" (of `columns[0]` on the row that `navigation` reaches), "classifier", "match number",
-    "sequence number", "rowtime" (`columns`: the row's time and, with WITHIN, where it ends), "aggregate" (computed in
-    the worker), "array" (array_agg in the worker) or "members" (an array of structs `a0, a1, …` of `columns`, from
-    which Spark then computes `call`; an int in it stands for a column). Only "value" and "classifier" read
-    `navigation`, only the last three `aggregate`.
+    "sequence number", "timed out", "rowtime" (`columns`: the row's time and, with WITHIN, its end), "aggregate",
+    "array" (array_agg) or "members" (an array of structs `a0, a1, …` of `columns`, from which Spark computes `call`,
+    where an int stands for a column). Only "value" and "classifier" read `navigation`, only the last three read
+    `aggregate`.
     """
 
     kind: str
@@ -72,7 +72,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class ShownColumn:
-    """A column of the result: `text` over the names of slots and carried input columns."""
+    """A column of the result: Spark computes `text` over the names of slots and carried input columns."""
 
     name: str
     text: Text
@@ -80,13 +80,15 @@ class ShownColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class MatchPlan:
-    """`columns` of the input query over `relation`; `carried` are the names of those that are shown for a row of the
-    match (its first one, with ONE ROW PER MATCH); `masks[b]` is the condition of bit b; `operands` name the columns
-    that conditions read (Rows.columns), with their Spark types; `order_by` are (expression,
-    direction), `window` is `PARTITION BY … ORDER BY …`; all `bounds` hold. Without
-    `needs_window` workers compute what masks read of neighbours, and see from the keys where a partition begins.
-    `filters` are conditions that leave out whole partitions; what is asked for is the same with and without them.
-    `input_types` are the relation's columns with their Spark types."""
+    """Everything that the engine needs to run a clause.
+
+    `relation` is the input as written and `input_types` its columns with their Spark types. `columns` are those of the
+    input query; `carried` names the ones that the result shows for a row of the match (with ONE ROW PER MATCH, the
+    first row). `filters` are conditions that leave out whole partitions without changing the result. `order_by` holds
+    (expression, direction). `masks[b]` is the condition of bit b; `operands` names the columns that conditions read
+    (Rows.columns), with their Spark types. All `bounds` hold at once. Without `needs_window`, workers compute what
+    masks read of neighbouring rows, and find the partitions by comparing keys.
+    """
 
     clause: MatchClause
     relation: Text
@@ -95,7 +97,7 @@ class MatchPlan:
     masks: tuple[Mask, ...]
     partition_by: tuple[Text, ...]
     order_by: tuple[tuple[Text, str], ...]
-    task: MatchTask
+    task: Task
     operands: tuple[tuple[str, str], ...]
     slots: tuple[Slot, ...]
     shown: tuple[ShownColumn, ...]
@@ -106,12 +108,13 @@ class MatchPlan:
 
     @property
     def input(self) -> Text:
-        """What stands behind FROM in the input query: the relation with its filters."""
+        """The text behind FROM in the input query: the relation with its filters."""
         if not self.filters:
             return self.relation
         return join(self.relation, "\n WHERE ", join(*self.filters, separator="\n   AND "))
 
     @property
     def window(self) -> Text:
+        """`PARTITION BY … ORDER BY …`"""
         keys = join("PARTITION BY ", join(*self.partition_by, separator=", "), " ") if self.partition_by else ""
         return join(keys, "ORDER BY ", join(*(join(*key) for key in self.order_by), separator=", "))

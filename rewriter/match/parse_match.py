@@ -1,8 +1,8 @@
 """The text inside MATCH_RECOGNIZE ( … ) → MatchClause.
 
-First the body is cut into sections at the words that begin one, then each section is parsed by itself, so that all
-syntax errors of a clause are found at once. A word like PATTERN or MEASURES begins a section only where no operand can
-stand, so columns of these names keep working.
+The body is first cut into sections at the words that begin one. Each section is then parsed by itself, so that all
+syntax errors of a clause are reported at once. A word like PATTERN or MEASURES begins a section only where no operand
+can stand, so columns of these names keep working.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE = (
 ORDER_OF_SECTIONS = (PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE)
 _ORDER_HINT = f"the order is {', '.join(ORDER_OF_SECTIONS)}."
 
-# An operand follows these, so the next word is a column and begins no section.
+# An operand follows these words, so the word behind them is a column and does not begin a section.
 _BEFORE_OPERAND = frozenset([
     "ALL", "AND", "ANY", "AS", "BETWEEN", "BY", "CASE", "COLLATE", "DEFINE", "DISTINCT", "DIV", "ELSE", "ESCAPE",
     "FINAL", "FROM", "ILIKE", "IN", "INTERVAL", "IS", "LIKE", "MEASURES", "NOT", "OR", "REGEXP", "RLIKE", "RUNNING",
@@ -55,7 +55,7 @@ _HEADS_OF_TWO = {
 
 @dataclass(frozen=True, kw_only=True)
 class _Section:
-    """Tokens `lo` to `hi` (exclusive) behind the `head`, whose tokens begin at `start`."""
+    """Tokens `lo` to `hi` (exclusive) follow the `head`, whose tokens begin at `start`."""
 
     head: str
     start: int
@@ -66,7 +66,7 @@ class _Section:
 def parse_match(text: str, tokens: Tokens, site: Site) -> MatchClause:
     """The clause at a site of a statement.
 
-    Raises ParseError, UnsupportedError (limits of patterns); all of the clause together.
+    Raises ParseError and UnsupportedError (limits of patterns), all errors of the clause together.
 
     >>> from sqlext.rewriter.scan import scan
     >>> from sqlext.rewriter.text.tokens import tokenize
@@ -101,13 +101,13 @@ class _Parser:
     # sections
 
     def _sections(self) -> list[_Section]:
-        """The body in sections; words before the first are an error."""
+        """The sections of the body; words before the first section are an error."""
         first, end = self.site.opening + 1, self.site.closing
-        heads = [(i, *found) for i in range(first, end) if (found := self._head(i))]
+        heads = [(i, *head) for i in range(first, end) if (head := self._head(i))]
         stops = [i for i, _, _ in heads[1:]] + [end]
         before = heads[0][0] if heads else end
         if before > first:
-            self._add("UNEXPECTED_WORD", "MATCH_RECOGNIZE begins with none of its clauses", first, before, _ORDER_HINT)
+            self._add("UNEXPECTED_WORD", "no clause of MATCH_RECOGNIZE begins like this", first, before, _ORDER_HINT)
         return [_Section(head=head, start=i, lo=i + length, hi=stop) for (i, head, length), stop in zip(heads, stops)]
 
     def _head(self, i: int) -> tuple[str, int] | None:
@@ -129,7 +129,7 @@ class _Parser:
         return (MEASURES, 1) if token.word == MEASURES and is_free and self._begins_operand(i + 1) else None
 
     def _is_free(self, i: int) -> bool:
-        """Can no operand stand at i, because one ends before it or nothing came yet?"""
+        """Is i a place where no operand can stand, because one ends before it or because the body begins here?"""
         before = self.tokens[i - 1]
         if i == self.site.opening + 1:
             return True
@@ -138,12 +138,15 @@ class _Parser:
         return before.kind != WORD or before.word not in _BEFORE_OPERAND or self._word(i - 2) in (".", "AS")
 
     def _ends_before_section(self, opening: int) -> bool:
-        """`A.x AS x, PATTERN (A) DEFINE …`: one comma too many, not a function called pattern."""
+        """Does a section follow the parentheses?
+
+        In `A.x AS x, PATTERN (A) DEFINE …` there is one comma too many, and no function called pattern.
+        """
         close = closing(self.tokens, opening)
         return close is not None and self._word(close + 1) in ("", "WITHIN", SUBSET, DEFINE)
 
     def _begins_operand(self, i: int) -> bool:
-        """Also at the end of the clause, where one is missing."""
+        """Can an operand begin at i? At the end of the clause, yes: there one is missing."""
         return i >= self.site.closing or self.tokens[i].kind != SYMBOL or self.tokens[i].text in _OPENERS
 
     def _check_order(self, sections: list[_Section]) -> None:
@@ -153,7 +156,7 @@ class _Parser:
             if section.head in seen:
                 self._add("DUPLICATE_CLAUSE", f"{self._title(section)} is written twice", section.start, section.lo)
             elif this < rank:
-                message = f"{self._title(section)} comes behind {ORDER_OF_SECTIONS[rank]}"
+                message = f"{self._title(section)} must stand before {ORDER_OF_SECTIONS[rank]}"
                 self._add("CLAUSE_ORDER", message, section.start, section.lo, _ORDER_HINT)
             rank = max(rank, this)
             seen.add(section.head)
@@ -167,7 +170,7 @@ class _Parser:
             message = "MATCH_RECOGNIZE needs a PATTERN"
             self._add("MISSING_PATTERN", message, keyword, keyword + 1, "write PATTERN (A+ B).")
         if self._is_closed_too_early():
-            message = "this parenthesis closes MATCH_RECOGNIZE, but a clause of it follows"
+            message = "this parenthesis closes MATCH_RECOGNIZE, but another of its clauses follows"
             self._add("UNEXPECTED_BRACKET", message, self.site.closing, self.site.closing + 1)
         elif DEFINE not in heads:
             variables = self.parts.get("pattern_variables")
@@ -220,7 +223,7 @@ class _Parser:
         for lo, hi in self._items(section, "variable AS condition"):
             if not self.tokens[lo].may_name or self._word(lo + 1) != "AS":
                 hint = "write DEFINE A AS x > 0."
-                self._add("MISSING_AS", "DEFINE lists variable AS condition", lo, min(lo + 2, hi), hint)
+                self._add("MISSING_AS", "each item of DEFINE is variable AS condition", lo, min(lo + 2, hi), hint)
                 continue
             if lo + 2 == hi:
                 self._add("MISSING_EXPRESSION", "a condition is missing behind AS", lo + 1, hi)
@@ -233,7 +236,7 @@ class _Parser:
         """`A AS x > 1 B AS x > 2`"""
         at = next((i for i in range(lo, hi) if self._is_as(i)), None)
         if at is not None and at > lo:
-            message = f"AS is written twice, is a comma missing before {self.tokens[at - 1].text}?"
+            message = f"AS is written twice: is a comma missing before {self.tokens[at - 1].text}?"
             self._add("MISSING_COMMA", message, at - 1, at + 1)
 
     # sections with a syntax of their own
@@ -242,9 +245,11 @@ class _Parser:
         words, head = self._words(section.lo, section.hi - section.lo), self._title(section)
         options = _ALL_ROWS if head == "ALL ROWS" else _ONE_ROW
         if words[:2] != ("PER", "MATCH") or words[2:] not in options:
-            listed = ", ".join(" ".join(o) for o in options if o)
-            raise self._error("ROWS_PER_MATCH", f"{head} goes on in no known way", section.start, section.hi,
-                              f"write {head} PER MATCH, or behind it one of: {listed}.")  # fmt: skip
+            *others, last = [" ".join(option) for option in options if option]
+            listed = f"{', '.join(others)} or {last}" if others else last
+            message = f"this is not a known form of {head} PER MATCH"
+            hint = f"write {head} PER MATCH, alone or followed by {listed}."
+            raise self._error("ROWS_PER_MATCH", message, section.start, section.hi, hint)
         empty, shows_timeouts = options[words[2:]]
         fragment = self._fragment(section.start, section.hi)
         self.parts["rows_per_match"] = RowsPerMatch(
@@ -259,7 +264,7 @@ class _Parser:
         if mode is None:
             mode, target = self._skip_to(section, lo, hi)
         elif else_next_row:
-            raise self._error("SKIP_ELSE", "ELSE NEXT ROW belongs to SKIP TO a variable", hi, section.hi)
+            raise self._error("SKIP_ELSE", "ELSE NEXT ROW can follow only SKIP TO a variable", hi, section.hi)
         self.parts["after_match"] = AfterMatch(
             mode=mode, target=target, else_next_row=else_next_row, fragment=self._fragment(section.start, section.hi)
         )
@@ -269,13 +274,13 @@ class _Parser:
         is_skip_to = self._words(lo, 2) == ("SKIP", "TO") and hi - lo in (3, 4) and side in ("FIRST", "LAST")
         if not is_skip_to or not self.tokens[hi - 1].may_name:
             hint = "write SKIP PAST LAST ROW, SKIP TO NEXT ROW, SKIP TO [FIRST | LAST] variable or NO SKIP."
-            message = "AFTER MATCH goes on in no known way"
+            message = "this is not a known form of AFTER MATCH"
             raise self._error("AFTER_MATCH_SKIP", message, section.start, section.hi, hint)
         return f"TO {side}", name_of(self.text, self.tokens[hi - 1])
 
     def _pattern(self, section: _Section) -> None:
         close = closing(self.tokens, section.lo)
-        assert close is not None and close < section.hi  # it is inside the clause's own parentheses
+        assert close is not None and close < section.hi  # the clause's own parentheses enclose it
         start, stop = self.tokens[section.lo].stop, self.tokens[close].start
         self.parts["pattern_text"] = Fragment(self.text, start, stop)
         if close + 1 < section.hi:
@@ -305,7 +310,9 @@ class _Parser:
             names = self.tokens[lo], *self.tokens[lo + 3 : hi - 1 : 2]
             frame = *self._words(lo + 1, 2), *(t.word for t in self.tokens[lo + 4 : hi : 2])
             if not all(name.may_name for name in names) or frame != ("=", "(", *"," * (len(names) - 2), ")"):
-                self._add("SUBSET_SYNTAX", "SUBSET lists union = (variable, …)", lo, hi, "write SUBSET U = (A, B).")
+                self._add(
+                    "SUBSET_SYNTAX", "each item of SUBSET is union = (variable, …)", lo, hi, "write SUBSET U = (A, B)."
+                )
                 continue
             union, *members = (name_of(self.text, t) for t in names)
             items.append(SubsetItem(union, tuple(members)))
@@ -314,7 +321,7 @@ class _Parser:
     # pieces
 
     def _items(self, section: _Section, wanted: str) -> Iterator[tuple[int, int]]:
-        """Token ranges between the commas; an empty one is an error and left out."""
+        """The ranges of tokens between the commas; an empty range is an error and is left out."""
         commas = [i for i in range(section.lo, section.hi) if self._is_comma(i)]
         for lo, hi in zip([section.lo, *(c + 1 for c in commas)], [*commas, section.hi]):
             if lo < hi:
@@ -335,8 +342,8 @@ class _Parser:
 
     def _name_behind(self, as_: int, hi: int) -> Name:
         if as_ + 2 != hi or not self.tokens[as_ + 1].may_name:
-            raise self._error("EXPECTED_NAME", "one name must follow AS", as_, max(hi, as_ + 1),
-                              "a name with other characters is written in backticks: `a b`.")  # fmt: skip
+            raise self._error("EXPECTED_NAME", "AS must be followed by one name", as_, max(hi, as_ + 1),
+                              "write a name with other characters in backticks: `a b`.")  # fmt: skip
         return name_of(self.text, self.tokens[as_ + 1])
 
     def _expression(self, lo: int, hi: int) -> Fragment:
@@ -348,14 +355,14 @@ class _Parser:
         return Fragment(self.text, self.tokens[lo].start, self.tokens[hi - 1].stop)
 
     def _word(self, i: int) -> str:
-        """The word or symbol at i; "" beyond the clause."""
+        """The word or symbol at i; "" outside of the clause."""
         return self.tokens[i].word if 0 <= i < self.site.closing else ""
 
     def _words(self, i: int, number: int) -> tuple[str, ...]:
         return tuple(self._word(k) for k in range(i, i + number))
 
     def _error(self, error_class: str, message: str, lo: int, hi: int, hint: str | None = None) -> ParseError:
-        """An error at the tokens lo to hi."""
+        """The error for tokens lo to hi."""
         first: Token = self.tokens[lo]
         place = Place(self.text, first.start, self.tokens[max(hi - 1, lo)].stop)
         return ParseError(error_class, message, place=place, hint=hint)

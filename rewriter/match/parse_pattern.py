@@ -4,7 +4,8 @@
     element := { not } [ '->' | '->>' ] primary [ quantifier [ '?' | '+' ] ] [ UNTIL variable ]
     not     := '!' variable | '!->' variable
 
-Brackets are kept on a stack of our own, so a pattern nested a thousand deep ends in an error, not in a RecursionError.
+The parser keeps open brackets on a stack of its own, so a pattern nested a thousand levels deep ends in our error, not
+in a RecursionError.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlext.errors import ParseError, Place, UnsupportedError
 from sqlext.pattern import ast
-from sqlext.pattern.compile import MAX_NESTING
+from sqlext.pattern.compile import MAX_NESTING, depth_error
 from sqlext.rewriter.text.fragments import Fragment, Name
 
 MAX_VARIABLES = 256
@@ -34,7 +35,7 @@ _BOUNDS = re.compile(r"\s*([0-9]{1,9})\s*|\s*([0-9]{0,9})\s*,\s*([0-9]{0,9})\s*"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lexeme:
+class _PatternLexeme:
     """`kind` is "name", "quoted", "symbol", "quantifier" or "end"."""
 
     kind: str
@@ -52,7 +53,7 @@ class _Level:
     elements: list[ast.Pattern] = field(default_factory=list)
     branches: list[ast.Pattern] = field(default_factory=list)
     arguments: list[ast.Pattern] = field(default_factory=list)  # of PERMUTE
-    operator: Lexeme | None = None  # -> or ->> that waits for its element
+    operator: _PatternLexeme | None = None  # -> or ->> in front of an element that has not come yet
     has_bar: bool = False
 
 
@@ -76,7 +77,7 @@ def _error(error_class: str, message: str, source: str, start: int, stop: int, h
     return ParseError(error_class, message, place=Place(source, start, stop), hint=hint)
 
 
-def _lexemes(source: str, start: int, stop: int) -> Iterator[Lexeme]:
+def _lexemes(source: str, start: int, stop: int) -> Iterator[_PatternLexeme]:
     at = start
     while at < stop:
         match = _LEXEME.match(source, at, stop)
@@ -90,24 +91,24 @@ def _lexemes(source: str, start: int, stop: int) -> Iterator[Lexeme]:
             hint = "put a space behind {- and before -}."
             raise _error("COMMENT_IN_PATTERN", "{-- begins a comment", source, at, at + 3, hint)
         if kind != "space":
-            yield Lexeme(kind=str(kind), text=match[0], start=at, stop=match.end())
+            yield _PatternLexeme(kind=str(kind), text=match[0], start=at, stop=match.end())
         at = match.end()
-    yield Lexeme(kind="end", text="", start=stop, stop=stop)
+    yield _PatternLexeme(kind="end", text="", start=stop, stop=stop)
 
 
 def _unexpected_character(source: str, at: int) -> ParseError:
     hints = {
-        "'": 'a variable is quoted as `a` or "a".',
+        "'": 'quote a variable as `a` or "a".',
         ":": "a pattern takes no parameters.",
         "{": "bounds are {2}, {2,}, {,3} or {2,3}; an exclusion is {- A -}.",
         "-": "an exclusion is {- A -}.",
     }
     hint = hints.get(source[at])
-    return _error("UNEXPECTED_IN_PATTERN", f"{source[at]} has no meaning in PATTERN here", source, at, at + 1, hint)
+    return _error("UNEXPECTED_IN_PATTERN", f"{source[at]} is not expected here in PATTERN", source, at, at + 1, hint)
 
 
 def _end_of_comment(source: str, at: int, stop: int) -> int:
-    """Behind a bracketed comment; they nest, as in Spark."""
+    """The offset behind a bracketed comment. Comments nest, as in Spark."""
     depth = 0
     for edge in _COMMENT_EDGE.finditer(source, at, stop):
         depth += 1 if edge[0] == "/*" else -1
@@ -117,7 +118,7 @@ def _end_of_comment(source: str, at: int, stop: int) -> int:
 
 
 class _Parser:
-    def __init__(self, source: str, start: int, lexemes: list[Lexeme]):
+    def __init__(self, source: str, start: int, lexemes: list[_PatternLexeme]):
         self.source, self.lexemes, self.i = source, lexemes, 0
         self.names: dict[str, Name] = {}
         self.levels = [_Level(bracket="", start=start)]
@@ -135,21 +136,21 @@ class _Parser:
         return self._alternatives(level, self._next)
 
     @property
-    def _next(self) -> Lexeme:
+    def _next(self) -> _PatternLexeme:
         return self.lexemes[self.i]
 
-    def _take(self) -> Lexeme:
+    def _take(self) -> _PatternLexeme:
         self.i += 1
         return self.lexemes[self.i - 1]
 
     def _fail(self, error_class: str, message: str, start: int, stop: int, hint: str | None = None) -> ParseError:
         return _error(error_class, message, self.source, start, stop, hint)
 
-    def _fail_at(self, error_class: str, message: str, lexeme: Lexeme, hint: str | None = None) -> ParseError:
+    def _fail_at(self, error_class: str, message: str, lexeme: _PatternLexeme, hint: str | None = None) -> ParseError:
         return self._fail(error_class, message, lexeme.start, lexeme.stop, hint)
 
     def _step(self) -> None:
-        """Take one element, operator or bracket."""
+        """Read one element, operator or bracket."""
         lexeme = self._take()
         level = self.levels[-1]
         if lexeme.kind in ("name", "quoted"):
@@ -163,7 +164,7 @@ class _Parser:
             self._close(lexeme)
         elif lexeme.text in ("^", "$"):
             place = (lexeme.start, lexeme.stop)
-            self._element(ast.PartitionStart(place) if lexeme.text == "^" else ast.PartitionEnd(place))
+            self._element(ast.PartitionStart(place=place) if lexeme.text == "^" else ast.PartitionEnd(place=place))
         elif lexeme.text in ("->", "->>"):
             self._check_no_operator(level, lexeme)
             level.operator = lexeme
@@ -175,16 +176,16 @@ class _Parser:
         else:
             raise self._misplaced(lexeme)
 
-    def _misplaced(self, lexeme: Lexeme) -> ParseError:
+    def _misplaced(self, lexeme: _PatternLexeme) -> ParseError:
         if lexeme.text == "||":
             return self._fail_at("DOUBLE_BAR", "|| has no meaning in PATTERN", lexeme,
                                  "one | separates alternatives; an empty alternative is written ().")  # fmt: skip
-        return self._fail_at("NOTHING_TO_REPEAT", f"{lexeme.text} follows nothing that it could repeat", lexeme,
+        return self._fail_at("NOTHING_TO_REPEAT", f"there is nothing before {lexeme.text} that it could repeat", lexeme,
                              "a quantifier stands behind a variable or a closing bracket.")  # fmt: skip
 
     # variables
 
-    def _variable(self, lexeme: Lexeme) -> ast.Variable:
+    def _variable(self, lexeme: _PatternLexeme) -> ast.Variable:
         name = Name("", Fragment(self.source, lexeme.start, lexeme.stop), lexeme.kind == "quoted")
         key = name.text if name.is_quoted else name.text.upper()
         if not key:
@@ -192,9 +193,9 @@ class _Parser:
         if key not in self.names:
             self.names[key] = Name(key, name.fragment, name.is_quoted)
             self._check_number_of_variables(lexeme)
-        return ast.Variable(key, (lexeme.start, lexeme.stop))
+        return ast.Variable(key, place=(lexeme.start, lexeme.stop))
 
-    def _check_number_of_variables(self, lexeme: Lexeme) -> None:
+    def _check_number_of_variables(self, lexeme: _PatternLexeme) -> None:
         if len(self.names) > MAX_VARIABLES:
             raise UnsupportedError(
                 "TOO_MANY_VARIABLES", f"PATTERN has more than {MAX_VARIABLES} different variables",
@@ -202,25 +203,25 @@ class _Parser:
                 hint="variables with the same condition can be one variable.",
             )  # fmt: skip
 
-    def _absence(self, operator: Lexeme) -> ast.Absence:
+    def _absence(self, operator: _PatternLexeme) -> ast.Absence:
         if self._next.kind not in ("name", "quoted"):
             hint = "!(A | B) is written !A !B." if self._next.text == "(" else None
             message = f"{operator.text} needs one variable behind it"
             raise self._fail_at("NO_VARIABLE_BEHIND_NOT", message, operator, hint)
         lexeme = self._take()
         if self._next.kind == "quantifier":
-            message = f"{self.source[operator.start : lexeme.stop]} takes no row, it cannot be repeated"
+            message = f"{self.source[operator.start : lexeme.stop]} takes no row and cannot be repeated"
             raise self._fail_at("REPEATED_ABSENCE", message, self._next)
-        return ast.Absence(operator.text, self._variable(lexeme), (operator.start, lexeme.stop))
+        return ast.Absence(operator.text, self._variable(lexeme), place=(operator.start, lexeme.stop))
 
     # elements
 
     def _element(self, primary: ast.Pattern) -> None:
-        """`primary` with what stands behind it and the operator before it."""
+        """Add `primary` with its quantifier, its UNTIL and the operator before it."""
         level = self.levels[-1]
         item = self._until(self._quantified(primary))
         if level.operator:
-            item = ast.Relaxed(level.operator.text, item, (level.operator.start, item.place[1]))
+            item = ast.Relaxed(level.operator.text, item, place=(level.operator.start, item.place[1]))
             level.operator = None
         level.elements.append(item)
 
@@ -236,11 +237,11 @@ class _Parser:
         if self._next.kind == "quantifier":
             inner = self.source[item.place[0] : last.stop]
             hint = f"put the first one into parentheses: ({inner if len(inner) < 40 else 'A*'}){self._next.text}."
-            raise self._fail("DOUBLE_QUANTIFIER", "an element has one quantifier with one suffix",
+            raise self._fail("DOUBLE_QUANTIFIER", "an element can have only one quantifier with one suffix",
                              quantifier.start, self._next.stop, hint)  # fmt: skip
-        return ast.Quantified(item, at_least, at_most, mode, (item.place[0], last.stop))
+        return ast.Quantified(item, at_least, at_most, mode=mode, place=(item.place[0], last.stop))
 
-    def _bounds(self, lexeme: Lexeme) -> tuple[int, int | None]:
+    def _bounds(self, lexeme: _PatternLexeme) -> tuple[int, int | None]:
         fixed = {"*": (0, None), "+": (1, None), "?": (0, 1)}
         if lexeme.text in fixed:
             return fixed[lexeme.text]
@@ -261,42 +262,43 @@ class _Parser:
             return item
         keyword = self._take()
         if self._next.kind not in ("name", "quoted"):
-            raise self._fail_at("NO_VARIABLE_BEHIND_UNTIL", "UNTIL behind an element needs a variable", keyword,
-                                "a variable of that name is written `UNTIL`.")  # fmt: skip
+            raise self._fail_at("NO_VARIABLE_BEHIND_UNTIL", "UNTIL needs a variable behind it", keyword,
+                                "to use a variable called UNTIL, write `UNTIL`.")  # fmt: skip
         lexeme = self._take()
-        return ast.Until(item, self._variable(lexeme), (item.place[0], lexeme.stop))
+        return ast.Until(item, self._variable(lexeme), place=(item.place[0], lexeme.stop))
 
     # branches and brackets
 
-    def _check_no_operator(self, level: _Level, behind: Lexeme) -> None:
+    def _check_no_operator(self, level: _Level, behind: _PatternLexeme) -> None:
         if level.operator:
             operator = level.operator.text
-            raise self._fail("OPERATOR_WITHOUT_ELEMENT", f"{operator} leads to no element", level.operator.start,
-                             behind.stop, f"an element stands behind it: A {operator} B.")  # fmt: skip
+            raise self._fail("OPERATOR_WITHOUT_ELEMENT", f"{operator} needs an element behind it", level.operator.start,
+                             behind.stop, f"write A {operator} B.")  # fmt: skip
 
-    def _branch(self, level: _Level, behind: Lexeme) -> ast.Pattern:
-        """The elements so far as one pattern; `behind` is what ends them."""
+    def _branch(self, level: _Level, behind: _PatternLexeme) -> ast.Pattern:
+        """The elements of the level as one pattern; `behind` is the lexeme that ends them."""
         self._check_no_operator(level, behind)
         items, level.elements = tuple(level.elements), []
         if not items:
             raise self._nothing(level, behind)
-        return items[0] if len(items) == 1 else ast.Concatenation(items, (items[0].place[0], items[-1].place[1]))
+        place = (items[0].place[0], items[-1].place[1])
+        return items[0] if len(items) == 1 else ast.Concatenation(items, place=place)
 
-    def _nothing(self, level: _Level, behind: Lexeme) -> ParseError:
+    def _nothing(self, level: _Level, behind: _PatternLexeme) -> ParseError:
         if level.bracket == "{-" and not level.has_bar:
             return self._fail("EMPTY_EXCLUSION", "{- -} excludes nothing", level.start, behind.stop)
         stop = max(behind.stop, behind.start + 1)
         return self._fail("EMPTY_ALTERNATIVE", "an alternative or element is missing here", behind.start, stop,
                           "an alternative that takes no rows is written ().")  # fmt: skip
 
-    def _alternatives(self, level: _Level, behind: Lexeme) -> ast.Pattern:
+    def _alternatives(self, level: _Level, behind: _PatternLexeme) -> ast.Pattern:
         branches = (*level.branches, self._branch(level, behind))
         level.branches, level.has_bar = [], False
         if len(branches) == 1:
             return branches[0]
-        return ast.Alternation(branches, (branches[0].place[0], branches[-1].place[1]))
+        return ast.Alternation(branches, place=(branches[0].place[0], branches[-1].place[1]))
 
-    def _separate(self, lexeme: Lexeme) -> None:
+    def _separate(self, lexeme: _PatternLexeme) -> None:
         level = self.levels[-1]
         if lexeme.text == "|":
             level.has_bar = True
@@ -304,19 +306,15 @@ class _Parser:
         elif level.bracket == "PERMUTE":
             level.arguments.append(self._alternatives(level, lexeme))
         else:
-            raise self._fail_at("COMMA_IN_PATTERN", "a comma stands between the elements of PERMUTE only", lexeme,
-                                "elements that follow one another are separated by space.")  # fmt: skip
+            raise self._fail_at("COMMA_IN_PATTERN", "a comma is allowed only between the elements of PERMUTE", lexeme,
+                                "separate elements that follow one another by spaces.")  # fmt: skip
 
-    def _open(self, bracket: str, first: Lexeme, last: Lexeme) -> None:
+    def _open(self, bracket: str, first: _PatternLexeme, last: _PatternLexeme) -> None:
         self.levels.append(_Level(bracket=bracket, start=first.start))
         if len(self.levels) > MAX_NESTING:
-            raise UnsupportedError(
-                "PATTERN_TOO_DEEP", f"PATTERN nests more than {MAX_NESTING} deep",
-                place=Place(self.source, first.start, last.stop),
-                hint="quantifiers and parentheses around one another can often be merged: ((A+)+)+ is A+.",
-            )  # fmt: skip
+            raise depth_error().with_(place=Place(self.source, first.start, last.stop))
 
-    def _close(self, lexeme: Lexeme) -> None:
+    def _close(self, lexeme: _PatternLexeme) -> None:
         level = self.levels[-1]
         expected = {"": "", "{-": "-}"}.get(level.bracket, ")")
         if lexeme.text != expected:
@@ -324,13 +322,13 @@ class _Parser:
             raise self._fail_at("UNEXPECTED_BRACKET", f"{lexeme.text} closes nothing", lexeme, hint)
         place = (level.start, lexeme.stop)
         if level.bracket == "(" and not (level.elements or level.has_bar or level.operator):
-            node: ast.Pattern = ast.Empty(place)
+            node: ast.Pattern = ast.Empty(place=place)
         else:
             node = self._alternatives(level, lexeme)
         if level.bracket == "{-":
-            node = ast.Exclusion(node, place)
+            node = ast.Exclusion(node, place=place)
         elif level.bracket == "PERMUTE":
-            node = ast.Permutation((*level.arguments, node), place)
+            node = ast.Permutation((*level.arguments, node), place=place)
         else:
             node = replace(node, place=place)  # with its parentheses
         self.levels.pop()

@@ -1,4 +1,4 @@
-"""What a scalar expression of a clause is made of: Spark's text, and references to rows of the match."""
+"""The parts of a scalar expression: Spark's own text, references to rows of the match, and what names mean."""
 
 from __future__ import annotations
 
@@ -13,16 +13,23 @@ from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
 
 FILTER_PLACE = -1
+_KEYWORDS = """
+    ALL AND ANTI ANY AS ASC AT BETWEEN BOTH CASE CAST COLLATE CROSS CURRENT_DATE CURRENT_TIMESTAMP CURRENT_USER
+    DESC DISTINCT DIV ELSE END ESCAPE EXISTS FALSE FILTER FOR FROM GROUP ILIKE IN INTERVAL IS LEADING LIKE NOT
+    NULL NULLS OR ORDER OVER REGEXP RESPECT RLIKE SELECT SOME THEN TO TRAILING TRUE USING WHEN
+"""
+_NOT_COLUMNS = frozenset(_KEYWORDS.split())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """What an expression asks of the match.
+    """A part of an expression that reads rows of the match.
 
-    `kind`: "navigation", "aggregate", "classifier", "match number", "sequence number" or "rowtime". `variable` is the
-    key of a pattern variable or SUBSET, None the universal one. `arguments` are evaluated on one input row. For
-    aggregates `call` is the whole call, an int i standing for `arguments[i]` and FILTER_PLACE for where a FILTER clause
-    may stand; `function` is its lower-case name; `argument_kind` "classifier": the argument is CLASSIFIER() itself.
+    `kind`: "navigation", "aggregate", "classifier", "match number", "sequence number", "rowtime" or "timed out".
+    `variable`: the key of a pattern variable or SUBSET, None for the universal variable. `arguments` are evaluated on
+    one input row. `argument_kind`: "row", or "classifier" if CLASSIFIER() is the whole argument. For aggregates,
+    `function` is the lower-case name and `call` the whole call, in which an int i stands for `arguments[i]` and
+    FILTER_PLACE for the place where a FILTER clause may stand.
     """
 
     kind: str
@@ -41,7 +48,7 @@ class Reference:
 
     @property
     def source(self) -> tuple:
-        """What identifies the row a navigation reads."""
+        """A value that is equal for navigations that read the same row."""
         return self.kind, self.variable, self.from_first, self.offset, self.step, self.is_final
 
 
@@ -50,8 +57,8 @@ Item = Union[Lexeme, Reference]
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What names mean. `variables`: keys of pattern variables and SUBSETs; `columns`: the input's column names;
-    `is_aggregate` says of a function name (lower case) that is not one of AGGREGATES whether it is one too."""
+    """The meaning of names. `variables`: the keys of pattern variables and SUBSETs; `columns`: the names of the input's
+    columns; `is_aggregate`: is this function (in lower case, not in AGGREGATES) an aggregate?"""
 
     source: Source
     variables: Mapping[str, object]
@@ -60,7 +67,7 @@ class Scope:
     in_define: bool = False
 
     def column(self, lexeme: Lexeme) -> str | None:
-        """The input column that a name says, compared without case."""
+        """The input column of this name, compared without case."""
         name = unquoted(lexeme.raw).lower()
         return next((c for c in self.columns if c.lower() == name), None)
 
@@ -92,13 +99,106 @@ def place_of(items: Sequence[Item], source: Source) -> Place:
 
 
 def unknown_column(lexeme: Lexeme, scope: Scope) -> BindError:
-    """The error for a name that is no column, with what may have been meant."""
+    """The error for a name that no column has, with the name that was probably meant."""
     near = get_close_matches(unquoted(lexeme.raw).lower(), [c.lower() for c in scope.columns], 1)
     names = [c for c in scope.columns if c.lower() in near] or list(scope.columns)
-    hint = f'did you mean "{names[0]}"?' if near else f"columns are {', '.join(names)}."
+    hint = f'did you mean "{names[0]}"?' if near else f"the columns are {', '.join(names)}."
     return BindError(
         "UNKNOWN_COLUMN",
         f'the input has no column "{unquoted(lexeme.raw)}"',
         place=scope.place(lexeme.start, lexeme.stop),
         hint=hint,
     )
+
+
+class Words:
+    """The lexemes of an expression, read by index. An index outside of the expression reads an empty word."""
+
+    def __init__(self, parts: Sequence[Lexeme], scope: Scope):
+        self.parts, self.scope = parts, scope
+        self.lambda_names = self._lambda_names()
+
+    def raw(self, i: int) -> str:
+        return self.parts[i].raw if 0 <= i < len(self.parts) else ""
+
+    def word(self, i: int) -> str:
+        return self.raw(i).upper()
+
+    def is_subquery(self, i: int) -> bool:
+        return self.raw(i) == "(" and self.word(i + 1) in ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
+
+    def closing(self, i: int) -> int:
+        """The index of the parenthesis that closes the one at i."""
+        depth = 0
+        for j in range(i, len(self.parts)):
+            depth += (self.parts[j].raw in ("(", "[", "{")) - (self.parts[j].raw in (")", "]", "}"))
+            if depth == 0:
+                return j
+        return len(self.parts) - 1
+
+    def arguments(self, opening: int, close: int) -> list[tuple[int, int]]:
+        """The ranges of lexemes between the commas of `( … )`; `opening` is the index before the first argument."""
+        bounds: list[tuple[int, int]] = []
+        start = i = opening + 1
+        while i < close:
+            if self.parts[i].raw in ("(", "[", "{"):
+                i = self.closing(i)
+            elif self.parts[i].raw == ",":
+                bounds.append((start, i))
+                start = i + 1
+            i += 1
+        return [*bounds, (start, close)] if close > opening + 1 else []
+
+    def slice(self, lo: int, hi: int, trailing: bool = False) -> Text:
+        """The text of lexemes lo to hi; `trailing` adds the space between the last of them and the next one."""
+        if lo >= hi:
+            return Text()
+        stop = self.parts[hi].start if trailing and hi < len(self.parts) else self.parts[hi - 1].stop
+        return self.scope.source.slice(self.parts[lo].start, stop)
+
+    def place(self, lo: int, hi: int) -> Place:
+        return self.scope.place(self.parts[lo].start, self.parts[min(hi, len(self.parts)) - 1].stop)
+
+    def is_column(self, i: int) -> bool:
+        """Is the word at i an input column, or the input's alias in front of one?"""
+        lexeme, before, behind = self.parts[i], self.raw(i - 1), self.raw(i + 1)
+        if not lexeme.is_name or before == "." or behind == "(":
+            return False
+        if not lexeme.raw.startswith("`") and (lexeme.word in _NOT_COLUMNS or self._is_syntax(i, before, behind)):
+            return False
+        if unquoted(lexeme.raw).lower() in self.lambda_names:
+            return False
+        if self.scope.column(lexeme):
+            return True
+        return behind == "." and i + 2 < len(self.parts) and self.scope.column(self.parts[i + 2]) is not None
+
+    def _is_syntax(self, i: int, before: str, behind: str) -> bool:
+        """Is the word at i a type (`CAST(x AS date)`, `date '…'`), a unit (`INTERVAL 5 day`), a field
+        (`EXTRACT(year FROM t)`) or the name of an argument (`n => 1`)?"""
+        return (
+            before.upper() == "AS"
+            or before == "::"
+            or behind == "=>"
+            or behind.upper() == "FROM"
+            or (
+                before != ""
+                and (before[0].isdigit() or before[0] in "'\"")
+                and self.word(i - 2) in ("INTERVAL", "+", "-")
+            )
+            or (
+                behind[:1] in ("'", '"')
+                and self.word(i) in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "X", "TIME")
+            )
+        )
+
+    def _lambda_names(self) -> frozenset[str]:
+        """The parameters of lambdas: `x` in `x -> x + 1`."""
+        names: set[str] = set()
+        for i, lexeme in enumerate(self.parts):
+            if lexeme.raw == "->" and i:
+                j = i - 1
+                if self.parts[j].raw == ")":
+                    while self.parts[j].raw != "(":
+                        j -= 1
+                names |= {unquoted(x.raw).lower() for x in self.parts[j:i] if x.is_name}
+        return frozenset(names)

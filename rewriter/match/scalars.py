@@ -1,8 +1,8 @@
 """Finds the clause's own calls and columns inside the scalar expressions of DEFINE and MEASURES.
 
-An expression becomes a list of items: Lexeme (text that Spark will read as the user wrote it) and Reference
-(a navigation, an aggregate, CLASSIFIER(), MATCH_NUMBER(), a column that belongs to a row of the match).
-Nothing else is interpreted: any function and syntax of Spark passes through.
+An expression becomes a list of items: Lexeme (text that Spark reads as the user wrote it) and Reference (a navigation,
+an aggregate, CLASSIFIER(), MATCH_NUMBER(), a column of a row of the match). Nothing else is interpreted: any function
+and syntax of Spark passes through.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, Scope, unknown_column
-from sqlext.rewriter.match.scalar_words import Words
+from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, Scope, Words, unknown_column
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes, variable_key
 from sqlext.rewriter.text.splice import Text, join
 
 NAVIGATIONS = frozenset({"FIRST", "LAST", "PREV", "NEXT"})
 CLAUSE_FUNCTIONS = frozenset({"CLASSIFIER", "MATCH_NUMBER", "MATCH_SEQUENCE_NUMBER"})
-STREAM_FUNCTIONS = frozenset({"MATCH_ROWTIME", "MATCH_TIMED_OUT"})
+# Values of a complete match: function → (kind of reference, error in DEFINE, hint)
+OUTCOMES = {
+    "MATCH_ROWTIME": ("rowtime", "ROWTIME_IN_DEFINE", "use the time of a row: LAST(ts)."),
+    "MATCH_TIMED_OUT": ("timed out", "TIMED_OUT_IN_DEFINE", "write it in MEASURES."),
+}
 # https://spark.apache.org/docs/4.2.0/api/sql/ "Aggregate functions"; FIRST and LAST are navigations here
 _AGGREGATE_NAMES = """
     any any_value approx_count_distinct approx_percentile approx_top_k array_agg avg bit_and bit_or bit_xor
@@ -44,24 +47,22 @@ def analyse(fragment: Fragment, scope: Scope) -> list[Item]:
 
 
 class _Analyser(Words):
-    """Recursive descent over lexemes; every method takes a range `lo` to `hi` (exclusive) of them."""
-
-    # items of a whole expression
+    """A recursive descent over lexemes; every method takes a range `lo` to `hi` (exclusive) of them."""
 
     def items(self, lo: int, hi: int) -> list[Item]:
-        found: list[Item] = []
+        items: list[Item] = []
         i = lo
         while i < hi:
-            reference, after = self._reference(i, hi)
+            reference, after = self._reference(i)
             if reference is not None:
-                found.append(reference)
+                items.append(reference)
             else:
-                found.extend(self.parts[i:after])
+                items.extend(self.parts[i:after])
             i = after
-        return found
+        return items
 
-    def _reference(self, i: int, hi: int) -> tuple[Reference | None, int]:
-        """The reference that begins at i and the index behind it; without one, the lexemes to copy."""
+    def _reference(self, i: int) -> tuple[Reference | None, int]:
+        """The reference that begins at i and the index behind it; without one, the lexemes up to it are copied."""
         lexeme = self.parts[i]
         if self.is_subquery(i):
             return None, self.closing(i) + 1
@@ -70,9 +71,9 @@ class _Analyser(Words):
         if lexeme.word == "OVER" and self.raw(i - 1) == ")":
             raise self._window_function(i, i + 1)
         if self.raw(i + 1) == "(":
-            return self._call(i, hi)
+            return self._call(i)
         if lexeme.word in ("RUNNING", "FINAL") and self.raw(i + 2) == "(" and self._is_own_call(i + 1):
-            return self._prefixed_call(i, hi)
+            return self._prefixed_call(i)
         if self.raw(i + 1) == "." and variable_key(lexeme.raw) in self.scope.variables:
             return self._qualified_column(i)
         if not self.scope.in_define and self.is_column(i):
@@ -87,34 +88,23 @@ class _Analyser(Words):
         name = self.parts[i].raw.lower()
         return name in AGGREGATES or self.scope.is_aggregate(name)
 
-    def _prefixed_call(self, i: int, hi: int) -> tuple[Reference, int]:
+    def _prefixed_call(self, i: int) -> tuple[Reference, int]:
+        """RUNNING or FINAL with the call behind it."""
         word = self.parts[i].word
         if word == "FINAL" and self.scope.in_define:
-            raise BindError(
-                "FINAL_IN_DEFINE",
-                "FINAL has no meaning in DEFINE, where the match is not finished",
-                place=self.place(i, i + 1),
-                hint="leave FINAL out.",
-            )
-        reference, after = self._call(i + 1, hi)
+            message = "FINAL has no meaning in DEFINE, where the match is not complete"
+            raise self._error("FINAL_IN_DEFINE", message, i, i + 1, "leave FINAL out.")
+        reference, after = self._call(i + 1)
         if reference is None or reference.kind in ("match number", "sequence number", "rowtime", "timed out"):
-            raise BindError(
-                "MISPLACED_PREFIX",
-                f"{word} belongs before FIRST, LAST or an aggregate",
-                place=self.place(i, i + 1),
-                hint=f"leave {word} out.",
-            )
+            message = f"{word} belongs before FIRST, LAST or an aggregate"
+            raise self._error("MISPLACED_PREFIX", message, i, i + 1, f"leave {word} out.")
         if reference.step:
-            raise BindError(
-                "MISPLACED_PREFIX",
-                f"{word} belongs inside PREV and NEXT, before FIRST or LAST",
-                place=self.place(i, i + 2),
-                hint=f"write PREV({word} LAST(...)).",
-            )
+            message = f"{word} belongs inside PREV and NEXT, before FIRST or LAST"
+            raise self._error("MISPLACED_PREFIX", message, i, i + 2, f"write PREV({word} LAST(...)).")
         place = self.place(i, after)
         return replace(reference, is_final=word == "FINAL", is_running=word == "RUNNING", place=place), after
 
-    def _call(self, i: int, hi: int) -> tuple[Reference | None, int]:
+    def _call(self, i: int) -> tuple[Reference | None, int]:
         word, close = self.parts[i].word, self.closing(i + 1)
         if word in ("PREV", "NEXT"):
             return self._physical(i, close), close + 1
@@ -124,108 +114,81 @@ class _Analyser(Words):
             return self._classifier(i, close), close + 1
         if word in CLAUSE_FUNCTIONS:
             return self._number(i, close), close + 1
-        if word == "MATCH_ROWTIME":
-            return self._rowtime(i, close), close + 1
-        if word == "MATCH_TIMED_OUT":
-            return self._timed_out(i, close), close + 1
+        if word in OUTCOMES:
+            return self._outcome(i, close), close + 1
         if self._is_aggregate_name(i):
             return self._aggregate(i, close)
         return None, i + 1
 
     def _number(self, i: int, close: int) -> Reference:
         if close != i + 2:
-            raise BindError(
-                "TOO_MANY_ARGUMENTS", f"{self.parts[i].word} takes no argument", place=self.place(i, close + 1)
-            )
+            raise self._error("TOO_MANY_ARGUMENTS", f"{self.parts[i].word} takes no argument", i, close + 1)
         kind = "match number" if self.parts[i].word == "MATCH_NUMBER" else "sequence number"
         return Reference(kind=kind, place=self.place(i, close + 1))
 
-    def _rowtime(self, i: int, close: int) -> Reference:
+    def _outcome(self, i: int, close: int) -> Reference:
+        word = self.parts[i].word
+        kind, error_class, hint = OUTCOMES[word]
         if self.scope.in_define:
-            raise BindError(
-                "ROWTIME_IN_DEFINE",
-                "MATCH_ROWTIME() is known when the match is, not in DEFINE",
-                place=self.place(i, close + 1),
-                hint="use the time of a row: LAST(ts).",
-            )
-        return replace(self._number(i, close), kind="rowtime")
-
-    def _timed_out(self, i: int, close: int) -> Reference:
-        if self.scope.in_define:
-            raise BindError(
-                "TIMED_OUT_IN_DEFINE",
-                "MATCH_TIMED_OUT() is known when the match is, not in DEFINE",
-                place=self.place(i, close + 1),
-                hint="write it in MEASURES.",
-            )
-        return replace(self._number(i, close), kind="timed out")
+            message = f"{word}() has no value in DEFINE, where the match is not complete"
+            raise self._error(error_class, message, i, close + 1, hint)
+        return replace(self._number(i, close), kind=kind)
 
     def _classifier(self, i: int, close: int) -> Reference:
         variable = None
         if close > i + 2:
             variable = variable_key(self.parts[i + 2].raw)
             if close != i + 3 or variable not in self.scope.variables:
-                raise BindError(
-                    "UNKNOWN_PATTERN_VARIABLE",
-                    "CLASSIFIER takes a pattern variable or a SUBSET",
-                    place=self.place(i + 2, close),
-                    hint=self._variables_hint(),
-                )
+                message = "CLASSIFIER takes a pattern variable or a SUBSET"
+                raise self._error("UNKNOWN_PATTERN_VARIABLE", message, i + 2, close, self._variables_hint())
         return Reference(kind="classifier", place=self.place(i, close + 1), variable=variable)
 
     def _qualified_column(self, i: int) -> tuple[Reference, int]:
+        """`A.column`"""
         self._check_member(i)
-        place, argument = self.place(i, i + 3), self.slice(i + 2, i + 3)
-        return Reference(
-            kind="navigation", place=place, variable=variable_key(self.parts[i].raw), arguments=(argument,)
-        ), i + 3
+        variable, argument = variable_key(self.parts[i].raw), self.slice(i + 2, i + 3)
+        place = self.place(i, i + 3)
+        return Reference(kind="navigation", place=place, variable=variable, arguments=(argument,)), i + 3
 
     def _universal_column(self, i: int) -> tuple[Reference, int]:
+        """`column`, or `alias.column`, even if a column has the name of the alias."""
         is_qualified = self.raw(i + 1) == "." and i + 2 < len(self.parts) and self.scope.column(self.parts[i + 2])
-        after = i + 3 if is_qualified else i + 1  # alias . name, also where a column is called like the alias; name
-        return Reference(
-            kind="navigation", place=self.place(i, after), variable=None, arguments=(self.slice(i, after),)
-        ), after
+        after = i + 3 if is_qualified else i + 1
+        return Reference(kind="navigation", place=self.place(i, after), arguments=(self.slice(i, after),)), after
 
     # navigations
 
     def _logical(self, i: int, close: int) -> Reference:
+        """FIRST or LAST."""
         bounds = self.arguments(i + 1, close)
         offset = self._offset(i, bounds, default=0)
         place, from_first = self.place(i, close + 1), self.parts[i].word == "FIRST"
         inner = self._nested_classifier(*bounds[0])
-        if inner is not None:
-            return replace(inner, place=place, from_first=from_first, offset=offset)
-        argument, variable, _ = self._argument(*bounds[0], f"{self.parts[i].word}")
-        return Reference(
-            kind="navigation",
-            place=place,
-            variable=variable,
-            arguments=(argument,),
-            from_first=from_first,
-            offset=offset,
-        )
+        if inner is None:
+            argument, variable, _ = self._argument(*bounds[0], self.parts[i].word)
+            inner = Reference(kind="navigation", place=place, variable=variable, arguments=(argument,))
+        return replace(inner, place=place, from_first=from_first, offset=offset)
 
     def _physical(self, i: int, close: int) -> Reference:
+        """PREV or NEXT."""
         bounds = self.arguments(i + 1, close)
         distance = self._offset(i, bounds, default=1)
         step = -distance if self.parts[i].word == "PREV" else distance
-        lo, hi = bounds[0]
         place = self.place(i, close + 1)
-        inner = self._nested_navigation(lo, hi)
+        inner = self._nested_navigation(*bounds[0])
         if inner is None:
-            argument, variable, _ = self._argument(lo, hi, self.parts[i].word)
+            argument, variable, _ = self._argument(*bounds[0], self.parts[i].word)
             inner = Reference(kind="navigation", place=place, variable=variable, arguments=(argument,))
         return replace(inner, place=place, step=step)
 
     def _nested_navigation(self, lo: int, hi: int) -> Reference | None:
-        """`[RUNNING|FINAL] FIRST(…)`, `LAST(…)` or `CLASSIFIER(…)` filling the whole range."""
+        """`[RUNNING|FINAL] FIRST(…)`, `LAST(…)` or `CLASSIFIER(…)` if it fills the whole range."""
         head = lo + 1 if self.word(lo) in ("RUNNING", "FINAL") else lo
         if head + 1 >= hi or self.raw(head + 1) != "(" or self.closing(head + 1) != hi - 1:
             return None
         if self.word(head) not in ("FIRST", "LAST", "CLASSIFIER"):
             return None
-        reference, _ = self._prefixed_call(lo, hi) if head > lo else self._call(head, hi)
+        reference, _ = self._prefixed_call(lo) if head > lo else self._call(head)
         return reference
 
     def _nested_classifier(self, lo: int, hi: int) -> Reference | None:
@@ -236,20 +199,14 @@ class _Analyser(Words):
     def _offset(self, i: int, bounds: list[tuple[int, int]], default: int) -> int:
         word = self.parts[i].word
         if not bounds or len(bounds) > 2:
-            raise BindError(
-                "WRONG_ARGUMENTS",
-                f"{word} takes an expression and an optional offset",
-                place=self.place(i, i + 1),
-                hint=f"write {word}(price) or {word}(price, 2).",
-            )
+            message = f"{word} takes an expression and an optional offset"
+            raise self._error("WRONG_ARGUMENTS", message, i, i + 1, f"write {word}(price) or {word}(price, 2).")
         if len(bounds) == 1:
             return default
         text = str(self.slice(*bounds[1])).strip().rstrip("Ll")
         if not text.isdigit():
-            raise BindError(
-                "WRONG_OFFSET",
-                f"the offset of {word} must be a non-negative integer literal",
-                place=self.place(*bounds[1]),
+            raise self._error(
+                "WRONG_OFFSET", f"the offset of {word} must be a non-negative integer literal", *bounds[1]
             )
         return int(text)
 
@@ -257,7 +214,7 @@ class _Analyser(Words):
 
     def _aggregate(self, i: int, close: int) -> tuple[Reference, int]:
         after = self._aggregate_tail(i, close)
-        first = i + 2 + (self.word(i + 2) in ("DISTINCT", "ALL") and first_is_keyword(self.parts, i + 2))
+        first = i + 2 + (self.word(i + 2) in ("DISTINCT", "ALL") and _is_keyword(self.parts, i + 2))
         base = Reference(
             kind="aggregate",
             place=self.place(i, after),
@@ -274,13 +231,13 @@ class _Analyser(Words):
 
     def _aggregate_of(self, base: Reference, i: int, after: int, bounds: list[tuple[int, int]]) -> Reference:
         """Arguments that read the row are taken out of the call, constants (`0.5`, `','`) stay in it."""
-        found = [(b, *self._argument(*b, self.parts[i].raw)) for b in bounds]
-        reading = [(b, text, variable) for b, text, variable, reads in found if reads]
+        arguments = [(b, *self._argument(*b, self.parts[i].raw)) for b in bounds]
+        reading = [(b, text, variable) for b, text, variable, reads in arguments if reads]
         variables = {v for _, _, v in reading}
         if len(variables) > 1:
             raise self._mixed(bounds[0][0], bounds[-1][1], variables)
         if not reading:  # SUM(1): a constant for every row
-            reading = [(b, text, variable) for b, text, variable, _ in found[:1]]
+            reading = [(b, text, variable) for b, text, variable, _ in arguments[:1]]
         call: list[Text | int] = []
         slice, at = self.scope.source.slice, self.parts[i].start
         for n, ((lo, hi), _, _) in enumerate(reading):
@@ -298,18 +255,17 @@ class _Analyser(Words):
         )
 
     def _counted_rows(self, i: int, first: int, close: int) -> tuple[str | None] | None:
-        """(variable,) of `COUNT(*)` and `COUNT(A.*)`."""
+        """(variable,) of `COUNT(*)` and `COUNT(A.*)`; None for other calls."""
         if self.raw(close - 1) != "*" or (close - 1 != first and self.raw(close - 2) != "."):
             return None
         if self.word(i) != "COUNT":
-            raise BindError(
-                "WRONG_ARGUMENTS", f"{self.parts[i].raw}(*): only COUNT takes rows", place=self.place(i, close + 1)
-            )
+            raise self._error("WRONG_ARGUMENTS", f"{self.parts[i].raw}(*): only COUNT takes rows", i, close + 1)
         if close - 1 == first:
             return (None,)
         variable = variable_key(self.parts[first].raw)
         if variable not in self.scope.variables:
-            raise self._unknown_variable(first)
+            message = f'PATTERN does not use "{self.parts[first].raw}"'
+            raise self._error("UNKNOWN_PATTERN_VARIABLE", message, first, first + 1, self._variables_hint())
         return (variable,)
 
     def _aggregate_tail(self, i: int, close: int) -> int:
@@ -320,31 +276,26 @@ class _Analyser(Words):
         if self.word(after) == "WITHIN" and self.word(after + 1) == "GROUP":
             after = self.closing(after + 2) + 1
         if self.word(after) == "FILTER" and self.raw(after + 1) == "(":
-            name = self.parts[i].raw
             raise UnsupportedError(
                 "AGGREGATE_FILTER",
-                "FILTER is not built for aggregates of a match",
+                "FILTER is not supported in an aggregate over rows of a match",
                 place=self.place(after, self.closing(after + 1) + 1),
-                hint=f"write {name}(CASE WHEN condition THEN value END).",
+                hint=f"write {self.parts[i].raw}(CASE WHEN condition THEN value END).",
             )
         if self.word(after) == "OVER":
             raise self._window_function(i, after + 1)
         return after
 
     def _window_function(self, lo: int, hi: int) -> BindError:
-        return BindError(
-            "WINDOW_FUNCTION",
-            "a window function cannot stand in MATCH_RECOGNIZE",
-            place=self.place(lo, hi),
-            hint="compute it in a subquery that is the input.",
-        )
+        message = "a window function cannot stand in MATCH_RECOGNIZE"
+        return self._error("WINDOW_FUNCTION", message, lo, hi, "compute it in a subquery that is the input.")
 
     def _sort_keys(self, close: int, after: int) -> list[tuple[int, int]]:
         """The expressions of `WITHIN GROUP (ORDER BY e [ASC|DESC])`."""
         if after <= close + 1 or self.word(close + 1) != "WITHIN":
             return []
         lo = close + 4  # behind WITHIN GROUP (
-        lo += 2 if self.word(lo) == "ORDER" else 1  # the tokenizer may give ORDER BY as one token
+        lo += 2 if self.word(lo) == "ORDER" else 1  # the tokenizer may return ORDER BY as one token
         hi = after - 1
         while self.word(hi - 1) in ("ASC", "DESC", "NULLS", "FIRST", "LAST"):
             hi -= 1
@@ -377,55 +328,40 @@ class _Analyser(Words):
         return join(*pieces), next(iter(variables), None), bool(variables)
 
     def _check_not_nested(self, i: int, function: str) -> None:
-        if self.raw(i + 1) != "(" or not (self._is_own_call(i) or self.word(i) in STREAM_FUNCTIONS):
+        if self.raw(i + 1) != "(" or not (self._is_own_call(i) or self.word(i) in OUTCOMES):
             return
         close = self.closing(i + 1)
         if self.word(i) in CLAUSE_FUNCTIONS:
             raise UnsupportedError(
                 "NESTED_CALL",
-                f"{self.word(i)}() inside an expression that {function} reads is not built",
+                f"{self.word(i)}() is not supported inside an expression that {function} reads",
                 place=self.place(i, close + 1),
                 hint=f"{function} takes an expression over the input's columns, or CLASSIFIER() alone.",
             )
-        raise BindError(
-            "NESTED_CALL",
-            f"{self.parts[i].raw} cannot stand inside {function}",
-            place=self.place(i, close + 1),
-            hint="only PREV and NEXT go around FIRST and LAST: PREV(LAST(A.price), 2).",
-        )
-
-    # names
+        hint = "only PREV and NEXT can contain FIRST and LAST: PREV(LAST(A.price), 2)."
+        raise self._error("NESTED_CALL", f"{self.parts[i].raw} cannot stand inside {function}", i, close + 1, hint)
 
     def _check_member(self, i: int) -> None:
-        """`A.column` needs a column of the input."""
+        """Raise BindError unless `A.column` names a column of the input."""
         if i + 2 >= len(self.parts) or self.parts[i + 2].raw == "*":
-            raise BindError(
-                "MISPLACED_STAR", f"{self.parts[i].raw}.* can stand in COUNT only", place=self.place(i, i + 2)
-            )
+            raise self._error("MISPLACED_STAR", f"{self.parts[i].raw}.* can stand only in COUNT", i, i + 2)
         if self.scope.column(self.parts[i + 2]) is None:
             raise unknown_column(self.parts[i + 2], self.scope)
 
+    # errors
+
+    def _error(self, error_class: str, message: str, lo: int, hi: int, hint: str | None = None) -> BindError:
+        return BindError(error_class, message, place=self.place(lo, hi), hint=hint)
+
     def _mixed(self, lo: int, hi: int, variables: set[str | None]) -> BindError:
         names = " and ".join(sorted("the universal variable" if v is None else v for v in variables))
-        return BindError(
-            "MIXED_VARIABLES",
-            f"one argument reads rows of {names}",
-            place=self.place(lo, hi),
-            hint="qualify all columns of an argument with the same variable, or none.",
-        )
-
-    def _unknown_variable(self, i: int) -> BindError:
-        return BindError(
-            "UNKNOWN_PATTERN_VARIABLE",
-            f'PATTERN does not use "{self.parts[i].raw}"',
-            place=self.place(i, i + 1),
-            hint=self._variables_hint(),
-        )
+        hint = "qualify all columns of an argument with the same variable, or none."
+        return self._error("MIXED_VARIABLES", f"one argument reads rows of {names}", lo, hi, hint)
 
     def _variables_hint(self) -> str:
         return f"the pattern variables are {', '.join(self.scope.variables)}."
 
 
-def first_is_keyword(parts: Sequence[Lexeme], i: int) -> bool:
-    """DISTINCT or ALL at i is the keyword, not a column: something other than `)` `,` `.` follows."""
+def _is_keyword(parts: Sequence[Lexeme], i: int) -> bool:
+    """Is DISTINCT or ALL at i the keyword and not a column? Then something other than `)`, `,` or `.` follows."""
     return i + 1 < len(parts) and parts[i + 1].raw not in (")", ",", ".")

@@ -1,6 +1,6 @@
-"""The types of simple expressions without Spark, for `sqlext_match`, whose arguments are read where no session is.
+"""The types of simple expressions without Spark, for `sqlext_match`, which reads its arguments without a session.
 
-Columns, literals, operators and the functions that conditions know; everything else belongs into the table argument.
+Simple are columns, literals, operators and the functions that conditions know. The table argument computes the rest.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _BOOLEAN = frozenset({"AND", "OR", "NOT", "IS NULL", "BETWEEN", "IN", "=", "<>",
 
 
 class StaticTypeResolver:
-    """Types from the columns of a table argument. `columns`: name and Spark type name of each."""
+    """Resolves types from the columns of a table argument. `columns`: name and Spark type name of each."""
 
     def __init__(self, columns: Sequence[tuple[str, str]]):
         self.columns = {name.lower(): spark_type for name, spark_type in columns}
 
     def types(self, texts: Sequence[Text]) -> list[str]:
-        """As condition.TypeResolver.types. Raises BindError for what it does not know."""
+        """As TypeResolver.types. Raises BindError for expressions that are not simple."""
         return [self._type_of(text) for text in texts]
 
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
-        """Numbers, TRUE, FALSE, NULL and CASTs of them."""
+        """As TypeResolver.constants, for numbers, TRUE, FALSE, NULL and CASTs of them."""
         return [self._constant(text) for text in texts]
 
     def _type_of(self, text: Text) -> str:
@@ -67,7 +67,7 @@ class StaticTypeResolver:
         place = None if origin is None else Place(str(text), 0, len(str(text)))
         raise BindError(
             "EXPRESSION_IN_ARGUMENT",
-            f"sqlext_match reads columns, it cannot compute {text}",
+            f"sqlext_match reads columns and cannot compute {text}",
             place=place,
             hint="compute it in the table argument: TABLE(SELECT *, expression AS name FROM ...).",
         )
@@ -120,7 +120,10 @@ def _digits(spark_type: str) -> tuple[int, int] | None:
 
 
 def _arithmetic_type(operator: str, left: str, right: str) -> str | None:
-    """https://spark.apache.org/docs/latest/sql-ref-ansi-compliance.html, arithmetic operations"""
+    """The type of `left operator right`, or None if it is not known.
+
+    Source: https://spark.apache.org/docs/latest/sql-ref-ansi-compliance.html, arithmetic operations
+    """
     if left == right and operator == "-" and left in ("timestamp", "timestamp_ntz", "date"):
         return "interval day to second"
     if operator == "/" and not (left.startswith("decimal") or right.startswith("decimal")):
@@ -136,7 +139,7 @@ def _arithmetic_type(operator: str, left: str, right: str) -> str | None:
 
 
 def _common_type(types: Sequence[str]) -> str | None:
-    """What Spark's coalesce would give, None if it would refuse or has to CAST strings."""
+    """The type of Spark's coalesce over these types; None if Spark would refuse it or CAST strings."""
     known = [t for t in types if t != "void"]
     if len(set(known)) <= 1:
         return known[0] if known else "void"

@@ -1,7 +1,7 @@
-"""The tree of a row pattern (ISO/IEC 9075-2, <row pattern>), as the parser builds it and `compile` reads it.
+"""The tree of a row pattern (ISO/IEC 9075-2, <row pattern>), which the parser builds and `compile` reads.
 
 Variables are names here; `compile` turns them into labels 0, 1, …. `place` is the (start, stop) of the node in the
-user's text and takes no part in equality.
+user's text; equality ignores it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _NOWHERE: Offsets = (0, 0)
 
 
 def _place():
-    return field(default=_NOWHERE, compare=False, repr=False)
+    return field(default=_NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -77,18 +77,18 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class Quantified:
-    """`item{at_least,at_most}`; `at_most` None is no bound; `mode` is one of GREEDY, RELUCTANT, POSSESSIVE."""
+    """`item{at_least,at_most}`; None as `at_most` means no bound; `mode` is GREEDY, RELUCTANT or POSSESSIVE."""
 
     item: Pattern
     at_least: int
     at_most: int | None
-    mode: str = GREEDY
+    mode: str = field(default=GREEDY, kw_only=True)
     place: Offsets = _place()
 
 
 @dataclass(frozen=True)
 class Relaxed:
-    """`-> item` (operator "->", followed by) or `->> item` (operator "->>", followed by any)."""
+    """`-> item` (operator "->": followed by) or `->> item` (operator "->>": followed by any)."""
 
     operator: str
     item: Pattern
@@ -97,7 +97,7 @@ class Relaxed:
 
 @dataclass(frozen=True)
 class Absence:
-    """`!variable` (operator "!", not next) or `!-> variable` (operator "!->", not followed by); maps no row."""
+    """`!variable` (operator "!": not next) or `!-> variable` (operator "!->": not followed by); it maps no row."""
 
     operator: str
     variable: Variable
@@ -137,7 +137,7 @@ def children(node: Pattern) -> tuple[Pattern, ...]:
 
 
 def walk(node: Pattern):
-    """The node and all nodes below it, parents first, left to right; no recursion, so any depth is fine."""
+    """Yield the node and all nodes below it, parents first, left to right, without recursion."""
     stack = [node]
     while stack:
         current = stack.pop()

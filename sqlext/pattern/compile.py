@@ -70,8 +70,7 @@ def size_error(pattern: ast.Pattern) -> tuple[UnsupportedError, ast.Pattern] | N
     while stack:
         node, depth = stack.pop()
         if depth > MAX_NESTING:
-            hint = "quantifiers and parentheses around one another can often be merged: ((A+)+)+ is A+."
-            return UnsupportedError("PATTERN_TOO_DEEP", f"PATTERN nests more than {MAX_NESTING} deep", hint=hint), node
+            return depth_error(), node
         stack.extend((child, depth + 1) for child in ast.children(node))
     sizes: dict[int, int] = {}
     for node in reversed(list(ast.walk(pattern))):  # parts before wholes
@@ -82,6 +81,12 @@ def size_error(pattern: ast.Pattern) -> tuple[UnsupportedError, ast.Pattern] | N
             return UnsupportedError("PATTERN_TOO_LARGE", message, hint=hint), node
         sizes[id(node)] = size
     return None
+
+
+def depth_error() -> UnsupportedError:
+    """The error of a pattern whose nodes, or brackets, nest more than MAX_NESTING levels deep."""
+    hint = "quantifiers and parentheses around one another can often be merged: ((A+)+)+ is A+."
+    return UnsupportedError("PATTERN_TOO_DEEP", f"PATTERN nests more than {MAX_NESTING} levels deep", hint=hint)
 
 
 def _size(node: ast.Pattern, parts: list[int]) -> int:

@@ -1,12 +1,12 @@
-"""Run-dependent conditions, slowly and obviously: what they mean, with Spark's semantics, in plain Python.
+"""The meaning of run-dependent conditions, written slowly and obviously, with Spark's semantics.
 
-`threads` runs the same conditions as compiled code and is tested against this module.
+`threads` evaluates the same conditions as compiled code and is tested against this module.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from typing import Union
@@ -28,6 +28,7 @@ from sqlext.pattern.task import (
 )
 
 Value = Union[bool, int, float]
+Satisfies = Callable[[int, int, list[int], int], bool]  # see `satisfier`
 
 _FAULTS = {
     "ARITHMETIC_OVERFLOW": ("integer overflow", "cast to a wider type, or set spark.sql.ansi.enabled to false"),
@@ -37,10 +38,11 @@ _FAULTS = {
 
 @dataclass(frozen=True)
 class Path:
-    """A path through the pattern while the last of `labels` is tested.
+    """A path through the pattern while its last label is tested.
 
-    Row `start + j`, or if given `taken[j]`, is mapped to label `labels[j]` (an index of `names`); the last of them is
-    the current row. The partition is rows `partition[0]` to `partition[1]` (exclusive), `number` the MATCH_NUMBER().
+    Row `taken[j]` (by default row `start + j`) is mapped to label `labels[j]`, an index of `names`; the last of these
+    rows is the current one. The partition is rows `partition[0]` to `partition[1]` (exclusive). `number` is the value
+    of MATCH_NUMBER().
     """
 
     rows: Rows
@@ -57,14 +59,14 @@ class Path:
         return [row for row, label in zip(taken, self.labels) if labels is None or label in labels]
 
     def label_at(self, row: int) -> int | None:
-        """The label of a row, None if it is not mapped."""
+        """The label of a row, or None if the path does not map it."""
         if self.taken is not None:
             return dict(zip(self.taken, self.labels)).get(row)
         return self.labels[row - self.start] if 0 <= row - self.start < len(self.labels) else None
 
 
 def walk(condition: Condition) -> Iterator[Condition]:
-    """The condition and all conditions below it, parents first, left to right."""
+    """Yield the condition and all conditions below it, parents first, left to right."""
     stack = [condition]
     while stack:
         current = stack.pop()
@@ -74,7 +76,7 @@ def walk(condition: Condition) -> Iterator[Condition]:
 
 
 def operands(condition: Condition) -> tuple[Operand, ...]:
-    """The distinct operands in order of their first use.
+    """The distinct operands of a condition, in order of their first use.
 
     >>> operands(Call("is_null", (Operand(Navigation(0), "int"),), "bool"))[0].source.argument
     0
@@ -82,26 +84,22 @@ def operands(condition: Condition) -> tuple[Operand, ...]:
     return tuple(dict.fromkeys(part for part in walk(condition) if isinstance(part, Operand)))
 
 
-def is_run_dependent(condition: Condition | None) -> bool:
-    """Does the condition read the match so far?"""
-    return condition is not None and bool(operands(condition))
-
-
 def fault(error_class: str, label: str) -> DataError:
-    """The run-time error of a condition, naming its variable.
+    """The run-time error of the condition of variable `label`.
 
     >>> print(fault("DIVIDE_BY_ZERO", "A").message)
     division by zero in the condition that DEFINE gives for A
     """
-    what, hint = _FAULTS[error_class]
-    return DataError(error_class, f"{what} in the condition that DEFINE gives for {label}", hint=hint)
+    problem, hint = _FAULTS[error_class]
+    return DataError(error_class, f"{problem} in the condition that DEFINE gives for {label}", hint=hint)
 
 
 def evaluate(condition: Condition, path: Path) -> Value | None:
     """The value of a condition for a path, None for NULL.
 
-    AND, OR, IF and COALESCE read a later argument only if they need it, all else that propagates NULL stops at
-    the first NULL (`/` and `%` look at the divisor first), so an error behind one is never met: as Spark does.
+    The order of evaluation is Spark's, because it decides which errors are raised: AND, OR, IF and COALESCE evaluate a
+    later argument only if they need it. All other functions that propagate NULL stop at the first NULL; `/` and `%`
+    evaluate the divisor first.
 
     Raises DataError: ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO.
 
@@ -120,13 +118,14 @@ def evaluate(condition: Condition, path: Path) -> Value | None:
     return _strict(condition, path)
 
 
-def satisfier(task: MatchTask, rows: Rows) -> Callable[[int, int, Sequence[int], int], bool]:
-    """What the reference driver asks: `satisfies(start, number, labels, label)`.
+def satisfier(task: MatchTask, rows: Rows) -> Satisfies:
+    """The function `satisfies(start, number, labels, label)` that evaluates the conditions of a task.
 
-    Does row `start + len(labels)` satisfy `label` in match `number` if the rows from `start` on have `labels`?
+    It returns whether row `start + len(labels)` satisfies `label` in match number `number`, where the rows from `start`
+    on are mapped to `labels`.
     """
 
-    def satisfies(start: int, number: int, labels: Sequence[int], label: int) -> bool:
+    def satisfies(start: int, number: int, labels: list[int], label: int) -> bool:
         row = start + len(labels)
         bit = task.bits[label]
         if bit is not None and not rows.mask[row, bit // 8] >> (bit % 8) & 1:
@@ -136,7 +135,14 @@ def satisfier(task: MatchTask, rows: Rows) -> Callable[[int, int, Sequence[int],
             return True
         k = int(np.searchsorted(rows.bounds, start, side="right")) - 1
         partition = int(rows.bounds[k]), int(rows.bounds[k + 1])
-        path = Path(rows, task.program.labels, partition, start, (*labels, label), number)
+        path = Path(
+            rows=rows,
+            names=task.program.labels,
+            partition=partition,
+            start=start,
+            labels=(*labels, label),
+            number=number,
+        )
         return evaluate(condition, path) is True
 
     return satisfies
@@ -172,7 +178,7 @@ def _aggregate(aggregate: Aggregate, path: Path) -> Value | None:
     if aggregate.argument is None:
         return len(mapped)
     values = [v for row in mapped if (v := _read(aggregate.argument, row, path)) is not None]
-    if aggregate.is_distinct:  # the first of equal values, in order: a sum of floats depends on it
+    if aggregate.is_distinct:  # keep the first of equal values, in row order: a sum of floats depends on the order
         first: dict[tuple[bool, Value], Value] = {}
         for value in values:
             first.setdefault(_order(value), value)
@@ -192,7 +198,7 @@ def _aggregate(aggregate: Aggregate, path: Path) -> Value | None:
 
 
 def _order(value: Value) -> tuple[bool, Value]:
-    """A sort key with NaN equal to itself and above all else."""
+    """A sort key in which NaN equals itself and is above all other values."""
     return (True, 0) if value != value else (False, value)
 
 
@@ -230,10 +236,10 @@ def _is_null(arguments: tuple[Condition, ...], path: Path) -> Value | None:
     return evaluate(arguments[0], path) is None
 
 
-def _extreme(choose: Callable) -> Callable:
+def _extreme(least_or_greatest: Callable) -> Callable:
     def extreme(arguments: tuple[Condition, ...], path: Path) -> Value | None:
         values = [v for argument in arguments if (v := evaluate(argument, path)) is not None]
-        return choose(values, key=_order) if values else None
+        return least_or_greatest(values, key=_order) if values else None
 
     return extreme
 
@@ -251,7 +257,7 @@ _LAZY: dict[str, Callable[[tuple[Condition, ...], Path], Value | None]] = {
 
 
 def _strict(call: Call, path: Path) -> Value | None:
-    """NULL if any argument is."""
+    """The value of a function that is NULL if any argument is NULL."""
     reads_right_first = call.function in ("divide", "remainder")
     values: list[Value] = []
     for argument in reversed(call.arguments) if reads_right_first else call.arguments:
@@ -279,7 +285,7 @@ def _divide(call: Call, dividend: Value, divisor: Value, path: Path) -> Value:
 
 
 def _bounded(value: Value, bits: int, is_ansi: bool, path: Path) -> Value:
-    """An integer result in `bits` bits: an error outside if `is_ansi`, else wrapped."""
+    """An integer result in `bits` bits; one that does not fit is an error if `is_ansi`, otherwise it wraps."""
     half = 1 << (bits - 1)
     wrapped = (int(value) + half) % (2 * half) - half
     if wrapped != value and is_ansi:

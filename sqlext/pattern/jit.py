@@ -1,7 +1,8 @@
-"""How kernels are compiled, and where their machine code is kept from one process to the next.
+"""The options that kernels are compiled with, and the folder that keeps their machine code for later processes.
 
-Without `_nrt` False Numba counts a reference to every array at each call and each touch of a named tuple, which made a
-row cost 300 ns instead of 4. So `compiled` kernels cannot allocate: they fill arrays that they are given.
+Unless `_nrt` is False, Numba counts a reference to every array at each call and at each access to a named tuple; then a
+row cost 300 ns instead of 4. The price is that `compiled` kernels cannot allocate: the caller passes the arrays that
+they fill.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ def _nothing() -> None:
 
 
 def keep_machine_code() -> None:
-    """Let machine code be kept beside the sources, else in the user's cache, else in a temporary folder.
+    """Keep machine code beside the sources, or in the user's cache, or otherwise in a temporary folder.
 
-    Numba refuses to load at all where it can write neither beside the sources nor at home, as in many a container.
+    Numba does not load at all where it can write neither beside the sources nor at home, as in many containers.
     """
     try:
         njit(cache=True)(_nothing)
@@ -33,20 +34,21 @@ def keep_machine_code() -> None:
 
 
 def _own_folder() -> str:
-    """A temporary folder that nobody else can write to: what is read from it is run."""
+    """A temporary folder to which no other user can write, because the code read from it is executed."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     folder = os.path.join(tempfile.gettempdir(), f"sqlext-numba-{user}")
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    found = os.stat(folder)
-    is_own = found.st_uid == user and not found.st_mode & 0o022
+    status = os.stat(folder)
+    is_own = status.st_uid == user and not status.st_mode & 0o022
     return folder if is_own else tempfile.mkdtemp()
 
 
 keep_machine_code()
 
 compiled = njit(cache=True, **_OPTIONS)
-allocating = njit(nogil=True, cache=True)  # for kernels called a few times for a block, not for each row
-# Where a call for each row would copy the shapes of a dozen arrays: made part of the caller by Numba (quick to compile
-# where that is small), or by LLVM (quick where it is large, 20 to 50 % faster in `threads`; not callable from Python).
+allocating = njit(nogil=True, cache=True)  # for kernels that are called a few times for a block, not for each row
+# A call for each row would copy the shapes of a dozen arrays, so these kernels become part of their caller. Numba does
+# that for `inlined`, which compiles quickly where the kernel is small. LLVM does it for `internal`, which compiles
+# quickly where the kernel is large and made `threads` 20 to 50 % faster; Python cannot call such kernels.
 inlined = njit(inline="always", cache=True, **_OPTIONS)
 internal = njit(forceinline=True, error_model="numpy", **_NOT_FROM_PYTHON, **_OPTIONS)

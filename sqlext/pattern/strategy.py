@@ -12,16 +12,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from sqlext.errors import UnsupportedError
 from sqlext.pattern.automaton import count_positions
-from sqlext.pattern.task import MatchTask, Rows, Spans
+from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.pattern.task import MatchTask, Rows, Spans, Task
 
 MAX_TWO_PASS_POSITIONS = 64  # bits of one integer
 
 
-def choose(task: MatchTask) -> tuple[str, str]:
+def choose(task: Task) -> tuple[str, str]:
     """The name of the strategy that runs a task, and the reason as a sentence.
 
     `task.strategy` other than "auto" is taken as it is.
@@ -29,7 +31,7 @@ def choose(task: MatchTask) -> tuple[str, str]:
     Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, if the strategy asked for does not exist or cannot run the task.
 
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
-    >>> choose(MatchTask(Program((MatchLabel(0), Done()), ("A",)), (0,), (None,)))
+    >>> choose(MatchTask(program=Program((MatchLabel(0), Done()), ("A",)), bits=(0,), conditions=(None,)))
     ('two_pass', 'DEFINE is row-local and PATTERN has 1 position, at most 64.')
     """
     if task.strategy == "auto":
@@ -44,8 +46,8 @@ def choose(task: MatchTask) -> tuple[str, str]:
     return task.strategy, f'strategy "{task.strategy}" was asked for.'
 
 
-def _cheapest(task: MatchTask) -> tuple[str, str]:
-    if task.nfa is not None:
+def _cheapest(task: Task) -> tuple[str, str]:
+    if isinstance(task, CepTask):
         from sqlext.pattern.cep.cep_matcher import reason
 
         return "nfa", reason(task)
@@ -61,24 +63,24 @@ def _cheapest(task: MatchTask) -> tuple[str, str]:
     return "lazy_dfa", f"DEFINE is row-local and PATTERN has {positions:,} positions, over {MAX_TWO_PASS_POSITIONS}."
 
 
-def _run_dependent(task: MatchTask) -> list[str]:
+def _run_dependent(task: Task) -> list[str]:
     """The names of the variables whose condition reads the match so far."""
     return [name for name, condition in zip(task.program.labels, task.conditions) if condition is not None]
 
 
-def accepts(task: MatchTask) -> bool:
+def accepts(task: Task) -> bool:
     """Can the strategy that the task names run it?"""
     return _objection(task) is None
 
 
-def _objection(task: MatchTask) -> str | None:
+def _objection(task: Task) -> str | None:
     """Why the strategy that was asked for cannot run the task."""
     if task.strategy not in STRATEGIES:
         return f"there are only {', '.join(STRATEGIES)}."
     if task.strategy == "reference":
         return None
-    if (task.nfa is not None) != (task.strategy == "nfa"):
-        if task.nfa is None:
+    if (isinstance(task, CepTask)) != (task.strategy == "nfa"):
+        if not isinstance(task, CepTask):
             return "the rows of each match are neighbours."
         return "it knows only matches whose rows are neighbours."
     if task.strategy in ("threads", "nfa"):
@@ -94,14 +96,15 @@ def _objection(task: MatchTask) -> str | None:
     return None
 
 
-def match(task: MatchTask, rows: Rows) -> Iterator[Spans]:
+def match(task: Task, rows: Rows) -> Iterator[Spans]:
     """All matches, in blocks of bounded size, found by the strategy that `choose` names.
 
     Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, and what the strategy raises.
 
     >>> import numpy as np
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
-    >>> task = MatchTask(Program((MatchLabel(0), Done()), ("A",)), (0,), (None,), strategy="reference")
+    >>> a = Program((MatchLabel(0), Done()), ("A",))
+    >>> task = MatchTask(program=a, bits=(0,), conditions=(None,), strategy="reference")
     >>> [spans.start.tolist() for spans in match(task, Rows(np.array([0, 3]), np.array([[1], [0], [1]], np.uint8)))]
     [[0, 2]]
     """
@@ -136,23 +139,24 @@ def _threads(task: MatchTask, rows: Rows) -> Iterator[Spans]:
     return thread_search.find(task, rows)
 
 
-def _nfa(task: MatchTask, rows: Rows) -> Iterator[Spans]:
+def _nfa(task: CepTask, rows: Rows) -> Iterator[Spans]:
     from sqlext.pattern.cep import cep_matcher
 
     return cep_matcher.find(task, rows)
 
 
-def _reference(task: MatchTask, rows: Rows) -> Iterator[Spans]:
+def _reference(task: Task, rows: Rows) -> Iterator[Spans]:
     from sqlext.pattern import conditions
     from sqlext.pattern.batch import reference
     from sqlext.pattern.cep import cep_oracle
 
-    if task.nfa is not None:
+    if isinstance(task, CepTask):
         return cep_oracle.find(task, rows)
+    assert isinstance(task, MatchTask)
     return reference.find(task, rows, conditions.satisfier(task, rows))
 
 
-STRATEGIES = {
+STRATEGIES: dict[str, Callable[[Any, Rows], Iterator[Spans]]] = {
     "two_pass": _two_pass,
     "lazy_dfa": _lazy_dfa,
     "bounded": _bounded,

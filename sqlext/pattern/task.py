@@ -1,7 +1,7 @@
-"""What a matcher is asked (MatchTask), what it reads (Rows) and what it finds (Spans).
+"""What an engine runs (Task), what it reads (Rows) and what it returns (Spans).
 
-This is the waist of the project: the rewriter lowers a clause to a MatchTask, an engine feeds Rows to a matcher,
-and the Spans it finds are turned into values by `navigation`. A MatchTask is pickled to the workers.
+This is the waist of the project: the rewriter lowers a clause to a MatchTask or a CepTask (`cep.cep_task`), an engine
+matches Rows against it, and `navigation` turns the Spans into values. A task is pickled to the workers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Union
 
 import numpy as np
 
-from sqlext.pattern.cep.nfa import Nfa
 from sqlext.pattern.program import Program
 
 CLASSIFIER, MATCH_NUMBER = -1, -2  # as Navigation.argument
@@ -125,17 +124,13 @@ class Output:
     shows_timeouts: bool = False
 
 
-@dataclass(frozen=True)
-class MatchTask:
-    """All that a matcher needs to know.
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What every engine needs.
 
     Row i satisfies label l if bit `bits[l]` of its mask is set (`bits[l]` None: no row-local condition) and
-    `conditions[l]` (None: no run-dependent condition) is true for the path. `is_within`: Rows.limit is given.
-    `strategy` names an engine, "auto" chooses.
-
-    Where the rows of a match need not be neighbours, or AFTER MATCH is NO SKIP, `nfa` says what is matched, and
-    `program` only which variables a match maps in which order. `is_between`: the limit of a row bounds the next mapped
-    row of a match (WITHIN … BETWEEN ROWS), not all rows of a match that starts there.
+    `conditions[l]` (None: no run-dependent condition) is true for the path. `is_within`: Rows.limit is present.
+    `strategy` names the strategy that runs the task; "auto" lets `pattern.strategy` choose.
     """
 
     program: Program
@@ -145,8 +140,11 @@ class MatchTask:
     output: Output = Output()
     is_within: bool = False
     strategy: str = "auto"
-    nfa: Nfa | None = None
-    is_between: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchTask(Task):
+    """A task whose matches are contiguous: `program` finds them."""
 
 
 @dataclass(frozen=True)

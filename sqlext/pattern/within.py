@@ -1,4 +1,4 @@
-"""WITHIN, and conditions that say the same: how far a match from each row may reach."""
+"""WITHIN, and conditions with the same meaning: how far a match that starts at a row may reach."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from sqlext.pattern.task import Values
 
 
 def limits(bounds: np.ndarray, key: Values, end: Values, is_inclusive: bool, admits_start: bool = False) -> np.ndarray:
-    """`limit: int64[n]`: the first row that a match from row i may not use.
+    """`limit: int64[n]`: the first row that a match which starts at row i may not map.
 
-    `key`: the first ORDER BY key of each row, ascending in a partition but for NULLs at one of its ends; `end`: that
-    key plus the bound, or whatever bounds it. From row i on, as far as key[j] < end[i] (<= if `is_inclusive`), rows may
-    be used; a NULL is never within, NaN is above all numbers. With `admits_start` row i itself always may.
+    `key` is the first ORDER BY key of each row, ascending in each partition except for NULLs at one of its ends. `end`
+    is the key plus the bound, or another end of the bound. A match that starts at row i may map the rows from i on as
+    long as key[j] < end[i] (<= if `is_inclusive`). A NULL is never within the bound; NaN is above all numbers. With
+    `admits_start` a match may always map row i itself.
 
     >>> key = Values(np.array([0, 5, 6, 30]))
     >>> limits(np.array([0, 4]), key, Values(key.values + 6), False).tolist()
@@ -28,7 +29,7 @@ def limits(bounds: np.ndarray, key: Values, end: Values, is_inclusive: bool, adm
 
 
 def in_order(values: np.ndarray) -> np.ndarray:
-    """Values as int64 in the same order: floats as Spark compares them, -0.0 equal to 0.0, NaN above all.
+    """Values as int64 in the same order; floats are in Spark's order: -0.0 equals 0.0, NaN is above all numbers.
 
     >>> in_order(np.array([-1.0, 0.0, 2.5])).argsort().tolist()
     [0, 1, 2]
@@ -40,7 +41,7 @@ def in_order(values: np.ndarray) -> np.ndarray:
 
 
 def floats_in_order(words: np.ndarray) -> np.ndarray:
-    """The inverse for floats.
+    """The floats that `in_order` turned into `words`.
 
     >>> floats_in_order(in_order(np.array([-1.5, 0.0, 2.5]))).tolist()
     [-1.5, 0.0, 2.5]
@@ -72,7 +73,7 @@ def _is_beyond(key, end, is_inclusive):
 
 @compiled
 def _first_beyond(key, end, is_inclusive, low, high, near):
-    """The first row of `low` to `high` whose key is beyond the end, or `high`; fast if it is not far from `near`."""
+    """The first row of `low` to `high` whose key is beyond the end, or `high`; fast if it is close to `near`."""
     step, at = 1, min(max(near, low), high)
     if at < high and not _is_beyond(key[at], end, is_inclusive):
         low = at + 1

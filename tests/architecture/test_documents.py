@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from .source import ROOT
+from .source import MODULES, ROOT
 
 DECISIONS = ROOT / "docs" / "decisions"
 DOCUMENTS = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
@@ -21,6 +22,7 @@ FILE = re.compile(rf"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.(?:{EXTENSIONS})\b(?![\w/]
 FOLDER = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)+(?![\w.])")
 MODULE = re.compile(r"python -m (\w+(?:\.\w+)*)")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)")
+NOT_FOR_USERS = {"UNSUPPORTED_PATTERN"}  # for callers of the pattern core; no statement reaches it
 NO_PATHS = {"spark.sql", ".venv/"}  # a method, and a folder that `make` creates
 
 
@@ -108,3 +110,17 @@ def test_the_table_of_tests_in_contributing_is_complete():
     names |= {f"tests/{path.name}" for path in tests.glob("test_*.py")}
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     assert sorted(name for name in names if f"| `{name}` |" not in text) == []
+
+
+def test_every_error_that_is_raised_is_listed_for_users():
+    classes = {"ParseError", "BindError", "UnsupportedError", "DataError", "SetupError"}
+    calls = [node for module in MODULES.values() for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
+    raised = {
+        call.args[0].value
+        for call in calls
+        if isinstance(call.func, ast.Name) and call.func.id in classes and call.args
+        if isinstance(call.args[0], ast.Constant)
+    }
+    text = (ROOT / "docs" / "language.md").read_text("utf-8")
+    listed = set(re.findall(r"`(\w+)`", text[text.index("## Errors") :]))
+    assert sorted(raised - listed - NOT_FOR_USERS) == []

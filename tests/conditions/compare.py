@@ -1,4 +1,4 @@
-"""Run a task on both matchers and say what came out, in plain lists."""
+"""The results of a task by both matchers, as lists that can be compared."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import numpy as np
 from sqlext.errors import DataError
 from sqlext.pattern.batch import reference
 from sqlext.pattern.batch.threads import thread_search
-from sqlext.pattern.conditions import satisfier
 from sqlext.pattern.task import MatchTask, Rows, Spans
 
 
 def by_reference(task: MatchTask, rows: Rows) -> list:
-    return outcome(reference.find(task, rows, satisfier(task, rows), max_steps=100_000))
+    return outcome(reference.find(task, rows, max_steps=100_000))
 
 
 def by_threads(task: MatchTask, rows: Rows, **limits) -> list:
@@ -22,7 +21,7 @@ def by_threads(task: MatchTask, rows: Rows, **limits) -> list:
 
 
 def outcome(blocks: Iterable[Spans]) -> list:
-    """All matches, unmatched rows and the failure; or the error."""
+    """All matches, the unmatched rows and the failure, or otherwise the error."""
     try:
         return list(_facts(blocks))
     except DataError as error:

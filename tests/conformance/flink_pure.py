@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sqlext.pattern.batch.parts import part_of
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.event_time import EventTimes, first_position
@@ -20,7 +21,6 @@ from sqlext.pattern.task import (
     Call,
     Condition,
     Literal,
-    MatchTask,
     Navigation,
     Operand,
     Output,
@@ -108,19 +108,19 @@ def matches_of(blocks: Iterable[Spans]) -> tuple[list[Match], list[Match]]:
     return found[0], sorted(found[1])
 
 
-def task_of(clause: Clause, strategy: str) -> MatchTask:
+def task_of(clause: Clause, strategy: str) -> CepTask:
     tree, names = parse_pattern(clause.pattern, 0, len(clause.pattern))
     labels = tuple(name.key for name in names)
     targets = tuple(i for i, v in enumerate(labels) if clause.target and clause.names[v] == clause.target)
-    return MatchTask(
-        compile_pattern(skeleton(tree), labels),
-        tuple(range(len(labels))),
-        tuple(_gap(clause.gap_ms) if v in clause.bounded else None for v in labels),
-        Skip(_MODES[clause.skip], targets, else_next_row=bool(clause.target)),
-        Output(shows_timeouts=clause.within_ms is not None),
-        clause.within_ms is not None,
-        strategy,
-        compile_nfa(tree, labels),
+    return CepTask(
+        program=compile_pattern(skeleton(tree), labels),
+        bits=tuple(range(len(labels))),
+        conditions=tuple(_gap(clause.gap_ms) if v in clause.bounded else None for v in labels),
+        skip=Skip(_MODES[clause.skip], targets, else_next_row=bool(clause.target)),
+        output=Output(shows_timeouts=clause.within_ms is not None),
+        is_within=clause.within_ms is not None,
+        strategy=strategy,
+        nfa=compile_nfa(tree, labels),
     )
 
 

@@ -8,9 +8,10 @@ import sys
 import pytest
 
 TASKS = {
-    "row-local": "MatchTask(program, (None, 0), (None, None))",
-    "run-dependent": 'MatchTask(program, (None, 0), (None, Call("less", (value((0,)), value((1,))), "bool")))',
-    "within": "MatchTask(program, (None, 0), (None, None), is_within=True)",
+    "row-local": "MatchTask(program=program, bits=(None, 0), conditions=(None, None))",
+    "run-dependent": "MatchTask(program=program, bits=(None, 0), conditions=(None, "
+    'Call("less", (value((0,)), value((1,))), "bool")))',
+    "within": "MatchTask(program=program, bits=(None, 0), conditions=(None, None), is_within=True)",
 }
 MATCH = """
 import sys

@@ -13,7 +13,7 @@ from sqlext.engine.worker.match_rows import WorkerPlan, match_batches
 from sqlext.pattern.ast import Concatenation, Quantified, Variable
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.strategy import match
-from sqlext.pattern.task import CLASSIFIER, Aggregate, MatchTask, Navigation, Output, Skip
+from sqlext.pattern.task import CLASSIFIER, Aggregate, MatchTask, Navigation, Skip
 from sqlext.rewriter.match.match_plan import PARTITION_START, Slot
 
 N = 1000
@@ -80,7 +80,7 @@ def plan(pattern: str, *slots: Slot, **task) -> WorkerPlan:
     program = compile_pattern(PATTERNS[pattern], ("A", "B", "C"))
     bits = (0, 1, 2)
     return WorkerPlan(
-        task=replace(MatchTask(program, bits, (None,) * 3, Skip("TO NEXT ROW"), Output()), **task),
+        task=replace(MatchTask(program=program, bits=bits, conditions=(None,) * 3, skip=Skip("TO NEXT ROW")), **task),
         masks=("m",), neighbours=(), operands=(), carried=("x",), partition_by=(), slots=slots, bounds=(), is_ansi=True,
     )  # fmt: skip
 

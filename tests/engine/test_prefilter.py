@@ -11,7 +11,7 @@ import pytest
 import sqlext
 from sqlext.engine.batch.key_sample import Sample, Seen, pays
 
-from ..statements.cases import as_lines, cases, found, settings, wanted
+from ..statements.cases import as_lines, cases, expected_of, result_of, settings
 
 HERE = Path(__file__).parent
 SAMPLES = [line.split(" ; ") for line in (HERE / "samples.txt").read_text("utf-8").splitlines() if line[0] != "#"]
@@ -48,7 +48,7 @@ def test_whether_it_pays_is_told_from_a_sample(fields):
 def tables(spark):
     """The session in a schema where the relations of the statements' tests are Delta tables."""
     spark.sql("CREATE SCHEMA prefiltered")
-    for case in cases("given.txt"):
+    for case in cases("relations.txt"):
         spark.sql(f"CREATE TABLE prefiltered.{case.title} USING delta AS {case.step.text}")
     before = spark.catalog.currentDatabase()
     spark.catalog.setCurrentDatabase("prefiltered")
@@ -65,7 +65,9 @@ def rows_of(spark, mode: str, queries: list[str]) -> list:
     """(columns, rows) of each query, run as one statement."""
     with settings(spark, {"sqlext.prefilter": mode}):
         texts = [as_lines(query, i) for i, query in enumerate(queries)]
-        return [found(row) for row in sorted(spark.sql("\nUNION ALL\n".join(texts)).collect(), key=lambda row: row.n)]
+        return [
+            result_of(row) for row in sorted(spark.sql("\nUNION ALL\n".join(texts)).collect(), key=lambda row: row.n)
+        ]
 
 
 @pytest.mark.parametrize("title", BLOCKS)
@@ -86,7 +88,7 @@ def test_rows_are_the_same_with_and_without(tables):
 def test_statements_give_their_rows_with_it(tables, start):
     group = KEYED[start : start + AT_ONCE]
     results = rows_of(tables, "on", [case.step.text for case in group])
-    assert {c.title: r for c, r in zip(group, results)} == {c.title: wanted(c.step) for c in group}
+    assert {c.title: r for c, r in zip(group, results)} == {c.title: expected_of(c.step) for c in group}
 
 
 def test_a_row_that_comes_later_is_seen_by_both_readings_or_by_none(tables):

@@ -20,7 +20,7 @@ from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand,
 from sqlext.rewriter.match.match_plan import Bound, Slot
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 
-from ..statements.cases import as_lines, found, settings
+from ..statements.cases import as_lines, result_of, settings
 
 V, KEY, BEFORE, TWO_BEHIND = (Operand(Navigation(0, step=step), "int") for step in (0, 0, -1, 2))
 FALLS, RISES = Call("less", (V, BEFORE), "bool"), Call("less", (BEFORE, V), "bool")
@@ -51,7 +51,14 @@ def plan_of(chance: random.Random) -> WorkerPlan:
     program = compile_pattern(tree, ("A", "B", "C", "D"))
     output = Output(chance.random() < 0.3, shows_unmatched=chance.random() < 0.5)
     is_within = chance.random() < 0.3
-    task = MatchTask(program, (None, 0, 1, 2), (None,) * 4, chance.choice(SKIPS), output, is_within)
+    task = MatchTask(
+        program=program,
+        bits=(None, 0, 1, 2),
+        conditions=(None,) * 4,
+        skip=chance.choice(SKIPS),
+        output=output,
+        is_within=is_within,
+    )
     neighbours = chance.choice([(), ((0, FALLS), (1, RISES)), ((0, AHEAD),), ((0, FALLS), (1, AHEAD))])
     keys = ("k",) if chance.random() < 0.6 else ()
     slots = SLOTS + (AROUND if chance.random() < 0.4 else ())
@@ -153,6 +160,6 @@ def test_clauses_in_ranges_give_their_rows(facts, first):
     answers = {}
     for parallel in ("on", "off"):
         with settings(facts, {"sqlext.parallel": parallel, **FOUR}):
-            answers[parallel] = {row.n: found(row) for row in facts.sql(text).collect()}
+            answers[parallel] = {row.n: result_of(row) for row in facts.sql(text).collect()}
     assert answers["on"] == answers["off"]
     assert len(answers["on"]) == len(clauses)

@@ -24,7 +24,9 @@ A, B, C = Variable("A"), Variable("B"), Variable("C")
 def v_shapes() -> WorkerPlan:
     """`A B+ C+`; the key, the top, the bottom and the number of rows of each match."""
     pattern = Concatenation((A, Quantified(B, 1, None), Quantified(C, 1, None)))
-    task = MatchTask(compile_pattern(pattern, ("A", "B", "C")), (None, 0, 1), (None, None, None))
+    task = MatchTask(
+        program=compile_pattern(pattern, ("A", "B", "C")), bits=(None, 0, 1), conditions=(None, None, None)
+    )
     slots = (
         Slot(name="top", kind="value", columns=("v",), navigation=Navigation(0, (0,))),
         Slot(name="bottom", kind="value", columns=("v",), navigation=Navigation(0, (1,))),

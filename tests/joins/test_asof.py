@@ -12,7 +12,7 @@ import pytest
 
 import sqlext
 from sqlext.hook import unhooked
-from tests.statements.cases import as_lines, cases, found, message, settings, wanted
+from tests.statements.cases import as_lines, cases, expected_of, message, result_of, settings
 
 from .conftest import QUICK
 
@@ -23,7 +23,7 @@ def test_the_compiled_text_is_plain_spark_sql(given):
     case = next(case for case in cases("../joins/asof.txt") if case.title.startswith("a chain, joins before"))
     plain = sqlext.compile(case.step.text, spark=given)
     assert "ASOF" not in plain
-    assert found(unhooked(given)(as_lines(plain)).first()) == wanted(case.step)
+    assert result_of(unhooked(given)(as_lines(plain)).first()) == expected_of(case.step)
 
 
 def test_a_filter_on_a_left_key_is_applied_to_both_relations_before_the_window(given):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.statements.cases import Case, as_lines, cases, found, message, settings, wanted
+from tests.statements.cases import Case, as_lines, cases, expected_of, message, result_of, settings
 
 pytestmark = pytest.mark.spark
 QUERIES = [case for name in ("asof", "interval") for case in cases(f"../joins/{name}.txt")]
@@ -24,8 +24,8 @@ GROUPS = [TOGETHER[i : i + AT_ONCE] for i in range(0, len(TOGETHER), AT_ONCE)]
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0].title)
 def test_queries_give_their_rows(given, group):
     rows = given.sql("\nUNION ALL\n".join(as_lines(case.step.text, i) for i, case in enumerate(group))).collect()
-    results = {(row.n, group[row.n].title): found(row) for row in rows}
-    assert results == {(i, case.title): wanted(case.step) for i, case in enumerate(group)}
+    results = {(row.n, group[row.n].title): result_of(row) for row in rows}
+    assert results == {(i, case.title): expected_of(case.step) for i, case in enumerate(group)}
 
 
 @pytest.mark.parametrize("case", [case for case in QUERIES if not alike(case)], ids=str)
@@ -35,7 +35,7 @@ def test_queries_with_parameters_frames_and_settings_give_their_rows(given, case
         given.sql(case.step.text, case.args, **frames).createOrReplaceTempView("result")
         rows = given.sql(as_lines("SELECT * FROM result")).first()
     given.catalog.dropTempView("result")
-    assert found(rows) == wanted(case.step)
+    assert result_of(rows) == expected_of(case.step)
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=str)

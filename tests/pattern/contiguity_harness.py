@@ -10,6 +10,7 @@ import numpy as np
 from pattern_harness import packed
 
 from sqlext.pattern import ast
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.task import (
@@ -18,7 +19,6 @@ from sqlext.pattern.task import (
     Call,
     Condition,
     Literal,
-    MatchTask,
     Navigation,
     Operand,
     Output,
@@ -32,18 +32,18 @@ from sqlext.rewriter.match.parse_pattern import parse_pattern
 LETTERS = tuple("ABCMNS")
 
 
-def task_of(pattern: ast.Pattern, skip: Skip, bound: str = "") -> MatchTask:
+def task_of(pattern: ast.Pattern, skip: Skip, bound: str = "") -> CepTask:
     """`bound`: "", "within" or "between"; time-outs are shown where there is one."""
-    return MatchTask(
-        compile_pattern(skeleton(pattern), LETTERS),
-        tuple(range(len(LETTERS))),
-        (None,) * len(LETTERS),
-        skip,
-        Output(shows_timeouts=bool(bound)),
-        bool(bound),
-        "auto",
-        compile_nfa(pattern, LETTERS),
-        bound == "between",
+    return CepTask(
+        program=compile_pattern(skeleton(pattern), LETTERS),
+        bits=tuple(range(len(LETTERS))),
+        conditions=(None,) * len(LETTERS),
+        skip=skip,
+        output=Output(shows_timeouts=bool(bound)),
+        is_within=bool(bound),
+        strategy="auto",
+        nfa=compile_nfa(pattern, LETTERS),
+        is_between=bound == "between",
     )
 
 
@@ -59,7 +59,7 @@ def rows_of(held: np.ndarray, bounds: np.ndarray, key: np.ndarray, distance: int
     return Rows(bounds, packed(held), limit, key=key, end=key + distance)
 
 
-def case_of(pattern: str, rows: str, mode: str) -> tuple[MatchTask, Rows]:
+def case_of(pattern: str, rows: str, mode: str) -> tuple[CepTask, Rows]:
     """A line of contiguity.txt."""
     tree, _ = parse_pattern(pattern, 0, len(pattern))
     mode, _, bound = mode.partition(", ")
@@ -122,7 +122,7 @@ def random_tree(chance: random.Random, size: int) -> ast.Pattern:
     kind, below = chance.random(), size - 1
     if kind < 0.3:
         mode = chance.choice([ast.GREEDY, ast.GREEDY, ast.RELUCTANT, ast.POSSESSIVE])
-        return ast.Quantified(random_tree(chance, below), *chance.choice(_QUANTIFIERS), mode)
+        return ast.Quantified(random_tree(chance, below), *chance.choice(_QUANTIFIERS), mode=mode)
     if kind < 0.5:
         return ast.Relaxed(chance.choice(["->", "->>"]), random_tree(chance, below))
     if kind < 0.57:
@@ -145,7 +145,7 @@ def _random_items(chance: random.Random, size: int) -> list[ast.Pattern]:
     return [*items, ast.PartitionEnd()] if chance.random() < 0.05 else items
 
 
-def random_case(seed: int, rows: int = 7) -> tuple[MatchTask, Rows]:
+def random_case(seed: int, rows: int = 7) -> tuple[CepTask, Rows]:
     """Everything combined: modes, bounds, ties of the key, partitions, conditions on the path."""
     chance, numbers = random.Random(seed), np.random.default_rng(seed)
     pattern, n = random_tree(chance, chance.randint(2, 8)), chance.randint(1, rows)
@@ -164,7 +164,7 @@ def random_case(seed: int, rows: int = 7) -> tuple[MatchTask, Rows]:
     return task, replace(made, key=None, end=None) if chance.random() < 0.3 else made
 
 
-def with_conditions(task: MatchTask, rows: Rows, chance: random.Random) -> tuple[MatchTask, Rows]:
+def with_conditions(task: CepTask, rows: Rows, chance: random.Random) -> tuple[CepTask, Rows]:
     """Some variables get conditions on the path."""
     conditions = tuple(_condition(chance, label) if chance.random() < 0.4 else None for label in range(len(LETTERS)))
     numbers, n = np.random.default_rng(chance.randint(0, 10**6)), len(rows.mask)

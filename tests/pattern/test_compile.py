@@ -78,7 +78,7 @@ def test_a_pattern_nested_deeper_is_refused(depth):
         ast.Relaxed("->", A),
         ast.Concatenation((A, ast.Absence("!", A))),
         ast.Until(times(A, 1), A),
-        ast.Quantified(A, 0, None, ast.POSSESSIVE),
+        ast.Quantified(A, 0, None, mode=ast.POSSESSIVE),
     ],
     ids=["relaxed", "absence", "until", "possessive"],
 )

@@ -1,4 +1,7 @@
-"""Reading the data files of these tests: blocks begin with `== title`, # begins a line of comment before the first."""
+"""Readers of the data files of these tests.
+
+A block begins with `== title`; before the first block, # begins a comment.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def expand(text: str) -> str:
 
 
 def compile_statement(text: str) -> list[MatchClause]:
-    """All clauses of a statement, checked, as the engine does it: syntax errors of all, then rules clause by clause."""
+    """All clauses of a statement, checked as the engine does it: all syntax errors first, then rules by clause."""
     tokens = tokenize(text)
     errors: list[SqlExtError] = list(unbuilt(text, tokens))
     clauses = []

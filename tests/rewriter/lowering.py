@@ -1,4 +1,4 @@
-"""Clauses lowered without a session: types as `sqlext_match` knows them, scalars as SQLite computes them."""
+"""Clauses lowered without a session: types resolved as for `sqlext_match`, scalars computed by SQLite."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from sqlext.pattern.task import Rows, Values
 from sqlext.pattern.within import limits
-from sqlext.rewriter.match.lower.context import InputRelation
+from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.parse_match import parse_match
@@ -57,20 +57,20 @@ def database(rows: Sequence[tuple]) -> sqlite3.Connection:
 
 
 def rows_of(plan: MatchPlan, connection: sqlite3.Connection) -> Rows:
-    """What a matcher reads of the table t, a partition for each p."""
+    """The rows of the table t as matchers read them, with a partition for each p."""
     order = ", ".join(f"{text}{direction}" for text, direction in plan.order_by)
     texts = ["p", *(in_sqlite(c.text) for c in plan.columns), *(in_sqlite(m.text) for m in plan.masks)]
-    found = connection.execute(f"SELECT {', '.join(texts)} FROM t ORDER BY p, {order}").fetchall()
-    partition, *columns = (list(column) for column in zip(*found))
-    held = columns[len(plan.columns) :]
-    values = {column.name: _values(made) for column, made in zip(plan.columns, columns)}
+    result = connection.execute(f"SELECT {', '.join(texts)} FROM t ORDER BY p, {order}").fetchall()
+    partition, *columns = (list(column) for column in zip(*result))
+    masks = columns[len(plan.columns) :]
+    values = {column.name: _values(entries) for column, entries in zip(plan.columns, columns)}
     bounds = np.flatnonzero(np.diff([-1, *partition, -1]))
-    found_limits = [limits(bounds, values[b.key], values[b.end], b.is_inclusive, b.admits_start) for b in plan.bounds]
-    mask = np.packbits(np.array([*held, [0] * len(found)]).T == 1, axis=1, bitorder="little")
+    all_limits = [limits(bounds, values[b.key], values[b.end], b.is_inclusive, b.admits_start) for b in plan.bounds]
+    mask = np.packbits(np.array([*masks, [0] * len(result)]).T == 1, axis=1, bitorder="little")
     return Rows(
         bounds,
         np.ascontiguousarray(mask),
-        np.min(found_limits, axis=0) if found_limits else None,
+        np.min(all_limits, axis=0) if all_limits else None,
         tuple(values[name] for name, _ in plan.operands),
     )
 

@@ -1,4 +1,4 @@
-"""What the user reads when a clause is wrong: bad_input.txt holds statements and the whole text of their errors."""
+"""The errors of wrong clauses: bad_input.txt holds statements and the whole text of their errors."""
 
 from __future__ import annotations
 

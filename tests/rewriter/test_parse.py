@@ -1,4 +1,4 @@
-"""What the parser finds in a clause and in a pattern."""
+"""The parsed parts of clauses and the trees of patterns."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def parse(body: str) -> MatchClause:
 
 
 def fields(clause: MatchClause) -> dict[str, str]:
-    """As written in clauses.txt."""
+    """The fields of a clause as clauses.txt shows them."""
     rows, after, within = clause.rows_per_match, clause.after_match, clause.within
-    found = {
+    texts = {
         "partition_by": " | ".join(map(partition, clause.partition_by)),
         "order_by": " | ".join(map(order, clause.order_by)),
         "measures": " | ".join(f"{m.expression.text} AS {m.name.text}" for m in clause.measures),
@@ -38,13 +38,13 @@ def fields(clause: MatchClause) -> dict[str, str]:
         "definitions": " | ".join(f"{d.variable.key} AS {d.condition.text}" for d in clause.definitions),
     }
     if rows.fragment:
-        found["rows"] = f"{'ALL' if rows.is_all_rows else 'ONE'} {rows.empty}" + " TIMEOUTS" * rows.shows_timeouts
+        texts["rows"] = f"{'ALL' if rows.is_all_rows else 'ONE'} {rows.empty}" + " TIMEOUTS" * rows.shows_timeouts
     if after:
         target = f" {after.target.key}" if after.target else ""
-        found["after"] = after.mode + target + " ELSE NEXT ROW" * after.else_next_row
+        texts["after"] = after.mode + target + " ELSE NEXT ROW" * after.else_next_row
     if within:
-        found["within"] = within.bound.text + " INCLUSIVE" * within.is_inclusive + " BETWEEN ROWS" * within.between_rows
-    return found
+        texts["within"] = within.bound.text + " INCLUSIVE" * within.is_inclusive + " BETWEEN ROWS" * within.between_rows
+    return texts
 
 
 def partition(key: PartitionKey) -> str:

@@ -1,4 +1,4 @@
-"""Conjuncts that bound a match like WITHIN: which they are, and that the clause means the same without them."""
+"""Conjuncts that bound a match as WITHIN does: which ones become bounds, and that the result stays the same."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def shown_labels(task: MatchTask) -> list[str]:
         (name, [f"bit {bit}"] * (bit is not None) + ["condition"] * (condition is not None))
         for name, bit, condition in zip(task.program.labels, task.bits, task.conditions)
     ]
-    return [f"{name}: {' '.join(found)}" for name, found in parts if found]
+    return [f"{name}: {' '.join(tests)}" for name, tests in parts if tests]
 
 
 KEYS = (None, 0, 1, 2, 4)
@@ -87,7 +87,7 @@ def test_a_clause_means_the_same_with_the_bound_and_with_the_condition(bound, or
     """All partitions of up to four rows, every choice of the variables that have the conjunct."""
     connection = database(TABLE)
     order, _, within = order.partition(")")
-    taken = 0
+    number_bounded = 0
     for pattern, has_bound in choices():
         define = {"A": "v >= 0", "B": "v = 1", "C": "v = 0"}
         conditions = [f"{x} AS {define[x]}{f' AND {bound}' * has}" for x, has in has_bound.items()]
@@ -95,22 +95,22 @@ def test_a_clause_means_the_same_with_the_bound_and_with_the_condition(bound, or
         bounded = plan_of(body)
         if not any(b.written for b in bounded.bounds):
             continue
-        taken += 1
-        plain = plan_of(body, takes_start_bounds=False)
-        expected = matches(plain.task, rows_of(plain, connection), "reference")
+        number_bounded += 1
+        unbounded = plan_of(body, takes_start_bounds=False)
+        expected = matches(unbounded.task, rows_of(unbounded, connection), "reference")
         rows = rows_of(bounded, connection)
         for strategy in ("auto", "threads", "reference"):
             assert matches(bounded.task, rows, strategy) == expected, (body, strategy)
-        assert matches(plain.task, rows_of(plain, connection), "threads") == expected, body
-    assert taken > 5
+        assert matches(unbounded.task, rows_of(unbounded, connection), "threads") == expected, body
+    assert number_bounded > 5
 
 
 def choices() -> Iterator[tuple[str, dict[str, bool]]]:
     """Every pattern with every choice of the variables that have the conjunct."""
     for pattern in PATTERNS:
         variables = [x for x in "ABC" if x in pattern]
-        for chosen in product((False, True), repeat=len(variables)):
-            yield pattern, dict(zip(variables, chosen))
+        for has_bound in product((False, True), repeat=len(variables)):
+            yield pattern, dict(zip(variables, has_bound))
 
 
 def matches(task: MatchTask, rows: Rows, strategy: str) -> list:

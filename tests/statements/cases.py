@@ -1,13 +1,13 @@
-"""Reading the data files of these tests.
+"""Readers of the data files of these tests.
 
-A file is a list of blocks. A block begins with `== title`, then come
+A file is a list of blocks. A block begins with `== title`. Below the title come
 
 - lines that begin with `set`, `args`, `frame` or `not` (see Case),
-- statements, each ended by `;` at the end of a line or by what is expected of it,
-- `rows a:int,b:string` (the result's columns as Spark's typeof prints them) and below it one row a line, in any order,
-  as CAST(struct(*) AS STRING) prints it, without the braces; or
-- `error` and below it the message (the first lines of it, where it goes on);
-- behind an empty line more statements.
+- statements, each ended by `;` at the end of a line or by its expected outcome,
+- as the outcome, `rows a:int,b:string` (the result's columns as Spark's typeof prints them) and below it one row a
+  line, in any order, as CAST(struct(*) AS STRING) prints it, without the braces; or
+- `error` and below it the message, or its first lines;
+- after an empty line, more statements.
 
 Lines before the first block that begin with # are comments.
 """
@@ -29,7 +29,7 @@ WAYS = ("arrow", "udtf", "portable")
 
 @dataclass
 class Step:
-    """One statement. `kind`: "rows", "error" or "" where nothing is said of the outcome but that there is no error."""
+    """One statement. `kind`: "rows", "error", or "" if the statement must only run without an error."""
 
     text: str
     kind: str = ""
@@ -39,8 +39,11 @@ class Step:
 
 @dataclass
 class Case:
-    """`set name=value`: settings. `args [..]` or `args {..}`: JSON, the parameters. `frame x SELECT ..`: keyword
-    DataFrames. `not udtf: reason`, `not portable: reason`: ways in which the statement is not run."""
+    """One block.
+
+    `set name=value`: settings. `args [..]` or `args {..}`: the parameters as JSON. `frame x SELECT ..`: keyword
+    DataFrames. `not udtf: reason`, `not portable: reason`: ways in which the statement does not run.
+    """
 
     title: str
     settings: dict[str, str] = field(default_factory=dict)
@@ -83,7 +86,7 @@ def _read_header(case: Case, word: str, rest: str) -> None:
         case.frames[name] = text
     else:
         way, _, reason = rest.partition(": ")
-        assert way in WAYS and reason, f"{case.title}: which way is it not run, and why?"
+        assert way in WAYS and reason, f"{case.title}: in which way does it not run, and why?"
         case.exceptions[way] = reason
 
 
@@ -111,7 +114,7 @@ def _steps(lines: list[str]) -> Iterator[Step]:
 
 @contextmanager
 def settings(spark, values: dict[str, str]):
-    """The session with these settings, which are as before behind it."""
+    """Set these settings of the session, and restore them at the end."""
     before = {name: spark.conf.get(name, None) for name in values}
     for name, value in values.items():
         spark.conf.set(name, value)
@@ -130,17 +133,17 @@ def as_lines(query: str, number: int = 0) -> str:
     )
 
 
-def found(row) -> tuple[str, list[str]]:
-    """(columns, rows) of a row of `as_lines`, as in the data files."""
+def result_of(row) -> tuple[str, list[str]]:
+    """(columns, rows) in a row of `as_lines`, written as in the data files."""
     return row.kind[len("struct<") : -1], sorted(line[1:-1] for line in row.lines)
 
 
-def wanted(step: Step) -> tuple[str, list[str]]:
+def expected_of(step: Step) -> tuple[str, list[str]]:
     return step.columns, sorted(step.lines)
 
 
 def message(run) -> str:
-    """The error of a call, without PySpark's noise and a worker's traceback before ours; "" without one."""
+    """The error of a call, without what PySpark and the worker's traceback print before it; "" if there is none."""
     try:
         with quiet_probes():
             run()

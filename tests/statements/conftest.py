@@ -8,17 +8,17 @@ from .cases import cases
 
 
 @pytest.fixture(scope="package")
-def given(spark):
-    """The session with the views of given.txt and registered functions."""
+def session(spark):
+    """The Spark session with the views of relations.txt and registered functions."""
     from .functions import spread, twice  # pyspark
 
-    made = [case.title for case in cases("given.txt")]
-    for case in cases("given.txt"):
+    views = cases("relations.txt")
+    for case in views:
         spark.sql(f"CREATE TEMPORARY VIEW {case.title} AS {case.step.text}")
     spark.udf.register("twice", twice, "int")
     spark.udf.register("spread", spread)
     yield spark
-    for name in made:
-        spark.catalog.dropTempView(name)
+    for case in views:
+        spark.catalog.dropTempView(case.title)
     for name in ("twice", "spread"):
         spark.sql(f"DROP TEMPORARY FUNCTION {name}")

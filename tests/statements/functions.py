@@ -1,4 +1,4 @@
-"""Functions that the data files call. Spark reads their type hints, which hence are no strings."""
+"""Functions that the data files call. Spark reads their type hints, so this file does not make them strings."""
 
 import pandas as pd
 from pyspark.sql.functions import pandas_udf
@@ -9,7 +9,7 @@ def twice(x):
     return None if x is None else 2 * x
 
 
-@pandas_udf(DoubleType())  # a name of a type could not be read in a worker
+@pandas_udf(DoubleType())  # a worker could not read the type as a string
 def spread(x: pd.Series) -> float:
-    """An aggregate: the greatest less the smallest."""
+    """The greatest value minus the smallest, as an aggregate."""
     return float(x.max() - x.min())

@@ -1,4 +1,4 @@
-"""Queries with the rows they give, whichever way their clauses are run."""
+"""Queries and their rows, for each way in which their clauses can run."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 import sqlext
 from sqlext.hook import unhooked
 
-from .cases import HERE, WAYS, Case, as_lines, cases, found, settings, wanted
+from .cases import HERE, WAYS, Case, as_lines, cases, expected_of, result_of, settings
 
 pytestmark = pytest.mark.spark
 FILES = ["modes.txt", "names.txt", "types.txt", "measures.txt", "define.txt", "within.txt", "pushed.txt", "unread.txt",
-         "contiguity.txt", "rowtime.txt"]  # fmt: skip
-AT_ONCE = 12  # queries in one statement: Spark's cost per job would be most of the time
+         "cep.txt", "rowtime.txt"]  # fmt: skip
+AT_ONCE = 12  # queries in one statement, because Spark's cost per job would be most of the time
 
 
 def groups():
@@ -36,15 +36,15 @@ def query(spark, way: str, text: str) -> str:
 
 
 def run(spark, way: str, group: list[Case]) -> list:
-    """(columns, rows) of each case, all run as one statement."""
+    """(columns, rows) of each case. All cases run as one statement."""
     texts = [as_lines(query(spark, way, case.step.text), i) for i, case in enumerate(group)]
     sql = unhooked(spark) if way == "portable" else spark.sql
     rows = sql("\nUNION ALL\n".join(texts)).collect()
-    return [found(row) for row in sorted(rows, key=lambda row: row.n)]
+    return [result_of(row) for row in sorted(rows, key=lambda row: row.n)]
 
 
 def run_each(spark, way: str, group: list[Case]) -> list:
-    """As `run`, with the error in the place of a case that has one."""
+    """As `run`, but one by one; the result of a case that fails is its error."""
     results: list = []
     for case in group:
         try:
@@ -55,17 +55,17 @@ def run_each(spark, way: str, group: list[Case]) -> list:
 
 
 @pytest.mark.parametrize(("way", "group"), list(groups()))
-def test_queries_give_their_rows(given, way, group):
+def test_queries_give_their_rows(session, way, group):
     engine = {} if way == "portable" else {"sqlext.engine": way}
-    with settings(given, {**group[0].settings, **engine}):
+    with settings(session, {**group[0].settings, **engine}):
         try:
-            results = run(given, way, group)
+            results = run(session, way, group)
         except Exception:
-            results = run_each(given, way, group)
-    wrong = {case.title: result for case, result in zip(group, results) if result != wanted(case.step)}
+            results = run_each(session, way, group)
+    wrong = {case.title: result for case, result in zip(group, results) if result != expected_of(case.step)}
     assert wrong == {}
 
 
 def test_every_data_file_is_run():
-    others = {"given.txt", "scripts.txt", "errors.txt"}
+    others = {"relations.txt", "scripts.txt", "errors.txt"}
     assert {path.name for path in HERE.glob("*.txt")} == {*FILES, *others}

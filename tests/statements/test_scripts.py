@@ -1,26 +1,26 @@
-"""Statements of every kind, run one behind the other as a user would, and what is wrong with others."""
+"""Statements of every kind, run one after the other as a user does, and the errors of wrong statements."""
 
 from __future__ import annotations
 
 import pytest
 
-from .cases import Case, as_lines, cases, found, message, settings, wanted
+from .cases import Case, as_lines, cases, expected_of, message, result_of, settings
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def clean(given):
-    """The session; tables that the case makes are dropped behind it."""
-    before = {t.name for t in given.catalog.listTables()}
-    yield given
-    for table in given.catalog.listTables():
+def clean(session):
+    """The session; tables that the case creates are dropped at its end."""
+    before = {t.name for t in session.catalog.listTables()}
+    yield session
+    for table in session.catalog.listTables():
         if table.name not in before:
-            given.sql(f"DROP {'VIEW' if table.isTemporary else 'TABLE'} `{table.name}`")
+            session.sql(f"DROP {'VIEW' if table.isTemporary else 'TABLE'} `{table.name}`")
 
 
 def run(spark, case: Case) -> list:
-    """What is found where a step says what it expects."""
+    """The outcomes of the steps that have an expected outcome."""
     frames = {name: spark.sql(text) for name, text in case.frames.items()}
     results: list = []
     for step in case.steps:
@@ -33,14 +33,14 @@ def run(spark, case: Case) -> list:
             results.append(lines[: len(step.lines)])
         elif step.kind == "rows":
             execute().createOrReplaceTempView("result")
-            results.append(found(spark.sql(as_lines("SELECT * FROM result")).first()))
+            results.append(result_of(spark.sql(as_lines("SELECT * FROM result")).first()))
         else:
             execute()
     return results
 
 
 def expected(case: Case) -> list:
-    return [s.lines if s.kind == "error" else wanted(s) for s in case.steps if s.kind]
+    return [s.lines if s.kind == "error" else expected_of(s) for s in case.steps if s.kind]
 
 
 @pytest.mark.parametrize("case", [*cases("scripts.txt"), *cases("errors.txt")], ids=str)

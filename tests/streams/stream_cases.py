@@ -91,7 +91,9 @@ def _task(chance: random.Random, is_within: bool) -> MatchTask:
     shows = chance.choice(["one", "one", "all", "omit", "unmatched"])
     output = Output(shows not in ("one",), shows != "omit", shows == "unmatched")
     bits = tuple(chance.choice([0, 1, 2, None]) if chance.random() < 0.2 else label for label in range(3))
-    task = MatchTask(program, bits, (None,) * 3, _skip(chance), output, is_within)
+    task = MatchTask(
+        program=program, bits=bits, conditions=(None,) * 3, skip=_skip(chance), output=output, is_within=is_within
+    )
     if chance.random() < 0.3:
         conditions = tuple(_condition(chance) if chance.random() < 0.6 else None for _ in LABELS)
         task = replace(task, conditions=conditions)
@@ -110,7 +112,7 @@ def random_tree(chance: random.Random, size: int) -> ast.Pattern:
     )
     if kind == "quantified":
         mode = chance.choice([ast.GREEDY, ast.GREEDY, ast.RELUCTANT])
-        return ast.Quantified(random_tree(chance, size - 1), *chance.choice(QUANTIFIERS), mode)
+        return ast.Quantified(random_tree(chance, size - 1), *chance.choice(QUANTIFIERS), mode=mode)
     if kind == "exclusion":
         return ast.Exclusion(random_tree(chance, size - 1))
     parts = chance.randint(2, 3)
@@ -263,7 +265,7 @@ def decided_by_law(case: Case, chance: random.Random) -> int:
         for (time, row), n in expected.items():
             if time is not None and time <= watermark:
                 wanted[(time if case.stream.tells_times else 0, row)] += n
-        assert given_out == wanted, f"at {watermark}: {case.plan.task.nfa or case.plan.task.program}"
+        assert given_out == wanted, f"at {watermark}: {case.plan.task}"
     return sum(n for (time, _), n in expected.items() if time is not None)
 
 

@@ -12,19 +12,20 @@ from test_decided import LATER, SPACE, rows_with, tree
 
 from sqlext.pattern import ast
 from sqlext.pattern.cep import cep_oracle
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa import Final
 from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.event_time import EventTimes, first_position
 from sqlext.pattern.stream import cep_decisions
-from sqlext.pattern.task import NO_SKIP, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Skip, Spans
+from sqlext.pattern.task import NO_SKIP, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, Output, Rows, Skip, Spans
 
 LETTERS = "AB"
 CASES = 240
 PARTS = 12
 
 
-def task_of(chance: random.Random) -> tuple[MatchTask, int | None]:
+def task_of(chance: random.Random) -> tuple[CepTask, int | None]:
     """A small task over A and B, and its bound."""
     pattern = relaxed(tree(chance, chance.randint(2, 4)), chance, LETTERS)
     if chance.random() < 0.3:
@@ -36,7 +37,17 @@ def task_of(chance: random.Random) -> tuple[MatchTask, int | None]:
     labels = tuple(LETTERS)
     program, nfa = compile_pattern(skeleton(pattern), labels), compile_nfa(pattern, labels)
     is_within, is_between = bound is not None, bound is not None and chance.random() < 0.3
-    return MatchTask(program, (0, 1), (None, None), Skip(mode), output, is_within, "auto", nfa, is_between), bound
+    return CepTask(
+        program=program,
+        bits=(0, 1),
+        conditions=(None, None),
+        skip=Skip(mode),
+        output=output,
+        is_within=is_within,
+        strategy="auto",
+        nfa=nfa,
+        is_between=is_between,
+    ), bound
 
 
 def timed(masks, bound: int | None, later=()) -> Rows:
@@ -81,10 +92,9 @@ def test_decided_is_what_no_later_rows_can_change(part):
         assert not early or waits_on_purpose(task) or all(x[2] == 0 for x in early), f"{seed} {masks}\n{task.nfa}"
 
 
-def waits_on_purpose(task: MatchTask) -> bool:
+def waits_on_purpose(task: CepTask) -> bool:
     """Of a time-out (number 0) the time is the end of its bound, whatever was certain before. With UNTIL a path may be
     alive that no row can continue, as conditions are taken to be free. `!-> B` at the end without a bound is no SQL."""
-    assert task.nfa is not None
     ends = [t for targets in task.nfa.after for t in targets if isinstance(t, Final)]
     has_until = any(isinstance(node, ast.Until) for node in ast.walk(task.nfa.pattern))
     return has_until or (not task.is_within and any(end.absent for end in ends))

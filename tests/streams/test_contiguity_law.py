@@ -11,6 +11,7 @@ from stream_cases import LABELS, Case, decided_by_law, parts, random_case, rando
 
 from sqlext.pattern import ast
 from sqlext.pattern.batch.parts import may_fail
+from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.program import MatchStart
@@ -44,7 +45,7 @@ def contiguity_case(chance: random.Random) -> Case | None:
     """A random case of streams with such a pattern, None if no stream can answer it."""
     case, labels = random_case(chance), tuple(LABELS)
     tree = relaxed(random_tree(chance, chance.randint(2, 8)), chance)
-    task = replace(case.plan.task, program=compile_pattern(skeleton(tree), labels), nfa=compile_nfa(tree, labels))
+    task = cep_task(replace(case.plan.task, program=compile_pattern(skeleton(tree), labels)), compile_nfa(tree, labels))
     task = mode_of(task, chance)
     if may_fail(task):
         task = replace(task, skip=replace(task.skip, else_next_row=True))

@@ -26,7 +26,7 @@ def tree(chance: random.Random, size: int) -> ast.Pattern:
         return ast.Variable(chance.choice("AB"))
     if chance.random() < 0.4:
         quantifier = chance.choice([(0, None), (1, None), (0, 1)])
-        return ast.Quantified(tree(chance, size - 2), *quantifier, chance.choice([ast.GREEDY, ast.RELUCTANT]))
+        return ast.Quantified(tree(chance, size - 2), *quantifier, mode=chance.choice([ast.GREEDY, ast.RELUCTANT]))
     kind = chance.choice([ast.Concatenation, ast.Concatenation, ast.Alternation])
     return kind((tree(chance, size // 2), tree(chance, size - size // 2)))
 
@@ -66,7 +66,14 @@ def test_decided_is_what_no_later_rows_can_change(part):
         program = compile_pattern(tree(chance, chance.randint(2, 4)), ("A", "B"))
         bound = chance.choice([None, None, SPACE, 2 * SPACE])
         skip = Skip(chance.choice([SKIP_PAST_LAST_ROW, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW]))
-        task = MatchTask(program, (0, 1), (None, None), skip, Output(True, True, True), bound is not None)
+        task = MatchTask(
+            program=program,
+            bits=(0, 1),
+            conditions=(None, None),
+            skip=skip,
+            output=Output(True, True, True),
+            is_within=bound is not None,
+        )
         masks = [chance.randrange(4) for _ in range(chance.randint(1, 3))]
         certain = set.intersection(
             *(results(task, masks, bound, later) for n in range(LATER + 1) for later in product(range(4), repeat=n))

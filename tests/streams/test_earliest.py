@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pytest
 from sqlext.engine.stream.step import advance
 from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, first_state
 from sqlext.engine.worker.match_rows import WorkerPlan
+from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.program import MatchStart
@@ -68,9 +69,16 @@ def plan_of(case: Case) -> StreamPlan:
     output = Output(show in ("all", "unmatched"), True, show == "unmatched", show == "timeouts")
     bits = tuple(_LETTERS.index(label) for label in labels)
     is_between = "between" in case.options
-    task = MatchTask(program, bits, (None,) * len(labels), skip, output, is_within, is_between=is_between)
+    task = MatchTask(
+        program=program,
+        bits=bits,
+        conditions=(None,) * len(labels),
+        skip=skip,
+        output=output,
+        is_within=is_within,
+    )
     if not is_contiguous(tree) or skip.mode == NO_SKIP or output.shows_timeouts or is_between:
-        task = replace(task, nfa=compile_nfa(tree, labels))
+        task = cep_task(task, compile_nfa(tree, labels), is_between)
     slots = [
         Slot(name="number", kind="match number"),
         Slot(name="labels", kind="array", columns=(), aggregate=Aggregate("array_agg", CLASSIFIER)),

@@ -33,7 +33,7 @@ FIRST, SECOND = ["x 0 1"], ["None 5 8", "y 2 6"]
 
 def plan() -> StreamPlan:
     tree, _ = parse_pattern("A B+", 0, 4)
-    task = MatchTask(compile_pattern(tree, ("A", "B")), (0, 1), (None, None))
+    task = MatchTask(program=compile_pattern(tree, ("A", "B")), bits=(0, 1), conditions=(None, None))
     slots = tuple(
         Slot(name=name, kind="value", columns=("i",), navigation=Navigation(0, from_first=first))
         for name, first in (("f", True), ("l", False))

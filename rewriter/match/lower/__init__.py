@@ -1,1 +1,1 @@
-"""From parsed clauses to plans: names are bound, types are asked of Spark."""
+"""From a parsed clause to its plan: names are bound and a TypeResolver returns types."""

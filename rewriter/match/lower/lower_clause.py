@@ -1,66 +1,88 @@
-"""From a parsed clause to its plan: labels, columns for Spark to compute, masks, conditions, slots, shown columns."""
+"""From a parsed clause to its plan: the steps of the lowering in order.
+
+| step | file |
+|---|---|
+| columns, keys and order of the input query | `input_query.py` |
+| DEFINE: bits of masks and conditions | `lower_define.py` |
+| WITHIN, conjuncts that mean the same, row times | `lower_bounds.py` |
+| MEASURES: slots and the text over them | `lower_measures.py` |
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlext.errors import BindError, SqlExtError
+from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.program import Program
-from sqlext.pattern.task import MatchTask, Output, Skip
-from sqlext.rewriter.match.lower import lower_columns, lower_times
-from sqlext.rewriter.match.lower.context import Context, InputRelation
+from sqlext.pattern.task import MatchTask, Output, Skip, Task
+from sqlext.rewriter.match.lower.input_query import (
+    Context,
+    InputRelation,
+    carried,
+    keys_need_window,
+    order_by,
+    partition_by,
+    shown,
+)
+from sqlext.rewriter.match.lower.lower_bounds import add_row_time, start_bounds, within
 from sqlext.rewriter.match.lower.lower_define import Conditions
 from sqlext.rewriter.match.lower.lower_measures import Measures
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.text.lexemes import names_in
 from sqlext.rewriter.text.splice import Source
 
 
 def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy: str = "auto") -> MatchPlan:
     """The plan of one clause.
 
-    Raises BindError (names, types), UnsupportedError; the errors of all its expressions together.
+    Raises BindError (names, types) and UnsupportedError, for all expressions of DEFINE or of MEASURES together.
     """
     _check_columns_unique(clause, relation)
     labels = tuple(name.key for name in clause.pattern_variables)
     program = _program(clause, labels)
-    needs_times = relation.is_streaming or lower_times.needs_rowtime(clause)
     context = Context(
         clause=clause,
         source=source,
         relation=relation,
         label_sets=_label_sets(clause, labels),
-        needs_times=needs_times,
-        needs_states=_needs_states(clause),
+        needs_times=relation.is_streaming or _needs_row_time(clause),
+        needs_cep=_needs_cep(clause),
     )
-    conditions = Conditions(context, lower_columns.keys_need_window(context))
+    conditions = Conditions(context, keys_need_window(context))
     defined = conditions.definitions()
-    bounds, conditions.dropped = lower_times.start_bounds(context, program, labels, defined)
+    bounds, conditions.dropped = start_bounds(context, program, labels, defined)
     bits, dependent = conditions.lower(labels, defined)
     measures = Measures(context)
     values = measures.lower()
-    bounds += lower_times.within(context)
-    lower_times.add_row_time(context)
-    carried, groups = lower_columns.carried(context)
-    task = MatchTask(program, bits, dependent, _skip(context), _output(clause), bool(bounds), strategy)
-    is_between = clause.within is not None and clause.within.between_rows
-    task = replace(
-        task, nfa=compile_nfa(clause.pattern, labels) if context.needs_states else None, is_between=is_between
+    bounds += within(context)
+    add_row_time(context)
+    names, groups = carried(context)
+    task: Task = MatchTask(
+        program=program,
+        bits=bits,
+        conditions=dependent,
+        skip=_skip(context),
+        output=_output(clause),
+        is_within=bool(bounds),
+        strategy=strategy,
     )
+    if context.needs_cep:
+        is_between = clause.within is not None and clause.within.between_rows
+        task = cep_task(task, compile_nfa(clause.pattern, labels), is_between)
     return MatchPlan(
         clause=clause,
         relation=context.slice(clause.relation),
         columns=tuple(context.columns),
-        carried=carried,
+        carried=names,
         masks=tuple(conditions.masks),
-        partition_by=lower_columns.partition_by(context),
-        order_by=lower_columns.order_by(context),
+        partition_by=partition_by(context),
+        order_by=order_by(context),
         task=task,
         operands=tuple(conditions.operands),
         slots=tuple(measures.slots),
-        shown=lower_columns.shown(measures.of_matches(values) if task.output.shows_unmatched else values, groups),
+        shown=shown(measures.of_matches(values) if task.output.shows_unmatched else values, groups),
         bounds=tuple(bounds),
         needs_window=conditions.needs_window,
         input_types=relation.columns,
@@ -80,7 +102,11 @@ def _check_columns_unique(clause: MatchClause, relation: InputRelation) -> None:
         seen.add(name.lower())
 
 
-def _needs_states(clause: MatchClause) -> bool:
+def _needs_row_time(clause: MatchClause) -> bool:
+    return any("match_rowtime" in names_in(m.expression) for m in clause.measures)
+
+
+def _needs_cep(clause: MatchClause) -> bool:
     """Does the clause want more than preferred matches whose rows are neighbours?"""
     return (
         not is_contiguous(clause.pattern)
@@ -91,10 +117,10 @@ def _needs_states(clause: MatchClause) -> bool:
 
 
 def _label_sets(clause: MatchClause, labels: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
-    found: dict[str, tuple[int, ...]] = {key: (i,) for i, key in enumerate(labels)}
+    label_sets: dict[str, tuple[int, ...]] = {key: (i,) for i, key in enumerate(labels)}
     for subset in clause.subsets:
-        found[subset.name.key] = tuple(sorted({i for m in subset.members for i in found[m.key]}))
-    return found
+        label_sets[subset.name.key] = tuple(sorted({i for m in subset.members for i in label_sets[m.key]}))
+    return label_sets
 
 
 def _program(clause: MatchClause, labels: tuple[str, ...]) -> Program:

@@ -1,4 +1,4 @@
-"""DEFINE: what a row decides alone becomes bits of a mask, what depends on the match a Condition."""
+"""DEFINE: conjuncts that a row decides alone become bits of a mask, those that depend on the match a Condition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlext.pattern.columnar import is_columnar
 from sqlext.pattern.task import Call, Condition
 from sqlext.rewriter.match.condition import ConditionBuilder
 from sqlext.rewriter.match.expression import conjuncts
-from sqlext.rewriter.match.lower.context import Context
+from sqlext.rewriter.match.lower.input_query import Context
 from sqlext.rewriter.match.match_clause import Definition
 from sqlext.rewriter.match.match_plan import WINDOW, Mask
 from sqlext.rewriter.match.references import Item, Reference, render
@@ -18,30 +18,31 @@ from sqlext.rewriter.match.scalars import analyse
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join, standing_for
 
-Defined = dict[str, tuple[Definition, list[Item]]]  # by variable, all that have a condition
+Defined = dict[str, tuple[Definition, list[Item]]]  # by variable, for those that have a condition
 
 
 class Conditions:
-    """Lowers DEFINE. `definitions` first, then `lower`; masks and operands are collected meanwhile."""
+    """Lowers DEFINE: first `definitions`, then `lower`, which collect masks and operands."""
 
     def __init__(self, context: Context, needs_window: bool):
         self.context, self.needs_window = context, needs_window
         self.operands: list[tuple[str, str]] = []
         self.masks: list[Mask] = []
-        self.mask_shapes: list[Text] = []  # the masks without window functions: of the same type
-        self.dropped: set[tuple[int, int]] = set()  # conjuncts that bounds make true
+        self.mask_shapes: list[Text] = []  # the masks without window functions, of the same types
+        self.dropped: set[tuple[int, int]] = set()  # (label, first item) of conjuncts that bounds make true
 
     def definitions(self) -> Defined:
-        scope, errors, found = self.context.scope(in_define=True), [], {}
+        """The items of each condition. Raises BindError and UnsupportedError, all of them together."""
+        scope, errors, defined = self.context.scope(in_define=True), [], {}
         for definition in self.context.clause.definitions:
             try:
                 items = analyse(definition.condition, scope)
                 self._check_no_numbers(items)
-                found[definition.variable.key] = (definition, items)
+                defined[definition.variable.key] = (definition, items)
             except SqlExtError as e:
                 errors.append(e)
         raise_all(errors)
-        return found
+        return defined
 
     def _check_no_numbers(self, items: Sequence[Item]) -> None:
         """Raise UnsupportedError for MATCH_NUMBER() with NO SKIP, which numbers matches after they are decided."""
@@ -54,7 +55,7 @@ class Conditions:
     def lower(
         self, labels: tuple[str, ...], defined: Defined
     ) -> tuple[tuple[int | None, ...], tuple[Condition | None, ...]]:
-        """For each label its bit in the mask and its run-dependent condition; None where there is nothing to test."""
+        """The bit in the mask and the run-dependent condition of each label; None where there is nothing to test."""
         bits: list[int | None] = []
         conditions: list[Condition | None] = []
         errors: list[SqlExtError] = []
@@ -72,21 +73,21 @@ class Conditions:
         return tuple(bits), tuple(conditions)
 
     def _condition(self, label: int, definition: Definition, items: list[Item]) -> tuple[int | None, Condition | None]:
-        """The bit of the conjuncts that a row decides alone, and the condition of the others."""
+        """The bit of the conjuncts that a row decides alone, and the condition for the others."""
         local: list[tuple[int, int]] = []
         dependent: list[tuple[int, int]] = []
         for lo, hi in conjuncts(items):
             if (label, lo) in self.dropped:
                 continue
-            is_local = self._is_row_local(items[lo:hi], label) and self._is_seen(items, (lo, hi), label)
+            is_local = self._is_row_local(items[lo:hi], label) and self._can_be_mask(items, (lo, hi), label)
             (local if is_local else dependent).append((lo, hi))
         bit = self._bit(items, local, label) if local else None
         if not dependent:
             return bit, None
-        return bit, self._built(items, dependent, label)
+        return bit, self._run_dependent(items, dependent, label)
 
-    def _built(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition:
-        """The conjuncts of these ranges as one condition; what the current row alone decides is left to Spark."""
+    def _run_dependent(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition:
+        """The conjuncts of these ranges as one condition; Spark computes the parts that the current row decides."""
         builder = ConditionBuilder(
             items=items,
             source=self.context.source,
@@ -105,13 +106,16 @@ class Conditions:
         return whole
 
     def _is_row_local(self, items: Sequence[Item], label: int) -> bool:
-        """Does Spark compute this conjunct on each row? Without Spark only a Boolean column is such a one."""
+        """Is the conjunct computed on each row? Spark computes any; without Spark it must be a Boolean column."""
         if self.context.relation.is_static:
             return len(items) == 1 and not isinstance(items[0], Reference) and items[0].is_name
         return all(self.context.is_local(x, label) for x in items if isinstance(x, Reference))
 
-    def _is_seen(self, items: list[Item], conjunct: tuple[int, int], label: int) -> bool:
-        """May this conjunct be a mask? Spark's window functions do not tell how far ahead a mask reads."""
+    def _can_be_mask(self, items: list[Item], conjunct: tuple[int, int], label: int) -> bool:
+        """Can this conjunct be a mask? Where times are needed, a mask may not hide how far ahead it reads.
+
+        Workers see that in conditions on neighbours, but not in Spark's window functions.
+        """
         reads = any(isinstance(x, Reference) and x.step for x in items[slice(*conjunct)])
         return not (self.context.needs_times and reads) or self._neighbours(items, [conjunct], label) is not None
 
@@ -142,16 +146,16 @@ class Conditions:
         return len(self.masks) - 1
 
     def _neighbours(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition | None:
-        """What workers compute of conjuncts with PREV and NEXT; None if that is Spark's to do."""
+        """The conjuncts with PREV and NEXT as a condition that workers evaluate on columns; None if they cannot."""
         if self.needs_window:
             return None
         columns, operands = list(self.context.columns), list(self.operands)
         try:
-            condition = self._built(items, ranges, label)
+            condition = self._run_dependent(items, ranges, label)
             if is_columnar(condition):
                 return condition
         except SqlExtError:
-            pass  # Spark may know how, and will tell the error if not
+            pass  # Spark may be able to compute it, and reports the error if not
         self.context.columns, self.operands = columns, operands
         return None
 
@@ -163,7 +167,7 @@ class Conditions:
                 errors.append(
                     BindError(
                         "NOT_A_CONDITION",
-                        f"a DEFINE condition must be boolean, this is {spark_type}",
+                        f"a DEFINE condition must be boolean, not {spark_type}",
                         place=self.context.scope(True).place(start, stop + 1),
                     )
                 )
@@ -177,5 +181,5 @@ class Conditions:
 
 
 def _all_of(conjuncts: list[Text]) -> Text:
-    """c AND d AND …"""
+    """`(c) AND (d) AND …`"""
     return conjuncts[0] if len(conjuncts) == 1 else join(*(join("(", c, ")") for c in conjuncts), separator=" AND ")

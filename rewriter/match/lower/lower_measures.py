@@ -1,4 +1,4 @@
-"""MEASURES: which values workers find (slots), and what Spark makes of them."""
+"""MEASURES: the values that workers compute (slots), and the text that Spark computes from them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
 from sqlext.pattern.task import CLASSIFIER
 from sqlext.rewriter.match.check import UNMAPPED_HINT, unmapped_variables
-from sqlext.rewriter.match.lower.context import Context
+from sqlext.rewriter.match.lower.input_query import Context
 from sqlext.rewriter.match.match_plan import IS_MATCHED, ROW_TIME, WITHIN_END, WITHIN_KEY, Slot
 from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, place_of, render
 from sqlext.rewriter.match.scalars import analyse
@@ -19,7 +19,7 @@ _RUNNING_DISTINCT = ("count", "sum", "avg", "mean", "min", "max")
 
 
 class Measures:
-    """Lowers MEASURES; slots are collected meanwhile. `of_all_rows`: measures that unmatched rows have too."""
+    """Lowers MEASURES and collects their slots. `of_all_rows`: the measures that unmatched rows have, too."""
 
     def __init__(self, context: Context):
         self.context = context
@@ -27,24 +27,27 @@ class Measures:
         self.of_all_rows: set[str] = set()
 
     def lower(self) -> list[tuple[str, Text]]:
-        """(name, Spark's expression over slots) of each measure."""
-        scope, errors, found = self.context.scope(in_define=False), [], []
+        """(name, Spark's expression over slots) of each measure.
+
+        Raises BindError and UnsupportedError, those of all measures together.
+        """
+        scope, errors, measures = self.context.scope(in_define=False), [], []
         for measure in self.context.clause.measures:
             try:
                 items = analyse(measure.expression, scope)
                 self._check_no_free_star(items)
                 self._check_mapped(items)
                 text = render(items, self.context.source, self._slot_text)
-                found.append((measure.name.text, text if len(items) == 1 else join("(", text, ")")))
+                measures.append((measure.name.text, text if len(items) == 1 else join("(", text, ")")))
                 kinds = {x.kind for x in items if isinstance(x, Reference)}
                 self.of_all_rows |= {measure.name.text} if kinds == {"rowtime"} else set()
             except SqlExtError as e:
                 errors.append(e)
         raise_all(errors)
-        return found
+        return measures
 
     def of_matches(self, values: list[tuple[str, Text]]) -> list[tuple[str, Text]]:
-        """With unmatched rows: what only rows of matches have."""
+        """The measures for a result with unmatched rows, which have NULL in all but `of_all_rows`."""
         return [
             (name, text if name in self.of_all_rows else join(f"CASE WHEN {IS_MATCHED} THEN ", text, " END"))
             for name, text in values
@@ -64,7 +67,7 @@ class Measures:
         unmapped = unmapped_variables(self.context.clause.pattern)
         for item in items:
             if isinstance(item, Reference) and item.variable in unmapped:
-                message = f'"{item.variable}" maps no row, a measure cannot read it'
+                message = f'"{item.variable}" maps no row, so a measure cannot read it'
                 raise BindError("UNMAPPED_VARIABLE", message, place=item.place, hint=UNMAPPED_HINT)
 
     def _slot_text(self, reference: Reference) -> Text:
@@ -76,7 +79,7 @@ class Measures:
         return standing_for(same.name, reference.place.start)
 
     def _slot(self, reference: Reference) -> Slot:
-        """What a worker makes for a reference, without a name."""
+        """The slot of a reference, without a name."""
         if reference.kind in ("match number", "sequence number", "timed out"):
             return Slot(kind=reference.kind)
         if reference.kind == "rowtime":
@@ -94,7 +97,7 @@ class Measures:
         if reference.is_distinct and is_running and function not in _RUNNING_DISTINCT:
             raise UnsupportedError(
                 "RUNNING_DISTINCT",
-                f"running {function}(DISTINCT) is not built",
+                f"a running {function}(DISTINCT) is not supported",
                 place=reference.place,
                 hint="write FINAL before it, or use count, sum, avg, min or max.",
             )
@@ -112,7 +115,7 @@ class Measures:
             and not reference.is_distinct
         ):
             return Slot(kind="array", columns=columns, aggregate=self.context.aggregate(reference, 0))
-        self.context.relation.resolver.types([_plain_call(reference)])  # an error is told in the user's names
+        self.context.relation.resolver.types([_call_over_input(reference)])  # Spark reports errors in the user's names
         aggregate = self.context.aggregate(reference, 0)
         return Slot(kind="members", columns=columns, aggregate=aggregate, call=reference.call)
 
@@ -123,20 +126,20 @@ class Measures:
             return Slot(kind="aggregate", aggregate=self.context.aggregate(reference, None))
         raise UnsupportedError(
             "CLASSIFIER_AGGREGATE",
-            f"{reference.function} of CLASSIFIER() is not built",
+            f"{reference.function}(CLASSIFIER()) is not supported",
             place=reference.place,
-            hint="use array_agg(CLASSIFIER()) and an array function around it.",
+            hint="use an array function around array_agg(CLASSIFIER()).",
         )
 
 
-def _plain_call(reference: Reference) -> Text:
-    """An aggregate's call over the rows of the input."""
+def _call_over_input(reference: Reference) -> Text:
+    """The call of an aggregate over the rows of the input."""
     parts = (p for p in reference.call if p != FILTER_PLACE)
     return join(*(reference.arguments[p] if isinstance(p, int) else p for p in parts))
 
 
 def _is_fast(function: str, spark_type: str, is_distinct: bool) -> bool:
-    """Is this aggregate computed in the worker?"""
+    """Do workers compute this aggregate?"""
     if function == "count" and not is_distinct:
         return True
     if spark_type.startswith("decimal") or kind_of(spark_type) not in ("int", "float"):

@@ -50,20 +50,29 @@ _METHODS = {  # of Column, by the direction of an ORDER BY key
 MODES = AUTO, OFF, ON = "auto", "off", "on"
 
 
-def choose(plan: MatchPlan, mode: str, cores: int | None) -> tuple[bool, str]:
-    """Are ranges to be matched at once, and why; `mode`: one of MODES, `cores`: None if that is not known."""
+def refusal(plan: MatchPlan, mode: str, cores: int | None) -> str | None:
+    """Why ranges are not matched at once, as EXPLAIN MATCH shows it, or None.
+
+    `mode`: one of MODES; `cores`: None if their number is not known.
+    """
     if mode == OFF:
-        return False, "no, sqlext.parallel is off."
-    why_not = objection(plan)
-    if why_not is not None:
-        return False, f"no, {why_not}"
+        return "no, sqlext.parallel is off."
+    why = _obstacle(plan)
+    if why is not None:
+        return f"no, {why}"
     if mode == ON:
-        return True, "ranges of the order are matched at once, sqlext.parallel is on."
+        return None
     if plan.partition_by:
-        return False, "by the keys of PARTITION BY; sqlext.parallel = on divides the rows of a key too."
+        return "by the keys of PARTITION BY; sqlext.parallel = on divides the rows of a key too."
     if cores is not None and cores < WORTHWHILE_CORES:
-        return False, "no, so few cores gain less by it than it costs; sqlext.parallel = on does it all the same."
-    return True, "ranges of the order are matched at once, there is no PARTITION BY."
+        return "no, so few cores gain less by it than it costs; sqlext.parallel = on does it all the same."
+    return None
+
+
+def reason(mode: str) -> str:
+    """Why ranges are matched at once, where nothing speaks against it."""
+    why = "sqlext.parallel is on" if mode == ON else "there is no PARTITION BY"
+    return f"ranges of the order are matched at once, {why}."
 
 
 def local_cores(master: str) -> int | None:
@@ -78,7 +87,7 @@ def local_cores(master: str) -> int | None:
     return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
 
 
-def objection(plan: MatchPlan) -> str | None:
+def _obstacle(plan: MatchPlan) -> str | None:
     """Why ranges of a plan's rows cannot be matched at once, as a sentence; None if they can."""
     if not plan.clause.order_by:
         return "there is no ORDER BY."
@@ -88,7 +97,7 @@ def objection(plan: MatchPlan) -> str | None:
         return "MATCH_NUMBER() counts from the partition's first row."
     if any(slot.kind == "rowtime" for slot in plan.slots):
         return "MATCH_ROWTIME() depends on all matches before."
-    return parts.objection(plan.task)
+    return parts.refusal(plan.task)
 
 
 def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataFrame:

@@ -13,7 +13,7 @@ from sqlext.engine.batch.members import aggregated
 from sqlext.engine.batch.run_batch import shown_query
 from sqlext.engine.portable.table_function import NAME
 from sqlext.errors import UnsupportedError
-from sqlext.pattern.cep.nfa import Final
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
 from sqlext.rewriter.match.match_plan import IS_MATCHED, MatchPlan, Slot
 from sqlext.rewriter.text.lexemes import string_literal
@@ -52,11 +52,12 @@ def portable_query(plan: MatchPlan, prefix: Text, is_ansi: bool) -> Text:
 
 def _unknown(plan: MatchPlan) -> Iterator[str]:
     """What `sqlext_match` cannot be told."""
-    if plan.task.is_between:
+    task = plan.task
+    if isinstance(task, CepTask) and task.is_between:
         yield "WITHIN … BETWEEN ROWS"
     if plan.task.output.shows_timeouts or any(slot.kind == "timed out" for slot in plan.slots):
         yield "time-outs"
-    if plan.task.nfa is not None and any(isinstance(t, Final) and t.absent for ts in plan.task.nfa.after for t in ts):
+    if isinstance(task, CepTask) and any(end.absent for end in task.nfa.ends):
         yield "an absence at the end of a pattern"
     if any(slot.kind == "rowtime" for slot in plan.slots):
         yield "MATCH_ROWTIME()"

@@ -29,7 +29,7 @@ from sqlext.engine.batch.run_batch import output_schema
 from sqlext.engine.worker.match_rows import WorkerPlan, match_chunk
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.match.check import check
-from sqlext.rewriter.match.lower.context import InputRelation
+from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.match_plan import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY, Bound, MatchPlan, Slot
 from sqlext.rewriter.match.parse_match import parse_match

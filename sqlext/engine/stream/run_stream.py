@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -50,26 +49,30 @@ from sqlext.stream_state import METRICS
 NAME = "stream"
 
 
-def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spark: SparkSession) -> DataFrame:
+def run(
+    plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spark: SparkSession, keeps_late_rows: bool
+) -> DataFrame:
     """The clause's result, a streaming DataFrame.
 
-    Raises UnsupportedError for what no stream can answer; warns of state that is kept for ever.
+    `keeps_late_rows`: late rows are written into a table, which is created if it does not exist.
     """
-    stream_checks.check_plan(plan)
     folder = None
-    if late_rows.asked_for(spark):
+    if keeps_late_rows:
         folder = str(late_rows.open_table(spark, fingerprint(plan)).folder)
         plan = late_rows.with_rows(plan)
     rows = queries.run(_input_query(plan, prefix))
     given = T.StructType([field for field in rows.schema.fields if field.name != BUCKET])
     check_types(plan, given)
     stream = stream_plan(plan, given, is_ansi)
-    for sentence in stream_checks.warnings(plan, stream.counts_matches, stream.back):
-        warnings.warn(sentence, stacklevel=6)
     operator = OperatorPlan(stream, fingerprint(plan), _buckets(plan, spark), folder, any(map(_is_time, plan.slots)))
     parcels = rows.mapInArrow(partial(pack, buckets=operator.buckets), PARCEL_DDL)
     decided = _stateful(parcels, operator)
     return queries.run(result_query(plan, queries.name(_columns(decided, plan, given))))
+
+
+def warnings(plan: MatchPlan) -> list[str]:
+    """Sentences about state that is kept for ever."""
+    return stream_checks.warnings(plan, _counts_matches(plan), _rows_back(plan))
 
 
 def _buckets(plan: MatchPlan, spark: SparkSession) -> int | None:
@@ -104,18 +107,22 @@ def stream_plan(plan: MatchPlan, given: T.StructType, is_ansi: bool) -> StreamPl
         to_arrow_schema(given, timezone="UTC"),  # the session's time zone is not a matter of state
         WITHIN_KEY if plan.clause.within else ROW_TIME,
         tuple(_sort_key(name, direction) for name, _, direction in sort_keys(plan)[1:]),
-        max(
-            [
-                0,
-                *(-slot.navigation.step for slot in plan.slots if slot.kind == "value"),
-                *map(rows_back, _conditions(plan)),
-            ]
-        ),
-        any(slot.kind == "match number" for slot in plan.slots) or any(map(_reads_number, _conditions(plan))),
+        _rows_back(plan),
+        _counts_matches(plan),
         any(isinstance(x, MatchStart) for x in plan.task.program.instructions),
         any(map(_is_time, plan.slots)),
         is_processing_time(plan.clause),
     )
+
+
+def _rows_back(plan: MatchPlan) -> int:
+    """How many rows before a match's first one are read."""
+    slots = (-slot.navigation.step for slot in plan.slots if slot.kind == "value")
+    return max([0, *slots, *map(rows_back, _conditions(plan))])
+
+
+def _counts_matches(plan: MatchPlan) -> bool:
+    return any(slot.kind == "match number" for slot in plan.slots) or any(map(_reads_number, _conditions(plan)))
 
 
 def _sort_key(column: str, direction: str) -> SortKey:

@@ -24,8 +24,8 @@ from sqlext.engine.worker.output import shown
 from sqlext.engine.worker.row_times import rows_needed, time_columns
 from sqlext.pattern.event_time import BEGINNING, NEVER, Decisions, EventTimes, SearchPosition
 from sqlext.pattern.measures import navigation
-from sqlext.pattern.measures.rowtime import result_times
 from sqlext.pattern.stream.decisions import decide
+from sqlext.pattern.stream.rowtime import result_times
 from sqlext.pattern.task import NO_SKIP, Rows, Spans
 from sqlext.rewriter.match.match_plan import LATE_ROW as ROW
 from sqlext.rewriter.match.match_plan import PARTITION_START

@@ -10,9 +10,10 @@ from sqlext.engine.queries import WATERMARK
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.pattern.automaton import DONE, automaton, targets_behind, targets_from
 from sqlext.pattern.batch.parts import may_fail
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.program import MatchEnd, MatchStart
 from sqlext.pattern.stream import cep_decisions
-from sqlext.pattern.task import NO_SKIP, MatchTask
+from sqlext.pattern.task import NO_SKIP, Task
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text import lexemes
@@ -68,7 +69,7 @@ def check_row_times(plan: MatchPlan) -> None:
 
 def _undecided_option(plan: MatchPlan) -> str | None:
     """The option of a pattern that skips rows, or of NO SKIP, that no stream can decide; None if there is none."""
-    if plan.task.nfa is None:
+    if not isinstance(plan.task, CepTask):
         return None
     return cep_decisions.objection(plan.task, [mask.neighbours for mask in plan.masks])
 
@@ -97,7 +98,7 @@ def _end_of_input(plan: MatchPlan) -> Iterator[SqlExtError]:
 
 
 def _undecidable(plan: MatchPlan) -> Iterator[SqlExtError]:
-    task = plan.task if plan.task.nfa is None else cep_decisions.lasting_task(plan.task, lasts=False)
+    task = cep_decisions.lasting_task(plan.task, lasts=False) if isinstance(plan.task, CepTask) else plan.task
     if not plan.task.is_within and plan.task.skip.mode != NO_SKIP and not can_be_decided(task):
         yield UnsupportedError(
             "STREAM_NEVER_DECIDED",
@@ -107,14 +108,16 @@ def _undecidable(plan: MatchPlan) -> Iterator[SqlExtError]:
         )
 
 
-def can_be_decided(task: MatchTask) -> bool:
+def can_be_decided(task: Task) -> bool:
     """Is there a way to the end of the pattern, none of whose preferred alternatives takes rows for ever?
 
     A variable without a condition takes every row.
 
     >>> from sqlext.pattern.program import Done, MatchLabel, Program, Split
     >>> loop = Program((MatchLabel(0), Split(0, 2), Done()), ("A",))
-    >>> can_be_decided(MatchTask(loop, (0,), (None,))), can_be_decided(MatchTask(loop, (None,), (None,)))
+    >>> from sqlext.pattern.task import MatchTask
+    >>> task = MatchTask(program=loop, bits=(0,), conditions=(None,))
+    >>> can_be_decided(task), can_be_decided(MatchTask(program=loop, bits=(None,), conditions=(None,)))
     (True, False)
     """
     tables = automaton(task.program, task.bits)
@@ -198,18 +201,18 @@ def warnings(plan: MatchPlan, keeps_numbers: bool, back: int) -> list[str]:
     return [f"MATCH_RECOGNIZE on a stream: {sentence}" for sentence in found]
 
 
-def _held_up(task: MatchTask) -> str:
+def _held_up(task: Task) -> str:
     """The variables whose rows are waited for without an end, before something that is preferred less.
 
     >>> from sqlext.pattern.ast import Concatenation, Quantified, Relaxed, Variable
     >>> from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
     >>> from sqlext.pattern.compile import compile_pattern
     >>> tail = Concatenation((Variable("A"), Quantified(Relaxed("->", Variable("B")), 0, None)))
-    >>> _held_up(MatchTask(compile_pattern(skeleton(tail), ("A", "B")), (0, 1), (None, None),
-    ...                    nfa=compile_nfa(tail, ("A", "B"))))
+    >>> program, nfa = compile_pattern(skeleton(tail), ("A", "B")), compile_nfa(tail, ("A", "B"))
+    >>> _held_up(CepTask(program=program, bits=(0, 1), conditions=(None, None), nfa=nfa))
     'B'
     """
-    if task.nfa is None or task.is_within or task.skip.mode == NO_SKIP:
+    if not isinstance(task, CepTask) or task.is_within or task.skip.mode == NO_SKIP:
         return ""
     lasting = cep_decisions.lasting_task(task)
     tables = automaton(lasting.program, lasting.bits)

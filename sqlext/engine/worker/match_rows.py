@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.worker.arrow import as_arrow, as_numpy, differs, mask_bytes, ranks, strings, to_values
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.columnar import truth
 from sqlext.pattern.strategy import match
-from sqlext.pattern.task import Condition, MatchTask, Rows, Values
+from sqlext.pattern.task import Condition, Rows, Task, Values
 from sqlext.rewriter.match.match_plan import PARTITION_START, Bound, Slot
 from sqlext.rewriter.spark_types import kind_of
 
@@ -28,7 +29,7 @@ class WorkerPlan:
     """The part of a MatchPlan that workers need; `masks` name the integer columns that hold the bits, 64 in each;
     `neighbours` are (bit, what must hold besides)."""
 
-    task: MatchTask
+    task: Task
     masks: tuple[str, ...]
     neighbours: tuple[tuple[int, Condition], ...]
     operands: tuple[tuple[str, str], ...]
@@ -133,7 +134,7 @@ def read_rows(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> Rows:
     rows = Rows(bounds, mask_of(columns, n, plan), limit, operands, classifiers)
     if plan.neighbours:
         rows = replace(rows, mask=_with_neighbours(rows, plan))
-    if plan.task.nfa is not None and plan.bounds:
+    if isinstance(plan.task, CepTask) and plan.bounds:
         rows = replace(rows, key=_in_order(columns, plan.bounds[0].key), end=_in_order(columns, plan.bounds[0].end))
     rows.mask.flags.writeable = False  # as Arrow's arrays are: kernels are compiled, and loaded, for each type of array
     return rows

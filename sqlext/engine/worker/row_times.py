@@ -1,4 +1,4 @@
-"""When the rows of a result are decided: from Arrow columns to `pattern.streams.rowtime` and back."""
+"""When the rows of a result are decided: from Arrow columns to `pattern.stream.rowtime` and back."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sqlext.engine.worker.match_rows import WorkerPlan, mask_of
 from sqlext.pattern.conditions import rows_ahead
 from sqlext.pattern.event_time import NEVER
 from sqlext.pattern.measures.navigation import OutputRows
-from sqlext.pattern.measures.rowtime import Times, batch_times, result_times
 from sqlext.pattern.stream.decisions import decide
+from sqlext.pattern.stream.rowtime import Times, batch_times, result_times
 from sqlext.pattern.task import Rows, Spans, Values
 from sqlext.pattern.within import floats_in_order, in_order
 from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY

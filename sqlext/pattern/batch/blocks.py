@@ -1,19 +1,22 @@
-"""What the compiled matchers share: where a matcher stands, and the block of matches it fills.
+"""The part that the compiled matchers have in common: the state of a matcher, and the block of matches that it fills.
 
-A kernel is called again and again with the same `state` and goes on where it stopped. It stops when the rows are
+A kernel is called again and again with the same `state` and continues where it stopped. It stops when all rows are
 read, when a block is full, or when AFTER MATCH SKIP fails. Its loop is
 
     while has_room(state, block) and next_partition(state, bounds):
-        length = …walk from row state[ROW], writing positions behind state[MAPPED] until it `meets` an earlier one…
+        length = …walk from row state[ROW], write positions behind state[MAPPED] until the walk `meets` an earlier one…
         if length == TOO_LONG: break
-        book(state, block, is_target, length)
+        book(state, block, shared, is_target, length)
 
-Long matches that overlap would cost the sum of their lengths. So where matches overlap much, and only whole matches are
-shown, a block *shares*: a walk that comes to a row in the position in which a walk of the block was there before ends,
-and its match has the rest of that one for its tail (Spans.tails). Walks that have met never part, so the walks
-behind one match were all apart at the row before the last of them was met: it has fewer tails than there are positions.
-A block that shares goes on until its start rows have gone a quarter of the way to the end of its matches: the next
-block lists the rest of them again, and so all blocks together list a fixed number of labels for each row.
+Long matches that overlap would cost the sum of their lengths. Therefore a block *shares* labels where matches overlap
+much and only whole matches are shown. A walk that reaches a row in the same position as an earlier walk of the block
+ends there, and the rest of the earlier match becomes the tail of its match (Spans.tails). Two walks that have met never
+part again. So the walks on the chain of tails of one match were all in different positions at the row before the last
+meeting, and a match has fewer tails than there are positions.
+
+The next block must list again the labels that lie behind its first start row. A block that shares therefore continues
+until its start rows have covered a quarter of the way to the end of its matches; then all blocks together list a
+constant number of labels for each row.
 
 Numba looks only at the file of a kernel to see whether its cached machine code is stale: after a change here,
 remove `__pycache__/*.nb*` (the tests keep a cache for each version of the sources).
@@ -31,25 +34,25 @@ from sqlext.pattern.jit import compiled, inlined
 from sqlext.pattern.skip_kernels import MODES, REASONS, TO_LAST, resume_row, target_step
 from sqlext.pattern.task import SKIP_PAST_LAST_ROW, MatchTask, SkipFailure, Spans, Tails
 
-BLOCK_ROWS = 1 << 16  # mapped rows, matches or unmatched rows after which a block is given out
-OVERLAP = 8  # rows that matches map for each start row, from which on they share labels
+BLOCK_ROWS = 1 << 16  # mapped rows, matches or unmatched rows that complete a block
+OVERLAP = 8  # blocks share labels if matches map more rows than this for each start row
 
 # state: int64[STATE_SIZE]
 PARTITION, ROW, NUMBER = 0, 1, 2  # the next start row, its partition, and its match number
-MATCHED_END = 3  # rows below it that are still to come are in an earlier match
-MATCHES, MAPPED, UNMATCHED = 4, 5, 6  # how much of the block is filled
+MATCHED_END = 3  # start rows below it are in an earlier match
+MATCHES, MAPPED, UNMATCHED = 4, 5, 6  # the filled part of the block
 FAILURE = 7  # 0 or one of skip_kernels.REASONS
-MODE, ELSE_NEXT_ROW, RECORDS_UNMATCHED = 8, 9, 10  # of the task: never change
-MET, MET_AT = 11, 12  # the match that the walk from ROW has met, or -1, and the mapped row of the block
-LENGTHS = 13  # how many rows the matches of a block that shares map altogether
+MODE, ELSE_NEXT_ROW, RECORDS_UNMATCHED = 8, 9, 10  # constants of the task
+MET, MET_AT = 11, 12  # the match that the walk from ROW has met, or -1, and the mapped row of the block where it did
+LENGTHS = 13  # the number of rows that the matches of a block that shares map in all
 STATE_SIZE = 14
 
 START, MATCH_NUMBER, MATCH_END = 0, 1, 2  # rows of Block.match
 LENGTH, TAIL, TAIL_AT, LAST_TARGET = 0, 1, 2, 3  # rows of Shared.tail
 LANE_MATCH, LANE_END, LANE_SHIFT = 0, 1, 2  # rows of Shared.lane
 
-LANES = 8  # walks that may be met: more seldom run side by side, and not to meet one costs only labels
-_FEW_MATCHES = 8  # too few to tell whether it pays to share
+LANES = 8  # walks that may be met: more of them rarely run side by side, and missing one costs only labels
+_FEW_MATCHES = 8  # fewer matches do not show whether sharing pays
 
 NO_MATCH, TOO_LONG = -1, -2  # instead of the length of a match; TOO_LONG: does not fit into the rest of the block
 
@@ -57,9 +60,9 @@ NO_MATCH, TOO_LONG = -1, -2  # instead of the length of a match; TOO_LONG: does 
 class Block(NamedTuple):
     """The arrays that a kernel fills.
 
-    - `match: int64[3, c]`: start row, number, and where its mapped rows end in `position`;
-    - `position: int32[r]`: of each mapped row; label and is_hidden follow from it;
-    - `unmatched: int64[c]`: rows.
+    - `match: int64[3, c]`: start row, number, and end of the mapped rows in `position`;
+    - `position: int32[r]`: the position of each mapped row, which determines label and is_hidden;
+    - `unmatched: int64[c]`: the unmatched rows.
     """
 
     match: np.ndarray
@@ -68,13 +71,13 @@ class Block(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What a kernel notes besides in a block that shares. In others it gets None, for which Numba leaves out all that
-    is written behind `if shared is not None`.
+    """The additional arrays of a block that shares. Other blocks have None, for which Numba leaves out all code behind
+    `if shared is not None`.
 
-    - `tail: int64[4, c]`: as in Tails: length, match, at; then the last row at which SKIP TO aims, or -1;
-    - `lane: int64[3, 8]`: matches that have own rows behind the next start row (those with most of them), where these
-      end, and what to add to such a row to get the mapped row of the block. A free lane ends at row 0;
-    - `limit: int64[r]`, only with WITHIN: a match with a limit up to this one does not go on otherwise behind the row.
+    - `tail: int64[4, c]`: length, match and at of Tails; then the last row of the match to which SKIP TO may go, or -1;
+    - `lane: int64[3, 8]`: the matches with the most own rows behind the next start row; the end of these rows; and the
+      shift from such a row to its mapped row of the block. A free lane ends at row 0;
+    - `limit: int64[r]`, only with WITHIN: a walk with a limit up to this one leaves the mapped row for the same target.
     """
 
     tail: np.ndarray
@@ -90,10 +93,10 @@ def all_blocks(
     block_rows: int,
     overlap: int | None = None,
 ) -> Iterator[Spans]:
-    """The matches in `n` rows, by calling `fill(state, block, shared)` until all are read or a skip has failed.
+    """The matches in `n` rows, by calling `fill(state, block, shared)` until all rows are read or a skip has failed.
 
-    A block grows while not even one match fits into it. `overlap`: how much matches must overlap before blocks share
-    (as OVERLAP; 0: also the first block does), None: they never do.
+    A block grows as long as not even one match fits into it. `overlap`: the overlap of matches from which on blocks
+    share, like OVERLAP; 0: the first block shares, too; None: no block does.
     """
     if task.output.is_all_rows or task.skip.mode == SKIP_PAST_LAST_ROW:
         overlap = None
@@ -112,7 +115,7 @@ def all_blocks(
             shares = overlap is not None and _is_worth_sharing(state, before, overlap, shares)
             room = max(block_rows, 2 * int(state[MATCHED_END] - state[ROW]) if shares else 0)
             state[[MATCHES, MAPPED, UNMATCHED, LENGTHS]] = 0
-            del block, shared  # before somebody works on the spans
+            del block, shared  # free them before the caller works on the spans
             yield spans
 
 
@@ -126,7 +129,7 @@ def _nothing_shared(block: Block) -> Shared:
 
 
 def _goes_far(state: np.ndarray, before: np.ndarray, block: Block) -> bool:
-    """Has a full block that shares come so far that its end may be listed again, or is it no use that it shares?"""
+    """Has a full block that shares covered so many rows that it may end, or is sharing of no use in it?"""
     if state[FAILURE] or state[MATCHES] == block.match.shape[1]:
         return True
     is_useless = state[MATCHES] >= _FEW_MATCHES and 2 * state[MAPPED] > state[LENGTHS]
@@ -134,7 +137,7 @@ def _goes_far(state: np.ndarray, before: np.ndarray, block: Block) -> bool:
 
 
 def _is_worth_sharing(state: np.ndarray, before: np.ndarray, overlap: int, shares: bool) -> bool:
-    """Did the matches of this block overlap so much, and if it shared, did that halve the labels?"""
+    """Did the matches of this block overlap by more than `overlap`, and if it shared, did that halve the labels?"""
     lengths = state[LENGTHS] if shares else state[MAPPED]
     is_useful = not shares or 2 * state[MAPPED] <= lengths
     return bool(is_useful and lengths > overlap * (state[ROW] - before[ROW]))
@@ -166,27 +169,27 @@ def _spans(state: np.ndarray, block: Block, shared: Shared | None, tables: Autom
 
 
 def _tails(tail: np.ndarray) -> Tails | None:
-    """None where no match has one."""
+    """The tails of a block, None where no match has one."""
     return Tails(tail[TAIL], tail[TAIL_AT], tail[LENGTH]) if (tail[TAIL] >= 0).any() else None
 
 
 @compiled
 def copy(source, target):
-    """`target[:] = source`, which would allocate."""
+    """Copy as `target[:] = source` does, which would allocate."""
     for j in range(len(target)):
         target[j] = source[j]
 
 
 @compiled
 def has_room(state, block):
-    """May another match be looked for in this block?"""
+    """Has the block room for another match, and has no skip failed?"""
     has_space = state[MATCHES] < block.match.shape[1] and state[UNMATCHED] < len(block.unmatched)
     return has_space and state[MAPPED] < len(block.position) and state[FAILURE] == 0
 
 
 @compiled
 def next_partition(state, bounds):
-    """Go on to the partition of the next start row, if there is one."""
+    """Enter the partition of the next start row; return False behind the last one."""
     if state[ROW] == bounds[state[PARTITION] + 1]:
         state[PARTITION] += 1
         state[NUMBER] = 1
@@ -195,7 +198,7 @@ def next_partition(state, bounds):
 
 @compiled
 def meets(state, position, shared, row, q):
-    """Was a walk of this block at `row` in position q? If so the walk ends here, and its match goes on in that one."""
+    """Was an earlier walk of this block at `row` in position q? If it was, record the meeting."""
     if shared is None:
         return False
     for x in range(LANES):
@@ -207,9 +210,9 @@ def meets(state, position, shared, row, q):
 
 @inlined
 def book(state, block, shared, is_target, length):
-    """Note what the search from the current row gave, and go to the next start row.
+    """Record the outcome of the search from the current row, and go to the next start row.
 
-    `length`: how many positions it wrote, or NO_MATCH.
+    `length`: the number of positions that the search wrote, or NO_MATCH.
     """
     row = state[ROW]
     if length == NO_MATCH:
@@ -235,7 +238,7 @@ def book(state, block, shared, is_target, length):
 
 @compiled
 def _open_lane(lane, i, end, shift, next_row):
-    """Match i has own rows below `end`: let walks from `next_row` on meet them."""
+    """Let walks from `next_row` on meet match i, which has own rows below `end`."""
     shortest = 0
     for x in range(LANES):
         if lane[LANE_END, x] < lane[LANE_END, shortest]:
@@ -246,7 +249,7 @@ def _open_lane(lane, i, end, shift, next_row):
 
 @compiled
 def _book_tail(state, block, shared, is_target, length):
-    """Note the tail of the match being booked, which has `length` rows of its own; return its length in all."""
+    """Record the tail of the match being booked, which has `length` own rows; return the length of the whole match."""
     i, row, tail, rows, target = state[MATCHES], state[ROW], state[MET], length, -1
     for j in range(length):
         if is_target[block.position[state[MAPPED] + j]]:
@@ -264,7 +267,7 @@ def _book_tail(state, block, shared, is_target, length):
 
 @compiled
 def _target_with_tail(state, block, shared, is_target):
-    """As `target_step`, for a match in Shared.tail; no row behind the next start row is looked at."""
+    """As `target_step`, for a match in Shared.tail; it reads no row behind the next start row."""
     i, j, step = state[MATCHES], state[MAPPED], 0
     last = shared.tail[LAST_TARGET, i]
     if last < 0 or state[MODE] == TO_LAST:

@@ -1,14 +1,14 @@
 """Row-local patterns with WITHIN: only matches that end by the limit of their start row are candidates.
 
-Right to left, each row i gets the vector `ends`: `ends[p]` is the smallest end (exclusive) of a match that goes on by
-taking row i at position p. A target is open to a match iff this end is within its limit, so the walk left to right
-never goes back and each row costs time linear in the program, whatever the limits.
+A pass from right to left gives each row i the vector `ends`: `ends[p]` is the smallest end (exclusive) of a match that
+takes row i at position p. A match may go to a target if and only if this end is within its limit. So the walk from left
+to right never goes back, and each row costs time linear in the program, whatever the limits.
 
-Vectors are big, so they are kept for every 2^k-th row only (a *border*) and recomputed for two *stretches* of 2^k rows
-between borders: the one a walk is in, and its neighbour.
+The vectors are large. They are kept for every 2^k-th row only (a *border*) and computed again for two *stretches* of
+2^k rows between borders: the one in which a walk is, and its neighbour.
 
-In blocks that share labels (see `blocks`) a walk ends where it meets another only if that one's way on is also its own:
-the match ends within its limit, and no target was passed over that its limit would have opened.
+In blocks that share labels (see `blocks`) a walk ends where it meets another walk only if it would continue in the same
+way: the other match ends within its limit, and passed over no target that its limit would permit.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ MAX_POSITIONS = 10_000  # two stretches of m/4 to m/2 rows with m ends are then 
 
 
 class Ends(NamedTuple):
-    """E: int32, or int64 from 2^31 rows on; s = 2^shift rows a stretch.
+    """The vectors; E is int32, or int64 from 2^31 rows on, and a stretch has s = 2^shift rows.
 
     - `border: E[·, m]`: entry j holds the ends of row (j + 1) s;
     - `stretch: E[2, s, m]`: entry [j % 2, r] holds the ends of row j s + r, if `loaded[j % 2] == j`;
-    - `value: E[x]`: per instruction, while a row is computed;
+    - `value: E[x]`: one value for each instruction, while a row is computed;
     - `shift: int64[1]`, `loaded: int64[2]`.
     """
 
@@ -80,7 +80,7 @@ def find(
     if tables.size > MAX_POSITIONS:
         raise UnsupportedError(
             "PATTERN_TOO_LARGE",
-            f"with WITHIN, PATTERN may unfold to {MAX_POSITIONS:,} variables, this one has {tables.size:,}",
+            f"with WITHIN, PATTERN may unfold to {MAX_POSITIONS:,} variables, but this one has {tables.size:,}",
             hint="use smaller bounds in quantifiers, or leave WITHIN out.",
         )
     n = len(rows.mask)
@@ -96,7 +96,7 @@ def find(
 
 
 def _shift(m: int) -> int:
-    """At least 256 rows a stretch, and m/4, so that borders take at most 16 bytes a row."""
+    """The stretch has at least 256 rows, and at least m/4, so that borders take at most 16 bytes a row."""
     return max(8, (max(m, 1) - 1).bit_length() - 2)
 
 
@@ -111,22 +111,22 @@ def _new_ends(tables: Automaton, n: int, shift: int) -> Ends:
 
 
 @inlined
-def _find_row(graph, ends, mask, i, is_last, following, found):
-    """Write the ends of row i, given those of the row behind it."""
-    never = np.iinfo(found.dtype).max
+def _write_row(graph, ends, mask, i, is_last, following, out):
+    """Write the ends of row i to `out`, computed from those of the row behind it."""
+    never = np.iinfo(out.dtype).max
     if not is_last:
-        for p in range(len(found)):
+        for p in range(len(out)):
             ends.value[graph.instruction[p]] = following[p]
         ends.value[-1] = i + 1
         pull_back(graph, ends.value, never)
-    for p in range(len(found)):
+    for p in range(len(out)):
         bit = graph.bit[p]
-        found[p] = never
+        out[p] = never
         if bit < 0 or mask[i, bit >> 3] >> (bit & 7) & 1:
             if not is_last:
-                found[p] = ends.value[graph.instruction[p] + 1]
+                out[p] = ends.value[graph.instruction[p] + 1]
             elif graph.accepts_at_end[p]:
-                found[p] = i + 1
+                out[p] = i + 1
 
 
 @compiled
@@ -140,7 +140,7 @@ def _load(graph, ends, bounds, mask, j):
         while bounds[k - 1] > i:
             k -= 1
         following = ends.border[j] if i + 1 == stop else ends.stretch[slot, i + 1 - start]
-        _find_row(graph, ends, mask, i, i + 1 == bounds[k], following, ends.stretch[slot, i - start])
+        _write_row(graph, ends, mask, i, i + 1 == bounds[k], following, ends.stretch[slot, i - start])
     ends.loaded[slot] = j
 
 
@@ -154,23 +154,24 @@ def _find_borders(graph, ends, bounds, mask):
 
 @inlined
 def _target(graph, ends, search, bounds, mask, instruction, at_start, row, limit):
-    """The most preferred target that is DONE or can, by taking `row`, end by `limit`; up to which limit it stays so."""
+    """The most preferred target that is DONE or can take `row` and end by `limit`, and the greatest limit up to which
+    this target stays the most preferred one."""
     j = row >> ends.shift[0]
     if ends.loaded[j & 1] != j:
         _load(graph, ends, bounds, mask, j)
-    found = ends.stretch[j & 1, row - (j << ends.shift[0])]
+    here = ends.stretch[j & 1, row - (j << ends.shift[0])]
     begin(search, instruction)
     last_limit = np.int64(np.iinfo(np.int64).max)
     while True:
         q = next_target(graph, search, at_start)
-        if q < 0 or found[q] <= limit:
+        if q < 0 or here[q] <= limit:
             return q, last_limit
-        last_limit = min(last_limit, found[q] - 1)
+        last_limit = min(last_limit, here[q] - 1)
 
 
 @compiled
 def _meets(state, match, position, shared, row, q, limit):
-    """As `blocks.meets`, where the walk goes on as it would by itself."""
+    """As `blocks.meets`, but only where the walk would continue in the same way as the one it meets."""
     if shared is None:
         return False
     for x in range(LANES):
@@ -184,8 +185,8 @@ def _meets(state, match, position, shared, row, q, limit):
 
 
 @compiled
-def _note_limits(state, shared, length):
-    """Make of what holds for the next row of each mapped row what holds for all rows behind it."""
+def _lower_limits(state, shared, length):
+    """Lower the limit of each mapped row, which is valid for the next target, to one valid for all later targets."""
     if shared is not None:
         at = state[MET_AT]
         for j in range(state[MAPPED] + length - 1, state[MAPPED] - 1, -1):
@@ -196,7 +197,7 @@ def _note_limits(state, shared, length):
 
 @inlined
 def _walk(graph, ends, search, bounds, mask, row, start, end, limit, state, block, shared):
-    """Write the positions of the match from `row` on; return how many, NO_MATCH or TOO_LONG."""
+    """Write the positions of the match from `row` on; return their number, NO_MATCH or TOO_LONG."""
     position, mapped = block.position, state[MAPPED]
     q, last_limit = _target(graph, ends, search, bounds, mask, 0, row == start, row, limit)
     if q == DEAD:
@@ -217,8 +218,8 @@ def _walk(graph, ends, search, bounds, mask, row, start, end, limit, state, bloc
         if shared is not None:
             shared.limit[mapped + length - 1] = last_limit
         if row + length == end:
-            break  # this position could end by the limit: it accepts
-    _note_limits(state, shared, length)
+            break  # a position whose end is within the limit accepts at the last row
+    _lower_limits(state, shared, length)
     return length
 
 

@@ -1,20 +1,20 @@
-"""Where a stretch of rows can be cut, so that its parts are matched without knowing each other.
+"""The boundaries at which a range of rows can be cut, so that its parts can be matched independently.
 
 A *cut* is a boundary between two rows at which the search for matches begins anew: the matcher tries to start a match
-at the row behind it, and no match maps rows on both sides. What lies between two cuts is matched as if it were a
-partition of its own. The cuts found here are certain whatever comes before and behind the rows at hand, so many cores
-can look for them at once. There are two kinds:
+at the row behind it, and no match maps rows on both sides. The rows between two cuts are matched as if they were a
+partition of their own. The cuts found here are certain, whatever comes before and behind the rows at hand, so many
+cores can look for them at once. There are two kinds:
 
-- A *clean* cut is crossed by no candidate: no position that a search can have reached before it, from any start row or
-  from before the rows at hand, goes on to a position that is live behind it (from which a match can be completed, or
-  that goes on behind the rows at hand). This holds for every skip mode. WITHIN and run-dependent conditions only take
+- No candidate crosses a *clean* cut: no position that a search can have reached before it, from any start row or from
+  before the rows at hand, continues to a position that is live behind it (from which a match can be completed, or can
+  continue behind the rows at hand). This holds for every skip mode. WITHIN and run-dependent conditions only take
   candidates away.
-- A *walked* cut is left by the preferred matches. Where matching goes on behind each match and rows alone decide, the
-  matcher is always in one state: at the beginning of a search, or in one position of a match. All states that it may
-  be in at the first row are followed at once; they fall together within a few matches. This needs to know which
-  positions are live, so it ends where that depends on the rows behind those at hand.
+- No preferred match crosses a *walked* cut. If AFTER MATCH SKIP PAST LAST ROW and row-local conditions decide matches,
+  the matcher is always in one state: at the beginning of a search, or in one position of a match. All states in which
+  it may be at the first row are followed at once; they become one state within a few matches. This requires the live
+  positions, so it ends where these depend on the rows behind those at hand.
 
-Source: the live sets are those of `two_pass`; to follow all states at once is how finite automata are run in parallel,
+Source: the live sets are those of `two_pass`. Following all states at once is how finite automata are run in parallel:
 Mytkowicz, Musuvathi and Schulte, Data-Parallel Finite-State Machines (ASPLOS 2014), §3.
 """
 
@@ -29,16 +29,16 @@ from sqlext.pattern.automaton import DEAD, DONE, automaton, targets_behind, targ
 from sqlext.pattern.batch import two_pass
 from sqlext.pattern.jit import compiled
 from sqlext.pattern.program import Program
-from sqlext.pattern.task import SKIP_PAST_LAST_ROW, MatchTask, Rows
+from sqlext.pattern.task import SKIP_PAST_LAST_ROW, Rows, Task
 
 _NONE, _MANY = -1, -2  # instead of the one position in which the matcher may be
 
 
 class Tables(NamedTuple):
-    """K as in `packed`, the tables of `two_pass`.
+    """`packed` are the tables of `two_pass`, with K.
 
     - `after: K[w, 256]`: entry [j, s] holds the targets of the positions in byte value s of byte j of a set;
-    - `starts: K[1]`: the positions at which a search begins; `single: K[m]`: the sets of one position.
+    - `starts: K[1]`: the positions at which a search begins; `single: K[m]`: the sets of one position each.
     """
 
     packed: two_pass.Tables
@@ -48,17 +48,19 @@ class Tables(NamedTuple):
 
 
 def find_cuts(
-    task: MatchTask, rows: Rows, lo: int = 0, hi: int | None = None, *, is_fresh: bool = False
+    task: Task, rows: Rows, lo: int = 0, hi: int | None = None, *, is_fresh: bool = False
 ) -> tuple[int, int] | None:
-    """The first and the last cut among the boundaries `lo`, …, `hi` (boundary r is before row r), None without one.
+    """The first and the last cut among the boundaries `lo`, …, `hi` (boundary r is before row r), or None.
 
-    `rows` are some rows of a sorted relation, `lo` to `hi` (exclusive; default: all of them) those whose masks are
-    known; what stands before and behind them may be anything. `rows.bounds` but for its ends are beginnings of
-    partitions, which are cuts too. `is_fresh`: `lo` is known to be a cut. `parts.objection` has none to the task.
-    Linear in the rows, 1, 2, 4 or 8 bytes for each.
+    `rows` are some rows of a sorted relation. The masks of rows `lo` to `hi` (exclusive; default: all rows) are known;
+    the rows before and behind them may be anything. The inner `rows.bounds` are beginnings of partitions, which are
+    cuts too. `is_fresh`: `lo` is known to be a cut. The task must be one that `parts.refusal` does not refuse. Time is
+    linear in the rows; memory is 1, 2, 4 or 8 bytes a row.
 
     >>> from sqlext.pattern.program import Done, MatchLabel
-    >>> task = MatchTask(Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B")), (0, 1), (None, None))
+    >>> from sqlext.pattern.task import MatchTask
+    >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
+    >>> task = MatchTask(program=a_b, bits=(0, 1), conditions=(None, None))
     >>> find_cuts(task, Rows(np.array([0, 5]), np.array([[2], [1], [2], [1], [1]], np.uint8)))
     (1, 4)
     """
@@ -68,47 +70,40 @@ def find_cuts(
     inner = rows.bounds[1:-1]
     inner = inner[(inner >= lo) & (inner <= hi)]
     certain = _find_live(tables, inner, rows.mask, lo, hi, live)
-    first, last = _first_and_last(tables, inner, live, lo, hi, certain if _walks(task) else lo - 1, is_fresh)
+    first, last = _first_and_last(
+        tables, inner, live, lo, hi, certain if _allows_walked_cuts(task) else lo - 1, is_fresh
+    )
     return None if first < 0 else (first, last)
 
 
-def _walks(task: MatchTask) -> bool:
-    """Is the matcher's state one position, so that walked cuts can be found?"""
+def _allows_walked_cuts(task: Task) -> bool:
+    """Is the matcher always in one state?"""
     is_local = not task.is_within and all(condition is None for condition in task.conditions)
     return is_local and task.skip.mode == SKIP_PAST_LAST_ROW
 
 
 @lru_cache(maxsize=16)
 def _tables(program: Program, bits: tuple[int | None, ...]) -> Tables:
-    tables, packed = automaton(program, bits), two_pass._tables(program, bits)
+    tables, packed = automaton(program, bits), two_pass.packed_tables(program, bits)
     kind = packed.at_end.dtype
-    images = [_as_set(targets) for targets in targets_behind(tables.graph)]
+    starts = targets_from(tables.graph, 0, at_start=False)
     return Tables(
-        packed,
-        np.array([_unions(images[j : j + 8]) for j in range(0, max(len(images), 1), 8)], kind),
-        np.array([_as_set(targets_from(tables.graph, 0, at_start=False))], kind),
-        np.array([1 << p for p in range(max(tables.size, 1))], kind),
+        packed=packed,
+        after=two_pass.unions([_positions(targets) for targets in targets_behind(tables.graph)], kind),
+        starts=np.array([_positions(starts)], kind),
+        single=np.array([1 << p for p in range(max(tables.size, 1))], kind),
     )
 
 
-def _as_set(targets: list[int]) -> int:
-    return sum(1 << q for q in targets if q != DONE)
-
-
-def _unions(images: list[int]) -> list[int]:
-    """For each byte value: the images of the bits that are set in it."""
-    unions = [0] * 256
-    for bit, image in enumerate(images):
-        for s in range(256):
-            unions[s] |= image * (s >> bit & 1)
-    return unions
+def _positions(targets: list[int]) -> int:
+    return two_pass.as_set(q for q in targets if q != DONE)
 
 
 @compiled
 def _find_live(tables, inner, mask, lo, hi, live):
     """Fill `live[i - lo]` with the positions that are live at row i for some rows behind `hi`.
 
-    Below the row that is returned they are live whatever comes behind `hi`.
+    Returns a boundary; at rows below it the positions are live whatever comes behind `hi`.
     """
     t = tables.packed
     certain, k = -1, len(inner) - 1
@@ -139,13 +134,13 @@ def _image(table, positions):
 
 @compiled
 def _first_and_last(tables, inner, live, lo, hi, certain, is_fresh):
-    """The first and the last cut, or -1; walked ones are not behind boundary `certain`.
+    """The first and the last cut, or -1; walked cuts are looked for up to boundary `certain`.
 
-    At a boundary all matches end if they end for the largest set of live positions behind it, so only the sets before
-    it have to be certain.
+    All matches end at a boundary if they end there for the largest set of live positions behind it, so only the sets
+    before the boundary have to be certain.
 
-    `ahead`: the positions at which a candidate that maps rows before r may go on there; `walkers, lane, may_begin`: see
-    `_walk_on`.
+    `ahead`: the positions at which a candidate that maps rows before r may continue there; `walkers`, `lane` and
+    `may_begin`: see `_after_ends`.
     """
     nothing, everything = tables.after[0, 0], tables.packed.everything[0]
     walkers = nothing if is_fresh else everything
@@ -158,9 +153,9 @@ def _first_and_last(tables, inner, live, lo, hi, certain, is_fresh):
             k, ahead, lane, may_begin = k + 1, nothing, _NONE, True
         is_cut = (ahead & here) == 0 or (r == lo and is_fresh)
         if r <= certain:
-            walkers, lane, may_begin = _ended(tables, walkers, lane, may_begin, here)
+            walkers, lane, may_begin = _after_ends(tables, walkers, lane, may_begin, here)
             is_cut |= lane == _NONE
-            walkers, lane, may_begin = _begun(tables, walkers, lane, may_begin, here)
+            walkers, lane, may_begin = _after_begin(tables, walkers, lane, may_begin, here)
         if is_cut:
             first, last = r if first < 0 else first, r
         ahead = _image(tables.after, (ahead | tables.starts[0]) & here)
@@ -168,31 +163,31 @@ def _first_and_last(tables, inner, live, lo, hi, certain, is_fresh):
 
 
 @compiled
-def _ended(tables, walkers, lane, may_begin, here):
-    """Matches that end before a row are ended, the others take it.
+def _after_ends(tables, walkers, lane, may_begin, here):
+    """The state of the matcher after the matches that end before a row have ended and the others have taken the row.
 
-    The matcher may be in each position of the set `walkers`: in none (`lane` is _NONE), in many (_MANY), or in the
-    only one `lane`; `may_begin`: it may as well begin a search at this row.
+    The matcher may be in any position of the set `walkers`. `lane` is _NONE if the set is empty, _MANY if it has
+    several positions, and otherwise its only position. `may_begin`: it may also begin a search at this row.
     """
     nothing = tables.after[0, 0]
     if lane == _NONE:
         return nothing, lane, may_begin
-    following, found = nothing, _NONE
+    following, next_lane = nothing, _NONE
     for p in range(len(tables.single)) if lane == _MANY else range(lane, lane + 1):
         if lane == _MANY and (walkers & tables.single[p]) == 0:
             continue
-        q = two_pass._target(tables.packed, p, here)
+        q = two_pass.live_target(tables.packed, p, here)
         if q == DONE:
             may_begin = True
         elif q != DEAD:
-            following, found = following | tables.single[q], q if found in (_NONE, q) else _MANY
-    return following, found, may_begin
+            following, next_lane = following | tables.single[q], q if next_lane in (_NONE, q) else _MANY
+    return following, next_lane, may_begin
 
 
 @compiled
-def _begun(tables, walkers, lane, may_begin, here):
-    """If the matcher may begin a search at a row, what becomes of it."""
-    q = two_pass._target(tables.packed, len(tables.packed.first) - 3, here) if may_begin else DEAD
+def _after_begin(tables, walkers, lane, may_begin, here):
+    """The state of the matcher after it has begun a search at a row, if it may."""
+    q = two_pass.live_target(tables.packed, len(tables.packed.first) - 3, here) if may_begin else DEAD
     if q < 0:
         return walkers, lane, may_begin
     return walkers | tables.single[q], q if lane in (_NONE, q) else _MANY, False

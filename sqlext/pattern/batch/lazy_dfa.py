@@ -1,11 +1,12 @@
-"""Row-local patterns of any size: the two passes of `two_pass`, on sets that are made and numbered as they are met.
+"""Row-local patterns of any size: the two passes of `two_pass`, on sets that are numbered when they first occur.
 
-A *state* is a set of live positions; a step right to left goes from the state of a row to that of the row before it.
-States, steps and targets are remembered in tables of fixed size. The table of states is emptied when it is full, the
-others overwrite; so a pattern with exponentially many states costs time linear in rows and program, and no memory.
+A *state* is a set of live positions. A step of the pass from right to left goes from the state of a row to that of the
+row before it. States, steps and targets are remembered in tables of fixed size: the table of states is emptied when it
+is full, and the others overwrite old entries. So a pattern with exponentially many states takes time linear in rows and
+program, and no more memory than any other.
 
-Only the state of every 2^k-th row (a *border*) is kept, as a set; the states between two borders (a *stretch*) are
-computed again when the walk left to right needs them. Between two borders the table of states is never emptied.
+Only the state of every 2^k-th row (a *border*) is kept, as a set. The states between two borders (a *stretch*) are
+computed again when the walk from left to right needs them. Between two borders the table of states is never emptied.
 """
 
 from __future__ import annotations
@@ -43,16 +44,17 @@ _NONE = -1
 
 
 class States(NamedTuple):
-    """w = number of 64-bit words that hold a bit for each position, s = rows a stretch, c = number of states.
+    """The tables: w is the number of 64-bit words that have a bit for each position, s the number of rows of a stretch,
+    c the number of states for which there is room.
 
-    - `set: uint64[c, w]`; `used: int64[1]`: how many there are; `slot: int32[·]`: hash table of state numbers;
-    - `step_from: int32[2^b]`, `step_row: int64[2^b]`, `step_to: int32[2^b]`: from this state a row with the mask of
-      this row leads to that state (one entry a hash value);
-    - `target_key: int64[2^b]`, `target: int32[2^b]`: the most preferred live target for state · (m + 2) + position,
-      where position m is the beginning of a search, m + 1 one at a partition's first row;
+    - `set: uint64[c, w]`: the states; `used: int64[1]`: their number; `slot: int32[·]`: hash table of state numbers;
+    - `step_from: int32[2^b]`, `step_row: int64[2^b]`, `step_to: int32[2^b]`: a row with the mask of row `step_row`
+      leads from state `step_from` to state `step_to` (one entry for each hash value);
+    - `target_key: int64[2^b]`, `target: int32[2^b]`: the most preferred live target for key state · (m + 2) + position,
+      where position m is the beginning of a search, and m + 1 the beginning at a partition's first row;
     - `border: uint64[·, w]`: entry j holds the set of row (j + 1) s;
     - `stretch: int32[2, s]`: entry [j % 2, r] holds the state of row j s + r, if `loaded[j % 2] == j`;
-    - `new: uint64[w]`, `value: uint8[x]`: while a step is computed (value 0: a live position or DONE is reached);
+    - `new: uint64[w]`, `value: uint8[x]`: working memory of a step (value 0: a live position or DONE is reached);
     - `shift: int64[1]`, `loaded: int64[2]`.
     """
 
@@ -125,7 +127,7 @@ def _new_states(tables: Automaton, n: int, shift: int, memo_bits: int) -> States
 
 @compiled
 def _forget(states):
-    """Empty all tables; END stays."""
+    """Empty all tables except for the state END."""
     states.used[0] = END + 1
     for table in (states.slot, states.step_from):
         for j in range(len(table)):
@@ -145,31 +147,31 @@ def _mixed(a, b):
 
 @compiled
 def _state_of(states, words):
-    """The number of a set, a new one if it has not been met."""
+    """The number of a state, a new one if the table does not have it."""
     h = np.uint64(len(words))
     for word in words:
         h = _mixed(h, word)
     j = np.int64(h & np.uint64(len(states.slot) - 1))
     while states.slot[j] != _NONE:
-        found = states.slot[j]
+        state = states.slot[j]
         is_equal = True
         for w in range(len(words)):
-            if states.set[found, w] != words[w]:
+            if states.set[state, w] != words[w]:
                 is_equal = False
                 break
         if is_equal:
-            return found
+            return state
         j = (j + 1) & (len(states.slot) - 1)
-    found = states.used[0]
+    state = states.used[0]
     states.used[0] += 1
-    copy(words, states.set[found])
-    states.slot[j] = found
-    return found
+    copy(words, states.set[state])
+    states.slot[j] = state
+    return state
 
 
 @compiled
 def _new_step(graph, states, mask, i, following):
-    """The state of row i, given that of the row behind it (END: there is none)."""
+    """The state of row i; `following` is that of the row behind it, END if there is none."""
     states.new[:] = 0
     if following != END:
         for p in range(len(graph.instruction)):
@@ -187,7 +189,7 @@ def _new_step(graph, states, mask, i, following):
 
 @inlined
 def _step(graph, states, mask, i, following):
-    """As _new_step, remembered."""
+    """As `_new_step`, with a memo."""
     h = np.uint64(following)
     for byte in mask[i]:
         h = _mixed(h, byte)
@@ -236,7 +238,7 @@ def _find_borders(graph, states, bounds, mask):
 
 @compiled
 def _new_target(graph, states, search, p, state):
-    """The most preferred target of position p that is DONE or in a state."""
+    """The most preferred target of position p that is DONE or in the state."""
     m = len(graph.instruction)
     begin(search, 0 if p >= m else graph.instruction[p] + 1)
     while True:
@@ -247,7 +249,7 @@ def _new_target(graph, states, search, p, state):
 
 @inlined
 def _target(graph, states, search, bounds, mask, p, row):
-    """As _new_target for the state of `row`, remembered."""
+    """As `_new_target` for the state of `row`, with a memo."""
     stretch = row >> states.shift[0]
     if states.loaded[stretch & 1] != stretch:
         _load(graph, states, bounds, mask, stretch)
@@ -262,7 +264,7 @@ def _target(graph, states, search, bounds, mask, p, row):
 
 @inlined
 def _walk(graph, states, search, bounds, mask, row, start, end, state, position, shared):
-    """Write the positions of the match from `row` on; return how many, NO_MATCH or TOO_LONG."""
+    """Write the positions of the match from `row` on; return their number, NO_MATCH or TOO_LONG."""
     mapped = state[MAPPED]
     q = _target(graph, states, search, bounds, mask, len(graph.instruction) + (row == start), row)
     if q == DEAD:
@@ -276,7 +278,7 @@ def _walk(graph, states, search, bounds, mask, row, start, end, state, position,
         position[mapped + length] = q
         length += 1
         if row + length == end:
-            break  # the position was live on the last row: it accepts
+            break  # a position that is live at the last row accepts
         q = _target(graph, states, search, bounds, mask, q, row + length)
     return length
 

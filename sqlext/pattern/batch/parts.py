@@ -1,4 +1,7 @@
-"""Partitions that are matched in parts: whether they may be, and what a part is (where one ends: `cuts`)."""
+"""Partitions that are matched in parts: which tasks permit it, and the rows of a part (`cuts` finds where parts end).
+
+Spark's driver loads this module, so it imports no Numba.
+"""
 
 from __future__ import annotations
 
@@ -20,37 +23,40 @@ from sqlext.pattern.task import (
     Operand,
     Rows,
     Spans,
+    Task,
     Values,
 )
 
 MAX_POSITIONS = 64  # bits of one integer
 
 
-def objection(task: MatchTask) -> str | None:
-    """Why the matches of a partition cannot be found in parts, as a sentence; None if they can.
+def refusal(task: Task) -> str | None:
+    """The reason why the matches of a partition cannot be found in parts, as a sentence; None if they can.
 
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
-    >>> objection(MatchTask(Program((MatchStart(), MatchLabel(0), Done()), ("A",)), (0,), (None,)))
-    'PATTERN asks for the first or the last row of the partition.'
+    >>> from sqlext.pattern.task import MatchTask
+    >>> program = Program((MatchStart(), MatchLabel(0), Done()), ("A",))
+    >>> refusal(MatchTask(program=program, bits=(0,), conditions=(None,)))
+    'PATTERN tests for the first or the last row of the partition.'
     """
-    if task.nfa is not None:
-        return "the rows of a match need not be neighbours, or every match is asked for."
+    if not isinstance(task, MatchTask):
+        return "the rows of a match need not be neighbours, or AFTER MATCH is NO SKIP."
     positions = count_positions(task.program)
     if positions > MAX_POSITIONS:
         return f"PATTERN has {positions:,} positions, over {MAX_POSITIONS}."
     if any(isinstance(x, (MatchStart, MatchEnd)) for x in task.program.instructions):
-        return "PATTERN asks for the first or the last row of the partition."
+        return "PATTERN tests for the first or the last row of the partition."
     for name, condition in zip(task.program.labels, task.conditions):
         reads = _reads_outside(condition)
         if reads:
             return f"the condition of {name} reads {reads}."
     if may_fail(task):
-        return "AFTER MATCH SKIP may fail, and then says in which match, counted from the partition's first row."
+        return "AFTER MATCH SKIP may fail, and its error counts matches from the partition's first row."
     return None
 
 
 def _reads_outside(condition: Condition | None) -> str:
-    """What a run-dependent condition reads that the rows of its match do not say."""
+    """What a run-dependent condition reads that is not in the rows of its match, or ""."""
     if isinstance(condition, Call):
         return next(filter(None, map(_reads_outside, condition.arguments)), "")
     if not isinstance(condition, Operand) or not isinstance(condition.source, Navigation):
@@ -60,8 +66,8 @@ def _reads_outside(condition: Condition | None) -> str:
     return "PREV or NEXT of a row of the match" if condition.source.step else ""
 
 
-def may_fail(task: MatchTask) -> bool:
-    """Is there a way through the pattern for which SKIP TO has no row to go to, or only the first one?"""
+def may_fail(task: Task) -> bool:
+    """May a match have no row to which SKIP TO can go, or only its first row?"""
     if task.skip.mode in (SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW) or task.skip.else_next_row:
         return False
     tables = automaton(task.program, task.bits)
@@ -70,19 +76,19 @@ def may_fail(task: MatchTask) -> bool:
     begins = [p for p in {p for targets in ways for p in targets} if p != DONE]
     if task.skip.mode == SKIP_TO_FIRST and is_target[begins].any():
         return True
-    met, stack = set(begins), list(begins)
+    visited, stack = set(begins), list(begins)
     while stack:
         for q in targets_from(tables.graph, int(tables.graph.instruction[stack.pop()]) + 1, at_start=False):
             if q == DONE:
                 return True
-            if q not in met and not is_target[q]:
-                met.add(q)
+            if q not in visited and not is_target[q]:
+                visited.add(q)
                 stack.append(q)
     return False
 
 
 def part_of(rows: Rows, lo: int, hi: int) -> Rows:
-    """Rows `lo` to `hi` (exclusive; at least one), whose first and last partition may be parts of longer ones.
+    """Rows `lo` to `hi` (exclusive; at least one row). The first and the last partition may be cut off.
 
     >>> part_of(Rows(np.array([0, 2, 5]), np.zeros((5, 1), np.uint8), limit=np.array([2, 2, 4, 5, 5])), 1, 4)
     Rows(bounds=array([0, 1, 3]), mask=array([[0],
@@ -91,15 +97,15 @@ def part_of(rows: Rows, lo: int, hi: int) -> Rows:
     """
     inner = rows.bounds[(rows.bounds > lo) & (rows.bounds < hi)]
     return Rows(
-        np.array([lo, *inner, hi]) - lo,
-        rows.mask[lo:hi],
-        None if rows.limit is None else np.minimum(rows.limit[lo:hi], hi) - lo,
-        tuple(Values(c.values[lo:hi], None if c.valid is None else c.valid[lo:hi]) for c in rows.columns),
-        rows.classifiers,
+        bounds=np.array([lo, *inner, hi]) - lo,
+        mask=rows.mask[lo:hi],
+        limit=None if rows.limit is None else np.minimum(rows.limit[lo:hi], hi) - lo,
+        columns=tuple(Values(c.values[lo:hi], None if c.valid is None else c.valid[lo:hi]) for c in rows.columns),
+        classifiers=rows.classifiers,
     )
 
 
 def moved(spans: Spans, by: int) -> Spans:
-    """Matches in a part of some rows as matches in these rows, of which `by` precede the part."""
+    """The matches of a part as matches of the whole rows, where `by` rows precede the part."""
     failure = spans.failure and replace(spans.failure, start=spans.failure.start + by)
     return replace(spans, start=spans.start + by, unmatched=spans.unmatched + by, failure=failure)

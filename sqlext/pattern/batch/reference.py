@@ -1,8 +1,8 @@
-"""The meaning of matching, written down slowly and obviously: the oracle of every other strategy.
+"""The meaning of matching, written slowly and obviously: the oracle of every other strategy.
 
-`search` finds the match that starts at one row by plain backtracking over the program, `find` is the driver around
-it: which rows a match may start at, numbers, empty matches, unmatched rows, AFTER MATCH SKIP. Time may be exponential,
-therefore steps are counted.
+`search` finds the match that starts at one row by backtracking over the program. `find` is the driver around it: it
+decides at which rows a match may start, and it handles match numbers, empty matches, unmatched rows and AFTER MATCH
+SKIP. A search may take exponential time, therefore its steps are counted.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sqlext.errors import DataError
+from sqlext.pattern.conditions import Satisfies, satisfier
 from sqlext.pattern.program import Done, Jump, MatchEnd, MatchLabel, MatchStart, Program, Split
 from sqlext.pattern.skip import numbered, resume_row
 from sqlext.pattern.task import MatchTask, Rows, SkipFailure, Spans
 
 MAX_STEPS = 5_000_000  # of one search
-BLOCK_ROWS = 1 << 16  # mapped rows, and also matches, after which a block is given out
+BLOCK_ROWS = 1 << 16  # mapped rows, and also matches, that complete a block
 
-Found = list[tuple[int, bool]]
-Satisfies = Callable[[int, int, list[int], int], bool]
+MappedRows = list[tuple[int, bool]]  # (label, is_hidden) of each mapped row of a match, in order
 
 
 def search(
@@ -31,10 +31,10 @@ def search(
     limit: int,
     satisfies: Callable[[int, list[int]], bool],
     max_steps: int = MAX_STEPS,
-) -> Found | None:
-    """The match that starts at row `start`, as (label, is_hidden) of each mapped row, or None.
+) -> MappedRows | None:
+    """The mapped rows of the match that starts at row `start`, or None if there is no match.
 
-    The partition is rows `bounds[0]` to `bounds[1]` (exclusive), only rows below `limit` are mapped.
+    The partition is rows `bounds[0]` to `bounds[1]` (exclusive); only rows below `limit` are mapped.
     `satisfies(label, path)`: may row `start + len(path)` be mapped to `label` behind `path`, the labels taken so far?
 
     Raises DataError: STEP_BUDGET.
@@ -48,14 +48,14 @@ def search(
     """
     labels: list[int] = []
     hidden: list[bool] = []
-    # What is still to be tried, most preferred last: (instruction, rows taken, instructions met since the last row).
+    # What is still to be tried, most preferred last: (instruction, rows taken, instructions visited since the last row)
     stack: list[tuple[int, int, frozenset[int]]] = [(0, 0, frozenset())]
     for _ in range(max_steps):
         if not stack:
             return None
-        i, taken, met = stack.pop()
+        i, taken, visited = stack.pop()
         del labels[taken:], hidden[taken:]
-        if i in met:
+        if i in visited:
             continue
         row, instruction = start + taken, program.instructions[i]
         if isinstance(instruction, Done):
@@ -66,28 +66,18 @@ def search(
                 hidden.append(instruction.is_hidden)
                 stack.append((i + 1, taken + 1, frozenset()))
         elif isinstance(instruction, Split):
-            met = met | {i}
-            stack += [(instruction.second, taken, met), (instruction.first, taken, met)]
+            visited = visited | {i}
+            stack += [(instruction.second, taken, visited), (instruction.first, taken, visited)]
         elif isinstance(instruction, Jump):
-            stack.append((instruction.target, taken, met | {i}))
+            stack.append((instruction.target, taken, visited | {i}))
         elif row == bounds[0] if isinstance(instruction, MatchStart) else row == bounds[1]:
             assert isinstance(instruction, (MatchStart, MatchEnd))
-            stack.append((i + 1, taken, met | {i}))
+            stack.append((i + 1, taken, visited | {i}))
     raise DataError(
         "STEP_BUDGET",
         f"the search for a match from row {start - bounds[0] + 1} of its partition took more than {max_steps:,} steps",
-        hint="the reference strategy backtracks, choose another one; or let the variables exclude each other.",
+        hint="the reference strategy backtracks: choose another one, or let the variables exclude each other.",
     )
-
-
-def mask_satisfies(task: MatchTask, rows: Rows) -> Satisfies:
-    """Row-local conditions only: does the bit in the mask of row `start + len(labels)` say so?"""
-
-    def satisfies(start: int, number: int, labels: list[int], label: int) -> bool:
-        bit = task.bits[label]
-        return bit is None or bool(rows.mask[start + len(labels), bit // 8] >> (bit % 8) & 1)
-
-    return satisfies
 
 
 def find(
@@ -98,34 +88,33 @@ def find(
     block_rows: int = BLOCK_ROWS,
     max_steps: int = MAX_STEPS,
 ) -> Iterator[Spans]:
-    """All matches of all partitions, in blocks; after a failure nothing more.
+    """All matches of all partitions, in blocks; a block with a failure is the last one.
 
-    `satisfies(start, number, labels, label)`: may row `start + len(labels)` be mapped to `label` in match `number`
-    that begins at row `start` and has `labels` so far? Default: `mask_satisfies`.
+    `satisfies` evaluates the conditions; by default it is the `satisfier` of the task.
 
     Raises DataError: STEP_BUDGET, and whatever `satisfies` raises.
 
     Source: Trino, PatternRecognitionPartition.
     """
-    asks = satisfies or mask_satisfies(task, rows)
+    satisfies = satisfies or satisfier(task, rows)
     block = Block()
     for bounds in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
         row, matched_end, number = bounds[0], bounds[0], 1
         while row < bounds[1]:
             limit = bounds[1] if rows.limit is None else int(rows.limit[row])
 
-            def ask(label: int, labels: list[int], start: int = row, number: int = number) -> bool:
-                return asks(start, number, labels, label)
+            def is_satisfied(label: int, labels: list[int], start: int = row, number: int = number) -> bool:
+                return satisfies(start, number, labels, label)
 
-            found = search(task.program, row, bounds, limit, ask, max_steps)
-            if found is None:
+            mapped = search(task.program, row, bounds, limit, is_satisfied, max_steps)
+            if mapped is None:
                 if task.output.shows_unmatched and row >= matched_end:
                     block.unmatched.append(row)
                 row += 1
             else:
-                block.add(row, number, found)
-                matched_end = max(matched_end, row + len(found))
-                resume = resume_row(task.skip, row, numbered(row, [label for label, _ in found]))
+                block.add(row, number, mapped)
+                matched_end = max(matched_end, row + len(mapped))
+                resume = resume_row(task.skip, row, numbered(row, [label for label, _ in mapped]))
                 if isinstance(resume, str):
                     yield block.spans(task, SkipFailure(resume, row, number))
                     return
@@ -139,19 +128,19 @@ def find(
 
 @dataclass
 class Block:
-    """Matches found, in order; `offset` and `found` as Spans has offset, label and is_hidden."""
+    """A block of matches, in order, as lists; `offset` and `mapped` become offset, label and is_hidden of Spans."""
 
     start: list[int] = field(default_factory=list)
     number: list[int] = field(default_factory=list)
     offset: list[int] = field(default_factory=lambda: [0])
-    found: Found = field(default_factory=list)
+    mapped: MappedRows = field(default_factory=list)
     unmatched: list[int] = field(default_factory=list)
 
-    def add(self, start: int, number: int, found: Found) -> None:
+    def add(self, start: int, number: int, mapped: MappedRows) -> None:
         self.start.append(start)
         self.number.append(number)
-        self.found += found
-        self.offset.append(len(self.found))
+        self.mapped += mapped
+        self.offset.append(len(self.mapped))
 
     def spans(self, task: MatchTask, failure: SkipFailure | None = None) -> Spans:
         hides = any(isinstance(x, MatchLabel) and x.is_hidden for x in task.program.instructions)
@@ -159,8 +148,8 @@ class Block:
             start=np.array(self.start, np.int64),
             number=np.array(self.number, np.int64),
             offset=np.array(self.offset, np.int64),
-            label=np.array([label for label, _ in self.found], np.int16),
-            is_hidden=np.array([is_hidden for _, is_hidden in self.found], np.bool_) if hides else None,
+            label=np.array([label for label, _ in self.mapped], np.int16),
+            is_hidden=np.array([is_hidden for _, is_hidden in self.mapped], np.bool_) if hides else None,
             unmatched=np.array(self.unmatched, np.int64),
             failure=failure,
         )

@@ -1,15 +1,15 @@
 """Row-local patterns of up to 64 positions: one pass right to left, one left to right, linear for every pattern.
 
 Pass 1 finds for each row the *live* positions: those that may take the row and from which a match can be completed.
-Pass 2 walks from each start row along the most preferred live targets, so it never goes back. Sets are the bits of
-one integer; a step of pass 1 is a union of images, read from one table a byte.
+Pass 2 walks from each start row along the most preferred live targets, so it never goes back. Sets of positions are the
+bits of one integer; a step of pass 1 is a union of images, read from one table for each byte of the set.
 
 Source: the two passes are those of Frisch and Cardelli, Greedy Regular Expression Matching (ICALP 2004), §4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -33,20 +33,20 @@ from sqlext.pattern.batch.blocks import (
 from sqlext.pattern.jit import compiled
 from sqlext.pattern.program import Program
 from sqlext.pattern.skip_kernels import is_skip_target
-from sqlext.pattern.task import MatchTask, Rows, Spans
+from sqlext.pattern.task import MatchTask, Rows, Spans, Task
 
 
 class Tables(NamedTuple):
-    """K: the smallest unsigned integer with a bit for each of the m positions.
+    """The tables of a program; K is the smallest unsigned integer with a bit for each of the m positions.
 
-    - `before: K[w, 256]`: entry [j, s] holds the positions with a target in byte value s of byte j of a set, and
+    - `before: K[w, 256]`: entry [j, s] holds the positions that have a target in byte value s of byte j of a set, and
       those that reach DONE;
-    - `allowed: K[u, 256]`: entry [j, s] holds the positions that do not forbid byte value s in mask byte `column[j]`;
+    - `allowed: K[u, 256]`: entry [j, s] holds the positions that byte value s in mask byte `column[j]` permits;
     - `everything, at_end: K[1]`: all positions; those that accept behind the last row;
     - `target[first[p] : first[p + 1]]`: the targets of position p, most preferred first; p = m stands for the
-      beginning of a search, p = m + 1 for one from the first row of a partition;
-    - `best: int8[m + 2, 256]`: the most preferred target that is DONE or in the set, where K has 8 bits (else empty):
-      reading it instead of `target` saves a fifth of the time, because no branch depends on the rows.
+      beginning of a search, p = m + 1 for the beginning at the first row of a partition;
+    - `best: int8[m + 2, 256]`, empty if K has more than 8 bits: the most preferred target that is DONE or in the set.
+      Reading it instead of `target` saves a fifth of the time, because no branch depends on the rows.
     """
 
     before: np.ndarray
@@ -65,7 +65,7 @@ def find(task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS, overlap: 
     Equal to `reference.find`. Memory: 1, 2, 4 or 8 bytes a row, and the block. `overlap`: see `all_blocks`.
     """
     tables = automaton(task.program, task.bits)
-    packed, is_target = _tables(task.program, task.bits), is_skip_target(task, tables)
+    packed, is_target = packed_tables(task.program, task.bits), is_skip_target(task, tables)
     live = live_positions(task, rows)
 
     def fill(state, block, shared):
@@ -74,28 +74,29 @@ def find(task: MatchTask, rows: Rows, *, block_rows: int = BLOCK_ROWS, overlap: 
     return all_blocks(fill, task, tables, len(rows.mask), block_rows, overlap)
 
 
-def live_positions(task: MatchTask, rows: Rows) -> np.ndarray:
-    """`K[n]`: for each row the positions (bits) that may take it and lead on to a match, as far as the masks tell."""
-    packed = _tables(task.program, task.bits)
+def live_positions(task: Task, rows: Rows) -> np.ndarray:
+    """`K[n]`: the live positions of each row, as bits, if all run-dependent conditions hold."""
+    packed = packed_tables(task.program, task.bits)
     live = np.empty(len(rows.mask), packed.at_end.dtype)
     _find_live(packed, rows.bounds, rows.mask, live)
     return live
 
 
 @lru_cache(maxsize=16)
-def _tables(program: Program, bits: tuple[int | None, ...]) -> Tables:
+def packed_tables(program: Program, bits: tuple[int | None, ...]) -> Tables:
+    """The tables of a program whose label l needs mask bit `bits[l]` (None: none)."""
     tables = automaton(program, bits)
     graph, m = tables.graph, tables.size
     targets = targets_behind(graph)
     targets += [targets_from(graph, 0, at_start=False), targets_from(graph, 0, at_start=True)]
     kind = np.dtype(next(f"uint{size}" for size in (8, 16, 32, 64) if m <= size))
-    sources = [_as_set(p for p in range(m) if q in targets[p]) for q in range(m)]
-    accepting = _as_set(p for p in range(m) if DONE in targets[p])
+    sources = [as_set(p for p in range(m) if q in targets[p]) for q in range(m)]
+    accepting = as_set(p for p in range(m) if DONE in targets[p])
     return Tables(
-        before=np.array([_unions(sources[j : j + 8], accepting) for j in range(0, max(m, 1), 8)], kind),
+        before=unions(sources, kind, accepting),
         **_allowed(tables, kind),
-        everything=np.array([_as_set(range(m))], kind),
-        at_end=np.array([_as_set(np.flatnonzero(graph.accepts_at_end).tolist())], kind),
+        everything=np.array([as_set(range(m))], kind),
+        at_end=np.array([as_set(np.flatnonzero(graph.accepts_at_end).tolist())], kind),
         first=np.cumsum([0, *(len(t) for t in targets)], dtype=np.int32),
         target=np.array([t for ts in targets for t in ts], np.int32),
         best=np.array([[_best(t, s) for s in range(256)] for t in targets] if m <= 8 else [[]], np.int8),
@@ -106,24 +107,24 @@ def _best(targets: list[int], live: int) -> int:
     return next((q for q in targets if q == DONE or live >> q & 1), DEAD)
 
 
-def _as_set(positions) -> int:
+def as_set(positions: Iterable[int]) -> int:
+    """The bits of some positions."""
     return sum(1 << p for p in positions)
 
 
-def _unions(images: list[int], always: int) -> list[int]:
-    """For each byte value: `always` and the images of the bits that are set in it."""
-    unions = [always] * 256
-    for bit, image in enumerate(images):
-        for s in range(256):
-            unions[s] |= image * (s >> bit & 1)
-    return unions
+def unions(images: list[int], kind: np.dtype, always: int = 0) -> np.ndarray:
+    """`kind[w, 256]`: entry [j, s] is the union of `always` and the images of the positions in value s of byte j."""
+    table = np.full((max(1, -(-len(images) // 8)), 256), always, kind)
+    for p, image in enumerate(images):
+        table[p // 8, (np.arange(256) >> p % 8 & 1) > 0] |= kind.type(image)
+    return table
 
 
 def _allowed(tables: Automaton, kind: np.dtype) -> dict[str, np.ndarray]:
     bits = tables.graph.bit.tolist()
     columns = sorted({bit // 8 for bit in bits if bit >= 0})
     allowed = [
-        [_as_set(p for p, bit in enumerate(bits) if bit // 8 != c or s >> bit % 8 & 1) for s in range(256)]
+        [as_set(p for p, bit in enumerate(bits) if bit // 8 != c or s >> bit % 8 & 1) for s in range(256)]
         for c in columns
     ]
     return {"column": np.array(columns, np.int64), "allowed": np.array(allowed, kind).reshape(-1, 256)}
@@ -144,7 +145,7 @@ def _find_live(tables, bounds, mask, live):
 
 
 @compiled
-def _target(tables, p, live):
+def live_target(tables, p, live):
     """The most preferred target of position p that is DONE or live."""
     if tables.best.shape[1]:
         return tables.best[p, live]
@@ -157,9 +158,9 @@ def _target(tables, p, live):
 
 @compiled
 def _walk(tables, live, row, start, end, state, position, shared):
-    """Write the positions of the match from `row` on; return how many, NO_MATCH or TOO_LONG."""
+    """Write the positions of the match from `row` on; return their number, NO_MATCH or TOO_LONG."""
     mapped, beginning = state[MAPPED], len(tables.first) - 3
-    q = _target(tables, beginning + (row == start), live[row])
+    q = live_target(tables, beginning + (row == start), live[row])
     if q == DEAD:
         return NO_MATCH
     length = 0
@@ -171,8 +172,8 @@ def _walk(tables, live, row, start, end, state, position, shared):
         position[mapped + length] = q
         length += 1
         if row + length == end:
-            break  # the position was live on the last row: it accepts
-        q = _target(tables, q, live[row + length])
+            break  # a position that is live at the last row accepts
+        q = live_target(tables, q, live[row + length])
     return length
 
 

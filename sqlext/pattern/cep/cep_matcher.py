@@ -16,12 +16,13 @@ import numpy as np
 
 from sqlext.pattern import strategy
 from sqlext.pattern.batch import reference
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared import plain_program
 from sqlext.pattern.cep.desugared_task import plain_strategy, plain_task, satisfier, without_gaps
-from sqlext.pattern.task import NO_SKIP, MatchTask, Rows, Spans
+from sqlext.pattern.task import NO_SKIP, Rows, Spans
 
 
-def reason(task: MatchTask) -> str:
+def reason(task: CepTask) -> str:
     """Why the strategy `nfa` runs a task, and how."""
     dependent = [name for name, condition in zip(task.program.labels, task.conditions) if condition is not None]
     if task.skip.mode != NO_SKIP:
@@ -33,7 +34,7 @@ def reason(task: MatchTask) -> str:
     return "every match is asked for; partial matches in the same state are one in the shared buffer."
 
 
-def find(task: MatchTask, rows: Rows) -> Iterator[Spans]:
+def find(task: CepTask, rows: Rows) -> Iterator[Spans]:
     """All matches of all partitions, in blocks; after a failure nothing more. Then partial matches, if asked for.
 
     Raises DataError: STEP_BUDGET, MATCH_BUDGET, and what conditions raise.
@@ -48,7 +49,7 @@ def find(task: MatchTask, rows: Rows) -> Iterator[Spans]:
     yield from blocks
 
 
-def _matches(task: MatchTask, rows: Rows) -> Iterator[Spans]:
+def _matches(task: CepTask, rows: Rows) -> Iterator[Spans]:
     if task.skip.mode != NO_SKIP:
         return _preferred(task, rows)
     from sqlext.pattern.cep import every_match, path_search
@@ -58,8 +59,7 @@ def _matches(task: MatchTask, rows: Rows) -> Iterator[Spans]:
     return every_match.find(task, rows)
 
 
-def _preferred(task: MatchTask, rows: Rows) -> Iterator[Spans]:
-    assert task.nfa is not None
+def _preferred(task: CepTask, rows: Rows) -> Iterator[Spans]:
     plain = plain_program(task.nfa)
     made, made_rows, is_complete = plain_task(task, rows)
     if is_complete:

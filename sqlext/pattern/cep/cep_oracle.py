@@ -13,9 +13,10 @@ import numpy as np
 
 from sqlext.pattern import conditions
 from sqlext.pattern.cep.cep_reference import BOUND, NEXT_ROW, Path, Search
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.formulas import local_truth, own_limits
 from sqlext.pattern.skip import resume_row
-from sqlext.pattern.task import NO_SKIP, MatchTask, Rows, SkipFailure, Spans
+from sqlext.pattern.task import NO_SKIP, Rows, SkipFailure, Spans
 
 
 @dataclass
@@ -28,12 +29,11 @@ class Found:
     failure: SkipFailure | None = None
 
 
-def find(task: MatchTask, rows: Rows) -> Iterator[Spans]:
+def find(task: CepTask, rows: Rows) -> Iterator[Spans]:
     """A block for each partition; after a failure nothing more.
 
     Raises DataError: STEP_BUDGET, and what conditions raise.
     """
-    assert task.nfa is not None
     oracle = Oracle(task, rows)
     for bounds in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
         found = oracle.every_match(bounds) if task.skip.mode == NO_SKIP else oracle.preferred(bounds)
@@ -46,7 +46,7 @@ class Oracle:
     """The candidates of one task. `is_first: bool[p]` (None: everywhere): is the first row of a partition its very
     first one, where `^` holds?"""
 
-    def __init__(self, task: MatchTask, rows: Rows, is_first: np.ndarray | None = None):
+    def __init__(self, task: CepTask, rows: Rows, is_first: np.ndarray | None = None):
         self.task, self.rows = task, rows
         self.truth, self.limits = local_truth(task, rows), own_limits(task, rows)
         is_later = np.zeros(len(rows.bounds) - 1, np.bool_) if is_first is None else ~is_first
@@ -114,11 +114,10 @@ class Oracle:
 
     @property
     def pattern(self):
-        assert self.task.nfa is not None
         return self.task.nfa.pattern
 
 
-def decision_time(task: MatchTask, rows: Rows, first: int, last: int, when: int) -> tuple[int, int]:
+def decision_time(task: CepTask, rows: Rows, first: int, last: int, when: int) -> tuple[int, int]:
     """When a match is decided, comparable inside a partition: a time, or without Rows.key and Rows.end a row."""
     if when == BOUND:
         base = last if task.is_between else first
@@ -127,7 +126,7 @@ def decision_time(task: MatchTask, rows: Rows, first: int, last: int, when: int)
     return (int(rows.key[row]) if rows.key is not None else row, 0)
 
 
-def spans_of(found: Found, task: MatchTask) -> Iterator[Spans]:
+def spans_of(found: Found, task: CepTask) -> Iterator[Spans]:
     """The matches of a partition as a block, then its partial matches if they are shown, as another."""
     unmatched = found.unmatched if task.output.shows_unmatched else []
     if found.matches or unmatched:

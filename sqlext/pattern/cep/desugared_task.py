@@ -16,6 +16,7 @@ import numpy as np
 
 from sqlext.pattern import conditions, strategy
 from sqlext.pattern.batch import reference
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared import GAP, PlainProgram, plain_program
 from sqlext.pattern.cep.formulas import evaluate, horizon, local_truth, own_limits, packed
 from sqlext.pattern.cep.nfa import Final, Formula, Wait, takes
@@ -23,9 +24,8 @@ from sqlext.pattern.cep.path_conditions import NotExpressible, Rewriting
 from sqlext.pattern.task import MatchTask, Output, Rows, Spans, Values
 
 
-def outline(task: MatchTask) -> MatchTask | None:
+def outline(task: CepTask) -> MatchTask | None:
     """What can be said of the plain task without its rows; None where conditions cannot be said of a path with gaps."""
-    assert task.nfa is not None
     plain = plain_program(task.nfa)
     try:
         made = tuple(Rewriting(task, plain, 0).condition(v) for v in plain.variants)
@@ -33,21 +33,22 @@ def outline(task: MatchTask) -> MatchTask | None:
         return None
     is_within = task.is_within and not task.is_between
     bits = tuple(range(len(plain.variants)))
-    return MatchTask(plain.program, bits, made, replace(task.skip, labels=()), is_within=is_within)
+    return MatchTask(
+        program=plain.program, bits=bits, conditions=made, skip=replace(task.skip, labels=()), is_within=is_within
+    )
 
 
-def plain_strategy(task: MatchTask) -> str:
+def plain_strategy(task: CepTask) -> str:
     """The strategy that runs the plain program of a task."""
     outlined = outline(task)
     return "reference" if outlined is None else strategy.choose(outlined)[0]
 
 
-def plain_task(task: MatchTask, rows: Rows) -> tuple[MatchTask, Rows, bool]:
+def plain_task(task: CepTask, rows: Rows) -> tuple[MatchTask, Rows, bool]:
     """The task that finds the matches with gaps, its rows, and whether its conditions say all (else ask `satisfier`).
 
     Its label l is variant l of `plain_program(task.nfa)`.
     """
-    assert task.nfa is not None
     plain, truth = plain_program(task.nfa), local_truth(task, rows)
     variants = plain.variants
     held = [evaluate(local_part(task, v.formula), truth) for v in variants]
@@ -68,19 +69,19 @@ def plain_task(task: MatchTask, rows: Rows) -> tuple[MatchTask, Rows, bool]:
         classifiers = np.array([rows.classifiers[max(v.origin, 0)] for v in variants], np.int64)
     targets = tuple(i for i, v in enumerate(variants) if v.origin != GAP and v.origin in task.skip.labels)
     made_task = MatchTask(
-        plain.program,
-        tuple(range(len(variants))),
-        made,
-        replace(task.skip, labels=targets),
-        Output(),
-        task.is_within and not task.is_between,
-        "auto" if is_complete else "reference",
+        program=plain.program,
+        bits=tuple(range(len(variants))),
+        conditions=made,
+        skip=replace(task.skip, labels=targets),
+        output=Output(),
+        is_within=task.is_within and not task.is_between,
+        strategy="auto" if is_complete else "reference",
     )
     whole = None if task.is_between else rows.limit
     return made_task, Rows(rows.bounds, packed(held, len(rows.mask)), whole, columns, classifiers), is_complete
 
 
-def local_part(task: MatchTask, formula: Formula) -> Formula:
+def local_part(task: CepTask, formula: Formula) -> Formula:
     """The part of a formula that the row-local conditions decide, true wherever the formula may be."""
     dependent = {label for label, condition in enumerate(task.conditions) if condition is not None}
     return tuple(
@@ -90,9 +91,8 @@ def local_part(task: MatchTask, formula: Formula) -> Formula:
     )
 
 
-def may_begin(task: MatchTask, rows: Rows) -> np.ndarray:
+def may_begin(task: CepTask, rows: Rows) -> np.ndarray:
     """`bool[n]`: may a match begin at the row, as far as the row alone says?"""
-    assert task.nfa is not None
     truth, found = local_truth(task, rows), np.zeros(len(rows.mask), np.bool_)
     for wait in (*task.nfa.start, *task.nfa.partition_start):
         if isinstance(wait, Wait):
@@ -100,7 +100,7 @@ def may_begin(task: MatchTask, rows: Rows) -> np.ndarray:
     return found
 
 
-def _column(name: tuple, task: MatchTask, rows: Rows, truth: np.ndarray) -> Values:
+def _column(name: tuple, task: CepTask, rows: Rows, truth: np.ndarray) -> Values:
     """A column that rewritten conditions read: see Rewriting.columns."""
     if name[0] == "row":
         return Values(np.arange(len(rows.mask)))
@@ -112,7 +112,7 @@ def _column(name: tuple, task: MatchTask, rows: Rows, truth: np.ndarray) -> Valu
     return Values(truth[name[1]])
 
 
-def satisfier(task: MatchTask, rows: Rows, plain: PlainProgram) -> reference.Satisfies:
+def satisfier(task: CepTask, rows: Rows, plain: PlainProgram) -> reference.Satisfies:
     """What the reference driver asks: may row `start + len(labels)` be mapped to variant `label` behind `labels`?
 
     `rows` and `task` are those with the user's labels.

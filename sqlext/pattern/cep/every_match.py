@@ -16,10 +16,11 @@ import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.pattern.cep import shared_buffer_kernels as kernels
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.every_match_tables import RowBits, States, row_bits, start_ranges, states_of
 from sqlext.pattern.cep.formulas import local_truth
 from sqlext.pattern.cep.shared_buffer import Buffer
-from sqlext.pattern.task import MatchTask, Rows, Spans
+from sqlext.pattern.task import Rows, Spans
 
 MAX_STEPS = 1 << 28  # entries visited for the matches that one row completes
 MAX_MAPPED = 1 << 22  # rows that these matches map altogether
@@ -110,14 +111,13 @@ def _spent(states: States, buffer: Buffer, node: int) -> DataError:
     )
 
 
-def find(task: MatchTask, rows: Rows) -> Iterator[Spans]:
+def find(task: CepTask, rows: Rows) -> Iterator[Spans]:
     """All matches of all partitions, each distinct one once, numbered by the time that decides them, in blocks.
 
     Raises DataError: MATCH_BUDGET.
     """
     from sqlext.pattern.cep.every_match_order import Numbering
 
-    assert task.nfa is not None
     states, truth = states_of(task.nfa, task.is_between), local_truth(task, rows)
     bits = row_bits(states, truth, task, rows)
     ranges = start_ranges(states, truth, task, rows, bits)

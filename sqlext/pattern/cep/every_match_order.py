@@ -11,10 +11,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.every_match import Found
 from sqlext.pattern.cep.every_match_tables import States
 from sqlext.pattern.cep.formulas import own_limits
-from sqlext.pattern.task import MatchTask, Rows, Spans
+from sqlext.pattern.task import Rows, Spans
 
 
 class Numbering:
@@ -23,9 +24,9 @@ class Numbering:
     Where rows behind a match decide it, those of a partition are held until all are there.
     """
 
-    def __init__(self, task: MatchTask, rows: Rows, states: States):
+    def __init__(self, task: CepTask, rows: Rows, states: States):
         self.task, self.rows, self.states = task, rows, states
-        positions = task.nfa.positions  # type: ignore[union-attr]
+        positions = task.nfa.positions
         self.position = np.array([wait.position for _, wait in states.states], np.int64)
         self.label = np.array([positions[p][0] for p in self.position], np.int16)
         self.is_hidden = np.array([positions[p][1] for p in self.position], np.bool_)

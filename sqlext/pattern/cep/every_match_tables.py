@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.formulas import evaluate, horizon, own_limits
 from sqlext.pattern.cep.nfa import Final, Formula, Nfa, Target, Wait, skips, takes
-from sqlext.pattern.task import MatchTask, Rows
+from sqlext.pattern.task import Rows
 
 
 class Tables(NamedTuple):
@@ -79,7 +80,7 @@ def states_of(nfa: Nfa, is_between: bool = False) -> States:
             number[state] = len(number)
             edges[state] = [(formula, (state[0], left)) for formula, left in skips(state[1])]
             todo += [to for _, to in edges[state]]
-    ends = tuple(dict.fromkeys(t for targets in nfa.after for t in targets if isinstance(t, Final)))
+    ends = nfa.ends
     skip_lists = [[number[to] for _, to in edges[state]] for state in number]
     after = [_waits(targets, number) for targets in nfa.after]
     final = [[ends.index(t) for t in targets if isinstance(t, Final)] for targets in nfa.after]
@@ -111,7 +112,7 @@ def _csr(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def row_bits(
-    states: States, truth: np.ndarray, task: MatchTask, rows: Rows, is_first: np.ndarray | None = None
+    states: States, truth: np.ndarray, task: CepTask, rows: Rows, is_first: np.ndarray | None = None
 ) -> RowBits:
     """`truth: bool[l, n]`: which rows satisfy each label; `is_first: bool[p]` (None: everywhere): is the first row of a
     partition its very first one?"""
@@ -128,7 +129,7 @@ def row_bits(
 
 
 def start_ranges(
-    states: States, truth: np.ndarray, task: MatchTask, rows: Rows, bits: RowBits
+    states: States, truth: np.ndarray, task: CepTask, rows: Rows, bits: RowBits
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each end `(low, high): int64[n]`: starts whose match may end so with row i are from low to high, inclusive.
 

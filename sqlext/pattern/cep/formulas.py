@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa import Final, Formula
-from sqlext.pattern.task import MatchTask, Rows
+from sqlext.pattern.task import Rows
 
 
-def local_truth(task: MatchTask, rows: Rows) -> np.ndarray:
+def local_truth(task: CepTask, rows: Rows) -> np.ndarray:
     """`bool[l, n]`: which rows satisfy the row-local condition of each label."""
     n = len(rows.mask)
     truth = np.ones((len(task.bits), n), np.bool_)
@@ -53,7 +54,7 @@ def partition_ends(bounds: np.ndarray) -> np.ndarray:
     return np.repeat(bounds[1:], np.diff(bounds))
 
 
-def own_limits(task: MatchTask, rows: Rows) -> np.ndarray:
+def own_limits(task: CepTask, rows: Rows) -> np.ndarray:
     """`int64[n]`: the first row out of the bound that begins at each row; the partition's end without WITHIN."""
     return partition_ends(rows.bounds) if rows.limit is None else rows.limit
 

@@ -95,6 +95,11 @@ class Nfa:
     partition_start: tuple[Target, ...]
     after: tuple[tuple[Target, ...], ...]
 
+    @property
+    def ends(self) -> tuple[Final, ...]:
+        """The different ends of the pattern."""
+        return tuple(dict.fromkeys(t for targets in self.after for t in targets if isinstance(t, Final)))
+
     def __str__(self) -> str:
         lines = [f"start: {self._targets(self.start)}"]
         if self.partition_start != self.start:

@@ -94,7 +94,7 @@ def skeleton(pattern: ast.Pattern) -> ast.Pattern:
     Concatenation(items=(Variable(name='A'), Variable(name='B')))
     """
     if isinstance(pattern, ast.Absence):
-        return ast.Empty(pattern.place)
+        return ast.Empty(place=pattern.place)
     if isinstance(pattern, (ast.Relaxed, ast.Until)):
         return skeleton(pattern.item)
     if isinstance(pattern, (ast.Concatenation, ast.Alternation, ast.Permutation)):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared import GAP, PlainProgram, Variant
 from sqlext.pattern.cep.nfa import Clause, Final
 from sqlext.pattern.task import (
@@ -20,7 +21,6 @@ from sqlext.pattern.task import (
     Call,
     Condition,
     Literal,
-    MatchTask,
     Navigation,
     Operand,
 )
@@ -37,7 +37,7 @@ class Rewriting:
     """`columns` are those that the conditions read behind the first `n_columns` of Rows: ("row",), ("limit",),
     ("low", final), ("high", final) as `contiguity.rows.horizon` has them, and ("bit", label)."""
 
-    task: MatchTask
+    task: CepTask
     plain: PlainProgram
     n_columns: int
     columns: list[tuple] = field(default_factory=list)

@@ -13,8 +13,9 @@ import numpy as np
 
 from sqlext.pattern.cep.cep_oracle import Oracle, spans_of
 from sqlext.pattern.cep.cep_reference import Search, State
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_task import may_begin
-from sqlext.pattern.task import MatchTask, Rows, Spans
+from sqlext.pattern.task import Rows, Spans
 
 
 @dataclass
@@ -32,7 +33,7 @@ class FastSearch(Search):
 
 
 class Paths(Oracle):
-    def __init__(self, task: MatchTask, rows: Rows, is_first: np.ndarray | None = None):
+    def __init__(self, task: CepTask, rows: Rows, is_first: np.ndarray | None = None):
         super().__init__(task, rows, is_first)
         self.satisfying = tuple(np.flatnonzero(held) for held in self.truth)
         self.starting = np.flatnonzero(may_begin(task, rows))
@@ -47,7 +48,7 @@ class Paths(Oracle):
         return self.starting[low:high].tolist()
 
 
-def find(task: MatchTask, rows: Rows) -> Iterator[Spans]:
+def find(task: CepTask, rows: Rows) -> Iterator[Spans]:
     """All matches with NO SKIP, a block for each partition.
 
     Raises DataError: STEP_BUDGET, and what conditions raise.

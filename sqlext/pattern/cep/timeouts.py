@@ -11,13 +11,14 @@ import numpy as np
 
 from sqlext.pattern.cep import cep_oracle
 from sqlext.pattern.cep.cep_reference import Path
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_task import may_begin
 from sqlext.pattern.cep.formulas import local_truth, own_limits, partition_ends
 from sqlext.pattern.skip import resume_row
-from sqlext.pattern.task import NO_SKIP, MatchTask, Rows, Spans
+from sqlext.pattern.task import NO_SKIP, Rows, Spans
 
 
-def with_timeouts(blocks: Iterator[Spans], task: MatchTask, rows: Rows) -> Iterator[Spans]:
+def with_timeouts(blocks: Iterator[Spans], task: CepTask, rows: Rows) -> Iterator[Spans]:
     """The matches, then the partial ones, in the order of their start rows."""
     tried, failure = _Tried(task, rows), None
     for block in blocks:
@@ -33,7 +34,7 @@ def with_timeouts(blocks: Iterator[Spans], task: MatchTask, rows: Rows) -> Itera
 
 
 def partial_matches(
-    task: MatchTask,
+    task: CepTask,
     rows: Rows,
     starts: np.ndarray,
     is_first: np.ndarray | None = None,
@@ -56,7 +57,7 @@ def partial_matches(
 class _Tried:
     """Which start rows were tried and gave no match."""
 
-    def __init__(self, task: MatchTask, rows: Rows):
+    def __init__(self, task: CepTask, rows: Rows):
         self.task, self.rows_ = task, rows
         self.resume: dict[int, int] = {}  # start row of a match → where matching goes on
 
@@ -80,10 +81,9 @@ class _Tried:
                 row += 1
 
 
-def _by_paths(task: MatchTask, rows: Rows, starts: np.ndarray, is_first: np.ndarray, is_open) -> list[Path]:
+def _by_paths(task: CepTask, rows: Rows, starts: np.ndarray, is_first: np.ndarray, is_open) -> list[Path]:
     """The search of the oracle notes them."""
     searcher, nfa, found = cep_oracle.Oracle(task, rows, is_first), task.nfa, list[Path]()
-    assert nfa is not None
     for start in starts.tolist():
         partition = int(np.searchsorted(rows.bounds, start, side="right")) - 1
         search = searcher.search(start, (int(rows.bounds[partition]), int(rows.bounds[partition + 1])), 0)
@@ -94,12 +94,11 @@ def _by_paths(task: MatchTask, rows: Rows, starts: np.ndarray, is_first: np.ndar
     return found
 
 
-def _by_states(task: MatchTask, rows: Rows, starts: np.ndarray, is_first: np.ndarray) -> list[Path]:
+def _by_states(task: CepTask, rows: Rows, starts: np.ndarray, is_first: np.ndarray) -> list[Path]:
     """What is left in the shared buffer of each of these rows when its time is over, if only they may start matches."""
     from sqlext.pattern.cep import every_match, every_match_tables, shared_buffer
     from sqlext.pattern.cep import shared_buffer_kernels as kernels
 
-    assert task.nfa is not None
     states, truth, limits = every_match_tables.states_of(task.nfa), local_truth(task, rows), own_limits(task, rows)
     bits = every_match_tables.row_bits(states, truth, task, rows, is_first)
     may_start = np.zeros(len(limits), np.bool_)

@@ -1,10 +1,14 @@
-"""From Spans to row indexes and aggregate values: which rows the result has, and what its measures read.
+"""From Spans to row indexes and aggregate values: which rows the result has, and which rows its measures read.
 
-`output_rows` says which rows are shown; the other functions answer one Navigation or Aggregate for each of them, or for
-any part of them (`OutputRows.slice`). Nothing here knows the values of the columns but for the fast aggregates.
+`output_rows` lists the rows of the result. The other functions evaluate one Navigation or Aggregate for each of them,
+or for any part of them (`OutputRows.slice`). Only the fast aggregates read the values of columns.
 
-A *view* is what an output row sees of its match: with RUNNING the mapped rows up to its own, with FINAL (and in
-ONE ROW PER MATCH) all. Hidden rows `{- -}` are never shown and always seen (ISO/IEC 19075-5, 4.14 and 5.5).
+A *view* is the part of its match that an output row sees: with RUNNING the mapped rows up to its own, with FINAL (and
+in ONE ROW PER MATCH) all of them. Hidden rows `{- -}` are never shown and always seen (ISO/IEC 19075-5, 4.14 and 5.5).
+
+Where the rows of a match need not be neighbours, Spans.row lists them. The kernels add the index of a mapped row to the
+`start` of its match; in that case `_starts` gives them places in Spans.row instead of rows, and `_rows_at` turns the
+places that they return into rows.
 """
 
 from __future__ import annotations
@@ -14,28 +18,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlext.errors import DataError
-from sqlext.pattern.measures import mapped_rows, tails
 from sqlext.pattern.measures import navigation_kernels as kernels
+from sqlext.pattern.measures import tails
 from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Values
 
 FAST_AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})  # those `aggregate` computes
 
-_Views = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # what the kernels read first
+_Views = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # the first five arguments of the kernels
 _LABELS = 1 << 15  # labels are int16
-GROUP_ROWS = 1 << 20  # mapped rows that are listed at once where no labels may be shared
-_SAFE_IN_INT64 = 2.0**62  # magnitudes up to here add up to less than 64 bits, also with the error of a sum of floats
-_WHOLE_IN_FLOAT64 = 2.0**52  # and here to numbers that float64 holds exactly, so none is rounded in any order
-_FAR = 1 << 62  # beyond every row, and far enough from the end of int64 to be added to one
+GROUP_ROWS = 1 << 20  # mapped rows that are listed at once where labels may not be shared
+_SAFE_IN_INT64 = 2.0**62  # magnitudes up to this sum fit int64, also with the rounding error of a sum of floats
+_WHOLE_IN_FLOAT64 = 2.0**52  # whole numbers up to this sum are exact in float64, so no order of additions rounds any
+_FAR = 1 << 62  # beyond every row, and small enough to be added to a row in int64
 
 
 @dataclass(frozen=True)
 class OutputRows:
-    """The rows of the result, in their order.
+    """The rows of the result, in order.
 
     - `row: int64[o]`: the row of the chunk whose input columns are shown (ONE ROW: the first row of the match);
     - `match: int64[o]`: its match, an index into Spans, or -1 for an unmatched row;
-    - `end: int64[o]`: RUNNING sees the mapped rows of the match below `end`, a position in the block as in Spans.label
-      (of a match with a tail: where its rows would end if all were its own).
+    - `end: int64[o]`: RUNNING sees the mapped rows of the match below `end`, an index in the block as in Spans.label
+      (for a match with a tail: where its rows would end if all of them were its own).
     """
 
     row: np.ndarray
@@ -51,10 +55,10 @@ class OutputRows:
 
 
 def output_rows(spans: Spans, output: Output) -> OutputRows:
-    """The rows of the result: matches in order with their rows in order, then the unmatched rows.
+    """The rows of the result: the rows of each match in order, then the unmatched rows.
 
-    ONE ROW PER MATCH shows empty matches whatever `output` says. An unmatched row, and an empty match in ALL ROWS
-    (where `output` shows them), give one row each.
+    ONE ROW PER MATCH always shows empty matches. In ALL ROWS PER MATCH an unmatched row and an empty match, where
+    `output` shows them, become one row each.
 
     >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"),
     ...               np.array([False, True, False]), np.array([4]))
@@ -67,11 +71,12 @@ def output_rows(spans: Spans, output: Output) -> OutputRows:
         raise ValueError("matches with tails are shown whole")
     is_hidden = np.zeros(0, np.bool_) if spans.is_hidden is None else spans.is_hidden
     unmatched = spans.unmatched if output.shows_unmatched else np.zeros(0, np.int64)
-    row, match, end = kernels.all_rows(
-        mapped_rows.places(spans), spans.offset, is_hidden, unmatched, output.shows_empty
-    )
+    row, match, end = kernels.all_rows(_starts(spans), spans.offset, is_hidden, unmatched, output.shows_empty)
     if spans.row is not None:
-        row = mapped_rows.shown_rows(spans, row, match, end)
+        is_mapped = (match >= 0) & (end > spans.offset[match])
+        row[is_mapped] = _rows_at(spans, row[is_mapped])
+        is_empty = (match >= 0) & ~is_mapped
+        row[is_empty] = spans.start[match[is_empty]]
     return OutputRows(row, match, end)
 
 
@@ -79,9 +84,9 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     """`int64[o]`: the row of the chunk that each output row's navigation reads, -1 for NULL.
 
     `bounds` as in Rows. An empty match and an unmatched row have no mapped row to start from, so even PREV and NEXT
-    give NULL there. RUNNING bounds what LAST sees; FIRST sees the whole match even so, as in Trino (whose
-    LogicalIndexNavigation looks forward through all labels). Linear in the mapped rows of the matches in `out`,
-    whatever the offset.
+    are NULL there. RUNNING bounds the rows that LAST sees; FIRST sees the whole match, as in Trino (whose
+    LogicalIndexNavigation looks forward through all labels). Time is linear in the mapped rows of the matches in
+    `out`, whatever the offset.
 
     >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
     >>> out = output_rows(spans, Output(is_all_rows=True, shows_unmatched=True))
@@ -89,29 +94,24 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     array([-1,  2,  3, -1])
     """
     row, step = _reach(navigation, spans, out), max(-_FAR, min(navigation.step, _FAR))
-    row = row if spans.row is None else np.where(row < 0, -1, mapped_rows.rows_at(spans, row))
+    row = row if spans.row is None else np.where(row < 0, -1, _rows_at(spans, row))
     return kernels.step_in_partition(row, bounds, step) if step else row
 
 
 def _reach(navigation: Navigation, spans: Spans, out: OutputRows) -> np.ndarray:
-    """`int64[o]`: the row, or its place in Spans.row where that is given, before PREV and NEXT; -1 without one."""
+    """`int64[o]`: the row, or its place in Spans.row, from which PREV and NEXT go on; -1 without one."""
     end = _view_end(spans, out, navigation.is_final or navigation.from_first)
-    n = min(navigation.offset, _FAR)
+    from_first, n = navigation.from_first, min(navigation.offset, _FAR)
     if navigation.labels is None:
-        row = kernels.reach_any(out.match, end, mapped_rows.places(spans), spans.offset, navigation.from_first, n)
-    elif spans.tails is not None:
-        is_member = _membership(navigation.labels, spans, out)
-        row = tails.reach_member(spans, out.match, is_member, navigation.from_first, n)
-    else:
-        is_member = _membership(navigation.labels, spans, out)
-        row = kernels.reach_member(
-            out.match, end, mapped_rows.places(spans), spans.offset, is_member, navigation.from_first, n
-        )
-    return row
+        return kernels.reach_any(out.match, end, _starts(spans), spans.offset, from_first, n)
+    is_member = _membership(navigation.labels, spans, out)
+    if spans.tails is not None:
+        return tails.reach_member(spans, out.match, is_member, from_first, n)
+    return kernels.reach_member(out.match, end, _starts(spans), spans.offset, is_member, from_first, n)
 
 
 def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.ndarray) -> np.ndarray:
-    """`int16[o]`: the label of the row that `navigate` reaches, -1 (NULL) where the match does not map that row.
+    """`int16[o]`: the label of the row that `navigate` returns, -1 (NULL) where the match does not map that row.
 
     RUNNING hides no labels, as in Trino.
 
@@ -122,11 +122,34 @@ def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     """
     row = navigate(navigation, spans, out, bounds)
     if spans.row is not None:
-        return mapped_rows.labels_at(spans, out.match, row)
+        return _labels_of_listed_rows(spans, out.match, row)
     if spans.tails is not None:
         return tails.labels_at(spans, out.match, row)
     end = _view_end(spans, out, is_final=True)
     return kernels.labels_at(row, out.match, end, spans.start, spans.offset, spans.label)
+
+
+def _starts(spans: Spans) -> np.ndarray:
+    """The `start` of each match for the kernels: its first row, or with Spans.row the place of its first row there."""
+    return spans.start if spans.row is None else spans.offset[:-1]
+
+
+def _rows_at(spans: Spans, place: np.ndarray) -> np.ndarray:
+    """The rows at places in Spans.row; any row for a place outside."""
+    assert spans.row is not None
+    return spans.row[place] if len(spans.row) else np.full(len(place), -1, np.int64)
+
+
+def _labels_of_listed_rows(spans: Spans, match: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """`int16[o]`: the label that a match with Spans.row gives to a row, -1 if it does not map the row."""
+    assert spans.row is not None
+    if not len(spans.row):
+        return np.full(len(row), -1, np.int16)
+    width = int(spans.row.max()) + 2  # the rows of one match ascend, so (match, row) is in order
+    keys = np.repeat(np.arange(len(spans.start)), np.diff(spans.offset)) * width + spans.row
+    wanted = np.where(row < width - 1, match * width + row, -1)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where((row >= 0) & (keys[place] == wanted), spans.label[place], -1).astype(np.int16)
 
 
 def match_numbers(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
@@ -143,7 +166,7 @@ def match_numbers(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray
 
 
 def are_timed_out(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
-    """MATCH_TIMED_OUT() as `(bool[o], valid: bool[o])`: is it a partial match? NULL on unmatched rows.
+    """MATCH_TIMED_OUT() as `(bool[o], valid: bool[o])`: true for partial matches, NULL on unmatched rows.
 
     >>> spans = Spans(np.array([1]), np.array([7]), np.array([0, 1]), np.array([0], "i2"), None, np.array([4]))
     >>> are_timed_out(spans, output_rows(spans, Output(is_all_rows=True, shows_unmatched=True)))
@@ -156,9 +179,9 @@ def are_timed_out(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray
 
 
 def sequence_numbers(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
-    """MATCH_SEQUENCE_NUMBER() as `(int64[o], valid: bool[o])`: 1, 2, … inside a match, hidden rows counted.
+    """MATCH_SEQUENCE_NUMBER() as `(int64[o], valid: bool[o])`: 1, 2, … inside a match; hidden rows count.
 
-    ONE ROW gives the number of mapped rows. NULL on unmatched rows and empty matches.
+    In ONE ROW PER MATCH it is the number of mapped rows. It is NULL on unmatched rows and empty matches.
 
     >>> spans = Spans(np.array([1]), np.array([7]), np.array([0, 2]), np.array([0, 1], "i2"), None, np.array([4]))
     >>> sequence_numbers(spans, output_rows(spans, Output(is_all_rows=True, shows_unmatched=True)))
@@ -169,7 +192,9 @@ def sequence_numbers(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndar
 
 
 def member_count(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.ndarray:
-    """`int64[o]`: how many rows `members` would list for each output row; linear, for cutting `out` to a budget.
+    """`int64[o]`: the number of rows that `members` lists for each output row; for cutting `out` to a budget.
+
+    Takes linear time.
 
     >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
     >>> member_count(Aggregate("array_agg", 0, (1,)), spans, output_rows(spans, Output(is_all_rows=True)))
@@ -184,8 +209,8 @@ def member_count(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.ndar
 def members(aggregate: Aggregate, spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
     """The rows that each output row's aggregate covers, as a list column `(row: int64[t], offset: int64[o + 1])`.
 
-    In row order; NULLs and DISTINCT are left to whoever reads the values. Unmatched rows and empty matches have none.
-    With RUNNING a match of n rows lists up to n²/2 of them, so call it on slices of `out` (see `member_count`).
+    They are in row order; the caller handles NULLs and DISTINCT. Unmatched rows and empty matches have no members. With
+    RUNNING a match of n rows lists up to n²/2 of them, so call it on slices of `out` (see `member_count`).
 
     >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
     >>> members(Aggregate("array_agg", 0, (1,)), spans, output_rows(spans, Output(is_all_rows=True)))
@@ -197,12 +222,12 @@ def members(aggregate: Aggregate, spans: Spans, out: OutputRows) -> tuple[np.nda
     if spans.tails is not None:
         return tails.list_members(spans, out.match, is_member, list_bounds), list_bounds
     end = _view_end(spans, out, aggregate.is_final)
-    row = kernels.list_members(out.match, end, mapped_rows.places(spans), spans.offset, is_member, list_bounds)
-    return row if spans.row is None else mapped_rows.rows_at(spans, row), list_bounds
+    row = kernels.list_members(out.match, end, _starts(spans), spans.offset, is_member, list_bounds)
+    return row if spans.row is None else _rows_at(spans, row), list_bounds
 
 
 def member_labels(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.ndarray:
-    """`int16[t]`: the labels of the rows that `members` lists, for ARRAY_AGG(CLASSIFIER()) and its like.
+    """`int16[t]`: the labels of the rows that `members` lists, for ARRAY_AGG(CLASSIFIER()) and similar aggregates.
 
     >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
     >>> member_labels(Aggregate("array_agg", CLASSIFIER), spans, output_rows(spans, Output()))
@@ -211,7 +236,7 @@ def member_labels(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.nda
     row, list_bounds = members(aggregate, spans, out)
     match = np.repeat(out.match, np.diff(list_bounds))
     if spans.row is not None:
-        return mapped_rows.labels_at(spans, match, row)
+        return _labels_of_listed_rows(spans, match, row)
     if spans.tails is not None:
         return tails.labels_at(spans, match, row)
     return spans.label[row - spans.start[match] + spans.offset[match]]
@@ -220,17 +245,17 @@ def member_labels(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.nda
 def aggregate(
     aggregate: Aggregate, values: Values | None, spans: Spans, out: OutputRows, *, is_ansi: bool = True
 ) -> Values:
-    """One of FAST_AGGREGATES for each output row, as Spark computes it.
+    """The value of one of FAST_AGGREGATES for each output row, as Spark computes it.
 
-    Linear in the mapped rows, or where matches have tails in the rows listed. But DISTINCT, and sums that could be
-    rounded or leave 64 bits, so that the order of additions counts, always read every row of every match.
+    Time is linear in the mapped rows, or in the listed rows where matches have tails. The exceptions are DISTINCT, and
+    sums that could be rounded or overflow, where the order of additions matters: they read every row of every match.
 
     `values` is the argument by row of the chunk, or None for COUNT(*) and COUNT(A.*). Where the argument is CLASSIFIER
-    it is by *label*: ranks of the names for MIN and MAX, or None for COUNT, also DISTINCT. Over no value COUNT is 0
-    and the others are NULL; on unmatched rows all are NULL. Sums keep the type (int64 or float64), floats are added in
-    row order, averages are of float64 sums; NaN is the greatest value; Booleans are 0 and 1.
+    `values` is by *label*: ranks of the names for MIN and MAX, or None for COUNT, also with DISTINCT. Over no value
+    COUNT is 0 and the others are NULL; on unmatched rows all are NULL. Sums keep the type (int64 or float64), floats
+    are added in row order, averages are of float64 sums; NaN is the greatest value; Booleans are 0 and 1.
 
-    Raises DataError SQLEXT_ARITHMETIC_OVERFLOW where a sum of int64 leaves 64 bits; without `is_ansi` it wraps.
+    Raises DataError SQLEXT_ARITHMETIC_OVERFLOW where a sum does not fit int64; without `is_ansi` it wraps.
 
     >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
     >>> out = output_rows(spans, Output(is_all_rows=True, shows_unmatched=True))
@@ -247,8 +272,8 @@ def aggregate(
     argument, start = _argument(aggregate, values, spans)
     is_member = _membership(aggregate.labels, spans, out, start, argument.valid)
     if spans.tails is not None:
-        known = _aggregate_with_tails(aggregate, argument.values, spans, out, start, is_member, is_ansi)
-        return known or _aggregate_unshared(aggregate, values, spans, out, is_ansi)
+        result = _aggregate_with_tails(aggregate, argument.values, spans, out, start, is_member, is_ansi)
+        return result or _aggregate_unshared(aggregate, values, spans, out, is_ansi)
     if aggregate.is_distinct and len(argument.values):
         bits, is_float = argument.values.view(np.uint64), argument.values.dtype == np.float64
         kernels.keep_first_occurrences(is_member, out.match, start, spans.offset, bits, is_float)
@@ -272,7 +297,7 @@ def _aggregate_with_tails(
     is_member: np.ndarray,
     is_ansi: bool,
 ) -> Values | None:
-    """What can be known without reading every row of every match."""
+    """The aggregate of matches with tails, or None where every row of every match must be read."""
     if aggregate.function in ("min", "max"):
         return Values(*tails.extremes(spans, out.match, start, is_member, values, aggregate.function == "max"))
     if aggregate.is_distinct:
@@ -289,19 +314,19 @@ def _aggregate_with_tails(
 
 
 def _aggregate_unshared(
-    asked: Aggregate, values: Values | None, spans: Spans, out: OutputRows, is_ansi: bool
+    one_aggregate: Aggregate, values: Values | None, spans: Spans, out: OutputRows, is_ansi: bool
 ) -> Values:
-    """Match by match, each with all of its labels, about GROUP_ROWS of them at once."""
+    """The aggregate computed match by match, each with all of its labels, about GROUP_ROWS labels at once."""
     ends, low = np.cumsum(spans.length[out.match]), 0
-    made: list[Values] = []
-    while low < len(out) or not made:
+    results: list[Values] = []
+    while low < len(out) or not results:
         before = ends[low - 1] if low else 0
         high = max(low + 1, int(np.searchsorted(ends, before + GROUP_ROWS, "right")))
         part = tails.unshared(spans, out.match[low:high])
-        made.append(aggregate(asked, values, part, output_rows(part, Output()), is_ansi=is_ansi))
+        results.append(aggregate(one_aggregate, values, part, output_rows(part, Output()), is_ansi=is_ansi))
         low = high
-    valid = [value.valid for value in made if value.valid is not None]
-    return Values(np.concatenate([value.values for value in made]), np.concatenate(valid))
+    valid = [result.valid for result in results if result.valid is not None]
+    return Values(np.concatenate([result.values for result in results]), np.concatenate(valid))
 
 
 def _sums(views: _Views, values: np.ndarray, spans: Spans, is_ansi: bool) -> Values:
@@ -319,9 +344,9 @@ def _sums(views: _Views, values: np.ndarray, spans: Spans, is_ansi: bool) -> Val
 
 
 def _argument(aggregate: Aggregate, values: Values | None, spans: Spans) -> tuple[Values, np.ndarray]:
-    """The aggregate's argument, in as few array types as the kernels are compiled for, and the `start` to read it by.
+    """The aggregate's argument in the few array types for which kernels are compiled, and the `start` to read it by.
 
-    What CLASSIFIER gives by label is spread over the mapped rows; COUNT(*) has no values and no NULLs.
+    Values of CLASSIFIER, which are by label, are spread over the mapped rows. COUNT(*) has no values and no NULLs.
     """
     if values is None and aggregate.argument == CLASSIFIER:
         values = Values(np.arange(_LABELS))  # labels differ where their names do
@@ -334,34 +359,34 @@ def _argument(aggregate: Aggregate, values: Values | None, spans: Spans) -> tupl
         numbers, start = numbers[spans.label], spans.offset[:-1]
         valid = None if valid is None else valid[spans.label]
     elif spans.row is not None:
-        numbers, start = numbers[spans.row] if len(numbers) else numbers, mapped_rows.places(spans)
+        numbers, start = numbers[spans.row] if len(numbers) else numbers, _starts(spans)
         valid = None if valid is None else valid[spans.row]
     return Values(_read_only(numbers), None if valid is None else _read_only(valid)), start
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
-    """A read-only view: Arrow's arrays are read-only, and numba would compile each kernel once more for other ones."""
+    """A read-only view: Arrow's arrays are read-only, and Numba would compile each kernel again for writable ones."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
 
 
 def _view_end(spans: Spans, out: OutputRows, is_final: bool) -> np.ndarray:
-    """`int64[o]`: each output row sees the mapped rows of its match below this position (void without a match)."""
+    """`int64[o]`: each output row sees the mapped rows of its match below this index (void without a match)."""
     if spans.tails is not None:
         return spans.offset[out.match] + spans.tails.length[out.match]
     return spans.offset[out.match + 1] if is_final else out.end
 
 
 def _counts(spans: Spans, out: OutputRows, end: np.ndarray, is_member: np.ndarray) -> np.ndarray:
-    """`int64[o]`: how many members each output row sees."""
+    """`int64[o]`: the number of members that each output row sees."""
     if spans.tails is not None:
         return tails.counts(spans, out.match, is_member)
     return kernels.counts(out.match, end, spans.offset, is_member)
 
 
 def _view_lengths(spans: Spans, out: OutputRows, end: np.ndarray) -> np.ndarray:
-    """`int64[o]`: how many mapped rows each output row sees, 0 without a match."""
+    """`int64[o]`: the number of mapped rows that each output row sees, 0 without a match."""
     return np.where(out.match >= 0, end - spans.offset[out.match], 0)
 
 
@@ -372,9 +397,9 @@ def _membership(
     start: np.ndarray | None = None,
     valid: np.ndarray | None = None,
 ) -> np.ndarray:
-    """`bool[k]`: mapped row j has one of `labels` (None: any) and, given `valid` read by `start`, a value.
+    """`bool[k]`: mapped row j has one of `labels` (None: any), and its value in `valid`, read by `start`, is not NULL.
 
-    False outside the matches of `out`, if no match has a tail.
+    Without tails it is False outside the matches of `out`.
     """
     in_set = np.full(_LABELS, labels is None)
     if labels is not None:

@@ -3,14 +3,14 @@
 Arrays by name, in all kernels:
 
 - `match: int64[o]`, `end: int64[o]`: output row o belongs to match `match[o]` (-1: none) and sees its mapped rows below
-  `end[o]` (a position in the block, as in Spans.label);
+  `end[o]` (an index in the block, as in Spans.label);
 - `offset: int64[m + 1]`: match i has the mapped rows `offset[i]` to `offset[i + 1]` (exclusive);
-- `start: int64[m]`: mapped row j of match i finds its value at `start[i] + j - offset[i]`: `Spans.start` for values by
-  row of the chunk, `offset[:-1]` for values by mapped row;
+- `start: int64[m]`: the value of mapped row j of match i is at `start[i] + j - offset[i]`. This is `Spans.start` for
+  values by row of the chunk and `offset[:-1]` for values by mapped row;
 - `is_member: bool[k]`: mapped row j counts.
 
-Views of one match that grow from one output row to the next, as running ones do, cost O(1) per mapped row and output
-row: a kernel goes on where it stood and starts over (`is_new_view`) only for another match or a shorter view.
+Running views of one match grow from one output row to the next. They cost O(1) per mapped row and output row, because a
+kernel continues where it stopped and starts again (`is_new_view`) only for another match or a shorter view.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sqlext.pattern.jit import allocating as _compiled
 
 @_compiled
 def is_new_view(i, end, current, position):
-    """The view of match i below `end` does not continue the one of match `current` read up to `position`."""
+    """Does the view of match i below `end` not continue that of match `current`, which was read up to `position`?"""
     return i != current or end < position
 
 
@@ -50,7 +50,7 @@ def all_rows(start, offset, is_hidden, unmatched, shows_empty):
 
 @_compiled
 def touched(match):
-    """A range `low` to `high` (exclusive) that holds all of `match`: a slice does not pay for the whole block."""
+    """A range `low` to `high` (exclusive) that contains all of `match`, so a slice does not cost the whole block."""
     low, high = 0, 0
     for i in match:
         if i >= 0:
@@ -61,9 +61,9 @@ def touched(match):
 
 @_compiled
 def mark_members(is_member, match, start, offset, label, in_set, valid):
-    """Set `is_member` (all False) for the matches in `match`; `valid` of length 0: no NULLs.
+    """Set `is_member`, which is False everywhere, for the matches in `match`; a `valid` of length 0 means no NULLs.
 
-    The caller allocates, because numba would touch all of the block where NumPy touches what is written.
+    The caller allocates it, because Numba would touch all of the block, where NumPy touches only what is written.
     """
     low, high = touched(match)
     for j in range(offset[low], offset[high]):
@@ -77,11 +77,11 @@ def mark_members(is_member, match, start, offset, label, in_set, valid):
 
 @_compiled
 def keep_first_occurrences(is_member, match, start, offset, bits, is_float):
-    """Clear, in place, each member whose key an earlier member of its match has.
+    """Clear, in place, each member whose value an earlier member of its match has.
 
-    That serves every view: a view begins where its match begins, so it holds a later occurrence only with the first.
-    `bits: uint64[...]` are the values' own. Open addressing in one table for all matches, at most half
-    full; a slot belongs to the match that stamped it, so the table is never cleared.
+    This is right for every view: a view begins where its match begins, so it never contains a later occurrence without
+    the first one. `bits: uint64[...]` are the bits of the values. One hash table with open addressing serves all
+    matches and is at most half full; a slot belongs to the match that stamped it, so the table is never cleared.
     """
     low, high = touched(match)
     size, longest = 2, _longest(offset, low, high)
@@ -107,7 +107,7 @@ def keep_first_occurrences(is_member, match, start, offset, bits, is_float):
 
 @_compiled
 def _canonical(bits):
-    """The same bits for all that Spark's DISTINCT takes as one float: any NaN, and both zeros."""
+    """The same bits for all floats that are one value to Spark's DISTINCT: all NaNs, and both zeros."""
     magnitude = bits << np.uint64(1)
     if magnitude > np.uint64(0xFFE0000000000000):  # infinity's
         return np.uint64(0x7FF8000000000000)
@@ -116,7 +116,7 @@ def _canonical(bits):
 
 @_compiled
 def _longest(offset, low, high):
-    """The most mapped rows that one of the matches `low` to `high` (exclusive) has."""
+    """The length of the longest of the matches `low` to `high` (exclusive)."""
     longest = 0
     for i in range(low, high):
         longest = max(longest, offset[i + 1] - offset[i])
@@ -125,7 +125,7 @@ def _longest(offset, low, high):
 
 @_compiled
 def reach_any(match, end, start, offset, from_first, n):
-    """Row of the n-th mapped row from the front or the back of each view, or -1."""
+    """The row of the n-th mapped row from the front or the back of each view, or -1."""
     row = np.empty(len(match), np.int64)
     for o in range(len(match)):
         i = match[o]
@@ -138,10 +138,10 @@ def reach_any(match, end, start, offset, from_first, n):
 
 @_compiled
 def reach_member(match, end, start, offset, is_member, from_first, n):
-    """Row of the n-th member from the front or the back of each view, or -1."""
+    """The row of the n-th member from the front or the back of each view, or -1."""
     row = np.empty(len(match), np.int64)
     low, high = touched(match)
-    seen = np.empty(_longest(offset, low, high) + 1, np.int64)  # the members of the view, and one place to write on
+    seen = np.empty(_longest(offset, low, high) + 1, np.int64)  # the members of the view, and one spare place
     current, j, count = -1, 0, 0
     for o in range(len(match)):
         i = match[o]
@@ -151,7 +151,7 @@ def reach_member(match, end, start, offset, is_member, from_first, n):
         if is_new_view(i, end[o], current, j):
             current, j, count = i, offset[i], 0
         while j < end[o]:
-            seen[count] = j  # without a branch, which labels in no order would make slow
+            seen[count] = j  # no branch, because labels in random order cannot be predicted
             count += is_member[j]
             j += 1
         row[o] = -1 if n >= count else start[i] + seen[n if from_first else count - 1 - n] - offset[i]
@@ -160,7 +160,7 @@ def reach_member(match, end, start, offset, is_member, from_first, n):
 
 @_compiled
 def step_in_partition(row, bounds, step):
-    """`row + step` where that is a row of the same partition, else -1 (so also for -1)."""
+    """`row + step` where this is a row of the same partition, otherwise -1 (also for row -1)."""
     result = np.full(len(row), -1, np.int64)
     p = 0
     for o in range(len(row)):
@@ -168,7 +168,7 @@ def step_in_partition(row, bounds, step):
         if here < 0:
             continue
         if here >= bounds[p + 1]:
-            p += 1  # mostly: output rows come in the order of the partitions
+            p += 1  # the usual case: output rows come in the order of the partitions
         if p + 1 == len(bounds) or not bounds[p] <= here < bounds[p + 1]:
             p = np.searchsorted(bounds, here, side="right") - 1
         if bounds[p] <= here + step < bounds[p + 1]:
@@ -178,7 +178,7 @@ def step_in_partition(row, bounds, step):
 
 @_compiled
 def labels_at(row, match, end, start, offset, label):
-    """Label that the view of each output row gives to `row[o]` of the chunk, -1 where it does not see the row."""
+    """The label that the view of each output row gives to `row[o]` of the chunk, -1 where it does not see the row."""
     result = np.full(len(row), -1, np.int16)
     for o in range(len(row)):
         i = match[o]
@@ -191,7 +191,7 @@ def labels_at(row, match, end, start, offset, label):
 
 @_compiled
 def counts(match, end, offset, is_member):
-    """Number of members in each view."""
+    """The number of members in each view."""
     result = np.zeros(len(match), np.int64)
     current, j, count = -1, 0, 0
     for o in range(len(match)):
@@ -209,7 +209,7 @@ def counts(match, end, offset, is_member):
 
 @_compiled
 def list_members(match, end, start, offset, is_member, bounds):
-    """Rows of the members of each view, view o at `bounds[o]` to `bounds[o + 1]` (exclusive)."""
+    """The rows of the members of each view; those of view o are `bounds[o]` to `bounds[o + 1]` (exclusive)."""
     row = np.empty(bounds[-1], np.int64)
     for o in range(len(match)):
         i, at = match[o], bounds[o]
@@ -224,7 +224,7 @@ def list_members(match, end, start, offset, is_member, bounds):
 
 @_compiled
 def integer_sums(match, end, start, offset, is_member, values):
-    """(int64 sum of each view, wrapped; `valid`: it has members; first output row whose sum left 64 bits, or -1)."""
+    """(The int64 sum of each view, wrapped; `valid`: it has members; the first output row that overflows, or -1)."""
     result, valid, overflow = np.zeros(len(match), np.int64), np.zeros(len(match), np.bool_), -1
     current, j, total, count, has_left = -1, 0, 0, 0, False
     for o in range(len(match)):
@@ -248,7 +248,7 @@ def integer_sums(match, end, start, offset, is_member, values):
 
 @_compiled
 def float_sums(match, end, start, offset, is_member, values, is_average):
-    """(float64 sum or average of each view, added from the first row to the last; `valid`: it has members)."""
+    """(The float64 sum or average of each view, added in row order; `valid`: it has members)."""
     result, valid = np.zeros(len(match), np.float64), np.zeros(len(match), np.bool_)
     current, j, total, count = -1, 0, 0.0, 0
     for o in range(len(match)):
@@ -268,7 +268,7 @@ def float_sums(match, end, start, offset, is_member, values, is_average):
 
 @_compiled
 def extremes(match, end, start, offset, is_member, values, is_max):
-    """(least or greatest member of each view, of equal ones the first; `valid`: it has members)."""
+    """(The least or greatest member of each view, of equal ones the first; `valid`: it has members)."""
     result, valid = np.zeros(len(match), values.dtype), np.zeros(len(match), np.bool_)
     best = values.dtype.type(0)
     current, j, count = -1, 0, 0
@@ -292,5 +292,5 @@ def extremes(match, end, start, offset, is_member, values, is_max):
 
 @_compiled
 def is_less(a, b):
-    """Spark's order: NaN is above all numbers and equal to itself, -0.0 equals 0.0."""
+    """Compare in Spark's order: NaN is above all numbers and equals itself, -0.0 equals 0.0."""
     return a < b or (b != b and a == a)

@@ -1,11 +1,14 @@
-"""What `navigation` asks of Spans with tails, where a view is always a whole match.
+"""Navigation and aggregates for Spans with tails, where a view is always a whole match.
 
 A match is a chain of *stretches*: its own mapped rows, then those of the match that its tail names from there on, and
-so on. The work is linear in the mapped rows that are listed, plus, for each output row, in the stretches of its match:
-what a stretch holds is a difference of two prefix sums, or known from its first row on.
+so on. The work is linear in the mapped rows that are listed, plus the number of stretches of each output row's match:
+the value of a stretch is a difference of two prefix sums, or it is known from the stretch's first row.
 
-Arrays by name: `match: int64[o]` (-1: none) is that of an output row; `start, offset, tail, at` are those of Spans and
-its Tails; `rank: int64[k + 1]`: how many of the mapped rows before are members; `member: int64[rank[k]]`: these.
+Arrays by name, in all functions:
+
+- `match: int64[o]`: the match of an output row, -1 for none;
+- `start`, `offset`, `tail`, `at`: as in Spans and its Tails;
+- `rank: int64[k + 1]`: the number of members among the mapped rows before; `member: int64[rank[k]]`: the members.
 """
 
 from __future__ import annotations
@@ -16,11 +19,11 @@ from sqlext.pattern.jit import allocating as _compiled
 from sqlext.pattern.measures.navigation_kernels import is_less
 from sqlext.pattern.task import Spans
 
-_TOGETHER = 32  # matches whose floats are added at once
+_TOGETHER = 32  # matches whose floats are added in one pass
 
 
 def unshared(spans: Spans, match: np.ndarray) -> Spans:
-    """The matches in `match: int64[o]` (none is -1), in that order, each with all of its labels.
+    """The matches in `match: int64[o]` (no entry is -1), in this order, each with all of its labels.
 
     >>> from sqlext.pattern.task import Tails
     >>> tails = Tails(match=np.array([-1, 0]), at=np.array([-1, 1]), length=np.array([3, 3]))
@@ -46,19 +49,19 @@ def unshared(spans: Spans, match: np.ndarray) -> Spans:
 
 
 def counts(spans: Spans, match: np.ndarray, is_member: np.ndarray) -> np.ndarray:
-    """`int64[o]`: number of members of each match."""
+    """`int64[o]`: the number of members of each match."""
     return _sums(match, _rank(is_member), *_chains(spans))
 
 
 def reach_member(spans: Spans, match: np.ndarray, is_member: np.ndarray, from_first: bool, n: int) -> np.ndarray:
-    """`int64[o]`: row of the n-th member of each match from the front or the back, or -1."""
+    """`int64[o]`: the row of the n-th member of each match from the front or the back, or -1."""
     rank, chains = _rank(is_member), _chains(spans)
     index = np.full(len(match), n) if from_first else _sums(match, rank, *chains) - 1 - n
     return _reached(match, index, spans.start, *chains, rank, np.flatnonzero(is_member))
 
 
 def list_members(spans: Spans, match: np.ndarray, is_member: np.ndarray, list_bounds: np.ndarray) -> np.ndarray:
-    """Rows of the members of each match, those of output row o at `list_bounds[o]` to `list_bounds[o + 1]`."""
+    """The rows of the members of each match; those of output row o are `list_bounds[o]` to `list_bounds[o + 1]`."""
     return _listed(match, list_bounds, spans.start, *_chains(spans), _rank(is_member), np.flatnonzero(is_member))
 
 
@@ -71,9 +74,9 @@ def labels_at(spans: Spans, match: np.ndarray, row: np.ndarray) -> np.ndarray:
 def extremes(
     spans: Spans, match: np.ndarray, start: np.ndarray, is_member: np.ndarray, values: np.ndarray, is_max: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(least or greatest member of each match, of equal ones the first; `valid`: it has members).
+    """(The least or greatest member of each match, of equal ones the first; `valid`: it has members).
 
-    Mapped row j of match i finds its value at `start[i] + j - offset[i]`.
+    The value of mapped row j of match i is at `start[i] + j - offset[i]`.
     """
     best, has_best = _suffix_extremes(start, spans.offset, is_member, values, is_max)
     return _extremes(match, *_chains(spans), best, has_best, is_max)
@@ -82,9 +85,9 @@ def extremes(
 def whole_sums(
     spans: Spans, match: np.ndarray, start: np.ndarray, is_member: np.ndarray, values: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """(int64 sum of each match's members, wrapped; the sum of all magnitudes in the block).
+    """(The int64 sum of each match's members, wrapped; the sum of all magnitudes in the block).
 
-    The magnitude is infinite, and the sums are void, where a value is not a whole number. `start`: as in `extremes`.
+    If a value is not a whole number, the magnitude is infinite and the sums are void. `start`: as in `extremes`.
     """
     prefix, magnitude = _prefix_sums(start, spans.offset, is_member, values)
     return _sums(match, prefix, *_chains(spans)), magnitude
@@ -93,7 +96,7 @@ def whole_sums(
 def float_sums(
     spans: Spans, match: np.ndarray, start: np.ndarray, is_member: np.ndarray, values: np.ndarray
 ) -> np.ndarray:
-    """`float64[o]`: the sum of each match's members, added from the first row to the last, which takes all of them.
+    """`float64[o]`: the sum of each match's members, added in row order, which reads all rows of all matches.
 
     `start`: as in `extremes`.
     """
@@ -114,7 +117,7 @@ def _rank(is_member: np.ndarray) -> np.ndarray:
 
 @_compiled
 def _chained(match, bounds, offset, tail, at):
-    """The mapped rows of all matches one behind the other, those of output row o from `bounds[o]` on."""
+    """The mapped rows of all matches one behind the other; those of output row o begin at `bounds[o]`."""
     mapped = np.empty(bounds[-1], np.int64)
     for o in range(len(match)):
         i, j, k = match[o], offset[match[o]], bounds[o]
@@ -128,7 +131,7 @@ def _chained(match, bounds, offset, tail, at):
 
 @_compiled
 def _sums(match, prefix, offset, tail, at):
-    """For each match what its mapped rows add up to, where those before mapped row j of the block make `prefix[j]`."""
+    """The sum over the mapped rows of each match; `prefix[j]` is that over those before mapped row j of the block."""
     result = np.zeros(len(match), np.int64)
     for o in range(len(match)):
         i, j = match[o], offset[match[o]]
@@ -140,7 +143,7 @@ def _sums(match, prefix, offset, tail, at):
 
 @_compiled
 def _reached(match, index, start, offset, tail, at, rank, member):
-    """Row of the member number `index[o]` (0, 1, …) of each match, or -1."""
+    """The row of member number `index[o]` (0, 1, …) of each match, or -1."""
     row = np.full(len(match), -1, np.int64)
     for o in range(len(match)):
         i, j, rest = match[o], offset[match[o]], index[o]
@@ -183,7 +186,7 @@ def _labels(match, row, start, offset, tail, label):
 
 @_compiled
 def _suffix_extremes(start, offset, is_member, values, is_max):
-    """(least or greatest member from each mapped row on to the last own one of its match; is there any)."""
+    """(The least or greatest member from each mapped row to the last own row of its match; whether there is one)."""
     best, has_best = np.empty(len(is_member), values.dtype), np.zeros(len(is_member), np.bool_)
     for i in range(len(start)):
         current, has_current = values.dtype.type(0), False
@@ -212,7 +215,7 @@ def _extremes(match, offset, tail, at, best, has_best, is_max):
 
 @_compiled
 def _prefix_sums(start, offset, is_member, values):
-    """(int64[k + 1]: sum of the members before each mapped row; sum of magnitudes, infinite if one is not whole)."""
+    """(int64[k + 1]: the sum of the members before each mapped row; the sum of magnitudes, as in `whole_sums`)."""
     prefix, total, magnitude = np.zeros(len(is_member) + 1, np.int64), np.int64(0), 0.0
     for i in range(len(start)):
         for j in range(offset[i], offset[i + 1]):
@@ -221,17 +224,17 @@ def _prefix_sums(start, offset, is_member, values):
                 magnitude += abs(float(value)) if value == np.floor(value) else np.inf
                 if magnitude == np.inf:
                     return prefix, magnitude
-                total += np.int64(value)  # wraps, and differences wrap back
+                total += np.int64(value)  # it may wrap, and differences wrap back
             prefix[j + 1] = total
     return prefix, magnitude
 
 
 @_compiled
 def _float_sums(match, start, offset, tail, at, is_member, values):
-    """Each match has its own order of rounding, but where many go along one stretch a value is read once for them all.
+    """Add the floats of each match in its own order, but read a value only once for all matches on the same stretch.
 
-    Tails are of earlier matches, so of a group of matches those in the latest stretch go on first, the others may come
-    into the same one behind it.
+    A tail belongs to an earlier match. So in each group the matches on the latest stretch are continued first, because
+    only they can reach the stretches of the others.
     """
     result, totals = np.zeros(len(match)), np.zeros(_TOGETHER)
     stretch, place, group = np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER, np.int64)
@@ -256,7 +259,7 @@ def _float_sums(match, start, offset, tail, at, is_member, values):
             for j in range(furthest, offset[i + 1]):
                 if is_member[j]:
                     value = np.float64(values[shift + j])
-                    for x in range(_TOGETHER):  # also for those that are of no match: a known number is a few additions
+                    for x in range(_TOGETHER):  # a constant number of additions is faster, also if some are not used
                         totals[x] += value
             for x in range(size):
                 result[group[x]] = totals[x]

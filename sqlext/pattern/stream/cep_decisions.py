@@ -21,6 +21,7 @@ from functools import partial
 
 import numpy as np
 
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared import GAP, PlainProgram, Variant, plain_program
 from sqlext.pattern.cep.desugared_task import local_part, outline, plain_task, without_gaps
 from sqlext.pattern.cep.formulas import evaluate, local_truth
@@ -36,7 +37,7 @@ from sqlext.pattern.stream.stream_reference import decide as decide_searched
 from sqlext.pattern.task import NO_SKIP, Condition, MatchTask, Rows
 
 
-def objection(task: MatchTask, neighbours: Sequence[Condition | None] = ()) -> str | None:
+def objection(task: CepTask, neighbours: Sequence[Condition | None] = ()) -> str | None:
     """What of a task no stream can answer, None if all can be; `task.nfa` is given, `neighbours` are what masks hold
     besides bits.
 
@@ -44,14 +45,13 @@ def objection(task: MatchTask, neighbours: Sequence[Condition | None] = ()) -> s
     >>> from sqlext.pattern.ast import Variable
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
     >>> from sqlext.pattern.task import Output, Skip
-    >>> a = MatchTask(Program((MatchLabel(0), Done()), ("A",)), (0,), (None,), Skip(NO_SKIP),
-    ...               nfa=compile_nfa(Variable("A"), ("A",)))
+    >>> program, nfa = Program((MatchLabel(0), Done()), ("A",)), compile_nfa(Variable("A"), ("A",))
+    >>> a = CepTask(program=program, bits=(0,), conditions=(None,), skip=Skip(NO_SKIP), nfa=nfa)
     >>> objection(a), objection(replace(a, output=Output(True, shows_unmatched=True)))
     (None, 'WITH UNMATCHED ROWS together with AFTER MATCH NO SKIP')
     """
     if task.skip.mode != NO_SKIP:
         return None
-    assert task.nfa is not None
     if task.output.shows_unmatched:
         return "WITH UNMATCHED ROWS together with AFTER MATCH NO SKIP"
     if any(isinstance(t, Final) and t.at_end for targets in task.nfa.after for t in targets):
@@ -61,7 +61,7 @@ def objection(task: MatchTask, neighbours: Sequence[Condition | None] = ()) -> s
     return None
 
 
-def choose(task: MatchTask, event_times: EventTimes, tells_times: bool) -> tuple[str, str]:
+def choose(task: CepTask, event_times: EventTimes, tells_times: bool) -> tuple[str, str]:
     """As `streams.decided.choose`, for a task with `nfa`."""
     if task.skip.mode == NO_SKIP:
         if any(condition is not None for condition in task.conditions):
@@ -76,13 +76,12 @@ def choose(task: MatchTask, event_times: EventTimes, tells_times: bool) -> tuple
     return choose_plain(replace(outlined, strategy=task.strategy), event_times, tells_times or _needs_failed(task))
 
 
-def _needs_failed(task: MatchTask) -> bool:
+def _needs_failed(task: CepTask) -> bool:
     return task.output.shows_unmatched or task.output.shows_timeouts
 
 
-def _why_searched(task: MatchTask) -> str | None:
+def _why_searched(task: CepTask) -> str | None:
     """Why the plain program does not say all; None if it does."""
-    assert task.nfa is not None
     if task.is_between:
         return "the bound begins anew with each row of a match."
     if any(end.absent or (end.needs_next and task.is_within) for end in _ends(task.nfa)):
@@ -94,22 +93,23 @@ def _ends(nfa: Nfa) -> list[Final]:
     return [t for targets in nfa.after for t in targets if isinstance(t, Final)]
 
 
-def _is_compiled(task: MatchTask, event_times: EventTimes) -> bool:
+def _is_compiled(task: CepTask, event_times: EventTimes) -> bool:
     """Does `end_search` know the task's conditions, or only `verdicts`?"""
     is_local = event_times.need is None and all(condition is None for condition in task.conditions)
     return is_local and task.strategy != "reference"
 
 
-def lasting_task(task: MatchTask, lasts: bool = True) -> MatchTask:
+def lasting_task(task: CepTask, lasts: bool = True) -> MatchTask:
     """The plain program for `can_be_decided`: a gap that nothing but its own variable ends takes every row if `lasts`,
     else none for ever."""
-    assert task.nfa is not None
     plain = plain_program(task.nfa)
     bits = tuple(None if _takes_all(task, v, lasts) else i for i, v in enumerate(plain.variants))
-    return MatchTask(plain.program, bits, (None,) * len(bits), task.skip, is_within=task.is_within)
+    return MatchTask(
+        program=plain.program, bits=bits, conditions=(None,) * len(bits), skip=task.skip, is_within=task.is_within
+    )
 
 
-def _takes_all(task: MatchTask, variant: Variant, lasts: bool) -> bool:
+def _takes_all(task: CepTask, variant: Variant, lasts: bool) -> bool:
     if variant.origin == GAP:
         return lasts and len(variant.formula) <= 1
     plain = len(variant.formula) <= 1 and variant.final is None and task.conditions[variant.origin] is None
@@ -117,7 +117,7 @@ def _takes_all(task: MatchTask, variant: Variant, lasts: bool) -> bool:
 
 
 def decide(
-    task: MatchTask, rows: Rows, event_times: EventTimes, position: SearchPosition, tells_times: bool = True
+    task: CepTask, rows: Rows, event_times: EventTimes, position: SearchPosition, tells_times: bool = True
 ) -> Decisions:
     """As `streams.decided.decide`, for a task with `nfa` to which there is no objection."""
     if task.skip.mode == NO_SKIP:
@@ -135,10 +135,9 @@ def decide(
 
 
 def _preferred(
-    task: MatchTask, rows: Rows, event_times: EventTimes, position: SearchPosition, tells_times: bool
+    task: CepTask, rows: Rows, event_times: EventTimes, position: SearchPosition, tells_times: bool
 ) -> Decisions:
     """The matches without their gaps; the start rows that failed as unmatched rows, if they are needed."""
-    assert task.nfa is not None
     plain, keeps_failed = plain_program(task.nfa), _needs_failed(task)
     made, made_rows, _ = plain_task(task, rows)
     if _why_searched(task) is not None:
@@ -152,16 +151,15 @@ def _preferred(
     return replace(found, spans=spans)
 
 
-def _searches(task: MatchTask, rows: Rows, event_times: EventTimes) -> Callable[[Search], Outcome | None]:
+def _searches(task: CepTask, rows: Rows, event_times: EventTimes) -> Callable[[Search], Outcome | None]:
     if _is_compiled(task, event_times):
         from sqlext.pattern.stream.end_search import EndSearch  # with Numba, which the driver does not need
 
         return EndSearch(task, rows, event_times).outcome
-    assert task.nfa is not None
     return partial(search, plain_program(task.nfa).program, asks=PathAsks(task, rows, event_times))
 
 
-def _needed(task: MatchTask, plain: PlainProgram, rows: Rows, need: np.ndarray | None) -> np.ndarray | None:
+def _needed(task: CepTask, plain: PlainProgram, rows: Rows, need: np.ndarray | None) -> np.ndarray | None:
     """EventTimes.need of the variants: all labels of a formula are read, and for `!N` at the end the next row."""
     waiting = [i for i, v in enumerate(plain.variants) if v.final is not None]
     if need is None and not waiting:
@@ -207,7 +205,7 @@ def _with_unmatched(
 
 
 def _with_partial(
-    found: Decisions, failed: np.ndarray, failed_time: np.ndarray, task: MatchTask, rows: Rows, position: SearchPosition
+    found: Decisions, failed: np.ndarray, failed_time: np.ndarray, task: CepTask, rows: Rows, position: SearchPosition
 ) -> Decisions:
     """With the partial matches of the start rows that failed, each among the matches in the order of the start rows."""
     from sqlext.pattern.cep import timeouts

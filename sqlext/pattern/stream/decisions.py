@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition
 from sqlext.pattern.program import MatchEnd
-from sqlext.pattern.task import MatchTask, Rows
+from sqlext.pattern.task import MatchTask, Rows, Task
 
 
 def decide(
-    task: MatchTask,
+    task: Task,
     rows: Rows,
     event_times: EventTimes,
     position: SearchPosition,
@@ -25,17 +26,19 @@ def decide(
     >>> import numpy as np
     >>> from sqlext.pattern.event_time import first_position
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
-    >>> a_b = MatchTask(Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B")), (0, 1), (None, None))
+    >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
+    >>> task = MatchTask(program=a_b, bits=(0, 1), conditions=(None, None))
     >>> rows = Rows(np.array([0, 4]), np.array([[1], [2], [1], [1]], np.uint8))
-    >>> found = decide(a_b, rows, EventTimes(key=np.array([5, 6, 7, 8]), watermark=8), first_position(rows))
+    >>> found = decide(task, rows, EventTimes(key=np.array([5, 6, 7, 8]), watermark=8), first_position(rows))
     >>> found.spans.start, found.time, found.position.row
     (array([0]), array([6]), array([3]))
     """
     from sqlext.pattern.stream import cep_decisions, stream_reference, unknown_rows, walk
 
-    if task.nfa is not None:
+    if isinstance(task, CepTask):
         # Nobody asks for the failed start rows of these.
         return cep_decisions.decide(task, rows, event_times, position, tells_times)
+    assert isinstance(task, MatchTask)
     engine, _ = choose(task, event_times, tells_times or keeps_failed)
     if engine == "marked":
         return unknown_rows.decide(task, rows, event_times, position)
@@ -44,7 +47,7 @@ def decide(
     return stream_reference.decide(task, rows, event_times, position, keeps_failed)
 
 
-def choose(task: MatchTask, event_times: EventTimes, tells_times: bool) -> tuple[str, str]:
+def choose(task: Task, event_times: EventTimes, tells_times: bool) -> tuple[str, str]:
     """The engine that decides a task's matches, and why.
 
     "walk" (linear, compiled, row-local), "marked" (the strategies of batch, which tell no times), "reference"
@@ -52,8 +55,9 @@ def choose(task: MatchTask, event_times: EventTimes, tells_times: bool) -> tuple
     """
     from sqlext.pattern.stream import cep_decisions, unknown_rows
 
-    if task.nfa is not None:
+    if isinstance(task, CepTask):
         return cep_decisions.choose(task, event_times, tells_times)
+    assert isinstance(task, MatchTask)
     if task.strategy == "reference":
         return "reference", 'strategy "reference" was asked for.'
     why_not_walk = _not_walked(task, event_times)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sqlext.pattern.cep import gap_kernels as kernels
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared import GAP, plain_program
 from sqlext.pattern.cep.desugared_task import may_begin
 from sqlext.pattern.cep.formulas import evaluate, local_truth, own_limits
@@ -17,7 +18,7 @@ from sqlext.pattern.event_time import BEGINNING, EventTimes
 from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
 from sqlext.pattern.stream.path_verdicts import next_hit
 from sqlext.pattern.stream.stream_reference import Outcome, Search
-from sqlext.pattern.task import MatchTask, Rows
+from sqlext.pattern.task import Rows
 
 _KINDS = {
     Jump: kernels.JUMP,
@@ -30,8 +31,7 @@ _KINDS = {
 class EndSearch:
     """The searches of a task whose DEFINE reads nothing but the row and its mask."""
 
-    def __init__(self, task: MatchTask, rows: Rows, event_times: EventTimes):
-        assert task.nfa is not None
+    def __init__(self, task: CepTask, rows: Rows, event_times: EventTimes):
         plain, truth, n = plain_program(task.nfa), local_truth(task, rows), len(rows.mask)
         self.task, self.event_times = task, event_times
         end = np.zeros(0, np.int64) if event_times.end is None else np.array(event_times.end, np.int64)

@@ -18,6 +18,7 @@ import numpy as np
 from sqlext.pattern.cep import cep_oracle, every_match, timeouts
 from sqlext.pattern.cep import shared_buffer_kernels as kernels
 from sqlext.pattern.cep.cep_reference import Path, Search
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.every_match import Found
 from sqlext.pattern.cep.every_match_order import Numbering, joined_found
 from sqlext.pattern.cep.every_match_tables import RowBits, States, row_bits, start_ranges, states_of
@@ -27,7 +28,7 @@ from sqlext.pattern.cep.path_search import Paths
 from sqlext.pattern.cep.shared_buffer import Buffer
 from sqlext.pattern.cep.span_blocks import in_order, joined
 from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, SearchPosition
-from sqlext.pattern.task import MatchTask, Rows, Spans
+from sqlext.pattern.task import Rows, Spans
 
 
 @dataclass
@@ -35,7 +36,7 @@ class _Step:
     """What is asked, and `partition: int64[n]` of each row, `open_from: int64[p]`: the first row whose bound has not
     ended, all rows without bounds."""
 
-    task: MatchTask
+    task: CepTask
     rows: Rows
     event_times: EventTimes
     position: SearchPosition
@@ -55,7 +56,7 @@ class _Step:
         return (time > self.position.time[self.partition[row]]) & (time <= self.event_times.watermark)
 
 
-def decide(task: MatchTask, rows: Rows, event_times: EventTimes, position: SearchPosition) -> Decisions:
+def decide(task: CepTask, rows: Rows, event_times: EventTimes, position: SearchPosition) -> Decisions:
     """As `streams.decided.decide`. Raises DataError: MATCH_BUDGET, STEP_BUDGET, and what conditions raise."""
     step = _Step(task, rows, event_times, position)
     if task.strategy == "reference" or any(condition is not None for condition in task.conditions):
@@ -93,7 +94,6 @@ def _with_partial(step: _Step, spans: Spans, time: np.ndarray, partial: list[Pat
 def _by_states(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray]:
     """The new matches with their times, and the first live row of each partition."""
     task, rows = step.task, step.rows
-    assert task.nfa is not None
     states, truth = states_of(task.nfa, task.is_between), local_truth(task, rows)
     bits = row_bits(states, truth, task, rows, step.position.is_first)
     begins = np.arange(len(rows.mask)) >= step.position.row[step.partition]

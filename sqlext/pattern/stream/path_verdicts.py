@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlext.pattern import conditions
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared import GAP, PlainProgram, plain_program
 from sqlext.pattern.cep.desugared_task import local_part
 from sqlext.pattern.cep.formulas import evaluate, local_truth, next_with, own_limits, partition_ends
 from sqlext.pattern.cep.nfa import Final, Formula
 from sqlext.pattern.event_time import BEGINNING, EventTimes
 from sqlext.pattern.stream.stream_reference import UNKNOWN, Search, Verdict
-from sqlext.pattern.task import MatchTask, Rows
+from sqlext.pattern.task import Rows
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,7 @@ class _Path:
 class PathAsks:
     """The questions of the plain program of a task; rows, conditions and `event_times.need` are those of the task."""
 
-    def __init__(self, task: MatchTask, rows: Rows, event_times: EventTimes):
-        assert task.nfa is not None
+    def __init__(self, task: CepTask, rows: Rows, event_times: EventTimes):
         self.task, self.rows, self.event_times = task, rows, event_times
         self.plain: PlainProgram = plain_program(task.nfa)
         self.truth, self.limit = local_truth(task, rows), own_limits(task, rows)

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from sqlext.errors import DataError
-from sqlext.pattern.batch.reference import MAX_STEPS, Block, Found
+from sqlext.pattern.batch.reference import MAX_STEPS, Block, MappedRows
 from sqlext.pattern.conditions import satisfier
 from sqlext.pattern.event_time import BEGINNING, Decisions, EventTimes, SearchPosition
 from sqlext.pattern.program import Done, Jump, MatchLabel, MatchStart, Program, Split
@@ -63,7 +63,7 @@ class Outcome:
     """`found`: the match, None if there is none; `looked_at`: the last row that was needed to know; `until`: the latest
     end of a bound that was needed, or BEGINNING."""
 
-    found: Found | None
+    found: MappedRows | None
     looked_at: int
     until: int
 

@@ -49,7 +49,7 @@ def marked_task(task: MatchTask, reads_ahead: bool) -> MatchTask:
 
     >>> from sqlext.pattern.program import Done
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
-    >>> print(marked_task(MatchTask(a_b, (0, None), (None, None)), False).program)
+    >>> print(marked_task(MatchTask(program=a_b, bits=(0, None), conditions=(None, None)), False).program)
     0: split 1, 5
     1: label A
     2: split 3, 5

@@ -1,7 +1,8 @@
-"""Run-dependent conditions as three-address code, and what they look at, as tables for the kernel.
+"""Run-dependent conditions as three-address code for the kernel, with the parts of a path that they see.
 
-A register holds 64 bits (an int64, or a float64 seen as one; a Boolean is 0 or 1) and a NULL flag. An instruction is
-eight int32: opcode, target register, then operands as said beside the opcodes. Nothing here is compiled per query.
+A register holds 64 bits and a NULL flag. The bits are an int64, a float64 or a Boolean (0 or 1). A line of code is
+eight int32: the opcode, the target register, then the operands that the comments beside the opcodes name. No machine
+code is compiled for a query.
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ import numpy as np
 from sqlext.pattern.conditions import operands, walk
 from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
 
-# operands: column, set, offset, step, register of the value where no row is reached
+# operands: column, set, offset, step, register of the value to use where no row is reached
 CURRENT, LAST, FIRST, LAST_ALL, FIRST_ALL = range(5)
 # operands: accumulator
 COUNT, VALUE, AVERAGE = range(5, 8)
 NUMBER = 8
-# operands: a, b; of integer arithmetic also bits, is_ansi; of divisions is_ansi in the same place
+# operands: registers a, b; in integer arithmetic also bits and is_ansi; divisions have is_ansi in the same place
 ADD, SUBTRACT, MULTIPLY, REMAINDER, NEGATE, ABS = range(10, 16)
 ADD_F, SUBTRACT_F, MULTIPLY_F, DIVIDE_F, REMAINDER_F, NEGATE_F, ABS_F, TO_FLOAT = range(16, 24)
 LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, SAME, LEAST, GREATEST = range(24, 31)
 LESS_F, LESS_EQUAL_F, EQUAL_F, NOT_EQUAL_F, SAME_F, LEAST_F, GREATEST_F = range(31, 38)
 AND, OR, NOT, IS_NULL, MOVE, NULL_IF_ZERO, NULL_IF_ZERO_F = range(38, 45)
-# operands: a, target
+# operands: register a, line to jump to
 JUMP, JUMP_IF_FALSE, JUMP_IF_TRUE, JUMP_UNLESS_TRUE, JUMP_IF_NULL, JUMP_UNLESS_NULL = range(45, 51)
 
-# accumulators: what a mapped row does to the pair (value, count of values)
+# accumulators: how a mapped row changes the pair (value, count of values)
 COUNT_ROWS, COUNT_VALUES, SUM, SUM_F, AVERAGE_OF, MIN, MAX, MIN_F, MAX_F = range(9)
 OVERFLOWN = -1  # as the count of a SUM
 
-# what a later condition can see of a path, as parts of the key of a failed state; operands as said
+# the parts of a path that a later condition can see; they make the key of a failed state; comments name the operands
 KEY_LAST, KEY_FIRST, KEY_COUNT = range(3)  # set, offset
 KEY_LAST_LABEL, KEY_FIRST_LABEL = range(3, 5)  # set, offset, step
 KEY_DEPTH, KEY_START, KEY_START_LABEL, KEY_RECENT_LABEL = range(5, 9)  # offset
@@ -54,21 +55,22 @@ _OPCODES = {
     "not": (NOT, NOT), "is_null": (IS_NULL, IS_NULL),
 }  # fmt: skip
 _CAN_FAIL = ("add", "subtract", "multiply", "divide", "remainder", "negate", "abs")
-_NULL_STAYS = ("null_safe_equal", "is_null", "least", "greatest")  # read all arguments, NULL or not
+_TAKES_NULLS = ("null_safe_equal", "is_null", "least", "greatest")  # these evaluate all arguments, also behind a NULL
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Code:
     """All conditions of a task.
 
-    - `code: int32[k, 8]`, `code_start: int64[labels + 1]`: the condition of label l is the lines from `code_start[l]`
-      to `code_start[l + 1]`, none where it has no condition; its value ends up in register `result`.
-    - `registers: int64[r]`, `is_null: bool[r]`: their first contents (constants).
-    - `columns`: the columns read, by number in the code. `distinct`: those of them with a DISTINCT.
-    - `push_start: int64[labels + 1]`, `push: int32[·]`: the sets that a row with label l is pushed on; `sets` of them.
-    - `accumulators: int32[a, 3]`: operation, column, index in `distinct` or -1; `feeds: bool[a, labels]`: are rows
-      with label l accumulated?
-    - `seen[l]`: what the condition of label l can see of the rows before the current one.
+    - `code: int32[k, 8]`, `code_start: int64[labels + 1]`: the condition of label l is lines `code_start[l]` to
+      `code_start[l + 1]` (exclusive), no lines if it has no condition; its value ends up in register `result`.
+    - `registers: int64[r]`, `is_null: bool[r]`: the initial contents of the registers (constants).
+    - `columns`: the columns read, by their number in the code. `distinct`: those that an aggregate reads with DISTINCT.
+    - `push_start: int64[labels + 1]`, `push: int32[·]`: the sets of rows onto which a row with label l is pushed;
+      `sets`: the number of sets.
+    - `accumulators: int32[a, 3]`: operation, column, index in `distinct` or -1; `feeds: bool[a, labels]`: rows with
+      label l are accumulated.
+    - `seen[l]`: the parts of the path before the current row that the condition of label l can see.
     """
 
     code: np.ndarray
@@ -87,7 +89,7 @@ class Code:
 
 
 def assemble(conditions: Sequence[Condition | None]) -> Code:
-    """Compile the conditions, one per label (None: no condition)."""
+    """The code of the conditions, one per label (None: no condition)."""
     assembler = _Assembler(len(conditions))
     for condition in conditions:
         assembler.collect_constants(condition)
@@ -124,7 +126,7 @@ def _can_fail(condition: Condition) -> bool:
 
 @dataclass
 class _Assembler:
-    """Collects lines of code and the numbers given to columns, sets and accumulators."""
+    """The lines of code so far, and the numbers of constants, columns, sets and accumulators."""
 
     labels: int
     code: list[tuple[int, ...]] = field(default_factory=list)
@@ -166,20 +168,21 @@ class _Assembler:
         return to
 
     def _jump(self, opcode: int, register: int) -> int:
-        """Emit a jump whose target comes later; its place, for `_land`."""
+        """Emit a jump whose target comes later; return its line, for `_land`."""
         self._emit(opcode, 0, register)
         return len(self.code) - 1
 
-    def _land(self, place: int) -> None:
-        line = self.code[place]
-        self.code[place] = (*line[:3], len(self.code), *line[4:])
+    def _land(self, jump: int) -> None:
+        """Set the target of the jump in line `jump` to the next line."""
+        line = self.code[jump]
+        self.code[jump] = (*line[:3], len(self.code), *line[4:])
 
     def _into(self, condition: Condition, to: int) -> int:
         register = self._value(condition, to)
         return to if register == to else self._emit(MOVE, to, register)
 
     def _value(self, condition: Condition, to: int) -> int:
-        """Code for a value; the register it is in: `to`, or a constant's. Registers above `to` are free to use."""
+        """Emit code for a value and return its register: `to`, or that of a constant. Registers above `to` are free."""
         if isinstance(condition, Literal):
             return self._constant(condition.value, condition.kind)
         if isinstance(condition, Operand):
@@ -222,9 +225,9 @@ class _Assembler:
             return self._emit(opcode, to, self._value(call.arguments[0], to), 0, call.bits, call.is_ansi)
         is_division = call.function in ("divide", "remainder")
         early, late = reversed(call.arguments) if is_division else call.arguments
-        if call.function in _NULL_STAYS or not _can_fail(late):
+        if call.function in _TAKES_NULLS or not _can_fail(late):
             first, end = self._value(early, to), None
-        else:  # an error in the later argument is not met behind a NULL
+        else:  # behind a NULL the later argument is not evaluated, so its errors are not raised
             first = self._into(early, to)
             if is_division and not call.is_ansi:
                 self._emit(NULL_IF_ZERO_F if is_float else NULL_IF_ZERO, to, to)
@@ -245,7 +248,7 @@ class _Assembler:
         return self.sets.setdefault(frozenset(labels), len(self.sets))
 
     def _is_current(self, source: Navigation) -> bool:
-        """Is the row the navigation starts from always the current one?"""
+        """Does the navigation always start from the current row?"""
         is_mapped = source.labels is None or self.tested in source.labels
         return is_mapped and not source.from_first and source.offset == 0
 
@@ -285,7 +288,7 @@ class _Assembler:
     def _number_accumulator(self, *accumulator) -> int:
         return self.accumulators.setdefault(accumulator, len(self.accumulators))
 
-    # --- what an operand can see --------------------------------------------------------------------------------------
+    # --- the parts of the path that an operand can see ----------------------------------------------------------------
 
     def _seen_by(self, operand: Operand) -> Iterable[KeyPart]:
         source = operand.source
@@ -310,7 +313,7 @@ class _Assembler:
         return [(KEY_VALUE, number, 0, 0), (how_many, number, 0, 0)]
 
     def _older_bases(self, source: Navigation) -> int:
-        """How many of the last rows before the current one LAST can start from."""
+        """The number of last rows before the current one from which LAST can start."""
         assert source.labels is not None
         return source.offset + (self.tested not in source.labels)
 
@@ -326,7 +329,7 @@ class _Assembler:
         return [(KEY_LAST, number, j, 0) for j in range(self._older_bases(source))]
 
     def _seen_labels(self, source: Navigation) -> list[KeyPart]:
-        """The labels that CLASSIFIER can reach: those beside the rows seen, and the last ones before the next row."""
+        """The labels that CLASSIFIER can reach: those next to the rows seen, and the last ones before the next row."""
         offset, step = source.offset, source.step
         is_last_all = source.labels is None and not source.from_first
         recent = [(KEY_RECENT_LABEL, k, 0, 0) for k in range((offset if is_last_all else 0) - step)]

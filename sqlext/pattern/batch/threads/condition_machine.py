@@ -1,4 +1,4 @@
-"""The machine that runs compiled conditions inside the kernel: one dispatch per instruction, no allocation."""
+"""The machine that evaluates compiled conditions inside the kernel: one dispatch per line of code, no allocation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEAST_INT64 = -(2**63)
 
 @internal
 def float_order(x, y):
-    """-1, 0 or 1: Spark's order, NaN equal to itself and above all else, -0.0 equal to 0.0."""
+    """Compare as Spark does and return -1, 0 or 1: NaN equals itself and is above all numbers, -0.0 equals 0.0."""
     if x < y:
         return -1
     if x > y:
@@ -37,13 +37,13 @@ def _product_overflows(x, y, product):
 
 @internal
 def _integer(opcode, x, y, bits):
-    """The wrapped result and whether it wrapped."""
+    """The result of an integer operation, wrapped to `bits` bits, and whether it wrapped."""
     if opcode == op.REMAINDER:
-        if y == -1:  # the processor traps on the least integer
+        if y == -1:  # the processor traps on the least integer divided by -1
             return np.int64(0), False
         rest = x % y
         return (rest - y if rest != 0 and (rest ^ x) < 0 else rest), False  # the sign of the dividend
-    # unsigned, because LLVM takes signed overflow for impossible and removes tests for it
+    # unsigned, because LLVM assumes that signed integers do not overflow, and removes tests for it
     u, v = np.uint64(x), np.uint64(y)
     if opcode == op.ADD:
         result = np.int64(u + v)
@@ -103,11 +103,11 @@ def _base_row(opcode, number, offset, stacks, tops, start, row):
 
 
 @internal
-def run(
+def evaluate_lines(
     code, line, stop, result, registers, floats, is_null, values, valid, classifiers,
     leaf_label, path, stacks, tops, sums, sums_f, counts, lo, hi, start, row, number,
 ):  # fmt: skip
-    """Run lines `line` to `stop` for a path whose last row is `row`; FALSE (or NULL), TRUE or a fault."""
+    """Evaluate lines `line` to `stop` for a path that ends with `row`: FALSE (also for NULL), TRUE or a fault."""
     fault = FALSE
     while line < stop:
         opcode, to, a, b = code[line, 0], code[line, 1], code[line, 2], code[line, 3]
@@ -183,9 +183,9 @@ def run(
                 elif opcode < op.SAME:
                     is_null[to] = True
                 else:
-                    chosen = b if is_null[a] else a
-                    registers[to] = registers[chosen]
-                    is_null[to] = is_null[chosen]
+                    other = b if is_null[a] else a
+                    registers[to] = registers[other]
+                    is_null[to] = is_null[other]
                 continue
             if is_float:
                 order = float_order(floats[a], floats[b])
@@ -207,7 +207,7 @@ def run(
                 or (opcode == op.JUMP_UNLESS_NULL and not is_null[a])
             ):
                 line = np.int64(b)
-        elif opcode == op.AND or opcode == op.OR:  # behind a jump: the left is neither false (AND) nor true (OR)
+        elif opcode == op.AND or opcode == op.OR:  # a jump stands before: the left is not false (AND), not true (OR)
             decides = not is_null[b] and (registers[b] != 0) == (opcode == op.OR)
             is_null[to] = not decides and (is_null[a] or is_null[b])
             registers[to] = decides == (opcode == op.OR)

@@ -1,9 +1,10 @@
-"""The memo of failed states: a bounded exact set of keys of int64 words, for use inside the kernel.
+"""The memo of failed states: an exact set of keys of int64 words, bounded in size, for use inside the kernel.
 
-Open addressing; the words of all keys lie one behind the other in an arena and are compared in full, so a collision of
-hashes costs time, never an answer. The first word of a key fixes its length. A memo begins small, since hashes touch
-all of its pages, which the system hands out one by one; when it is full the search stops and begins again with a larger
-one. The largest forgets everything.
+It is a hash table with open addressing. The words of all keys lie one behind the other in an arena and are compared in
+full, so a collision of hashes costs time but never changes an answer. The first word of a key determines its length.
+
+A memo begins small, because hashing touches all of its pages, which the operating system supplies one by one. When it
+is full, the search stops and begins again with a larger one. The largest memo forgets everything when it is full.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _OFFSET_BITS = 32
 
 
 class Memo(NamedTuple):
-    """`slots: int64[2^k]` hold generation and offset in `words: int64[w]`; `counters: int64[4]`."""
+    """`slots: int64[2^k]`: the generation and the offset in `words: int64[w]` of each key; `counters: int64[4]`."""
 
     slots: np.ndarray
     words: np.ndarray
@@ -29,7 +30,7 @@ class Memo(NamedTuple):
 
 
 def empty_memo(keys: int, words: int, before: Memo | None = None) -> Memo:
-    """A memo for at most about `keys` keys and `words` words, larger than the one `before` that was full.
+    """An empty memo for at most about `keys` keys and `words` words, larger than `before`, which is full.
 
     >>> small = empty_memo(1 << 20, 1 << 23)
     >>> large = empty_memo(1 << 20, 1 << 23, before=small)
@@ -46,7 +47,10 @@ def empty_memo(keys: int, words: int, before: Memo | None = None) -> Memo:
 
 
 def _untouched(words: int) -> np.ndarray:
-    """Zeros that the system hands out page by page; np.zeros clears all of them at once, which took 2 ms a call."""
+    """Zeros whose pages the operating system supplies when they are touched.
+
+    np.zeros clears all of them at once, which took 2 ms a call.
+    """
     return np.frombuffer(mmap(-1, 8 * words), np.int64)
 
 
@@ -85,7 +89,7 @@ def forget(memo):
 
 @internal
 def add(memo, key, length):
-    """Put `key[:length]`, which is not in the memo, into it; False if the memo must grow."""
+    """Add `key[:length]`, which is not in the memo; return False if the memo must grow first."""
     slots, words, counters = memo.slots, memo.words, memo.counters
     if counters[USED] + length > words.size or 2 * (counters[COUNT] + 1) > slots.size:
         if counters[CAN_GROW]:

@@ -1,7 +1,8 @@
 """The search of `threads`: one path, depth first in order of preference, with conditions that see the path.
 
-Positions are the MatchLabel instructions of the program, numbered in its order; a *node* is the place after a
-position is taken (its number), or a start: `positions` inside a partition, `positions + 1` at its first row.
+Positions are the MatchLabel instructions of the program, numbered in its order. A *node* is a place in the search:
+node p is behind the row taken at position p; with m positions, node m is a start inside a partition, and node m + 1 a
+start at its first row.
 """
 
 from __future__ import annotations
@@ -13,25 +14,27 @@ import numpy as np
 from sqlext.pattern.automaton import DONE
 from sqlext.pattern.batch.blocks import MAPPED, NO_MATCH, NUMBER, PARTITION, ROW, book, has_room, next_partition
 from sqlext.pattern.batch.threads import condition_code as op
-from sqlext.pattern.batch.threads.condition_machine import OVERFLOW, TRUE, float_order, run
+from sqlext.pattern.batch.threads.condition_machine import OVERFLOW, TRUE, evaluate_lines, float_order
 from sqlext.pattern.batch.threads.memo import COUNT as MEMO_COUNT
 from sqlext.pattern.batch.threads.memo import add, contains, forget
 from sqlext.pattern.jit import compiled, internal
 from sqlext.pattern.task import CLASSIFIER
 
-FAULT, BUDGET, MEMO_FULL = -3, -4, -5  # instead of a match's length, as NO_MATCH (and TOO_LONG) of `blocks`
-STEPS, SEARCHED, FAULT_CODE, FAULT_LABEL = range(4)  # progress: int64[4]: steps taken in partition SEARCHED, the fault
-FIRST_STEPS = 10_000  # that any partition may take
+FAULT, BUDGET, MEMO_FULL = -3, -4, -5  # instead of the length of a match, like NO_MATCH and TOO_LONG of `blocks`
+# progress: int64[4]: the steps taken in partition SEARCHED; the fault and the label whose condition raised it
+STEPS, SEARCHED, FAULT_CODE, FAULT_LABEL = range(4)
+FIRST_STEPS = 10_000  # every partition may take these
 
 
 class Tables(NamedTuple):
-    """A task's tables, for p positions and v labels.
+    """The tables of a task with p positions.
 
-    - `follow_start: int64[p + 3]`, `follow: int32[·]`: behind node x the positions `follow[follow_start[x]:…]` are
-      tried in that order, DONE among them being a match; `is_final: bool[p]`: is it a match at the partition's end?
-    - `label: int16[p]`, `bit: int64[p]` (-1: none): of a position;
-    - `code …feeds`: as in `threads.code.Code`;
-    - `key_start: int64[p + 1]`, `key: int32[·, 4]`: what is seen of the path behind position x.
+    - `follow_start: int64[p + 3]`, `follow: int32[·]`: at node x the search tries the positions
+      `follow[follow_start[x] : follow_start[x + 1]]` in this order; DONE among them is a match;
+    - `is_final: bool[p]`: a path that ends with this position at the partition's last row is a match;
+    - `label: int16[p]`, `bit: int64[p]` (-1: none) of each position;
+    - `code` to `feeds`: as in `condition_code.Code`;
+    - `key_start: int64[p + 1]`, `key: int32[·, 4]`: the parts of the path that conditions behind position x can see.
     """
 
     follow_start: np.ndarray
@@ -51,10 +54,14 @@ class Tables(NamedTuple):
 
 
 class Input(NamedTuple):
-    """Rows: `values: int64[c, n]` (float64 seen as int64), `values_f` the same memory, `is_float: bool[c]`,
-    `valid: bool[c, n]`; `earlier: int64[·, n]`: the last row before with an equal value, or -1;
-    `limit: int64[n]` or [0]. As far as the masks tell: `live: uint64[n]` or [0], the positions that lead on to a match;
-    `reach: int64[n]` or [0], where the shortest match from a row ends.
+    """The rows; an optional array has length 0 where it is missing.
+
+    - `bounds`, `mask`, `limit` (optional), `classifiers`: as in task.Rows;
+    - `values: int64[c, n]` (the bits of a float64), `values_f: float64[c, n]` (the same memory), `is_float: bool[c]`,
+      `valid: bool[c, n]`: the columns;
+    - `earlier: int64[·, n]`: the last row before with an equal value, or -1;
+    - `live: uint64[n]` (optional): the positions from which a match can be completed if all conditions hold;
+    - `reach: int64[n]` (optional): where the shortest match from a row ends if all conditions hold.
     """
 
     bounds: np.ndarray
@@ -71,7 +78,9 @@ class Input(NamedTuple):
 
 
 class Work(NamedTuple):
-    """The path: position taken, next alternative and steps spent by depth, stacks of rows by set, accumulators."""
+    """The state of the search. By depth of the path: `path` the position taken, `cursor` the next alternative, `spent`
+    the steps so far, `sums`, `sums_f` (the same memory) and `counts` the accumulators. `stacks[s, : tops[s]]` are the
+    rows with a label of set s. `registers`, `floats` (the same memory) and `is_null` belong to the conditions."""
 
     path: np.ndarray
     cursor: np.ndarray
@@ -92,7 +101,7 @@ class Work(NamedTuple):
 
 @internal
 def _is_repeated(distinct, column, fed, label, path, earlier, classifiers, start, row):
-    """Did an accumulated row of the path before have the current row's value?"""
+    """Does an accumulated earlier row of the path have the current row's value?"""
     if column == CLASSIFIER:
         wanted = classifiers[label[path[row - start]]]
         for at in range(row - 1, start - 1, -1):
@@ -112,7 +121,7 @@ def _is_repeated(distinct, column, fed, label, path, earlier, classifiers, start
 def _add_integer(operation, value, total, count):
     """The new total and count."""
     if operation == op.SUM:
-        result = np.int64(np.uint64(value) + np.uint64(total))  # unsigned: see threads.machine._integer
+        result = np.int64(np.uint64(value) + np.uint64(total))  # unsigned: see condition_machine._integer
         if count == op.OVERFLOWN or ((value ^ result) & (total ^ result)) < 0:
             return total, np.int64(op.OVERFLOWN)
         return result, count + 1
@@ -134,7 +143,7 @@ def _accumulate(
     accumulators, feeds, tested, values, values_f, is_float, valid, classifiers, earlier, label, path,
     sums, sums_f, counts, start, row,
 ):  # fmt: skip
-    """Accumulators behind the current row (depth row - start + 1) from those before it."""
+    """Compute the accumulators behind the current row (depth row - start + 1) from those before it."""
     depth = row - start
     for a in range(accumulators.shape[0]):
         sums[depth + 1, a] = sums[depth, a]
@@ -177,7 +186,7 @@ def _label_at(at, label, path, start, stop):
 def _write_key(
     out, first, last, key, position, label, path, stacks, tops, sums, counts, start, stop, limit, number
 ):  # fmt: skip
-    """Write the key of the state behind rows `start` to `stop` (exclusive); its length, or 0 for "has none"."""
+    """Write the key of the state behind rows `start` to `stop` (exclusive); return its length, or 0 if it has none."""
     out[0] = position
     out[1] = stop
     for k in range(first, last):
@@ -214,12 +223,43 @@ def _write_key(
     return 2 + last - first
 
 
+# --- how far the shortest match reaches ------------------------------------------------------------------------------
+
+
+@compiled
+def find_reach(bounds, mask, follow_start, follow, is_final, bit, ends, reach):
+    """Write for each row where the shortest match that starts there ends (exclusive), or n + 1 if there is none.
+
+    Conditions on the match so far are assumed to hold. `ends: int64[2, p]` is working memory.
+    """
+    size, never = bit.size, len(mask) + 1
+    for partition in range(bounds.size - 1):
+        lo, hi = bounds[partition], bounds[partition + 1]
+        for row in range(hi - 1, lo - 1, -1):
+            here, behind = ends[row & 1], ends[1 - (row & 1)]
+            for p in range(size):
+                here[p] = never
+                if bit[p] >= 0 and not (mask[row, bit[p] >> 3] >> (bit[p] & 7)) & 1:
+                    continue
+                if row == hi - 1:
+                    here[p] = hi if is_final[p] else never
+                    continue
+                for k in range(follow_start[p], follow_start[p + 1]):
+                    here[p] = min(here[p], row + 1 if follow[k] == DONE else behind[follow[k]])
+            reach[row] = never
+            start = size + (row == lo)
+            for k in range(follow_start[start], follow_start[start + 1]):
+                reach[row] = min(reach[row], row if follow[k] == DONE else here[follow[k]])
+
 # --- the search -------------------------------------------------------------------------------------------------------
 
 
 @internal
 def _search(t, r, w, memo, remember_after, progress, lo, hi, start, number, budget):
-    """Search the preferred match from row `start`: its length (`w.path` holds its positions), or what happened."""
+    """Search the preferred match from row `start`; return its length or an outcome below 0.
+
+    The match's positions are in `w.path`. The outcomes are NO_MATCH, FAULT, BUDGET and MEMO_FULL.
+    """
     follow_start, follow, label, bit, mask, live = t.follow_start, t.follow, t.label, t.bit, r.mask, r.live
     code_start, push_start, push, key_start = t.code_start, t.push_start, t.push, t.key_start
     path, cursor, spent, stacks, tops = w.path, w.cursor, w.spent, w.stacks, w.tops
@@ -263,16 +303,16 @@ def _search(t, r, w, memo, remember_after, progress, lo, hi, start, number, budg
                     )  # fmt: skip
                 took = True
                 if code_start[tested] < code_start[tested + 1]:
-                    verdict = run(
+                    result = evaluate_lines(
                         t.code, code_start[tested], code_start[tested + 1], t.result[0], w.registers, w.floats,
                         w.is_null, r.values, r.valid, r.classifiers, label, path, stacks, tops, w.sums, w.sums_f,
                         w.counts, lo, hi, start, row, number,
                     )  # fmt: skip
-                    if verdict >= OVERFLOW:
-                        progress[FAULT_CODE], progress[FAULT_LABEL] = verdict, tested
+                    if result >= OVERFLOW:
+                        progress[FAULT_CODE], progress[FAULT_LABEL] = result, tested
                         outcome = FAULT
                         break
-                    took = verdict == TRUE
+                    took = result == TRUE
                 if took and memo.counters[MEMO_COUNT] > 0:
                     length = _write_key(
                         w.key, key_start[position], key_start[position + 1], t.key, position, label, path, stacks, tops,
@@ -315,7 +355,7 @@ def _search(t, r, w, memo, remember_after, progress, lo, hi, start, number, budg
 
 @compiled
 def search_all(t, r, w, memo, is_target, effort, progress, state, block):
-    """Fill the block; FAULT, BUDGET or MEMO_FULL if that is how it ended, else 0.
+    """Fill the block; return FAULT, BUDGET or MEMO_FULL if the search was broken off, otherwise 0.
 
     `effort: int64[2]`: remember_after and steps_per_row of Limits.
     """
@@ -332,7 +372,7 @@ def search_all(t, r, w, memo, is_target, effort, progress, state, block):
         if length <= FAULT:
             return length
         if state[MAPPED] + length > len(block.position):
-            break  # the next block, if need be a larger one, searches it again
+            break  # the match does not fit: the next block, if necessary a larger one, searches it again
         for j in range(length):
             block.position[state[MAPPED] + j] = w.path[j]
         book(state, block, None, is_target, length)

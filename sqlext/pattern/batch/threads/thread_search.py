@@ -1,21 +1,26 @@
-"""The matcher for tasks with run-dependent conditions: ordered depth-first search with a memo of failures.
+"""The strategy for tasks with run-dependent conditions: ordered depth-first search with a memo of failures.
 
-One path is searched at a time, most preferred first (`threads.kernel`); conditions are compiled to a small code
-(`threads.code`) that the kernel interprets, so no query waits for a compiler. What keeps it from being exponential:
-rows whose masks lead nowhere are not entered, and a state that failed (position, next row, and exactly what
-later conditions can see of the path) is not tried again. What remains is bounded by a budget of steps.
+One path is searched at a time, most preferred first (`thread_kernel`). Conditions are compiled to a small code
+(`condition_code`) that the kernel interprets, so no query waits for a compiler. Two things keep most searches from
+taking exponential time: rows from which the masks lead to no match are not entered, and a state that failed (the
+position, the next row, and exactly what later conditions can see of the path) is not tried again. A budget of steps
+bounds all others.
+
+This module turns a task and its rows into the arrays of the kernel, and the kernel's outcomes into blocks and errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from sqlext.errors import DataError
+from sqlext.errors import DataError, UnsupportedError
+from sqlext.pattern.automaton import Automaton, Graph, automaton, targets_from
 from sqlext.pattern.batch.blocks import BLOCK_ROWS, ROW, all_blocks
-from sqlext.pattern.batch.threads.condition_code import Code
+from sqlext.pattern.batch.threads.condition_code import KEY_LIMIT, KEY_NEVER, Code, KeyPart, assemble
 from sqlext.pattern.batch.threads.condition_machine import OVERFLOW
 from sqlext.pattern.batch.threads.memo import empty_memo
 from sqlext.pattern.batch.threads.thread_kernel import (
@@ -27,25 +32,32 @@ from sqlext.pattern.batch.threads.thread_kernel import (
     Input,
     Tables,
     Work,
+    find_reach,
     search_all,
 )
-from sqlext.pattern.batch.threads.thread_tables import compile_task, find_reach
 from sqlext.pattern.batch.two_pass import live_positions
+from sqlext.pattern.closure import new_search, write_targets
 from sqlext.pattern.conditions import fault
+from sqlext.pattern.program import Instruction, MatchLabel, successors
 from sqlext.pattern.skip_kernels import is_skip_target
 from sqlext.pattern.task import CLASSIFIER, MatchTask, Rows, Spans, Values
 
+MAX_FOLLOWERS = 1 << 25  # entries of the follow lists, 4 bytes each
+_SMALL = 256  # instructions: in programs up to this size Python lists targets faster than Numba loads a kernel
 _MOST_LIVE = 64  # positions, one bit each
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Sizes that change how fast and in what portions matches are found, never which.
+    """Sizes that change how fast and in which portions matches are returned, but never which matches.
 
-    A block ends at about `block_rows` matches or rows; the memo holds `memo_keys` keys or `memo_words` words (8 bytes
-    each); a failure that took fewer than `remember_after` steps is not put there, it is found again as fast as it is
-    looked up; a partition of n rows may take 10,000 + n · `steps_per_row` steps (then DataError STEP_BUDGET);
-    `is_filtered`: look at the masks ahead.
+    - `block_rows`: a block ends at about this many matches or rows;
+    - `memo_keys`, `memo_words`: the capacity of the memo, in keys and in words of 8 bytes;
+    - `remember_after`: a failure that took fewer steps is not remembered, because the search would find it again as
+      fast as it could look it up;
+    - `steps_per_row`: a partition of n rows may take 10,000 + n · `steps_per_row` steps (otherwise DataError
+      STEP_BUDGET);
+    - `is_filtered`: the masks of later rows are evaluated first.
     """
 
     block_rows: int = BLOCK_ROWS
@@ -57,22 +69,25 @@ class Limits:
 
 
 def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[Spans]:
-    """Find all matches, in blocks.
+    """All matches of a task, in blocks.
 
-    Raises DataError: STEP_BUDGET, and what conditions raise (ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO).
+    Equal to `reference.find`.
+
+    Raises DataError: STEP_BUDGET, and the errors of conditions (ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO).
+    Raises UnsupportedError: PATTERN_TOO_LARGE.
 
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
     >>> from sqlext.pattern.task import Call, Navigation, Operand
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
     >>> rises = Call("less", (Operand(Navigation(0, (0,)), "int"), Operand(Navigation(0, (1,)), "int")), "bool")
-    >>> task = MatchTask(a_b, bits=(None, None), conditions=(None, rises))
-    >>> rows = Rows(np.array([0, 3]), np.zeros((3, 1), np.uint8), columns=(Values(np.array([5, 4, 6])),))
+    >>> task = MatchTask(program=a_b, bits=(None, None), conditions=(None, rises))
+    >>> rows = Rows(bounds=np.array([0, 3]), mask=np.zeros((3, 1), np.uint8), columns=(Values(np.array([5, 4, 6])),))
     >>> [spans.start.tolist() for spans in find(task, rows)]
     [[1]]
     """
     limits = limits or Limits()
     positions, code, tables = compile_task(task, rows.limit is not None)
-    source = _input(task, rows, code, tables, limits.is_filtered)
+    inputs = _input(task, rows, code, tables, limits.is_filtered)
     work = _work(code, tables, longest=int(np.max(np.diff(rows.bounds), initial=0)))
     is_target = is_skip_target(task, positions)
     progress = np.full(4, -1, np.int64)
@@ -81,12 +96,12 @@ def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[
 
     def fill(state, block, shared):
         nonlocal memo
-        outcome = search_all(tables, source, work, memo, is_target, effort, progress, state, block)
+        outcome = search_all(tables, inputs, work, memo, is_target, effort, progress, state, block)
         while outcome == MEMO_FULL:
             memo = empty_memo(limits.memo_keys, limits.memo_words, before=memo)
-            outcome = search_all(tables, source, work, memo, is_target, effort, progress, state, block)
+            outcome = search_all(tables, inputs, work, memo, is_target, effort, progress, state, block)
         if outcome == BUDGET:
-            raise _spent(rows, int(state[ROW]), int(progress[STEPS]))
+            raise _budget_error(rows, int(state[ROW]), int(progress[STEPS]))
         if outcome:
             error_class = "ARITHMETIC_OVERFLOW" if progress[FAULT_CODE] == OVERFLOW else "DIVIDE_BY_ZERO"
             raise fault(error_class, task.program.labels[progress[FAULT_LABEL]])
@@ -94,7 +109,7 @@ def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[
     return all_blocks(fill, task, positions, len(rows.mask), limits.block_rows)
 
 
-def _spent(rows: Rows, row: int, steps: int) -> DataError:
+def _budget_error(rows: Rows, row: int, steps: int) -> DataError:
     first = rows.bounds[np.searchsorted(rows.bounds, row, side="right") - 1]
     return DataError(
         "STEP_BUDGET",
@@ -103,6 +118,96 @@ def _spent(rows: Rows, row: int, steps: int) -> DataError:
         hint="add WITHIN, let the variables exclude each other, or replace conditions on the match so far "
         "(aggregates, FIRST) by conditions on the row or on PREV.",
     )
+
+
+# --- from the task to tables ------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def compile_task(task: MatchTask, is_limited: bool) -> tuple[Automaton, Code, Tables]:
+    """The tables that do not depend on the rows; `is_limited`: Rows.limit is set.
+
+    Raises UnsupportedError: PATTERN_TOO_LARGE.
+    """
+    code = assemble(task.conditions)
+    positions = automaton(task.program, task.bits)
+    graph = positions.graph
+    follow_start, follow = _follow(graph)
+    seen = _seen_behind(task.program.instructions, code.seen)
+    keys = [_key(seen[at + 1], is_limited) for at in graph.instruction]
+    tables = Tables(
+        follow_start=follow_start,
+        follow=follow,
+        is_final=graph.accepts_at_end,
+        label=positions.label,
+        bit=graph.bit,
+        code=code.code,
+        code_start=code.code_start,
+        result=np.array([code.result]),
+        push_start=code.push_start,
+        push=code.push,
+        accumulators=code.accumulators,
+        feeds=code.feeds,
+        key_start=np.cumsum([0, *map(len, keys)], dtype=np.int64),
+        key=np.array([part for key in keys for part in key], np.int32).reshape(-1, 4),
+    )
+    return positions, code, tables
+
+
+def _follow(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """`follow_start` and `follow` of Tables."""
+    list_targets = _targets_in_small if len(graph.kind) <= _SMALL else _targets_in_large
+    lists: list[np.ndarray] = []
+    total = 0
+    for begin, at_start in [*((int(at) + 1, False) for at in graph.instruction), (0, False), (0, True)]:
+        lists.append(list_targets(graph, begin, at_start))
+        total += len(lists[-1])
+        if total > MAX_FOLLOWERS:
+            raise UnsupportedError(
+                "PATTERN_TOO_LARGE",
+                "PATTERN has too many ways from one row to the next",
+                hint="bound quantifiers lower, or write a loop instead of many optional elements.",
+            )
+    return np.cumsum([0, *map(len, lists)], dtype=np.int64), np.concatenate(lists)
+
+
+def _targets_in_small(graph: Graph, begin: int, at_start: bool) -> np.ndarray:
+    return np.array(targets_from(graph, begin, at_start), np.int32)
+
+
+def _targets_in_large(graph: Graph, begin: int, at_start: bool) -> np.ndarray:
+    targets = np.empty(len(graph.instruction) + 1, np.int32)
+    return targets[: write_targets(graph, new_search(graph), begin, at_start, targets)].copy()
+
+
+def _seen_behind(instructions: Sequence[Instruction], seen: Sequence[frozenset[KeyPart]]) -> list[frozenset[KeyPart]]:
+    """For each instruction, the parts of the path that the conditions tested from it on can see.
+
+    `seen[l]` is what the condition of label l can see. Computed backward to a fixed point; sets are bits of integers.
+    """
+    parts = sorted(frozenset().union(*seen))
+    bit = {part: 1 << k for k, part in enumerate(parts)}
+    own = [sum(bit[part] for part in by_label) for by_label in seen]
+    needed = [0] * len(instructions)
+    changed = True
+    while changed:
+        changed = False
+        for at in range(len(instructions) - 1, -1, -1):
+            instruction = instructions[at]
+            need = own[instruction.label] if isinstance(instruction, MatchLabel) else 0
+            for following in successors(instruction, at):
+                need |= needed[following]
+            changed |= need != needed[at]
+            needed[at] = need
+    sets = {need: frozenset(part for part in parts if need & bit[part]) for need in set(needed)}
+    return [sets[need] for need in needed]
+
+
+def _key(parts: frozenset[KeyPart], is_limited: bool) -> list[KeyPart]:
+    never = (KEY_NEVER, 0, 0, 0)
+    if never in parts:
+        return [never]
+    return sorted(parts) + ([(KEY_LIMIT, 0, 0, 0)] if is_limited else [])
 
 
 # --- from rows to arrays ----------------------------------------------------------------------------------------------
@@ -122,15 +227,15 @@ def _input(task: MatchTask, rows: Rows, code: Code, tables: Tables, is_filtered:
             earlier[k] = _earlier_equal(columns[c])
     is_filtered = is_filtered and len(tables.label) <= _MOST_LIVE and bool((tables.bit >= 0).any())
     return Input(
-        bounds=_owned(rows.bounds, np.int64),
+        bounds=_writable(rows.bounds),
         mask=_read_only(rows.mask),
-        limit=_NOTHING if rows.limit is None else _owned(rows.limit, np.int64),
+        limit=_NOTHING if rows.limit is None else _writable(rows.limit),
         values=values,
         values_f=values.view(np.float64),
         is_float=np.array([column.values.dtype.kind == "f" for column in columns], np.bool_),
         valid=valid,
         earlier=earlier,
-        classifiers=_NOTHING if rows.classifiers is None else _owned(rows.classifiers, np.int64),
+        classifiers=_NOTHING if rows.classifiers is None else _writable(rows.classifiers),
         live=live_positions(task, rows).astype(np.uint64) if is_filtered else np.empty(0, np.uint64),
         reach=_reach(rows, tables) if is_filtered and rows.limit is not None else _NOTHING,
     )
@@ -139,13 +244,13 @@ def _input(task: MatchTask, rows: Rows, code: Code, tables: Tables, is_filtered:
 _NOTHING = np.empty(0, np.int64)
 
 
-def _owned(array: np.ndarray, dtype: type) -> np.ndarray:
-    """The array as the kernel was compiled for; a read-only one (Arrow's) would be another type and compile again."""
-    return np.require(array, dtype, ["C", "A", "W"])
+def _writable(array: np.ndarray) -> np.ndarray:
+    """The int64 array as the kernel was compiled for: a read-only one (Arrow's) would be another type for Numba."""
+    return np.require(array, np.int64, ["C", "A", "W"])
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
-    """The same the other way round, without a copy."""
+    """A read-only view, without a copy: masks are always read-only in the kernel."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -155,7 +260,7 @@ def _reach(rows: Rows, tables: Tables) -> np.ndarray:
     """Input.reach."""
     room, reach = np.empty((2, len(tables.label)), np.int64), np.empty(len(rows.mask), np.int64)
     find_reach(
-        _owned(rows.bounds, np.int64),
+        _writable(rows.bounds),
         _read_only(rows.mask),
         *(tables.follow_start, tables.follow, tables.is_final, tables.bit, room, reach),
     )
@@ -163,14 +268,14 @@ def _reach(rows: Rows, tables: Tables) -> np.ndarray:
 
 
 def _words(values: np.ndarray) -> np.ndarray:
-    """A column as int64, floats bit by bit."""
+    """A column as int64; the bits of a float are kept."""
     if values.dtype.kind == "f":
         return np.ascontiguousarray(values, np.float64).view(np.int64)
     return values
 
 
 def _earlier_equal(column: Values) -> np.ndarray:
-    """For each row the last row before with an equal value (NaN = NaN, -0.0 = 0.0), or -1; NULLs equal nothing.
+    """For each row the last row before it with an equal value (NaN = NaN, -0.0 = 0.0), or -1; a NULL equals nothing.
 
     >>> _earlier_equal(Values(np.array([0.0, np.nan, -0.0, 7.0, np.nan]))).tolist()
     [-1, -1, 0, -1, 1]
@@ -188,7 +293,7 @@ def _earlier_equal(column: Values) -> np.ndarray:
 
 
 def _work(code: Code, tables: Tables, longest: int) -> Work:
-    """Room for a path of `longest` rows; the system hands out the pages as they are touched."""
+    """Room for a path of `longest` rows; the operating system supplies its pages as they are touched."""
     registers = code.registers.copy()
     accumulators = len(code.accumulators)
     depths = longest + 1 if accumulators else 1
