@@ -1,4 +1,4 @@
-"""Run a task on both matchers and say what came out, in plain lists."""
+"""The results of a task by both matchers, as lists that can be compared."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def by_threads(task: MatchTask, rows: Rows, **limits) -> list:
 
 
 def outcome(blocks: Iterable[Spans]) -> list:
-    """All matches, unmatched rows and the failure; or the error."""
+    """All matches, the unmatched rows and the failure, or otherwise the error."""
     try:
         return list(_facts(blocks))
     except DataError as error:

@@ -1,7 +1,7 @@
-"""A short notation for conditions, so that cases are lines of text.
+"""A short notation for conditions, with which a case is one line of text.
 
     (less (last A v) 3)       calls are named as in task.CALLS, `add:8` has 8 bits, `add:8:wrap` is not ANSI
-    (last AB i 1 -2 7)        rows labelled A or B (* is any), column, offset, step, value where no row is reached
+    (last AB i 1 -2 7)        rows with label A or B (* is any), column, offset, step, value where no row is reached
     (sum * i) (count A rows)  aggregates; `distinct-sum`
     1  1.5  nan  true  null
 
@@ -28,7 +28,7 @@ _TO_BOOL = ("less", "less_equal", "equal", "not_equal", "null_safe_equal", "and"
 
 
 def read(text: str) -> Condition:
-    """The condition that `text` stands for."""
+    """Parse a condition."""
     tokens = text.replace("(", " ( ").replace(")", " ) ").split()
     condition = _read(tokens)
     assert not tokens, tokens

@@ -1,4 +1,4 @@
-"""The cases of cases.txt, by the evaluator and by both matchers."""
+"""The cases of cases.txt, evaluated by the evaluator and by both matchers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from compare import by_reference, by_threads
 from notation import call, literal, read
 
 from sqlext.errors import DataError
+from sqlext.pattern.batch.threads.thread_search import Limits, find
 from sqlext.pattern.conditions import Path, evaluate
 from sqlext.pattern.program import Done, MatchLabel, Program, Split
 from sqlext.pattern.task import SKIP_PAST_LAST_ROW, MatchTask, Rows, Skip, Values
@@ -25,7 +26,7 @@ def lines() -> list[list[str]]:
 
 
 def column(*values) -> Values:
-    """A column with None for NULL; behind the NULLs lie values that must not be seen."""
+    """A column in which None is NULL; the values stored under NULLs must never be read."""
     kind = next(type(v) for v in values if v is not None)
     return Values(np.array([kind(1) if v is None else v for v in values]), np.array([v is not None for v in values]))
 
@@ -61,18 +62,18 @@ def test_the_evaluator_gives_the_value(name, path, condition, expected):
 def test_matchers_find_the_path_whose_condition_has_the_value(name, path, condition, expected):
     wanted = read(condition) if expected.isupper() else literal(expected)
     task = only_path(path, call("null_safe_equal", read(condition), wanted))
-    found = by_threads(task, ROWS)
-    assert found == by_reference(task, ROWS)
+    result = by_threads(task, ROWS)
+    assert result == by_reference(task, ROWS)
     if expected.isupper():
-        assert found[0] == f"SQLEXT_{expected}"
+        assert result[0] == f"SQLEXT_{expected}"
     else:
-        assert (START, 1) in [match[:2] for match in found if isinstance(match, tuple)]
+        assert (START, 1) in [match[:2] for match in result if isinstance(match, tuple)]
 
 
 def only_path(path: str, condition) -> MatchTask:
-    """A task that maps `path` from row START on, or nothing; the condition is tested on its last row only.
+    """A task that maps `path` from row START on, or nothing; the condition decides on the last row only.
 
-    All labels are tested with: "begins at START, and is not yet the last row, or the condition holds".
+    Every label has the condition "the match begins at START, and this is not the last row or the condition holds".
     """
     labels = [ord(letter) - ord("A") for letter in path]
     earlier = call("less", read("(count * rows)"), literal(str(len(path))))
@@ -101,7 +102,7 @@ def task_of(program: Program, *conditions: str | None, **more) -> MatchTask:
     return MatchTask(program=program, bits=(None,) * len(conditions), conditions=read_all, **more)
 
 
-def test_a_spent_budget_is_an_error_that_says_what_to_do():
+def test_a_spent_budget_is_an_error_whose_hint_helps():
     # every assignment of A and B has its own set of values of A, so no state is met twice
     task = task_of(FOREVER, None, None, "(less (distinct-sum A i) 0)")
     with pytest.raises(DataError, match="row 1 of its partition") as error:
@@ -110,7 +111,7 @@ def test_a_spent_budget_is_an_error_that_says_what_to_do():
     assert "WITHIN" in error.value.hint
 
 
-@pytest.mark.parametrize("n", [3000, 30_000])  # a memo of 4096 keys, one that has to grow
+@pytest.mark.parametrize("n", [3000, 30_000])  # a memo of 4,096 keys, and one that has to grow
 def test_the_memo_makes_a_hopeless_search_linear(n):
     task = task_of(A_PLUS_B, None, "(less (last B i) (last A i))")
     rows = ints(*range(n))  # n²/2 steps without the memo
@@ -124,7 +125,7 @@ def test_states_are_not_shared_between_matches_with_another_number():
     assert by_threads(task, ints(1, 2, 3, 4), remember_after=0) == by_reference(task, ints(1, 2, 3, 4))
 
 
-def test_states_are_not_shared_between_starts_that_have_another_number_of_rows_behind_them():
+def test_states_are_not_shared_between_starts_with_other_numbers_of_rows():
     # B is the partition's last row, and LAST(i, 2) is before the match
     task = task_of(A_PLUS_B, None, "(and (is_null (last * i 0 1)) (is_null (last * i 2)))")
     assert by_threads(task, ints(1, 2, 3, 4, 5), remember_after=0)[0][:3] == (3, 1, [0, 1])
@@ -144,13 +145,11 @@ def test_read_only_columns_are_read():
     assert by_threads(task_of(A_PLUS_B, None, "(less (last A i) (last B i))"), rows)[0][:3] == (0, 1, [0, 0, 1])
 
 
-def test_a_match_longer_than_a_block_comes_in_one_piece():
+def test_a_match_longer_than_a_block_is_in_one_block():
     task = task_of(A_PLUS_B, "(less_equal (count A rows) 9)", None, skip=Skip(SKIP_PAST_LAST_ROW))
     rows = ints(*range(25))
     assert by_threads(task, rows, block_rows=2) == by_reference(task, rows)
 
 
 def list_all(task: MatchTask, rows: Rows, **limits) -> list:
-    from sqlext.pattern.batch.threads.thread_search import Limits, find
-
     return [spans.start.tolist() for spans in find(task, rows, Limits(**limits))] or [[]]

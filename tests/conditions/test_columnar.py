@@ -1,4 +1,4 @@
-"""Conditions on neighbours, computed for all rows at once, are what the obvious evaluator finds row by row."""
+"""Conditions on neighbours have the same value for all rows at once as row by row in the slow evaluator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.conditions.test_threads_random import random_bool, random_rows
 
 
 def around_the_row(condition: Condition, rng: random.Random) -> Condition:
-    """The condition with every operand turned into one of the row or its neighbours."""
+    """The condition with every operand replaced by one that reads the row or a neighbour."""
     if isinstance(condition, Call):
         arguments = tuple(around_the_row(a, rng) for a in condition.arguments)
         is_ansi = condition.is_ansi or condition.function in ("add", "subtract")
@@ -36,17 +36,17 @@ def by_the_evaluator(condition: Condition, rows: Rows) -> list[bool]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_all_rows_at_once_are_as_one_by_one(seed):
+def test_all_rows_at_once_have_the_values_of_single_rows(seed):
     rng, compared = random.Random(seed), 0
     while compared < 500:
         condition, rows = around_the_row(random_bool(rng, 3), rng), random_rows(rng, is_within=False)
         if not is_columnar(condition):
             continue
         try:
-            found = truth(condition, rows).tolist()
+            truths = truth(condition, rows).tolist()
         except DataError:
-            continue  # AND may pass over the row where the evaluator looks at one after the other
-        assert found == by_the_evaluator(condition, rows), condition
+            continue  # for a single row, AND may skip the argument with the error
+        assert truths == by_the_evaluator(condition, rows), condition
         compared += 1
 
 

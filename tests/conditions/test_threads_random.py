@@ -45,7 +45,7 @@ def test_threads_find_what_the_reference_finds(seed, is_ambiguous):
         matched += len(expected) > 1
         for limits in LIMITS:
             if isinstance(expected[0], str) and limits.get("is_filtered", True):
-                continue  # looking ahead at the masks may pass by the row whose condition fails
+                continue  # with the masks of later rows, the search may never reach the row with the error
             assert by_threads(task, rows, **limits) == expected, (task, rows, limits)
     assert matched > 15
 
@@ -65,10 +65,10 @@ def random_case(rng: random.Random) -> tuple[MatchTask, Rows]:
 
 
 def ambiguous_case(rng: random.Random) -> tuple[MatchTask, Rows]:
-    """Many paths lead to the same row; which of them may go on depends on what C can see of them.
+    """Many paths lead to the same row; which of them may continue depends on the part of them that C can see.
 
-    Tried: with any one part left out of the keys of the memo some of these cases give a wrong answer (but for
-    KEY_DEPTH, which test_cases has).
+    If any one part is left out of the keys of the memo, some of these cases fail (except for KEY_DEPTH, which is tested
+    in test_cases).
     """
     loop = ast.Quantified(ast.Alternation((ast.Variable("A"), ast.Variable("B"))), 0, None, mode=rng.choice(MODES))
     parts = rng.choice(["lC", "lC", "lAC", "lCC", "lClC", "lABC", "llC"])

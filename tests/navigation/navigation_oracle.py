@@ -1,6 +1,6 @@
-"""What navigations and aggregates mean, said as slowly and plainly as possible: the oracle of the random tests.
+"""The meaning of navigations and aggregates, written slowly and obviously: the oracle of the random tests.
 
-A match is a list of mapped rows `(row, label, is_hidden)`; None is NULL. No numpy in what is computed.
+A match is a list of mapped rows `(row, label, is_hidden)`; None is NULL. The oracle computes without NumPy.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans
 
 @dataclass(frozen=True)
 class Shown:
-    """An output row: its chunk row, its match (None: unmatched), how many mapped rows RUNNING sees."""
+    """An output row: its chunk row, its match (None: unmatched), and the number of mapped rows that RUNNING sees."""
 
     row: int
     match: int | None
@@ -32,7 +32,7 @@ def matches_of(spans: Spans) -> list[list[tuple[int, int, bool]]]:
 
 
 def mapped(spans: Spans, i: int, first: int) -> list[int]:
-    """The positions in the block of the rows of match i, its own from `first` on and then those of its tail."""
+    """The indexes in the block of the mapped rows of match i: its own from `first` on, then those of its tail."""
     own = list(range(first, int(spans.offset[i + 1])))
     if spans.tails is None or spans.tails.match[i] < 0:
         return own
@@ -54,7 +54,7 @@ def shown_rows(spans: Spans, output: Output) -> list[Shown]:
 
 
 def view(shown: Shown, spans: Spans, is_final: bool) -> list[tuple[int, int]]:
-    """The (row, label) that an output row sees."""
+    """(row, label) of the mapped rows that an output row sees."""
     if shown.match is None:
         return []
     mapped = [(row, label) for row, label, _ in matches_of(spans)[shown.match]]

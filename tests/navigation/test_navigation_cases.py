@@ -1,4 +1,4 @@
-"""Hand-written cases: one block of matches, and what each measure gives for it, row by row."""
+"""Hand-written cases: one block of matches, and the value of each measure for it, row by row."""
 
 from __future__ import annotations
 
@@ -101,24 +101,24 @@ def listed(values: np.ndarray, valid: np.ndarray | None) -> list:
     return [value if is_valid else None for value, is_valid in zip(values.tolist(), valid.tolist())]
 
 
-@pytest.mark.parametrize("asked, all_rows, one_row", NAVIGATIONS.values(), ids=NAVIGATIONS)
-def test_a_navigation_reads(asked, all_rows, one_row):
+@pytest.mark.parametrize("measure, all_rows, one_row", NAVIGATIONS.values(), ids=NAVIGATIONS)
+def test_a_navigation_reads_these_rows(measure, all_rows, one_row):
     for output, expected in ((ALL_ROWS, all_rows), (ONE_ROW, one_row)):
-        row = navigate(asked, SPANS, output_rows(SPANS, output), BOUNDS)
+        row = navigate(measure, SPANS, output_rows(SPANS, output), BOUNDS)
         assert listed(row, row >= 0) == expected
 
 
-@pytest.mark.parametrize("asked, all_rows, one_row", CLASSIFIERS.values(), ids=CLASSIFIERS)
-def test_a_classifier_is(asked, all_rows, one_row):
+@pytest.mark.parametrize("measure, all_rows, one_row", CLASSIFIERS.values(), ids=CLASSIFIERS)
+def test_a_classifier_has_these_labels(measure, all_rows, one_row):
     for output, expected in ((ALL_ROWS, all_rows), (ONE_ROW, one_row)):
-        label = classify(asked, SPANS, output_rows(SPANS, output), BOUNDS)
+        label = classify(measure, SPANS, output_rows(SPANS, output), BOUNDS)
         assert listed(label, label >= 0) == expected
 
 
-@pytest.mark.parametrize("asked, column, all_rows, one_row", AGGREGATES.values(), ids=AGGREGATES)
-def test_an_aggregate_is(asked, column, all_rows, one_row):
+@pytest.mark.parametrize("measure, column, all_rows, one_row", AGGREGATES.values(), ids=AGGREGATES)
+def test_an_aggregate_has_these_values(measure, column, all_rows, one_row):
     for output, expected in ((ALL_ROWS, all_rows), (ONE_ROW, one_row)):
-        result = aggregate(asked, column, SPANS, output_rows(SPANS, output))
+        result = aggregate(measure, column, SPANS, output_rows(SPANS, output))
         assert repr(listed(result.values, result.valid)) == repr(expected)  # repr: NaN equals itself
 
 
@@ -209,31 +209,31 @@ OVERLAP_MEMBERS = {
 }
 
 
-@pytest.mark.parametrize("asked, rows", OVERLAP_ROWS.values(), ids=OVERLAP_ROWS)
-def test_of_matches_that_share_labels_a_navigation_reads(asked, rows):
-    row = navigate(asked, OVERLAPS, output_rows(OVERLAPS, ONE_ROW), BOUNDS)
+@pytest.mark.parametrize("measure, rows", OVERLAP_ROWS.values(), ids=OVERLAP_ROWS)
+def test_navigation_of_matches_that_share_labels_reads_these_rows(measure, rows):
+    row = navigate(measure, OVERLAPS, output_rows(OVERLAPS, ONE_ROW), BOUNDS)
     assert listed(row, row >= 0) == rows
 
 
-@pytest.mark.parametrize("asked, labels", OVERLAP_LABELS.values(), ids=OVERLAP_LABELS)
-def test_of_matches_that_share_labels_a_classifier_is(asked, labels):
-    label = classify(asked, OVERLAPS, output_rows(OVERLAPS, ONE_ROW), BOUNDS)
+@pytest.mark.parametrize("measure, labels", OVERLAP_LABELS.values(), ids=OVERLAP_LABELS)
+def test_classifier_of_matches_that_share_labels_has_these_labels(measure, labels):
+    label = classify(measure, OVERLAPS, output_rows(OVERLAPS, ONE_ROW), BOUNDS)
     assert listed(label, label >= 0) == labels
 
 
-@pytest.mark.parametrize("asked, column, expected", OVERLAP_AGGREGATES.values(), ids=OVERLAP_AGGREGATES)
-def test_of_matches_that_share_labels_an_aggregate_is(asked, column, expected):
-    result = aggregate(asked, column, OVERLAPS, output_rows(OVERLAPS, ONE_ROW))
+@pytest.mark.parametrize("measure, column, expected", OVERLAP_AGGREGATES.values(), ids=OVERLAP_AGGREGATES)
+def test_aggregate_of_matches_that_share_labels_has_these_values(measure, column, expected):
+    result = aggregate(measure, column, OVERLAPS, output_rows(OVERLAPS, ONE_ROW))
     assert repr(listed(result.values, result.valid)) == repr(expected)
 
 
 @pytest.mark.parametrize("labels, rows", OVERLAP_MEMBERS.values(), ids=OVERLAP_MEMBERS)
-def test_of_matches_that_share_labels_the_members_are(labels, rows):
-    asked, out = Aggregate("array_agg", 0, labels), output_rows(OVERLAPS, ONE_ROW)
-    row, list_bounds = members(asked, OVERLAPS, out)
+def test_members_of_matches_that_share_labels_are_these_rows(labels, rows):
+    measure, out = Aggregate("array_agg", 0, labels), output_rows(OVERLAPS, ONE_ROW)
+    row, list_bounds = members(measure, OVERLAPS, out)
     assert [row[a:b].tolist() for a, b in pairwise(list_bounds)] == rows
     plain = unshared(OVERLAPS, np.arange(7))
-    assert (member_labels(asked, OVERLAPS, out) == member_labels(asked, plain, output_rows(plain, ONE_ROW))).all()
+    assert (member_labels(measure, OVERLAPS, out) == member_labels(measure, plain, output_rows(plain, ONE_ROW))).all()
 
 
 def test_matches_that_share_labels_have_their_sequence_numbers_and_are_shown_whole():
@@ -243,16 +243,16 @@ def test_matches_that_share_labels_have_their_sequence_numbers_and_are_shown_who
 
 
 def test_a_sum_over_shared_labels_leaves_64_bits_only_where_its_own_rows_do():
-    ask = Aggregate("sum", 0), BIG, OVERLAPS, output_rows(OVERLAPS, ONE_ROW)
+    arguments = Aggregate("sum", 0), BIG, OVERLAPS, output_rows(OVERLAPS, ONE_ROW)
     with pytest.raises(DataError, match="match number 2"):  # match number 1 begins with -5
-        aggregate(*ask)
+        aggregate(*arguments)
     wrapped = [
         int(np.array(BIG.values[a:b]).sum()) for a, b in ((0, 6), (1, 6), (2, 6), (3, 6), (4, 6), (6, 8), (7, 7))
     ]
-    assert aggregate(*ask, is_ansi=False).values.tolist() == wrapped
+    assert aggregate(*arguments, is_ansi=False).values.tolist() == wrapped
 
 
-def test_what_shares_no_labels_is_computed_in_groups():
+def test_sums_that_need_every_row_are_computed_in_groups():
     """Three matches of 600,000 rows, each a suffix of the one before."""
     n = 600_000
     tails = Tails(np.array([-1, 0, 0]), np.array([-1, 1, 2]), np.array([n, n - 1, n - 2]))
@@ -270,13 +270,13 @@ def test_what_shares_no_labels_is_computed_in_groups():
     "output, rows",
     [
         (Output(), [0, 4, 6]),
-        (Output(shows_empty=False), [0, 4, 6]),  # ONE ROW PER MATCH always shows them
+        (Output(shows_empty=False), [0, 4, 6]),  # ONE ROW PER MATCH always shows empty matches
         (Output(is_all_rows=True), [0, 1, 3, 4, 6, 7]),
         (Output(is_all_rows=True, shows_empty=False), [0, 1, 3, 6, 7]),
         (Output(is_all_rows=True, shows_unmatched=True), [0, 1, 3, 4, 6, 7, 5]),
     ],
 )
-def test_the_result_has_the_rows(output, rows):
+def test_the_result_has_these_rows(output, rows):
     assert output_rows(SPANS, output).row.tolist() == rows
 
 
@@ -285,7 +285,7 @@ def test_sequence_numbers_count_hidden_rows():
     assert listed(*sequence_numbers(SPANS, output_rows(SPANS, ONE_ROW))) == [4, N, 2]
 
 
-def test_a_block_without_matches_gives_its_unmatched_rows_and_no_others():
+def test_a_block_without_matches_shows_only_its_unmatched_rows():
     nothing = np.zeros(0, np.int64)
     spans = Spans(nothing, nothing, np.array([0]), np.zeros(0, np.int16), None, np.array([5]))
     for output, count in ((ONE_ROW, 0), (ALL_ROWS, 1)):
@@ -298,12 +298,12 @@ def test_a_block_without_matches_gives_its_unmatched_rows_and_no_others():
                 assert members(Aggregate("array_agg", 0, labels), spans, out)[1].tolist() == [0] * (count + 1)
 
 
-def test_output_rows_in_any_order_are_answered_each_for_itself():
+def test_the_order_of_output_rows_does_not_change_their_values():
     out = output_rows(SPANS, ALL_ROWS)
     order = np.array([5, 2, 0, 6, 1, 4, 3, 2])
     shuffled = navigation.OutputRows(out.row[order], out.match[order], out.end[order])
-    asked = Navigation(0, (B,), step=-1)
-    assert (navigate(asked, SPANS, shuffled, BOUNDS) == navigate(asked, SPANS, out, BOUNDS)[order]).all()
+    measure = Navigation(0, (B,), step=-1)
+    assert (navigate(measure, SPANS, shuffled, BOUNDS) == navigate(measure, SPANS, out, BOUNDS)[order]).all()
     total = Aggregate("sum", 0)
     assert (aggregate(total, X, SPANS, shuffled).values == aggregate(total, X, SPANS, out).values[order]).all()
 
@@ -319,14 +319,14 @@ TOP = 2**63 - 1
 def test_a_sum_of_integers_stays_in_64_bits_or_is_an_error(column, sum_of_them):
     n = len(column)
     spans = Spans(np.array([0]), np.array([7]), np.array([0, n]), np.zeros(n, np.int16), None, np.zeros(0, np.int64))
-    ask = Aggregate("sum", 0), Values(np.array(column)), spans, output_rows(spans, ONE_ROW)
+    arguments = Aggregate("sum", 0), Values(np.array(column)), spans, output_rows(spans, ONE_ROW)
     wrapped = (sum(column) + 2**63) % 2**64 - 2**63
-    assert aggregate(*ask, is_ansi=False).values.tolist() == [wrapped]
+    assert aggregate(*arguments, is_ansi=False).values.tolist() == [wrapped]
     if sum_of_them is not None:
-        assert aggregate(*ask).values.tolist() == [sum_of_them]
+        assert aggregate(*arguments).values.tolist() == [sum_of_them]
         return
     with pytest.raises(DataError, match="match number 7") as raised:
-        aggregate(*ask)
+        aggregate(*arguments)
     assert raised.value.error_class == "SQLEXT_ARITHMETIC_OVERFLOW"
 
 
@@ -346,7 +346,7 @@ def test_distinct_values_of_a_long_match_are_counted_once_each():
         assert (counted.values == np.minimum(np.arange(n) + 1, 7_919)).all()
 
 
-def test_distinct_takes_all_nans_as_one_and_both_zeros_as_one():
+def test_all_nans_are_one_distinct_value_and_both_zeros_are_one():
     bits = np.array([0x7FF8 << 48, (0xFFF8 << 48) + 1, (0x7FF0 << 48) + 1, 0x7FF0 << 48, 0, 1 << 63], np.uint64)
     spans = Spans(np.array([0]), np.array([1]), np.array([0, 6]), np.zeros(6, np.int16), None, np.zeros(0, np.int64))
     out = output_rows(spans, Output(is_all_rows=True))

@@ -1,4 +1,4 @@
-"""Random blocks of matches: `navigation` gives what the oracle gives, for every kind of output and every slice."""
+"""Random blocks of matches: `navigation` agrees with the oracle, for every kind of output and every slice."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def random_block(rng: random.Random) -> tuple[Spans, list[int]]:
 
 
 def with_random_tails(rng: random.Random, spans: Spans, bounds: list[int]) -> Spans:
-    """The same starts; each match has a few rows of its own, and mostly goes on where an earlier one maps the next."""
+    """The same starts; each match has a few own rows and usually continues in an earlier match."""
     owners: list[dict[int, int]] = []  # of each match: the match that lists the row, for each of its rows
     offset, tail, at = [0], [], []
     for i, start in enumerate(spans.start.tolist()):
@@ -72,7 +72,7 @@ def with_random_tails(rng: random.Random, spans: Spans, bounds: list[int]) -> Sp
 
 
 def random_case(rng: random.Random) -> tuple[Spans, list[int], Output]:
-    """A block, its partitions, and what is shown of it; in one of three blocks matches have tails."""
+    """A block, its partitions, and its output; in one of three blocks matches have tails."""
     spans, bounds = random_block(rng)
     if rng.random() < 0.33 and len(spans.start):
         return with_random_tails(rng, spans, bounds), bounds, Output()
@@ -94,7 +94,7 @@ def random_slice(rng: random.Random, shown: list, out: navigation.OutputRows):
 
 
 def or_none(values: np.ndarray, valid: np.ndarray | None = None) -> list:
-    """A list with None for NULL, which is -1 where there is no `valid`."""
+    """A list with None for NULL; without `valid`, -1 is NULL."""
     valid = values >= 0 if valid is None else valid
     return [value if is_valid else None for value, is_valid in zip(values.tolist(), valid.tolist())]
 
@@ -117,7 +117,7 @@ def test_random_navigations_read_the_rows_of_the_oracle():
         spans, bounds, output = random_case(rng)
         shown, out = random_slice(rng, oracle.shown_rows(spans, output), navigation.output_rows(spans, output))
         for _ in range(4):
-            asked = Navigation(
+            measure = Navigation(
                 argument=CLASSIFIER,
                 labels=random_labels(rng),
                 from_first=rng.random() < 0.5,
@@ -125,10 +125,10 @@ def test_random_navigations_read_the_rows_of_the_oracle():
                 step=rng.choice([0, 0, -1, 1, -4, 3, 10**30, -(10**30)]),
                 is_final=rng.random() < 0.4,
             )
-            rows = navigation.navigate(asked, spans, out, np.array(bounds))
-            assert or_none(rows) == [oracle.navigated(asked, s, spans, bounds) for s in shown], (asked, spans)
-            labels = navigation.classify(asked, spans, out, np.array(bounds))
-            assert or_none(labels) == [oracle.classified(asked, s, spans, bounds) for s in shown], (asked, spans)
+            rows = navigation.navigate(measure, spans, out, np.array(bounds))
+            assert or_none(rows) == [oracle.navigated(measure, s, spans, bounds) for s in shown], (measure, spans)
+            labels = navigation.classify(measure, spans, out, np.array(bounds))
+            assert or_none(labels) == [oracle.classified(measure, s, spans, bounds) for s in shown], (measure, spans)
 
 
 def test_random_members_are_those_of_the_oracle():
@@ -136,13 +136,13 @@ def test_random_members_are_those_of_the_oracle():
     for _ in range(BLOCKS):
         spans, _, output = random_case(rng)
         shown, out = random_slice(rng, oracle.shown_rows(spans, output), navigation.output_rows(spans, output))
-        asked = Aggregate("array_agg", 0, random_labels(rng), is_final=rng.random() < 0.4)
-        expected = [oracle.member_rows(asked, s, spans) for s in shown]
-        row, list_bounds = navigation.members(asked, spans, out)
-        labels = navigation.member_labels(asked, spans, out)
+        measure = Aggregate("array_agg", 0, random_labels(rng), is_final=rng.random() < 0.4)
+        expected = [oracle.member_rows(measure, s, spans) for s in shown]
+        row, list_bounds = navigation.members(measure, spans, out)
+        labels = navigation.member_labels(measure, spans, out)
         pairs = list(zip(row.tolist(), labels.tolist()))
         assert [pairs[a:b] for a, b in pairwise(list_bounds)] == expected
-        assert navigation.member_count(asked, spans, out).tolist() == [len(rows) for rows in expected]
+        assert navigation.member_count(measure, spans, out).tolist() == [len(rows) for rows in expected]
 
 
 @pytest.mark.parametrize("kind", NUMBERS)
@@ -153,17 +153,18 @@ def test_random_aggregates_are_those_of_the_oracle(kind):
         shown, out = random_slice(rng, oracle.shown_rows(spans, output), navigation.output_rows(spans, output))
         is_by_label = rng.random() < 0.2
         column = rng.choices(NUMBERS[kind], k=LABELS if is_by_label else bounds[-1])
-        asked = Aggregate(
+        measure = Aggregate(
             function=rng.choice(sorted(navigation.FAST_AGGREGATES)),
             argument=CLASSIFIER if is_by_label else 0,
             labels=random_labels(rng),
             is_distinct=rng.random() < 0.4,
             is_final=rng.random() < 0.4,
         )
-        actual = navigation.aggregate(asked, values_of(column, kind), spans, out)
-        expected = [oracle.aggregated(asked, column, s, spans) for s in shown]
-        # repr: NaN equals itself, True is 1; a zero's sign is free, as in Spark's DISTINCT
-        assert list(map(plain, or_none(actual.values, actual.valid))) == list(map(plain, expected)), (asked, spans)
+        actual = navigation.aggregate(measure, values_of(column, kind), spans, out)
+        expected = [oracle.aggregated(measure, column, s, spans) for s in shown]
+        # compared as text, because NaN must equal NaN; zeros have no sign, as in Spark's DISTINCT
+        texts = [text_of(value) for value in or_none(actual.values, actual.valid)]
+        assert texts == [text_of(value) for value in expected], (measure, spans)
 
 
 def values_of(column: list, kind: str) -> Values:
@@ -172,5 +173,5 @@ def values_of(column: list, kind: str) -> Values:
     return Values(values, None if valid.all() else valid)
 
 
-def plain(value) -> str:
+def text_of(value) -> str:
     return repr(value + 0 if value is not None else None)

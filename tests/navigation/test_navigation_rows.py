@@ -1,4 +1,4 @@
-"""Navigation over matches whose rows are given one by one, against the words of its docstrings."""
+"""Navigation over matches with Spans.row, compared with the definitions in its docstrings."""
 
 from __future__ import annotations
 
@@ -36,30 +36,30 @@ def random_spans(chance: random.Random) -> tuple[Spans, list[list[tuple[int, int
 
 
 def views(spans: Spans, matches, output: Output):
-    """(shown row, mapped rows seen running, all mapped rows, match) of each output row, -1 without a match."""
+    """(Shown row, mapped rows that RUNNING sees, all mapped rows, match or -1) of each output row."""
     if not output.is_all_rows:
         return [(int(s), match, match, i) for i, (s, match) in enumerate(zip(spans.start, matches))]
-    found = []
+    rows = []
     for i, match in enumerate(matches):
         if not match and output.shows_empty:
-            found.append((int(spans.start[i]), [], [], i))
+            rows.append((int(spans.start[i]), [], [], i))
         for j, (row, _) in enumerate(match):
             if not spans.is_hidden[spans.offset[i] + j]:
-                found.append((row, match[: j + 1], match, i))
-    return found + [(3, [], [], -1)] * output.shows_unmatched
+                rows.append((row, match[: j + 1], match, i))
+    return rows + [(3, [], [], -1)] * output.shows_unmatched
 
 
-def reached(asked: Navigation, seen, whole) -> int:
+def reached(measure: Navigation, seen, whole) -> int:
     members = [
         row
-        for row, label in (whole if asked.is_final or asked.from_first else seen)
-        if asked.labels is None or label in asked.labels
+        for row, label in (whole if measure.is_final or measure.from_first else seen)
+        if measure.labels is None or label in measure.labels
     ]
-    if asked.offset >= len(members):
+    if measure.offset >= len(members):
         return -1
-    row = members[asked.offset] if asked.from_first else members[-1 - asked.offset]
+    row = members[measure.offset] if measure.from_first else members[-1 - measure.offset]
     low = 0 if row < ROWS // 2 else ROWS // 2
-    return row + asked.step if low <= row + asked.step < low + ROWS // 2 else -1
+    return row + measure.step if low <= row + measure.step < low + ROWS // 2 else -1
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -72,13 +72,13 @@ def test_rows_labels_and_aggregates(seed):
     bounds = np.array([0, ROWS // 2, ROWS])
     labels = chance.choice([None, (0,), (1, 2)])
     is_final = chance.random() < 0.5
-    asked = Navigation(
+    measure = Navigation(
         0, labels, chance.random() < 0.5, chance.choice([0, 0, 1, 2]), chance.choice([0, 0, -1, 1, 2]), is_final
     )
-    rows = [reached(asked, seen, whole) for _, seen, whole, _ in expected]
-    assert navigation.navigate(asked, spans, out, bounds).tolist() == rows
+    rows = [reached(measure, seen, whole) for _, seen, whole, _ in expected]
+    assert navigation.navigate(measure, spans, out, bounds).tolist() == rows
     names = [dict(whole).get(row, -1) for row, (_, _, whole, _) in zip(rows, expected)]
-    assert navigation.classify(asked, spans, out, bounds).tolist() == names
+    assert navigation.classify(measure, spans, out, bounds).tolist() == names
     kept = [
         [(r, x) for r, x in (whole if is_final else seen) if labels is None or x in labels]
         for _, seen, whole, _ in expected
@@ -98,8 +98,8 @@ def test_rows_labels_and_aggregates(seed):
         ("max", False),
         ("avg", False),
     ]:
-        made = navigation.aggregate(Aggregate(function, 0, labels, is_distinct, is_final), values, spans, out)
-        assert as_list(made) == [
+        result = navigation.aggregate(Aggregate(function, 0, labels, is_distinct, is_final), values, spans, out)
+        assert as_list(result) == [
             aggregated(function, is_distinct, k, values, i) for k, (_, _, _, i) in zip(kept, expected)
         ]
 

@@ -1,5 +1,8 @@
-"""Numba trusts its cache as long as a kernel's own file is unchanged, although kernels call into other files. So the
-tests keep one cache for each version of the code; comments and docstrings do not count."""
+"""One Numba cache for each version of the code.
+
+Numba trusts its cache as long as a kernel's own file is unchanged, although kernels call into other files. A version is
+a hash of all code in `pattern`, without comments and docstrings.
+"""
 
 from __future__ import annotations
 

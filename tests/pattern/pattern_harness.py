@@ -1,4 +1,4 @@
-"""What the pattern tests share: tasks from text, rows from words, every strategy with tables as small as they go."""
+"""Helpers of the pattern tests: tasks from text, rows from words, and every strategy with tables of minimal size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent
 
 
 def lines(name: str) -> list[list[str]]:
-    """The cases of a data file: fields between semicolons, `#` begins a comment line."""
+    """The cases of a data file, as lists of fields: semicolons separate fields, `#` begins a comment line."""
     text = (FOLDER / name).read_text().splitlines()
     return [[field.strip() for field in line.split(";")] for line in text if line.strip() and line[0] != "#"]
 
@@ -33,7 +33,10 @@ def task_of(
     shows_unmatched: bool = False,
     is_within: bool = False,
 ) -> MatchTask:
-    """Label l is the l-th of `letters` (default: the variables in order of first use) and needs mask bit l."""
+    """A task in which label l is the l-th of `letters` and needs mask bit l.
+
+    By default `letters` are the variables of the pattern in order of first use.
+    """
     tree, names = parse_pattern(pattern, 0, len(pattern))
     labels = tuple(letters or [name.key for name in names])
     output = Output(is_all_rows=True, shows_unmatched=shows_unmatched)
@@ -50,21 +53,21 @@ def task_of(
 
 
 def rows_of(task: MatchTask, words: Iterable[str]) -> Rows:
-    """One partition a word; a row satisfies the variable that its letter names."""
+    """Rows with one partition for each word; a row satisfies the variable that its letter names."""
     words = list(words)
-    held = [[letter == label for label in task.program.labels] for word in words for letter in word]
+    truth = [[letter == label for label in task.program.labels] for word in words for letter in word]
     bounds = np.cumsum([0, *(len(word) for word in words)])
-    return Rows(bounds, packed(np.array(held, bool).reshape(bounds[-1], -1)))
+    return Rows(bounds, packed(np.array(truth, bool).reshape(bounds[-1], -1)))
 
 
-def packed(held: np.ndarray) -> np.ndarray:
-    """`held: bool[n, v]` as Rows.mask."""
-    mask = np.packbits(held, axis=1, bitorder="little")
-    return mask if mask.shape[1] else np.zeros((len(held), 1), np.uint8)
+def packed(truth: np.ndarray) -> np.ndarray:
+    """`truth: bool[n, v]`, row i satisfies variable j, as Rows.mask."""
+    mask = np.packbits(truth, axis=1, bitorder="little")
+    return mask if mask.shape[1] else np.zeros((len(truth), 1), np.uint8)
 
 
 def joined(blocks: Iterable[Spans]) -> dict[str, object]:
-    """All blocks as one, for comparison, no labels shared; a failure may only stand in the last one."""
+    """All blocks as one, with no labels shared, for comparison; only the last block may have a failure."""
     spans = [unshared(block, np.arange(len(block.start))) for block in blocks]
     assert all(block.failure is None for block in spans[:-1])
     hides = {block.is_hidden is not None for block in spans}
@@ -84,18 +87,18 @@ def joined(blocks: Iterable[Spans]) -> dict[str, object]:
     }
 
 
-def matches(found: dict, task: MatchTask) -> list[tuple[int, int, str]]:
-    """(number, start, letters) of each match; letters of hidden rows in lower case."""
-    letters = [task.program.labels[label] for label in found["label"]]
-    if found["is_hidden"] is not None:
-        letters = [x.lower() if is_hidden else x for x, is_hidden in zip(letters, found["is_hidden"])]
-    ends = np.cumsum(found["length"], dtype=int).tolist()
-    texts = ["".join(letters[end - length : end]) for end, length in zip(ends, found["length"])]
-    return list(zip(found["number"], found["start"], texts))
+def matches(result: dict, task: MatchTask) -> list[tuple[int, int, str]]:
+    """(number, start, letters) of each match; letters of hidden rows are in lower case."""
+    letters = [task.program.labels[label] for label in result["label"]]
+    if result["is_hidden"] is not None:
+        letters = [x.lower() if is_hidden else x for x, is_hidden in zip(letters, result["is_hidden"])]
+    ends = np.cumsum(result["length"], dtype=int).tolist()
+    texts = ["".join(letters[end - length : end]) for end, length in zip(ends, result["length"])]
+    return list(zip(result["number"], result["start"], texts))
 
 
 def sharing_ways(task: MatchTask, rows: Rows, chance: random.Random) -> Iterator[tuple[str, Iterator[Spans]]]:
-    """Each compiled strategy that takes the task, all in one block that shares labels, and in small ones that may."""
+    """The blocks of each compiled strategy that takes the task: one that shares labels, and small ones that may."""
     sizes = {"block_rows": chance.choice([1, 2, 3, 5, 20]), "overlap": chance.choice([0, 0, 0, 1, 2])}
     for sharing in ({"block_rows": 1000, "overlap": 0}, sizes):
         if rows.limit is None:
@@ -106,7 +109,7 @@ def sharing_ways(task: MatchTask, rows: Rows, chance: random.Random) -> Iterator
 
 
 def fast_ways(task: MatchTask, rows: Rows, chance: random.Random) -> Iterator[tuple[str, Iterator[Spans]]]:
-    """Each compiled strategy that takes the task, as it is and with tiny blocks, stretches and tables."""
+    """The blocks of each compiled strategy that takes the task, with usual and with tiny blocks and tables."""
     if rows.limit is None:
         if count_positions(task.program) <= 64:
             yield "two_pass", two_pass.find(task, rows)
@@ -120,11 +123,11 @@ def fast_ways(task: MatchTask, rows: Rows, chance: random.Random) -> Iterator[tu
 
 
 def assert_all_agree(task: MatchTask, rows: Rows, seed: int = 0) -> dict[str, object]:
-    """Every strategy finds what `reference` finds; that is returned."""
+    """Assert that every strategy finds what `reference` finds, and return this result."""
     expected = joined(reference.find(task, rows))
-    for name, found in fast_ways(task, rows, random.Random(seed)):
-        assert joined(found) == expected, f"{name} on {task}, {rows}"
+    for name, blocks in fast_ways(task, rows, random.Random(seed)):
+        assert joined(blocks) == expected, f"{name} on {task}, {rows}"
     whole = replace(task, output=replace(task.output, is_all_rows=False))
-    for name, found in sharing_ways(whole, rows, random.Random(seed)):
-        assert joined(found) == expected, f"{name} on {whole}, {rows}"
+    for name, blocks in sharing_ways(whole, rows, random.Random(seed)):
+        assert joined(blocks) == expected, f"{name} on {whole}, {rows}"
     return expected

@@ -1,5 +1,8 @@
-"""Whatever stands before and behind some rows, their cuts are boundaries at which matching begins anew; so chunks of a
-partition are matched apart, and the leftovers between their cuts behind them, with the same answer."""
+"""Cuts are boundaries at which matching begins anew, whatever comes before and behind the rows at hand.
+
+Therefore the chunks of a partition can be matched separately, and the leftovers between their cuts afterwards, with the
+same result.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,12 @@ def skip_of(text: str) -> Skip:
 
 
 @pytest.mark.parametrize("pattern, skip, word, expected", lines("cuts.txt"))
-def test_cuts_of_a_stretch(pattern, skip, word, expected):
+def test_these_rows_have_these_cuts(pattern, skip, word, expected):
     task = task_of(pattern, "ABCDX", skip=skip_of(skip))
     rows = rows_of(replace(task, program=replace(task.program, labels=tuple("ABCD"))), word.split("|"))
-    held = np.unpackbits(rows.mask, axis=1, bitorder="little")[:, :4].astype(bool)
-    rows = replace(rows, mask=packed(np.hstack([held, np.ones((len(held), 1), bool)])))
-    found = find_cuts(task, rows)
-    assert found == (None if expected == "none" else tuple(map(int, expected.split())))
+    truth = np.unpackbits(rows.mask, axis=1, bitorder="little")[:, :4].astype(bool)
+    rows = replace(rows, mask=packed(np.hstack([truth, np.ones((len(truth), 1), bool)])))
+    assert find_cuts(task, rows) == (None if expected == "none" else tuple(map(int, expected.split())))
 
 
 # --- small worlds -----------------------------------------------------------------------------------------------------
@@ -45,7 +47,7 @@ def words(longest: int) -> list[tuple[int, ...]]:
 
 WORLD = words(8)[1:]
 FIRST = {word: i for word, i in zip(WORLD, np.cumsum([0, *(len(word) + 1 for word in WORLD)]).tolist())}
-CONTEXTS = {  # where words of up to 4 letters stand in longer ones: their first boundaries
+CONTEXTS = {  # for each word of up to 4 letters, its first boundaries where it is part of a longer word
     word: np.array([FIRST[before + word + behind] + len(before) for before in words(2) for behind in words(2)])
     for word in words(4)[1:]
 }
@@ -55,15 +57,15 @@ SKIPS = [Skip(), Skip("TO NEXT ROW"), Skip("TO LAST", (1,), else_next_row=True)]
 
 
 def rows_in(words: list[tuple[int, ...]], labels: tuple[tuple[int, ...], ...]) -> Rows:
-    """One partition a word."""
-    held = np.array([[label in labels[letter] for label in range(3)] for word in words for letter in word])
-    return Rows(np.cumsum([0, *map(len, words)]), packed(held))
+    """Rows with one partition for each word."""
+    truth = np.array([[label in labels[letter] for label in range(3)] for word in words for letter in word])
+    return Rows(np.cumsum([0, *map(len, words)]), packed(truth))
 
 
 def crossed(task: MatchTask, rows: Rows) -> np.ndarray:
-    """`bool[n + partitions]`: is a boundary inside a match? Each partition has one more boundary than rows.
+    """`bool[n + partitions]`: is a boundary inside a match? Each partition has one boundary more than rows.
 
-    Where it is not, matching begins anew: no skip mode goes further than behind the last row of a match.
+    At all other boundaries matching begins anew, because no skip mode resumes beyond the row behind a match.
     """
     is_crossed = np.zeros(len(rows.mask) + len(rows.bounds), int)
     partition = np.repeat(np.arange(len(rows.bounds) - 1), np.diff(rows.bounds))
@@ -78,7 +80,7 @@ def crossed(task: MatchTask, rows: Rows) -> np.ndarray:
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 @pytest.mark.parametrize("skip", SKIPS, ids=lambda skip: skip.mode)
 def test_a_cut_is_one_in_every_context(labels, skip):
-    """All patterns of up to 4 nodes, all words of up to 4 letters between any two of up to 2."""
+    """All patterns of up to 4 nodes, and all words of up to 4 letters between any two words of up to 2 letters."""
     world = rows_in(WORLD, labels)
     chunks = {word: rows_in([word], labels) for word in CONTEXTS}
     for tree in TREES:
@@ -95,7 +97,7 @@ def test_a_cut_is_one_in_every_context(labels, skip):
 
 
 def in_chunks(task: MatchTask, rows: Rows, at: list[int], find) -> dict[str, object]:
-    """What `find(task, rows)` gives for the chunks between `at`, and for the leftovers between their cuts."""
+    """The result of `find` for the chunks between the boundaries `at`, and for the leftovers between their cuts."""
     parts, begin = [], 0
     for lo, hi in pairwise([0, *at, len(rows.mask)]):
         cuts = find_cuts(task, part_of(rows, lo, hi))
@@ -103,12 +105,12 @@ def in_chunks(task: MatchTask, rows: Rows, at: list[int], find) -> dict[str, obj
             parts += [(begin, lo + cuts[0]), (lo + cuts[0], lo + cuts[1])]
             begin = lo + cuts[1]
     parts.append((begin, len(rows.mask)))
-    found = [moved(spans, lo) for lo, hi in parts if lo < hi for spans in find(task, part_of(rows, lo, hi), lo)]
-    return {name: value for name, value in joined(found).items() if name != "number"}
+    blocks = [moved(spans, lo) for lo, hi in parts if lo < hi for spans in find(task, part_of(rows, lo, hi), lo)]
+    return {name: value for name, value in joined(blocks).items() if name != "number"}
 
 
-def taken_apart(task: MatchTask, rows: Rows, chance: random.Random, find) -> None:
-    """The whole and its chunks give the same."""
+def assert_same_in_chunks(task: MatchTask, rows: Rows, chance: random.Random, find) -> None:
+    """Assert that the chunks and the whole have the same result."""
     whole = {name: value for name, value in joined(find(task, rows, 0)).items() if name != "number"}
     at = sorted(chance.randint(0, len(rows.mask)) for _ in range(chance.randint(1, 4)))
     assert in_chunks(task, rows, at, find) == whole, (task, rows, at)
@@ -119,7 +121,7 @@ def by_reference(task: MatchTask, rows: Rows, begin: int):
 
 
 def by_the_match_so_far(task: MatchTask, rows: Rows, begin: int):
-    """Conditions that also depend on where the match starts and on the labels it has."""
+    """The matches where conditions also depend on the start row and on the labels so far."""
     has_bit = satisfier(task, rows)
 
     def satisfies(start: int, number: int, labels: list[int], label: int) -> bool:
@@ -130,20 +132,20 @@ def by_the_match_so_far(task: MatchTask, rows: Rows, begin: int):
 
 @pytest.mark.parametrize("cases", [random_case, random_overlap])
 @pytest.mark.parametrize("part", range(5))
-def test_chunks_and_leftovers_give_what_the_whole_gives(cases, part):
+def test_chunks_and_leftovers_have_the_result_of_the_whole(cases, part):
     for seed in range(part * 200, part * 200 + 200):
         task, rows = cases(seed)
         if refusal(task) is None:
-            taken_apart(task, rows, random.Random(seed), by_reference)
+            assert_same_in_chunks(task, rows, random.Random(seed), by_reference)
             dependent = replace(task, conditions=(Literal(True, "bool"),) * len(task.conditions))
-            taken_apart(dependent, rows, random.Random(seed), by_the_match_so_far)
+            assert_same_in_chunks(dependent, rows, random.Random(seed), by_the_match_so_far)
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pattern, skip, reason", lines("parts.txt"))
-def test_why_a_partition_cannot_be_matched_in_parts(pattern, skip, reason):
+def test_a_partition_that_cannot_be_matched_in_parts_has_a_reason(pattern, skip, reason):
     assert (refusal(task_of(pattern, "ABCDX", skip=skip_of(skip))) or "") == reason
 
 

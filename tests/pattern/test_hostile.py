@@ -1,4 +1,4 @@
-"""Patterns that take exponential or cubic time, or a machine's memory, elsewhere."""
+"""Patterns that take exponential or cubic time, or all memory, in other matchers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sqlext.pattern.batch import bounded
 from sqlext.pattern.task import Rows, Skip
 
 
-def found_by_all(task, rows) -> dict[str, object]:
-    """What the compiled strategies find, which is the same."""
-    answers = {name: joined(found) for name, found in fast_ways(task, rows, random.Random(1))}
+def agreed_result(task, rows) -> dict[str, object]:
+    """The result of the compiled strategies, which must be the same for all."""
+    answers = {name: joined(result) for name, result in fast_ways(task, rows, random.Random(1))}
     first = next(iter(answers.values()))
     for name, answer in answers.items():
         assert answer == first, name
@@ -43,44 +43,44 @@ CASES = [
 @pytest.mark.parametrize("pattern, word, expected", CASES)
 def test_a_hostile_pattern_is_matched(pattern, word, expected):
     task = task_of(pattern)
-    found = found_by_all(task, rows_of(task, [word]))
-    assert " ".join(f"{n}@{start}+{len(letters)}" for n, start, letters in matches(found, task)) == expected
+    result = agreed_result(task, rows_of(task, [word]))
+    assert " ".join(f"{n}@{start}+{len(letters)}" for n, start, letters in matches(result, task)) == expected
 
 
 def test_twenty_loops_over_overlapping_conditions():
-    """Eager determinisation makes up to 2^20 states of it. The reference would try for ever: compare lengths alone."""
+    """Eager determinisation would make up to 2^20 states. The reference would never end, so only labels are checked."""
     names = [f"V{k}" for k in range(20)]
     task = task_of(" ".join(f"{name}+" for name in names))
-    held = np.random.default_rng(0).random((3000, 20)) < 0.8
-    rows = Rows(np.arange(0, 3001, 100), packed(held))
-    found = found_by_all(task, rows)
-    assert len(found["start"]) > 0
-    assert_labels_hold(found, held)
+    truth = np.random.default_rng(0).random((3000, 20)) < 0.8
+    rows = Rows(np.arange(0, 3001, 100), packed(truth))
+    result = agreed_result(task, rows)
+    assert len(result["start"]) > 0
+    assert_labels_hold(result, truth)
 
 
-def assert_labels_hold(found, held) -> None:
-    """Every mapped row satisfies its label, and labels run through all twenty in order."""
-    end = np.cumsum(found["length"])
-    for start, length, stop in zip(found["start"], found["length"], end):
-        labels = np.array(found["label"][stop - length : stop])
-        assert held[start + np.arange(length), labels].all()
+def assert_labels_hold(result, truth) -> None:
+    """Assert that every mapped row satisfies its label, and that the labels are all twenty in order."""
+    end = np.cumsum(result["length"])
+    for start, length, stop in zip(result["start"], result["length"], end):
+        labels = np.array(result["label"][stop - length : stop])
+        assert truth[start + np.arange(length), labels].all()
         assert set(np.diff(labels)) <= {0, 1} and labels[0] == 0 and labels[-1] == 19
 
 
-def test_random_rows_with_hundreds_of_positions():
+def test_random_rows_with_over_a_hundred_positions():
     task = task_of(" ".join(f"(V{k} | W{k % 7})+" for k in range(60)), skip=Skip("TO NEXT ROW"))
     assert count_positions(task.program) == 120
-    held = np.random.default_rng(1).random((600, len(task.program.labels))) < 0.6
-    rows = Rows(np.array([0, 200, 600]), packed(held))
-    assert len(found_by_all(task, rows)["start"]) > 0
+    truth = np.random.default_rng(1).random((600, len(task.program.labels))) < 0.6
+    rows = Rows(np.array([0, 200, 600]), packed(truth))
+    assert len(agreed_result(task, rows)["start"]) > 0
 
 
 def test_a_limit_halves_a_hostile_match():
     task = task_of("(A{0,1}){100} A{100}", is_within=True)
     rows = rows_of(task, ["A" * 400])
     limit = np.minimum(np.arange(400) + np.where(np.arange(400) % 2, 150, 99), 400)
-    found = found_by_all(task, Rows(rows.bounds, rows.mask, limit))
-    assert list(zip(found["start"], found["length"])) == [(1, 150), (151, 150)]
+    result = agreed_result(task, Rows(rows.bounds, rows.mask, limit))
+    assert list(zip(result["start"], result["length"])) == [(1, 150), (151, 150)]
 
 
 def test_within_takes_ten_thousand_positions_and_not_one_more():

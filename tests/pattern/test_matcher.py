@@ -28,9 +28,9 @@ CHOICES = [
 
 
 @pytest.mark.parametrize("pattern, changes, strategy, reason", CHOICES)
-def test_the_cheapest_strategy_that_is_right_is_chosen(pattern, changes, strategy, reason):
-    chosen, why = choose(replace(task_of(pattern), **changes))
-    assert chosen == strategy
+def test_the_cheapest_applicable_strategy_runs(pattern, changes, strategy, reason):
+    name, why = choose(replace(task_of(pattern), **changes))
+    assert name == strategy
     assert reason in why and why.endswith(".")
 
 
@@ -45,12 +45,12 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize("pattern, changes, objection", REFUSALS)
-def test_a_strategy_that_cannot_run_the_task_is_refused(pattern, changes, objection):
+@pytest.mark.parametrize("pattern, changes, refusal", REFUSALS)
+def test_a_strategy_that_cannot_run_the_task_is_refused(pattern, changes, refusal):
     with pytest.raises(UnsupportedError) as error:
         choose(replace(task_of(pattern), **changes))
     assert error.value.error_class == "SQLEXT_STRATEGY_NOT_APPLICABLE"
-    assert objection in str(error.value)
+    assert refusal in str(error.value)
 
 
 @pytest.mark.parametrize("strategy", ["auto", "two_pass", "lazy_dfa", "bounded", "threads", "reference"])

@@ -15,8 +15,8 @@ from sqlext.pattern.task import Rows, Skip, SkipFailure
 @pytest.mark.parametrize("pattern, word, expected", lines("matches.txt"))
 def test_a_pattern_maps_these_labels_from_the_first_row_on(pattern, word, expected):
     task = task_of(pattern)
-    found = matches(assert_all_agree(task, rows_of(task, [word])), task)
-    assert [letters or "()" for _, start, letters in found if start == 0] == ([] if expected == "none" else [expected])
+    result = matches(assert_all_agree(task, rows_of(task, [word])), task)
+    assert [letters or "()" for _, start, letters in result if start == 0] == ([] if expected == "none" else [expected])
 
 
 def skip_of(text: str, task) -> Skip:
@@ -35,12 +35,12 @@ def failure_of(text: str) -> SkipFailure | None:
 
 
 @pytest.mark.parametrize("pattern, words, skip, expected, unmatched, failure", lines("runs.txt"))
-def test_a_run_over_partitions_finds(pattern, words, skip, expected, unmatched, failure):
+def test_a_run_over_partitions_finds_these_matches(pattern, words, skip, expected, unmatched, failure):
     task = task_of(pattern, skip=skip_of(skip, task_of(pattern)), shows_unmatched=True)
-    found = assert_all_agree(task, rows_of(task, words.split()))
-    assert " ".join(f"{number}@{start}={letters}" for number, start, letters in matches(found, task)) == expected
-    assert found["unmatched"] == [int(row) for row in unmatched.split()]
-    assert found["failure"] == failure_of(failure)
+    result = assert_all_agree(task, rows_of(task, words.split()))
+    assert " ".join(f"{number}@{start}={letters}" for number, start, letters in matches(result, task)) == expected
+    assert result["unmatched"] == [int(row) for row in unmatched.split()]
+    assert result["failure"] == failure_of(failure)
 
 
 LIMITS = [
@@ -55,7 +55,7 @@ LIMITS = [
 ]
 
 
-# Overlapping matches that are in the same position on the same row, and go on as one only if their limits let them.
+# Overlapping matches that reach the same position on the same row; they continue as one only if their limits permit it.
 OVERLAPPING_LIMITS = [
     ("A+ B", "AAAAB", [5, 5, 5, 5, 5], "1@0=AAAAB 2@1=AAAB 3@2=AAB 4@3=AB"),
     ("A+", "AAAAA", [3, 4, 5, 5, 5], "1@0=AAA 2@1=AAA 3@2=AAA 4@3=AA 5@4=A"),
@@ -69,19 +69,19 @@ OVERLAPPING_LIMITS = [
 def test_within_bounds_each_of_the_matches_that_overlap(pattern, word, limit, expected):
     task = task_of(pattern, skip=Skip("TO NEXT ROW"), is_within=True)
     rows = rows_of(task, [word])
-    found = assert_all_agree(task, Rows(rows.bounds, rows.mask, np.array(limit)))
-    assert " ".join(f"{number}@{start}={letters}" for number, start, letters in matches(found, task)) == expected
+    result = assert_all_agree(task, Rows(rows.bounds, rows.mask, np.array(limit)))
+    assert " ".join(f"{number}@{start}={letters}" for number, start, letters in matches(result, task)) == expected
 
 
 @pytest.mark.parametrize("pattern, word, limit, expected", LIMITS)
-def test_within_chooses_among_the_matches_that_end_in_time(pattern, word, limit, expected):
+def test_within_takes_the_preferred_match_of_those_that_end_in_time(pattern, word, limit, expected):
     task = task_of(pattern, is_within=True)
     rows = rows_of(task, [word])
-    found = assert_all_agree(task, Rows(rows.bounds, rows.mask, np.array(limit)))
-    assert " ".join(f"{number}@{start}={letters}" for number, start, letters in matches(found, task)) == expected
+    result = assert_all_agree(task, Rows(rows.bounds, rows.mask, np.array(limit)))
+    assert " ".join(f"{number}@{start}={letters}" for number, start, letters in matches(result, task)) == expected
 
 
-def test_unmatched_rows_are_noted_only_where_they_are_shown():
+def test_unmatched_rows_are_recorded_only_where_they_are_shown():
     task = task_of("A")
     assert assert_all_agree(task, rows_of(task, ["B"]))["unmatched"] == []
 
@@ -93,15 +93,15 @@ def test_no_rows_give_no_blocks(pattern):
     assert assert_all_agree(task, rows)["start"] == []
 
 
-def test_blocks_stay_small_whatever_the_matches_add_up_to():
+def test_blocks_stay_small_however_many_rows_the_matches_map():
     task = task_of("A+", skip=Skip("TO NEXT ROW"))
     rows = rows_of(task, ["A" * 100])
     sizes = [len(block.label) for block in reference.find(task, rows, block_rows=200)]
     assert sum(sizes) == 5050 and max(sizes) < 300
 
 
-def test_the_reference_takes_conditions_on_the_path():
-    """Each A must stand on a row whose number is that of the match; the callable sees start, number and labels."""
+def test_the_reference_evaluates_conditions_on_the_path():
+    """A match may map as many rows as its number; the callable receives start, number, labels and label."""
     task, seen = task_of("A+"), []
 
     def satisfies(start, number, labels, label):
@@ -122,8 +122,8 @@ def test_the_reference_gives_up_when_its_steps_are_spent():
 
 def test_the_reference_takes_partitions_of_thousands_of_rows():
     task = task_of("A+ B")
-    found = joined(reference.find(task, rows_of(task, ["A" * 5000 + "B"])))
-    assert found["length"] == [5001]
+    result = joined(reference.find(task, rows_of(task, ["A" * 5000 + "B"])))
+    assert result["length"] == [5001]
 
 
 def test_a_variable_without_condition_holds_on_every_row():
@@ -141,8 +141,8 @@ def test_labels_may_use_any_bit_of_any_mask_byte():
 
 
 @pytest.mark.parametrize("positions", [1, 8, 9, 16, 17, 32, 33, 64, 65])
-def test_sets_of_positions_of_every_width(positions):
+def test_sets_of_positions_may_have_any_width(positions):
     task = task_of(f"A{{{positions - 1}}} B" if positions > 1 else "B", "AB", skip=Skip("TO NEXT ROW"))
     assert sum(isinstance(x, MatchLabel) for x in task.program.instructions) == positions
-    found = assert_all_agree(task, rows_of(task, ["A" * 70 + "B" + "A" * positions + "BAB"]))
-    assert len(found["start"]) == {1: 3, 2: 3}.get(positions, 2)
+    result = assert_all_agree(task, rows_of(task, ["A" * 70 + "B" + "A" * positions + "BAB"]))
+    assert len(result["start"]) == {1: 3, 2: 3}.get(positions, 2)

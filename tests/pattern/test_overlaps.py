@@ -1,6 +1,8 @@
-"""Long matches that overlap: the labels listed are linear in the rows, not in the rows that the matches map."""
+"""Long matches that overlap: the number of listed labels is linear in the rows, not in the rows that matches map."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from sqlext.pattern.task import MatchTask, Output, Rows, Skip, Spans
 
 N = 12_000
 BLOCK_ROWS = 500
-WALKS = {  # pattern: (word, how many walks are new on each row of a block, the most tails that a match has)
+WALKS = {  # pattern: (word, the number of walks that are new on each row of a block, the most tails that a match has)
     "A+ B": ("A" * N + "B", 1, 1),
     "B B* C": ("B" * N + "C", 2, 1),
     "B B*": ("B" * N, 2, 1),
@@ -26,13 +28,11 @@ STRATEGIES = {"two_pass": two_pass.find, "lazy_dfa": lazy_dfa.find, "bounded": b
 
 def overlapping(pattern: str, word: str) -> tuple[MatchTask, Rows]:
     task = task_of(pattern, skip=Skip("TO NEXT ROW"))
-    return MatchTask(
-        program=task.program, bits=task.bits, conditions=task.conditions, skip=task.skip, output=Output()
-    ), rows_of(task, [word])
+    return replace(task, output=Output()), rows_of(task, [word])
 
 
 def most_tails(spans: Spans) -> int:
-    """Of one match of the block."""
+    """The greatest number of tails of one match of the block."""
     if spans.tails is None:
         return 0
     depth = np.zeros(len(spans.start) + 1, np.int64)
@@ -47,13 +47,13 @@ def test_labels_are_linear_in_the_rows(pattern, strategy):
     word, new_walks, tails = WALKS[pattern]
     blocks = list(STRATEGIES[strategy](*overlapping(pattern, word), block_rows=BLOCK_ROWS))
     assert sum(int(spans.length.sum()) for spans in blocks) > 100 * N
-    # a block lists its new rows, and the rest of its matches that the next one lists again: at most four times as many
+    # a block lists its new rows, and at most four times as many rows of its matches that the next block lists again
     assert sum(len(spans.label) for spans in blocks) <= 5 * new_walks * N + BLOCK_ROWS
     assert max(map(most_tails, blocks)) == tails
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_block_has_no_more_matches_than_the_labels_that_it_must_have(strategy):
+def test_a_block_has_no_more_matches_than_labels(strategy):
     blocks = list(STRATEGIES[strategy](*overlapping("A+ B", "A" * N + "B"), block_rows=BLOCK_ROWS))
     assert all(len(spans.start) <= max(BLOCK_ROWS, len(spans.label)) for spans in blocks)
     assert len(blocks) > 5
@@ -67,25 +67,18 @@ NOT_WORTH_IT = {
 
 
 @pytest.mark.parametrize("pattern, word, skip", [(*case, Skip("TO NEXT ROW"))[:3] for case in NOT_WORTH_IT.values()])
-def test_labels_are_not_shared_where_little_is_to_be_had(pattern, word, skip):
+def test_labels_are_not_shared_where_it_saves_little(pattern, word, skip):
     task, rows = overlapping(pattern, word)
-    task = MatchTask(program=task.program, bits=task.bits, conditions=task.conditions, skip=skip, output=Output())
+    task = replace(task, skip=skip)
     assert all(spans.tails is None for spans in two_pass.find(task, rows, block_rows=BLOCK_ROWS))
 
 
-def test_limits_that_end_each_match_elsewhere_cost_labels_and_those_that_do_not_cost_none():
+def test_labels_are_shared_only_where_limits_do_not_end_the_matches():
     """`A B*` ends where WITHIN ends it; `A B* C` ends with C, whatever the limit is."""
     reach = np.arange(N) + 300
     for pattern, word, is_shared in (("B B*", "B" * N, False), ("B B* C", ("B" * 999 + "C") * (N // 1000), True)):
         task, rows = overlapping(pattern, word)
-        task = MatchTask(
-            program=task.program,
-            bits=task.bits,
-            conditions=task.conditions,
-            skip=task.skip,
-            output=Output(),
-            is_within=True,
-        )
+        task = replace(task, is_within=True)
         blocks = list(bounded.find(task, Rows(rows.bounds, rows.mask, np.minimum(reach, N)), block_rows=BLOCK_ROWS))
         labels, lengths = (sum(int(x) for x in xs) for xs in zip(*((len(s.label), s.length.sum()) for s in blocks)))
         assert (labels < lengths / 10) == is_shared

@@ -1,4 +1,4 @@
-"""The full grammar on random rows: every strategy finds what the reference finds."""
+"""Random patterns of the full grammar on random rows: every strategy finds what the reference finds."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def random_case(seed: int) -> tuple[MatchTask, Rows]:
     n = int(bounds[-1])
     numbers = np.random.default_rng(seed)
     width = chance.choice([1, 4, 9, 20])
-    held = numbers.random((n, width)) < chance.choice([0.3, 0.5, 0.8])
+    truth = numbers.random((n, width)) < chance.choice([0.3, 0.5, 0.8])
     if chance.random() < 0.5:
-        held = numbers.integers(0, len(LETTERS), (n, 1)) == np.arange(width)
+        truth = numbers.integers(0, len(LETTERS), (n, 1)) == np.arange(width)
     bits = tuple(chance.choice([None, *range(width)]) if chance.random() < 0.3 else label % width for label in range(4))
     is_within = chance.random() < 0.5
     output = Output(is_all_rows=True, shows_unmatched=chance.random() < 0.5)
@@ -64,10 +64,10 @@ def random_case(seed: int) -> tuple[MatchTask, Rows]:
     )
     end = np.repeat(bounds[1:], np.diff(bounds))
     limit = np.minimum(end, np.arange(n) + numbers.integers(0, 7, n)) if is_within else None
-    return task, Rows(bounds, packed(held), limit)
+    return task, Rows(bounds, packed(truth), limit)
 
 
-# Walks from neighbouring rows meet at once, after a few rows, side by side in turns, one after the other, never.
+# Walks from neighbouring rows meet at once, after a few rows, in turns side by side, one after the other, or never.
 OVERLAPPING = [
     "A+ B", "A B* C", "A B*", "A* B{2} C*", "A+ B+ C+", "(A | B)+ C?", "(A | B)* $", "(A B?)+ C", "A+? (B | C)* D",
     "(A A)+ A? B+", "(A A A)+ (A | A A)? (B B)* C", "((A A)+ A? B)+", "(A B | B A)+ C*", "A (A | B C)* D?", "A{7} B?",
@@ -76,7 +76,7 @@ OVERLAPPING = [
 
 
 def random_overlap(seed: int) -> tuple[MatchTask, Rows]:
-    """A pattern of OVERLAPPING on words that mostly go on as before; a skip to a row inside the match."""
+    """A pattern of OVERLAPPING, words with long runs of the same letter, and a skip to a row inside the match."""
     chance = random.Random(seed)
     mode = chance.choice(["TO NEXT ROW", "TO FIRST", "TO LAST"])
     labels = tuple(chance.sample(range(4), chance.randint(1, 2))) if mode != "TO NEXT ROW" else ()

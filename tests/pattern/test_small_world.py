@@ -1,7 +1,7 @@
-"""Every pattern of up to 5 nodes, on every word of up to 6 letters.
+"""Every pattern of up to 5 nodes, matched against every word of up to 6 letters.
 
-Nodes are the letters A, B, C, concatenation and alternation of two, and `*`, `+`, `?`. With k letters and u
-quantifiers a tree has 2k - 1 + u nodes, which makes 363 + 1,152 + 216 = 1,731 trees with 1, 2 and 3 letters.
+Nodes are the letters A, B, C, concatenations and alternations of two nodes, and `*`, `+`, `?`. A tree with k letters
+and u quantifiers has 2k - 1 + u nodes, so there are 363 + 1,152 + 216 = 1,731 trees with 1, 2 and 3 letters.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ LETTER = np.array([letter for word in WORDS for letter in word])
 BOUNDS = np.cumsum([0, *(len(word) for word in WORDS)])
 ROWS = Rows(BOUNDS, packed(LETTER[:, None] == np.arange(3)))
 _NUMBER = {word: k for k, word in enumerate(WORDS)}
-# A match that starts at row i of a word is the match of the word that begins there: its number, for each row.
+# For each row the number of the word that begins there: a match from this row is a match of that word.
 SUFFIX = np.array([_NUMBER[word[i:]] for word in WORDS for i in range(len(word))])
 
 
 @cache
 def trees(nodes: int) -> list[ast.Pattern]:
-    """All trees with exactly so many nodes."""
+    """All trees with exactly `nodes` nodes."""
     if nodes == 1:
         return [ast.Variable(letter) for letter in LETTERS]
     bounds = [(0, None), (1, None), (0, 1)]
-    found: list[ast.Pattern] = [ast.Quantified(item, *b) for item in trees(nodes - 1) for b in bounds]
+    patterns: list[ast.Pattern] = [ast.Quantified(item, *b) for item in trees(nodes - 1) for b in bounds]
     for kind in (ast.Concatenation, ast.Alternation):
         for left in range(1, nodes - 1):
-            found += [kind(items) for items in product(trees(left), trees(nodes - 1 - left))]
-    return found
+            patterns += [kind(items) for items in product(trees(left), trees(nodes - 1 - left))]
+    return patterns
 
 
 def first_letters(tree: ast.Pattern) -> list[str]:
@@ -48,13 +48,13 @@ def first_letters(tree: ast.Pattern) -> list[str]:
 
 
 def is_first_of_its_kind(tree: ast.Pattern) -> bool:
-    """Renaming letters gives the same answers renamed; of the trees that differ so, one asks `reference`."""
+    """Is this the one of all trees that differ only in the names of their letters for which `reference` runs?"""
     letters = first_letters(tree)
     return letters == list(LETTERS[: len(letters)])
 
 
 def renamings(tree: ast.Pattern) -> list[tuple[str, ...]]:
-    """How the letters of such a tree are renamed to give all the others of its kind."""
+    """All ways to rename the letters of the first tree of a kind, which yield the other trees of its kind."""
     used = len(first_letters(tree))
     return [names for names in product(LETTERS, repeat=used) if len(set(names)) == used]
 
@@ -72,31 +72,31 @@ def expected_matches(task: MatchTask) -> tuple[np.ndarray, np.ndarray]:
     """`length: int64[words]` of the match at each word's first row (-1: none), `label: int16[words, 6]`."""
     length, label = np.full(len(WORDS), -1), np.full((len(WORDS), 6), -1)
     for k, word in enumerate(WORDS):
-        found = reference.search(
+        mapped = reference.search(
             task.program, 0, (0, len(word)), len(word), lambda label, path, word=word: word[len(path)] == label
         )
-        if found is not None:
-            length[k] = len(found)
-            label[k, : len(found)] = [letter for letter, _ in found]
+        if mapped is not None:
+            length[k] = len(mapped)
+            label[k, : len(mapped)] = [letter for letter, _ in mapped]
     return length, label
 
 
 def assert_finds(name: str, task: MatchTask, letters: list[int], expected: tuple[np.ndarray, np.ndarray]) -> None:
-    """`letters[l]`: the letter that label l of the task stands for in the rows."""
+    """Assert that a strategy finds the expected matches; label l of the task is letter `letters[l]` of the rows."""
     length, label = expected
     blocks = [unshared(block, np.arange(len(block.start))) for block in STRATEGIES[name](task, ROWS)]
     start = np.concatenate([block.start for block in blocks] or [[]]).astype(int)
-    found = np.full(len(LETTER), -1)
-    found[start] = np.concatenate([np.diff(block.offset) for block in blocks] or [[]])
+    lengths = np.full(len(LETTER), -1)
+    lengths[start] = np.concatenate([np.diff(block.offset) for block in blocks] or [[]])
     word = RENAMED[tuple(letters)][SUFFIX]
-    assert np.array_equal(found, length[word]), (name, task)
+    assert np.array_equal(lengths, length[word]), (name, task)
     wanted = label[word[start]]
     labels = np.concatenate([block.label for block in blocks] or [[]])
     assert np.array_equal(labels, wanted[wanted >= 0]), (name, task)
 
 
 def _renamed(letters: tuple[int, ...]) -> np.ndarray:
-    """For each word the number of the word that says with labels what it says with letters."""
+    """For each word the number of the word that results if each letter is replaced by its label."""
     label_of = {letter: label for label, letter in enumerate(letters)}
     return np.array([_NUMBER[tuple(label_of[letter] for letter in word)] for word in WORDS])
 

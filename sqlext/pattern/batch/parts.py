@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 
 from sqlext.pattern.automaton import DONE, automaton, count_positions, targets_from
-from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.program import MatchEnd, MatchStart
 from sqlext.pattern.task import (
     MATCH_NUMBER,
@@ -19,6 +18,7 @@ from sqlext.pattern.task import (
     SKIP_TO_NEXT_ROW,
     Call,
     Condition,
+    MatchTask,
     Navigation,
     Operand,
     Rows,
@@ -39,7 +39,7 @@ def refusal(task: Task) -> str | None:
     >>> refusal(MatchTask(program=program, bits=(0,), conditions=(None,)))
     'PATTERN tests for the first or the last row of the partition.'
     """
-    if isinstance(task, CepTask):
+    if not isinstance(task, MatchTask):
         return "the rows of a match need not be neighbours, or AFTER MATCH is NO SKIP."
     positions = count_positions(task.program)
     if positions > MAX_POSITIONS:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.event_time import NEVER, EventTimes, first_position
+from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, first_position
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.measures.navigation import OutputRows
-from sqlext.pattern.stream.decisions import decide
 from sqlext.pattern.task import CLASSIFIER, NO_SKIP, Navigation, Rows, Spans, Task, Values
 
 _LAST = NEVER - 1  # the watermark in batch: behind all times, but not the end of the input
@@ -47,6 +46,7 @@ class Times:
 
 
 def batch_times(
+    decide: Callable[..., Decisions],
     task: Task,
     rows: Rows,
     key: Values,
@@ -55,13 +55,15 @@ def batch_times(
 ) -> Times:
     """The times of all results in whole partitions.
 
-    `key`, `end`, `need`: see EventTimes. A row with a NULL key, and all rows behind it, never pass the watermark.
+    `decide` is the search of streams; `key`, `end`, `need`: see EventTimes. A row with a NULL key, and all rows behind
+    it, never pass the watermark.
 
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
+    >>> from sqlext.pattern.stream.decisions import decide
     >>> from sqlext.pattern.task import MatchTask
     >>> a = MatchTask(program=Program((MatchLabel(0), Done()), ("A",)), bits=(0,), conditions=(None,))
     >>> rows = Rows(np.array([0, 2]), np.ones((2, 1), np.uint8))
-    >>> batch_times(a, rows, Values(np.array([5, 7])), None, None).match
+    >>> batch_times(decide, a, rows, Values(np.array([5, 7])), None, None).match
     array([5, 7])
     """
     kept, partition = _rows_before_nulls(rows, key)
