@@ -1,9 +1,9 @@
-"""Conditions of the enclosing SELECT on partition columns, which hold for whole partitions and so may be applied first.
+"""Conditions of the outer WHERE on partition columns. They hold for whole partitions, so they can be applied first.
 
     SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym …) AS m WHERE m.sym = 'a' AND m.n > 2
 
-reads `ticks WHERE (sym) = 'a'`. Spark's optimiser does not look through Python workers. The outer WHERE stays as it is:
-what is copied may be any part of it, and is only what the tokens show plainly to be a condition on keys.
+reads `ticks WHERE (sym) = 'a'`. Spark's optimiser does not look through Python workers. The outer WHERE stays as it is,
+so copying any part of it is right. Only conjuncts that are clearly conditions on keys are copied.
 """
 
 from __future__ import annotations
@@ -39,15 +39,21 @@ _TIME = re.compile(r"'(\d{4}-\d\d-\d\d)( \d\d:\d\d:\d\d(\.(\d{3}|\d{6}))?)?'")
 
 @dataclass(frozen=True)
 class Filter:
-    """A condition on partition key `key`. `text` reads the input's columns; `literals` are the kinds of what the key is
-    compared with: "number", "string", "date string", "time string", "date", "time", "boolean", "null" or "pattern"."""
+    """A condition on partition key number `key`. `text` reads the input's columns.
+
+    `literals` are the kinds of the literals that the key is compared with: "number", "string", "date string",
+    "time string", "date", "time", "boolean", "null" or "pattern".
+    """
 
     key: int
     text: Text
     literals: tuple[str, ...]
 
     def suits(self, spark_type: str) -> bool:
-        """Can no key of this type make the condition fail? On the result it might never meet the key that does."""
+        """Is it certain that no key of this type makes the condition raise an error?
+
+        The outer WHERE might never read the key that does, because its partition has no match.
+        """
         if not has_plain_equality(spark_type):
             return False
         if spark_type == "string":
@@ -74,7 +80,7 @@ def pushed_down(plan: MatchPlan, tree: Tree, source: Source, resolver: TypeResol
 
 
 def are_repeatable(expressions: Sequence[Text], resolver: TypeResolver) -> bool:
-    """Do expressions give the same again on the same row? Spark lets no others into an aggregate."""
+    """Do the expressions always return the same for the same row? Spark allows only such ones in an aggregate."""
     try:
         resolver.types([join("any_value(", expression, ")") for expression in expressions])
     except SqlExtError:
@@ -150,8 +156,10 @@ def _at(tokens: Tokens, lo: int, hi: int) -> list[Token]:
 
 @dataclass(frozen=True)
 class _Keys:
-    """`number` of each key by its lower-case name in the result, which is called `alias` ("": it has no name); without
-    it keys are known only where the result `is_alone` in FROM."""
+    """`number` of each key by its lower-case name in the result, whose alias is `alias` ("" if it has none).
+
+    A key without a qualifier counts only if the result `is_alone` in FROM.
+    """
 
     alias: str
     is_alone: bool
@@ -160,7 +168,7 @@ class _Keys:
 
 @dataclass(frozen=True)
 class _Condition:
-    """`column`: the offsets in the user's text of the name that stands for the key."""
+    """A condition on key number `key`. `column`: the offsets of the key's name in the user's text."""
 
     key: int
     column: tuple[int, int]
@@ -168,8 +176,11 @@ class _Condition:
 
 
 def _condition(conjunct: Fragment, source: Source, keys: _Keys) -> _Condition | None:
-    """`key op literal`, `literal op key`, `key [NOT] BETWEEN … AND …`, `key [NOT] IN (…)`, `key IS [NOT] NULL`,
-    `key [NOT] LIKE '…'`; None: anything else."""
+    """The condition of a conjunct, or None if it has none of these shapes:
+
+    `key op literal`, `literal op key`, `key [NOT] BETWEEN … AND …`, `key [NOT] IN (…)`, `key IS [NOT] NULL`,
+    `key [NOT] LIKE '…'`
+    """
     parts = lexemes(conjunct, source)
     column = _column(parts, keys)
     if column is not None:
@@ -187,7 +198,7 @@ def _condition(conjunct: Fragment, source: Source, keys: _Keys) -> _Condition | 
 
 
 def _column(parts: list[Lexeme], keys: _Keys) -> tuple[int, int] | None:
-    """(lexemes, key) of the name of a key at the beginning."""
+    """(number of lexemes, key) if the lexemes begin with the name of a key."""
     if not parts or not parts[0].is_name:
         return None
     if len(parts) > 2 and parts[1].raw == "." and parts[2].is_name:
@@ -201,7 +212,7 @@ def _column(parts: list[Lexeme], keys: _Keys) -> tuple[int, int] | None:
 
 
 def _compared_with(parts: list[Lexeme]) -> tuple[str, ...] | None:
-    """The kinds of literals in what follows a name; None if that is not one of the shapes."""
+    """The kinds of literals behind the name of a key; None if the shape is not known."""
     words = [part.word for part in parts]
     if words in (["IS", "NULL"], ["IS", "NOT", "NULL"]):
         return ()
@@ -220,13 +231,13 @@ def _compared_with(parts: list[Lexeme]) -> tuple[str, ...] | None:
 
 
 def _split(parts: list[Lexeme], word: str) -> list[list[Lexeme]]:
-    found: list[list[Lexeme]] = [[]]
+    groups: list[list[Lexeme]] = [[]]
     for part in parts:
         if part.word == word:
-            found.append([])
+            groups.append([])
         else:
-            found[-1].append(part)
-    return found
+            groups[-1].append(part)
+    return groups
 
 
 def _all_literals(groups: Sequence[list[Lexeme]]) -> tuple[str, ...] | None:
@@ -235,7 +246,7 @@ def _all_literals(groups: Sequence[list[Lexeme]]) -> tuple[str, ...] | None:
 
 
 def _literal(parts: list[Lexeme]) -> str | None:
-    """The kind of a literal; None if it is anything else."""
+    """The kind of a literal; None if the lexemes are no literal."""
     text = " ".join(part.raw.strip() for part in parts)  # a bound parameter may have spaces around it
     if typed := _TYPED.fullmatch(text):
         return "date" if typed[1].upper() == "DATE" else "time"

@@ -41,7 +41,6 @@ class Reference:
     offset: int = 0
     step: int = 0
     is_final: bool = False
-    is_running: bool = False
     function: str = ""
     is_distinct: bool = False
     call: tuple[Text | int, ...] = ()

@@ -1,4 +1,4 @@
-"""Columns of a clause's input that its result need not have, since the SELECT around it never names them.
+"""Columns of a clause's input that its result need not have, because the SELECT around it never names them.
 
 ALL ROWS PER MATCH shows every column of its input, and Spark's column pruning does not look through Python workers.
 """
@@ -13,7 +13,7 @@ from sqlext.rewriter.text.tokens import STRING, Token
 from sqlext.rewriter.tree.keywords import is_at, is_star
 from sqlext.rewriter.tree.statement_tree import Tree
 
-# These read columns without naming them, or name them in a string. ASOF orders rows of one time by all of theirs.
+# These read columns without naming them, or name them in a string. ASOF orders rows of one time by all their columns.
 _NAMES_NOTHING = frozenset({"ASOF", "NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER", "|>", "{"})
 
 

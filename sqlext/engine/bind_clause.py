@@ -9,8 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, with_clause
 from sqlext.engine.queries import Queries, SparkTypeResolver, is_aggregate
-from sqlext.engine.stream.processing_time import NOW, is_processing_time
-from sqlext.engine.stream.stream_checks import check_order
+from sqlext.engine.stream.stream_checks import PROCTIME_VALUE, check_order, is_processing_time
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
@@ -63,7 +62,7 @@ class ClauseBinder:
             )  # fmt: skip
         if rows.isStreaming and is_processing_time(clause):
             time = clause.order_by[0].expression
-            source = source.edited([Edit(time.start, time.stop, NOW)])
+            source = source.edited([Edit(time.start, time.stop, PROCTIME_VALUE)])
         elif rows.isStreaming:
             check_order(clause, rows.schema)
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
