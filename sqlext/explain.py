@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sqlext.hook import unhooked
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -19,11 +21,11 @@ def explain(text: str, args: Any = None, *, spark: SparkSession | None = None, *
     == Clause 1, line 1 ==
     …
     """
-    from sqlext.engine.explanation import explain_query
-    from sqlext.engine.own_sql import unhooked
+    from sqlext.engine.explanation import explain_statement
+    from sqlext.engine.plan_statement import SqlCall
 
     session = spark or _active()
-    return explain_query(session, text, args, frames, unhooked(session))
+    return explain_statement(SqlCall(spark=session, sql=unhooked(session), text=text, args=args, frames=frames))
 
 
 def compile(text: str, args: Any = None, *, spark: SparkSession | None = None) -> str:
@@ -33,9 +35,11 @@ def compile(text: str, args: Any = None, *, spark: SparkSession | None = None) -
     `sqlext.extend`, or where `sqlext.engine.portable.table_function.register` was called, can run the result.
     Raises SqlExtError as running the text would.
     """
+    from sqlext.engine.plan_statement import SqlCall
     from sqlext.engine.statement import compile_statement
 
-    return compile_statement(spark or _active(), text, args)
+    session = spark or _active()
+    return compile_statement(SqlCall(spark=session, sql=unhooked(session), text=text, args=args))
 
 
 def _active() -> SparkSession:

@@ -12,9 +12,9 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sqlext.engine.own_sql import ORIGINAL, defining_class, unhooked
 from sqlext.quiet import quiet_probes
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     Sql = Callable[..., DataFrame]
 
+ORIGINAL = "__sqlext_original__"  # the attribute of the hooked method that keeps Spark's own
 _MARKER = "sqlext.enabled"
 _CONNECT_SESSIONS: set[str] = set()
 _EXTENDED: Counter[type] = Counter()  # hooked class → how many of its sessions are extended, stopped ones included
@@ -61,6 +62,17 @@ def restore(spark: SparkSession) -> SparkSession:
 def is_extended(spark: SparkSession) -> bool:
     """Whether `spark.sql` understands the extended language."""
     return hasattr(defining_class(spark).sql, ORIGINAL) and _is_marked(spark)
+
+
+def unhooked(spark: SparkSession) -> Sql:
+    """Spark's own `sql` of the session, with the signature `sql(text, args=None, **frames)`."""
+    method = defining_class(spark).sql
+    return functools.partial(getattr(method, ORIGINAL, method), spark)
+
+
+def defining_class(spark: SparkSession) -> Any:
+    """The session's class or the base class of it that defines the method `sql`."""
+    return next(cls for cls in type(spark).__mro__ if "sql" in vars(cls))
 
 
 def _is_connect(spark: Any) -> bool:
@@ -121,14 +133,18 @@ def _first_word(text: str) -> str:
 
 
 def _run(spark: SparkSession, text: str, args: Any, frames: dict[str, Any], sql: Sql) -> DataFrame:
-    from sqlext.engine import explanation, statement  # pyspark and numba, which plain SQL does not wait for
+    # Imported on the first use: plain SQL does not wait for the planner.
+    from sqlext.engine.explanation import explain_statement
+    from sqlext.engine.plan_statement import SqlCall
+    from sqlext.engine.statement import run
     from sqlext.rewriter.scan import explained
 
+    call = SqlCall(spark=spark, sql=sql, text=text, args=args, frames=frames)
     query = explained(text)
     if query is None:
-        return statement.run(spark, text, args, frames, sql)
-    plan = explanation.explain_query(spark, query.text, args, frames, sql)
-    return spark.createDataFrame([(plan,)], "plan STRING")
+        return run(call)
+    explanation = explain_statement(replace(call, text=query.text))
+    return spark.createDataFrame([(explanation,)], "plan STRING")
 
 
 def _with_stored_views(spark: SparkSession, text: str, args: Any, frames: dict[str, Any], sql: Sql) -> DataFrame:

@@ -6,16 +6,12 @@ SQL that Spark runs before and behind the match.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
-from pyspark.sql import DataFrame, SparkSession
-
-from sqlext.engine.batch import lead, ranges
-from sqlext.engine.batch.run_batch import input_query, result_query, unsorted_query
-from sqlext.engine.physical import Physical
+from sqlext.engine.batch import lead
+from sqlext.engine.batch.run_batch import result_query
+from sqlext.engine.physical import LEAD, PhysicalPlan
+from sqlext.engine.plan_statement import SqlCall, StatementPlan, plan_statement
 from sqlext.engine.portable.portable_sql import Printer
-from sqlext.engine.statement import Statement
+from sqlext.engine.statement import warn
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.task import NO_SKIP
 from sqlext.rewriter.joins.asof_sql import AsofJoin
@@ -23,16 +19,18 @@ from sqlext.rewriter.joins.interval_sql import RewrittenJoin
 from sqlext.rewriter.match.match_plan import Mask, MatchPlan
 
 
-def explain_query(
-    spark: SparkSession, text: str, args: Any, frames: Mapping[str, Any], sql: Callable[..., DataFrame]
-) -> str:
-    """How `sql(text, args, **frames)` would run; `sql` is Spark's own. Raises SqlExtError as running it would."""
-    statement = Statement(spark, text, args, frames, sql)
-    clauses = statement.run_clauses()
-    if not clauses:
+def explain_statement(call: SqlCall) -> str:
+    """How the statement would run. Raises SqlExtError as running it would."""
+    plan = plan_statement(call)
+    warn(plan.warnings)
+    return explained_plan(plan)
+
+
+def explained_plan(plan: StatementPlan) -> str:
+    if not plan.parts:
         return "No clause of the extended language: the text goes to Spark as it is."
-    parts = [_clause(i, c) if isinstance(c, Physical) else _join(i, c) for i, c in enumerate(clauses, 1)]
-    return "\n\n".join([*parts, f"== Statement for Spark ==\n{statement.text()}"])
+    parts = [_clause(i, c) if isinstance(c, PhysicalPlan) else _join(i, c) for i, c in enumerate(plan.parts, 1)]
+    return "\n\n".join([*parts, f"== Statement for Spark ==\n{plan.text}"])
 
 
 def _join(number: int, asof: AsofJoin | RewrittenJoin | None) -> str:
@@ -63,7 +61,7 @@ def _interval_join(number: int, rewritten: RewrittenJoin) -> str:
     return "\n".join([f"== Join {number} ==", *lines])
 
 
-def _clause(number: int, planned: Physical) -> str:
+def _clause(number: int, planned: PhysicalPlan) -> str:
     plan = planned.plan
     sections = {
         f"Clause {number}, line {plan.clause.keyword.place.line}": f"input {plan.relation}",
@@ -75,19 +73,19 @@ def _clause(number: int, planned: Physical) -> str:
     return "\n".join(f"== {title} ==\n{text}" for title, text in sections.items())
 
 
-def _queries(planned: Physical) -> dict[str, str]:
-    plan = planned.plan
-    if planned.strategy == lead.NAME:
+def _queries(planned: PhysicalPlan) -> dict[str, str]:
+    plan, before = planned.plan, planned.form.input_query
+    if before is None:
         return {"SQL of the match": str(lead.lead_query(plan, planned.prefix))}
-    before = (ranges.input_query if planned.is_parallel else input_query)(plan, planned.prefix)
-    if planned.is_streaming:
-        before = unsorted_query(plan)
-    return {"SQL before the match": str(before), "SQL behind the match": str(result_query(plan, "matches"))}
+    return {
+        "SQL before the match": str(before(plan, planned.prefix)),
+        "SQL behind the match": str(result_query(plan, "matches")),
+    }
 
 
-def _plan_lines(planned: Physical) -> list[str]:
+def _plan_lines(planned: PhysicalPlan) -> list[str]:
     plan, printer = planned.plan, Printer(planned.plan)
-    is_lead = planned.strategy == lead.NAME
+    is_lead = planned.form is LEAD
     task = plan.task
     lines = [f"bit {b}: {_mask(plan, mask, printer, is_lead)}" for b, mask in enumerate(plan.masks)]
     for label, (bit, condition) in enumerate(zip(task.bits, task.conditions)):

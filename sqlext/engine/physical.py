@@ -1,60 +1,60 @@
-"""How a clause is run: the cheapest way that is right, and why.
+"""How a clause is run: the cheapest form that gives the right result, and why.
+
+| form | runs |
+|---|---|
+| stream | clauses over a stream: a stateful operator |
+| lead | fixed sequences of rows: Spark's window functions, without Python |
+| udtf | every clause, where `sqlext.engine` is udtf |
+| ranges | one partition on many cores: ranges of its order are matched at once |
+| tasks | every clause: whole partitions, in the tasks that Spark makes of the keys |
 
 Settings of the session choose for tests and measurements; "auto" leaves the choice to `choose`.
 
 | setting | values |
 |---|---|
-| `sqlext.strategy` | auto, lead (`engine.lead`), a strategy of `pattern.matcher` |
-| `sqlext.prefilter` | auto, off, on: see `engine.prefilter` |
-| `sqlext.parallel` | auto, off, on: are the rows of one key spread over tasks, see `engine.ranges` |
+| `sqlext.strategy` | auto, lead, or a strategy of `pattern.strategy` |
+| `sqlext.prefilter` | auto, off, on: are keys that cannot match dropped first, see `engine.batch.prefilter` |
+| `sqlext.parallel` | auto, off, on: are the rows of one key spread over tasks, see `engine.batch.ranges` |
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.batch import lead, prefilter, ranges, run_batch, udtf
+from sqlext.engine.bind_clause import BoundClause
 from sqlext.engine.queries import Queries
-from sqlext.engine.stream import run_stream
+from sqlext.engine.stream import late_rows, run_stream, stream_checks
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.pattern import strategy
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text.splice import Text
 
 
-@dataclass(frozen=True)
-class PlannedClause:
-    """What is to be computed. `prefix`: the WITH clause that the input needs; `is_streaming`: the input has no end."""
-
-    plan: MatchPlan
-    prefix: Text
-    is_ansi: bool
-    is_streaming: bool = False
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What the session says about how to run clauses."""
+    """The session's settings for running clauses."""
 
     engine: str = "arrow"
     strategy: str = "auto"
     prefilter: str = "auto"
     parallel: str = "auto"
     cores: int | None = None
+    keeps_late_rows: bool = False
 
     @staticmethod
     def of(spark: SparkSession) -> Settings:
-        """Raises BindError: a value that does not exist."""
-        engine = _setting(spark, "sqlext.engine", "arrow", ("arrow", "udtf"))
-        named = _setting(spark, "sqlext.strategy", "auto", ("auto", lead.NAME, *strategy.STRATEGIES))
+        """Raises BindError for a value that does not exist."""
         return Settings(
-            engine,
-            named,
-            _setting(spark, "sqlext.prefilter", "auto", prefilter.MODES),
-            _setting(spark, "sqlext.parallel", "auto", ranges.MODES),
-            ranges.local_cores(spark.conf.get("spark.master", "") or ""),
+            engine=_setting(spark, "sqlext.engine", "arrow", ("arrow", "udtf")),
+            strategy=_setting(spark, "sqlext.strategy", "auto", ("auto", lead.NAME, *strategy.STRATEGIES)),
+            prefilter=_setting(spark, "sqlext.prefilter", "auto", prefilter.MODES),
+            parallel=_setting(spark, "sqlext.parallel", "auto", ranges.MODES),
+            cores=ranges.local_cores(spark.conf.get("spark.master", "") or ""),
+            keeps_late_rows=bool(late_rows.table_setting(spark)),
         )
 
 
@@ -66,91 +66,212 @@ def _setting(spark: SparkSession, name: str, default: str, values: tuple[str, ..
     return value
 
 
-@dataclass(frozen=True)
-class Physical:
-    """A planned clause and the way it is run; `reasons` are shown by EXPLAIN MATCH: (decision, why)."""
+@dataclass(frozen=True, kw_only=True)
+class PhysicalPlan:
+    """A bound clause and how it is run.
+
+    `reasons`: (decision, why), for EXPLAIN MATCH. `has_effect`: building the DataFrame to run has an effect on the
+    session or the catalog. `warnings`: sentences about state that is kept for ever.
+    """
 
     plan: MatchPlan
     prefix: Text
     is_ansi: bool
-    engine: str
+    form: Form
+    strategy: str
     reasons: tuple[tuple[str, str], ...]
-    strategy: str = ""
-    is_parallel: bool = False
+    has_effect: bool = False
+    warnings: tuple[str, ...] = ()
 
     @property
     def is_streaming(self) -> bool:
-        return self.strategy == run_stream.NAME
+        return self.form is STREAM
+
+    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        """The clause's result."""
+        return self.form.frame(self, queries, spark)
+
+    def preview(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        """A DataFrame with the columns of the clause's result; building it has no effect."""
+        return (self.form.preview or self.form.frame)(self, queries, spark)
 
 
-def choose(planned: PlannedClause, settings: Settings, queries: Queries) -> Physical:
-    """May run a small job over the input. Raises UnsupportedError: STRATEGY_NOT_APPLICABLE."""
-    if planned.is_streaming:
-        reasons = ((run_stream.NAME, run_stream.reason(planned.plan)), *_pushed(planned.plan))
-        return Physical(planned.plan, planned.prefix, planned.is_ansi, settings.engine, reasons, run_stream.NAME)
-    strategy, why = _strategy(planned.plan, settings)
-    bounds = [f"{b.written} bounds the match like WITHIN." for b in planned.plan.bounds if b.written]
-    plan, why_filtered = _prefiltered(planned, strategy, settings, queries)
-    is_parallel, why_parallel = _parallel(plan, strategy, settings)
-    reasons = (
-        (strategy, " ".join([why, *bounds])),
-        *_pushed(planned.plan),
-        ("prefilter", why_filtered),
-        ("parallel", why_parallel),
+Frame = Callable[[PhysicalPlan, Queries, SparkSession], DataFrame]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """A form in which Spark runs clauses.
+
+    `refusal`: why it does not run a clause, as a sentence, or None; `strategy`: (name, why); `frame` builds the result,
+    and `preview` stands in for it where building it has an effect; `input_query`: what Spark computes before the match,
+    None if there is no "before"; `parallel`: how rows are spread over tasks, as a sentence, None for streams.
+    """
+
+    name: str
+    refusal: Callable[[BoundClause, Settings], str | None]
+    strategy: Callable[[MatchPlan, Settings], tuple[str, str]]
+    frame: Frame
+    preview: Frame | None = None
+    input_query: Callable[[MatchPlan, Text], Text] | None
+    parallel: Callable[[MatchPlan, Settings], str] | None
+
+
+def choose(clause: BoundClause, settings: Settings, queries: Queries) -> PhysicalPlan:
+    """The first form that does not refuse the clause. May run a small job over the input.
+
+    Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, and what no stream can answer.
+    """
+    _check(clause, settings)
+    form = next(form for form in FORMS if form.refusal(clause, settings) is None)
+    plan = clause.plan
+    name, why = form.strategy(plan, settings)
+    bounds = [f"{b.written} bounds the match like WITHIN." for b in plan.bounds if b.written]
+    reasons = [(name, " ".join([why, *bounds])), *_filters(plan)]
+    if form.parallel is not None:
+        plan, why_filtered = _prefiltered(clause, form, settings, queries)
+        reasons += [("prefilter", why_filtered), ("parallel", form.parallel(plan, settings))]
+    return PhysicalPlan(
+        plan=plan,
+        prefix=clause.prefix,
+        is_ansi=clause.is_ansi,
+        form=form,
+        strategy=name,
+        reasons=tuple(reasons),
+        has_effect=form is UDTF or (form is STREAM and settings.keeps_late_rows),
+        warnings=tuple(stream_checks.warnings(plan)) if form is STREAM else (),
     )
-    return Physical(plan, planned.prefix, planned.is_ansi, settings.engine, reasons, strategy, is_parallel)
 
 
-def _strategy(plan: MatchPlan, settings: Settings) -> tuple[str, str]:
-    """(strategy, why). Ranges on all cores are worth more than doing without Python, no shuffle is worth more still."""
-    if settings.strategy == lead.NAME:
-        why_not = lead.objection(plan)
-        if why_not is not None:
-            cheapest, _ = strategy.choose(replace(plan.task, strategy="auto"))
-            raise UnsupportedError(
-                "STRATEGY_NOT_APPLICABLE",
-                f'strategy "{lead.NAME}" cannot run this clause: {why_not}',
-                place=plan.clause.keyword.place,
-                hint=f'leave the strategy at "auto", which takes {cheapest}.',
-            )
-        return lead.NAME, f'strategy "{lead.NAME}" was asked for.'
-    is_free = (settings.strategy, settings.engine) == ("auto", "arrow")
-    if is_free and lead.objection(plan) is None:
-        is_parallel, _ = ranges.choose(plan, settings.parallel, settings.cores)
-        if not is_parallel or not lead.needs_window(plan):
-            return lead.NAME, lead.reason(plan)
-    return strategy.choose(plan.task)
+def _check(clause: BoundClause, settings: Settings) -> None:
+    """Raise the errors of clauses that the only form for them refuses."""
+    if clause.is_streaming:
+        stream_checks.check_plan(clause.plan)
+    elif settings.strategy == lead.NAME and (refusal := lead.refusal(clause.plan)) is not None:
+        cheapest, _ = strategy.choose(replace(clause.plan.task, strategy="auto"))
+        raise UnsupportedError(
+            "STRATEGY_NOT_APPLICABLE",
+            f'strategy "{lead.NAME}" cannot run this clause: {refusal}',
+            place=clause.plan.clause.keyword.place,
+            hint=f'leave the strategy at "auto", which takes {cheapest}.',
+        )
 
 
-def _pushed(plan: MatchPlan) -> list[tuple[str, str]]:
+def _filters(plan: MatchPlan) -> list[tuple[str, str]]:
     conditions = " AND ".join(" ".join(str(f).split()) for f in plan.filters)
     return [("filter", f"{conditions} is applied before the match, as WHERE allows.")] if conditions else []
 
 
-def _prefiltered(planned: PlannedClause, strategy: str, settings: Settings, queries: Queries) -> tuple[MatchPlan, str]:
-    if strategy == lead.NAME and not lead.needs_window(planned.plan):
-        return planned.plan, "none, nothing is shuffled."
-    return prefilter.prefiltered(planned.plan, planned.prefix, queries, settings.prefilter)
+def _prefiltered(clause: BoundClause, form: Form, settings: Settings, queries: Queries) -> tuple[MatchPlan, str]:
+    if form is LEAD and not lead.needs_window(clause.plan):
+        return clause.plan, "none, nothing is shuffled."
+    return prefilter.prefiltered(clause.plan, clause.prefix, queries, settings.prefilter)
 
 
-def _parallel(plan: MatchPlan, strategy: str, settings: Settings) -> tuple[bool, str]:
-    if strategy == lead.NAME and lead.needs_window(plan):
-        return False, "no, Spark's window functions take all rows of a key together."
-    if strategy == lead.NAME:
-        return False, "as the input is, nothing is shuffled."
-    if settings.engine == "udtf":
-        return False, "no, the engine udtf gives a bucket of keys to each task."
-    return ranges.choose(plan, settings.parallel, settings.cores)
+def _strategy_of_workers(plan: MatchPlan, settings: Settings) -> tuple[str, str]:
+    return strategy.choose(plan.task)
 
 
-def run(physical: Physical, queries: Queries, spark: SparkSession) -> DataFrame:
-    """The clause's result."""
-    if physical.is_streaming:
-        return run_stream.run(physical.plan, queries, physical.prefix, physical.is_ansi, spark)
-    if physical.strategy == lead.NAME:
-        return lead.run(physical.plan, queries, physical.prefix)
-    if physical.engine == "udtf":
-        return udtf.run(physical.plan, queries, physical.prefix, spark, physical.is_ansi)
-    if physical.is_parallel:
-        return ranges.run(physical.plan, queries, physical.prefix, physical.is_ansi)
+# streams
+
+
+def _stream_frame(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
+    return run_stream.run(physical.plan, queries, physical.prefix, physical.is_ansi, spark, physical.has_effect)
+
+
+def _stream_preview(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
+    return run_stream.run(physical.plan, queries, physical.prefix, physical.is_ansi, spark, keeps_late_rows=False)
+
+
+STREAM = Form(
+    name=run_stream.NAME,
+    refusal=lambda clause, settings: None if clause.is_streaming else "the input is not a stream.",
+    strategy=lambda plan, settings: (run_stream.NAME, run_stream.reason(plan)),
+    frame=_stream_frame,
+    preview=_stream_preview,
+    input_query=lambda plan, prefix: run_batch.unsorted_query(plan),
+    parallel=None,
+)
+
+# lead
+
+
+def _refuses_lead(clause: BoundClause, settings: Settings) -> str | None:
+    if settings.strategy == lead.NAME:
+        return None
+    if (settings.strategy, settings.engine) != ("auto", "arrow"):
+        return "the session names another strategy or engine."
+    refusal = lead.refusal(clause.plan)
+    # Ranges on all cores are worth more than doing without Python, and a plan without a shuffle is worth more still.
+    if refusal is None and _refuses_ranges(clause, settings) is None and lead.needs_window(clause.plan):
+        return "ranges of the order are matched at once."
+    return refusal
+
+
+def _lead_strategy(plan: MatchPlan, settings: Settings) -> tuple[str, str]:
+    if settings.strategy == lead.NAME:
+        return lead.NAME, f'strategy "{lead.NAME}" was asked for.'
+    return lead.NAME, lead.reason(plan)
+
+
+def _lead_parallel(plan: MatchPlan, settings: Settings) -> str:
+    if lead.needs_window(plan):
+        return "no, Spark's window functions take all rows of a key together."
+    return "as the input is, nothing is shuffled."
+
+
+LEAD = Form(
+    name=lead.NAME,
+    refusal=_refuses_lead,
+    strategy=_lead_strategy,
+    frame=lambda physical, queries, spark: lead.run(physical.plan, queries, physical.prefix),
+    input_query=None,
+    parallel=_lead_parallel,
+)
+
+# Python workers
+
+
+def _tasks_frame(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
     return run_batch.run(physical.plan, queries, physical.prefix, physical.is_ansi)
+
+
+def _udtf_frame(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
+    return udtf.run(physical.plan, queries, physical.prefix, spark, physical.is_ansi)
+
+
+def _ranges_frame(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
+    return ranges.run(physical.plan, queries, physical.prefix, physical.is_ansi)
+
+
+def _refuses_ranges(clause: BoundClause, settings: Settings) -> str | None:
+    return ranges.refusal(clause.plan, settings.parallel, settings.cores)
+
+
+UDTF = Form(
+    name="udtf",
+    refusal=lambda clause, settings: None if settings.engine == "udtf" else "sqlext.engine is not udtf.",
+    strategy=_strategy_of_workers,
+    frame=_udtf_frame,
+    preview=_tasks_frame,
+    input_query=run_batch.input_query,
+    parallel=lambda plan, settings: "no, the engine udtf gives a bucket of keys to each task.",
+)
+RANGES = Form(
+    name="ranges",
+    refusal=_refuses_ranges,
+    strategy=_strategy_of_workers,
+    frame=_ranges_frame,
+    input_query=ranges.input_query,
+    parallel=lambda plan, settings: ranges.reason(settings.parallel),
+)
+TASKS = Form(
+    name="tasks",
+    refusal=lambda clause, settings: None,
+    strategy=_strategy_of_workers,
+    frame=_tasks_frame,
+    input_query=run_batch.input_query,
+    parallel=lambda plan, settings: ranges.refusal(plan, settings.parallel, settings.cores) or "",
+)
+
+FORMS = (STREAM, LEAD, UDTF, RANGES, TASKS)

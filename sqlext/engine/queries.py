@@ -12,10 +12,10 @@ from pyspark.sql import DataFrame
 from sqlext.engine.worker.arrow import to_values
 from sqlext.errors import BindError, Place
 from sqlext.quiet import quiet_probes
-from sqlext.rewriter.text.splice import Source, Text, join
+from sqlext.rewriter.text.splice import Text, join
 
 WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column that has one
-_HELPER = re.compile(r"__sqlext_helper_\d+__")
+HELPER = re.compile(r"__sqlext_helper_\d+__")
 
 
 class Queries:
@@ -25,8 +25,8 @@ class Queries:
     too, which leave nothing behind.
     """
 
-    def __init__(self, sql: Callable[..., DataFrame], frames: Mapping[str, Any], source: Source):
-        self.sql, self.frames, self.source = sql, dict(frames), source
+    def __init__(self, sql: Callable[..., DataFrame], frames: Mapping[str, Any], user_text: str):
+        self.sql, self.frames, self.user_text = sql, dict(frames), user_text
         self.helpers: dict[str, DataFrame] = {}
 
     def name(self, frame: DataFrame) -> str:
@@ -47,7 +47,7 @@ class Queries:
 
     def execute(self, text: Text) -> DataFrame:
         """The DataFrame of a text; commands run."""
-        used = {name: self.helpers[name] for name in _HELPER.findall(str(text))}
+        used = {name: self.helpers[name] for name in HELPER.findall(str(text))}
         frames = {**self.frames, **used}
         if not frames:
             return self.sql(str(text))
@@ -69,7 +69,7 @@ class Queries:
         for start in sorted(starts, key=lambda s: abs(s - near)):
             origins = [o for i in range(start, start + len(fragment)) if (o := text.origin(i)) is not None]
             if origins:
-                return Place(self.source.text, origins[0], max(origins) + 1)
+                return Place(self.user_text, origins[0], max(origins) + 1)
         return None
 
     def _place_of_syntax(self, message: str, text: Text) -> Place | None:
@@ -78,12 +78,12 @@ class Queries:
         if found is None:
             return None
         lines = str(text).splitlines(keepends=True)[: int(found[1])]
-        if _HELPER.search(lines[-1][: int(found[2])]):  # Spark knows it by another name, of another length
+        if HELPER.search(lines[-1][: int(found[2])]):  # Spark knows it by another name, of another length
             return None
         at = len("".join(lines[:-1])) + int(found[2])
         origins = (text.origin(i) for i in range(min(at, len(str(text)) - 1), -1, -1))
-        origin = next((o for o in origins if o is not None and not self.source.text[o].isspace()), None)
-        return None if origin is None else Place(self.source.text, origin, origin + 1)
+        origin = next((o for o in origins if o is not None and not self.user_text[o].isspace()), None)
+        return None if origin is None else Place(self.user_text, origin, origin + 1)
 
 
 def _format_string(text: Text, is_formatted: bool) -> str:
@@ -92,7 +92,7 @@ def _format_string(text: Text, is_formatted: bool) -> str:
     parts = [
         p.text if is_formatted and p.is_verbatim else p.text.replace("{", "{{").replace("}", "}}") for p in text.pieces
     ]
-    return _HELPER.sub(lambda m: "{" + m[0] + "}", "".join(parts))
+    return HELPER.sub(lambda m: "{" + m[0] + "}", "".join(parts))
 
 
 class SparkTypeResolver:
@@ -113,3 +113,23 @@ class SparkTypeResolver:
         table = self.queries.run(join("SELECT ", columns)).toArrow()
         found = [to_values(column.combine_chunks()) for column in table.columns]
         return [None if v.valid is not None and not v.valid[0] else v.values[0].item() for v in found]
+
+
+def is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:
+    """Is `name` a user's own aggregate? Built-in ones are known by name (rewriter.match.scalars.AGGREGATES).
+
+    Spark is asked whether the function, of one argument or two, may read an ungrouped column in a GROUP BY.
+    """
+    if not any(f"{row[0]}".lower().split(".")[-1] == name for row in sql("SHOW USER FUNCTIONS").collect()):
+        return False
+    return any(_is_accepted(sql, f"SELECT {name}({arguments}) FROM VALUES (1, 2) AS t(k, c) GROUP BY k")
+               for arguments in ("c", "c, c"))  # fmt: skip
+
+
+def _is_accepted(sql: Callable[..., DataFrame], query: str) -> bool:
+    try:
+        with quiet_probes():
+            sql(query).schema  # noqa: B018  (on Connect only this analyses the text)
+        return True
+    except PySparkException:
+        return False

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+import sqlext
 from sqlext import DataError
 from sqlext.engine.batch.run_batch import input_query, worker_plan
-from sqlext.engine.statement import Statement, compile_statement
+from sqlext.engine.plan_statement import SqlCall, plan_statement
 from sqlext.engine.worker.match_rows import match_batches
 from sqlext.hook import unhooked
 from sqlext.pattern.strategy import STRATEGIES, accepts
@@ -60,14 +61,14 @@ def test_the_engine_udtf_gives_trinos_answers(spark, cases):
 
 @pytest.mark.parametrize("cases", groups(sample(GOOD, 5)))
 def test_the_portable_table_function_gives_trinos_answers(spark, cases):
-    check(cases, answers(spark, [compile_statement(spark, spark_text(c)) for c in cases]))
+    check(cases, answers(spark, [sqlext.compile(spark_text(c), spark=spark) for c in cases]))
 
 
 @pytest.mark.parametrize("cases", groups(CASES))
 def test_every_strategy_gives_the_same_result(spark, cases):
     for case in cases:
-        statement = Statement(spark, spark_text(case), None, {}, unhooked(spark))
-        planned = statement.plan(statement.sites[0], statement.clauses[0])
+        statement = plan_statement(SqlCall(spark=spark, sql=unhooked(spark), text=spark_text(case)))
+        (planned,) = statement.parts
         rows = statement.queries.run(input_query(planned.plan, planned.prefix))
         chunk, plan = rows.toArrow(), worker_plan(planned.plan, planned.is_ansi)
         tasks = [replace(plan.task, strategy=name) for name in STRATEGIES]

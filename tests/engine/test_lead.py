@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 import sqlext
 from sqlext.engine.batch import lead
-from sqlext.engine.statement import Statement
+from sqlext.engine.plan_statement import SqlCall, plan_statement
 from sqlext.hook import unhooked
 
 from ..statements.cases import as_lines, result_of, settings
@@ -49,14 +49,15 @@ def query(clause: str, relation: str = "facts") -> str:
 
 
 def plan(spark, text: str):
-    statement = Statement(spark, text, None, {}, unhooked(spark))
-    return statement.plan(statement.sites[0], statement.clauses[0]).plan
+    with settings(spark, {"sqlext.prefilter": "off"}):
+        (part,) = plan_statement(SqlCall(spark=spark, sql=unhooked(spark), text=text)).parts
+    return part.plan
 
 
 @pytest.mark.parametrize(("clause", "said"), [pytest.param("\n".join(c), s, id=t) for t, c, s in CASES])
-def test_a_clause_is_taken_or_the_objection_is_said(facts, clause, said):
+def test_a_clause_is_taken_or_the_reason_is_given(facts, clause, said):
     planned = plan(facts, query(clause))
-    why_not = lead.objection(planned)
+    why_not = lead.refusal(planned)
     if said.startswith("taken"):
         assert why_not is None
         assert said in ("taken", f"taken: {lead.reason(planned)}")
@@ -151,7 +152,7 @@ def random_clause(chance: random.Random) -> str:
 def test_lead_gives_the_rows_of_reference_for_random_clauses(facts, seed):
     chance = random.Random(seed)
     texts = [query(random_clause(chance)) for _ in range(30)]
-    taken = [text for text in texts if lead.objection(plan(facts, text)) is None]
+    taken = [text for text in texts if lead.refusal(plan(facts, text)) is None]
     assert len(taken) >= 8
     by_lead, by_reference = rows(facts, "lead", taken), rows(facts, "reference", taken)
     assert [(t, a, b) for t, a, b in zip(taken, by_lead, by_reference) if a != b] == []

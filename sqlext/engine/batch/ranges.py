@@ -1,17 +1,20 @@
 """One partition on many cores: ranges of the sorted rows are matched at once, and what lies between them behind that.
 
 relation → keys, order, masks, arguments (Spark) → ranges of the order, each sorted → mapInArrow: cuts and the matches
-between them → leftovers to one task → mapInArrow: their matches → measures (Spark). The workers' side is `chunks`.
+between them → leftovers to one task → mapInArrow: their matches → measures (Spark). The workers' side is
+`worker.match_ranges`.
 
-All is one query: which boundaries are cuts is found out by each range for itself, no job runs before.
+All of this is one query: each range finds the cuts within it by itself, and no job runs before.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from functools import partial
+from collections.abc import Iterator
 
+import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -27,12 +30,11 @@ from sqlext.engine.batch.run_batch import (
     worker_plan,
 )
 from sqlext.engine.queries import Queries
-from sqlext.engine.worker.chunks import match_chunk, match_seams
 from sqlext.pattern.batch import parts
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text.splice import Text, join
 
-_PARCELS = "task INT, chunk INT, number INT, kind INT, around INT, rows BINARY"  # as chunks.PARCELS
+PARCELS = "task INT, range_number INT, number INT, kind INT, around INT, rows BINARY"  # as match_ranges.PARCELS
 RANGE, BOUNDS = "__range", "__bounds"
 WORTHWHILE_CORES = 3  # 10 M rows took 4.4 s in one task, on two cores 4.9 s in ranges: a sample, a second exchange
 MAX_RANGES = 64  # a comparison for each in the code that Spark makes
@@ -50,20 +52,29 @@ _METHODS = {  # of Column, by the direction of an ORDER BY key
 MODES = AUTO, OFF, ON = "auto", "off", "on"
 
 
-def choose(plan: MatchPlan, mode: str, cores: int | None) -> tuple[bool, str]:
-    """Are ranges to be matched at once, and why; `mode`: one of MODES, `cores`: None if that is not known."""
+def refusal(plan: MatchPlan, mode: str, cores: int | None) -> str | None:
+    """Why ranges are not matched at once, as EXPLAIN MATCH shows it, or None.
+
+    `mode`: one of MODES; `cores`: None if their number is not known.
+    """
     if mode == OFF:
-        return False, "no, sqlext.parallel is off."
-    why_not = objection(plan)
-    if why_not is not None:
-        return False, f"no, {why_not}"
+        return "no, sqlext.parallel is off."
+    why = _obstacle(plan)
+    if why is not None:
+        return f"no, {why}"
     if mode == ON:
-        return True, "ranges of the order are matched at once, sqlext.parallel is on."
+        return None
     if plan.partition_by:
-        return False, "by the keys of PARTITION BY; sqlext.parallel = on divides the rows of a key too."
+        return "by the keys of PARTITION BY; sqlext.parallel = on divides the rows of a key too."
     if cores is not None and cores < WORTHWHILE_CORES:
-        return False, "no, so few cores gain less by it than it costs; sqlext.parallel = on does it all the same."
-    return True, "ranges of the order are matched at once, there is no PARTITION BY."
+        return "no, so few cores gain less by it than it costs; sqlext.parallel = on does it all the same."
+    return None
+
+
+def reason(mode: str) -> str:
+    """Why ranges are matched at once, where nothing speaks against it."""
+    why = "sqlext.parallel is on" if mode == ON else "there is no PARTITION BY"
+    return f"ranges of the order are matched at once, {why}."
 
 
 def local_cores(master: str) -> int | None:
@@ -78,7 +89,7 @@ def local_cores(master: str) -> int | None:
     return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
 
 
-def objection(plan: MatchPlan) -> str | None:
+def _obstacle(plan: MatchPlan) -> str | None:
     """Why ranges of a plan's rows cannot be matched at once, as a sentence; None if they can."""
     if not plan.clause.order_by:
         return "there is no ORDER BY."
@@ -96,12 +107,25 @@ def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataF
     rows = queries.run(input_query(plan, prefix))
     keys = _sort_columns(plan)
     read = [F.col(name) for name in names_read(plan)] or [F.lit(1).alias("__one")]
-    chunks = _in_ranges(plan, rows, keys, queries).sortWithinPartitions(*keys).select(*read)
-    check_types(plan, chunks.schema)
+    ranges = _in_ranges(plan, rows, keys, queries).sortWithinPartitions(*keys).select(*read)
+    check_types(plan, ranges.schema)
     worker = worker_plan(plan, is_ansi)
-    parcels = chunks.mapInArrow(partial(match_chunk, plan=worker), _PARCELS)
-    gathered = parcels.repartition("task").sortWithinPartitions("chunk", "number")
-    matches = gathered.mapInArrow(partial(match_seams, plan=worker), output_schema(plan, chunks.schema))
+
+    def within_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from sqlext.engine.worker.match_ranges import match_range  # loads Numba, which the driver does not need
+
+        context = TaskContext.get()
+        assert context is not None, "not in a Spark task"
+        return match_range(batches, worker, context.partitionId())
+
+    def across_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from sqlext.engine.worker.match_ranges import match_seams  # loads Numba, which the driver does not need
+
+        return match_seams(batches, worker)
+
+    parcels = ranges.mapInArrow(within_ranges, PARCELS)
+    gathered = parcels.repartition("task").sortWithinPartitions("range_number", "number")
+    matches = gathered.mapInArrow(across_ranges, output_schema(plan, ranges.schema))
     return queries.run(result_query(plan, queries.name(matches)))
 
 

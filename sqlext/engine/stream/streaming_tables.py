@@ -6,8 +6,9 @@ again resumes. Stopping is not the end of the input: what is undecided stays in 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -15,50 +16,37 @@ from pyspark.sql import types as T
 
 from sqlext.catalog.checkpoint import StoredPattern, check_same_query
 from sqlext.catalog.warehouse import local_path
-from sqlext.engine.physical import Physical
-from sqlext.engine.stream import late_rows, run_stream
-from sqlext.engine.stream.processing_time import is_processing_time
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.engine.stream import late_rows
+from sqlext.engine.stream.fingerprint import fingerprint
+from sqlext.engine.stream.stream_checks import is_processing_time
+from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.heads import StreamTarget
 from sqlext.rewriter.match.match_plan import MatchPlan
-from sqlext.rewriter.text.lexemes import quoted
-from sqlext.rewriter.text.names import quote
-
-if TYPE_CHECKING:
-    from sqlext.engine.statement import Statement
+from sqlext.rewriter.text.names import quote, quoted
 
 TRIGGER = "sqlext.stream.trigger"  # 'available-now', an interval, or nothing: the next micro-batch at once
 NAME = "sqlext.stream.name"  # of the checkpoint, where several INSERT write into one table
 AVAILABLE_NOW = "available-now"
 
 
-def run(statement: Statement, target: StreamTarget) -> DataFrame | None:
-    """Start or resume the query, which has the table's name. None: the query is no stream, and INSERT is Spark's.
+def start(spark: SparkSession, target: StreamTarget, frame: DataFrame, plans: Sequence[MatchPlan]) -> DataFrame:
+    """Start or resume the query `frame`, a stream with the clauses `plans`; it has the table's name.
 
-    Raises BindError: CHANGED_QUERY, if the checkpoint was written by another query.
+    Returns an empty DataFrame. Raises BindError: CHANGED_QUERY, if the checkpoint was written by another query.
     """
-    ways = statement.run_clauses()
-    frame = statement.queries.run(statement.source.slice(target.query_start, target.query_stop))
-    if not frame.isStreaming:
-        if target.is_insert:
-            return None
-        raise UnsupportedError(
-            "NOT_A_STREAM", "the query of a streaming table reads no stream", place=target.place,
-            hint="write FROM STREAM t, or CREATE TABLE … AS for the rows that are there now.",
-        )  # fmt: skip
-    spark, name = statement.spark, quote(target.name)
+    name = quote(target.name)
     if not target.is_insert:
         spark.createDataFrame([], frame.schema).write.format("delta").mode("ignore").saveAsTable(name)
     frame = _as_table(spark, name, frame, target)
-    _check_ends(ways, _trigger(spark, target), target)
+    _check_ends(plans, _trigger(spark, target), target)
     checkpoint = target.checkpoint or _checkpoint(spark, name, target)
     folder = local_path(checkpoint)
     if folder is not None:
-        check_same_query(Path(folder), _patterns(ways))
+        check_same_query(Path(folder), _patterns(plans))
     started = _start(spark, name, frame, checkpoint, target)
-    if late_rows.asked_for(spark):
-        for plan in _plans(ways):
-            table = late_rows.open_table(spark, run_stream.fingerprint(plan))
+    if late_rows.table_setting(spark):
+        for plan in plans:
+            table = late_rows.open_table(spark, fingerprint(plan))
             late_rows.follow(spark, table, _trigger_of(_trigger(spark, target)))
     return started
 
@@ -82,13 +70,11 @@ def _checkpoint(spark: SparkSession, name: str, target: StreamTarget) -> str:
     return f"{location.rstrip('/')}/_checkpoints/{own}"
 
 
-def _patterns(ways: list) -> list:
+def _patterns(plans: Sequence[MatchPlan]) -> list[tuple[StoredPattern, Place]]:
+    texts = [plan.clause.pattern_text for plan in plans]
     return [
-        (
-            StoredPattern(" ".join(p.clause.pattern_text.text.split()), run_stream.fingerprint(p)),
-            p.clause.pattern_text.place,
-        )
-        for p in _plans(ways)
+        (StoredPattern(" ".join(pattern.text.split()), fingerprint(plan)), pattern.place)
+        for plan, pattern in zip(plans, texts)
     ]
 
 
@@ -102,12 +88,7 @@ def _trigger_of(trigger: str) -> dict[str, Any]:
     return {"availableNow": True} if trigger == AVAILABLE_NOW else {"processingTime": trigger}
 
 
-def _plans(ways: list) -> list[MatchPlan]:
-    return [way.plan for way in ways if isinstance(way, Physical) and way.is_streaming]
-
-
-def _check_ends(ways: list, trigger: str, target: StreamTarget) -> None:
-    plans = _plans(ways)
+def _check_ends(plans: Sequence[MatchPlan], trigger: str, target: StreamTarget) -> None:
     if trigger == AVAILABLE_NOW and any(p.task.is_within and is_processing_time(p.clause) for p in plans):
         raise UnsupportedError(
             "STREAM_WITHOUT_END", "with ORDER BY PROCTIME() WITHIN ends by the clock, and so the stream does not end",

@@ -1,0 +1,91 @@
+"""The second step of a statement: Spark is asked for the columns and types of each clause's input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, with_clause
+from sqlext.engine.queries import Queries, SparkTypeResolver, is_aggregate
+from sqlext.engine.stream.stream_checks import PROCTIME_VALUE, check_order, is_processing_time
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.rewriter.match.lower.input_query import InputRelation
+from sqlext.rewriter.match.lower.lower_clause import lower
+from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.match.pushdown import pushed_down
+from sqlext.rewriter.match.unread import unread
+from sqlext.rewriter.text.splice import Edit, Source, Text, join
+from sqlext.rewriter.tree.sources import check_repeatable
+
+_CHAR = "__CHAR_VARCHAR_TYPE_STRING"  # in a column's metadata: Spark pads what it is compared with, but not the result
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundClause:
+    """What a clause computes. `prefix`: the WITH clause that its input needs."""
+
+    plan: MatchPlan
+    prefix: Text
+    is_ansi: bool
+    is_streaming: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClauseBinder:
+    """Binds the clauses of one statement.
+
+    `strategy`: the one that the session names, or "auto". `is_portable`: the plan is printed as plain SQL and not run.
+    """
+
+    spark: SparkSession
+    statement: ParsedStatement
+    queries: Queries
+    strategy: str
+    is_portable: bool = False
+
+    def bind(self, part: ClauseSite, source: Source) -> BoundClause:
+        """`source`: the statement with DataFrames in the place of the clauses inside this one.
+
+        Raises BindError and UnsupportedError.
+        """
+        site, clause, tree = part.site, part.clause, self.statement.tree
+        ctes = self.statement.ctes(site.whole)
+        check_repeatable(tree, ctes, site.relation)
+        prefix, relation = with_clause(ctes, source), source.slice(clause.relation.start, clause.relation.stop)
+        rows = self._input(join(prefix, "SELECT * FROM ", relation), is_subquery=bool(site.depth))
+        if rows.isStreaming and self.is_portable:
+            raise UnsupportedError(
+                "STREAM", "sqlext_match matches the rows that are there now, not a stream",
+                place=clause.relation.place, hint="run the statement with spark.sql in an extended session.",
+            )  # fmt: skip
+        if rows.isStreaming and is_processing_time(clause):
+            time = clause.order_by[0].expression
+            source = source.edited([Edit(time.start, time.stop, PROCTIME_VALUE)])
+        elif rows.isStreaming:
+            check_order(clause, rows.schema)
+        is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
+        inputs = InputRelation(
+            columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
+            resolver=SparkTypeResolver(self.queries, prefix, relation),
+            is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
+            is_ansi=is_ansi,
+            takes_start_bounds=not self.is_portable,
+            is_streaming=rows.isStreaming,
+            unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),
+        )
+        plan = lower(clause, source, inputs, self.strategy)
+        if not any(_CHAR in f.metadata for f in rows.schema.fields):
+            plan = pushed_down(plan, tree, source, inputs.resolver)
+        return BoundClause(plan=plan, prefix=prefix, is_ansi=is_ansi, is_streaming=rows.isStreaming)
+
+    def _input(self, query: Text, is_subquery: bool) -> DataFrame:
+        """The rows of a clause's input; in a subquery, an unknown name may have been meant for the outer query's."""
+        try:
+            return self.queries.run(query)
+        except BindError as e:
+            if not is_subquery or not e.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
+                raise
+            hint = "a column of an outer query? The input cannot read it: join with the clause's result instead."
+            raise e.with_(hint=hint) from None

@@ -1,0 +1,77 @@
+"""The joins on time of a statement: each becomes Spark's own SQL, whose extra columns no star of the query shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Union
+
+from sqlext.engine.joins import bind_asof, bind_interval
+from sqlext.engine.parse_statement import ParsedStatement, with_clause
+from sqlext.engine.queries import Queries
+from sqlext.errors import UnsupportedError
+from sqlext.rewriter.joins.asof_sql import AsofJoin, asof_sql, hidden_columns
+from sqlext.rewriter.joins.interval_sql import RewrittenJoin
+from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around
+from sqlext.rewriter.text.names import unquoted
+from sqlext.rewriter.text.splice import Edit, Source
+from sqlext.rewriter.tree.statement_tree import Query
+
+PlannedJoin = Union[AsofJoin, RewrittenJoin, None]  # None: an ASOF JOIN that this Spark has itself
+
+
+class JoinPlanner:
+    """Plans the joins of one statement, those inside a join's operands before it."""
+
+    def __init__(self, statement: ParsedStatement, queries: Queries, time_zone: str):
+        self.statement, self.queries, self.time_zone = statement, queries, time_zone
+        self.is_asof_native = cache(lambda: bind_asof.is_native(queries))
+        self.hidden: dict[Query, dict[str, list[str]]] = {}
+
+    def plan(self, clause: JoinClause, source: Source) -> tuple[PlannedJoin, list[Edit]]:
+        """What the join became, and the edits of the statement that make it so.
+
+        Raises BindError and UnsupportedError.
+        """
+        planned, edits = self._planned(clause, source)
+        last = [join for join in self.statement.joins if join.query == clause.query][-1]
+        if clause == last:
+            hidden = self.hidden.get(clause.query, {})
+            edits += hide(self.statement.tree, clause.query, hidden)
+        return planned, edits
+
+    def _planned(self, clause: JoinClause, source: Source) -> tuple[PlannedJoin, list[Edit]]:
+        if clause.kind == "ASOF" and self.is_asof_native():
+            return None, []
+        number, tree = self.statement.joins.index(clause), self.statement.tree
+        prefix = with_clause(self.statement.ctes(clause.whole), source)
+        if clause.kind == "ASOF":
+            asof = bind_asof.bind(clause, number, tree, source, prefix, self.queries)
+            self._hide(clause, hidden_columns(asof))
+            return asof, [Edit(clause.whole.start, clause.whole.stop, asof_sql(asof))]
+        interval = bind_interval.rewrite(clause, number, tree, source, prefix, self.queries, self.time_zone)
+        self._hide(clause, {"": interval.hidden} if interval.hidden else {})
+        return interval, list(interval.edits)
+
+    def _hide(self, clause: JoinClause, columns: Mapping[str, Sequence[str]]) -> None:
+        """Note that the query around the join must hide these columns; `columns`: by the name of their relation."""
+        if not columns:
+            return
+        self._check_has_select(clause)
+        check_no_column_names(self.statement.tree, clause)
+        hidden = self.hidden.setdefault(clause.query, {})
+        around = names_around(self.statement.tree, clause)
+        for relation, names in columns.items():
+            for name in {unquoted(relation).lower(), *around}:
+                hidden.setdefault(name, []).extend(names)
+
+    def _check_has_select(self, clause: JoinClause) -> None:
+        """A join as the whole input of MATCH_RECOGNIZE has no SELECT whose star could hide its columns."""
+        start = self.statement.tree.tokens[clause.query.from_].start
+        for relation in (part.site.relation for part in self.statement.clauses):
+            if start < relation.start <= clause.whole.start and clause.whole.stop <= relation.stop:
+                raise UnsupportedError(
+                    "JOIN_INPUT", f"{clause.kind} JOIN cannot be the input of MATCH_RECOGNIZE by itself",
+                    place=clause.keyword.place, hint="write FROM (SELECT … FROM … JOIN …) MATCH_RECOGNIZE (…).",
+                )  # fmt: skip

@@ -1,0 +1,94 @@
+"""The first step of a statement: its clauses and joins are found and read, by its tokens alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Union
+
+from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
+from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
+from sqlext.rewriter.match import check
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.match.parse_match import parse_match
+from sqlext.rewriter.scan import scan, unbuilt
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.splice import Source, Text, join
+from sqlext.rewriter.tree.read_tree import read_tree
+from sqlext.rewriter.tree.sources import visible_ctes
+from sqlext.rewriter.tree.statement_tree import Cte, Site, Tree
+
+
+@dataclass(frozen=True)
+class ClauseSite:
+    """A MATCH_RECOGNIZE clause, and where it stands in the statement."""
+
+    site: Site
+    clause: MatchClause
+
+
+Part = Union[ClauseSite, JoinClause]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParsedStatement:
+    """`clauses` and `joins` in the order of their ends: a clause in the input of another one comes before it."""
+
+    tree: Tree
+    clauses: tuple[ClauseSite, ...]
+    joins: tuple[JoinClause, ...]
+
+    @property
+    def parts(self) -> list[Part]:
+        """The clauses and the joins; one that stands in the input or in an operand of another comes before it."""
+        parts: list[Part] = [*self.clauses, *self.joins]
+        return sorted(parts, key=lambda part: (part if isinstance(part, JoinClause) else part.clause).whole.stop)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences about what is legal and probably not meant."""
+        return [sentence for part in self.clauses for sentence in check.warnings(part.clause)]
+
+    @property
+    def pattern_bodies(self) -> list[tuple[int, int]]:
+        """Where the bodies of PATTERN stand, in which a ? is no parameter."""
+        patterns = (part.clause.pattern_text for part in self.clauses)
+        return [(pattern.start, pattern.stop) for pattern in patterns]
+
+    def ctes(self, reader: Fragment) -> tuple[Cte, ...]:
+        """The CTEs that the relations of a clause or a join can name."""
+        return visible_ctes(self.tree, reader)
+
+
+def with_clause(ctes: Sequence[Cte], source: Source) -> Text:
+    """A WITH clause for the CTEs, as edited in `source`; empty if there are none."""
+    if not ctes:
+        return Text()
+    word = "WITH RECURSIVE " if any(c.is_recursive for c in ctes) else "WITH "
+    definitions = (source.slice(c.definition.start, c.definition.stop) for c in ctes)
+    return join(word, join(*definitions, separator=", "), " ")
+
+
+def parse_statement(text: str) -> ParsedStatement:
+    """Raises the syntax errors of all clauses together, then those of the checks."""
+    tree = read_tree(text)
+    raise_all(list(unbuilt(text, tree.tokens)))
+    sites = scan(text)
+    clauses = _all_of(sites, lambda site: parse_match(text, tree.tokens, site))
+    _all_of(clauses, check.check)
+    return ParsedStatement(tree=tree, clauses=tuple(map(ClauseSite, sites, clauses)), joins=parse_joins(tree))
+
+
+def _all_of(items: Sequence[Any], step: Callable[[Any], Any]) -> list[Any]:
+    """The results of `step`, or the errors of all items together."""
+    errors: list[SqlExtError] = []
+    results = []
+    for item in items:
+        try:
+            results.append(step(item))
+        except SqlExtErrors as e:
+            errors += e.errors
+        except SqlExtError as e:
+            errors.append(e)
+    raise_all(errors)
+    return results

@@ -1,0 +1,189 @@
+"""The third step of a statement: for each clause and join, innermost first, how it is run. Planning has no effect.
+
+Spark is asked for types, and may read a sample of a table (see `batch.prefilter`, `joins.range_width`). A clause is
+bound to the columns of the clauses inside it, so each planned one gets a DataFrame at once. Where building the
+DataFrame to run has an effect, a preview with the same columns stands in for it until the statement is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Union
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.catalog import views
+from sqlext.catalog.views import Mention, View
+from sqlext.engine.bind_clause import BoundClause, ClauseBinder
+from sqlext.engine.joins.plan_joins import JoinPlanner, PlannedJoin
+from sqlext.engine.parse_statement import ParsedStatement, parse_statement
+from sqlext.engine.physical import PhysicalPlan, Settings, choose
+from sqlext.engine.portable.portable_sql import portable_query
+from sqlext.engine.queries import Queries
+from sqlext.quiet import quiet_probes
+from sqlext.rewriter import parameters
+from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.text.splice import Edit, Source, Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqlCall:
+    """A call of `spark.sql(text, args, **frames)`; `sql` is Spark's own method."""
+
+    spark: SparkSession
+    sql: Callable[..., DataFrame]
+    text: str
+    args: Any = None
+    frames: Mapping[str, Any] = field(default_factory=dict)
+
+
+PlannedPart = Union[PhysicalPlan, PlannedJoin]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatementPlan:
+    """A statement, ready to be run.
+
+    `parts`: what became of its clauses and joins, innermost first; `relations`: the clauses and the stored views by the
+    names that stand for them in `source`, each behind those that it reads.
+    """
+
+    call: SqlCall
+    parts: tuple[PlannedPart, ...]
+    relations: Mapping[str, PhysicalPlan | ViewPlan]
+    source: Source
+    queries: Queries
+    warnings: tuple[str, ...]
+
+    @property
+    def text(self) -> Text:
+        """The statement as Spark gets it."""
+        return self.source.slice(0, len(self.call.text))
+
+    @property
+    def streams(self) -> list[MatchPlan]:
+        """The plans of the clauses over streams."""
+        return [part.plan for part in self.parts if isinstance(part, PhysicalPlan) and part.is_streaming]
+
+    @property
+    def has_effect(self) -> bool:
+        return any(relation.has_effect for relation in self.relations.values())
+
+    def build(self) -> None:
+        """Build the DataFrames to run in the place of the previews, and of all that read them."""
+        if self.has_effect:
+            for name, relation in self.relations.items():
+                self.queries.helpers[name] = relation.frame(self.queries, self.call.spark)
+
+    def execute(self) -> DataFrame:
+        """The DataFrame of the whole statement; a command is carried out. Raises Spark's errors and BindError."""
+        try:
+            with quiet_probes() as held:
+                return self.queries.execute(self.text)
+        except (AnalysisException, ParseException) as e:
+            error = self.queries.error(e, self.text)
+            if error.place is None:
+                held.release()
+                raise
+            raise error from None
+
+
+@dataclass(frozen=True)
+class ViewPlan:
+    """The query of a stored view, and the names that the view gives its columns."""
+
+    statement: StatementPlan
+    columns: tuple[str, ...]
+
+    @property
+    def has_effect(self) -> bool:
+        return self.statement.has_effect
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.statement.warnings
+
+    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        self.statement.build()
+        return self.preview()
+
+    def preview(self) -> DataFrame:
+        frame = self.statement.execute()
+        return frame.toDF(*self.columns) if self.columns else frame
+
+
+PlanClause = Callable[[BoundClause, Queries], tuple[Union[PhysicalPlan, None], str]]
+
+
+def plan_statement(call: SqlCall) -> StatementPlan:
+    """Raises SqlExtError as running the statement would."""
+    settings = Settings.of(call.spark)
+
+    def plan_clause(clause: BoundClause, queries: Queries) -> tuple[PhysicalPlan, str]:
+        physical = choose(clause, settings, queries)
+        return physical, queries.name(physical.preview(queries, call.spark))
+
+    return _plan(call, settings.strategy, plan_clause)
+
+
+def plan_portable(call: SqlCall) -> StatementPlan:
+    """The statement in plain SQL, with a call of `sqlext_match` in the place of each clause."""
+
+    def plan_clause(clause: BoundClause, queries: Queries) -> tuple[None, str]:
+        return None, f"({portable_query(clause.plan, clause.prefix, clause.is_ansi)})"
+
+    return _plan(call, Settings.of(call.spark).strategy, plan_clause, is_portable=True)
+
+
+def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bool = False) -> StatementPlan:
+    """`plan_clause`: how a bound clause is run, None if it is not, and the relation that stands for it in the text."""
+    statement = parse_statement(call.text)
+    queries = Queries(call.sql, call.frames, call.text)
+    source = Source(call.text, parameters.bind(call.text, call.args, statement.pattern_bodies))
+    relations: dict[str, PhysicalPlan | ViewPlan] = {}
+    for mention in views.mentioned(call.spark, call.sql, call.text):
+        view = ViewPlan(plan_statement(_query_of(mention.view, call)), mention.view.columns)
+        name = queries.name(view.preview())
+        relations[name] = view
+        source = source.edited([_view_edit(mention, name, statement)])
+    binder = ClauseBinder(
+        spark=call.spark, statement=statement, queries=queries, strategy=strategy, is_portable=is_portable
+    )
+    joins = JoinPlanner(statement, queries, call.spark.conf.get("spark.sql.session.timeZone") or "")
+    parts: list[PlannedPart] = []
+    for part in statement.parts:  # innermost first: an outer part is bound to what the edits made of the inner ones
+        if isinstance(part, JoinClause):
+            join, edits = joins.plan(part, source)
+            parts.append(join)
+        else:
+            planned, relation = plan_clause(binder.bind(part, source), queries)
+            edits = [Edit(part.clause.whole.start, part.clause.whole.stop, relation)]
+            if planned is not None:
+                parts.append(planned)
+                relations[relation] = planned
+        source = source.edited(edits)
+    return StatementPlan(
+        call=call,
+        parts=tuple(parts),
+        relations=relations,
+        source=source,
+        queries=queries,
+        warnings=tuple(_warnings(statement, relations)),
+    )
+
+
+def _query_of(view: View, call: SqlCall) -> SqlCall:
+    return replace(call, text=view.qualified_text, args=None, frames={})
+
+
+def _view_edit(mention: Mention, name: str, statement: ParsedStatement) -> Edit:
+    """A DataFrame's name in the place of a view's, under which the statement can still read it."""
+    alias = f" AS `{mention.view.name}`" if statement.tree.is_bare(mention.name) else ""
+    return Edit(mention.name.start, mention.name.stop, name + alias)
+
+
+def _warnings(statement: ParsedStatement, relations: Mapping[str, PhysicalPlan | ViewPlan]) -> list[str]:
+    return [*statement.warnings, *(sentence for relation in relations.values() for sentence in relation.warnings)]
