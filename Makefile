@@ -8,7 +8,7 @@ COMMA := ,
 FAST := tests/architecture tests/statements tests/streams/test_run.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark test-rest test-fast test-pure lint bench bench-quick check-wheel clean check-java
+.PHONY: help demo test test-fast test-pure lint bench bench-quick check-wheel clean check-java
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,14 +16,8 @@ help:  ## list the targets
 demo: $(STAMP) check-java  ## show a guided tour on sample data
 	$(BIN)/sqlext demo
 
-test: lint check-java  ## run the linters, then all tests: those that share a Spark session beside the others
-	@$(MAKE) --no-print-directory -j2 test-spark test-rest
-
-test-spark:
-	$(BIN)/pytest -m spark
-
-test-rest:
-	$(BIN)/pytest -m "not spark"
+test: lint check-java  ## run the linters, then all tests in two processes, each with a Spark session of its own
+	$(BIN)/pytest -n 2 --dist loadfile
 
 test-fast: $(STAMP) check-java  ## run the statement data files and one stream on Spark, in three minutes
 	$(BIN)/pytest $(FAST)

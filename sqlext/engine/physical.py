@@ -54,7 +54,7 @@ class Settings:
             prefilter=_setting(spark, "sqlext.prefilter", "auto", prefilter.MODES),
             parallel=_setting(spark, "sqlext.parallel", "auto", ranges.MODES),
             cores=ranges.local_cores(spark.conf.get("spark.master", "") or ""),
-            keeps_late_rows=bool(late_rows.asked_for(spark)),
+            keeps_late_rows=bool(late_rows.table_setting(spark)),
         )
 
 
@@ -141,7 +141,7 @@ def choose(clause: BoundClause, settings: Settings, queries: Queries) -> Physica
         strategy=name,
         reasons=tuple(reasons),
         has_effect=form is UDTF or (form is STREAM and settings.keeps_late_rows),
-        warnings=tuple(run_stream.warnings(plan)) if form is STREAM else (),
+        warnings=tuple(stream_checks.warnings(plan)) if form is STREAM else (),
     )
 
 

@@ -18,7 +18,8 @@ import sys
 import numpy as np
 import pyarrow as pa
 from sqlext.engine.worker.arrow import as_arrow
-from sqlext.engine.worker.match_rows import WorkerPlan, match_batches
+from sqlext.engine.worker.match_rows import match_batches
+from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.program import Done, MatchLabel, Program
 from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand
 from sqlext.rewriter.match.match_plan import Bound, Slot
@@ -36,7 +37,9 @@ slots = (
     Slot(name="rows", kind="array", columns=("v",), aggregate=Aggregate("array_agg", 0)),
 )
 bounds = (Bound(is_inclusive=True),) if task.is_within else ()
-plan = WorkerPlan(task, ("m",), (), (("v", "bigint"),), ("k",), ("k",), slots, bounds, True)
+plan = WorkerPlan(
+    task=task, masks=("m",), operands=(("v", "int"),), carried=("k",), partition_by=("k",), slots=slots, bounds=bounds
+)
 v = as_arrow(np.array([1, 2, 1, 5]))
 batch = pa.RecordBatch.from_arrays(
     [as_arrow(np.array([1, 1, 2, 2])), v, as_arrow(np.array([0, 1, 1, 1], np.int8)), v, as_arrow(np.full(4, 9))],

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.worker import match_rows
-from sqlext.engine.worker.match_rows import WorkerPlan, match_batches
+from sqlext.engine.worker.match_rows import match_batches
+from sqlext.engine.worker.read_rows import columns_of, read_rows
+from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.ast import Concatenation, Quantified, Variable
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.strategy import match
@@ -81,8 +82,10 @@ def plan(pattern: str, *slots: Slot, **task) -> WorkerPlan:
     bits = (0, 1, 2)
     return WorkerPlan(
         task=replace(MatchTask(program=program, bits=bits, conditions=(None,) * 3, skip=Skip("TO NEXT ROW")), **task),
-        masks=("m",), neighbours=(), operands=(), carried=("x",), partition_by=(), slots=slots, bounds=(), is_ansi=True,
-    )  # fmt: skip
+        masks=("m",),
+        carried=("x",),
+        slots=slots,
+    )
 
 
 def rows(n: int = N) -> pa.RecordBatch:
@@ -113,9 +116,8 @@ def test_measures_of_matches_that_share_labels_are_those_of_the_reference(patter
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_these_matches_share_labels(pattern):
     """The first block lists 65,536 of them, and shows that the matches overlap; the others share them."""
-    chunk = pa.Table.from_batches([rows()])
-    read = match_rows.read_rows({name: chunk.column(name).chunk(0) for name in chunk.column_names}, N, plan(pattern))
-    blocks = list(match(plan(pattern).task, read))
+    matched = read_rows(columns_of(pa.Table.from_batches([rows()])), plan(pattern))
+    blocks = list(match(plan(pattern).task, matched))
     assert [spans.tails is not None for spans in blocks] == [False] + [True] * (len(blocks) - 1)
     assert len(blocks) > 1
 

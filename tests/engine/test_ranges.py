@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 
 import sqlext
-from sqlext.engine.worker.chunks import match_chunk, match_seams
-from sqlext.engine.worker.match_rows import WorkerPlan, match_batches
+from sqlext.engine.worker.match_ranges import match_range, match_seams
+from sqlext.engine.worker.match_rows import match_batches
+from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand, Output, Skip
 from sqlext.rewriter.match.match_plan import Bound, Slot
@@ -63,7 +64,16 @@ def plan_of(chance: random.Random) -> WorkerPlan:
     keys = ("k",) if chance.random() < 0.6 else ()
     slots = SLOTS + (AROUND if chance.random() < 0.4 else ())
     bounds = (Bound(key="i", end="end", is_inclusive=chance.random() < 0.5),) if is_within else ()
-    return WorkerPlan(task, ("m",), neighbours, (("v", "bigint"),), ("i", *keys), keys, slots, bounds, True)
+    return WorkerPlan(
+        task=task,
+        masks=("m",),
+        neighbours=neighbours,
+        operands=(("v", "int"),),
+        carried=("i", *keys),
+        partition_by=keys,
+        slots=slots,
+        bounds=bounds,
+    )
 
 
 def rows_of(chance: random.Random) -> pa.RecordBatch:
@@ -84,7 +94,7 @@ def cut(batch: pa.RecordBatch, chance: random.Random, most: int) -> list[pa.Reco
 
 
 def in_ranges(chunks: list[list[pa.RecordBatch]], plan: WorkerPlan, piece_rows: int) -> list[dict]:
-    parcels = [p for i, chunk in enumerate(chunks) for p in match_chunk(iter(chunk), plan, i, piece_rows)]
+    parcels = [p for i, chunk in enumerate(chunks) for p in match_range(iter(chunk), plan, i, piece_rows)]
     return rows(match_seams(iter(parcels), plan))
 
 

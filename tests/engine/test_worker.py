@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.worker.match_rows import WorkerPlan, match_batches, whole_partitions
+from sqlext.engine.worker.match_rows import match_batches, whole_partitions
+from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.ast import Concatenation, Quantified, Variable
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.task import Aggregate, MatchTask, Navigation
@@ -33,7 +34,7 @@ def v_shapes() -> WorkerPlan:
         Slot(name="n", kind="aggregate", aggregate=Aggregate("count")),
         Slot(name="rows", kind="array", columns=("v",), aggregate=Aggregate("array_agg", 0)),
     )
-    return WorkerPlan(task, ("m",), (), (), ("k",), ("k",), slots, (), True)
+    return WorkerPlan(task=task, masks=("m",), carried=("k",), partition_by=("k",), slots=slots)
 
 
 def rows(sizes: list[int], seed: int) -> pa.RecordBatch:

@@ -15,7 +15,8 @@ from sqlext.engine.stream import state_log
 from sqlext.engine.stream.processor import state_of, stored_after
 from sqlext.engine.stream.step import advance
 from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
-from sqlext.engine.worker.match_rows import WorkerPlan, match_batches
+from sqlext.engine.worker.match_rows import match_batches
+from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.errors import DataError
 from sqlext.pattern import ast
 from sqlext.pattern.batch.parts import may_fail
@@ -63,18 +64,27 @@ def random_case(chance: random.Random) -> Case:
     time = WITHIN_KEY if is_within else ROW_TIME
     slots = (*_slots(chance), Slot(name=ROWTIME, kind="rowtime", columns=(time, WITHIN_END) if is_within else (time,)))
     bounds = (Bound(is_inclusive=chance.random() < 0.4),) if is_within else ()
-    plan = WorkerPlan(task, ("mask",), neighbours, (("v", "bigint"),), carried, ("k",), slots, bounds, True)
+    plan = WorkerPlan(
+        task=task,
+        masks=("mask",),
+        neighbours=neighbours,
+        operands=(("v", "int"),),
+        carried=carried,
+        partition_by=("k",),
+        slots=slots,
+        bounds=bounds,
+    )
     rows = _rows(chance, is_within, time)
     conditions = [c for c in (*task.conditions, *(c for _, c in neighbours)) if c is not None]
     stream = StreamPlan(
-        replace(plan, slots=slots[:-1]),
-        rows.schema,
-        time,
-        (SortKey("u"),),
+        worker=replace(plan, slots=slots[:-1]),
+        schema=rows.schema,
+        time=time,
+        sort=(SortKey("u"),),
         back=2,
         counts_matches=True,
-        knows_first=any(isinstance(x, MatchStart) for x in task.program.instructions),
-        tells_times=chance.random() < 0.7,
+        keeps_all_keys=any(isinstance(x, MatchStart) for x in task.program.instructions),
+        needs_times=chance.random() < 0.7,
     )
     assert all(_steps(c) >= -2 for c in conditions)
     return Case(plan, stream, rows)
@@ -233,7 +243,7 @@ def portions(case: Case, chance: random.Random) -> Iterator[tuple[pa.Table, int]
 def stream_rows(case: Case, chance: random.Random) -> Iterator[tuple[int, Counter]]:
     """After each step its watermark and all that was given out so far; the state goes through its stored form.
 
-    Without `tells_times` the time of every row is 0.
+    Without `needs_times` the time of every row is 0.
     """
     stored, given_out, watermark = None, Counter(), -(1 << 60)
     held: dict[int, bytes] = {}
@@ -248,7 +258,7 @@ def stream_rows(case: Case, chance: random.Random) -> Iterator[tuple[int, Counte
             del held[number]
         stored = state_log.read(after.header_bytes(), held.__getitem__)
         for times, batch in step.results:
-            known = times.tolist() if case.stream.tells_times else [0] * len(times)
+            known = times.tolist() if case.stream.needs_times else [0] * len(times)
             given_out.update(zip(known, _as_text(batch)))
         yield watermark, Counter(given_out)
 
@@ -264,7 +274,7 @@ def decided_by_law(case: Case, chance: random.Random) -> int:
         wanted: Counter = Counter()
         for (time, row), n in expected.items():
             if time is not None and time <= watermark:
-                wanted[(time if case.stream.tells_times else 0, row)] += n
+                wanted[(time if case.stream.needs_times else 0, row)] += n
         assert given_out == wanted, f"at {watermark}: {case.plan.task}"
     return sum(n for (time, _), n in expected.items() if time is not None)
 

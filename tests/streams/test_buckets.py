@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from sqlext.engine.stream import key_buckets
-from sqlext.engine.stream.parcels import BUCKET, pack, table_of
+from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, bucket_numbers, pack, partition_of, table_of
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 CLAUSE = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES MATCH_ROWTIME() AS at, FIRST(i) AS f, LAST(i) AS l
@@ -23,22 +22,22 @@ TYPES = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts
 
 @pytest.mark.parametrize("count, partitions", [(1, 1), (4, 4), (3, 8), (16, 5), (200, 200)])
 def test_buckets_are_spread_evenly_over_the_partitions(count, partitions):
-    numbers = key_buckets.numbers(count, partitions).tolist()
+    numbers = bucket_numbers(count, partitions).tolist()
     assert len(set(numbers)) == count
-    assert [key_buckets.partition_of(x, partitions) for x in numbers] == [i % partitions for i in range(count)]
+    assert [partition_of(x, partitions) for x in numbers] == [i % partitions for i in range(count)]
 
 
 @pytest.mark.spark
 def test_the_partition_of_a_bucket_is_the_one_that_spark_chooses(spark):
     numbers = [0, 1, 12, 400, 1402, 2**31 - 1]
     columns = ", ".join(f"pmod(hash({x}), 7)" for x in numbers)
-    assert list(spark.sql(f"SELECT {columns}").first()) == [key_buckets.partition_of(x, 7) for x in numbers]
+    assert list(spark.sql(f"SELECT {columns}").first()) == [partition_of(x, 7) for x in numbers]
 
 
 def test_parcels_hold_each_row_once_with_its_key_in_one_bucket():
     rows = pa.record_batch({BUCKET: pa.array([7, -3, 7, 2, -3], pa.int32()), "x": [1, 2, 3, 4, 5]})
     nothing, *parcels = pack(iter([rows, rows.slice(0, 0), rows]), buckets=4)
-    assert nothing.column(0).to_pylist() == key_buckets.numbers(4, 1).tolist() and nothing.column(1).null_count == 4
+    assert nothing.column(0).to_pylist() == bucket_numbers(4, 1).tolist() and nothing.column(1).null_count == 4
     held = [table_of([p], pa.schema([("x", pa.int64())]))["x"].to_pylist() for b in parcels for p in b[1].to_pylist()]
     assert sorted(held) == [[1, 3, 1, 3], [2, 5, 2, 5], [4, 4]]
 
@@ -54,7 +53,7 @@ def events(spark):
         warnings.simplefilter("ignore")
         yield spark
     spark.conf.set(PARTITIONS, kept)
-    for name in ("sqlext.stream.trigger", key_buckets.SETTING):
+    for name in ("sqlext.stream.trigger", BUCKETS_SETTING):
         spark.conf.unset(name)
     for table in spark.catalog.listTables():
         if table.name not in before:
@@ -83,14 +82,14 @@ def test_a_stream_resumes_under_another_number_of_partitions(events):
 
 
 def test_another_number_of_buckets_is_refused(events):
-    events.conf.set(key_buckets.SETTING, "4")
+    events.conf.set(BUCKETS_SETTING, "4")
     arrive(events, 0, 4)
     run(events)
-    events.conf.set(key_buckets.SETTING, "3")
+    events.conf.set(BUCKETS_SETTING, "3")
     arrive(events, 4, 8)
     with pytest.raises(StreamingQueryException):  # CHANGED_BUCKETS is in the log
         run(events)
-    events.conf.set(key_buckets.SETTING, "4")
+    events.conf.set(BUCKETS_SETTING, "4")
     run(events)
     assert events.table("found").count() == 2 * KEYS
 

@@ -53,12 +53,12 @@ def contiguity_case(chance: random.Random) -> Case | None:
     neighbours = [condition for _, condition in case.plan.neighbours]
     if (is_plain and is_contiguous(tree)) or cep_decisions.objection(task, neighbours) is not None:
         return None
-    knows_first = any(isinstance(x, MatchStart) for x in task.program.instructions)
+    keeps_all_keys = any(isinstance(x, MatchStart) for x in task.program.instructions)
     carried = ("k", "u") if task.output.is_all_rows else ("k",)
     timed_out = Slot(name="timed_out", kind="timed out")
     plan = replace(case.plan, task=task, carried=carried, slots=(timed_out, *case.plan.slots))
     worker = replace(plan, slots=(timed_out, *case.stream.worker.slots))
-    return Case(plan, replace(case.stream, worker=worker, knows_first=knows_first), case.rows)
+    return Case(plan, replace(case.stream, worker=worker, keeps_all_keys=keeps_all_keys), case.rows)
 
 
 def mode_of(task: MatchTask, chance: random.Random) -> MatchTask:

@@ -10,7 +10,7 @@ import pytest
 
 from sqlext.engine.stream.step import advance
 from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, first_state
-from sqlext.engine.worker.match_rows import WorkerPlan
+from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.compile import compile_pattern
@@ -92,9 +92,14 @@ def plan_of(case: Case) -> StreamPlan:
     bounds = (Bound(is_inclusive="inclusive" in case.options),) if is_within else ()
     time = WITHIN_KEY if is_within else ROW_TIME
     fields = [("u", pa.int64()), ("mask", pa.int8()), (time, _KIND)] + ([(WITHIN_END, _KIND)] if is_within else [])
-    worker = WorkerPlan(task, ("mask",), (), (), (), (), tuple(slots), bounds, True)
-    knows_first = any(isinstance(x, MatchStart) for x in program.instructions)
-    return StreamPlan(worker, pa.schema(fields), time, (SortKey("u"),), 0, True, knows_first)
+    return StreamPlan(
+        worker=WorkerPlan(task=task, masks=("mask",), slots=tuple(slots), bounds=bounds),
+        schema=pa.schema(fields),
+        time=time,
+        sort=(SortKey("u"),),
+        counts_matches=True,
+        keeps_all_keys=any(isinstance(x, MatchStart) for x in program.instructions),
+    )
 
 
 def rows_of(case: Case, plan: StreamPlan, number: int, time: int, letter: str) -> pa.Table:

@@ -1,17 +1,20 @@
 """One partition on many cores: ranges of the sorted rows are matched at once, and what lies between them behind that.
 
 relation → keys, order, masks, arguments (Spark) → ranges of the order, each sorted → mapInArrow: cuts and the matches
-between them → leftovers to one task → mapInArrow: their matches → measures (Spark). The workers' side is `chunks`.
+between them → leftovers to one task → mapInArrow: their matches → measures (Spark). The workers' side is
+`worker.match_ranges`.
 
-All is one query: which boundaries are cuts is found out by each range for itself, no job runs before.
+All of this is one query: each range finds the cuts within it by itself, and no job runs before.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from functools import partial
+from collections.abc import Iterator
 
+import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -27,12 +30,11 @@ from sqlext.engine.batch.run_batch import (
     worker_plan,
 )
 from sqlext.engine.queries import Queries
-from sqlext.engine.worker.chunks import match_chunk, match_seams
 from sqlext.pattern.batch import parts
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text.splice import Text, join
 
-_PARCELS = "task INT, chunk INT, number INT, kind INT, around INT, rows BINARY"  # as chunks.PARCELS
+PARCELS = "task INT, range_number INT, number INT, kind INT, around INT, rows BINARY"  # as match_ranges.PARCELS
 RANGE, BOUNDS = "__range", "__bounds"
 WORTHWHILE_CORES = 3  # 10 M rows took 4.4 s in one task, on two cores 4.9 s in ranges: a sample, a second exchange
 MAX_RANGES = 64  # a comparison for each in the code that Spark makes
@@ -105,12 +107,25 @@ def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataF
     rows = queries.run(input_query(plan, prefix))
     keys = _sort_columns(plan)
     read = [F.col(name) for name in names_read(plan)] or [F.lit(1).alias("__one")]
-    chunks = _in_ranges(plan, rows, keys, queries).sortWithinPartitions(*keys).select(*read)
-    check_types(plan, chunks.schema)
+    ranges = _in_ranges(plan, rows, keys, queries).sortWithinPartitions(*keys).select(*read)
+    check_types(plan, ranges.schema)
     worker = worker_plan(plan, is_ansi)
-    parcels = chunks.mapInArrow(partial(match_chunk, plan=worker), _PARCELS)
-    gathered = parcels.repartition("task").sortWithinPartitions("chunk", "number")
-    matches = gathered.mapInArrow(partial(match_seams, plan=worker), output_schema(plan, chunks.schema))
+
+    def within_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from sqlext.engine.worker.match_ranges import match_range  # loads Numba, which the driver does not need
+
+        context = TaskContext.get()
+        assert context is not None, "not in a Spark task"
+        return match_range(batches, worker, context.partitionId())
+
+    def across_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from sqlext.engine.worker.match_ranges import match_seams  # loads Numba, which the driver does not need
+
+        return match_seams(batches, worker)
+
+    parcels = ranges.mapInArrow(within_ranges, PARCELS)
+    gathered = parcels.repartition("task").sortWithinPartitions("range_number", "number")
+    matches = gathered.mapInArrow(across_ranges, output_schema(plan, ranges.schema))
     return queries.run(result_query(plan, queries.name(matches)))
 
 

@@ -6,21 +6,21 @@ relation → keys, order, masks, arguments (Spark) → sort → mapInArrow: matc
 from __future__ import annotations
 
 import re
-from functools import partial
+from collections.abc import Iterator
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from sqlext.engine.batch.members import aggregated
 from sqlext.engine.queries import Queries
-from sqlext.engine.worker.match_rows import WorkerPlan, match_batches
+from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.match.match_plan import IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
-from sqlext.rewriter.spark_types import aggregate_type
-from sqlext.rewriter.text.lexemes import quoted
+from sqlext.rewriter.spark_types import aggregate_type, kind_of
+from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
 
-BITS_PER_MASK = 64
 _MASK_TYPES = ((8, "Y"), (16, "S"), (32, ""), (64, "L"))  # bits, suffix of integer literals of that width
 
 
@@ -29,7 +29,13 @@ def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataF
     rows = queries.run(input_query(plan, prefix))
     check_types(plan, rows.schema)
     worker = worker_plan(plan, is_ansi)
-    matches = rows.mapInArrow(partial(match_batches, plan=worker), output_schema(plan, rows.schema))
+
+    def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from sqlext.engine.worker.match_rows import match_batches  # loads Numba, which the driver does not need
+
+        return match_batches(batches, worker)
+
+    matches = rows.mapInArrow(match, output_schema(plan, rows.schema))
     return queries.run(result_query(plan, queries.name(matches)))
 
 
@@ -123,13 +129,13 @@ def mask_columns(plan: MatchPlan) -> list[tuple[str, Text]]:
     masks = [mask.text if plan.needs_window else mask.rest for mask in plan.masks]
     if all(str(mask) == "TRUE" for mask in masks):
         return []
-    found = []
-    for lo in range(0, len(masks), BITS_PER_MASK):
-        group = masks[lo : lo + BITS_PER_MASK]
+    columns = []
+    for i, name in enumerate(mask_names(len(masks))):
+        group = masks[i * MASK_BITS : (i + 1) * MASK_BITS]
         bits, suffix = next(t for t in _MASK_TYPES if len(group) <= t[0])
         parts = [join("IF(", text, f", {_bit(b, bits, suffix)}, 0{suffix})") for b, text in enumerate(group)]
-        found.append((f"__m{lo // BITS_PER_MASK}", join(*parts, separator=" | ")))
-    return found
+        columns.append((name, join(*parts, separator=" | ")))
+    return columns
 
 
 def _bit(b: int, bits: int, suffix: str) -> str:
@@ -143,17 +149,24 @@ def _bit(b: int, bits: int, suffix: str) -> str:
 
 
 def worker_plan(plan: MatchPlan, is_ansi: bool) -> WorkerPlan:
+    """The part of the plan that workers need."""
+    neighbours = ((b, mask.neighbours) for b, mask in enumerate(plan.masks) if mask.neighbours)
     return WorkerPlan(
-        plan.task,
-        tuple(name for name, _ in mask_columns(plan)),
-        () if plan.needs_window else tuple((b, m.neighbours) for b, m in enumerate(plan.masks) if m.neighbours),
-        plan.operands,
-        plan.carried,
-        plan.carried[: len(plan.partition_by)],
-        plan.slots,
-        plan.bounds,
-        is_ansi,
+        task=plan.task,
+        masks=tuple(name for name, _ in mask_columns(plan)),
+        neighbours=() if plan.needs_window else tuple(neighbours),
+        operands=operand_kinds(plan),
+        carried=plan.carried,
+        partition_by=plan.carried[: len(plan.partition_by)],
+        slots=plan.slots,
+        bounds=plan.bounds,
+        is_ansi=is_ansi,
     )
+
+
+def operand_kinds(plan: MatchPlan) -> tuple[tuple[str, str], ...]:
+    """The columns that conditions read, each with the kind of its values in a worker."""
+    return tuple((name, kind_of(spark_type) or "") for name, spark_type in plan.operands)
 
 
 def output_schema(plan: MatchPlan, given: T.StructType) -> T.StructType:

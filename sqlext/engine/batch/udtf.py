@@ -16,7 +16,7 @@ from pyspark.sql.functions import arrow_udtf
 
 from sqlext.engine.batch.run_batch import check_types, input_columns, output_schema, result_query, worker_plan
 from sqlext.engine.queries import Queries
-from sqlext.engine.worker.match_rows import PartitionBuffer, WorkerPlan, match_chunk
+from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.rewriter.match.match_plan import PARTITION_START, WINDOW, MatchPlan
 from sqlext.rewriter.text.splice import Text, join
 
@@ -48,22 +48,23 @@ def input_query(plan: MatchPlan, prefix: Text, spark: SparkSession) -> Text:
 
 
 def _matcher(plan: WorkerPlan) -> type:
-    """The handler class of a statement's function: called once a batch, and once behind the last one of a bucket."""
+    """The handler class of a statement's function: called once for each batch, and once after the last of a bucket."""
 
     class Match:
         def __init__(self) -> None:
-            self.buffer = PartitionBuffer()
+            from sqlext.engine.worker import match_rows  # loads Numba, which the driver does not need
+
+            self.module, self.buffer = match_rows, match_rows.PartitionBuffer()
 
         def eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
-            yield from _tables(self.buffer.push(batch), plan)
+            yield from self.results(self.buffer.push(batch))
 
         def terminate(self) -> Iterator[pa.Table]:
-            yield from _tables(self.buffer.rest(), plan)
+            yield from self.results(self.buffer.rest())
+
+        def results(self, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+            for table in tables:
+                for batch in self.module.match_partitions(table, plan):
+                    yield pa.Table.from_batches([batch])
 
     return Match
-
-
-def _tables(chunks: Iterator[pa.Table], plan: WorkerPlan) -> Iterator[pa.Table]:
-    for chunk in chunks:
-        for batch in match_chunk(chunk, plan):
-            yield pa.Table.from_batches([batch])

@@ -25,8 +25,8 @@ from pyspark.sql.functions import udtf
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 
-from sqlext.engine.batch.run_batch import output_schema
-from sqlext.engine.worker.match_rows import WorkerPlan, match_chunk
+from sqlext.engine.batch.run_batch import operand_kinds, output_schema
+from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.lower.input_query import InputRelation
@@ -162,15 +162,13 @@ def _analyse(schema: T.StructType, given: dict[str, str], is_ansi: bool) -> Matc
     within = tuple(_index(schema, c) for c in given.get("within", "").replace("<=", "<").split("<") if c)
     slots = tuple(replace(s, columns=tuple(map(_row_column, s.columns))) if _is_by_row(s) else s for s in plan.slots)
     worker = WorkerPlan(
-        replace(plan.task, is_within=bool(within)),
-        tuple(f"__m{i}" for i in range((len(plan.masks) + 63) // 64)),
-        (),
-        plan.operands,
-        tuple(map(_row_column, made.carried)),
-        (),
-        slots,
-        (Bound(is_inclusive="<=" in given["within"]),) if within else (),
-        is_ansi,
+        task=replace(plan.task, is_within=bool(within)),
+        masks=mask_names(len(plan.masks)),
+        operands=operand_kinds(plan),
+        carried=tuple(map(_row_column, made.carried)),
+        slots=slots,
+        bounds=(Bound(is_inclusive="<=" in given["within"]),) if within else (),
+        is_ansi=is_ansi,
     )
     return MatchAnalysis(
         shown,
@@ -241,11 +239,13 @@ def _row_column(name: str) -> str:
 
 def _match_rows(rows: list[Any], analysis: MatchAnalysis) -> Iterator[tuple[Any, ...]]:
     """The result rows of one partition."""
+    from sqlext.engine.worker.match_rows import match_partitions  # loads Numba, which the driver does not need
+
     plan = analysis.plan
     assert plan is not None
     reads = {_row_column(name): i for name, i in analysis.reads}
     origins = [*plan.carried, *(s.columns[0] if s.kind in ("value", "array") and s.columns else "" for s in plan.slots)]
-    for batch in match_chunk(_chunk(rows, analysis, plan), plan):
+    for batch in match_partitions(_chunk(rows, analysis, plan), plan):
         made = [_originals(c.to_pylist(), rows, reads.get(o)) for c, o in zip(batch.columns, origins)]
         yield from zip(*(made[i] for i in analysis.order))
 
@@ -268,15 +268,10 @@ def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: WorkerPlan) -> pa.Tab
     if analysis.within:
         columns[WITHIN_KEY], columns[WITHIN_END] = (values(i) for i in analysis.within)
     bits = [np.array([bool(row[i]) for row in rows]) for i in analysis.bits]
-    columns.update(_bit_columns(bits))
+    for i, name in enumerate(plan.masks):
+        group = bits[i * MASK_BITS : (i + 1) * MASK_BITS]
+        columns[name] = pa.array(sum(b.astype(np.int64) << k for k, b in enumerate(group)))
     return pa.table(columns)
-
-
-def _bit_columns(bits: list[np.ndarray]) -> dict[str, pa.Array]:
-    packed = [
-        sum((b.astype(np.int64) << i for i, b in enumerate(bits[lo : lo + 64]))) for lo in range(0, len(bits), 64)
-    ]
-    return {f"__m{i}": pa.array(column) for i, column in enumerate(packed)}
 
 
 def _originals(made: list[Any], rows: list[Any], i: int | None) -> list[Any]:

@@ -1,8 +1,7 @@
-"""The stateful operator that Spark runs: the state of a bucket of keys around `streams.step.advance`.
+"""The stateful operator that Spark runs: it reads and writes the state of a bucket of keys around `step.advance`.
 
-A bucket is called once in each micro-batch that has rows (`streams.wire.pack` sees to that), and by a timer whenever
-the watermark moves without rows. Between the calls its state lies in two state variables: `header`, and `chunks` by
-number.
+A bucket is called once in each micro-batch that has rows (`parcels.pack` ensures that), and by a timer whenever the
+watermark moves without rows. Between calls its state lies in two state variables: `header`, and `chunks` by number.
 """
 
 from __future__ import annotations
@@ -17,30 +16,33 @@ import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
 
 from sqlext.engine.stream import late_rows, state_log
-from sqlext.engine.stream.key_buckets import SETTING, state_partitions
-from sqlext.engine.stream.parcels import stream_of, table_of
-from sqlext.engine.stream.processing_time import stamped
+from sqlext.engine.stream.parcels import BUCKETS_SETTING, state_partitions, stream_of, table_of
 from sqlext.engine.stream.state_log import Header, Log, Stored
-from sqlext.engine.stream.stream_plan import State, StreamPlan
+from sqlext.engine.stream.stream_plan import State, StreamPlan, first_state
 from sqlext.errors import DataError
+from sqlext.rewriter.match.match_plan import WITHIN_END
 
 if TYPE_CHECKING:
     from sqlext.engine.stream.step import Step
 
-# What the operator gives out: rows of the result (`kind` RESULT: parcels as for `streams.wire.opened`, or where times
-# are asked for the time at which each row was decided and parcels as for `streams.wire.unpack`), and for each call what
-# there is to tell of a bucket (REPORT).
+# The rows that the operator returns. Those of kind RESULT hold result rows, as `parcels.unpack` reads them, or with the
+# time at which each was decided as `parcels.unpack_by_row` does. One row of kind REPORT for each call describes the
+# state of the bucket.
 OUTPUT_DDL = "kind INT, at TIMESTAMP, rows BINARY, kept BIGINT, bytes BIGINT, oldest TIMESTAMP, late BIGINT"
 RESULT, REPORT = 0, 1
-ROWS, KEYS = "rows", "keys"
+ROWS, KEYS = "rows", "keys"  # the tables of the state
 PARCEL_ROWS = 1 << 16  # of the result
+_NO_TIME = np.datetime64("NaT", "us")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OperatorPlan:
-    """`fingerprint`: of all that state depends on; `buckets`: how many there are, None: as many as the state has
-    partitions; `late_folder`: where late rows go (see `streams.late`); `shows_times`: must Spark see the time of each
-    row of the result?"""
+    """What the operator needs to know beside `stream`.
+
+    `fingerprint`: of all that the state depends on; `buckets`: how many there are, None: as many as the state has
+    partitions; `late_folder`: where late rows are written (see `late_rows`); `shows_times`: whether Spark must see the
+    time of each result row.
+    """
 
     stream: StreamPlan
     fingerprint: str
@@ -54,7 +56,7 @@ class MatchProcessor(StatefulProcessor):
 
     def __init__(self, plan: OperatorPlan):
         self.plan = plan
-        self.seen: dict[int, int] = {}  # bucket → watermark, of the calls in this micro-batch
+        self.called: dict[int, int] = {}  # bucket → watermark of its last call
 
     def init(self, handle) -> None:
         self.handle = handle
@@ -67,7 +69,7 @@ class MatchProcessor(StatefulProcessor):
 
     def handleExpiredTimer(self, key, timerValues, expiredTimerInfo) -> Iterator[Any]:
         watermark_ms = self._now_ms(timerValues)
-        if self.seen.get(key[0]) != watermark_ms:
+        if self.called.get(key[0]) != watermark_ms:
             yield from self._advance(key[0], [], watermark_ms)
 
     def close(self) -> None:
@@ -79,7 +81,7 @@ class MatchProcessor(StatefulProcessor):
         return timerValues.getCurrentWatermarkInMs()
 
     def _advance(self, bucket: int, parcels: list[bytes], watermark_ms: int) -> Iterator[Any]:
-        from sqlext.engine.stream.step import advance  # with Numba, which the driver does not need
+        from sqlext.engine.stream.step import advance  # loads Numba, which the driver does not need
 
         plan = self.plan.stream
         stored, sizes = self._stored()
@@ -90,21 +92,21 @@ class MatchProcessor(StatefulProcessor):
             arrived = stamped(arrived, watermark, plan)
         step = advance(state, arrived, watermark, plan)
         after = stored_after(stored, step, self.plan.fingerprint, self._buckets())
-        kept = self._store(stored, after, sizes)
+        size = self._store(stored, after, sizes)
         self._set_timer(stored, watermark_ms)
-        self.seen[bucket] = watermark_ms
+        self.called[bucket] = watermark_ms
         for times, batch in step.results:
-            yield from _frames(times, batch, self.plan.shows_times)
+            yield from _result_frames(times, batch, self.plan.shows_times)
         if self.plan.late_folder and step.late.num_rows:
             number = stored.header.next_number if stored else 0
             late_rows.write(step.late, plan.time, state.watermark, self.plan.late_folder, f"{bucket}-{number}")
-        yield _report(after, kept, plan, 1000 * watermark_ms)
+        yield _report_frame(after, size, plan, 1000 * watermark_ms)
 
     def _buckets(self) -> int:
         return self.plan.buckets or state_partitions()
 
     def _stored(self) -> tuple[Stored | None, dict[int, int]]:
-        """What is stored of a bucket, and the bytes of each chunk."""
+        """The stored state of the bucket, and the bytes of each of its chunks by number."""
         sizes: dict[int, int] = {}
         header = self.header.get()
         if header is None:
@@ -123,13 +125,13 @@ class MatchProcessor(StatefulProcessor):
         return stored, sizes
 
     def _store(self, before: Stored | None, after: Stored, sizes: dict[int, int]) -> int:
-        """The bytes that are stored behind it; `sizes`: of the chunks before."""
-        new, gone = state_log.changes(before, after)
+        """Store the state `after`, and return its size in bytes; `sizes`: of the chunks in `before`."""
+        new, removed = state_log.changes(before, after)
         for chunk in new:
             value = state_log.chunk_bytes(chunk)
             self.chunks.updateValue((chunk.number,), (value,))
             sizes[chunk.number] = len(value)
-        for number in gone:
+        for number in removed:
             self.chunks.removeKey((number,))
             del sizes[number]
         header = after.header_bytes()
@@ -137,7 +139,7 @@ class MatchProcessor(StatefulProcessor):
         return len(header) + sum(sizes.values())
 
     def _set_timer(self, before: Stored | None, watermark_ms: int) -> None:
-        """The bucket is called as soon as the watermark moves, or the clock if matches end by it."""
+        """Have the bucket called as soon as the watermark moves, or the clock where matches end by it."""
         stream = self.plan.stream
         if stream.is_processing_time and not stream.worker.bounds:
             return
@@ -149,7 +151,7 @@ class MatchProcessor(StatefulProcessor):
 
 
 def changed_query() -> DataError:
-    """The error for a query that resumes from the checkpoint of another one."""
+    """The error for a query that resumes from the checkpoint of another query."""
     return DataError(
         "CHANGED_QUERY",
         "the checkpoint was written by another MATCH_RECOGNIZE: it may lack rows that this one needs",
@@ -162,69 +164,92 @@ def changed_buckets(before: int, now: int) -> DataError:
     return DataError(
         "CHANGED_BUCKETS",
         f"the checkpoint was written with {before} buckets of keys, now there are {now}",
-        hint=f"SET {SETTING} = {before}, or start the query with a new checkpoint.",
+        hint=f"SET {BUCKETS_SETTING} = {before}, or start the query with a new checkpoint.",
     )
 
 
+def stamped(arrived: pa.Table, now: int, plan: StreamPlan) -> pa.Table:
+    """The rows with the time of arrival `now` (int64 microseconds), which is later than those of all earlier rows.
+
+    >>> kind = pa.timestamp("us", "UTC")
+    >>> rows = pa.table({"__key": pa.array([5], kind), "__end": pa.array([8], kind)})
+    >>> plan = StreamPlan(worker=None, schema=rows.schema, time="__key")
+    >>> [c.cast(pa.int64()).to_pylist() for c in stamped(rows, 100, plan).columns]
+    [[100], [103]]
+    """
+    before = arrived.column(plan.time).cast(pa.int64()).to_numpy()
+    for name in (plan.time, WITHIN_END):
+        if name in arrived.column_names:
+            at = arrived.schema.get_field_index(name)
+            field = arrived.schema.field(at)
+            times = arrived.column(name).cast(pa.int64()).to_numpy() - before + np.int64(now)
+            arrived = arrived.set_column(at, field, pa.array(times).cast(field.type))
+    return arrived
+
+
 def state_of(stored: Stored | None, plan: StreamPlan) -> State:
-    """What `advance` reads of what is stored."""
+    """The state as `advance` reads it."""
     if stored is None:
-        return State(plan.schema.empty_table(), plan.key_schema.empty_table())
+        return first_state(plan)
     logs = stored.logs
     return State(logs[ROWS].table(plan.schema), logs[KEYS].table(plan.key_schema), stored.header.watermark)
 
 
 def stored_after(stored: Stored | None, step: Step, fingerprint: str, buckets: int = 1) -> Stored:
-    """What is to be stored behind a step."""
-    before = stored or Stored(Header(fingerprint, step.watermark, buckets=buckets), {ROWS: Log(), KEYS: Log()})
+    """The state to store after a step."""
+    header = Header(plan=fingerprint, watermark=step.watermark, buckets=buckets)
+    before = stored or Stored(header, {ROWS: Log(), KEYS: Log()})
     number = before.header.next_number
     logs = {
         ROWS: before.logs[ROWS].changed(step.keeps_row, step.new_rows, number),
         KEYS: before.logs[KEYS].changed(step.keeps_key, step.new_keys, number + 1),
     }
     late = before.header.late + step.late.num_rows
-    header = replace(before.header, watermark=step.watermark, next_number=number + 2, late=late)
-    return Stored(header, logs)
+    return Stored(replace(before.header, watermark=step.watermark, next_number=number + 2, late=late), logs)
 
 
-def _frames(times: np.ndarray, rows: pa.RecordBatch, shows_times: bool) -> Iterator[Any]:
-    """Rows of the result as parcels; a parcel is one row, or with times the first of as many rows as it has."""
+# the rows of OUTPUT_DDL
+
+
+def _result_frames(times: np.ndarray, rows: pa.RecordBatch, shows_times: bool) -> Iterator[Any]:
+    """Result rows as parcels, each in one row, or with times in the first of as many rows as it holds."""
     for first in range(0, rows.num_rows, PARCEL_ROWS):
         part = rows.slice(first, PARCEL_ROWS)
-        shown = times[first : first + PARCEL_ROWS] if shows_times else np.full(1, np.datetime64("NaT", "us"))
-        yield _frame(RESULT, shown, stream_of(part))
+        shown = times[first : first + PARCEL_ROWS] if shows_times else np.full(1, _NO_TIME)
+        yield _frame(RESULT, shown, stream_of(part).to_pybytes())
 
 
-def _frame(kind: int, times: np.ndarray, parcel: bytes | None, kept: tuple[int, int, int] | None = None, oldest=None):
-    """As many rows as times; the parcel is in the first."""
-    import pandas as pd
-
-    n = len(times)
-    rows = np.empty(n, object)
-    rows[0] = parcel
-    counts = [pd.arrays.IntegerArray(np.full(n, x), np.full(n, kept is None)) for x in kept or (0, 0, 0)]
-    return pd.DataFrame(
-        {
-            "kind": np.full(n, kind, np.int32),
-            "at": _timestamps(times),
-            "rows": rows,
-            "kept": counts[0],
-            "bytes": counts[1],
-            "oldest": _timestamps(np.full(n, np.datetime64("NaT", "us") if oldest is None else oldest)),
-            "late": counts[2],
-        }
-    )
-
-
-def _timestamps(times: np.ndarray):
-    import pandas as pd
-
-    return pd.Series(times.astype("datetime64[us]")).dt.tz_localize("UTC")
-
-
-def _report(after: Stored, size: int, plan: StreamPlan, watermark: int):
+def _report_frame(after: Stored, size: int, plan: StreamPlan, watermark: int):
     """How many rows the bucket keeps, in how many bytes, the time of the oldest, and how many came too late so far."""
     times = [chunk.alive().column(plan.time).cast(pa.int64()).to_numpy() for chunk in after.logs[ROWS].chunks]
     rows = sum(map(len, times))
     oldest = min((int(t.min()) for t in times if len(t)), default=None)
     return _frame(REPORT, np.array([watermark + 1000]), None, (rows, size, after.header.late), oldest)
+
+
+def _frame(kind: int, times: np.ndarray, parcel: bytes | None, counts: tuple[int, int, int] | None = None, oldest=None):
+    """A pandas DataFrame with a row for each time; the parcel is in the first row. `counts`: kept, bytes and late."""
+    import pandas as pd  # takes a quarter of a second, which only workers of streams need to spend
+
+    n = len(times)
+    rows = np.empty(n, object)
+    rows[0] = parcel
+
+    def integers(value: int):
+        return pd.arrays.IntegerArray(np.full(n, value), np.full(n, counts is None))
+
+    def timestamps(values: np.ndarray):
+        return pd.Series(values.astype("datetime64[us]")).dt.tz_localize("UTC")
+
+    kept, size, late = map(integers, counts or (0, 0, 0))
+    return pd.DataFrame(
+        {
+            "kind": np.full(n, kind, np.int32),
+            "at": timestamps(times),
+            "rows": rows,
+            "kept": kept,
+            "bytes": size,
+            "oldest": timestamps(np.full(n, _NO_TIME if oldest is None else oldest)),
+            "late": late,
+        }
+    )

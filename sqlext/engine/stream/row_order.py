@@ -1,4 +1,4 @@
-"""The order of rows inside a micro-batch's keys, as Spark would sort them; and which rows have one key."""
+"""The order of a micro-batch's rows within each key, as Spark would sort them; and which rows have the same key."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlext.engine.stream.stream_plan import SortKey
-from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, ranks, to_values
+from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk, ranks, to_values
 from sqlext.pattern.within import in_order
 
 
 def sorted_rows(code: np.ndarray, time: np.ndarray, rows: pa.Table, keys: Sequence[SortKey]) -> np.ndarray:
-    """`int64[n]`: the rows by `code: int64[n]`, `time: int64[n]` and the sort keys.
+    """`int64[n]`: the rows in the order of `code: int64[n]`, `time: int64[n]` and the sort keys.
 
-    Columns are looked at only where rows tie; one that cannot be ordered here (arrays, structs) leaves the order open.
+    Columns are only read where rows tie. A column that has no order here (arrays, structs) leaves ties as they are.
 
     >>> rows = pa.table({"x": [3, None, 1]})
     >>> sorted_rows(np.array([1, 1, 1]), np.array([7, 7, 5]), rows, [SortKey("x")]).tolist()
@@ -37,40 +37,34 @@ def sorted_rows(code: np.ndarray, time: np.ndarray, rows: pa.Table, keys: Sequen
 
 
 def _rank(column: pa.ChunkedArray, key: SortKey) -> np.ndarray | None:
-    """`int64[n]`: smaller for what comes first; None for types that have no order here."""
-    values = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    place = _positions(values)
-    if place is None:
+    """`int64[n]`: smaller for what comes first; None for types that cannot be ordered here."""
+    values = one_chunk(column)
+    rank = _ascending(values)
+    if rank is None:
         return None
-    place = -place if key.is_descending else place
-    return np.where(are_valid(values), place, len(values) + 1 if key.nulls_last else -len(values) - 1)
+    rank = -rank if key.is_descending else rank
+    return np.where(are_valid(values), rank, len(values) + 1 if key.nulls_last else -len(values) - 1)
 
 
-def _positions(values: pa.Array) -> np.ndarray | None:
-    """`int64[n]` in the order of the values, between 0 and n."""
+def _ascending(values: pa.Array) -> np.ndarray | None:
+    """`int64[n]` from 0 to n in the order of the values, anything for NULL; NaN is the largest number, -0.0 is 0.0.
+
+    `pyarrow.compute.rank` puts NaN beside NULL, and is slower for strings; decimals have neither problem.
+    """
     kind = values.type
     if pa.types.is_nested(kind):
         return None
     if pa.types.is_large_string(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind):
         return ranks([values])[0].values
     if pa.types.is_decimal(kind):
-        filled = as_numpy(pc.array_sort_indices(values)).astype(np.int64)
-        place = np.empty(len(filled), np.int64)
-        place[filled] = np.arange(len(filled))
-        return _dense(place, as_numpy(values.dictionary_encode().indices.fill_null(0)))
-    held = to_values(values).values
-    return np.unique(in_order(held) if held.dtype != np.bool_ else held, return_inverse=True)[1].astype(np.int64)
-
-
-def _dense(place: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Equal values, those of one group, get one place."""
-    least = np.full(int(group.max(initial=0)) + 1, len(place))
-    np.minimum.at(least, group, place)
-    return least[group]
+        return as_numpy(pc.rank(values, tiebreaker="dense")).astype(np.int64)
+    numbers = to_values(values).values
+    ordered = numbers if numbers.dtype == np.bool_ else in_order(numbers)
+    return np.unique(ordered, return_inverse=True)[1].astype(np.int64)
 
 
 def key_codes(tables: Sequence[pa.Table], keys: Sequence[str]) -> list[np.ndarray]:
-    """`int64[n]` for each table: rows of all tables have the same code just if they have the same key.
+    """`int64[n]` for each table: rows of any of the tables have the same code if and only if they have the same key.
 
     >>> [c.tolist() for c in key_codes([pa.table({"k": ["a", "b"]}), pa.table({"k": ["b", None]})], ["k"])]
     [[0, 1], [1, 2]]

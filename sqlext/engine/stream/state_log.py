@@ -1,11 +1,11 @@
-"""State as chunks of rows: appended and marked dead, not rewritten, until enough of them are dead.
+"""State as chunks of rows that are appended and marked dead, and rewritten only when enough of their rows are dead.
 
-A `Log` is a table whose rows lie in chunks. New rows are a new chunk. A chunk is written again, with the new rows,
-when more than half of it is dead, or when it has at most twice as many rows as those: so a log of n rows has about
-log n chunks, and a row is rewritten about log n times in its life.
+A `Log` is a table whose rows lie in chunks. New rows form a new chunk. A chunk is rewritten, together with the new
+rows, when more than half of it is dead, or when it has at most twice as many rows as those. So a log of n rows has
+about log n chunks, and a row is rewritten about log n times in its life.
 
-What is stored is binary and begins with a version byte: a chunk is an Arrow stream (LZ4), a header says which chunks
-there are and which of their rows are alive. A changed format needs another version, and a golden file in tests/streams.
+What is stored is binary and begins with a version byte. A chunk is an Arrow stream (LZ4); a header says which chunks
+there are and which of their rows are alive. A changed format needs another version and a golden file in tests/streams.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from sqlext.errors import DataError
 
-VERSION = 2  # 1 did not tell the number of buckets, and its chunks were not compressed
-_READABLE = (1, VERSION)
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Log:
         return pa.concat_tables([schema.empty_table(), *(chunk.alive() for chunk in self.chunks)])
 
     def changed(self, is_kept: np.ndarray, added: pa.Table, number: int) -> Log:
-        """The log after `is_kept: bool[n]` of its rows have stayed and others are added, as chunk `number`.
+        """The log that keeps the rows where `is_kept: bool[n]`, with the rows `added` in a chunk of this number.
 
         >>> rows = pa.table({"x": [1, 2, 3, 4, 5]})
         >>> log = Log().changed(np.zeros(0, bool), rows, 0)
@@ -79,12 +78,12 @@ class Log:
         return Log(tuple(chunks))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Header:
     """What is stored beside the chunks of a bucket.
 
-    `plan`: fingerprint of the query; `watermark`: what has been passed (int64 microseconds); `next_number`: of the next
-    chunk; `late`: how many rows came too late; `buckets`: how many there are of this query's.
+    `plan`: the fingerprint of the query; `watermark`: int64 microseconds; `next_number`: the number of the next chunk;
+    `late`: how many rows came too late so far; `buckets`: how many buckets the query has.
     """
 
     plan: str
@@ -103,14 +102,22 @@ class Stored:
 
     def header_bytes(self) -> bytes:
         """The header with the live rows of every chunk."""
-        chunks = {name: [(c.number, len(c.is_alive)) for c in log.chunks] for name, log in self.logs.items()}
-        text = json.dumps({**self.header.__dict__, "chunks": chunks}, sort_keys=True).encode()
+        header = self.header
+        fields = {
+            "plan": header.plan,
+            "watermark": header.watermark,
+            "next_number": header.next_number,
+            "late": header.late,
+            "buckets": header.buckets,
+            "chunks": {name: [(c.number, len(c.is_alive)) for c in log.chunks] for name, log in self.logs.items()},
+        }
+        text = json.dumps(fields, sort_keys=True).encode()
         bits = [np.packbits(c.is_alive).tobytes() for name in sorted(self.logs) for c in self.logs[name].chunks]
         return struct.pack("<BI", VERSION, len(text)) + text + b"".join(bits)
 
 
 def chunk_bytes(chunk: Chunk) -> bytes:
-    """All rows of a chunk, also the dead ones: it was written when there were none."""
+    """All rows of a chunk, dead ones included; it is stored only once, when none of its rows is dead."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, chunk.rows.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
         writer.write_table(chunk.rows)
@@ -118,20 +125,20 @@ def chunk_bytes(chunk: Chunk) -> bytes:
 
 
 def read(header: bytes, read_chunk: Callable[[int], bytes]) -> Stored:
-    """The inverse. Raises DataError: STATE_VERSION, for state of another version."""
-    version, length = struct.unpack_from("<BI", header)
-    _check(version)
+    """The state from the bytes of its header and its chunks. Raises DataError: STATE_VERSION, for another version."""
+    _check(header[0])
+    _, length = struct.unpack_from("<BI", header)
     at = struct.calcsize("<BI") + length
     fields = json.loads(header[at - length : at])
-    logs = {}
-    for name in sorted(chunks := fields.pop("chunks")):
-        found = []
-        for number, rows in chunks[name]:
+    stored_chunks, logs = fields.pop("chunks"), {}
+    for name in sorted(stored_chunks):
+        chunks = []
+        for number, rows in stored_chunks[name]:
             size = -(-rows // 8)
             is_alive = np.unpackbits(np.frombuffer(header, np.uint8, size, at), count=rows).astype(np.bool_)
             at += size
-            found.append(Chunk(number, _rows(read_chunk(number)), is_alive))
-        logs[name] = Log(tuple(found))
+            chunks.append(Chunk(number, _rows(read_chunk(number)), is_alive))
+        logs[name] = Log(tuple(chunks))
     return Stored(Header(**fields), logs)
 
 
@@ -142,16 +149,16 @@ def _rows(stored: bytes) -> pa.Table:
 
 
 def _check(version: int) -> None:
-    if version not in _READABLE:
+    if version != VERSION:
         raise DataError(
             "STATE_VERSION",
-            f"the checkpoint holds state of version {version}, this is version {VERSION}",
-            hint="start the query with a new checkpoint, or go on with the version that wrote it.",
+            f"the checkpoint holds state of version {version}, but this version of sqlext reads version {VERSION}",
+            hint="start the query with a new checkpoint, or resume it with the version of sqlext that wrote this one.",
         )
 
 
 def changes(before: Stored | None, after: Stored) -> tuple[list[Chunk], list[int]]:
-    """The chunks that are new in `after`, and the numbers of those that are gone."""
+    """The chunks that `after` adds, and the numbers of those that it no longer has."""
     old = {c.number for log in before.logs.values() for c in log.chunks} if before else set()
     new = {c.number: c for log in after.logs.values() for c in log.chunks}
     return [new[number] for number in sorted(new.keys() - old)], sorted(old - new.keys())

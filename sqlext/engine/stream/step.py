@@ -1,12 +1,12 @@
-"""One step of MATCH_RECOGNIZE on a stream: rows that arrive and a watermark in, results and the next state out.
+"""One step of MATCH_RECOGNIZE on a stream: arriving rows and a watermark in, results and the next state out.
 
-    order    drop late rows, hold back those that have not passed, sort the others by key and time
-    match    go on with the search of each key that has something new (`pattern.streams.decided`)
-    measure  the columns of what became decided, as batch makes them (`output`)
+    order    discard late rows, keep rows above the watermark for later, sort the others by key and time
+    match    resume the search of each key for which something is new (`pattern.stream.decisions`)
+    measure  compute the columns of what became decided, as batch does (`worker.output`)
 
-Pure: no Spark, no clock, and the same rows in any portions give the same results. A result row is given out in the step
-whose watermark first reaches its time, so what has been given out before need not be remembered: it is what has a time
-up to the watermark of the step before.
+A step is pure: it uses neither Spark nor a clock, and the same rows in any portions give the same results. A result row
+is emitted in the step whose watermark first reaches its time. Rows emitted earlier are those with a time up to the
+previous watermark, so they need not be stored.
 """
 
 from __future__ import annotations
@@ -18,25 +18,23 @@ import pyarrow as pa
 
 from sqlext.engine.stream.row_order import key_codes, sorted_rows
 from sqlext.engine.stream.stream_plan import BACK, DUE, FIRST, MATCHED, NUMBER, TIME, State, StreamPlan
-from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy
-from sqlext.engine.worker.match_rows import one_chunk, read_rows
-from sqlext.engine.worker.output import shown
-from sqlext.engine.worker.row_times import rows_needed, time_columns
-from sqlext.pattern.event_time import BEGINNING, NEVER, Decisions, EventTimes, SearchPosition
+from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk
+from sqlext.engine.worker.output import Block, block_batches
+from sqlext.engine.worker.read_rows import columns_of, read_rows, rows_needed, time_columns
+from sqlext.pattern.event_time import BEGINNING, NEVER, EventTimes, SearchPosition
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.stream.decisions import decide
 from sqlext.pattern.stream.rowtime import result_times
-from sqlext.pattern.task import NO_SKIP, Rows, Spans
-from sqlext.rewriter.match.match_plan import LATE_ROW as ROW
-from sqlext.rewriter.match.match_plan import PARTITION_START
+from sqlext.pattern.task import NO_SKIP, Spans
+from sqlext.rewriter.match.match_plan import LATE_ROW, PARTITION_START
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Step:
-    """`results`: (times, columns) of the rows of the result that became decided; `late`: rows that came too late.
+    """`results`: (times, columns) of the result rows that became decided; `late`: the rows that came too late.
 
-    The next state is made of those rows and keys of the state before that `keeps_row` and `keeps_key` say, and of the
-    new ones.
+    The next state consists of the rows and keys of the previous one where `keeps_row: bool[n]` and `keeps_key: bool[k]`
+    are true, and of the new ones.
     """
 
     results: list[tuple[np.ndarray, pa.RecordBatch]]
@@ -48,13 +46,14 @@ class Step:
     watermark: int
 
     def after(self, state: State) -> State:
+        """The next state; `state` is the previous one."""
         rows = pa.concat_tables([state.rows.filter(pa.array(self.keeps_row)), self.new_rows])
         keys = pa.concat_tables([state.keys.filter(pa.array(self.keeps_key)), self.new_keys])
         return State(rows, keys, self.watermark)
 
 
 def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -> Step:
-    """One step. `watermark`: int64 microseconds, rows up to it have passed; it never goes back.
+    """One step. `watermark`: int64 microseconds; no row up to it will arrive any more, and it never goes back.
 
     Raises DataError as conditions and aggregates do.
     """
@@ -65,33 +64,40 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -
     time = _times(rows.column(plan.time))
     code, key_code = key_codes([rows, state.keys], plan.keys)
     is_active = _active_keys(code, time, key_code, state, watermark)
-    chosen = np.flatnonzero((time <= watermark) & is_active[code])
-    keeps, kept_key = np.ones(rows.num_rows, np.bool_), np.ones(state.keys.num_rows, np.bool_)
+    searched = np.flatnonzero((time <= watermark) & is_active[code])
+    keeps_row, keeps_key = np.ones(rows.num_rows, np.bool_), np.ones(state.keys.num_rows, np.bool_)
     results: list[tuple[np.ndarray, pa.RecordBatch]] = []
     new_keys = plan.key_schema.empty_table()
-    if len(chosen):
-        ties = rows.select([key.column for key in plan.sort]).take(as_arrow(chosen))
-        chosen = chosen[sorted_rows(code[chosen], time[chosen], ties, plan.sort)]
-        search = _Search.of(rows.take(as_arrow(chosen)), code[chosen], key_code, state, watermark, plan)
+    if len(searched):
+        ties = rows.select([key.column for key in plan.sort]).take(as_arrow(searched))
+        searched = searched[sorted_rows(code[searched], time[searched], ties, plan.sort)]
+        search = _search(rows.take(as_arrow(searched)), code[searched], key_code, state, watermark, plan)
         results = search.results()
-        keeps[chosen] = search.keeps()
-        kept_key = ~is_active[key_code]
+        keeps_row[searched] = search.keeps_row()
+        keeps_key = ~is_active[key_code]
         new_keys = search.keys()
     old = state.rows.num_rows
-    new_rows = rows.slice(old).filter(pa.array(keeps[old:]))
-    return Step(results, late, keeps[:old], new_rows, kept_key, new_keys, watermark)
+    return Step(
+        results=results,
+        late=late,
+        keeps_row=keeps_row[:old],
+        new_rows=rows.slice(old).filter(pa.array(keeps_row[old:])),
+        keeps_key=keeps_key,
+        new_keys=new_keys,
+        watermark=watermark,
+    )
 
 
 def _without_text(arrived: pa.Table) -> pa.Table:
-    """Only late rows are shown whole: see `streams.late`."""
-    if ROW not in arrived.column_names:
+    """The rows without LATE_ROW: only late rows are shown whole (see `late_rows`)."""
+    if LATE_ROW not in arrived.column_names:
         return arrived
-    at = arrived.schema.get_field_index(ROW)
+    at = arrived.schema.get_field_index(LATE_ROW)
     return arrived.set_column(at, arrived.schema.field(at), pa.nulls(arrived.num_rows, pa.string()))
 
 
 def _is_late(arrived: pa.Table, watermark: int, plan: StreamPlan) -> np.ndarray:
-    """Rows that had passed before they came; a row without a time never passes."""
+    """`bool[n]`: the rows up to the watermark, and those without a time, which no watermark ever reaches."""
     column = one_chunk(arrived.column(plan.time))
     return ~are_valid(column) | (_times(column) <= watermark)
 
@@ -103,84 +109,64 @@ def _times(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
 
 
 def _active_keys(code, time, key_code, state: State, watermark: int) -> np.ndarray:
-    """`bool[codes]`: keys of which rows have passed since the last step, or for which time alone decides something."""
+    """`bool[codes]`: keys with rows between the two watermarks, or for which the watermark alone decides something."""
     is_active = np.zeros(int(max(code.max(initial=-1), key_code.max(initial=-1))) + 1, np.bool_)
     is_active[code[(time > state.watermark) & (time <= watermark)]] = True
     is_active[key_code[_times(state.keys.column(DUE)) <= watermark]] = True
     return is_active
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Search:
-    """The search in the rows of the active keys, and what it found."""
+    """The outcome of the search in the rows of the active keys.
+
+    `block`: the decided matches; `time: int64[o]` of each of its result rows; `position`: where the next step resumes.
+    """
 
     plan: StreamPlan
     state: State
-    watermark: int
-    columns: dict[str, pa.Array]
-    rows: Rows
+    block: Block
     event_times: EventTimes
-    found: Decisions
-    spans: Spans
-    out: navigation.OutputRows
-    time: np.ndarray  # of each row of `out`
-    position: SearchPosition  # where the next step goes on
-
-    @staticmethod
-    def of(table: pa.Table, code: np.ndarray, key_code: np.ndarray, state: State, watermark: int, plan: StreamPlan):
-        worker = plan.worker
-        columns = {name: one_chunk(table.column(name)) for name in table.column_names}
-        columns[PARTITION_START] = as_arrow(np.concatenate([[True], np.diff(code) != 0]))
-        rows = read_rows(columns, table.num_rows, worker)
-        key, end = time_columns(columns)
-        need = rows_needed(columns, table.num_rows, worker)
-        event_times = EventTimes(
-            key=key.values, watermark=watermark, end=None if end is None else end.values, need=need
-        )
-        before = _places(rows.bounds, code, key_code, state)
-        reads = [slot.navigation for slot in worker.slots if slot.kind == "value"]
-        tells_times = plan.tells_times or any(read.step > 0 for read in reads)
-        found = decide(worker.task, rows, event_times, before, tells_times)
-        spans = replace(found.spans, time=found.time, unmatched_time=found.unmatched_time)
-        out = navigation.output_rows(spans, worker.task.output)
-        time = result_times(spans, out, reads, rows.bounds, key)
-        go_back = _before_pending if worker.task.skip.mode != NO_SKIP else _before_pending_of_all
-        position = go_back(before, found.position, spans, out.match[time == NEVER], rows.bounds)
-        return _Search(plan, state, watermark, columns, rows, event_times, found, spans, out, time, position)
+    time: np.ndarray
+    position: SearchPosition
 
     def results(self) -> list[tuple[np.ndarray, pa.RecordBatch]]:
-        """The rows of the result that are decided now and were not before."""
-        is_new = (self.time > self.state.watermark) & (self.time != NEVER)
-        out = navigation.OutputRows(self.out.row[is_new], self.out.match[is_new], self.out.end[is_new])
-        times, at, found = self.time[is_new], 0, []
-        for batch in shown(self.columns, self.rows, self.spans, out, self.plan.worker):
-            found.append((times[at : at + batch.num_rows], batch))
+        """The result rows that are decided now and were not decided before."""
+        is_new, out = (self.time > self.state.watermark) & (self.time != NEVER), self.block.out
+        out = navigation.OutputRows(out.row[is_new], out.match[is_new], out.end[is_new])
+        times, at, results = self.time[is_new], 0, []
+        for batch in block_batches(replace(self.block, out=out)):
+            results.append((times[at : at + batch.num_rows], batch))
             at += batch.num_rows
-        return found
+        return results
+
+    @property
+    def _bounds(self) -> np.ndarray:
+        return self.block.rows.bounds
 
     @property
     def _first_kept(self) -> np.ndarray:
-        """`int64[p]`: rows of the partition before it are of no use any more."""
-        return np.maximum(self.position.row - self.plan.back, self.rows.bounds[:-1])
+        """`int64[p]`: the first row of each partition that may still be read."""
+        return np.maximum(self.position.row - self.plan.back, self._bounds[:-1])
 
-    def keeps(self) -> np.ndarray:
-        """`bool[n]`: which of the rows are still of use."""
-        first = np.repeat(self._first_kept, np.diff(self.rows.bounds))
+    def keeps_row(self) -> np.ndarray:
+        """`bool[n]`: the rows that may still be read."""
+        first = np.repeat(self._first_kept, np.diff(self._bounds))
         return np.arange(len(first)) >= first
 
     def _due(self) -> np.ndarray:
-        """`int64[p]`: when the next bound ends that begins at one of the rows still searched, NEVER without one."""
+        """`int64[p]`: when the next WITHIN ends that began at a row which is still searched, NEVER without one."""
         due, end = np.full(len(self.position.row), NEVER), self.event_times.end
         if end is None:
             return due
-        partition = np.repeat(np.arange(len(due)), np.diff(self.rows.bounds))
-        is_open = (np.arange(len(end)) >= self.position.row[partition]) & (end > self.watermark)
+        partition = np.repeat(np.arange(len(due)), np.diff(self._bounds))
+        is_open = (np.arange(len(end)) >= self.position.row[partition]) & (end > self.event_times.watermark)
         np.minimum.at(due, partition[is_open], end[is_open])
         return due
 
     def keys(self) -> pa.Table:
-        """Where the keys stand that have to be remembered."""
-        bounds, position = self.rows.bounds, self.position
+        """The search positions of the keys that must be kept."""
+        bounds, position = self._bounds, self.position
         columns = (
             position.row - self._first_kept,
             position.number,
@@ -192,23 +178,55 @@ class _Search:
         is_needed = self._first_kept < bounds[1:]
         if self.plan.counts_matches:
             is_needed |= position.number > 1
-        is_needed |= self.plan.knows_first
+        is_needed |= self.plan.keeps_all_keys
         at = bounds[:-1][is_needed]
-        keys = [self.columns[k].take(as_arrow(at)) for k in self.plan.keys]
+        keys = [self.block.columns[k].take(as_arrow(at)) for k in self.plan.keys]
         return pa.Table.from_arrays([*keys, *(as_arrow(c[is_needed]) for c in columns)], schema=self.plan.key_schema)
 
 
-def _places(bounds: np.ndarray, code: np.ndarray, key_code: np.ndarray, state: State) -> SearchPosition:
-    """Where the search in each key stands; new keys are at their beginning."""
+def _search(
+    table: pa.Table, code: np.ndarray, key_code: np.ndarray, state: State, watermark: int, plan: StreamPlan
+) -> _Search:
+    """Resume the search in sorted rows. `code: int64[n]`, `key_code: int64[k]`: of the rows' and the state's keys."""
+    worker, columns = plan.worker, columns_of(table)
+    columns[PARTITION_START] = as_arrow(np.concatenate([[True], np.diff(code) != 0]))
+    rows = read_rows(columns, worker)
+    key, end = time_columns(columns)
+    event_times = EventTimes(
+        key=key.values,
+        watermark=watermark,
+        end=None if end is None else end.values,
+        need=rows_needed(columns, worker),
+    )
+    before = _positions(rows.bounds, code, key_code, state)
+    reads = [slot.navigation for slot in worker.slots if slot.kind == "value"]
+    needs_times = plan.needs_times or any(read.step > 0 for read in reads)
+    decisions = decide(worker.task, rows, event_times, before, needs_times)
+    spans = replace(decisions.spans, time=decisions.time, unmatched_time=decisions.unmatched_time)
+    out = navigation.output_rows(spans, worker.task.output)
+    time = result_times(spans, out, reads, rows.bounds, key)
+    resume = _before_pending if worker.task.skip.mode != NO_SKIP else _before_pending_of_all
+    return _Search(
+        plan=plan,
+        state=state,
+        block=Block(plan=worker, columns=columns, rows=rows, spans=spans, out=out),
+        event_times=event_times,
+        time=time,
+        position=resume(before, decisions.position, spans, out.match[time == NEVER], rows.bounds),
+    )
+
+
+def _positions(bounds: np.ndarray, code: np.ndarray, key_code: np.ndarray, state: State) -> SearchPosition:
+    """Where the search in each key resumes; a new key is searched from its first row."""
     own = code[bounds[:-1]]
     at = np.full(int(max(own.max(initial=-1), key_code.max(initial=-1))) + 1, -1)
     at[key_code] = np.arange(len(key_code))
-    known = at[own]
-    is_new = known < 0
+    in_state = at[own]
+    is_new = in_state < 0
 
     def column(name: str, first: int) -> np.ndarray:
         values = np.full(len(own), first)
-        values[~is_new] = _times(state.keys.column(name))[known[~is_new]]
+        values[~is_new] = _times(state.keys.column(name))[in_state[~is_new]]
         return values
 
     row = bounds[:-1] + column(BACK, 0)
@@ -224,13 +242,15 @@ def _places(bounds: np.ndarray, code: np.ndarray, key_code: np.ndarray, state: S
 def _before_pending(
     before: SearchPosition, after: SearchPosition, spans: Spans, pending: np.ndarray, bounds: np.ndarray
 ) -> SearchPosition:
-    """Where the next step goes on: where this one ended, or at the first match of which a row waits for NEXT.
+    """Where the next step resumes: where this one ended, or at the first match with a result row that waits for NEXT.
 
-    `pending`: the matches that have such a row; what else is found again then has been given out.
+    `pending: int64[k]`: the matches with such rows. Later matches are found again in the next step, which does not
+    emit those that were emitted before.
     """
     pending = np.unique(pending[pending >= 0])
     if not len(pending):
         return after
+    assert spans.time is not None
     partition = np.searchsorted(bounds, spans.start, side="right") - 1
     _, first = np.unique(partition[pending], return_index=True)
     row, number, matched_end, time = (a.copy() for a in (after.row, after.number, after.matched_end, after.time))
@@ -238,8 +258,8 @@ def _before_pending(
     for i in pending[first].tolist():
         p = partition[i]
         if spans.start[i] >= row[p]:
-            continue  # it goes back further already
-        row[p], number[p], time[p] = spans.start[i], spans.number[i], spans.time[i]  # type: ignore[index]
+            continue  # the search resumes further back already
+        row[p], number[p], time[p] = spans.start[i], spans.number[i], spans.time[i]
         matched_end[p] = max([before.matched_end[p], *ends[:i][partition[:i] == p].tolist()])
     return replace(after, row=row, number=number, matched_end=matched_end, time=time)
 
@@ -247,7 +267,8 @@ def _before_pending(
 def _before_pending_of_all(
     before: SearchPosition, after: SearchPosition, spans: Spans, pending: np.ndarray, bounds: np.ndarray
 ) -> SearchPosition:
-    """The same where every match is shown: what has a time from that of the first pending one on is found again."""
+    """The same with AFTER MATCH NO SKIP: matches with the time of the first pending one or a later time are found
+    again."""
     pending = np.unique(pending[pending >= 0])
     if not len(pending):
         return after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from pyspark.sql import types as T
@@ -11,13 +12,22 @@ from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise
 from sqlext.pattern.automaton import DONE, automaton, targets_behind, targets_from
 from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.pattern.conditions import rows_back, walk
 from sqlext.pattern.program import MatchEnd, MatchStart
 from sqlext.pattern.stream import cep_decisions
-from sqlext.pattern.task import NO_SKIP, Task
+from sqlext.pattern.task import MATCH_NUMBER, NO_SKIP, Condition, Navigation, Operand, Task
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text import lexemes
 from sqlext.rewriter.text.splice import Text
+
+PROCTIME_VALUE = "current_timestamp()"  # what Spark computes for PROCTIME(): one time for each micro-batch
+
+
+def is_processing_time(clause: MatchClause) -> bool:
+    """Is the first ORDER BY key PROCTIME()? Then rows are ordered by their arrival, and matches end by the clock."""
+    is_call = re.compile(r"\s*PROCTIME\s*\(\s*\)\s*", re.IGNORECASE).fullmatch
+    return bool(clause.order_by) and is_call(clause.order_by[0].expression.text) is not None
 
 
 def check_order(clause: MatchClause, schema: T.StructType) -> None:
@@ -111,14 +121,15 @@ def _undecidable(plan: MatchPlan) -> Iterator[SqlExtError]:
 def can_be_decided(task: Task) -> bool:
     """Is there a way to the end of the pattern, none of whose preferred alternatives takes rows for ever?
 
-    A variable without a condition takes every row.
+        A variable without a condition takes every row.
 
-    >>> from sqlext.pattern.program import Done, MatchLabel, Program, Split
-    >>> loop = Program((MatchLabel(0), Split(0, 2), Done()), ("A",))
-    >>> from sqlext.pattern.task import MatchTask
-    >>> task = MatchTask(program=loop, bits=(0,), conditions=(None,))
-    >>> can_be_decided(task), can_be_decided(MatchTask(program=loop, bits=(None,), conditions=(None,)))
-    (True, False)
+        >>> from sqlext.pattern.conditions import rows_back, walk
+    from sqlext.pattern.program import Done, MatchLabel, Program, Split
+        >>> loop = Program((MatchLabel(0), Split(0, 2), Done()), ("A",))
+        >>> from sqlext.pattern.task import MatchTask
+        >>> task = MatchTask(program=loop, bits=(0,), conditions=(None,))
+        >>> can_be_decided(task), can_be_decided(MatchTask(program=loop, bits=(None,), conditions=(None,)))
+        (True, False)
     """
     tables = automaton(task.program, task.bits)
     targets = targets_behind(tables.graph)
@@ -179,7 +190,7 @@ def _aggregates(plan: MatchPlan) -> Iterator[SqlExtError]:
             )  # fmt: skip
 
 
-def warnings(plan: MatchPlan, keeps_numbers: bool, back: int) -> list[str]:
+def warnings(plan: MatchPlan) -> list[str]:
     """Sentences about state that is kept for ever."""
     found = []
     if not plan.task.is_within:
@@ -194,11 +205,28 @@ def warnings(plan: MatchPlan, keeps_numbers: bool, back: int) -> list[str]:
         )
     if any(isinstance(x, MatchStart) for x in plan.task.program.instructions):
         found.append("^ makes the stream remember every key for ever.")
-    if keeps_numbers:
+    if counts_matches(plan):
         found.append("MATCH_NUMBER() makes the stream remember every key that had a match for ever.")
-    if back:
+    if back := rows_read_back(plan):
         found.append(f"PREV before the start makes the stream keep {back} row{'s' * (back > 1)} of every key for ever.")
     return [f"MATCH_RECOGNIZE on a stream: {sentence}" for sentence in found]
+
+
+def counts_matches(plan: MatchPlan) -> bool:
+    """Does a measure or a condition read MATCH_NUMBER()?"""
+    operands = (part.source for c in _conditions(plan) for part in walk(c) if isinstance(part, Operand))
+    reads = any(isinstance(source, Navigation) and source.argument == MATCH_NUMBER for source in operands)
+    return reads or any(slot.kind == "match number" for slot in plan.slots)
+
+
+def rows_read_back(plan: MatchPlan) -> int:
+    """How many rows before the start row of a match are read."""
+    slots = (-slot.navigation.step for slot in plan.slots if slot.kind == "value")
+    return max([0, *slots, *map(rows_back, _conditions(plan))])
+
+
+def _conditions(plan: MatchPlan) -> list[Condition]:
+    return [c for c in (*plan.task.conditions, *(mask.neighbours for mask in plan.masks)) if c is not None]
 
 
 def _held_up(task: Task) -> str:

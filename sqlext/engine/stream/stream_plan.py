@@ -1,4 +1,4 @@
-"""What the operator of a stream is told, and what it remembers. Light: the driver reads it too."""
+"""What the operator of a stream needs to know, and the state that it keeps. Light: the driver imports it too."""
 
 from __future__ import annotations
 
@@ -6,29 +6,34 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sqlext.engine.worker.match_rows import WorkerPlan
+from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.event_time import BEGINNING
 
+# The columns of the state that hold the search position of each key (see `StreamPlan.key_schema`).
 BACK, NUMBER, MATCHED, TIME, DUE, FIRST = "__back", "__number", "__matched", "__at", "__due", "__first"
-_PLACE = (BACK, NUMBER, MATCHED, TIME, DUE, FIRST)
+_POSITION = (BACK, NUMBER, MATCHED, TIME, DUE, FIRST)
 
 
 @dataclass(frozen=True)
 class SortKey:
-    """A column behind the first ORDER BY key."""
+    """A column after the first ORDER BY key."""
 
     column: str
     is_descending: bool = False
     nulls_last: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StreamPlan:
     """What a step needs to know.
 
-    `schema`: of the rows that arrive; `time`: their time column; `sort`: what orders rows of one time; `back`: how many
-    rows before a start are read; `counts_matches`: are match numbers asked for; `knows_first`: does PATTERN use `^`;
-    `tells_times`: is MATCH_ROWTIME() asked for; `is_processing_time`: is the time that of arrival.
+    - `schema`: the columns of the rows that arrive; `time`: the one with their event time;
+    - `sort`: the order of rows with equal times;
+    - `back`: how many rows before a start row are read;
+    - `counts_matches`: match numbers are needed;
+    - `keeps_all_keys`: PATTERN has `^`, so the state must show which keys have had rows before;
+    - `needs_times`: MATCH_ROWTIME() is needed;
+    - `is_processing_time`: the time of a row is that of its arrival.
     """
 
     worker: WorkerPlan
@@ -37,8 +42,8 @@ class StreamPlan:
     sort: tuple[SortKey, ...] = ()
     back: int = 0
     counts_matches: bool = False
-    knows_first: bool = False
-    tells_times: bool = True
+    keeps_all_keys: bool = False
+    needs_times: bool = True
     is_processing_time: bool = False
 
     @property
@@ -47,18 +52,21 @@ class StreamPlan:
 
     @property
     def key_schema(self) -> pa.Schema:
-        """Of the table that says where each key stands.
+        """The columns of `State.keys`: the keys, and for each key
 
-        BACK: how many rows before the next start row are kept; NUMBER: of the next match; MATCHED: how many rows from
-        the next start on an earlier match maps; TIME: when all before was decided; DUE: from when on the watermark
-        alone decides something; FIRST: is the key's very first row kept (1 or 0).
+        - BACK: how many rows are kept before the next start row;
+        - NUMBER: the number of the next match;
+        - MATCHED: how many rows from the next start row on belong to an earlier match;
+        - TIME: when everything before was decided;
+        - DUE: the watermark that decides something even without new rows;
+        - FIRST: 1 if the key's very first row is kept, otherwise 0.
         """
-        return pa.schema([*(self.schema.field(k) for k in self.keys), *((name, pa.int64()) for name in _PLACE)])
+        return pa.schema([*(self.schema.field(k) for k in self.keys), *((name, pa.int64()) for name in _POSITION)])
 
 
 @dataclass(frozen=True)
 class State:
-    """`rows`: those that have not passed, and those that a match may still use; `keys`: see `StreamPlan.key_schema`."""
+    """`rows`: those above the watermark, and those that a match may still use; `keys`: see `StreamPlan.key_schema`."""
 
     rows: pa.Table
     keys: pa.Table
@@ -66,5 +74,5 @@ class State:
 
 
 def first_state(plan: StreamPlan) -> State:
-    """Nothing has arrived."""
+    """The state before any row has arrived."""
     return State(plan.schema.empty_table(), plan.key_schema.empty_table())

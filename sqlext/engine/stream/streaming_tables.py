@@ -16,13 +16,13 @@ from pyspark.sql import types as T
 
 from sqlext.catalog.checkpoint import StoredPattern, check_same_query
 from sqlext.catalog.warehouse import local_path
-from sqlext.engine.stream import late_rows, run_stream
-from sqlext.engine.stream.processing_time import is_processing_time
+from sqlext.engine.stream import late_rows
+from sqlext.engine.stream.fingerprint import fingerprint
+from sqlext.engine.stream.stream_checks import is_processing_time
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.heads import StreamTarget
 from sqlext.rewriter.match.match_plan import MatchPlan
-from sqlext.rewriter.text.lexemes import quoted
-from sqlext.rewriter.text.names import quote
+from sqlext.rewriter.text.names import quote, quoted
 
 TRIGGER = "sqlext.stream.trigger"  # 'available-now', an interval, or nothing: the next micro-batch at once
 NAME = "sqlext.stream.name"  # of the checkpoint, where several INSERT write into one table
@@ -44,9 +44,9 @@ def start(spark: SparkSession, target: StreamTarget, frame: DataFrame, plans: Se
     if folder is not None:
         check_same_query(Path(folder), _patterns(plans))
     started = _start(spark, name, frame, checkpoint, target)
-    if late_rows.asked_for(spark):
+    if late_rows.table_setting(spark):
         for plan in plans:
-            table = late_rows.open_table(spark, run_stream.fingerprint(plan))
+            table = late_rows.open_table(spark, fingerprint(plan))
             late_rows.follow(spark, table, _trigger_of(_trigger(spark, target)))
     return started
 
@@ -73,7 +73,7 @@ def _checkpoint(spark: SparkSession, name: str, target: StreamTarget) -> str:
 def _patterns(plans: Sequence[MatchPlan]) -> list[tuple[StoredPattern, Place]]:
     texts = [plan.clause.pattern_text for plan in plans]
     return [
-        (StoredPattern(" ".join(pattern.text.split()), run_stream.fingerprint(plan)), pattern.place)
+        (StoredPattern(" ".join(pattern.text.split()), fingerprint(plan)), pattern.place)
         for plan, pattern in zip(plans, texts)
     ]
 

@@ -127,6 +127,23 @@ def int_column(values: np.ndarray, valid: np.ndarray | None) -> pa.Array:
     return as_arrow(values.astype(np.int64), valid)
 
 
+def one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    """The column in one piece."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def stream_of(rows: pa.RecordBatch) -> pa.Buffer:
+    """A batch as an Arrow stream.
+
+    >>> pa.ipc.open_stream(stream_of(pa.record_batch([as_arrow(np.array([1, 2]))], ["x"]))).read_all()["x"].to_pylist()
+    [1, 2]
+    """
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_batch(rows)
+    return sink.getvalue()
+
+
 def taken(column: pa.Array, rows: np.ndarray) -> pa.Array:
     """`column[rows]`, NULL where the row is -1."""
     return column.take(as_arrow(rows, rows >= 0))

@@ -1,43 +1,27 @@
-"""What runs in a Python worker: sorted Arrow batches in, matches out (`output`). No pyspark, no SQL.
+"""Match in a Python worker: sorted Arrow batches in, result rows out. Loads Numba.
 
-The rows of a partition may come in many batches, a batch may hold many partitions; the column PARTITION_START marks
-their first rows, else a change of the keys does.
+The rows of a partition may come in many batches, and a batch may hold many partitions. The column PARTITION_START marks
+the first row of each partition; without it a partition begins where the keys change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import reduce
 
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.worker.arrow import as_arrow, as_numpy, differs, mask_bytes, ranks, strings, to_values
-from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.columnar import truth
+from sqlext.engine.worker.arrow import as_arrow, as_numpy, differs
+from sqlext.engine.worker.output import result_batches
+from sqlext.engine.worker.read_rows import columns_of, read_rows, rows_needed, time_columns
+from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.strategy import match
-from sqlext.pattern.task import Condition, Rows, Task, Values
-from sqlext.rewriter.match.match_plan import PARTITION_START, Bound, Slot
-from sqlext.rewriter.spark_types import kind_of
+from sqlext.pattern.stream.decisions import decide
+from sqlext.pattern.stream.rowtime import Times, batch_times
+from sqlext.pattern.task import Rows
+from sqlext.rewriter.match.match_plan import PARTITION_START
 
-CHUNK_ROWS = 1 << 16  # partitions are collected until there are so many rows to match at once
-
-
-@dataclass(frozen=True)
-class WorkerPlan:
-    """The part of a MatchPlan that workers need; `masks` name the integer columns that hold the bits, 64 in each;
-    `neighbours` are (bit, what must hold besides)."""
-
-    task: Task
-    masks: tuple[str, ...]
-    neighbours: tuple[tuple[int, Condition], ...]
-    operands: tuple[tuple[str, str], ...]
-    carried: tuple[str, ...]
-    partition_by: tuple[str, ...]
-    slots: tuple[Slot, ...]
-    bounds: tuple[Bound, ...]
-    is_ansi: bool
+ROWS_AT_ONCE = 1 << 16  # whole partitions are collected until they have this many rows, and are then matched together
 
 
 def match_batches(batches: Iterator[pa.RecordBatch], plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
@@ -45,12 +29,12 @@ def match_batches(batches: Iterator[pa.RecordBatch], plan: WorkerPlan) -> Iterat
 
     Raises DataError for what only the rows can show.
     """
-    for chunk in whole_partitions(marked(batches, plan.partition_by)):
-        yield from match_chunk(chunk, plan)
+    for table in whole_partitions(with_partition_starts(batches, plan.partition_by)):
+        yield from match_partitions(table, plan)
 
 
-def marked(batches: Iterator[pa.RecordBatch], keys: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """The batches with PARTITION_START, from where the keys change if Spark did not say."""
+def with_partition_starts(batches: Iterator[pa.RecordBatch], keys: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """The batches with the column PARTITION_START, computed from the keys where Spark did not compute it."""
     before: pa.RecordBatch | None = None
     for batch in batches:
         if PARTITION_START in batch.schema.names or not batch.num_rows:
@@ -64,24 +48,24 @@ def marked(batches: Iterator[pa.RecordBatch], keys: tuple[str, ...]) -> Iterator
         yield batch.append_column(PARTITION_START, as_arrow(starts))
 
 
-def whole_partitions(batches: Iterator[pa.RecordBatch], chunk_rows: int = CHUNK_ROWS) -> Iterator[pa.Table]:
-    """Tables that begin and end with a partition."""
-    buffer = PartitionBuffer(chunk_rows)
+def whole_partitions(batches: Iterator[pa.RecordBatch], rows_at_once: int = ROWS_AT_ONCE) -> Iterator[pa.Table]:
+    """Tables of whole partitions, of about `rows_at_once` rows each, or of one longer partition."""
+    buffer = PartitionBuffer(rows_at_once)
     for batch in batches:
         yield from buffer.push(batch)
     yield from buffer.rest()
 
 
 class PartitionBuffer:
-    """Collects sorted batches until whole partitions of at least `chunk_rows` rows are there."""
+    """Collects sorted batches, and returns whole partitions as soon as they have about `rows_at_once` rows."""
 
-    def __init__(self, chunk_rows: int = CHUNK_ROWS):
-        self.chunk_rows = chunk_rows
+    def __init__(self, rows_at_once: int = ROWS_AT_ONCE):
+        self.rows_at_once = rows_at_once
         self.pending: list[pa.RecordBatch] = []
         self.rows = 0
 
     def push(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
-        cut = _last_start(batch) if self.rows + batch.num_rows >= self.chunk_rows else -1
+        cut = _last_start(batch) if self.rows + batch.num_rows >= self.rows_at_once else -1
         if cut >= 0:
             self._add(batch.slice(0, cut))
             yield from self.rest()
@@ -89,7 +73,7 @@ class PartitionBuffer:
         self._add(batch)
 
     def rest(self) -> Iterator[pa.Table]:
-        """What is there, if anything, taken to be whole."""
+        """The collected rows, which end with a partition, as one table; nothing if there are none."""
         if self.rows:
             pending, self.pending, self.rows = self.pending, [], 0
             yield pa.Table.from_batches(pending)
@@ -106,85 +90,16 @@ def _last_start(batch: pa.RecordBatch) -> int:
     return int(starts[-1]) if len(starts) else -1
 
 
-def match_chunk(chunk: pa.Table, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
+def match_partitions(table: pa.Table, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
     """The result rows of whole partitions."""
-    columns = {name: one_chunk(chunk.column(name)) for name in chunk.column_names}
-    rows = read_rows(columns, chunk.num_rows, plan)
-    from sqlext.engine.worker.output import results  # with Numba, which the driver does not need
-
-    times = None
-    if any(slot.kind == "rowtime" for slot in plan.slots):
-        from sqlext.engine.worker.row_times import chunk_times
-
-        times = chunk_times(columns, rows, plan)
+    columns = columns_of(table)
+    rows = read_rows(columns, plan)
+    times = _times(columns, rows, plan) if any(slot.kind == "rowtime" for slot in plan.slots) else None
     for spans in match(plan.task, rows):
-        yield from results(columns, rows, times.of(spans, rows.bounds) if times else spans, plan)
+        yield from result_batches(columns, rows, times.of(spans, rows.bounds) if times else spans, plan)
 
 
-def one_chunk(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-
-
-def read_rows(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> Rows:
-    """What the matcher reads of the columns."""
-    starts = np.flatnonzero(as_numpy(columns[PARTITION_START]))
-    bounds = np.append(starts, n).astype(np.int64)
-    limit = _limit(columns, bounds, plan)
-    operands, classifiers = _operands(columns, plan)
-    rows = Rows(bounds, mask_of(columns, n, plan), limit, operands, classifiers)
-    if plan.neighbours:
-        rows = replace(rows, mask=_with_neighbours(rows, plan))
-    if isinstance(plan.task, CepTask) and plan.bounds:
-        rows = replace(rows, key=_in_order(columns, plan.bounds[0].key), end=_in_order(columns, plan.bounds[0].end))
-    rows.mask.flags.writeable = False  # as Arrow's arrays are: kernels are compiled, and loaded, for each type of array
-    return rows
-
-
-def mask_of(columns: dict[str, pa.Array], n: int, plan: WorkerPlan) -> np.ndarray:
-    """Rows.mask from its columns, all bits set where there are none, before neighbours are looked at."""
-    if plan.masks:
-        return mask_bytes([columns[name] for name in plan.masks], n)
-    bits = max((bit for bit in plan.task.bits if bit is not None), default=0) + 1
-    return np.full((n, -(-bits // 8)), 255, np.uint8)
-
-
-def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -> np.ndarray | None:
-    """Rows.limit: the nearest of the plan's bounds."""
-    if not plan.bounds:
-        return None
-    from sqlext.pattern.within import limits
-
-    found = [
-        limits(bounds, to_values(columns[b.key]), to_values(columns[b.end]), b.is_inclusive, b.admits_start)
-        for b in plan.bounds
-    ]
-    return reduce(np.minimum, found)
-
-
-def _in_order(columns: dict[str, pa.Array], name: str) -> np.ndarray:
-    from sqlext.pattern.within import in_order
-
-    return in_order(to_values(columns[name]).values)
-
-
-def _with_neighbours(rows: Rows, plan: WorkerPlan) -> np.ndarray:
-    """The mask without the bits that a row loses because of its neighbours."""
-    mask = rows.mask.copy()
-    for bit, condition in plan.neighbours:
-        mask[:, bit // 8] &= np.where(truth(condition, rows), np.uint8(255), np.uint8(255 - (1 << bit % 8)))
-    return mask
-
-
-def _operands(columns: dict[str, pa.Array], plan: WorkerPlan) -> tuple[tuple[Values, ...], np.ndarray | None]:
-    """Columns that conditions read, strings as ranks in the order of all strings at hand, labels' names among them."""
-    if not plan.operands:
-        return (), None
-    names = strings(plan.task.program.labels)
-    texts = [columns[name] for name, spark_type in plan.operands if kind_of(spark_type) == "rank"]
-    ranked = iter(ranks([names, *texts]))
-    classifiers = next(ranked).values
-    values = tuple(
-        next(ranked) if kind_of(spark_type) == "rank" else to_values(columns[name])
-        for name, spark_type in plan.operands
-    )
-    return values, classifiers
+def _times(columns: dict[str, pa.Array], rows: Rows, plan: WorkerPlan) -> Times:
+    """When each match and each unmatched row is decided, for MATCH_ROWTIME()."""
+    key, end = time_columns(columns)
+    return batch_times(decide, plan.task, rows, key, end, rows_needed(columns, plan))

@@ -1,53 +1,70 @@
-"""The columns of a result: what navigation finds for a block of matches, as Arrow."""
+"""The columns of the result as Arrow: what each slot of the plan shows for a block of matches. Loads Numba."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sqlext.engine.worker.arrow import are_valid, as_arrow, int_column, lists, strings, taken, to_arrow, to_values
-from sqlext.engine.worker.match_rows import WorkerPlan
-from sqlext.engine.worker.row_times import as_times, times_of
+from sqlext.engine.worker.arrow import are_valid, as_arrow, lists, strings, taken, to_arrow, to_values
+from sqlext.engine.worker.read_rows import time_columns
+from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.errors import DataError
+from sqlext.pattern.event_time import NEVER
 from sqlext.pattern.measures import navigation
+from sqlext.pattern.measures.navigation import OutputRows
+from sqlext.pattern.stream.rowtime import result_times
 from sqlext.pattern.task import CLASSIFIER, Rows, Spans, Values
+from sqlext.pattern.within import floats_in_order
 from sqlext.rewriter.match.match_plan import IS_MATCHED, Slot
 
-OUTPUT_ROWS = 1 << 16  # results leave in batches of so many
-MEMBER_ROWS = 1 << 20  # or of so many rows in arrays
+OUTPUT_ROWS = 1 << 16  # of a batch of the result
+MEMBER_ROWS = 1 << 20  # of all arrays in a batch of the result
 
 
-def results(columns: dict[str, pa.Array], rows: Rows, spans: Spans, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
-    """The result rows of a block of matches."""
-    yield from shown(columns, rows, spans, navigation.output_rows(spans, plan.task.output), plan)
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Matches, the rows in which they were found with their `columns`, and `out`, the result rows made of them."""
+
+    plan: WorkerPlan
+    columns: dict[str, pa.Array]
+    rows: Rows
+    spans: Spans
+    out: OutputRows
+
+
+def result_batches(
+    columns: dict[str, pa.Array], rows: Rows, spans: Spans, plan: WorkerPlan
+) -> Iterator[pa.RecordBatch]:
+    """The result rows of a block of matches. Raises DataError where AFTER MATCH SKIP failed."""
+    out = navigation.output_rows(spans, plan.task.output)
+    yield from block_batches(Block(plan=plan, columns=columns, rows=rows, spans=spans, out=out))
     if spans.failure is not None:
         raise _skip_error(columns, spans, plan)
 
 
-def shown(
-    columns: dict[str, pa.Array], rows: Rows, spans: Spans, out: navigation.OutputRows, plan: WorkerPlan
-) -> Iterator[pa.RecordBatch]:
-    """The rows `out` of the result."""
-    for lo, hi in _slices(out, spans, plan):
-        result = _result(columns, rows, spans, out.slice(lo, hi), plan)
+def block_batches(block: Block) -> Iterator[pa.RecordBatch]:
+    """The result rows `block.out` with all their columns."""
+    for lo, hi in _slices(block):
+        result = _result(replace(block, out=block.out.slice(lo, hi)))
         yield from (result.slice(at, OUTPUT_ROWS) for at in range(0, hi - lo, OUTPUT_ROWS))
 
 
-def _slices(out, spans: Spans, plan: WorkerPlan) -> Iterator[tuple[int, int]]:
-    """Ranges of output rows whose columns are made at once.
+def _slices(block: Block) -> Iterator[tuple[int, int]]:
+    """Ranges of result rows whose columns are computed at once.
 
-    Where matches have tails these are long, since for each of them navigation looks at all labels of the block.
+    Where matches have tails the ranges are long, because navigation reads all labels of the block for each range.
     """
-    n = len(out.row)
-    most = OUTPUT_ROWS if spans.tails is None else n
-    arrays = [s.aggregate for s in plan.slots if s.kind in ("array", "members")]
+    n = len(block.out.row)
+    most = OUTPUT_ROWS if block.spans.tails is None else n
+    arrays = [s.aggregate for s in block.plan.slots if s.kind in ("array", "members")]
     if not arrays:
         yield from ((lo, min(lo + most, n)) for lo in range(0, n, most))
         return
-    sizes = np.sum([navigation.member_count(a, spans, out) for a in arrays], axis=0)
+    sizes = np.sum([navigation.member_count(a, block.spans, block.out) for a in arrays], axis=0)
     ends = np.cumsum(sizes + 1)
     lo = 0
     while lo < n:
@@ -57,68 +74,86 @@ def _slices(out, spans: Spans, plan: WorkerPlan) -> Iterator[tuple[int, int]]:
         lo = hi
 
 
-def result_names(plan: WorkerPlan) -> list[str]:
-    """The columns of the result, in order."""
+def _result(block: Block) -> pa.RecordBatch:
+    plan = block.plan
+    columns = [taken(block.columns[name], block.out.row) for name in plan.carried]
+    columns += [SLOT_COLUMNS[slot.kind](slot, block) for slot in plan.slots]
     names = [*plan.carried, *(slot.name for slot in plan.slots)]
-    return [*names, IS_MATCHED] if plan.task.output.shows_unmatched else names or ["__nothing"]
-
-
-def _result(columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.RecordBatch:
-    made = [taken(columns[name], out.row) for name in plan.carried]
-    made += [MAKERS[slot.kind](slot, columns, rows, spans, out, plan) for slot in plan.slots]
     if plan.task.output.shows_unmatched:
-        made.append(as_arrow(out.match >= 0))
-    if not made:  # a match without a column still counts as a row
-        made = [pa.nulls(len(out.row), pa.bool_())]
-    return pa.RecordBatch.from_arrays(made, names=result_names(plan))
+        columns.append(as_arrow(block.out.match >= 0))
+        names.append(IS_MATCHED)
+    if not columns:  # a match without a column still counts as a row
+        columns, names = [pa.nulls(len(block.out.row), pa.bool_())], ["__nothing"]
+    return pa.RecordBatch.from_arrays(columns, names=names)
 
 
-# one maker a kind of slot
+# one function for each kind of slot
 
 
-def _value(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    return taken(columns[slot.columns[0]], navigation.navigate(slot.navigation, spans, out, rows.bounds))
+def _value(slot: Slot, block: Block) -> pa.Array:
+    row = navigation.navigate(slot.navigation, block.spans, block.out, block.rows.bounds)
+    return taken(block.columns[slot.columns[0]], row)
 
 
-def _classifier(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    labels = navigation.classify(slot.navigation, spans, out, rows.bounds)
-    return taken(strings(plan.task.program.labels), labels.astype(np.int64))
+def _classifier(slot: Slot, block: Block) -> pa.Array:
+    return _label_names(navigation.classify(slot.navigation, block.spans, block.out, block.rows.bounds), block)
 
 
-def _match_number(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    return int_column(*navigation.match_numbers(spans, out))
+def _label_names(labels: np.ndarray, block: Block) -> pa.Array:
+    return taken(strings(block.plan.task.program.labels), labels.astype(np.int64))
 
 
-def _sequence_number(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    return int_column(*navigation.sequence_numbers(spans, out))
+def _match_number(slot: Slot, block: Block) -> pa.Array:
+    return _integers(*navigation.match_numbers(block.spans, block.out))
 
 
-def _timed_out(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    return as_arrow(*navigation.are_timed_out(spans, out))
+def _sequence_number(slot: Slot, block: Block) -> pa.Array:
+    return _integers(*navigation.sequence_numbers(block.spans, block.out))
 
 
-def _rowtime(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    return as_times(times_of(columns, rows, spans, out, plan), columns[slot.columns[0]].type)
+def _integers(values: np.ndarray, valid: np.ndarray | None) -> pa.Array:
+    return as_arrow(values.astype(np.int64), valid)
 
 
-def _aggregate(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
+def _timed_out(slot: Slot, block: Block) -> pa.Array:
+    return as_arrow(*navigation.are_timed_out(block.spans, block.out))
+
+
+def _rowtime(slot: Slot, block: Block) -> pa.Array:
+    reads = [slot.navigation for slot in block.plan.slots if slot.kind == "value"]
+    time = result_times(block.spans, block.out, reads, block.rows.bounds, time_columns(block.columns)[0])
+    return as_times(time, block.columns[slot.columns[0]].type)
+
+
+def as_times(time: np.ndarray, kind: pa.DataType) -> pa.Array:
+    """Times, as int64 in their order, in a column of type `kind`; NULL for NEVER.
+
+    >>> as_times(np.array([5, NEVER]), pa.timestamp("us", "UTC")).cast(pa.int64()).to_pylist()
+    [5, None]
+    """
+    valid = time != NEVER
+    known = np.where(valid, time, 0)
+    return to_arrow(Values(floats_in_order(known) if pa.types.is_floating(kind) else known, valid), kind)
+
+
+def _aggregate(slot: Slot, block: Block) -> pa.Array:
     values = None
     if slot.columns:
-        column = columns[slot.columns[0]]
+        column = block.columns[slot.columns[0]]
         is_count = slot.aggregate.function == "count" and not slot.aggregate.is_distinct
         values = Values(np.empty(0), are_valid(column)) if is_count else to_values(column)
-    made = navigation.aggregate(slot.aggregate, values, spans, out, is_ansi=plan.is_ansi)
-    return to_arrow(made, columns[slot.columns[0]].type if slot.aggregate.function in ("min", "max") else None)
+    result = navigation.aggregate(slot.aggregate, values, block.spans, block.out, is_ansi=block.plan.is_ansi)
+    keeps_type = slot.aggregate.function in ("min", "max")
+    return to_arrow(result, block.columns[slot.columns[0]].type if keeps_type else None)
 
 
-def _array(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
+def _array(slot: Slot, block: Block) -> pa.Array:
     """array_agg, which leaves NULLs out."""
-    row, offset = navigation.members(slot.aggregate, spans, out)
+    row, offset = navigation.members(slot.aggregate, block.spans, block.out)
     if slot.aggregate.argument == CLASSIFIER:
-        labels = navigation.member_labels(slot.aggregate, spans, out)
-        values = taken(strings(plan.task.program.labels), labels.astype(np.int64))
+        values = _label_names(navigation.member_labels(slot.aggregate, block.spans, block.out), block)
     else:
-        values = taken(columns[slot.columns[0]], row)
+        values = taken(block.columns[slot.columns[0]], row)
     if values.null_count:
         valid = are_valid(values)
         offset = np.concatenate([[0], np.cumsum(valid)])[offset]
@@ -126,14 +161,14 @@ def _array(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan)
     return lists(offset, values)
 
 
-def _members(slot: Slot, columns, rows: Rows, spans: Spans, out, plan: WorkerPlan) -> pa.Array:
-    row, offset = navigation.members(slot.aggregate, spans, out)
+def _members(slot: Slot, block: Block) -> pa.Array:
+    row, offset = navigation.members(slot.aggregate, block.spans, block.out)
     names = [f"a{i}" for i in range(len(slot.columns))]
-    structs = pa.StructArray.from_arrays([taken(columns[c], row) for c in slot.columns], names=names)
+    structs = pa.StructArray.from_arrays([taken(block.columns[c], row) for c in slot.columns], names=names)
     return lists(offset, structs)
 
 
-MAKERS: dict[str, Callable[..., pa.Array]] = {
+SLOT_COLUMNS: dict[str, Callable[[Slot, Block], pa.Array]] = {
     "value": _value,
     "classifier": _classifier,
     "match number": _match_number,
@@ -151,17 +186,12 @@ def _skip_error(columns: dict[str, pa.Array], spans: Spans, plan: WorkerPlan) ->
     failure, skip, labels = spans.failure, plan.task.skip, plan.task.program.labels
     assert failure is not None
     name = " or ".join(labels[i] for i in skip.labels)
-    shown = [pc.cast(columns[c].slice(failure.start, 1), pa.string())[0].as_py() for c in plan.partition_by]
-    keys = ["NULL" if key is None else key for key in shown]
-    where = f"in match {failure.number}" + (f" of partition ({', '.join(keys)})" if keys else "")
+    texts = [pc.cast(columns[c].slice(failure.start, 1), pa.string())[0].as_py() for c in plan.partition_by]
+    keys = ["NULL" if key is None else key for key in texts]
+    match = f"match {failure.number}" + (f" of partition ({', '.join(keys)})" if keys else "")
+    hint = "write ELSE NEXT ROW after it to resume at the next row instead."
     if failure.reason == "no row":
-        return DataError(
-            "SKIP_TO_MISSING_ROW",
-            f"AFTER MATCH SKIP {skip.mode} {name}: no row is mapped to {name} {where}",
-            hint="write ELSE NEXT ROW behind it to go on at the next row instead.",
-        )
-    return DataError(
-        "SKIP_TO_FIRST_ROW",
-        f"AFTER MATCH SKIP {skip.mode} {name}: that is the first row of the match {where}, matching would never go on",
-        hint="write ELSE NEXT ROW behind it to go on at the next row instead.",
-    )
+        what = f"no row is mapped to {name} in {match}"
+        return DataError("SKIP_TO_MISSING_ROW", f"AFTER MATCH SKIP {skip.mode} {name}: {what}", hint=hint)
+    what = f"this is the first row of {match}, so matching would never end"
+    return DataError("SKIP_TO_FIRST_ROW", f"AFTER MATCH SKIP {skip.mode} {name}: {what}", hint=hint)

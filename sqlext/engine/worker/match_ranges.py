@@ -1,9 +1,9 @@
-"""What runs in a Python worker where the rows of one partition are spread over many tasks (see `ranges`). No pyspark.
+"""Match one partition whose rows are spread over many tasks, on the side of the workers (see `ranges`). Loads Numba.
 
-A *chunk* is the range of the sorted rows that one task gets. It is matched in pieces, as its rows come, between its
-first cut and its last one. What is before and behind them are *leftovers*; those behind the last cut of one chunk and
-before the first one of a later chunk are a *seam*, which one task matches as a whole. A chunk without a cut is part of
-a seam, so if nothing can be cut one task matches all rows, as without ranges.
+Each task receives a *range* of the sorted rows. It matches them piece by piece as they arrive, between the first *cut*
+of the range and the last one. The rows before the first cut and those after the last cut are *leftovers*. The leftovers
+between the last cut of one range and the first cut of a later range are a *seam*, which one task matches as a whole. A
+range without a cut belongs to a seam, so if nothing can be cut one task matches all rows, as without ranges.
 
 Between the two steps rows travel as *parcels*: Arrow streams in a binary column. So results and leftovers have one
 schema, and Spark need not take them apart.
@@ -16,71 +16,66 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.worker.arrow import as_arrow, as_numpy
-from sqlext.engine.worker.match_rows import CHUNK_ROWS, WorkerPlan, marked, one_chunk, read_rows
+from sqlext.engine.worker.arrow import as_arrow, as_numpy, stream_of
+from sqlext.engine.worker.match_rows import ROWS_AT_ONCE, with_partition_starts
+from sqlext.engine.worker.output import result_batches
+from sqlext.engine.worker.read_rows import columns_of, read_rows
+from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.batch import parts
+from sqlext.pattern.batch.cuts import find_cuts
+from sqlext.pattern.conditions import rows_ahead, rows_back
 from sqlext.pattern.strategy import match
-from sqlext.pattern.task import Call, Condition, Navigation, Operand, Rows
+from sqlext.pattern.task import Rows
 from sqlext.rewriter.match.match_plan import PARTITION_START
 
-# What a parcel holds: rows of the result; leftovers; the first ones of a seam, behind `around` rows that only its
-# neighbours are read of; the last ones of a seam, before `around` such rows.
+# What a parcel holds: result rows; leftovers; the first leftovers of a seam, after `around` rows that are only read as
+# neighbours; the last leftovers of a seam, before `around` such rows.
 RESULT, LEFT, FIRST, LAST = 0, 1, 2, 3
-_NUMBERS = ("task", "chunk", "number", "kind", "around")
+_NUMBERS = ("task", "range_number", "number", "kind", "around")
 PARCEL_BYTES = 1 << 16  # about; Spark puts 10,000 parcels into one batch
 PARCELS = pa.schema([*((name, pa.int32()) for name in _NUMBERS), ("rows", pa.binary())])
 
 Parcel = tuple[int, int, pa.RecordBatch]  # kind, around, rows
 
 
-def match_chunk(
-    batches: Iterator[pa.RecordBatch], plan: WorkerPlan, chunk: int | None = None, piece_rows: int = CHUNK_ROWS
+# the first step: matches within a range
+
+
+def match_range(
+    batches: Iterator[pa.RecordBatch], plan: WorkerPlan, range_number: int, piece_rows: int = ROWS_AT_ONCE
 ) -> Iterator[pa.RecordBatch]:
-    """The parcels of a chunk in sorted batches; `chunk`: how many chunks precede it, by default as many as tasks.
+    """The parcels of a range, whose rows come in sorted batches; `range_number`: how many ranges precede it.
 
     Raises DataError for what only the rows can show.
     """
-    chunk = _task_number() if chunk is None else chunk
     for number, (kind, around, rows) in enumerate(_parcels(batches, plan, piece_rows)):
-        task = chunk + 1 if kind == RESULT else 0  # all leftovers to one task
-        numbers = (as_arrow(np.array([x], np.int32)) for x in (task, chunk, number, kind, around))
-        columns = [*numbers, _packed(rows)]
-        yield pa.RecordBatch.from_arrays(columns, schema=PARCELS)
-
-
-def _task_number() -> int:
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    assert context is not None, "not in a Spark task"
-    return context.partitionId()
+        task = range_number + 1 if kind == RESULT else 0  # one task receives all leftovers
+        numbers = (as_arrow(np.array([x], np.int32)) for x in (task, range_number, number, kind, around))
+        yield pa.RecordBatch.from_arrays([*numbers, _binary(stream_of(rows))], schema=PARCELS)
 
 
 def _parcels(batches: Iterator[pa.RecordBatch], plan: WorkerPlan, piece_rows: int) -> Iterator[Parcel]:
     pieces = Pieces(plan, piece_rows)
-    for batch in marked(batches, plan.partition_by):
+    for batch in with_partition_starts(batches, plan.partition_by):
         yield from pieces.push(batch)
     yield from pieces.rest()
 
 
-def _packed(rows: pa.RecordBatch) -> pa.Array:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as stream:
-        stream.write_batch(rows)
-    packed = sink.getvalue()
-    ends = np.array([0, packed.size], np.int32)
-    return pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(ends), packed])
+def _binary(value: pa.Buffer) -> pa.Array:
+    """A binary column of one value."""
+    ends = np.array([0, value.size], np.int32)
+    return pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(ends), value])
 
 
 class Pieces:
-    """Collects the rows of a chunk, and gives out what is certain whenever there are about `piece_rows` more."""
+    """Collects the rows of a range, and matches those between cuts whenever about `piece_rows` rows have been added."""
 
-    def __init__(self, plan: WorkerPlan, piece_rows: int = CHUNK_ROWS):
+    def __init__(self, plan: WorkerPlan, piece_rows: int = ROWS_AT_ONCE):
         self.plan, self.piece_rows = plan, piece_rows
-        self.behind, self.ahead = reach(plan)
+        self.before, self.after = reach(plan)
         self.pending: list[pa.Table] = []
         self.rows, self.wanted = 0, piece_rows
-        self.is_cut = False  # before row `behind` of the pending ones? Else they are the first of the chunk
+        self.is_cut = False  # row `before` of the pending rows follows a cut; otherwise they begin the range
 
     def push(self, batch: pa.RecordBatch) -> Iterator[Parcel]:
         if batch.num_rows:
@@ -90,35 +85,33 @@ class Pieces:
             yield from self._match()
 
     def rest(self) -> Iterator[Parcel]:
-        """What is there is the end of the chunk."""
+        """The parcels of the rows collected so far, which end the range."""
         if self.rows:
             yield from self._match()
         if self.pending:
             left = list(_split(pa.concat_tables(self.pending)))
-            yield (FIRST if self.is_cut else LEFT), self.behind, left[0]
+            yield (FIRST if self.is_cut else LEFT), self.before, left[0]
             yield from ((LEFT, 0, rows) for rows in left[1:])
 
     def _match(self) -> Iterator[Parcel]:
-        from sqlext.pattern.batch.cuts import find_cuts
-
         table, n = pa.concat_tables(self.pending), self.rows
         columns, rows = _read(table, self.plan)
-        lo, hi = self.behind, n - self.ahead
+        lo, hi = self.before, n - self.after
         cuts = find_cuts(self.plan.task, rows, lo, hi, is_fresh=self.is_cut) if lo <= hi else None
         if cuts is not None:
             first, last = cuts
             if not self.is_cut:
-                *left, end = _split(table.slice(0, first + self.ahead))
+                *left, end = _split(table.slice(0, first + self.after))
                 yield from ((LEFT, 0, part) for part in left)
-                yield LAST, self.ahead, end
-            for found in _matches(columns, rows, first, last, self.plan):
-                yield from ((RESULT, 0, part) for part in _in_parcels(pa.Table.from_batches([found])))
+                yield LAST, self.after, end
+            for batch in _matches(columns, rows, first, last, self.plan):
+                yield from ((RESULT, 0, part) for part in _in_parcels(pa.Table.from_batches([batch])))
             self.pending, self.rows, self.is_cut = [table.slice(last - lo)], n - last + lo, True
         self.wanted = max(self.piece_rows, 2 * self.rows)
 
 
 def _split(table: pa.Table) -> Iterator[pa.RecordBatch]:
-    """Rows in parcels, at least one, without the marks that `marked` made."""
+    """The rows in parcels, at least one, without PARTITION_START."""
     table = table.drop_columns([PARTITION_START])
     yield from _in_parcels(table) or [pa.RecordBatch.from_pylist([], table.schema)]
 
@@ -129,43 +122,33 @@ def _in_parcels(table: pa.Table) -> list[pa.RecordBatch]:
 
 
 def reach(plan: WorkerPlan) -> tuple[int, int]:
-    """How many rows before and behind a match, or a row, measures and conditions may read of its neighbours."""
+    """How many rows before and after a match, or a row, measures and conditions may read as neighbours."""
     steps = [slot.navigation.step for slot in plan.slots if slot.kind in ("value", "classifier")]
-    for _, condition in plan.neighbours:
-        steps += _steps(condition)
-    return max(0, -min(steps, default=0)), max(0, *steps, 0)
-
-
-def _steps(condition: Condition) -> list[int]:
-    if isinstance(condition, Call):
-        return [step for argument in condition.arguments for step in _steps(argument)]
-    if isinstance(condition, Operand) and isinstance(condition.source, Navigation):
-        return [condition.source.step]
-    return []
+    conditions = [condition for _, condition in plan.neighbours]
+    before = max([0, *(-step for step in steps), *map(rows_back, conditions)])
+    return before, max([0, *steps, *map(rows_ahead, conditions)])
 
 
 def _read(table: pa.Table, plan: WorkerPlan) -> tuple[dict[str, pa.Array], Rows]:
-    columns = {name: one_chunk(table.column(name)) for name in table.column_names}
+    columns = columns_of(table)
     starts = as_numpy(columns[PARTITION_START]).copy()
-    starts[0] = True  # or part of a partition
+    starts[0] = True  # the first row here, even if its partition began before
     columns[PARTITION_START] = as_arrow(starts)
-    return columns, read_rows(columns, table.num_rows, plan)
+    return columns, read_rows(columns, plan)
 
 
 def _matches(columns: dict[str, pa.Array], rows: Rows, lo: int, hi: int, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
     """The result rows of the matches in rows lo to hi (exclusive), between two cuts."""
     if lo < hi:
-        from sqlext.engine.worker.output import results  # with Numba, which the driver does not need
-
         for spans in match(plan.task, parts.part_of(rows, lo, hi)):
-            yield from results(columns, rows, parts.moved(spans, lo), plan)
+            yield from result_batches(columns, rows, parts.moved(spans, lo), plan)
 
 
-# the second step
+# the second step: matches across ranges
 
 
 def match_seams(batches: Iterator[pa.RecordBatch], plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
-    """The result rows in parcels, and those of the seams that the leftovers make; the parcels are in order of chunks.
+    """The result rows in the parcels, and those of the seams that the leftovers form; parcels come in order of ranges.
 
     Raises DataError for what only the rows can show.
     """
@@ -190,9 +173,9 @@ def _unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, lis
 
 
 def _match_seam(seam: list[pa.RecordBatch], begin: int, around: int, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
-    """`around`: rows behind the seam."""
-    held = [batch for batch in seam if batch.num_rows]
-    if held:
-        table = pa.Table.from_batches(list(marked(iter(held), plan.partition_by)))
+    """The result rows of a seam, of which the first `begin` rows and the last `around` rows are only neighbours."""
+    batches = [batch for batch in seam if batch.num_rows]
+    if batches:
+        table = pa.Table.from_batches(list(with_partition_starts(iter(batches), plan.partition_by)))
         columns, rows = _read(table, plan)
         yield from _matches(columns, rows, begin, table.num_rows - around, plan)

@@ -1,0 +1,97 @@
+"""The fingerprint of a clause on a stream: what the state in its checkpoint depends on.
+
+A query resumes from a checkpoint only if its fingerprint is the one that the checkpoint holds. It is made of values
+under tags that are written down here, not of the names of classes and fields, so that code can be renamed without
+invalidating the checkpoints of running queries.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.pattern.cep.nfa import Final, Nfa, Target
+from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
+from sqlext.pattern.task import Aggregate, Condition, Literal, Navigation, Operand, Task
+from sqlext.rewriter.match.match_plan import MatchPlan, Slot
+
+
+def fingerprint(plan: MatchPlan) -> str:
+    """16 hexadecimal digits of what decides which rows are kept, in which columns, and which matches are emitted."""
+    text = json.dumps(_plan(plan), ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _plan(plan: MatchPlan) -> list[Any]:
+    return [
+        _task(plan.task),
+        [[column.name, str(column.text)] for column in plan.columns],
+        [str(mask.text) for mask in plan.masks],
+        [str(text) for text in plan.partition_by],
+        [[str(text), direction] for text, direction in plan.order_by],
+        [[bound.key, bound.end, bound.is_inclusive, bound.admits_start] for bound in plan.bounds],
+        [_slot(slot) for slot in plan.slots],
+        plan.input_types,
+    ]
+
+
+def _task(task: Task) -> list[Any]:
+    skip, output = task.skip, task.output
+    return [
+        [_instruction(instruction) for instruction in task.program.instructions],
+        task.program.labels,
+        task.bits,
+        [_condition(condition) for condition in task.conditions],
+        [skip.mode, skip.labels, skip.else_next_row],
+        [output.is_all_rows, output.shows_empty, output.shows_unmatched, output.shows_timeouts],
+        task.is_within,
+        [_nfa(task.nfa), task.is_between] if isinstance(task, CepTask) else None,
+    ]
+
+
+def _instruction(instruction: Instruction) -> list[Any]:
+    if isinstance(instruction, MatchLabel):
+        return ["label", instruction.label, instruction.is_hidden]
+    if isinstance(instruction, Jump):
+        return ["jump", instruction.target]
+    if isinstance(instruction, Split):
+        return ["split", instruction.first, instruction.second]
+    return [{MatchStart: "start", MatchEnd: "end", Done: "done"}[type(instruction)]]
+
+
+def _condition(condition: Condition | None) -> list[Any] | None:
+    if condition is None:
+        return None
+    if isinstance(condition, Literal):
+        return ["literal", str(condition.value), condition.kind]
+    if isinstance(condition, Operand):
+        return ["operand", _source(condition.source), condition.kind, str(condition.missing)]
+    arguments = [_condition(argument) for argument in condition.arguments]
+    return ["call", condition.function, arguments, condition.kind, condition.bits, condition.is_ansi]
+
+
+def _source(source: Navigation | Aggregate) -> list[Any]:
+    if isinstance(source, Aggregate):
+        return ["aggregate", source.function, source.argument, source.labels, source.is_distinct, source.is_final]
+    steps = [source.from_first, source.offset, source.step]
+    return ["navigation", source.argument, source.labels, *steps, source.is_final]
+
+
+def _nfa(nfa: Nfa) -> list[Any]:
+    targets = (nfa.start, nfa.partition_start, *nfa.after)
+    return [nfa.labels, nfa.positions, [[_target(target) for target in alternatives] for alternatives in targets]]
+
+
+def _target(target: Target) -> list[Any]:
+    if isinstance(target, Final):
+        return ["final", target.needs_next, target.not_next, target.absent, target.at_end]
+    guards = [[guard.labels, guard.ends] for guard in target.guards]
+    skipped = [target.not_next, target.absent, guards, target.until, target.until_skipped]
+    return ["wait", target.position, target.label, target.operator, *skipped]
+
+
+def _slot(slot: Slot) -> list[Any]:
+    sources = [_source(slot.navigation), _source(slot.aggregate)]
+    return [slot.name, slot.kind, slot.columns, *sources, [str(part) for part in slot.call]]

@@ -1,0 +1,115 @@
+"""From Arrow columns to what matchers read: `Rows`, and the event times of rows. Loads Numba."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.engine.worker.arrow import as_numpy, mask_bytes, one_chunk, ranks, strings, to_values
+from sqlext.engine.worker.worker_plan import WorkerPlan
+from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.pattern.columnar import truth
+from sqlext.pattern.conditions import rows_ahead
+from sqlext.pattern.task import Rows, Values
+from sqlext.pattern.within import in_order, limits
+from sqlext.rewriter.match.match_plan import PARTITION_START, ROW_TIME, WITHIN_END, WITHIN_KEY
+
+
+def columns_of(table: pa.Table) -> dict[str, pa.Array]:
+    """The columns of a table by name, each in one piece."""
+    return {name: one_chunk(table.column(name)) for name in table.column_names}
+
+
+def read_rows(columns: dict[str, pa.Array], plan: WorkerPlan) -> Rows:
+    """The rows as matchers read them; PARTITION_START is one of the columns."""
+    starts = as_numpy(columns[PARTITION_START])
+    bounds = np.append(np.flatnonzero(starts), len(starts)).astype(np.int64)
+    operands, classifiers = _operands(columns, plan)
+    rows = Rows(bounds, _mask(columns, plan), _limit(columns, bounds, plan), operands, classifiers)
+    if plan.neighbours:
+        rows = replace(rows, mask=_with_neighbours(rows, plan))
+    if isinstance(plan.task, CepTask) and plan.bounds:
+        key, end = (in_order(to_values(columns[name]).values) for name in (plan.bounds[0].key, plan.bounds[0].end))
+        rows = replace(rows, key=key, end=end)
+    rows.mask.flags.writeable = False  # as Arrow's arrays are: kernels are compiled, and loaded, for each type of array
+    return rows
+
+
+def _mask(columns: dict[str, pa.Array], plan: WorkerPlan) -> np.ndarray:
+    """Rows.mask before conditions on neighbours are evaluated."""
+    n = len(columns[PARTITION_START])
+    if plan.masks:
+        return mask_bytes([columns[name] for name in plan.masks], n)
+    bits = max((bit for bit in plan.task.bits if bit is not None), default=0) + 1
+    return np.full((n, -(-bits // 8)), 255, np.uint8)
+
+
+def _with_neighbours(rows: Rows, plan: WorkerPlan) -> np.ndarray:
+    """The mask without the bits that a row loses because of its neighbours."""
+    mask = rows.mask.copy()
+    for bit, condition in plan.neighbours:
+        mask[:, bit // 8] &= np.where(truth(condition, rows), np.uint8(255), np.uint8(255 - (1 << bit % 8)))
+    return mask
+
+
+def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -> np.ndarray | None:
+    """Rows.limit: the nearest of the plan's bounds."""
+    if not plan.bounds:
+        return None
+    each = [
+        limits(bounds, to_values(columns[b.key]), to_values(columns[b.end]), b.is_inclusive, b.admits_start)
+        for b in plan.bounds
+    ]
+    return reduce(np.minimum, each)
+
+
+def _operands(columns: dict[str, pa.Array], plan: WorkerPlan) -> tuple[tuple[Values, ...], np.ndarray | None]:
+    """Rows.columns and Rows.classifiers.
+
+    Strings are ranks in the order of all strings that occur, the names of the labels among them.
+    """
+    if not plan.operands:
+        return (), None
+    names = strings(plan.task.program.labels)
+    texts = [columns[name] for name, kind in plan.operands if kind == "rank"]
+    ranked = iter(ranks([names, *texts]))
+    classifiers = next(ranked).values
+    values = tuple(next(ranked) if kind == "rank" else to_values(columns[name]) for name, kind in plan.operands)
+    return values, classifiers
+
+
+# event times
+
+
+def time_columns(columns: dict[str, pa.Array]) -> tuple[Values, Values | None]:
+    """The times of the rows, and where WITHIN ends for each of them, as int64 in the order of the times."""
+    if WITHIN_END in columns:
+        return _ordered(columns[WITHIN_KEY]), _ordered(columns[WITHIN_END])
+    return _ordered(columns[ROW_TIME]), None
+
+
+def _ordered(column: pa.Array) -> Values:
+    values = to_values(column)
+    return Values(in_order(values.values), values.valid)
+
+
+def rows_needed(columns: dict[str, pa.Array], plan: WorkerPlan) -> np.ndarray | None:
+    """EventTimes.need: the last row that each condition reads on each row; None if no condition reads NEXT.
+
+    A condition with NEXT is known when the rows that it reads are there. It is known earlier where its part without
+    neighbours, which Spark has computed, is false.
+    """
+    task = plan.task
+    ahead = [rows_ahead(condition) for condition in task.conditions]
+    for bit, condition in plan.neighbours:
+        ahead = [max(a, rows_ahead(condition)) if bit == task.bits[v] else a for v, a in enumerate(ahead)]
+    if not any(ahead):
+        return None
+    mask = _mask(columns, plan)
+    need = np.tile(np.arange(len(mask)), (len(ahead), 1))
+    for label, (distance, own) in enumerate(zip(ahead, task.bits)):
+        need[label] += distance if own is None else distance * (mask[:, own // 8] >> (own % 8) & 1).astype(np.int64)
+    return need
