@@ -17,7 +17,8 @@ from typing import Any
 from sqlext.errors import BindError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.heads import CREATE_VIEW, DROP_VIEW, CreateView, Head, parse_head
-from sqlext.rewriter.text.names import Parts, RelationName, qualify, quote, relations, split_name
+from sqlext.rewriter.text.names import Parts, RelationName, quote, split_name
+from sqlext.rewriter.tree.sources import qualify, relations
 
 TABLE = "sqlext_views"
 _COLUMNS = "name, text, columns, comment, schema, created_at, created_by"

@@ -82,7 +82,7 @@ class _Cursor:
         if self.is_at_end or not self.tokens[self.index].is_name:
             return None
         self.index += 1
-        return unquoted(self.tokens[self.index - 1])
+        return unquoted(self.tokens[self.index - 1].text)
 
 
 def parse_head(text: str) -> Head | None:
@@ -238,4 +238,4 @@ def _options(text: str, cursor: _Cursor) -> dict[str, str]:
 
 
 def _literal(token: Token) -> str:
-    return token.text[1:-1] if token.kind == STRING else unquoted(token)
+    return token.text[1:-1] if token.kind == STRING else unquoted(token.text)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 
 from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, raise_all
-from sqlext.rewriter import parse_from
-from sqlext.rewriter.joins.join_tree import is_time_join
-from sqlext.rewriter.parse_from import Cte
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, tokenize
+from sqlext.rewriter.tree.keywords import is_at, is_time_join, without_pipe
+from sqlext.rewriter.tree.read_tree import read_tree
+from sqlext.rewriter.tree.statement_tree import Site, Tree
 
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"})
@@ -35,19 +34,6 @@ def might_be_extended(text: str) -> bool:
     return _CANDIDATE.search(text) is not None
 
 
-@dataclass(frozen=True)
-class Site:
-    """`relation keyword ( body )`, all of it `whole`; `opening` and `closing` index the tokens of the parentheses."""
-
-    keyword: Fragment
-    relation: Fragment
-    body: Fragment
-    whole: Fragment
-    depth: int
-    opening: int
-    closing: int
-
-
 def scan(text: str) -> tuple[Site, ...]:
     """The MATCH_RECOGNIZE clauses of a statement; one that stands in the input or the body of another comes before it.
 
@@ -60,43 +46,61 @@ def scan(text: str) -> tuple[Site, ...]:
     """
     if not might_be_extended(text):
         return ()
-    tokens = tokenize(text)
+    tree = read_tree(text)
     sites: list[Site] = []
     errors: list[SqlExtError] = []
-    for i in range(len(tokens) - 1):
-        if tokens[i].word == "MATCH_RECOGNIZE" and tokens[i + 1].text == "(":
+    for i in range(len(tree.tokens)):
+        if is_at(tree.tokens, i, "MATCH_RECOGNIZE", "("):
             try:
-                sites += _site(text, tokens, i)
+                sites += _site(tree, i)
             except SqlExtError as e:
                 errors.append(e)
     raise_all(errors)
     return tuple(sorted(sites, key=lambda site: site.whole.stop))
 
 
-def _site(text: str, tokens: Tokens, keyword: int) -> list[Site]:
+def _site(tree: Tree, keyword: int) -> list[Site]:
     """The clause whose keyword is token `keyword`; none if it is Spark's to read."""
+    text, tokens = tree.text, tree.tokens
     close = closing(tokens, keyword + 1)
     if close is not None and _holds_only_names(tokens, keyword + 2, close):
         return []
-    start = parse_from.relation_start(tokens, keyword)
-    if start is None:
+    relation = tree.relation_of(keyword)
+    if relation is None:
         if not _holds_pattern(tokens, keyword + 2, close or len(tokens)):
             return []  # a function or column of that name
-        raise parse_from.misplaced(text, tokens, keyword)
+        raise _misplaced(tree, keyword)
     close = _close(text, tokens, keyword + 1)
-    error = parse_from.lateral_input(text, tokens, start, keyword)
-    if error is not None:
-        raise error
-    word = tokens[keyword]
+    start, word = tokens[relation.start], tokens[keyword]
+    if start.word == "LATERAL":
+        raise UnsupportedError(
+            "CORRELATED_INPUT", f"the input of {word.word} cannot be LATERAL",
+            place=Place(text, start.start, start.stop),
+            hint="leave LATERAL out if the subquery reads nothing of the relations before it, else join it in the"
+            " input.",
+        )  # fmt: skip
     return [
         Site(
             keyword=Fragment(text, word.start, word.stop),
-            relation=Fragment(text, tokens[start].start, tokens[keyword - 1].stop),
+            relation=tree.fragment(relation.start, keyword),
             body=Fragment(text, tokens[keyword + 1].stop, tokens[close].start),
-            whole=Fragment(text, tokens[start].start, tokens[close].stop),
-            depth=word.depth, opening=keyword + 1, closing=close,
+            whole=tree.fragment(relation.start, close + 1),
+            depth=word.depth,
+            opening=keyword + 1,
+            closing=close,
         )
-    ]  # fmt: skip
+    ]
+
+
+def _misplaced(tree: Tree, keyword: int) -> ParseError:
+    """The error for a clause that no relation precedes."""
+    word = tree.tokens[keyword].word
+    place = tree.fragment(keyword, keyword + 1).place
+    if keyword and tree.tokens[keyword - 1].word == "|>":
+        return ParseError("CLAUSE_AFTER_PIPE", f"{word} cannot follow |>, it belongs to a relation", place=place,
+                          hint=f"write {without_pipe(tree.text, tree.tokens, keyword - 1)} {word} (…).")  # fmt: skip
+    return ParseError("MISPLACED_CLAUSE", f"{word} must stand directly behind the relation that it reads", place=place,
+                      hint=f"write FROM relation {word} (…) AS alias; its result can be joined to others.")  # fmt: skip
 
 
 def _holds_only_names(tokens: Tokens, lo: int, hi: int) -> bool:
@@ -143,11 +147,6 @@ def _comment_hint(body: str) -> str | None:
     if "{--" in body or "--}" in body:
         return "-- begins a comment, also in {-- and --}: put a space behind {- and before -}."
     return None
-
-
-def visible_ctes(tokens: Tokens, site: Site) -> tuple[Cte, ...]:
-    """The CTEs that a clause's input can name: see `parse_from.visible_ctes`."""
-    return parse_from.visible_ctes(site.whole.source, tokens, site.whole.start, site.whole.stop)
 
 
 def unbuilt(text: str, tokens: Tokens) -> list[UnsupportedError]:

@@ -71,11 +71,11 @@ class RewrittenJoin:
 def plain_join(clause: JoinClause, reason: tuple[str, str], also: Text | None = None) -> RewrittenJoin:
     """The join as Spark's own, on the user's condition and on `also`.
 
-    >>> from sqlext.rewriter.joins.parse_joins import parse_joins
+    >>> from sqlext.rewriter.joins.join_clause import parse_joins
     >>> from sqlext.rewriter.text.splice import Source
-    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> text = "SELECT * FROM a INTERVAL JOIN b ON a.t = b.t"
-    >>> rewritten = plain_join(parse_joins(text, tokenize(text))[0], ("equality", "…"))
+    >>> rewritten = plain_join(parse_joins(read_tree(text))[0], ("equality", "…"))
     >>> print(Source(text).edited(rewritten.edits).slice(0, len(text)))
     SELECT * FROM a JOIN b ON a.t = b.t
     """
@@ -89,12 +89,12 @@ def bucket_join(clause: JoinClause, range_: BoundRange, number: int) -> Rewritte
     """The join on buckets. `number` tells the joins of a statement apart.
 
     >>> from sqlext.rewriter.joins.time_buckets import DAYS
-    >>> from sqlext.rewriter.joins.parse_joins import parse_joins
+    >>> from sqlext.rewriter.joins.join_clause import parse_joins
     >>> from sqlext.rewriter.joins.time_range import time_ranges
     >>> from sqlext.rewriter.text.splice import Source
-    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> text = "SELECT * FROM a INTERVAL JOIN b ON b.d BETWEEN a.d - 7 AND a.d"
-    >>> clause = parse_joins(text, tokenize(text))[0]
+    >>> clause = parse_joins(read_tree(text))[0]
     >>> (said,) = time_ranges(clause.conjuncts)
     >>> range_ = BoundRange(join("b.d"), join("a.d - 7"), join("a.d"), False, DAYS, Fixed(DAYS, 7), True, said=said)
     >>> print(Source(text).edited(bucket_join(clause, range_, 0).edits).slice(14, len(text)))

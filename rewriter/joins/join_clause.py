@@ -1,13 +1,32 @@
-"""The parsed joins on time, INTERVAL JOIN and ASOF JOIN: what the user wrote, with places, before names are bound."""
+"""INTERVAL JOIN and ASOF JOIN: what the user wrote, with places, before names are bound.
+
+As Spark's own joins they are left-associative: the left operand is the whole join tree before the join, the right one a
+single relation or a join tree in parentheses.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlext.errors import ParseError, Place, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
+from sqlext.rewriter.text.and_list import and_list, top_level
 from sqlext.rewriter.text.fragments import Fragment, Name
+from sqlext.rewriter.text.names import name_of
+from sqlext.rewriter.text.tokens import tokenize, words_of
+from sqlext.rewriter.tree.keywords import first_word_of_join, is_at, is_time_join, without_pipe
+from sqlext.rewriter.tree.statement_tree import Join, Query, Tree
+
+_TYPES = {
+    "": "INNER", "INNER": "INNER",
+    "LEFT": "LEFT", "LEFT OUTER": "LEFT", "RIGHT": "RIGHT", "RIGHT OUTER": "RIGHT",
+    "FULL": "FULL", "FULL OUTER": "FULL",
+    "SEMI": "LEFT SEMI", "LEFT SEMI": "LEFT SEMI", "ANTI": "LEFT ANTI", "LEFT ANTI": "LEFT ANTI",
+}  # fmt: skip
+_TYPES_OF = {"INTERVAL": _TYPES, "ASOF": {k: v for k, v in _TYPES.items() if v in ("INNER", "LEFT")}}
+_COMPARISONS = frozenset({">=", ">", "<=", "<"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MatchCondition:
     """`MATCH_CONDITION (left operator right)`; `operator` is `>=`, `>`, `<=` or `<`."""
 
@@ -17,21 +36,7 @@ class MatchCondition:
     whole: Fragment
 
 
-@dataclass(frozen=True)
-class EnclosingQuery:
-    """The query whose FROM holds a join; indexes of tokens, `*_stop` exclusive.
-
-    `select` is its SELECT, None where it has none (`FROM t |> …`); `from_` is FROM; the FROM list ends at `from_stop`,
-    the whole query at `stop` (a set operation or a pipe ends it too).
-    """
-
-    select: int | None
-    from_: int
-    from_stop: int
-    stop: int
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class JoinClause:
     """`left [type] INTERVAL JOIN right ON …`, `left [type] ASOF JOIN right MATCH_CONDITION (…) [ON … | USING (…)]`.
 
@@ -53,4 +58,140 @@ class JoinClause:
     conjuncts: tuple[Fragment, ...]
     match_condition: MatchCondition | None
     using: tuple[Name, ...]
-    query: EnclosingQuery
+    query: Query
+
+
+def parse_joins(tree: Tree) -> tuple[JoinClause, ...]:
+    """All joins on time of a statement; one that stands in an operand or the condition of another comes before it.
+
+    Raises ParseError (MISPLACED_CLAUSE, CLAUSE_AFTER_PIPE, JOIN_TYPE, JOIN_CONDITION, MATCH_CONDITION) and
+    UnsupportedError (LATERAL_JOIN), all of a statement together.
+
+    >>> from sqlext.rewriter.tree.read_tree import read_tree
+    >>> text = "SELECT * FROM a JOIN b USING (k) LEFT INTERVAL JOIN c x ON (x.k = a.k) AND x.t BETWEEN 1 AND 2 WHERE 1"
+    >>> (clause,) = parse_joins(read_tree(text))
+    >>> clause.join_type, clause.left.text, clause.right.text, [c.text for c in clause.conjuncts]
+    ('LEFT', 'a JOIN b USING (k)', 'c x', ['x.k = a.k', 'x.t BETWEEN 1 AND 2'])
+    """
+    clauses: list[JoinClause] = []
+    errors: list[SqlExtError] = []
+    for i in range(len(tree.tokens)):
+        if is_time_join(tree.tokens, i):
+            try:
+                clauses.append(_parse(tree, i))
+            except SqlExtErrors as e:
+                errors += e.errors
+            except SqlExtError as e:
+                errors.append(e)
+    raise_all(errors)
+    return tuple(sorted(clauses, key=lambda clause: clause.whole.stop))
+
+
+def _parse(tree: Tree, keyword: int) -> JoinClause:
+    join = tree.join_at(keyword)
+    if join is None:
+        raise _misplaced(tree, keyword)
+    join_type = _join_type(tree, join)
+    right = _right(tree, join)
+    condition = _match_condition(tree, join) if tree.tokens[keyword].word == "ASOF" else None
+    _check_criteria(tree, join)
+    on = tree.fragment(*join.on) if join.on and join.on[0] < join.on[1] else None
+    using = tree.tokens[slice(*join.using)] if join.using else ()
+    return JoinClause(
+        kind=tree.tokens[keyword].word,
+        join_type=join_type,
+        whole=tree.fragment(join.start, join.stop),
+        left=tree.fragment(join.start, join.first),
+        words=tree.fragment(join.first, keyword + 2),
+        keyword=tree.fragment(keyword, keyword + 2),
+        right=right,
+        on=on,
+        conjuncts=and_list(on) if on else (),
+        match_condition=condition,
+        using=tuple(name_of(tree.text, token) for token in using if token.is_name),
+        query=join.query,
+    )
+
+
+def _place(tree: Tree, lo: int, hi: int) -> Place:
+    return tree.fragment(lo, hi).place
+
+
+def _join_type(tree: Tree, join: Join) -> str:
+    kind = tree.tokens[join.keyword].word
+    types = _TYPES_OF[kind]
+    words = " ".join(t.word for t in tree.tokens[join.first : join.keyword])
+    if words in types:
+        return types[words]
+    hint = f"write the type of the join as one of {', '.join(t for t in types if t)}."
+    if "NATURAL" in words:
+        hint = "say in ON which columns are equal, and the range of time." if kind == "INTERVAL" else "write USING (…)."
+    elif "CROSS" in words:
+        hint = "leave CROSS out: keys are optional in ON." if kind == "INTERVAL" else "leave CROSS out: ON is optional."
+    elif words in _TYPES and kind == "ASOF":
+        hint = "ASOF JOIN finds one right row for each left row: it is INNER or LEFT."
+    place = _place(tree, join.first, join.keyword + 2)
+    raise ParseError("JOIN_TYPE", f"there is no {words} {kind} JOIN", place=place, hint=hint)
+
+
+def _misplaced(tree: Tree, keyword: int) -> ParseError:
+    tokens, kind = tree.tokens, tree.tokens[keyword].word
+    first = first_word_of_join(tokens, keyword)
+    place = _place(tree, keyword, keyword + 2)
+    if first and tokens[first - 1].word == "|>":
+        words = " ".join(words_of(tokens[first : keyword + 2]))
+        return ParseError("CLAUSE_AFTER_PIPE", f"{kind} JOIN cannot follow |>, it joins relations of FROM", place=place,
+                          hint=f"write {without_pipe(tree.text, tokens, first - 1)} {words} ….")  # fmt: skip
+    return ParseError("MISPLACED_CLAUSE", f"{kind} JOIN must stand between two relations of FROM", place=place,
+                      hint=f"write FROM a {kind} JOIN b …; what joins it further goes into parentheses.")  # fmt: skip
+
+
+def _right(tree: Tree, join: Join) -> Fragment:
+    kind, right = tree.tokens[join.keyword].word, join.keyword + 2
+    if is_at(tree.tokens, right, "LATERAL"):
+        raise UnsupportedError(
+            "LATERAL_JOIN", f"{kind} JOIN cannot be LATERAL", place=_place(tree, right, right + 1),
+            hint="leave LATERAL out if the subquery reads nothing of the relations before it, else write a plain JOIN.",
+        )  # fmt: skip
+    if join.right is None:
+        place = _place(tree, join.keyword, right)
+        raise ParseError("MISPLACED_CLAUSE", f"the right relation of {kind} JOIN is missing", place=place)
+    return tree.fragment(join.right.start, join.right.stop)
+
+
+def _match_condition(tree: Tree, join: Join) -> MatchCondition:
+    """The MATCH_CONDITION of an ASOF JOIN."""
+    lo, hi = join.match_condition or (0, 0)
+    if hi - lo < 4 or tree.tokens[hi - 1].text != ")":
+        raise ParseError(
+            "MATCH_CONDITION", "ASOF JOIN needs MATCH_CONDITION behind its right relation",
+            place=_place(tree, join.keyword, join.keyword + 2),
+            hint="write MATCH_CONDITION (a.t >= b.t), before ON or USING.",
+        )  # fmt: skip
+    inside = tree.fragment(lo + 2, hi - 1)
+    tokens = tokenize(inside.text)
+    top = list(top_level(words_of(tokens)))
+    at = [i for i in top if tokens[i].text in _COMPARISONS]
+    if len(at) != 1 or not 0 < at[0] < len(tokens) - 1 or any(tokens[i].word in ("AND", "OR") for i in top):
+        raise ParseError("MATCH_CONDITION", "MATCH_CONDITION is one comparison by >=, >, <= or <", place=inside.place,
+                         hint="write further conditions in ON.")  # fmt: skip
+    return MatchCondition(
+        left=inside.part(tokens, 0, at[0]),
+        operator=tokens[at[0]].text,
+        right=inside.part(tokens, at[0] + 1, len(tokens)),
+        whole=tree.fragment(lo, hi),
+    )
+
+
+def _check_criteria(tree: Tree, join: Join) -> None:
+    """An INTERVAL JOIN has ON, with something in it."""
+    kind, i = tree.tokens[join.keyword].word, join.criteria
+    if join.on is not None and join.on[0] == join.on[1]:
+        raise ParseError("JOIN_CONDITION", "no condition follows ON", place=_place(tree, i, i + 1))
+    if kind == "ASOF" or join.on is not None:
+        return
+    hint = "write ON a.key = b.key AND b.t BETWEEN a.t - INTERVAL 5 MINUTES AND a.t."
+    place, message = _place(tree, join.keyword, join.keyword + 2), "INTERVAL JOIN needs ON with a range of time"
+    if is_at(tree.tokens, i, "USING"):
+        place, message = _place(tree, i, i + 1), "INTERVAL JOIN takes ON, not USING"
+    raise ParseError("JOIN_CONDITION", message, place=place, hint=hint)

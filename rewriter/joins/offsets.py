@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlext.rewriter.parse_from import ends_operand
 from sqlext.rewriter.text.and_list import normal_words, top_level, without_parentheses
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize, words_of
+from sqlext.rewriter.tree.keywords import ends_operand
 
 _UNITS = frozenset(
     f"{unit}{s}"

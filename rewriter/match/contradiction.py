@@ -15,7 +15,8 @@ from typing import Union
 
 from sqlext.rewriter.match.expression import Node, conjuncts, parse
 from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of
-from sqlext.rewriter.text.lexemes import Lexeme, unquoted
+from sqlext.rewriter.text.lexemes import Lexeme
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.tokens import tokenize
 
 Value = Union[int, str, bool]

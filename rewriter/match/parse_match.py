@@ -24,10 +24,10 @@ from sqlext.rewriter.match.match_clause import (
     Within,
 )
 from sqlext.rewriter.match.parse_pattern import parse_pattern
-from sqlext.rewriter.scan import Site
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import name_of
 from sqlext.rewriter.text.tokens import SYMBOL, WORD, Token, Tokens, closing
+from sqlext.rewriter.tree.statement_tree import Site
 
 PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE = (
     "PARTITION BY", "ORDER BY", "MEASURES", "ONE ROW or ALL ROWS PER MATCH", "AFTER MATCH", "PATTERN", "SUBSET",
@@ -175,11 +175,11 @@ class _Parser:
         elif DEFINE not in heads:
             variables = self.parts.get("pattern_variables")
             name = variables[0].text if variables else "A"
-            hint = f"a condition that every row satisfies is DEFINE {name} AS true."
+            hint = f"write DEFINE {name} AS true if every row can be mapped to {name}."
             self._add("MISSING_DEFINE", "MATCH_RECOGNIZE needs a DEFINE", keyword, keyword + 1, hint)
 
     def _is_closed_too_early(self) -> bool:
-        """`PATTERN (A)) DEFINE A AS …`"""
+        """Does a section follow the closing parenthesis, as in `PATTERN (A)) DEFINE A AS …`?"""
         behind = [t.word for t in self.tokens[self.site.closing + 1 : self.site.closing + 4]]
         return (behind[:1] == [DEFINE] and behind[2:] == ["AS"]) or (behind[:1] == [SUBSET] and behind[2:] == ["="])
 
@@ -233,7 +233,7 @@ class _Parser:
         self.parts["definitions"] = tuple(definitions)
 
     def _check_no_second_as(self, lo: int, hi: int) -> None:
-        """`A AS x > 1 B AS x > 2`"""
+        """Add an error for `A AS x > 1 B AS x > 2`, which has no comma before B."""
         at = next((i for i in range(lo, hi) if self._is_as(i)), None)
         if at is not None and at > lo:
             message = f"AS is written twice: is a comma missing before {self.tokens[at - 1].text}?"

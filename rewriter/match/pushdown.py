@@ -1,9 +1,9 @@
-"""Conditions of the enclosing SELECT on partition columns, which hold for whole partitions and so may be applied first.
+"""Conditions of the outer WHERE on partition columns. They hold for whole partitions, so they can be applied first.
 
     SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym …) AS m WHERE m.sym = 'a' AND m.n > 2
 
-reads `ticks WHERE (sym) = 'a'`. Spark's optimiser does not look through Python workers. The outer WHERE stays as it is:
-what is copied may be any part of it, and is only what the tokens show plainly to be a condition on keys.
+reads `ticks WHERE (sym) = 'a'`. Spark's optimiser does not look through Python workers. The outer WHERE stays as it is,
+so copying any part of it is right. Only conjuncts that are clearly conditions on keys are copied.
 """
 
 from __future__ import annotations
@@ -14,25 +14,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlext.errors import SqlExtError
-from sqlext.rewriter.enclosing import Enclosing, enclosing
 from sqlext.rewriter.match.condition import TypeResolver
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of, has_plain_equality
 from sqlext.rewriter.text.and_list import split_at_and
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import Lexeme, lexemes, unquoted
+from sqlext.rewriter.text.lexemes import Lexeme, lexemes
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import Token, Tokens, words_of
+from sqlext.rewriter.tree.statement_tree import Result, Tree
 
-_ENDS_WHERE = frozenset([
-    "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET", "UNION", "EXCEPT", "INTERSECT",
-    "MINUS", "WINDOW", "QUALIFY", "SELECT", "|>", ";",
-])  # fmt: skip
 _BEHIND_RELATION = frozenset({"WHERE", "JOIN", "INNER", "CROSS", "LEFT", ","})
 # With these in the FROM clause, rows of the result may be missing from the join, padded, or changed.
 _OPAQUE = frozenset({"ASOF", "RIGHT", "FULL", "SEMI", "ANTI", "NATURAL", "LATERAL", "PIVOT", "UNPIVOT", "FROM"})
-_NOT_A_LIST_OF_AND = frozenset({"OR", "CASE", "|>"})
 _FUNCTIONS_WITHOUT_CALL = re.compile("USER|SESSION_USER|LOCALTIME|CURRENT_.*")
 _COMPARISONS = frozenset({"=", "==", "<=>", "<", "<=", ">", ">=", "<>", "!="})
 _NUMBER = re.compile(r"-? ?(\d{1,18}|\d{1,9}\.\d{1,9})(L|S|Y|BD)?", re.IGNORECASE)
@@ -43,15 +39,21 @@ _TIME = re.compile(r"'(\d{4}-\d\d-\d\d)( \d\d:\d\d:\d\d(\.(\d{3}|\d{6}))?)?'")
 
 @dataclass(frozen=True)
 class Filter:
-    """A condition on partition key `key`. `text` reads the input's columns; `literals` are the kinds of what the key is
-    compared with: "number", "string", "date string", "time string", "date", "time", "boolean", "null" or "pattern"."""
+    """A condition on partition key number `key`. `text` reads the input's columns.
+
+    `literals` are the kinds of the literals that the key is compared with: "number", "string", "date string",
+    "time string", "date", "time", "boolean", "null" or "pattern".
+    """
 
     key: int
     text: Text
     literals: tuple[str, ...]
 
     def suits(self, spark_type: str) -> bool:
-        """Can no key of this type make the condition fail? On the result it might never meet the key that does."""
+        """Is it certain that no key of this type makes the condition raise an error?
+
+        The outer WHERE might never read the key that does, because its partition has no match.
+        """
         if not has_plain_equality(spark_type):
             return False
         if spark_type == "string":
@@ -66,9 +68,9 @@ class Filter:
         return set(self.literals) <= allowed | {"null"}
 
 
-def pushed_down(plan: MatchPlan, tokens: Tokens, source: Source, resolver: TypeResolver) -> MatchPlan:
-    """The plan with the filters that the statement around its clause gives. `tokens` are the whole statement's."""
-    found = filters(plan.clause, tokens, source, [shown.name for shown in plan.shown])
+def pushed_down(plan: MatchPlan, tree: Tree, source: Source, resolver: TypeResolver) -> MatchPlan:
+    """The plan with the filters that the statement around its clause gives."""
+    found = filters(plan.clause, tree, source, [shown.name for shown in plan.shown])
     if not found:
         return plan
     keys = [source.slice(key.expression.start, key.expression.stop) for key in plan.clause.partition_by]
@@ -78,7 +80,7 @@ def pushed_down(plan: MatchPlan, tokens: Tokens, source: Source, resolver: TypeR
 
 
 def are_repeatable(expressions: Sequence[Text], resolver: TypeResolver) -> bool:
-    """Do expressions give the same again on the same row? Spark lets no others into an aggregate."""
+    """Do the expressions always return the same for the same row? Spark allows only such ones in an aggregate."""
     try:
         resolver.types([join("any_value(", expression, ")") for expression in expressions])
     except SqlExtError:
@@ -86,32 +88,33 @@ def are_repeatable(expressions: Sequence[Text], resolver: TypeResolver) -> bool:
     return True
 
 
-def filters(clause: MatchClause, tokens: Tokens, source: Source, names: Sequence[str]) -> tuple[Filter, ...]:
+def filters(clause: MatchClause, tree: Tree, source: Source, names: Sequence[str]) -> tuple[Filter, ...]:
     """What WHERE says of partition keys alone. `names`: the columns of the clause's result, those of its keys first.
 
     >>> from sqlext.rewriter.match.parse_match import parse_match
     >>> from sqlext.rewriter.scan import scan
-    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> clause = "MATCH_RECOGNIZE (PARTITION BY f(k) AS j PATTERN (A) DEFINE A AS a)"
     >>> text = f"SELECT * FROM t {clause} m WHERE m.j IN (1, 2) AND x > 1"
-    >>> tokens = tokenize(text)
-    >>> [str(f.text) for f in filters(parse_match(text, tokens, scan(text)[0]), tokens, Source(text), ["j"])]
+    >>> (site,) = scan(text)
+    >>> tree = read_tree(text)
+    >>> [str(f.text) for f in filters(parse_match(text, tree.tokens, site), tree, Source(text), ["j"])]
     ['(f(k)) IN (1, 2)']
     """
-    around = enclosing(tokens, clause.whole)
-    where = _where(tokens, around) if around else None
-    if around is None or where is None:
+    result = tree.result(clause.keyword)
+    where = _where(tree.tokens, result) if result else None
+    if result is None or where is None:
         return ()
-    shown = [name.lower() for name in (*around.columns, *names[len(around.columns) :])]
+    shown = [name.lower() for name in (*result.columns, *names[len(result.columns) :])]
     keys = {n: i for i, n in enumerate(shown[: len(clause.partition_by)]) if shown.count(n) == 1}
-    is_alone = not {"JOIN", ","} & set(_from_words(tokens, around, where[0]))
-    scope = _Keys(around.alias, is_alone, keys)
+    is_alone = not {"JOIN", ","} & set(_words_of_from(tree.tokens, result))
+    scope = _Keys(result.alias, is_alone, keys)
     found = []
-    words = tokens[slice(*where)]
-    for lo, hi in split_at_and(words_of(words)):
+    tokens = tree.tokens[slice(*where)]
+    for lo, hi in split_at_and(words_of(tokens)):
         if lo == hi:
             continue
-        conjunct = Fragment.of_tokens(clause.whole.source, words, lo, hi)
+        conjunct = Fragment.of_tokens(tree.text, tokens, lo, hi)
         condition = _condition(conjunct, source, scope)
         if condition is not None:
             key = clause.partition_by[condition.key].expression
@@ -128,31 +131,24 @@ def filters(clause: MatchClause, tokens: Tokens, source: Source, names: Sequence
 # the WHERE behind a clause
 
 
-def _where(tokens: Tokens, around: Enclosing) -> tuple[int, int] | None:
+def _where(tokens: Tokens, result: Result) -> tuple[int, int] | None:
     """The tokens of the WHERE whose conditions may be applied before the joins; None if there is no such WHERE."""
-    behind, end = around.behind, around.end
-    if behind >= end or tokens[behind].word not in _BEHIND_RELATION:
+    if result.query.where is None or tokens[result.behind].word not in _BEHIND_RELATION:
         return None
-    where = next((i for i in range(behind, end) if tokens[i].depth == around.depth and tokens[i].word == "WHERE"), None)
-    if where is None or any(t.word in _ENDS_WHERE for t in _at(tokens, behind, where, around.depth)):
+    words = set(_words_of_from(tokens, result))
+    if words & _OPAQUE or "LEFT" in words_of(_at(tokens, result.query.from_, result.start)):
         return None
-    words = set(_from_words(tokens, around, where))
-    if words & _OPAQUE or any(t.word == "LEFT" for t in _at(tokens, around.start, around.first, around.depth)):
-        return None
-    if any(t.word in _NOT_A_LIST_OF_AND for t in _at(tokens, where, end, around.depth)):
-        return None
-    ends = (i for i in range(where + 1, end) if tokens[i].depth == around.depth and tokens[i].word in _ENDS_WHERE)
-    return where + 1, next(ends, end)
+    return result.query.where
 
 
-def _from_words(tokens: Tokens, around: Enclosing, where: int) -> Iterator[str]:
+def _words_of_from(tokens: Tokens, result: Result) -> Iterator[str]:
     """The words of FROM beside the clause, not those inside parentheses."""
-    for lo, hi in ((around.start + 1, around.first), (around.behind, where)):
-        yield from (t.word for t in _at(tokens, lo, hi, around.depth))
+    for lo, hi in ((result.query.from_ + 1, result.start), (result.behind, result.query.from_stop)):
+        yield from words_of(_at(tokens, lo, hi))
 
 
-def _at(tokens: Tokens, lo: int, hi: int, depth: int) -> list[Token]:
-    return [t for t in tokens[lo:hi] if t.depth == depth]
+def _at(tokens: Tokens, lo: int, hi: int) -> list[Token]:
+    return [t for t in tokens[lo:hi] if t.depth == tokens[lo].depth]
 
 
 # one condition
@@ -160,8 +156,10 @@ def _at(tokens: Tokens, lo: int, hi: int, depth: int) -> list[Token]:
 
 @dataclass(frozen=True)
 class _Keys:
-    """`number` of each key by its lower-case name in the result, which is called `alias` ("": it has no name); without
-    it keys are known only where the result `is_alone` in FROM."""
+    """`number` of each key by its lower-case name in the result, whose alias is `alias` ("" if it has none).
+
+    A key without a qualifier counts only if the result `is_alone` in FROM.
+    """
 
     alias: str
     is_alone: bool
@@ -170,7 +168,7 @@ class _Keys:
 
 @dataclass(frozen=True)
 class _Condition:
-    """`column`: the offsets in the user's text of the name that stands for the key."""
+    """A condition on key number `key`. `column`: the offsets of the key's name in the user's text."""
 
     key: int
     column: tuple[int, int]
@@ -178,8 +176,11 @@ class _Condition:
 
 
 def _condition(conjunct: Fragment, source: Source, keys: _Keys) -> _Condition | None:
-    """`key op literal`, `literal op key`, `key [NOT] BETWEEN … AND …`, `key [NOT] IN (…)`, `key IS [NOT] NULL`,
-    `key [NOT] LIKE '…'`; None: anything else."""
+    """The condition of a conjunct, or None if it has none of these shapes:
+
+    `key op literal`, `literal op key`, `key [NOT] BETWEEN … AND …`, `key [NOT] IN (…)`, `key IS [NOT] NULL`,
+    `key [NOT] LIKE '…'`
+    """
     parts = lexemes(conjunct, source)
     column = _column(parts, keys)
     if column is not None:
@@ -197,7 +198,7 @@ def _condition(conjunct: Fragment, source: Source, keys: _Keys) -> _Condition | 
 
 
 def _column(parts: list[Lexeme], keys: _Keys) -> tuple[int, int] | None:
-    """(lexemes, key) of the name of a key at the beginning."""
+    """(number of lexemes, key) if the lexemes begin with the name of a key."""
     if not parts or not parts[0].is_name:
         return None
     if len(parts) > 2 and parts[1].raw == "." and parts[2].is_name:
@@ -211,7 +212,7 @@ def _column(parts: list[Lexeme], keys: _Keys) -> tuple[int, int] | None:
 
 
 def _compared_with(parts: list[Lexeme]) -> tuple[str, ...] | None:
-    """The kinds of literals in what follows a name; None if that is not one of the shapes."""
+    """The kinds of literals behind the name of a key; None if the shape is not known."""
     words = [part.word for part in parts]
     if words in (["IS", "NULL"], ["IS", "NOT", "NULL"]):
         return ()
@@ -230,13 +231,13 @@ def _compared_with(parts: list[Lexeme]) -> tuple[str, ...] | None:
 
 
 def _split(parts: list[Lexeme], word: str) -> list[list[Lexeme]]:
-    found: list[list[Lexeme]] = [[]]
+    groups: list[list[Lexeme]] = [[]]
     for part in parts:
         if part.word == word:
-            found.append([])
+            groups.append([])
         else:
-            found[-1].append(part)
-    return found
+            groups[-1].append(part)
+    return groups
 
 
 def _all_literals(groups: Sequence[list[Lexeme]]) -> tuple[str, ...] | None:
@@ -245,7 +246,7 @@ def _all_literals(groups: Sequence[list[Lexeme]]) -> tuple[str, ...] | None:
 
 
 def _literal(parts: list[Lexeme]) -> str | None:
-    """The kind of a literal; None if it is anything else."""
+    """The kind of a literal; None if the lexemes are no literal."""
     text = " ".join(part.raw.strip() for part in parts)  # a bound parameter may have spaces around it
     if typed := _TYPED.fullmatch(text):
         return "date" if typed[1].upper() == "DATE" else "time"

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from typing import Union
 
 from sqlext.errors import BindError, Place
-from sqlext.rewriter.text.lexemes import Lexeme, unquoted
+from sqlext.rewriter.text.lexemes import Lexeme
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
 
 FILTER_PLACE = -1
@@ -40,7 +41,6 @@ class Reference:
     offset: int = 0
     step: int = 0
     is_final: bool = False
-    is_running: bool = False
     function: str = ""
     is_distinct: bool = False
     call: tuple[Text | int, ...] = ()

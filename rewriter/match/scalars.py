@@ -101,8 +101,7 @@ class _Analyser(Words):
         if reference.step:
             message = f"{word} belongs inside PREV and NEXT, before FIRST or LAST"
             raise self._error("MISPLACED_PREFIX", message, i, i + 2, f"write PREV({word} LAST(...)).")
-        place = self.place(i, after)
-        return replace(reference, is_final=word == "FINAL", is_running=word == "RUNNING", place=place), after
+        return replace(reference, is_final=word == "FINAL", place=self.place(i, after)), after
 
     def _call(self, i: int) -> tuple[Reference | None, int]:
         word, close = self.parts[i].word, self.closing(i + 1)

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NoReturn
 
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.match.condition import FUNCTIONS
 from sqlext.rewriter.match.expression import Node, parse
-from sqlext.rewriter.spark_types import INTEGER_BITS
+from sqlext.rewriter.spark_types import INTEGER_BITS, decimal_of
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import Lexeme, lexemes, unquoted
+from sqlext.rewriter.text.lexemes import Lexeme, lexemes
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Text
 
 _INTEGERS = tuple(INTEGER_BITS)
@@ -52,16 +54,16 @@ class StaticTypeResolver:
             return re.sub(r" ?([(),]) ?", r"\1", node.name)
         types = [self._node(c, items, text) for c in node.children]
         if node.kind in ("+", "-", "*", "/", "%"):
-            return _arithmetic_type(node.kind, *types) or self._unknown(text)
+            return _arithmetic_type(node.kind, *types) or self._refuse(text)
         if node.kind == "CASE":
             types = types[1::2] + types[len(types) // 2 * 2 :]
         if node.kind == "call" and node.name in ("if", "iff"):
             types = types[1:]
         if node.kind in ("negate", "CASE") or node.name in FUNCTIONS:
-            return _common_type(types) or self._unknown(text)
-        return self._unknown(text)
+            return _common_type(types) or self._refuse(text)
+        return self._refuse(text)
 
-    def _unknown(self, text: Text) -> str:
+    def _refuse(self, text: Text) -> NoReturn:
         origin = text.origin(0)
         place = None if origin is None else Place(str(text), 0, len(str(text)))
         raise BindError(
@@ -82,7 +84,7 @@ class StaticTypeResolver:
         try:
             number = float(raw.rstrip("LDFSYldfsy")) if re.search(r"[.eEdDfF]", raw) else int(raw.rstrip("LSYlsy"))
         except ValueError:
-            self._unknown(text)
+            self._refuse(text)
         wanted = self._type_of(text)
         if wanted.startswith("decimal"):
             return round(number * 10 ** int(wanted[:-1].split(",")[1]))
@@ -113,9 +115,8 @@ def _literal_type(items: Sequence[Lexeme]) -> str:
 
 def _digits(spark_type: str) -> tuple[int, int] | None:
     """(precision, scale) of a decimal, or of the decimal that holds an integer type."""
-    if match := re.fullmatch(r"decimal\((\d+),(\d+)\)", spark_type):
-        return int(match[1]), int(match[2])
-    return {"tinyint": (3, 0), "smallint": (5, 0), "int": (10, 0), "bigint": (20, 0)}.get(spark_type)
+    integers = {"tinyint": (3, 0), "smallint": (5, 0), "int": (10, 0), "bigint": (20, 0)}
+    return decimal_of(spark_type) or integers.get(spark_type)
 
 
 def _arithmetic_type(operator: str, left: str, right: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
 
@@ -29,15 +30,6 @@ class Lexeme:
     @property
     def is_literal(self) -> bool:
         return self.is_parameter or self.raw[0] in "'\"" or self.raw[0].isdigit()
-
-
-def quoted(name: str) -> str:
-    """A name in backticks."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def unquoted(raw: str) -> str:
-    return raw[1:-1].replace("``", "`") if raw.startswith("`") else raw
 
 
 def variable_key(raw: str) -> str:

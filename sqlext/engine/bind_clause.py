@@ -16,8 +16,8 @@ from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.pushdown import pushed_down
 from sqlext.rewriter.match.unread import unread
-from sqlext.rewriter.parse_from import check_repeatable
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
+from sqlext.rewriter.tree.sources import check_repeatable
 
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"  # in a column's metadata: Spark pads what it is compared with, but not the result
 
@@ -50,9 +50,9 @@ class ClauseBinder:
 
         Raises BindError and UnsupportedError.
         """
-        site, clause, tokens = part.site, part.clause, self.statement.tokens
+        site, clause, tree = part.site, part.clause, self.statement.tree
         ctes = self.statement.ctes(site.whole)
-        check_repeatable(tokens, ctes, site.relation.start, site.relation.stop)
+        check_repeatable(tree, ctes, site.relation)
         prefix, relation = with_clause(ctes, source), source.slice(clause.relation.start, clause.relation.stop)
         rows = self._input(join(prefix, "SELECT * FROM ", relation), is_subquery=bool(site.depth))
         if rows.isStreaming and self.is_portable:
@@ -73,11 +73,11 @@ class ClauseBinder:
             is_ansi=is_ansi,
             takes_start_bounds=not self.is_portable,
             is_streaming=rows.isStreaming,
-            unread=frozenset() if self.queries.frames else unread(tokens, clause.whole, rows.schema.names),
+            unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),
         )
         plan = lower(clause, source, inputs, self.strategy)
         if not any(_CHAR in f.metadata for f in rows.schema.fields):
-            plan = pushed_down(plan, tokens, source, inputs.resolver)
+            plan = pushed_down(plan, tree, source, inputs.resolver)
         return BoundClause(plan=plan, prefix=prefix, is_ansi=is_ansi, is_streaming=rows.isStreaming)
 
     def _input(self, query: Text, is_subquery: bool) -> DataFrame:

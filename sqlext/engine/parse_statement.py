@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
-from sqlext.rewriter.joins.join_clause import JoinClause
-from sqlext.rewriter.joins.parse_joins import parse_joins
+from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
 from sqlext.rewriter.match import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
-from sqlext.rewriter.parse_from import Cte, visible_ctes
-from sqlext.rewriter.scan import Site, scan, unbuilt
+from sqlext.rewriter.scan import scan, unbuilt
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import Token, tokenize
+from sqlext.rewriter.tree.read_tree import read_tree
+from sqlext.rewriter.tree.sources import visible_ctes
+from sqlext.rewriter.tree.statement_tree import Cte, Site, Tree
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,7 @@ Part = Union[ClauseSite, JoinClause]
 class ParsedStatement:
     """`clauses` and `joins` in the order of their ends: a clause in the input of another one comes before it."""
 
-    text: str
-    tokens: tuple[Token, ...]
+    tree: Tree
     clauses: tuple[ClauseSite, ...]
     joins: tuple[JoinClause, ...]
 
@@ -58,7 +57,7 @@ class ParsedStatement:
 
     def ctes(self, reader: Fragment) -> tuple[Cte, ...]:
         """The CTEs that the relations of a clause or a join can name."""
-        return visible_ctes(self.text, self.tokens, reader.start, reader.stop)
+        return visible_ctes(self.tree, reader)
 
 
 def with_clause(ctes: Sequence[Cte], source: Source) -> Text:
@@ -72,13 +71,12 @@ def with_clause(ctes: Sequence[Cte], source: Source) -> Text:
 
 def parse_statement(text: str) -> ParsedStatement:
     """Raises the syntax errors of all clauses together, then those of the checks."""
-    tokens = tokenize(text)
-    raise_all(list(unbuilt(text, tokens)))
+    tree = read_tree(text)
+    raise_all(list(unbuilt(text, tree.tokens)))
     sites = scan(text)
-    clauses = _all_of(sites, lambda site: parse_match(text, tokens, site))
+    clauses = _all_of(sites, lambda site: parse_match(text, tree.tokens, site))
     _all_of(clauses, check.check)
-    joins = tuple(parse_joins(text, tokens))
-    return ParsedStatement(text=text, tokens=tokens, clauses=tuple(map(ClauseSite, sites, clauses)), joins=joins)
+    return ParsedStatement(tree=tree, clauses=tuple(map(ClauseSite, sites, clauses)), joins=parse_joins(tree))
 
 
 def _all_of(items: Sequence[Any], step: Callable[[Any], Any]) -> list[Any]:

@@ -24,11 +24,9 @@ from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
-from sqlext.rewriter.enclosing import alias_at
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text.splice import Edit, Source, Text
-from sqlext.rewriter.text.tokens import index_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,8 +181,8 @@ def _query_of(view: View, call: SqlCall) -> SqlCall:
 
 def _view_edit(mention: Mention, name: str, statement: ParsedStatement) -> Edit:
     """A DataFrame's name in the place of a view's, under which the statement can still read it."""
-    alias, _, _ = alias_at(statement.tokens, index_at(statement.tokens, mention.name.stop))
-    return Edit(mention.name.start, mention.name.stop, name if alias else f"{name} AS `{mention.view.name}`")
+    alias = f" AS `{mention.view.name}`" if statement.tree.is_bare(mention.name) else ""
+    return Edit(mention.name.start, mention.name.stop, name + alias)
 
 
 def _warnings(statement: ParsedStatement, relations: Mapping[str, PhysicalPlan | ViewPlan]) -> list[str]:

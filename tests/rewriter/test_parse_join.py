@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlext.errors import SqlExtError
-from sqlext.rewriter.joins.join_clause import JoinClause
-from sqlext.rewriter.joins.parse_joins import parse_joins
+from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
 from sqlext.rewriter.joins.time_range import time_ranges
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.tree.read_tree import read_tree
 
 JOINS = dict(blocks("joins.txt"))
 WORDS = """SELECT FROM WHERE INTERVAL ASOF JOIN LEFT OUTER SEMI NATURAL LATERAL ON USING MATCH_CONDITION BETWEEN AND OR
@@ -31,7 +30,7 @@ def shown(join: JoinClause) -> str:
 @pytest.mark.parametrize("title", JOINS)
 def test_joins_are_found_with_their_relations_and_conditions(title: str) -> None:
     text, *expected = JOINS[title].split("\n")
-    joins = parse_joins(text, tokenize(text))
+    joins = parse_joins(read_tree(text))
     assert [shown(join) for join in joins] == [line for line in expected if line != "none"]
 
 
@@ -39,7 +38,7 @@ def test_joins_are_found_with_their_relations_and_conditions(title: str) -> None
 def test_any_words_are_read_or_refused_with_a_place(words: list[str]) -> None:
     text = " ".join(["SELECT * FROM a INTERVAL JOIN b ON", *words])
     try:
-        joins = parse_joins(text, tokenize(text))
+        joins = parse_joins(read_tree(text))
     except SqlExtError as error:
         assert error.place is not None and str(error)
         return

@@ -13,7 +13,7 @@ from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.match.pushdown import filters
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.splice import Source
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.tree.read_tree import read_tree
 
 CASES = dict(blocks("pushdown.txt"))
 KEYS = {"i": "int", "s": "string", "u": "string", "d": "date", "ts": "timestamp", "n": "decimal(10,2)", "b": "boolean",
@@ -27,8 +27,8 @@ ARGUMENTS = {"i": 3, "s": "it", "d": date(2024, 2, 29)}
 def test_conditions_on_keys_are_found(title: str) -> None:
     statement, _, expected = CASES[title].rpartition("\n")
     text = statement.replace("MR", MR)
-    tokens, site = tokenize(text), scan(text)[0]
+    tree, site = read_tree(text), scan(text)[0]
     source = Source(text, tuple(parameters.bind(text, ARGUMENTS if ":i" in text else None)))
-    found = filters(parse_match(text, tokens, site), tokens, source, [*KEYS, "x"])
+    found = filters(parse_match(text, tree.tokens, site), tree, source, [*KEYS, "x"])
     suited = [f"«{f.text}»" for f in found if f.suits(list(KEYS.values())[f.key])]
     assert suited == (re.findall("«.*?»", expected) if expected != "«none»" else [])

@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from sqlext.errors import UnsupportedError
-from sqlext.rewriter.parse_from import check_repeatable
-from sqlext.rewriter.scan import scan, visible_ctes
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.scan import scan
+from sqlext.rewriter.tree.read_tree import read_tree
+from sqlext.rewriter.tree.sources import check_repeatable, visible_ctes
 
 CLAUSE = "MATCH_RECOGNIZE (ORDER BY i PATTERN (A) DEFINE A AS i > 0)"
 RANDOM = "WITH c AS (SELECT id AS i, rand() AS r FROM range(3)) "
 
 
 def check(text: str) -> None:
-    tokens = tokenize(text)
+    tree = read_tree(text)
     for site in scan(text):
-        check_repeatable(tokens, visible_ctes(tokens, site), site.relation.start, site.relation.stop)
+        check_repeatable(tree, visible_ctes(tree, site.whole), site.relation)
 
 
 @pytest.mark.parametrize(

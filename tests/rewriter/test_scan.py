@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlext.errors import SqlExtError
-from sqlext.rewriter.scan import might_be_extended, scan, unbuilt, visible_ctes
+from sqlext.rewriter.scan import might_be_extended, scan, unbuilt
 from sqlext.rewriter.text.splice import Edit, Source
 from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.tree.read_tree import read_tree
+from sqlext.rewriter.tree.sources import visible_ctes
 
 SITES = dict(blocks("sites.txt"))
 CTES = dict(blocks("ctes.txt"))
@@ -46,10 +48,10 @@ def test_splicing_unchanged_pieces_gives_the_same_text(title: str) -> None:
 def test_ctes_visible_at_a_clause(title: str) -> None:
     statement, _, expected = CTES[title].partition("\n")
     text = expand(statement)
-    tokens, found = tokenize(text), []
+    tree, found = read_tree(text), []
     try:
         for site in scan(text):
-            ctes = visible_ctes(tokens, site)
+            ctes = visible_ctes(tree, site.whole)
             found.append(" ".join(c.name.text for c in ctes) or "-")
             for cte in ctes:
                 assert cte.definition.text.endswith(f"({cte.query.text})")

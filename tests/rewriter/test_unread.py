@@ -7,7 +7,7 @@ from cases import blocks
 
 from sqlext.rewriter.match.unread import unread
 from sqlext.rewriter.scan import scan
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.tree.read_tree import read_tree
 
 CASES = dict(blocks("unread.txt"))
 MR = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY b MEASURES c AS x ALL ROWS PER MATCH PATTERN (A) DEFINE A AS a > 1)"
@@ -17,5 +17,5 @@ MR = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY b MEASURES c AS x ALL ROWS PER MA
 def test_columns_that_nothing_reads(title: str) -> None:
     statement, _, expected = CASES[title].rpartition("\n")
     text = statement.replace("MR", MR)
-    found = unread(tokenize(text), scan(text)[0].whole, ["a", "B", "c", "k"])
+    found = unread(read_tree(text), scan(text)[0].keyword, ["a", "B", "c", "k"])
     assert sorted(found) == (expected.split() if expected != "«none»" else [])

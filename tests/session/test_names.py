@@ -6,13 +6,16 @@ import pytest
 
 from sqlext.errors import ParseError, UnsupportedError
 from sqlext.rewriter.heads import parse_create_view, parse_head
-from sqlext.rewriter.text.names import qualify, quote, relations, split_name
+from sqlext.rewriter.text.names import quote, split_name
+from sqlext.rewriter.tree.sources import qualify, relations
 
 READS = [
     ("SELECT a, b FROM t", "t"),
     ("SELECT a FROM t AS x, db.u y LEFT JOIN `a b`.`c``d` ON x.k = y.k, w WHERE z IN (1, 2)", "t db.u `a b`.`c``d` w"),
     ("FROM t SELECT a, b", "t"),
     ("TABLE t", "t"),
+    ("SELECT * FROM VALUES (1), (2) AS v(a), t", "t"),
+    ("SELECT * FROM (WITH a AS (SELECT 1) SELECT * FROM a), a", "a"),
     ("SELECT * FROM (t JOIN u USING (k, l)), v", "t u v"),
     ("SELECT * FROM (SELECT a, b FROM t) s, u", "t u"),
     ("SELECT trim(BOTH x FROM y), extract(DAY FROM d) FROM t WHERE a IS DISTINCT FROM b", "t"),

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from sqlext.errors import UnsupportedError
 from sqlext.pattern.task import Aggregate, Navigation
 from sqlext.rewriter.match.condition import TypeResolver
-from sqlext.rewriter.match.match_clause import Fragment, MatchClause
+from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import InputColumn, ShownColumn
 from sqlext.rewriter.match.references import Reference, Scope, unknown_column
 from sqlext.rewriter.spark_types import has_plain_equality, is_orderable
-from sqlext.rewriter.text.lexemes import lexemes, names_in, quoted
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import lexemes, names_in
+from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Source, Text, join
 
 Groups = dict[str, list[tuple[str, str]]]  # partition, order, rest: (shown name, column of the input query)

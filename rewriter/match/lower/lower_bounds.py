@@ -21,7 +21,8 @@ from sqlext.rewriter.match.lower.lower_define import Defined
 from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, InputColumn
 from sqlext.rewriter.match.references import Item, Reference, place_of, render
 from sqlext.rewriter.spark_types import INTEGER_BITS, kind_of
-from sqlext.rewriter.text.lexemes import Lexeme, quoted, unquoted
+from sqlext.rewriter.text.lexemes import Lexeme
+from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
 _NULL_IF_OPERAND_IS = ("+", "-", "*", "/", "%", "negate", "CAST")

@@ -19,7 +19,7 @@ from sqlext.rewriter.match.match_plan import IS_MATCHED, PARTITION_START, WINDOW
 from sqlext.rewriter.match.references import FILTER_PLACE
 from sqlext.rewriter.match.scalars import AGGREGATES
 from sqlext.rewriter.spark_types import aggregate_type, kind_of
-from sqlext.rewriter.text.lexemes import quoted
+from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
 _MASK_TYPES = ((8, "Y"), (16, "S"), (32, ""), (64, "L"))  # bits, suffix of integer literals of that width

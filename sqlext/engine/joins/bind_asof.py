@@ -14,12 +14,11 @@ from sqlext.rewriter.joins import asof_conditions
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Key
 from sqlext.rewriter.joins.comparison import LEFT, RIGHT
 from sqlext.rewriter.joins.join_clause import JoinClause, MatchCondition
-from sqlext.rewriter.joins.join_tree import relation_stop
-from sqlext.rewriter.joins.relations import relation_name
-from sqlext.rewriter.parse_from import is_random
-from sqlext.rewriter.text.lexemes import quoted, unquoted
+from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import Tokens, tokenize, tokens_inside
+from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.tree.sources import is_random
+from sqlext.rewriter.tree.statement_tree import Tree
 
 _NATIVE = "SELECT 1 FROM VALUES (1) AS a(t) ASOF JOIN VALUES (1) AS b(t) MATCH_CONDITION (a.t >= b.t)"
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"  # in a column's metadata
@@ -38,17 +37,17 @@ def is_native(queries: Queries) -> bool:
     return True
 
 
-def bind(clause: JoinClause, number: int, tokens: Tokens, source: Source, prefix: Text, queries: Queries) -> AsofJoin:
+def bind(clause: JoinClause, number: int, tree: Tree, source: Source, prefix: Text, queries: Queries) -> AsofJoin:
     """The join as `asof_sql` takes it. `number` tells the joins of a statement apart; `prefix` is a WITH for its CTEs.
 
     Raises BindError where Spark finds fault with the same as a plain JOIN, or types do not fit; UnsupportedError.
     """
-    return _Binder(clause, number, tokens, JoinSides(clause, source, prefix, queries)).bind()
+    return _Binder(clause, number, tree, JoinSides(clause, source, prefix, queries)).bind()
 
 
 class _Binder:
-    def __init__(self, clause: JoinClause, number: int, tokens: Tokens, sides: JoinSides):
-        self.clause, self.number, self.tokens, self.sides = clause, number, tokens, sides
+    def __init__(self, clause: JoinClause, number: int, tree: Tree, sides: JoinSides):
+        self.clause, self.number, self.tree, self.sides = clause, number, tree, sides
         self.left, self.right = sides.relations[LEFT], sides.relations[RIGHT]
 
     def bind(self) -> AsofJoin:
@@ -64,7 +63,8 @@ class _Binder:
             said = asof_conditions.conditions(clause, times, self.sides.side_of, self.sides.source)
         left_time, right_time = self.sides.text(times.left), self.sides.text(times.right)
         same = self._check_types([Key(left_time, right_time), *said.keys])
-        name = relation_name(tokens_inside(self.tokens, clause.right.start, clause.right.stop))
+        right_relation = self.tree.relation_at(clause.right)
+        name = self.tree.name_of(right_relation) if right_relation else None
         right = self.sides.rows(RIGHT)
         same_keys = [key.left if is_same else Text() for key, is_same in zip(said.keys, same[1:])]
         return AsofJoin(
@@ -80,7 +80,7 @@ class _Binder:
     def _carried(self, right: DataFrame, keys: list[Text]) -> Carried | None:
         """The left relation's name and columns, if nothing else can be said of it; else it is read twice."""
         carried = self._plain_left(keys) if _columns(right) else None
-        if carried is None and is_random(self.tokens, self.clause.left):
+        if carried is None and is_random(self.tree.tokens, self.clause.left):
             raise UnsupportedError(
                 "RANDOM_INPUT", "this left relation of ASOF JOIN is read twice, and has other rows each time",
                 place=self.clause.left.place, hint="write it into a table first, or give it a name in WITH.",
@@ -88,13 +88,13 @@ class _Binder:
         return carried
 
     def _plain_left(self, keys: list[Text]) -> Carried | None:
-        relation = tokens_inside(self.tokens, self.clause.left.start, self.clause.left.stop)
-        name = relation_name(relation)
-        if self.clause.using or name is None or relation_stop(relation, 0) < len(relation):
+        relation = self.tree.relation_at(self.clause.left)
+        name = self.tree.name_of(relation) if relation else None
+        if self.clause.using or relation is None or name is None:
             return None
-        at = relation.index(name)
-        has_path = at > 0 and relation[at - 1].text == "."  # its columns may be called by all of it
-        if has_path or any(token.word == "_METADATA" for token in self.tokens):
+        # The columns of a table without an alias may be called by its whole path.
+        has_path = relation.table is not None and relation.aliases[-1] is None and len(relation.table.parts) > 1
+        if has_path or any(token.word == "_METADATA" for token in self.tree.tokens):
             return None
         left = self.sides.rows(LEFT)
         if any(_CHAR in f.metadata for f in left.schema.fields):  # Spark pads what it compares with these
@@ -132,7 +132,7 @@ class _Binder:
         place, hint = None, None
         if error.place is None and self.clause.using:
             place = self.clause.using[0].fragment.place
-        keyword = next(token for token in self.tokens if token.start == self.clause.keyword.start)
+        keyword = next(token for token in self.tree.tokens if token.start == self.clause.keyword.start)
         if keyword.depth and error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
             hint = "a column of an outer query? ASOF JOIN cannot read it: write the condition into WHERE."
         return error.with_(place=place, hint=hint)

@@ -20,25 +20,26 @@ from sqlext.rewriter.joins.time_buckets import FLOATS, INTEGERS, Fixed, domain
 from sqlext.rewriter.joins.time_range import TimeRange, comparisons, time_ranges
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import Tokens, index_at, tokenize
+from sqlext.rewriter.text.tokens import index_at, tokenize
+from sqlext.rewriter.tree.statement_tree import Tree
 
 _EQUAL = frozenset({"="})
 
 
 def rewrite(
-    clause: JoinClause, number: int, tokens: Tokens, source: Source, prefix: Text, queries: Queries, time_zone: str
+    clause: JoinClause, number: int, tree: Tree, source: Source, prefix: Text, queries: Queries, time_zone: str
 ) -> RewrittenJoin:
     """The join as text for Spark. `number` tells the joins of a statement apart; `prefix` is a WITH for its CTEs.
 
     May run a small job over both relations, where the ranges' width varies by row.
     Raises BindError where Spark finds fault with the same as a plain JOIN, or types do not fit; UnsupportedError.
     """
-    return _Rewriting(clause, number, tokens, JoinSides(clause, source, prefix, queries), time_zone).rewritten()
+    return _Rewriting(clause, number, tree, JoinSides(clause, source, prefix, queries), time_zone).rewritten()
 
 
 class _Rewriting:
-    def __init__(self, clause: JoinClause, number: int, tokens: Tokens, sides: JoinSides, time_zone: str):
-        self.clause, self.number, self.tokens = clause, number, tokens
+    def __init__(self, clause: JoinClause, number: int, tree: Tree, sides: JoinSides, time_zone: str):
+        self.clause, self.number, self.tree = clause, number, tree
         self.sides, self.time_zone = sides, time_zone
 
     def rewritten(self) -> RewrittenJoin:
@@ -61,7 +62,7 @@ class _Rewriting:
         try:
             return self.sides.select("1", join(left, " JOIN ", right, " ON ", self.sides.text(on)))
         except BindError as e:
-            is_in_subquery = self.tokens[index_at(self.tokens, self.clause.keyword.start)].depth > 0
+            is_in_subquery = self.tree.tokens[index_at(self.tree.tokens, self.clause.keyword.start)].depth > 0
             if not is_in_subquery or not e.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
                 raise
             hint = "a column of an outer query? INTERVAL JOIN cannot read it: compare with it in WHERE."

@@ -12,10 +12,11 @@ from sqlext.engine.queries import Queries
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.joins.asof_sql import AsofJoin, asof_sql, hidden_columns
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin
-from sqlext.rewriter.joins.join_clause import EnclosingQuery, JoinClause
+from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around
-from sqlext.rewriter.text.lexemes import unquoted
+from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Edit, Source
+from sqlext.rewriter.tree.statement_tree import Query
 
 PlannedJoin = Union[AsofJoin, RewrittenJoin, None]  # None: an ASOF JOIN that this Spark has itself
 
@@ -26,7 +27,7 @@ class JoinPlanner:
     def __init__(self, statement: ParsedStatement, queries: Queries, time_zone: str):
         self.statement, self.queries, self.time_zone = statement, queries, time_zone
         self.is_asof_native = cache(lambda: bind_asof.is_native(queries))
-        self.hidden: dict[EnclosingQuery, dict[str, list[str]]] = {}
+        self.hidden: dict[Query, dict[str, list[str]]] = {}
 
     def plan(self, clause: JoinClause, source: Source) -> tuple[PlannedJoin, list[Edit]]:
         """What the join became, and the edits of the statement that make it so.
@@ -37,19 +38,19 @@ class JoinPlanner:
         last = [join for join in self.statement.joins if join.query == clause.query][-1]
         if clause == last:
             hidden = self.hidden.get(clause.query, {})
-            edits += hide(self.statement.text, self.statement.tokens, clause.query, hidden)
+            edits += hide(self.statement.tree, clause.query, hidden)
         return planned, edits
 
     def _planned(self, clause: JoinClause, source: Source) -> tuple[PlannedJoin, list[Edit]]:
         if clause.kind == "ASOF" and self.is_asof_native():
             return None, []
-        number, tokens = self.statement.joins.index(clause), self.statement.tokens
+        number, tree = self.statement.joins.index(clause), self.statement.tree
         prefix = with_clause(self.statement.ctes(clause.whole), source)
         if clause.kind == "ASOF":
-            asof = bind_asof.bind(clause, number, tokens, source, prefix, self.queries)
+            asof = bind_asof.bind(clause, number, tree, source, prefix, self.queries)
             self._hide(clause, hidden_columns(asof))
             return asof, [Edit(clause.whole.start, clause.whole.stop, asof_sql(asof))]
-        interval = bind_interval.rewrite(clause, number, tokens, source, prefix, self.queries, self.time_zone)
+        interval = bind_interval.rewrite(clause, number, tree, source, prefix, self.queries, self.time_zone)
         self._hide(clause, {"": interval.hidden} if interval.hidden else {})
         return interval, list(interval.edits)
 
@@ -58,17 +59,16 @@ class JoinPlanner:
         if not columns:
             return
         self._check_has_select(clause)
-        text, tokens = self.statement.text, self.statement.tokens
-        check_no_column_names(text, tokens, clause.query, clause.whole)
+        check_no_column_names(self.statement.tree, clause)
         hidden = self.hidden.setdefault(clause.query, {})
-        around = names_around(tokens, clause.query, clause.whole)
+        around = names_around(self.statement.tree, clause)
         for relation, names in columns.items():
             for name in {unquoted(relation).lower(), *around}:
                 hidden.setdefault(name, []).extend(names)
 
     def _check_has_select(self, clause: JoinClause) -> None:
         """A join as the whole input of MATCH_RECOGNIZE has no SELECT whose star could hide its columns."""
-        start = self.statement.tokens[clause.query.from_].start
+        start = self.statement.tree.tokens[clause.query.from_].start
         for relation in (part.site.relation for part in self.statement.clauses):
             if start < relation.start <= clause.whole.start and clause.whole.stop <= relation.stop:
                 raise UnsupportedError(

@@ -22,8 +22,7 @@ from sqlext.engine.stream.stream_checks import is_processing_time
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.heads import StreamTarget
 from sqlext.rewriter.match.match_plan import MatchPlan
-from sqlext.rewriter.text.lexemes import quoted
-from sqlext.rewriter.text.names import quote
+from sqlext.rewriter.text.names import quote, quoted
 
 TRIGGER = "sqlext.stream.trigger"  # 'available-now', an interval, or nothing: the next micro-batch at once
 NAME = "sqlext.stream.name"  # of the checkpoint, where several INSERT write into one table

@@ -1,0 +1,1 @@
+"""The structure of a statement: its queries, relations, joins and CTEs, read from its tokens once."""

@@ -1,0 +1,141 @@
+"""What a word of a statement is, decided by its neighbours alone: Spark reserves no keyword."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlext.rewriter.text.tokens import NUMBER, QUERY_STARTS, QUOTED, STRING, WORD, Token, Tokens
+
+TIME_JOINS = frozenset({"INTERVAL", "ASOF"})
+TYPE_WORDS = frozenset({"INNER", "LEFT", "RIGHT", "FULL", "OUTER", "SEMI", "ANTI", "CROSS", "NATURAL"})
+
+# Behind these words something is still to come: what follows is a name, whatever else it may mean.
+_OPERATORS = frozenset([
+    "AND", "OR", "NOT", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "IN", "IS", "DIV", "CASE", "WHEN", "THEN",
+    "ELSE", "ON", "USING", "AS", "FROM", "JOIN", "STREAM", "LATERAL", "SELECT", "DISTINCT", "WHERE", "BY", "HAVING",
+    "SET", "CROSS", "INNER", "NATURAL", "TABLE", "UPDATE", "INTO", "QUALIFY", "LIMIT", "OFFSET", "EXISTS", "ESCAPE",
+])  # fmt: skip
+_ENDS_QUERY = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "|>", ";"})
+# A FROM, and with it the condition of its last join, ends at these.
+_ENDS_FROM = _ENDS_QUERY | {
+    "WHERE", "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET", "QUALIFY", "WINDOW",
+    "SELECT", "INSERT", "MAP", "REDUCE",
+}  # fmt: skip
+_HAS_BY = frozenset({"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"})
+_BEFORE_STAR = frozenset({"SELECT", "DISTINCT", "ALL", "SET", "INSERT"})
+
+
+def is_at(tokens: Tokens, i: int, *words: str) -> bool:
+    """Do these words stand at token i?"""
+    return [token.word for token in tokens[i : i + len(words)]] == list(words)
+
+
+def ends_operand(tokens: Tokens, i: int) -> bool:
+    """Can a relation or an expression end with token i?
+
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> [ends_operand(tokenize("a . in ) AND"), i) for i in range(5)]
+    [True, False, True, True, False]
+    """
+    token = tokens[i]
+    if token.kind == WORD:
+        return token.word not in _OPERATORS or (i > 0 and tokens[i - 1].text == ".")
+    return token.kind in (QUOTED, STRING, NUMBER) or token.text in (")", "]", "}", "?")
+
+
+def is_surely_name(tokens: Tokens, i: int) -> bool:
+    """Is a keyword at token i a name, as `set` in `FROM set`, `x.set` and `AS set`?"""
+    before = tokens[i - 1].word if i else ""
+    if tokens[i].kind != WORD or tokens[i].word in ("SELECT", "FROM", "JOIN"):
+        return before == "."
+    return before in (".", "AS", "FROM", "JOIN", ",", "STREAM")
+
+
+def is_time_join(tokens: Tokens, i: int) -> bool:
+    """Is token i the first word of INTERVAL JOIN or ASOF JOIN, and not the name of a column, a relation or its alias?
+
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> [is_time_join(tokenize(t), 2) for t in ("FROM a INTERVAL JOIN b", "a AS interval JOIN b", "x = interval JOIN")]
+    [True, False, False]
+    """
+    if tokens[i].word not in TIME_JOINS or not is_at(tokens, i + 1, "JOIN"):
+        return False
+    return i > 0 and (ends_operand(tokens, i - 1) or tokens[i - 1].word in TYPE_WORDS | {"|>"})
+
+
+def first_word_of_join(tokens: Tokens, keyword: int) -> int:
+    """The index of the first word of a join's type, or `keyword` where it has none; OUTER alone is an alias."""
+    first = keyword
+    while first and tokens[first - 1].word in TYPE_WORDS and not is_surely_name(tokens, first - 1):
+        first -= 1
+    return first + 1 if tokens[first].word == "OUTER" else first
+
+
+def begins_join(tokens: Tokens, i: int) -> bool:
+    """Does a join, Spark's own or one on time, begin at token i with its type or its keyword?"""
+    k = i
+    while k < len(tokens) and tokens[k].word in TYPE_WORDS:
+        k += 1
+    if k < len(tokens) and tokens[k].word in TIME_JOINS and (k > i or is_time_join(tokens, k)):
+        k += 1
+    return is_at(tokens, k, "JOIN") and not is_surely_name(tokens, i)
+
+
+def ends_from(tokens: Tokens, i: int) -> bool:
+    """Does a clause behind FROM begin at token i, or does the query end there?"""
+    token, after = tokens[i], tokens[i + 1].word if i + 1 < len(tokens) else ""
+    if token.text in (";", "|>"):
+        return True
+    if token.word not in _ENDS_FROM or not i or not ends_operand(tokens, i - 1) or is_surely_name(tokens, i):
+        return False
+    if token.word in _HAS_BY:
+        return after == "BY"
+    if token.word == "WINDOW":
+        return is_at(tokens, i + 2, "AS")
+    is_column = i + 1 == len(tokens) or after in ("ON", "USING", ",", ")") or begins_join(tokens, i + 1)
+    return token.word not in ("LIMIT", "OFFSET") or not is_column
+
+
+def ends_query(tokens: Tokens, i: int) -> bool:
+    """Does a set operation, a pipe or a semicolon stand at token i? The EXCEPT of `* EXCEPT (…)` is none."""
+    return tokens[i].word in _ENDS_QUERY and ends_from(tokens, i)
+
+
+def ends_relations(tokens: Tokens, i: int) -> bool:
+    """Does a PIVOT, an UNPIVOT or a LATERAL VIEW, which reads all relations before it, begin at token i?"""
+    word, after = tokens[i].word, tokens[i + 1].word if i + 1 < len(tokens) else ""
+    is_one = word in ("LATERAL", "PIVOT", "UNPIVOT") and after in ("VIEW", "(", "INCLUDE", "EXCLUDE")
+    return is_one and i > 0 and ends_operand(tokens, i - 1)
+
+
+def begins_query(tokens: Tokens, i: int) -> bool:
+    """Does token i, behind a parenthesis, begin a query, which may stand in further parentheses?"""
+    while is_at(tokens, i, "("):
+        i += 1
+    return i < len(tokens) and tokens[i].word in QUERY_STARTS
+
+
+def is_star(tokens: Sequence[Token], i: int) -> bool:
+    """Is this `*` all columns, and not COUNT(*) or a multiplication?"""
+    if tokens[i].text != "*":
+        return False
+    before = tokens[i - 1]
+    if before.text == "(" and i > 1 and i + 1 < len(tokens):
+        return not (tokens[i - 2].word == "COUNT" and tokens[i + 1].text == ")")
+    return before.text not in (")", "]") and (
+        before.kind not in (NUMBER, STRING) and (not before.is_name or before.word in _BEFORE_STAR)
+    )
+
+
+def without_pipe(text: str, tokens: Tokens, pipe: int) -> str:
+    """The query before the pipe at token `pipe` as a FROM clause, for a hint."""
+    depth, start = tokens[pipe].depth, pipe
+    while start and tokens[start - 1].depth >= depth and tokens[start - 1].text != ";":
+        start -= 1
+    froms = [i for i in range(start, pipe) if tokens[i].depth == depth and tokens[i].word == "FROM"]
+    start = start if tokens[start].word in QUERY_STARTS | {"("} else (froms or [start])[0]
+    query = text[tokens[start].start : tokens[pipe - 1].stop] if start < pipe else ""
+    is_relation = froms[:1] == [start] and not any(t.word in ("|>", "WHERE") for t in tokens[start:pipe])
+    if not query or len(query) > 60 or "\n" in query:
+        query, is_relation = "the query before the pipe", False
+    return query if is_relation else f"FROM ({query})"

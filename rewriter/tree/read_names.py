@@ -1,0 +1,70 @@
+"""Reads the names in a statement's structure: those of tables, aliases and CTEs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import RelationName, name_at, name_of
+from sqlext.rewriter.text.tokens import NUMBER, STRING, Tokens, closing
+from sqlext.rewriter.tree.keywords import begins_query, is_at
+from sqlext.rewriter.tree.statement_tree import Alias, Cte
+
+BEFORE_RELATION = frozenset({"LATERAL", "STREAM", "TABLE"})
+_NOT_ALIASES = BEFORE_RELATION | {"TABLESAMPLE", "MATCH_RECOGNIZE", "VALUES", "OF", "PERCENT", "ROWS", "WITH"}
+
+
+def table_of(tokens: Tokens, start: int, stop: int) -> RelationName | None:
+    """The name of the table that a relation at tokens `start` to `stop` reads."""
+    while start + 1 < stop and tokens[start].word in BEFORE_RELATION and tokens[start + 1].word not in ("AS", "("):
+        start += 1
+    name = name_at(tokens, start)
+    behind = start + 2 * len(name.parts) - 1 if name else start
+    return None if is_at(tokens, behind, "(") or behind > stop else name
+
+
+def alias_of(tokens: Tokens, start: int, stop: int) -> Alias | None:
+    """The alias at the end of a relation, which a list of columns may follow."""
+    i = stop - 1
+    columns: tuple[int, ...] = ()
+    if tokens[i].text == ")":
+        depth = tokens[i].depth
+        opening = next((k for k in range(i, start, -1) if tokens[k].text == "(" and tokens[k].depth == depth), start)
+        columns = tuple(k for k in range(opening + 1, i) if tokens[k].is_name)
+        i = opening - 1
+    if i <= start or not tokens[i].may_name or tokens[i].word in _NOT_ALIASES:
+        return None
+    before = tokens[i - 1]
+    is_behind_relation = before.text in (")", "}") or before.is_name or before.kind in (NUMBER, STRING)
+    is_alias = before.word == "AS" or (is_behind_relation and before.word not in _NOT_ALIASES)
+    return Alias(i, columns) if is_alias else None
+
+
+def ctes_of(text: str, tokens: Tokens, i: int, scope_stop: int) -> Iterator[Cte]:
+    """The CTEs of the WITH at token i; none for WITH in other senses."""
+    i += 1
+    is_recursive = is_at(tokens, i, "RECURSIVE") and i + 1 < len(tokens) and tokens[i + 1].is_name
+    i += is_recursive
+    while i + 1 < len(tokens) and tokens[i].is_name:
+        opening = _query_of_cte(tokens, i)
+        close = opening and closing(tokens, opening)
+        if not opening or not close:
+            return
+        definition = Fragment(text, tokens[i].start, tokens[close].stop)
+        query = Fragment(text, tokens[opening].stop, tokens[close].start)
+        yield Cte(name_of(text, tokens[i]), definition, query, is_recursive, scope_stop)
+        if not is_at(tokens, close + 1, ","):
+            return
+        i = close + 2
+
+
+def _query_of_cte(tokens: Tokens, i: int) -> int | None:
+    """The index of the parenthesis around the query of `name [(columns)] [MAX RECURSION LEVEL n] [AS] (query)`."""
+    k = i + 1
+    if is_at(tokens, k, "(") and not begins_query(tokens, k + 1):
+        k = (closing(tokens, k) or len(tokens)) + 1
+    if is_at(tokens, k, "MAX", "RECURSION"):
+        k += 4
+    if is_at(tokens, k, "AS"):
+        k += 1
+    return k if is_at(tokens, k, "(") and begins_query(tokens, k + 1) else None

@@ -1,0 +1,381 @@
+"""Reads the structure of a statement from its tokens, once.
+
+Spark's own grammar is not parsed beyond that: where queries, relations, joins and CTEs begin and end. Each pair of
+brackets is a level of its own, read from left to right, one token after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from sqlext.rewriter.text.names import name_at
+from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, tokenize
+from sqlext.rewriter.tree.keywords import (
+    TIME_JOINS,
+    begins_query,
+    ends_from,
+    ends_operand,
+    ends_query,
+    ends_relations,
+    first_word_of_join,
+    is_at,
+    is_surely_name,
+    is_time_join,
+)
+from sqlext.rewriter.tree.read_names import BEFORE_RELATION, alias_of, ctes_of, table_of
+from sqlext.rewriter.tree.statement_tree import Cte, Join, Query, Relation, Tree
+
+# What a level is reading.
+_RELATION, _PIVOT, _CRITERIA, _CONDITION, _BEHIND = "relation", "PIVOT", "criteria", "condition", "behind a relation"
+# Lists of relations: of FROM, with joins on time; of USING or a join behind a pipe; the arguments of a table function.
+_FROM, _SINGLE, _ARGUMENT = "FROM", "single", "argument"
+
+_BEFORE_TABLE = frozenset({"", "(", ",", "AS", "ALL", "FROM", "JOIN", "UNION", "EXCEPT", "INTERSECT", "MINUS"})
+
+
+@lru_cache(maxsize=16)
+def read_tree(text: str) -> Tree:
+    """The structure of a statement. Raises ParseError (UNCLOSED_TEXT).
+
+    >>> tree = read_tree("SELECT 1 FROM a JOIN (b ASOF JOIN c MATCH_CONDITION (b.t >= c.t)) x, d")
+    >>> [tree.fragment(relation.start, relation.stop).text for relation in tree.relations]
+    ['a', '(b ASOF JOIN c MATCH_CONDITION (b.t >= c.t)) x', 'b', 'c', 'd']
+    >>> [tree.fragment(join.start, join.stop).text for join in tree.joins]
+    ['b ASOF JOIN c MATCH_CONDITION (b.t >= c.t)']
+    """
+    tokens = tokenize(text)
+    reader = _Reader(text, tokens)
+    reader.read()
+    relations = sorted((r for r in reader.relations if r.start < r.stop), key=lambda r: r.start)
+    return Tree(
+        text,
+        tokens,
+        tuple(relation.frozen(tokens) for relation in relations),
+        tuple(join.frozen(tokens) for join in sorted(reader.joins, key=lambda join: join.keyword)),
+        tuple(reader.ctes),
+    )
+
+
+@dataclass(eq=False)
+class _Query:
+    """A `Query` whose ends are not known yet: -1."""
+
+    select: int | None
+    from_: int
+    from_stop: int = -1
+    where: list[int] = field(default_factory=list)
+    stop: int = -1
+    end: int = -1
+
+    def frozen(self) -> Query:
+        where = (self.where[0], self.where[1]) if self.where else None
+        return Query(
+            select=self.select, from_=self.from_, from_stop=self.from_stop, where=where, stop=self.stop, end=self.end
+        )
+
+
+@dataclass(eq=False)
+class _Relation:
+    start: int
+    query: _Query | None
+    stop: int = -1
+    clauses: list[int] = field(default_factory=list)
+
+    def frozen(self, tokens: Tokens) -> Relation:
+        return Relation(
+            start=self.start,
+            stop=self.stop,
+            table=table_of(tokens, self.start, self.stop),
+            aliases=tuple(alias_of(tokens, self.start, stop) for stop in (*self.clauses, self.stop)),
+            clauses=tuple(self.clauses),
+            query=self.query.frozen() if self.query else None,
+        )
+
+
+@dataclass(eq=False)
+class _Join:
+    start: int
+    first: int
+    keyword: int
+    query: _Query
+    right: _Relation
+    match_condition: tuple[int, int] | None = None
+    on: tuple[int, int] | None = None
+    using: tuple[int, int] | None = None
+    criteria: int = -1
+    stop: int = -1
+
+    def frozen(self, tokens: Tokens) -> Join:
+        return Join(
+            start=self.start, first=self.first, keyword=self.keyword, query=self.query.frozen(),
+            right=self.right.frozen(tokens) if self.right.start < self.right.stop else None,
+            match_condition=self.match_condition, on=self.on, using=self.using, criteria=self.criteria, stop=self.stop,
+        )  # fmt: skip
+
+
+@dataclass
+class _Reader:
+    text: str
+    tokens: Tokens
+    relations: list[_Relation] = field(default_factory=list)
+    joins: list[_Join] = field(default_factory=list)
+    ctes: list[Cte] = field(default_factory=list)
+
+    def read(self) -> None:
+        levels, i = [_Level(self, 0, len(self.tokens), is_query=True)], 0
+        while levels:
+            level = levels[-1]
+            if i >= level.hi:
+                levels.pop().end()
+                i = level.hi + 1
+            elif level.opens(i):
+                levels.append(level.inner(i))
+                i += 1
+            else:
+                i = level.step(i)
+
+
+class _Level:
+    """Tokens `lo` to `hi`, which stand in the same brackets.
+
+    `relations` is the kind of the list of relations that is being read, "" outside of one; `part` is what of it.
+    """
+
+    def __init__(
+        self, reader: _Reader, lo: int, hi: int, is_query: bool, relations: str = "", outer: _Query | None = None
+    ):
+        self.reader, self.tokens, self.lo, self.hi, self.is_query = reader, reader.tokens, lo, hi, is_query
+        self.queries: list[_Query] = []  # of this level, whose `end` is not known yet
+        self.query: _Query | None = outer  # whose relations, or the clauses behind them, are being read
+        self.select: int | None = None
+        self.statement = ""  # the last SELECT, MERGE or JOIN
+        self.relations, self.part = relations, _BEHIND
+        self.tree: int | None = None  # where the join tree begins that is being read, if joins on time can follow it
+        self.relation = _Relation(lo, outer, lo)
+        self.join: _Join | None = None
+        self.condition = -1
+        self.is_in_values = False
+        if relations:
+            self._begin_tree(lo)
+
+    def end(self) -> None:
+        """All of the level has been read."""
+        self._end_query(self.hi)
+        self._end_level(self.hi)
+
+    def opens(self, i: int) -> bool:
+        return self.tokens[i].kind == SYMBOL and any(c in "([{" for c in self.tokens[i].text)
+
+    def inner(self, i: int) -> _Level:
+        """What stands in the brackets that token i opens."""
+        close = min(closing(self.tokens, i) or self.hi, self.hi)
+        kind = self._relations_in(i)
+        is_query = begins_query(self.tokens, i + 1) or bool(kind)
+        if kind and self.tokens[i + 1 : i + 2] and self.tokens[i + 1].word in ("SELECT", "WITH", "FROM", "TABLE"):
+            kind = ""
+        return _Level(self.reader, i + 1, close, is_query, kind, self.query if kind else None)
+
+    def _relations_in(self, i: int) -> str:
+        """The kind of the list of relations that may stand in the parenthesis at token i."""
+        if self.tokens[i].text != "(":
+            return ""
+        if self.relations and self.part == _RELATION:
+            if i == self.relation.start:
+                return _ARGUMENT if self.relations == _ARGUMENT else _FROM
+            if all(t.word in BEFORE_RELATION for t in self.tokens[self.relation.start : i]):
+                return _ARGUMENT
+        return _ARGUMENT if i > self.lo and self._is_table(i - 1) else ""
+
+    def _is_table(self, i: int) -> bool:
+        """Is token i the TABLE of `TABLE t`, which reads a relation, and not that of CREATE TABLE?"""
+        return self.tokens[i].word == "TABLE" and (self.tokens[i - 1].word if i else "") in _BEFORE_TABLE
+
+    def step(self, i: int) -> int:
+        """Read token i; the index behind what was read."""
+        tokens, word = self.tokens, self.tokens[i].word
+        self.is_in_values &= not (word == "AS" or (tokens[i].is_name and i > 0 and tokens[i - 1].text == ")"))
+        if word == "WITH":
+            self.reader.ctes += ctes_of(self.reader.text, tokens, i, self._stop_of_statement(i))
+        if word in (";", ")", "]", "}"):  # a bracket that nothing opens
+            self._end_query(i)
+            self._end_level(i)
+        elif word == "JOIN" or is_time_join(tokens, i):
+            return self._join_at(i) if tokens[i - 1].text != "." else i + 1
+        elif self._is_table(i) and not (self.relations and i == self.relation.start):
+            self._read_table(i)
+        elif self._is_missing_relation(i):
+            self._in_relations(i, word)
+        elif is_surely_name(tokens, i):
+            pass
+        elif word == "FROM" and self.is_query and (i == 0 or tokens[i - 1].word != "DISTINCT"):
+            self._begin_from(i)
+        elif word == "SELECT" or is_at(tokens, i, "MERGE", "INTO"):
+            self._end_from(i)
+            self.select = i if word == "SELECT" else self.select
+            self.is_query = True
+            self.statement = word
+        elif word == "USING" and self.statement == "MERGE":
+            self._begin_relations(i, _SINGLE)
+            self._begin_tree(i + 1)
+        elif ends_query(tokens, i):
+            self._end_query(i)
+        elif ends_from(tokens, i):
+            self._end_from(i)
+        elif self.relations:
+            return self._in_relations(i, word)
+        return i + 1
+
+    # queries
+
+    def _begin_from(self, i: int) -> None:
+        self._begin_relations(i, _FROM)
+        self._begin_tree(i + 1)
+
+    def _begin_relations(self, i: int, kind: str) -> None:
+        self._end_from(i)
+        self.query = _Query(self.select if kind == _FROM else None, i)
+        self.queries.append(self.query)
+        self.relations = kind
+
+    def _end_from(self, i: int) -> None:
+        """The relations, or a clause behind them, end before token i."""
+        self._end_part(i)
+        self.relations, self.tree = "", None
+        if self.query in self.queries:
+            query = self.query
+            if len(query.where) == 1:
+                query.where.append(i)
+            elif query.from_stop < 0 and is_at(self.tokens, i, "WHERE"):
+                query.where.append(i + 1)
+            query.from_stop = i if query.from_stop < 0 else query.from_stop
+
+    def _end_query(self, i: int) -> None:
+        self._end_from(i)
+        for query in self.queries:
+            query.stop = i if query.stop < 0 else query.stop
+        self.query, self.select, self.statement = None, None, ""
+
+    def _end_level(self, i: int) -> None:
+        """No query of this level goes on behind token i."""
+        for query in self.queries:
+            query.end = i
+        self.queries = []
+
+    def _stop_of_statement(self, i: int) -> int:
+        """The first character behind what the query that WITH at token i begins can reach."""
+        depth = self.tokens[i].depth
+        ends = (t.start for t in self.tokens[i:] if t.depth < depth or (t.depth == depth and t.text == ";"))
+        return next(ends, len(self.reader.text))
+
+    # relations
+
+    def _begin_tree(self, i: int) -> None:
+        self.tree = i if self.relations == _FROM else None
+        self.join = None
+        self._begin_relation(i)
+
+    def _begin_relation(self, i: int) -> None:
+        self.relation = _Relation(i, self.query)
+        self.reader.relations.append(self.relation)
+        self.part = _RELATION
+        self.is_in_values = is_at(self.tokens, i, "VALUES")
+
+    def _read_table(self, i: int) -> None:
+        name = name_at(self.tokens, i + 1)
+        if name is not None:
+            self.reader.relations.append(_Relation(i + 1, None, i + 2 * len(name.parts)))
+
+    def _end_part(self, i: int) -> None:
+        """The relation or the condition that is being read ends before token i."""
+        if self.part == _RELATION:
+            self.relation.stop = i
+        if self.join is not None and self.part == _RELATION:
+            self.join.criteria = self.join.stop = i
+        elif self.join is not None and self.part == _CONDITION:
+            self.join.on, self.join.stop = (self.condition, i), i
+        self.part = _BEHIND
+
+    def _is_missing_relation(self, i: int) -> bool:
+        """Does a word that goes on behind a relation stand at token i, where one should begin?"""
+        if not self.relations or i != self.relation.start or self.join is None:
+            return False
+        return self.tokens[i].word in ("ON", "USING") or is_at(self.tokens, i, "MATCH_CONDITION", "(")
+
+    def _in_relations(self, i: int, word: str) -> int:
+        """Read token i of a list of relations; the index behind what was read."""
+        tokens = self.tokens
+        if word == ",":
+            if self.relations != _SINGLE and not self.is_in_values:
+                self._end_part(i)
+                self._begin_tree(i + 1)
+        elif word == "MATCH_RECOGNIZE" and self._is_clause(i):
+            self._take_clause(i)
+        elif self.part == _RELATION and is_at(tokens, i, "MATCH_CONDITION", "("):
+            return self._match_condition(i)
+        elif self.part in (_RELATION, _CRITERIA) and word in ("ON", "USING"):
+            return self._criteria(i)
+        elif ends_relations(tokens, i):
+            is_pivot = self.part == _RELATION and word != "LATERAL"
+            self._end_part(i)
+            self.part, self.tree = (_PIVOT, self.tree) if is_pivot else (_BEHIND, None)
+            self.relations = "" if word == "LATERAL" else self.relations
+        elif self.part == _CRITERIA:
+            self.part = _BEHIND
+        return i + 1
+
+    def _is_clause(self, i: int) -> bool:
+        """Can the relation that token i stands in be read by a MATCH_RECOGNIZE there?"""
+        if self.part not in (_RELATION, _PIVOT) or self.relations == _ARGUMENT or i == self.relation.start:
+            return False
+        is_behind_relation = ends_operand(self.tokens, i - 1) or is_surely_name(self.tokens, i - 1)
+        return is_at(self.tokens, i + 1, "(") and is_behind_relation and self.tokens[i - 1].word not in ("AS", "OF")
+
+    def _take_clause(self, i: int) -> None:
+        self.relation.clauses.append(i)
+        if self.part == _PIVOT:
+            self.part = _RELATION
+
+    # joins
+
+    def _join_at(self, keyword: int) -> int:
+        """Read the keyword of a join; the index behind it."""
+        first = first_word_of_join(self.tokens, keyword)
+        right = keyword + (2 if self.tokens[keyword].word in TIME_JOINS else 1)
+        self.tree = None if self.part == _PIVOT else self.tree
+        start, query = self.tree, self.query
+        if not self.relations:
+            self._begin_relations(first, _SINGLE)
+        else:
+            self._end_part(first)
+        self.statement = "JOIN"
+        self._begin_relation(right)
+        self.join = None
+        if start is not None and start < first and query is not None and ends_operand(self.tokens, first - 1):
+            self.join = _Join(start, first, keyword, query, self.relation)
+            if right == keyword + 2:
+                self.reader.joins.append(self.join)
+        return right
+
+    def _match_condition(self, i: int) -> int:
+        self._end_part(i)
+        if self.join is None or self.tokens[self.join.keyword].word != "ASOF":
+            return i + 1
+        close = closing(self.tokens, i + 1)
+        behind = close + 1 if close else self.hi
+        self.join.match_condition = (i, behind)
+        self.join.stop = self.join.criteria = behind
+        self.part = _CRITERIA
+        return i + 1
+
+    def _criteria(self, i: int) -> int:
+        self._end_part(i)
+        if self.join is not None and self.join.criteria != i:
+            return i + 1
+        if self.tokens[i].word == "ON":
+            self.part, self.condition = _CONDITION, i + 1
+        elif is_at(self.tokens, i + 1, "(") and self.join is not None:
+            close = closing(self.tokens, i + 1)
+            self.join.using = (i + 2, self.hi if close is None else close)
+            self.join.stop = self.join.using[1] + 1
+        return i + 1

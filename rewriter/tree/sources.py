@@ -1,0 +1,134 @@
+"""What the names of relations stand for: which CTEs a piece of a statement can name, and which tables it reads."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from sqlext.errors import ParseError, Place, UnsupportedError
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import Parts, RelationName, quote
+from sqlext.rewriter.text.tokens import Tokens, tokens_inside
+from sqlext.rewriter.tree.read_tree import read_tree
+from sqlext.rewriter.tree.statement_tree import Cte, Tree
+
+_RANDOM = frozenset({"RAND", "RANDN", "RANDOM", "RANDSTR", "UNIFORM", "UUID", "SHUFFLE", "MONOTONICALLY_INCREASING_ID",
+                     "SPARK_PARTITION_ID"})  # fmt: skip
+
+
+def visible_ctes(tree: Tree, piece: Fragment) -> tuple[Cte, ...]:
+    """The CTEs that a piece of a statement can name, in an order in which they can be defined.
+
+    Of those with one name the innermost. Raises UnsupportedError: RECURSIVE_INPUT (the text reads the recursive CTE
+    that it stands in), SHADOWED_CTE (one list of CTEs could not say what is meant).
+
+    >>> text = "WITH a AS (SELECT 1), b AS (SELECT * FROM (a) m), c AS (SELECT 2) SELECT * FROM b"
+    >>> [c.name.text for c in visible_ctes(read_tree(text), Fragment(text, 42, 45))]
+    ['a']
+    """
+    visible: list[Cte] = []
+    for cte in tree.ctes:
+        if cte.definition.stop <= piece.start and piece.stop <= cte.scope_stop:
+            visible.append(cte)
+        elif cte.definition.start <= piece.start and piece.stop <= cte.definition.stop:
+            _check_not_own_name(tree, cte, piece)
+    _check_not_shadowed(tree, visible)
+    last = {_key(cte): cte for cte in visible}
+    return tuple(cte for cte in visible if last[_key(cte)] is cte)
+
+
+def _key(cte: Cte) -> str:
+    return cte.name.text.upper()
+
+
+def _readers(tree: Tree, key: str, piece: Fragment) -> list[RelationName]:
+    """Where a piece of the statement reads a relation that is called `key`."""
+    names = (name for name in tree.tables() if piece.start <= name.start < piece.stop)
+    return [name for name in names if len(name.parts) == 1 and name.parts[0].upper() == key]
+
+
+def _check_not_own_name(tree: Tree, cte: Cte, piece: Fragment) -> None:
+    readers = _readers(tree, _key(cte), piece) if cte.is_recursive else []
+    if readers:
+        raise UnsupportedError(
+            "RECURSIVE_INPUT", f'the recursive CTE "{cte.name.text}" cannot be the input of a clause inside it',
+            place=Place(tree.text, readers[0].start, readers[0].stop),
+            hint="use the clause on the finished CTE, in the query behind WITH.",
+        )  # fmt: skip
+
+
+def _check_not_shadowed(tree: Tree, visible: list[Cte]) -> None:
+    """One list `WITH a, b, …` must mean the same: no definition may read an outer CTE that an inner one hides."""
+    for i, outer in enumerate(visible):
+        inner = next((k for k in range(i + 1, len(visible)) if _key(visible[k]) == _key(outer)), None)
+        if inner is None:
+            continue
+        for reader in visible[i + 1 : inner + 1]:
+            if _readers(tree, _key(outer), reader.query):
+                raise UnsupportedError(
+                    "SHADOWED_CTE",
+                    f'two CTEs "{outer.name.text}" are visible here, and "{reader.name.text}" reads the outer one',
+                    place=visible[inner].name.fragment.place, hint="give one of them another name.",
+                )  # fmt: skip
+
+
+def check_repeatable(tree: Tree, ctes: tuple[Cte, ...], piece: Fragment) -> None:
+    """Raise UnsupportedError (RANDOM_CTE) if a piece of the statement, which sees `ctes`, reads one that is not the
+    same each time, and the statement reads it elsewhere too: the clause would see other rows of it."""
+    pieces = [piece]
+    needed: list[Cte] = []
+    for cte in reversed(ctes):
+        if any(_readers(tree, _key(cte), piece) for piece in pieces):
+            pieces.append(cte.query)
+            needed.insert(0, cte)
+    random: list[str] = []
+    for cte in needed:
+        if not (is_random(tree.tokens, cte.query) or any(_readers(tree, key, cte.query) for key in random)):
+            continue
+        random.append(_key(cte))
+        if len(_readers(tree, _key(cte), Fragment(tree.text, 0, len(tree.text)))) > 1:
+            raise UnsupportedError(
+                "RANDOM_CTE",
+                f'the CTE "{cte.name.text}" is random, and is read by a clause and elsewhere too',
+                place=cte.name.fragment.place, hint="write it into a table, or a temporary view with a seed, first.",
+            )  # fmt: skip
+
+
+def is_random(tokens: Tokens, piece: Fragment) -> bool:
+    """Does a piece of the statement call a random function or take a sample?"""
+    inside = tokens_inside(tokens, piece.start, piece.stop)
+    return any((a.word in _RANDOM and b.text == "(") or a.word == "TABLESAMPLE" for a, b in pairwise(inside))
+
+
+def relations(text: str) -> tuple[RelationName, ...]:
+    """The names that a statement reads from, in the order of the text; no CTEs of its own, no table functions.
+
+    A name in it need not be a relation, so look it up. Empty if the text has no end to a string or comment, which
+    Spark itself reports best.
+
+    >>> [name.parts for name in relations("WITH c AS (TABLE a.t) SELECT EXTRACT(DAY FROM d) FROM c, v, f(1)")]
+    [('a', 't'), ('v',)]
+    """
+    try:
+        tree = read_tree(text)
+    except ParseError:
+        return ()
+    return tuple(name for name in tree.tables() if not any(_is_named(cte, name) for cte in tree.ctes))
+
+
+def _is_named(cte: Cte, name: RelationName) -> bool:
+    """Does a name stand for this CTE?"""
+    if len(name.parts) > 1 or name.parts[0].upper() != _key(cte) or name.start >= cte.scope_stop:
+        return False
+    return name.start >= (cte.definition.start if cte.is_recursive else cte.definition.stop)
+
+
+def qualify(text: str, schema: Parts) -> str:
+    """The text with `schema` in front of every relation that is named without one.
+
+    >>> qualify("SELECT * FROM t JOIN other.u USING (k)", ("main", "db"))
+    'SELECT * FROM `main`.`db`.t JOIN other.u USING (k)'
+    """
+    for name in reversed(relations(text)):
+        if len(name.parts) == 1:
+            text = f"{text[: name.start]}{quote(schema)}.{text[name.start :]}"
+    return text

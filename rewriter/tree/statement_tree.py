@@ -1,0 +1,234 @@
+"""The structure of a statement as values: queries, relations, joins and CTEs over the indexes of its tokens.
+
+All indexes are those of tokens; ends are exclusive. `read_tree` makes a tree; nothing else reads structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlext.rewriter.text.fragments import Fragment, Name
+from sqlext.rewriter.text.names import RelationName, unquoted
+from sqlext.rewriter.text.tokens import QUERY_STARTS, Token, Tokens, closing, index_at
+from sqlext.rewriter.tree.keywords import is_star
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """A query that reads relations.
+
+    `select` is its SELECT, None where it has none before FROM (`FROM t |> …`, `MERGE … USING t`, `|> JOIN t`); `from_`
+    is its FROM, USING or JOIN. FROM ends at `from_stop`; `where` is the condition behind WHERE. The query ends at
+    `stop`, where a set operation or a pipe may follow; `end` is the closing parenthesis or semicolon behind all of it.
+    """
+
+    select: int | None
+    from_: int
+    from_stop: int
+    where: tuple[int, int] | None
+    stop: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Alias:
+    """The tokens of an alias: its name and the columns that it names."""
+
+    name: int
+    columns: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relation:
+    """One relation of a FROM, `[LATERAL | STREAM] relation [MATCH_RECOGNIZE (…)] [alias]`, at tokens `start` to `stop`.
+
+    `table` is the name of the table it reads, None for a subquery, a function or VALUES. `aliases` has one entry for
+    each MATCH_RECOGNIZE, the alias of its input, and a last one for the whole relation. `clauses` are the tokens
+    MATCH_RECOGNIZE. A PIVOT belongs to the relation only if a MATCH_RECOGNIZE reads it.
+    """
+
+    start: int
+    stop: int
+    table: RelationName | None
+    aliases: tuple[Alias | None, ...]
+    clauses: tuple[int, ...] = ()
+    query: Query | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Join:
+    """A join on time. `first` is the first word of its type, `keyword` is INTERVAL or ASOF.
+
+    The left operand, the whole join tree before the join, begins at `start` and ends at `first`. `right` is None where
+    no relation follows. `match_condition` are the tokens of MATCH_CONDITION (…), `on` those of the condition behind ON,
+    `using` those between the parentheses of USING. `criteria` is the first token behind the relation and its
+    MATCH_CONDITION; the join ends at `stop`.
+    """
+
+    start: int
+    first: int
+    keyword: int
+    right: Relation | None
+    match_condition: tuple[int, int] | None
+    on: tuple[int, int] | None
+    using: tuple[int, int] | None
+    criteria: int
+    stop: int
+    query: Query
+
+
+@dataclass(frozen=True)
+class Cte:
+    """`definition` is `name [(columns)] [AS] (query)` as written; `query` is inside its parentheses.
+
+    The CTE can be read from characters before `scope_stop`.
+    """
+
+    name: Name
+    definition: Fragment
+    query: Fragment
+    is_recursive: bool
+    scope_stop: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """`relation keyword ( body )`, all of it `whole`; `opening` and `closing` index the tokens of the parentheses."""
+
+    keyword: Fragment
+    relation: Fragment
+    body: Fragment
+    whole: Fragment
+    depth: int
+    opening: int
+    closing: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The result of a MATCH_RECOGNIZE as a relation of its SELECT: tokens `start` to `behind`, alias included.
+
+    `alias` ("" without one) and `columns`, the names that the alias gives, are in lower case.
+    """
+
+    query: Query
+    select: int
+    start: int
+    behind: int
+    alias: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The structure of the statement `text`. Relations and joins are in the order of their first words."""
+
+    text: str
+    tokens: Tokens
+    relations: tuple[Relation, ...]
+    joins: tuple[Join, ...]
+    ctes: tuple[Cte, ...]
+
+    def fragment(self, lo: int, hi: int) -> Fragment:
+        """Tokens `lo` to `hi`, of which there is one at least."""
+        return Fragment.of_tokens(self.text, self.tokens, lo, hi)
+
+    def join_at(self, keyword: int) -> Join | None:
+        """The join whose keyword is token `keyword`; None if it joins no relations of a FROM."""
+        return next((join for join in self.joins if join.keyword == keyword), None)
+
+    def relation_of(self, keyword: int) -> Relation | None:
+        """The relation that the MATCH_RECOGNIZE at token `keyword` reads or is a part of; None if it reads none."""
+        return next((relation for relation in self.relations if keyword in relation.clauses), None)
+
+    def relation_at(self, fragment: Fragment) -> Relation | None:
+        """The relation that is exactly this piece of the statement."""
+        span = index_at(self.tokens, fragment.start), index_at(self.tokens, fragment.stop)
+        return next((relation for relation in self.relations if (relation.start, relation.stop) == span), None)
+
+    def name_of(self, relation: Relation) -> Token | None:
+        """The token that names the columns of a whole relation in front of a dot: its alias, else the table's own name.
+
+        >>> from sqlext.rewriter.tree.read_tree import read_tree
+        >>> def name(relation):
+        ...     tree = read_tree(f"FROM {relation}")
+        ...     token = tree.name_of(tree.relations[0])
+        ...     return token and token.text
+        >>> [name(r) for r in ("db.a", "db.a AS x", "(SELECT 1) x (c, d)", "a VERSION AS OF 3 x", "range(3)", "(a)")]
+        ['a', 'x', 'x', 'x', None, None]
+        >>> [name(r) for r in ("a TABLESAMPLE (5 ROWS)", "STREAM a WATERMARK t DELAY OF INTERVAL 5 SECONDS AS x")]
+        ['a', 'x']
+        """
+        alias = relation.aliases[-1]
+        if alias is not None:
+            return self.tokens[alias.name]
+        if relation.table is None or relation.clauses:
+            return None
+        return self.tokens[index_at(self.tokens, relation.table.stop) - 1]
+
+    def tables(self) -> Iterator[RelationName]:
+        """The names of tables, views and CTEs that the statement reads, in the order of the text."""
+        return (relation.table for relation in self.relations if relation.table is not None)
+
+    def is_bare(self, table: RelationName) -> bool:
+        """Is a relation nothing but this table's name, so that its columns are called by it?"""
+        relation = next(relation for relation in self.relations if relation.table == table)
+        stop = [*relation.clauses, relation.stop][0]
+        return self.tokens[stop - 1].stop == table.stop
+
+    def around(self, query: Query, start: int) -> list[Relation]:
+        """The relations of a query's FROM in whose parentheses token `start` stands, the innermost first."""
+        around = (r for r in self.relations if r.query == query and r.start < start < r.stop)
+        return sorted((r for r in around if self.tokens[r.start].text == "("), key=lambda r: -r.start)
+
+    def result(self, keyword: Fragment) -> Result | None:
+        """The result of a MATCH_RECOGNIZE in the SELECT around it; None if that is anything else than a SELECT with the
+        result in its FROM, also if it is in parentheses there.
+
+        >>> from sqlext.rewriter.tree.read_tree import read_tree
+        >>> text = "SELECT 1 FROM t MATCH_RECOGNIZE (PATTERN (A)) AS m (a, b) WHERE x"
+        >>> tree = read_tree(text)
+        >>> result = tree.result(Fragment(text, 16, 31))
+        >>> result.alias, result.columns, tree.tokens[result.behind].text
+        ('m', ('a', 'b'), 'WHERE')
+        """
+        i = index_at(self.tokens, keyword.start)
+        relation = self.relation_of(i)
+        query = relation.query if relation is not None else None
+        if relation is None or query is None or query.select is None:
+            return None
+        depth = self.tokens[i].depth
+        before = [t for t in self.tokens[query.select : query.from_] if t.depth == depth]
+        if self.tokens[query.from_].depth != depth or any(t.word == "FROM" for t in before):
+            return None
+        number = relation.clauses.index(i) + 1
+        close = closing(self.tokens, i + 1) or len(self.tokens)
+        alias, behind = relation.aliases[number], [*relation.clauses, relation.stop][number]
+        if alias is None or alias.name - close > 1 + (self.tokens[close + 1].word == "AS"):  # a TABLESAMPLE before it
+            alias, behind = None, close + 1
+        return Result(
+            query=query,
+            select=query.select,
+            start=relation.start,
+            behind=behind,
+            alias=self.key(alias.name) if alias else "",
+            columns=tuple(map(self.key, alias.columns)) if alias else (),
+        )
+
+    def key(self, i: int) -> str:
+        """A name without its quotes, in lower case."""
+        return unquoted(self.tokens[i].text).lower()
+
+    def stars(self, query: Query) -> Iterator[int]:
+        """The stars of the query itself, none of its FROM or of a subquery."""
+        i = query.from_ if query.select is None else query.select
+        while i < query.stop:
+            if i == query.from_:
+                i = query.from_stop
+                continue
+            if self.tokens[i].text == "(" and self.tokens[i + 1 : i + 2] and self.tokens[i + 1].word in QUERY_STARTS:
+                i = closing(self.tokens, i) or query.stop
+            elif is_star(self.tokens, i):
+                yield i
+            i += 1
