@@ -9,7 +9,7 @@ leave behind: `run_drop` removes them, as for the managed table that it was.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ def _delta_folders(parent: Path) -> Iterator[Path]:
 
 
 def run_drop(
-    spark: Any, sql: Callable[..., Any], text: str, args: Any = None, frames: dict[str, Any] | None = None
+    spark: Any, sql: Callable[..., Any], text: str, args: Any = None, frames: Mapping[str, Any] | None = None
 ) -> Any:
     """Hand the statement to Spark; after a DROP TABLE of a registered table remove its files, too."""
     folder = _files_of_dropped(spark, sql, text)
