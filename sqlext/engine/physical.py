@@ -128,6 +128,8 @@ def choose(clause: BoundClause, settings: Settings, queries: Queries) -> Physica
     name, why = form.strategy(plan, settings)
     bounds = [f"{b.written} bounds the match like WITHIN." for b in plan.bounds if b.written]
     reasons = [(name, " ".join([why, *bounds])), *_filters(plan)]
+    if form.strategy is _strategy_of_workers:  # they run what EXPLAIN MATCH names, and do not choose again
+        plan = replace(plan, task=replace(plan.task, strategy=name))
     if form.parallel is not None:
         plan, why_filtered = _prefiltered(clause, form, settings, queries)
         reasons += [("prefilter", why_filtered), ("parallel", form.parallel(plan, settings))]
@@ -176,11 +178,13 @@ def _strategy_of_workers(plan: MatchPlan, settings: Settings) -> tuple[str, str]
 
 
 def _stream_frame(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
-    return run_stream.run(physical.plan, queries, physical.prefix, physical.is_ansi, spark, physical.has_effect)
+    return run_stream.run_stream(physical.plan, queries, physical.prefix, physical.is_ansi, spark, physical.has_effect)
 
 
 def _stream_preview(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
-    return run_stream.run(physical.plan, queries, physical.prefix, physical.is_ansi, spark, keeps_late_rows=False)
+    return run_stream.run_stream(
+        physical.plan, queries, physical.prefix, physical.is_ansi, spark, keeps_late_rows=False
+    )
 
 
 STREAM = Form(
@@ -224,7 +228,7 @@ LEAD = Form(
     name=lead.NAME,
     refusal=_refuses_lead,
     strategy=_lead_strategy,
-    frame=lambda physical, queries, spark: lead.run(physical.plan, queries, physical.prefix),
+    frame=lambda physical, queries, spark: lead.run_lead(physical.plan, queries, physical.prefix),
     input_query=None,
     parallel=_lead_parallel,
 )
@@ -233,15 +237,15 @@ LEAD = Form(
 
 
 def _tasks_frame(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
-    return run_batch.run(physical.plan, queries, physical.prefix, physical.is_ansi)
+    return run_batch.run_batch(physical.plan, queries, physical.prefix, physical.is_ansi)
 
 
 def _udtf_frame(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
-    return udtf.run(physical.plan, queries, physical.prefix, spark, physical.is_ansi)
+    return udtf.run_udtf(physical.plan, queries, physical.prefix, physical.is_ansi, spark)
 
 
 def _ranges_frame(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
-    return ranges.run(physical.plan, queries, physical.prefix, physical.is_ansi)
+    return ranges.run_ranges(physical.plan, queries, physical.prefix, physical.is_ansi)
 
 
 def _refuses_ranges(clause: BoundClause, settings: Settings) -> str | None:

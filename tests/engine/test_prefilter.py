@@ -1,4 +1,4 @@
-"""Keys that cannot match are left out: when, and that it changes nothing."""
+"""Keys that cannot match are dropped in the right cases, and it changes no result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sqlext
-from sqlext.engine.batch.key_sample import Sample, Seen, pays
+from sqlext.engine.batch.prefilter import Counts, Sample, pays
 
 from ..statements.cases import as_lines, cases, expected_of, result_of, settings
 
@@ -32,15 +32,15 @@ KEYED = [
 AT_ONCE = 12  # queries in one statement
 
 
-def seen(text: str) -> Seen:
-    return Seen(*map(int, text.split("/")))
+def counts(text: str) -> Counts:
+    return Counts(*map(int, text.split("/")))
 
 
 @pytest.mark.parametrize("fields", SAMPLES, ids=lambda fields: " ; ".join(fields[:4]))
-def test_whether_it_pays_is_told_from_a_sample(fields):
+def test_a_sample_shows_whether_the_filter_pays(fields):
     rows, runs, hits, table_rows, rare, why = fields
     labels = (hit.split(" ") for hit in hits.split(", "))
-    sample = Sample(seen(rows), int(runs), tuple((label, seen(hit)) for label, hit in labels))
+    sample = Sample(counts(rows), int(runs), tuple((label, counts(hit)) for label, hit in labels))
     assert pays(sample, int(table_rows)) == (tuple(rare.split()), why)
 
 

@@ -22,3 +22,13 @@ def session(spark):
         spark.catalog.dropTempView(case.title)
     for name in ("twice", "spread"):
         spark.sql(f"DROP TEMPORARY FUNCTION {name}")
+
+
+@pytest.fixture
+def clean(session):
+    """The session; tables that the case creates are dropped at its end."""
+    before = {t.name for t in session.catalog.listTables()}
+    yield session
+    for table in session.catalog.listTables():
+        if table.name not in before:
+            session.sql(f"DROP {'VIEW' if table.isTemporary else 'TABLE'} `{table.name}`")

@@ -9,16 +9,6 @@ from .cases import Case, as_lines, cases, expected_of, message, result_of, setti
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture
-def clean(session):
-    """The session; tables that the case creates are dropped at its end."""
-    before = {t.name for t in session.catalog.listTables()}
-    yield session
-    for table in session.catalog.listTables():
-        if table.name not in before:
-            session.sql(f"DROP {'VIEW' if table.isTemporary else 'TABLE'} `{table.name}`")
-
-
 def run(spark, case: Case) -> list:
     """The outcomes of the steps that have an expected outcome."""
     frames = {name: spark.sql(text) for name, text in case.frames.items()}

@@ -84,6 +84,27 @@ def test_late_rows_are_counted_and_can_be_had_as_a_table(events):
     ]  # fmt: skip
 
 
+def test_explain_of_a_stream_creates_nothing(events):
+    """Its late rows are to be kept in a table, and it is itself the input of a clause."""
+    query = f"""SELECT * FROM (SELECT * FROM {STREAM} {PAIRS}) MATCH_RECOGNIZE (
+      ORDER BY at MEASURES LAST(l) AS l PATTERN (P P) DEFINE P AS l > f)"""
+    before = created(events)
+    events.conf.set("sqlext.late_rows", "too_late")
+    try:
+        for text in (query, f"CREATE STREAMING TABLE pairs AS {query}"):
+            assert sqlext.explain(text, spark=events).count("stream: ") == 2
+            events.sql(f"EXPLAIN MATCH {text}").collect()
+    finally:
+        events.conf.unset("sqlext.late_rows")
+    assert created(events) == before
+
+
+def created(spark) -> tuple[set[str], set[str]]:
+    """The tables, and the functions of the session."""
+    functions = {row[0] for row in spark.sql("SHOW USER FUNCTIONS").collect()}
+    return {t.name for t in spark.catalog.listTables()}, functions
+
+
 def test_insert_goes_by_position_and_clauses_stand_behind_one_another(events):
     events.sql("CREATE TABLE runs (number BIGINT, who INT)")
     statement = f"""INSERT INTO runs

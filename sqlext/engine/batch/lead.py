@@ -1,10 +1,9 @@
-"""The strategy `lead`: patterns of a fixed length, found by Spark's window functions alone. No Python, no workers.
+"""The strategy `lead`: Spark's window functions alone find patterns of a fixed length, without Python workers.
 
-relation → keys, order, conditions, arguments → one window: does a match begin here, what do measures read → filter
+relation → keys, order, conditions, arguments → one window: does a match start here, what do measures read → filter
 
-It is exact only where a candidate never has to give way to another one (`refusal`): AFTER MATCH SKIP is sequential,
-and no window function can know where the match before ended. `A B B` on 200,000 rows had 12,676 candidates for 9,156
-matches.
+It is exact only where no two candidates overlap (`refusal`): AFTER MATCH SKIP is sequential, and no window function can
+know where the previous match ended. `A B B` on 200,000 rows had 12,676 candidates for 9,156 matches.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from sqlext.rewriter.text.splice import Text, TextLike, join
 
 NAME = "lead"
 MAX_ROWS = 8  # of a match: Spark keeps a frame for each distance
-MAX_DISTANCE = (1 << 31) - 1  # of lead(); no partition is so long
+MAX_DISTANCE = (1 << 31) - 1  # of lead(); no partition is longer
 MASK, IS_MATCH = "__mask", "__is_match"
 Labels = tuple[int, ...]
 
 
-def run(plan: MatchPlan, queries: Queries, prefix: Text) -> DataFrame:
+def run_lead(plan: MatchPlan, queries: Queries, prefix: Text) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need."""
     return queries.run(lead_query(plan, prefix))
 
@@ -47,7 +46,7 @@ def reason(plan: MatchPlan) -> str:
 
 
 def needs_window(plan: MatchPlan) -> bool:
-    """A single row that reads no neighbours needs neither order nor keys, so that nothing is shuffled or sorted."""
+    """Does the query need a window? A single row that reads no neighbours does not: nothing is shuffled or sorted."""
     return f" OVER {WINDOW}" in str(lead_query(plan, Text()))
 
 
@@ -55,13 +54,13 @@ def needs_window(plan: MatchPlan) -> bool:
 
 
 def refusal(plan: MatchPlan) -> str | None:
-    """Why a plan cannot be run by lead, as a sentence; None if it can."""
-    return next((found for rule in RULES if (found := rule(plan))), None)
+    """Why lead cannot run a plan, as a sentence, or None."""
+    return next((reason for rule in RULES if (reason := rule(plan))), None)
 
 
 def _is_fixed(plan: MatchPlan) -> str | None:
     if isinstance(plan.task, CepTask):
-        return "the rows of a match need not be neighbours, or every match is asked for."
+        return "the rows of a match need not be neighbours, or every match is returned."
     labels = fixed_labels(plan.task.program)
     if not labels:
         return "PATTERN is not one fixed sequence of variables."
@@ -71,7 +70,7 @@ def _is_fixed(plan: MatchPlan) -> str | None:
 
 
 def _is_one_row(plan: MatchPlan) -> str | None:
-    return "it gives ONE ROW PER MATCH only." if plan.task.output.is_all_rows else None
+    return "lead returns ONE ROW PER MATCH only." if plan.task.output.is_all_rows else None
 
 
 def _is_row_local(plan: MatchPlan) -> str | None:
@@ -88,7 +87,7 @@ def _has_no_overlaps(plan: MatchPlan) -> str | None:
     for shift in range(1, distance):
         if not any(_exclude(plan, labels[j + shift], labels[j]) for j in range(len(labels) - shift)):
             apart = "1 row" if shift == 1 else f"{shift} rows"
-            return f"for all that is known two candidates may begin {apart} apart, and SKIP {skip.mode} takes only one."
+            return f"two candidates may begin {apart} apart, as far as is known, and SKIP {skip.mode} takes only one."
     return None
 
 
@@ -98,10 +97,10 @@ def _has_simple_measures(plan: MatchPlan) -> str | None:
         if slot.kind == "match number":
             return "MATCH_NUMBER() counts matches."
         if slot.kind == "rowtime":
-            return "MATCH_ROWTIME() depends on all matches before."
+            return "MATCH_ROWTIME() depends on all earlier matches."
         if _slot_value(slot, plan.task.program, labels) is None:
             distinct = "DISTINCT " if slot.aggregate.is_distinct else ""
-            return f"it does not compute {slot.aggregate.function}({distinct}…) of {_rows(slot, labels)}."
+            return f"lead does not compute {slot.aggregate.function}({distinct}…) of {_rows(slot, labels)}."
     return None
 
 
@@ -120,19 +119,19 @@ RULES: tuple[Callable[[MatchPlan], str | None], ...] = (
 
 
 def fixed_labels(program: Program) -> Labels | None:
-    """The labels of a match's rows, if every match has the same; None for branches, anchors and hidden rows.
+    """The labels of a match's rows if all matches have the same, None for branches, anchors and hidden rows.
 
     >>> fixed_labels(Program((MatchLabel(0), MatchLabel(1), MatchLabel(1), Done()), ("A", "B")))
     (0, 1, 1)
     """
-    found: list[int] = []
+    labels: list[int] = []
     at = 0
     for _ in program.instructions:
         instruction = program.instructions[at]
         if isinstance(instruction, Done):
-            return tuple(found)
+            return tuple(labels)
         if isinstance(instruction, MatchLabel) and not instruction.is_hidden:
-            found.append(instruction.label)
+            labels.append(instruction.label)
             at += 1
         elif isinstance(instruction, Jump):
             at = instruction.target
@@ -142,7 +141,7 @@ def fixed_labels(program: Program) -> Labels | None:
 
 
 def resume_distance(skip: Skip, labels: Labels) -> int | None:
-    """How many rows behind a match's first one the search resumes; None where AFTER MATCH SKIP fails.
+    """How many rows after the start row of a match the search resumes, None where AFTER MATCH SKIP fails.
 
     >>> resume_distance(Skip("TO LAST", (1,)), (0, 1, 1, 2))
     2
@@ -162,7 +161,7 @@ def _condition(plan: MatchPlan, label: int) -> str:
 
 
 def _members(labels: Labels | None, of: Labels) -> list[int]:
-    """The rows of the match, counted from 0, with a label in `labels` (None: all)."""
+    """The rows of a match with the labels `of` that have a label in `labels` (None: all rows), counted from 0."""
     return [j for j, label in enumerate(of) if labels is None or label in labels]
 
 
@@ -170,7 +169,7 @@ def _members(labels: Labels | None, of: Labels) -> list[int]:
 
 
 def lead_query(plan: MatchPlan, prefix: Text) -> Text:
-    """All of a plan that it does not refuse, as one query: the filter stands directly above the window."""
+    """The whole plan as one query, if lead does not refuse it: the filter stands directly above the window."""
     program = plan.task.program
     labels = fixed_labels(program) or ()
     columns: list[TextLike] = list(plan.carried)
@@ -184,7 +183,7 @@ def lead_query(plan: MatchPlan, prefix: Text) -> Text:
 
 
 def row_query(plan: MatchPlan) -> Text:
-    """Below the window: what a row decides alone."""
+    """The query below the window: what each row decides alone."""
     columns = [join(_shown(c.text), f" AS {c.name}") for c in plan.columns]
     columns += [join(text, f" AS {name}") for name, text, _ in sort_keys(plan) if name not in _names(plan)]
     masks = [plan.masks[b] for b in _bits(plan)]
@@ -195,7 +194,7 @@ def row_query(plan: MatchPlan) -> Text:
 
 
 def _packed(conditions: list[Text]) -> Text:
-    """One integer with a bit for each: a row of the shuffle has eight bytes for every column, however narrow."""
+    """One integer with a bit for each condition: in the shuffle every column takes eight bytes of each row."""
     parts = [join("IF(", text, f", {1 << n}S, 0S)") for n, text in enumerate(conditions)]
     return join(*parts, separator=" | ")
 
@@ -205,22 +204,22 @@ def _names(plan: MatchPlan) -> set[str]:
 
 
 def _bits(plan: MatchPlan) -> list[int]:
-    """The bits of the task that PATTERN needs."""
+    """The bits of the task that the pattern needs."""
     bits = (plan.task.bits[label] for label in fixed_labels(plan.task.program) or ())
     return list(dict.fromkeys(b for b in bits if b is not None))
 
 
 def _tests(plan: MatchPlan, labels: Labels) -> list[str]:
-    """What must hold so that a match begins at a row."""
+    """The conditions under which a match starts at a row."""
     bits, masks = [plan.task.bits[label] for label in labels], _bits(plan)
     tests = [f"({_at(MASK, row)} & {1 << masks.index(b)}S) <> 0S" for row, b in enumerate(bits) if b is not None]
     if bits[-1] is None and len(labels) > 1:
-        tests.append(_at("TRUE", len(labels) - 1))  # that there is such a row
+        tests.append(_at("TRUE", len(labels) - 1))  # there must be such a row
     return [*tests, *(t for bound in plan.bounds for t in _within(bound, len(labels)))] or ["TRUE"]
 
 
 def _within(bound: Bound, n: int) -> list[str]:
-    """The last key is within the bound; so are those before it, unless they are NULL."""
+    """The last key is within the bound, and so are the keys before it unless they are NULL."""
     first = 1 if bound.admits_start else 0
     if first == n:
         return []
@@ -229,7 +228,7 @@ def _within(bound: Bound, n: int) -> list[str]:
 
 
 def _at(name: str, row: int) -> str:
-    """A column's value so many rows behind the current one; NULL outside of the partition."""
+    """A column's value so many rows after the current row, NULL outside the partition."""
     if row == 0:
         return name
     return f"{'lead' if row > 0 else 'lag'}({name}, {abs(row)}) OVER {WINDOW}"
@@ -239,7 +238,7 @@ def _at(name: str, row: int) -> str:
 
 
 def _slot_value(slot: Slot, program: Program, labels: Labels) -> TextLike | None:
-    """The expression of a slot over the rows of the window; None: lead cannot compute it."""
+    """The expression of a slot over the rows of the window, None if lead cannot compute it."""
     if slot.kind == "value":
         row = reached_row(slot.navigation, labels)
         return f"IF(TRUE, NULL, {slot.columns[0]})" if row is None else _at(slot.columns[0], row)
@@ -253,7 +252,8 @@ def _slot_value(slot: Slot, program: Program, labels: Labels) -> TextLike | None
 
 
 def _aggregate_value(slot: Slot, rows: list[int]) -> TextLike | None:
-    """Only what keeps type and value: sums and averages of several rows would have to overflow and round alike."""
+    """The expression of an aggregate, None if it could differ: sums and averages of several rows overflow and round in
+    Spark's own way."""
     function, is_single = slot.aggregate.function, len(rows) == 1
     if function == "count" and not slot.columns:
         return _shown(f"{len(rows)}L")
@@ -263,19 +263,19 @@ def _aggregate_value(slot: Slot, rows: list[int]) -> TextLike | None:
     if function in ("min", "max") and rows:
         return values[0] if is_single else f"{'least' if function == 'min' else 'greatest'}({', '.join(values)})"
     if function == "avg" and is_single:
-        return f"CAST({values[0]} AS DOUBLE) + 0D"  # a sum begins at 0.0, which makes -0.0 of one row 0.0
+        return f"CAST({values[0]} AS DOUBLE) + 0D"  # a sum begins at 0.0, so a single -0.0 becomes 0.0
     return None
 
 
 def _shown(value: TextLike) -> Text:
-    """A value that may be NULL as far as the result's schema says: so may all that comes from workers."""
+    """A value that the result's schema takes for nullable, as it does all columns from workers."""
     return join("IF(FALSE, NULL, ", value, ")")
 
 
 def reached_row(navigation: Navigation, labels: Labels) -> int | None:
-    """The row that a navigation reaches, counted from the match's first one: PREV and NEXT may leave the match.
+    """The row that a navigation reaches, counted from the start row, None if there is no such row.
 
-    None: there is no such row.
+    PREV and NEXT may leave the match.
 
     >>> reached_row(Navigation(0, labels=(1,), from_first=True, offset=1, step=-3), (0, 1, 1))
     -1

@@ -1,4 +1,4 @@
-"""One partition on many cores: ranges of the sorted rows are matched at once, and what lies between them behind that.
+"""Match one partition on many cores: first ranges of its sorted rows at once, then what lies between their cuts.
 
 relation → keys, order, masks, arguments (Spark) → ranges of the order, each sorted → mapInArrow: cuts and the matches
 between them → leftovers to one task → mapInArrow: their matches → measures (Spark). The workers' side is
@@ -36,8 +36,8 @@ from sqlext.rewriter.text.splice import Text, join
 
 PARCELS = "task INT, range_number INT, number INT, kind INT, around INT, rows BINARY"  # as match_ranges.PARCELS
 RANGE, BOUNDS = "__range", "__bounds"
-WORTHWHILE_CORES = 3  # 10 M rows took 4.4 s in one task, on two cores 4.9 s in ranges: a sample, a second exchange
-MAX_RANGES = 64  # a comparison for each in the code that Spark makes
+WORTHWHILE_CORES = 3  # for 10 M rows one task takes 4.4 s, ranges on two cores 4.9 s: they need a second exchange
+MAX_RANGES = 64  # the code that Spark generates compares each row with each bound
 _HAVE_PERCENTILES = r"(tiny|small|big)?int|float|double|date|timestamp(_ntz)?"
 _METHODS = {  # of Column, by the direction of an ORDER BY key
     "": "asc",
@@ -65,9 +65,9 @@ def refusal(plan: MatchPlan, mode: str, cores: int | None) -> str | None:
     if mode == ON:
         return None
     if plan.partition_by:
-        return "by the keys of PARTITION BY; sqlext.parallel = on divides the rows of a key too."
+        return "by the keys of PARTITION BY; sqlext.parallel = on divides the rows of one key as well."
     if cores is not None and cores < WORTHWHILE_CORES:
-        return "no, so few cores gain less by it than it costs; sqlext.parallel = on does it all the same."
+        return "no, it costs more than it gains on so few cores; sqlext.parallel = on does it nevertheless."
     return None
 
 
@@ -83,10 +83,10 @@ def local_cores(master: str) -> int | None:
     >>> local_cores("local"), local_cores("local[4]"), local_cores("local[2,3]"), local_cores("spark://host:7077")
     (1, 4, 2, None)
     """
-    found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", master)
-    if found is None:
+    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", master)
+    if local is None:
         return None
-    return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
+    return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
 
 
 def _obstacle(plan: MatchPlan) -> str | None:
@@ -98,11 +98,11 @@ def _obstacle(plan: MatchPlan) -> str | None:
     if any(slot.kind == "match number" for slot in plan.slots):
         return "MATCH_NUMBER() counts from the partition's first row."
     if any(slot.kind == "rowtime" for slot in plan.slots):
-        return "MATCH_ROWTIME() depends on all matches before."
+        return "MATCH_ROWTIME() depends on all earlier matches."
     return parts.refusal(plan.task)
 
 
-def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataFrame:
+def run_ranges(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need."""
     rows = queries.run(input_query(plan, prefix))
     keys = _sort_columns(plan)
@@ -135,11 +135,11 @@ def input_query(plan: MatchPlan, prefix: Text) -> Text:
 
 
 def _in_ranges(plan: MatchPlan, rows: DataFrame, keys: list[Column], queries: Queries) -> DataFrame:
-    """The rows with each range of their order in one task.
+    """The rows, with each range of their order in one task.
 
-    Spark finds ranges by a job of its own over all rows and columns, and looks each row up in them: half as much work
-    again as the whole query without ranges. So where one number or time orders the rows percentiles of a sample of it
-    divide them; equal keys stay together.
+    `repartitionByRange` runs a job over all rows and columns and then finds the range of each row, which is half as
+    much work as the whole query without ranges. So where the rows are ordered by one number or time, percentiles of a
+    sample of it divide them. Equal keys stay together.
     """
     name, _, direction = sort_keys(plan)[0]
     if plan.partition_by or not re.fullmatch(_HAVE_PERCENTILES, rows.schema[name].dataType.simpleString()):

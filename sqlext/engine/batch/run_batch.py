@@ -1,4 +1,4 @@
-"""Runs a MatchPlan in batch: Spark sorts and computes scalars, workers match, Spark computes the measures' scalars.
+"""Run a MatchPlan in batch: Spark sorts and computes scalars, workers match, Spark computes the measures' scalars.
 
 relation → keys, order, masks, arguments (Spark) → sort → mapInArrow: match, navigate (workers) → measures (Spark)
 """
@@ -6,25 +6,27 @@ relation → keys, order, masks, arguments (Spark) → sort → mapInArrow: matc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from sqlext.engine.batch.members import aggregated
 from sqlext.engine.queries import Queries
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.match.match_plan import IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
+from sqlext.rewriter.match.references import FILTER_PLACE
+from sqlext.rewriter.match.scalars import AGGREGATES
 from sqlext.rewriter.spark_types import aggregate_type, kind_of
 from sqlext.rewriter.text.names import quoted
-from sqlext.rewriter.text.splice import Text, join
+from sqlext.rewriter.text.splice import Text, TextLike, join
 
 _MASK_TYPES = ((8, "Y"), (16, "S"), (32, ""), (64, "L"))  # bits, suffix of integer literals of that width
+_NUMBER, _MEMBER, _HAS_MEMBERS = "__id", "__x", "__has"
 
 
-def run(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataFrame:
+def run_batch(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need."""
     rows = queries.run(input_query(plan, prefix))
     check_types(plan, rows.schema)
@@ -56,9 +58,10 @@ def check_types(plan: MatchPlan, schema: T.StructType) -> None:
 
 
 def input_query(plan: MatchPlan, prefix: Text) -> Text:
-    """One row for every row of the relation, partitions whole and in order.
+    """A query with one row for every row of the relation, in which partitions are whole and in order.
 
-    Where a plain sort is enough, workers find out themselves where a partition begins: a window costs a sixth more.
+    Where a sort is enough, workers find the first row of each partition by themselves, because a window takes a sixth
+    more time.
     """
     if not plan.needs_window:
         return sorted_query(plan, prefix)
@@ -69,9 +72,9 @@ def input_query(plan: MatchPlan, prefix: Text) -> Text:
 
 
 def sorted_query(plan: MatchPlan, prefix: Text) -> Text:
-    """Sorted by names of our own: a column called `user` would be the function in DISTRIBUTE BY and SORT BY.
+    """The rows, sorted. Without keys all of them go to one task.
 
-    Without keys all rows go to one task.
+    They are sorted by names of our own, because DISTRIBUTE BY and SORT BY take a column called `user` for the function.
     """
     keys = list(plan.carried[: len(plan.partition_by)])
     sort = ", ".join(keys + [name + direction for name, _, direction in sort_keys(plan)])
@@ -81,25 +84,25 @@ def sorted_query(plan: MatchPlan, prefix: Text) -> Text:
 
 
 def unsorted_query(plan: MatchPlan) -> Text:
-    """The columns that workers read, and behind them those of `sort_keys` that they do not read."""
+    """The columns that workers read, and after them the sort keys that workers do not read."""
     read = {c.name for c in plan.columns}
     sort = (join(text, f" AS {name}") for name, text, _ in sort_keys(plan) if name not in read)
     return join("SELECT ", join(*input_columns(plan), *sort, separator=",\n       "), "\nFROM ", plan.input)
 
 
 def sort_keys(plan: MatchPlan) -> list[tuple[str, Text, str]]:
-    """(column, its text, direction) of the ORDER BY keys; one that is read anyway is not carried twice."""
+    """(column, its text, direction) of each ORDER BY key; a key that workers read has the column that they read."""
     read = {_column(c.text): c.name for c in reversed(plan.columns)}
     return [(read.get(_column(text), f"__sort{i}"), text, way) for i, (text, way) in enumerate(plan.order_by)]
 
 
 def is_descending(direction: str) -> bool:
-    """Of a direction that `sort_keys` gives."""
+    """Is a direction of `sort_keys` descending?"""
     return direction.startswith(" DESC")
 
 
 def are_nulls_last(direction: str) -> bool:
-    """Where NULLs stand, also where that is not said.
+    """Does a direction of `sort_keys` put NULLs last, by its words or by default?
 
     >>> [are_nulls_last(direction) for direction in ("", " DESC", " NULLS LAST", " DESC NULLS FIRST")]
     [False, True, True, False]
@@ -108,24 +111,27 @@ def are_nulls_last(direction: str) -> bool:
 
 
 def _column(text: Text) -> str:
-    """The text, the same for a name with and without backticks."""
+    """The text, without the backticks if it is one quoted name."""
     return re.sub(r"^`(\w+)`$", r"\1", str(text))
 
 
 def names_read(plan: MatchPlan) -> list[str]:
-    """The columns that workers read, but for the start of partitions."""
+    """The columns that workers read, except PARTITION_START."""
     return [c.name for c in plan.columns] + [name for name, _ in mask_columns(plan)]
 
 
 def input_columns(plan: MatchPlan) -> list[Text]:
-    """What the input query selects, but for the start of partitions."""
+    """What the input query selects, except PARTITION_START."""
     columns = [join(c.text, f" AS {c.name}") for c in plan.columns]
     return [*columns, *(join(text, f" AS {name}") for name, text in mask_columns(plan))]
 
 
 def mask_columns(plan: MatchPlan) -> list[tuple[str, Text]]:
-    """Integer columns that hold one condition a bit, as narrow as they can be; none where all conditions are TRUE, for
-    then only neighbours decide, and every column costs eight bytes of each row in the shuffle."""
+    """(name, text) of the integer columns that hold one condition in each bit, as narrow as possible.
+
+    There are none where all conditions are TRUE: then only neighbours decide, and each column would cost eight bytes of
+    every row in the shuffle.
+    """
     masks = [mask.text if plan.needs_window else mask.rest for mask in plan.masks]
     if all(str(mask) == "TRUE" for mask in masks):
         return []
@@ -139,7 +145,7 @@ def mask_columns(plan: MatchPlan) -> list[tuple[str, Text]]:
 
 
 def _bit(b: int, bits: int, suffix: str) -> str:
-    """The integer literal with only bit b set; the highest bit is the sign."""
+    """The integer literal in which only bit b is set; the highest bit is the sign."""
     if b < bits - 1:
         return f"{1 << b}{suffix}"
     return f"(-{(1 << b) - 1}{suffix} - 1{suffix})"  # the smallest integer has no literal of its own
@@ -169,17 +175,17 @@ def operand_kinds(plan: MatchPlan) -> tuple[tuple[str, str], ...]:
     return tuple((name, kind_of(spark_type) or "") for name, spark_type in plan.operands)
 
 
-def output_schema(plan: MatchPlan, given: T.StructType) -> T.StructType:
-    """The columns that workers make, from the types of what they read."""
-    fields = [T.StructField(name, given[name].dataType) for name in plan.carried]
-    fields += [T.StructField(slot.name, _slot_type(slot, given)) for slot in plan.slots]
+def output_schema(plan: MatchPlan, inputs: T.StructType) -> T.StructType:
+    """The columns that workers return, by the types of the columns `inputs` that they read."""
+    fields = [T.StructField(name, inputs[name].dataType) for name in plan.carried]
+    fields += [T.StructField(slot.name, _slot_type(slot, inputs)) for slot in plan.slots]
     if plan.task.output.shows_unmatched:
         fields.append(T.StructField(IS_MATCHED, T.BooleanType()))
     return T.StructType(fields or [T.StructField("__nothing", T.BooleanType())])
 
 
-def _slot_type(slot: Slot, given: T.StructType) -> T.DataType:
-    types = [given[name].dataType for name in slot.columns]
+def _slot_type(slot: Slot, inputs: T.StructType) -> T.DataType:
+    types = [inputs[name].dataType for name in slot.columns]
     if slot.kind == "value":
         return types[0]
     if slot.kind == "classifier":
@@ -196,18 +202,76 @@ def _slot_type(slot: Slot, given: T.StructType) -> T.DataType:
     return types[0] if slot.kind == "rowtime" else T.LongType()
 
 
-# behind the match: what Spark computes of it
+# after the match: what Spark computes from it
 
 
 def result_query(plan: MatchPlan, matches: str) -> Text:
-    """The shown columns; aggregates that workers do not know are computed over arrays of the match's rows."""
+    """The columns of the clause's result, from the relation `matches` that the workers return."""
     arrays = {s.name: s for s in plan.slots if s.kind == "members"}
-    passed = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
-    passed += [IS_MATCHED] if plan.task.output.shows_unmatched else []
-    return shown_query(plan, aggregated(matches, passed, arrays))
+    others = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
+    others += [IS_MATCHED] if plan.task.output.shows_unmatched else []
+    return shown_query(plan, aggregated(matches, others, arrays))
 
 
 def shown_query(plan: MatchPlan, rows: Text) -> Text:
-    """The shown columns of a relation whose columns are the slots and the carried ones."""
+    """The columns of the clause's result, from a relation of the slots and the carried columns."""
     shown = join(*(join(c.text, f" AS {quoted(c.name)}") for c in plan.shown), separator=", ")
     return join("SELECT ", shown if plan.shown else "NULL AS nothing", "\n  FROM ", rows, " AS m")
+
+
+# aggregates that workers do not compute, over arrays of the rows of a match
+
+
+def aggregated(rows: TextLike, others: Sequence[str], arrays: Mapping[str, Slot]) -> Text:
+    """A query for the columns `others` of a relation and the aggregate of each array column, named as its slot.
+
+    The arrays hold the rows of a match; they are exploded, and grouped by the number of their result row. A correlated
+    subquery for each aggregate would be shorter, but Spark plans it as a join with the match itself, on the arrays:
+    three matches for one such subquery, a planner out of memory for ten, and an error for maps.
+    """
+    built_in = {a: s for a, s in arrays.items() if s.aggregate.function in AGGREGATES}
+    own = {a: s for a, s in arrays.items() if a not in built_in}
+    query: TextLike = rows
+    columns = list(others)
+    if built_in:
+        query = _built_in(query, [*columns, *own], built_in)
+        columns += [s.name for s in built_in.values()]
+    for i, (array, slot) in enumerate(own.items()):  # Spark computes these one by one, and without FILTER
+        query = _own(query, [*columns, *list(own)[i + 1 :]], array, slot)
+        columns.append(slot.name)
+    return join(query)
+
+
+def _built_in(rows: TextLike, others: Sequence[str], arrays: Mapping[str, Slot]) -> Text:
+    """All aggregates at once; shorter arrays are filled with NULL, which FILTER leaves out."""
+    columns: list[TextLike] = [f"any_value({c}) AS {c}" for c in others]
+    for array, slot in arrays.items():
+        member = f"{_MEMBER}.{array}"
+        columns.append(join(_call(slot, member, f" FILTER (WHERE {member} IS NOT NULL)"), f" AS {slot.name}"))
+    exploded = f"explode_outer(arrays_zip({', '.join(arrays)}))"
+    return _grouped(columns, exploded, rows, [])
+
+
+def _own(rows: TextLike, others: Sequence[str], array: str, slot: Slot) -> Text:
+    """The aggregate by a user's function, which is not called for an empty array: for no rows Spark returns NULL."""
+    call = join(f"IF({_HAS_MEMBERS}, ", _call(slot, _MEMBER, ""), f", NULL) AS {slot.name}")
+    exploded = f"size({array}) > 0 AS {_HAS_MEMBERS}, explode_outer({array})"
+    return _grouped([*others, call], exploded, rows, [_HAS_MEMBERS, *others])
+
+
+def _grouped(columns: Sequence[TextLike], exploded: str, rows: TextLike, keys: Sequence[str]) -> Text:
+    numbered = join(f"(SELECT *, monotonically_increasing_id() AS {_NUMBER} FROM ", rows, ")")
+    members = join(f"(SELECT *, {exploded} AS {_MEMBER} FROM ", numbered, ")")
+    selected = join(*columns, separator=", ")
+    return join("(SELECT ", selected, " FROM ", members, f" GROUP BY {', '.join([_NUMBER, *keys])})")
+
+
+def _call(slot: Slot, member: str, filter_clause: str) -> Text:
+    """The call of the aggregate on fields of `member`."""
+    parts: list[TextLike] = []
+    for part in slot.call:
+        if part == FILTER_PLACE:
+            parts.append(filter_clause)
+        else:
+            parts.append(f"{member}.a{part}" if isinstance(part, int) else part)
+    return join(*parts)

@@ -1,7 +1,8 @@
-"""Runs a MatchPlan through a registered Arrow table function: `SET sqlext.engine = udtf`.
+"""Run a MatchPlan through a registered Arrow table function: `SET sqlext.engine = udtf`.
 
-For places where `mapInArrow` is not to be had. The input is bucketed by the hash of the keys and sorted by Spark; a
-function registered for this one statement (Arrow functions cannot find out their result type) matches each bucket.
+This is for places without `mapInArrow`. Spark divides the input into buckets by the hash of the keys and sorts it. A
+function that is registered for this one statement, because an Arrow function cannot compute its result type, matches
+each bucket.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sqlext.rewriter.text.splice import Text, join
 BUCKET, ROW = "__bucket", "__row"
 
 
-def run(plan: MatchPlan, queries: Queries, prefix: Text, spark: SparkSession, is_ansi: bool) -> DataFrame:
+def run_udtf(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spark: SparkSession) -> DataFrame:
     """The clause's result. `prefix`: the WITH clause that the relation may need."""
     rows = queries.run(input_query(plan, prefix, spark))
     check_types(plan, rows.schema)
@@ -38,7 +39,7 @@ def run(plan: MatchPlan, queries: Queries, prefix: Text, spark: SparkSession, is
 
 
 def input_query(plan: MatchPlan, prefix: Text, spark: SparkSession) -> Text:
-    """The rows of `batch.input_query` with their bucket and their number in the partition."""
+    """The rows of `run_batch.input_query` with their bucket and their number in the partition."""
     keys = join(*plan.partition_by, separator=", ") if plan.partition_by else join("0")
     buckets = spark.conf.get("spark.sql.shuffle.partitions")
     extra = [join("pmod(hash(", keys, f"), {buckets}) AS {BUCKET}"), join(f"row_number() OVER {WINDOW} AS {ROW}")]

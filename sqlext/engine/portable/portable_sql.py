@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sqlext.engine.batch.members import aggregated
-from sqlext.engine.batch.run_batch import shown_query
+from sqlext.engine.batch.run_batch import aggregated, shown_query
 from sqlext.engine.portable.table_function import NAME
 from sqlext.errors import UnsupportedError
 from sqlext.pattern.cep.cep_task import CepTask

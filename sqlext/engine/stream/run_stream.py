@@ -43,7 +43,7 @@ from sqlext.stream_state import METRICS
 NAME = "stream"
 
 
-def run(
+def run_stream(
     plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spark: SparkSession, keeps_late_rows: bool
 ) -> DataFrame:
     """The clause's result, a streaming DataFrame. `prefix`: the WITH clause that the relation may need.

@@ -34,7 +34,6 @@ def refusal(task: Task) -> str | None:
     """The reason why the matches of a partition cannot be found in parts, as a sentence; None if they can.
 
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
-    >>> from sqlext.pattern.task import MatchTask
     >>> program = Program((MatchStart(), MatchLabel(0), Done()), ("A",))
     >>> refusal(MatchTask(program=program, bits=(0,), conditions=(None,)))
     'PATTERN tests for the first or the last row of the partition.'

@@ -1,0 +1,77 @@
+"""EXPLAIN MATCH names the strategy that then runs, and has no effect."""
+
+from __future__ import annotations
+
+import pytest
+
+import sqlext
+from sqlext.engine.batch.run_batch import worker_plan
+from sqlext.engine.explanation import explained_plan
+from sqlext.engine.physical import LEAD
+from sqlext.engine.plan_statement import SqlCall, plan_statement
+from sqlext.hook import unhooked
+from sqlext.pattern import strategy
+
+from .cases import HERE, Case, cases, settings
+
+pytestmark = pytest.mark.spark
+FILES = sorted(path.name for path in HERE.glob("*.txt") if path.name != "relations.txt")
+
+
+def groups():
+    """The cases of a file, or one case whose statements make tables and views."""
+    for name in FILES:
+        scripts = [case for case in cases(name) if len(case.steps) > 1]
+        yield pytest.param([case for case in cases(name) if case not in scripts], id=name)
+        yield from (pytest.param([case], id=str(case)) for case in scripts)
+
+
+def named_strategies(explanation: str) -> list[str]:
+    """The strategy of each clause that the text of EXPLAIN MATCH names."""
+    sections = explanation.split("== Strategy ==\n")[1:]
+    return [section.partition(":")[0] for section in sections]
+
+
+def run_strategies(plan) -> list[str]:
+    """The strategy of each clause that the workers of the plan's DataFrame run."""
+    clauses = [part for part in plan.parts if hasattr(part, "form")]
+    return [
+        clause.form.name if clause.form is LEAD else strategy.choose(worker_plan(clause.plan, clause.is_ansi).task)[0]
+        for clause in clauses
+    ]
+
+
+def plans(spark, case: Case):
+    """The plans of a case's statements, each with the statements before it carried out."""
+    frames = {name: spark.sql(text) for name, text in case.frames.items()}
+    for step in case.steps:
+        call = SqlCall(spark=spark, sql=unhooked(spark), text=step.text, args=case.args, frames=frames)
+        try:
+            yield plan_statement(call)
+            if len(case.steps) > 1:
+                spark.sql(step.text, case.args, **frames)
+        except Exception:
+            if step.kind != "error":
+                raise
+
+
+@pytest.mark.parametrize("group", list(groups()))
+def test_explain_names_the_strategy_that_runs(clean, group):
+    for case in group:
+        with settings(clean, case.settings):
+            for plan in plans(clean, case):
+                explanation = explained_plan(plan)
+                plan.build()
+                assert named_strategies(explanation) == run_strategies(plan), case.title
+
+
+def test_explain_registers_no_function(session):
+    """The engine udtf registers one for each clause when a statement is run."""
+    query = """SELECT * FROM letters MATCH_RECOGNIZE (ORDER BY n MEASURES n AS n PATTERN (A) DEFINE A AS c = 'A')
+      MATCH_RECOGNIZE (ORDER BY n PATTERN (B+) DEFINE B AS n > 0)"""
+    before = session.sql("SHOW USER FUNCTIONS").count()
+    with settings(session, {"sqlext.engine": "udtf"}):
+        sqlext.explain(query, spark=session)
+        assert session.sql("SHOW USER FUNCTIONS").count() == before
+        session.sql(query)
+        assert session.sql("SHOW USER FUNCTIONS").count() == before + 2
