@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter.joins.asof_sql import Bound, Conditions, Key, flipped, is_backward
-from sqlext.rewriter.joins.comparison import BOTH, LEFT, RIGHT, Comparison, SideOf, compared
 from sqlext.rewriter.joins.join_clause import JoinClause, MatchCondition
+from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, Comparison, SideOf, compared
 from sqlext.rewriter.text.and_list import same_words
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text

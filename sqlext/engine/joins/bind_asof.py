@@ -12,8 +12,8 @@ from sqlext.errors import BindError, UnsupportedError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.joins import asof_conditions
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Key
-from sqlext.rewriter.joins.comparison import LEFT, RIGHT
 from sqlext.rewriter.joins.join_clause import JoinClause, MatchCondition
+from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import tokenize
