@@ -12,7 +12,7 @@ from sqlext.rewriter.text.tokens import tokenize
 
 @dataclass(frozen=True)
 class Lexeme:
-    """Characters `start` to `stop` (exclusive) of the user's text; `raw` is the literal of a bound parameter."""
+    """Characters `start` to `stop` (exclusive) of the user's text; a bound parameter is one literal."""
 
     raw: str
     start: int
@@ -33,14 +33,13 @@ class Lexeme:
 
 
 def variable_key(raw: str) -> str:
-    """What names of pattern variables are compared by."""
     return unquoted(raw) if raw.startswith("`") else raw.upper()
 
 
 def lexemes(fragment: Fragment, source: Source | None = None) -> list[Lexeme]:
-    """The words of a fragment; a literal like `3L`, and what `source` edits, is one lexeme."""
+    """The tokens of a fragment; what the tokenizer splits in place (`3L`), and what `source` edits, is one lexeme."""
     text = fragment.source
-    result: list[Lexeme] = []
+    found: list[Lexeme] = []
     edits = source.edits if source else ()
     for token in tokenize(fragment.text):
         start, stop = fragment.start + token.start, fragment.start + token.stop
@@ -48,18 +47,18 @@ def lexemes(fragment: Fragment, source: Source | None = None) -> list[Lexeme]:
         lexeme = Lexeme(text[start:stop], start, stop)
         if edit is not None:
             lexeme = Lexeme(str(edit.replacement), edit.start, edit.stop, is_parameter=True)
-        if not result or result[-1].start != lexeme.start:
-            result.append(lexeme)
-    return result
+        if not found or found[-1].start != lexeme.start:
+            found.append(lexeme)
+    return found
 
 
 def names_in(fragment: Fragment) -> set[str]:
-    """The names in a fragment, whatever they name, in lower case."""
+    """Lower-case names that occur in a fragment, whatever they are."""
     return {unquoted(x.raw).lower() for x in lexemes(fragment) if x.is_name}
 
 
 def string_literal(text: str) -> str:
-    """Text as a literal in Spark SQL.
+    """Text as a literal of Spark's.
 
     >>> print(string_literal("it's"))
     'it\\'s'
