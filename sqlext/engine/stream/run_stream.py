@@ -76,11 +76,11 @@ def _buckets(plan: MatchPlan, spark: SparkSession) -> int | None:
 
 
 def reason(plan: MatchPlan) -> str:
-    """How the rows of a stream are matched, for EXPLAIN MATCH."""
+    """How a stream is matched, for EXPLAIN MATCH."""
     nothing = np.empty(0, np.int64)
     event_times = EventTimes(key=nothing, watermark=0, end=nothing if plan.task.is_within else None)
     _, why = choose(plan.task, event_times, any(map(_is_time, plan.slots)))
-    return f"the input is a stream, matches are given out when no later row can change them; {why}"
+    return f"the input is a stream, matches are emitted when no later row can change them; {why}"
 
 
 def _input_query(plan: MatchPlan, prefix: Text) -> Text:
