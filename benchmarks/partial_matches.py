@@ -17,9 +17,9 @@ import time
 import numpy as np
 
 from sqlext.pattern.ast import Concatenation, Relaxed, Variable
+from sqlext.pattern.cep.cep_task import evaluate
 from sqlext.pattern.cep.every_match import advance
 from sqlext.pattern.cep.every_match_tables import RowBits, States, states_of
-from sqlext.pattern.cep.formulas import evaluate
 from sqlext.pattern.cep.nfa_compile import compile_nfa
 from sqlext.pattern.cep.shared_buffer import Buffer
 
@@ -35,9 +35,9 @@ def run(seconds: int) -> dict[str, float]:
     """
     states = states_of(compile_nfa(Concatenation((Variable("A"), Relaxed("->", Variable("B")))), ("A", "B")))
     buffer, window, most, began = Buffer.empty(len(states.states)), seconds * STARTS_A_SECOND, 0, time.perf_counter()
-    for second in range(2 * seconds):
-        lo = second * STARTS_A_SECOND
-        for reached, _ in advance(states, _rows(states, lo, window), buffer, 0, STARTS_A_SECOND):
+    rows = _rows(states, 2 * window, window)
+    for lo in range(0, 2 * window, STARTS_A_SECOND):
+        for reached, _ in advance(states, rows, buffer, lo, lo + STARTS_A_SECOND):
             buffer = reached
         most = max(most, buffer.size)
     return {
@@ -48,12 +48,11 @@ def run(seconds: int) -> dict[str, float]:
     }
 
 
-def _rows(states: States, lo: int, window: int) -> RowBits:
-    """The rows of one second: all are A, none is B, and each is within the bound of the rows of the last window."""
-    everywhere = np.ones((STARTS_A_SECOND, 1), np.bool_)
-    holds = np.hstack([everywhere & evaluate(f, np.array([[True], [False]])) for f in states.formulas])
-    row = lo + np.arange(STARTS_A_SECOND)
-    return RowBits(holds, row == 0, np.ones(STARTS_A_SECOND, np.bool_), np.maximum(row - window + 1, 0), lo)
+def _rows(states: States, n: int, window: int) -> RowBits:
+    """All rows are A, none is B, and each is within the bound of the rows of the last window."""
+    holds = np.hstack([np.full((n, 1), evaluate(f, np.array([[True], [False]]))[0]) for f in states.formulas])
+    row = np.arange(n)
+    return RowBits(holds, (row == 0).astype(np.int8), np.ones(n, np.bool_), np.maximum(row - window + 1, 0))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,20 @@
 """INTERVAL JOIN as a JOIN of Spark's: on the keys and a bucket of time, the exact range staying in ON.
 
-Only text is put in, so that every name stays what it was: behind a relation lateral subqueries compute its buckets and
-a lateral `explode` copies its rows. `rewriter.joins.stars` hides their columns.
+Text is only inserted, so every name stays what it was: behind a relation lateral subqueries compute its buckets and a
+lateral `explode` copies its rows. `joins.stars` hides their columns.
 
 - Inner and one-sided joins copy a side that is not preserved, so unmatched rows are padded once.
-- FULL copies both, and what is no row of the result is filtered out behind the join.
-- Spark computes what ON compares anew for each exchange, comparison of a sort and pair. So buckets and bounds become
-  columns, and the bucket comes first in ON: a sort compares its first key in place, and looks into rows for the others.
+- FULL copies both sides; what is no row of the result is filtered out behind the join.
+- Spark computes what ON compares anew for each exchange, for each comparison of a sort and for each pair. So buckets
+  and bounds become columns, and the bucket comes first in ON: a sort compares its first key in place, and reads rows
+  for the others.
+
+A join of streams is Spark's own stream-stream join: the range in ON and both watermarks bound its state. Spark keeps
+rows by key, reads all rows of a key for each new row, and refuses a join without an equality. So
+
+- without a key, inner and one-sided joins get buckets of time, as over tables: their copies take no state of their own;
+- ANTI, which Spark does not have on streams, is a LEFT JOIN of which only the padded rows are kept;
+- FULL and ANTI without a key get one that all rows have, in one task.
 """
 
 from __future__ import annotations
@@ -16,35 +24,36 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from sqlext.rewriter.joins.bucket_columns import Columns, columns
 from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.joins.join_conditions import TimeRange
 from sqlext.rewriter.joins.time_buckets import (
     CELLS,
     DAYS,
     MICROS,
     NTZ_MICROS,
+    Columns,
     Fixed,
     Scheme,
     Spread,
     both_copied,
     both_copied_by_level,
+    columns,
     points_copied,
     points_copied_by_level,
     ranges_copied,
 )
-from sqlext.rewriter.joins.time_range import TimeRange
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Edit, Text, TextLike, join
 from sqlext.rewriter.text.tokens import tokenize
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BoundRange:
     """The range of a join, bound: `lower <= time <= upper`.
 
-    `of`: a domain of `rewriter.joins.buckets`; `fixed`: buckets if all ranges have one width; `is_exact`: is
-    `fixed.reach` proven? `spread`: what is known of the widths where they vary. `said`: the range in ON, whose bounds
-    become columns; None: nothing becomes one, since the states of streams would hold it.
+    `of`: a domain of `joins.time_buckets`. `fixed`: the buckets if all ranges have one width; `is_exact`: is
+    `fixed.reach` proven? `spread`: the widths where they vary. `written`: the range in ON, whose bounds become columns;
+    None if nothing shall become one, since streams would keep it in their state.
     """
 
     time: Text
@@ -55,10 +64,10 @@ class BoundRange:
     fixed: Fixed | None = None
     is_exact: bool = False
     spread: Spread = field(default_factory=Spread)
-    said: TimeRange | None = None
+    written: TimeRange | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RewrittenJoin:
     """`hidden`: the columns that the join has and the user's does not. `reasons`: (decision, why), for EXPLAIN."""
 
@@ -82,7 +91,7 @@ def plain_join(clause: JoinClause, reason: tuple[str, str], also: Text | None = 
     edits = [_keyword(clause)]
     if also is not None:
         edits += _condition(clause, "(", join(") AND ", also))
-    return RewrittenJoin(clause, tuple(edits), reasons=(reason,))
+    return RewrittenJoin(clause=clause, edits=tuple(edits), reasons=(reason,))
 
 
 def bucket_join(clause: JoinClause, range_: BoundRange, number: int) -> RewrittenJoin:
@@ -90,13 +99,15 @@ def bucket_join(clause: JoinClause, range_: BoundRange, number: int) -> Rewritte
 
     >>> from sqlext.rewriter.joins.time_buckets import DAYS
     >>> from sqlext.rewriter.joins.join_clause import parse_joins
-    >>> from sqlext.rewriter.joins.time_range import time_ranges
+    >>> from sqlext.rewriter.joins.join_conditions import time_ranges
     >>> from sqlext.rewriter.text.splice import Source
     >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> text = "SELECT * FROM a INTERVAL JOIN b ON b.d BETWEEN a.d - 7 AND a.d"
     >>> clause = parse_joins(read_tree(text))[0]
-    >>> (said,) = time_ranges(clause.conjuncts)
-    >>> range_ = BoundRange(join("b.d"), join("a.d - 7"), join("a.d"), False, DAYS, Fixed(DAYS, 7), True, said=said)
+    >>> (written,) = time_ranges(clause.conjuncts)
+    >>> time, lower, upper = map(join, ("b.d", "a.d - 7", "a.d"))
+    >>> range_ = BoundRange(time=time, lower=lower, upper=upper, time_is_left=False, of=DAYS, fixed=Fixed(DAYS, 7),
+    ...                     is_exact=True, written=written)
     >>> print(Source(text).edited(bucket_join(clause, range_, 0).edits).slice(14, len(text)))
     a JOIN LATERAL (SELECT a.d - 7 AS __sqlext_lower0) AS __sqlext_left_bounds0 JOIN LATERAL \
 explode(sequence(unix_date(__sqlext_lower0) div 7, unix_date(a.d) div 7)) AS \
@@ -119,18 +130,18 @@ __sqlext_right_key0) AS __sqlext_right_keys0) ON (__sqlext_left_bucket0 = __sqle
         edits.append(Edit(clause.whole.stop, clause.whole.stop, shown))
     is_left_alone = clause.join_type in ("LEFT SEMI", "LEFT ANTI")
     hidden = left.names if is_left_alone else (*left.names, *right.names)
-    return RewrittenJoin(clause, tuple(edits), hidden, _reasons(clause, range_))
+    return RewrittenJoin(clause=clause, edits=tuple(edits), hidden=hidden, reasons=_reasons(clause, range_))
 
 
 def _copies_left(clause: JoinClause, range_: BoundRange) -> bool:
-    """Is it the left side whose rows are copied?"""
+    """Are the rows of the left side copied?"""
     if clause.join_type == "INNER":  # either may be; ranges know their own width
         return not range_.time_is_left
     return clause.join_type == "RIGHT"
 
 
 def copies_points(clause: JoinClause, range_: BoundRange) -> bool:
-    """Are the rows that have the time copied, and not only those that have the ranges?"""
+    """Are the rows with the time copied, and not only those with the ranges?"""
     return clause.join_type == "FULL" or _copies_left(clause, range_) == range_.time_is_left
 
 
@@ -157,10 +168,49 @@ def _condition(clause: JoinClause, before: TextLike, behind: TextLike) -> list[E
     return [Edit(on.start, on.start, before), Edit(on.stop, on.stop, behind)]
 
 
-# columns
+# streams
 
 
 @dataclass(frozen=True)
+class RightColumn:
+    """An expression of the right relation, and its name in an anti join."""
+
+    expression: Text
+    name: str
+
+
+def same_key(left: Text, right: Text) -> Text:
+    """An equality of two times that holds for any two, although Spark cannot see that.
+
+    >>> print(same_key(join("l.at"), join("r.at")))
+    unix_micros(CAST((l.at) AS TIMESTAMP)) % 1 = unix_micros(CAST((r.at) AS TIMESTAMP)) % 1
+    """
+    return join(*(join("unix_micros(CAST((", time, ") AS TIMESTAMP)) % 1") for time in (left, right)), separator=" = ")
+
+
+def anti_join(clause: JoinClause, columns: Sequence[RightColumn], condition: TextLike, number: int) -> RewrittenJoin:
+    """`condition` reads the left relation and `columns`, which are all that the join has of the right one."""
+    mark = f"__sqlext_right{number}"
+    shown = join(*(join("(", c.expression, f") AS {c.name}") for c in columns), f"true AS {mark}", separator=", ")
+    on = clause.on
+    assert on is not None
+    edits = (
+        Edit(clause.words.start, clause.words.stop, "LEFT JOIN"),
+        Edit(clause.right.start, clause.right.start, join("(SELECT ", shown, " FROM ")),
+        Edit(clause.right.stop, clause.right.stop, f") AS {mark}s"),
+        Edit(on.start, on.stop, condition),
+        # A semi join with a row of its own is a WHERE that may stand inside a FROM.
+        Edit(clause.whole.stop, clause.whole.stop, f" LEFT SEMI JOIN (SELECT 1) ON {mark} IS NULL"),
+    )
+    hidden = (*(c.name for c in columns), mark)
+    reasons = (("stream", "Spark's own stream-stream LEFT JOIN, its padded rows."),)
+    return RewrittenJoin(clause=clause, edits=edits, hidden=hidden, reasons=reasons)
+
+
+# columns
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Bound:
     """A bound of the range in ON, and the column that stands for it."""
 
@@ -172,36 +222,37 @@ class _Bound:
 
 def _with_named_bounds(range_: BoundRange, number: int) -> tuple[list[_Bound], BoundRange]:
     """The bounds that are more than a column, and the range with a column instead of each."""
-    if range_.said is None:
+    if range_.written is None:
         return [], range_
-    found = {}
+    bounds = {}
     for end in ("lower", "upper"):
-        said: Fragment = getattr(range_.said, end)
-        if any(not token.is_name and token.text != "." for token in tokenize(said.text)):
-            found[end] = _Bound(said.start, said.stop, getattr(range_, end), f"__sqlext_{end}{number}")
-    named: dict[str, Any] = {end: join(bound.name) for end, bound in found.items()}
-    return list(found.values()), replace(range_, **named)
+        written: Fragment = getattr(range_.written, end)
+        if any(not token.is_name and token.text != "." for token in tokenize(written.text)):
+            name, expression = f"__sqlext_{end}{number}", getattr(range_, end)
+            bounds[end] = _Bound(start=written.start, stop=written.stop, expression=expression, name=name)
+    named: dict[str, Any] = {end: join(bound.name) for end, bound in bounds.items()}
+    return list(bounds.values()), replace(range_, **named)
 
 
 def _columns(clause: JoinClause, range_: BoundRange, bounds: Sequence[_Bound], number: int) -> tuple[Columns, Columns]:
-    """Of the left and of the right relation."""
+    """The columns of the left and of the right relation."""
     scheme = _scheme(clause, range_)
     sides = (scheme.points, scheme.ranges) if range_.time_is_left else (scheme.ranges, scheme.points)
-    found = []
+    pair = []
     for which, side in zip(("left", "right"), sides):
-        if range_.said is None and side.copies is None:
-            found.append(Columns(Text(), (), side.key))
+        if range_.written is None and side.copies is None:
+            pair.append(Columns(text=Text(), names=(), key=side.key))
             continue
         has_bounds = side is scheme.ranges
-        found.append(columns(side, which, number, [(b.expression, b.name) for b in bounds] if has_bounds else ()))
-    return found[0], found[1]
+        pair.append(columns(side, which, number, [(b.expression, b.name) for b in bounds] if has_bounds else ()))
+    return pair[0], pair[1]
 
 
 # EXPLAIN
 
 
 def _reasons(clause: JoinClause, range_: BoundRange) -> tuple[tuple[str, str], ...]:
-    """What `bucket_join` did, and why."""
+    """What `bucket_join` decided, and why."""
     buckets = ("buckets", f"ON also compares a bucket of time; {_width(range_)}.")
     if clause.join_type == "FULL":
         why = "FULL JOIN shows each row once at least: each has one copy that meets all partners."

@@ -1,7 +1,8 @@
 """How rows of an INTERVAL JOIN find each other by equality: buckets of time, as SQL.
 
-A pair that satisfies the range meets in exactly one bucket; pairs that meet by chance fail the exact condition, which
-stays in ON. So buckets need only be monotone in time, never exact: rounding, saturation and NaN cost time and no rows.
+A pair that satisfies the range meets in exactly one bucket; other pairs that meet in one fail the exact condition,
+which stays in ON. So buckets need only be monotone in time, never exact: rounding, saturation and NaN cost time and no
+rows.
 
 The point side has a time t, the range side a range [lower, upper]. A side that an outer join does not preserve is
 copied, once for each bucket in which a partner can be; the other side's rows have one bucket each:
@@ -20,12 +21,13 @@ side is its own. The points' own bucket is that of the first scheme, the ranges'
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Union
 
 from sqlext.rewriter.spark_types import INTEGER_BITS
-from sqlext.rewriter.text.splice import Text, TextLike, join
+from sqlext.rewriter.text.splice import Text, TextLike, join, sub
 
 MICROS, NTZ_MICROS, DAYS, INTEGERS, FLOATS = "micros", "ntz micros", "days", "integers", "floats"
 CELLS = 1 << 30  # of the grid over the times of the points, where ranges vary by row
@@ -37,7 +39,7 @@ _FARTHEST = "4e18D"  # fits a bigint
 
 
 def domain(spark_types: tuple[str, ...]) -> str | None:
-    """How values of these types, as Spark compares them, are told as numbers; None: they are no times, or of two kinds.
+    """How values of these types, as Spark compares them, become numbers; None if they are no times, or of two kinds.
 
     >>> domain(("date", "timestamp")), domain(("int", "decimal(10,2)")), domain(("int", "date")), domain(("string",))
     ('micros', 'floats', None, None)
@@ -70,8 +72,8 @@ def position(of: str, expression: TextLike) -> Text:
 
 @dataclass(frozen=True)
 class Fixed:
-    """Buckets of one width, in units of the domain: integers, but for floats. `reach`: so many buckets before that of t
-    a range that holds t can begin."""
+    """Buckets of one width, in units of the domain `of`: whole ones, except for floats. A range that holds the time t
+    begins at most `reach` buckets before that of t."""
 
     of: str
     width: float
@@ -93,7 +95,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Grid:
-    """Buckets between the first and the last time of the points, all times before and behind in the outermost ones.
+    """Buckets between the first and the last time of the points; earlier and later times are in the outermost ones.
 
     `start`: the first time, `rate`: buckets in a unit of the domain, `buckets`: how many.
     """
@@ -114,15 +116,16 @@ class Grid:
 
 HOME, BUCKET = "__sqlext_home", "__sqlext_bucket"
 _NONE = "array(CAST(NULL AS BIGINT))"
-_POINTS = 40  # a level that no range has: of the buckets where points are at home
+_POINTS = 40  # a level that no range has, for the buckets where points are at home
 
 
 @dataclass(frozen=True)
 class Side:
-    """What is computed for each row of one relation, one after the other.
+    """What is computed for each row of one relation, in this order.
 
-    `home`: a number, HOME behind it. `copies`: an array; the row is copied for each element, which is BUCKET. `key`: of
-    a copy, equal to that of its partners. `own`: is a copy the one where the row meets all its partners?
+    `home`: a number, which the others read as HOME. `copies`: an array; the row is copied once for each element, which
+    the others read as BUCKET. `key`: a number for each copy, equal to that of its partners. `own`: is this the copy
+    that meets all partners of the row?
     """
 
     key: Text
@@ -166,9 +169,9 @@ def points_copied(buckets: Fixed, time: Text, lower: Text) -> Scheme:
 
 
 def points_copied_by_level(cells: Grid, levels: tuple[int, ...], time: Text, lower: Text, upper: Text) -> Scheme:
-    """`levels`, in order: a bucket of level l has 2^l cells; the last one has them all.
+    """Where ranges have any width. `levels`, in order: a bucket of level l has 2^l cells, that of the last one all.
 
-    A range goes to the first level whose buckets are as wide as it, where it meets two of them at most.
+    A range goes to the first level whose buckets are as wide as the range, where it touches two of them at most.
     """
     assert (1 << levels[-1]) >= cells.buckets
     array, own = f"array({', '.join(map(str, levels))})", "__sqlext_level"
@@ -185,7 +188,7 @@ def points_copied_by_level(cells: Grid, levels: tuple[int, ...], time: Text, low
 
 
 def both_copied(buckets: Fixed, time: Text, lower: Text, upper: Text) -> Scheme:
-    """Where no range is wider than `buckets.reach` buckets: one bucket may be the own one of points and ranges alike.
+    """Where no range is wider than `buckets.reach` buckets: points and ranges can have their homes in the same buckets.
 
     >>> print(both_copied(Fixed(DAYS, 7), join("a.t"), join("b.lo"), join("b.hi")).points.copies)
     coalesce(sequence(__sqlext_home - 1, __sqlext_home), array(CAST(NULL AS BIGINT)))
@@ -196,14 +199,14 @@ def both_copied(buckets: Fixed, time: Text, lower: Text, upper: Text) -> Scheme:
 
 
 def _copied(home: Text, copies: Text) -> Side:
-    """With one copy, which nobody meets, of a row without a home."""
+    """A row without a home gets one copy, which meets no row of the other side."""
     return Side(join(BUCKET), join("coalesce(", copies, f", {_NONE})"), home, join(f"{BUCKET} <=> {HOME}"))
 
 
 def both_copied_by_level(
     cells: Grid, levels: tuple[int, ...], coarse: Grid, time: Text, lower: Text, upper: Text
 ) -> Scheme:
-    """Ranges of any width; NULL is the element of a row's own copy. `coarse`: where points are at home."""
+    """Where ranges have any width; the element of a row's own copy is NULL. Points have their homes in `coarse`."""
     ranges_own = points_copied_by_level(cells, levels, time, lower, upper)
     points_own = ranges_copied(coarse, time, lower, upper)
     level = f"shiftleft({_POINTS}L, 32) + "
@@ -219,12 +222,81 @@ def _copied_with_own(side: Side, own_key: Text) -> Side:
     return Side(join(f"IF({BUCKET} IS NULL, ", own_key, ", ", side.key, ")"), copies, own=join(f"{BUCKET} IS NULL"))
 
 
+# columns
+
+
+_READ = re.compile(r"__sqlext_(home|bucket)\b")  # HOME and BUCKET
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """`text` gives a relation the columns `names`; `key` and `own` are those of its Side."""
+
+    text: Text
+    names: tuple[str, ...]
+    key: Text
+    own: str = ""
+
+
+def columns(side: Side, which: str, number: int, bounds: Sequence[tuple[Text, str]] = ()) -> Columns:
+    """What is computed for each row of a relation, as text behind the relation: every name stays what it was.
+
+    `which` and `number` tell the relations of a statement's joins apart. `bounds`: further columns, (expression, name),
+    which the others may read.
+
+    >>> points = Side(join(BUCKET), join("array(1, 2)"), own=join(f"{BUCKET} = 1"))
+    >>> left = columns(points, "left", 0)
+    >>> print(left.text)  # doctest: +NORMALIZE_WHITESPACE
+     JOIN LATERAL explode(array(1, 2)) AS __sqlext_left_copies0(__sqlext_left_bucket0)
+     JOIN LATERAL (SELECT __sqlext_left_bucket0 = 1 AS __sqlext_left_own0) AS __sqlext_left_keys0
+    >>> left.names, str(left.key)
+    (('__sqlext_left_bucket0', '__sqlext_left_own0'), '__sqlext_left_bucket0')
+    """
+
+    def name(word: str) -> str:
+        return f"__sqlext_{which}_{word}{number}"
+
+    def named(text: Text) -> TextLike:
+        return sub(_READ, rf"__sqlext_{which}_\g<1>{number}", text)
+
+    has_key = str(side.key) != BUCKET
+    steps = [_select(bounds, name("bounds"))]
+    if side.home is not None:
+        steps.append(_select([(side.home, name("home"))], name("homes")))
+    if side.copies is not None:
+        copies = join(" JOIN LATERAL explode(", named(side.copies), f") AS {name('copies')}({name('bucket')})")
+        steps.append((copies, (name("bucket"),)))
+    of_copy = [(named(side.key), name("key"))] if has_key else []
+    if side.own is not None:
+        of_copy.append((named(side.own), name("own")))
+    steps.append(_select(of_copy, name("keys")))
+    names = tuple(name for _, of_step in steps for name in of_step)
+    return Columns(
+        text=join(*(text for text, _ in steps)),
+        names=names,
+        key=join(name("key" if has_key else "bucket")),
+        own=name("own"),
+    )
+
+
+def _select(columns: Sequence[tuple[TextLike, str]], alias: str) -> tuple[Text, tuple[str, ...]]:
+    """A lateral subquery that computes the columns, (expression, name), and their names."""
+    if not columns:
+        return Text(), ()
+    shown = join(*(join(text, f" AS {name}") for text, name in columns), separator=", ")
+    return join(" JOIN LATERAL (SELECT ", shown, f") AS {alias}"), tuple(name for _, name in columns)
+
+
+# ranges that vary by row
+
+
 @dataclass(frozen=True)
 class Spread:
-    """What is known of ranges that vary by row, measured on a grid of CELLS cells over the times of the points.
+    """The widths of ranges that vary by row, measured on a grid of CELLS cells over the times of the points.
 
-    `start`, `end`: the first and last time of the points; `ranges`: how many meet them, `cells`: how many cells those
-    have together, `most`: the widest. `levels`: how many have a width of 2^l cells or less, but not of 2^(l - 1).
+    `start`, `end`: the first and the last time of the points. `ranges`: how many ranges overlap with that; `cells`: how
+    many cells these cover together; `most`: how many the widest covers. `levels`: for each l, how many are at most 2^l
+    and more than 2^(l - 1) cells wide.
     """
 
     start: float = 0.0
@@ -235,35 +307,35 @@ class Spread:
     levels: Mapping[int, int] = field(default_factory=dict)
 
     def grid(self, of: str) -> Grid:
-        """Of single cells."""
+        """The grid of single cells."""
         return Grid(of, self.start, self._cells_in_unit(), CELLS)
 
     def coarse(self, of: str) -> Grid:
-        """Of buckets as wide as the ranges are on average.
+        """The grid of buckets that are as wide as the ranges are on average.
 
-        Then all copies together are at most three for each range, and where points lie evenly the pairs that meet at
-        most three for each pair that satisfies the range, whatever the widths.
+        Then there are at most three copies for each range and, where points lie evenly, at most three pairs that meet
+        for each pair that satisfies the range, whatever the widths.
         """
         width = max(1, round(self.cells / max(1, self.ranges)), math.ceil(self.most / MOST_COPIES))
         return Grid(of, self.start, self._cells_in_unit() / width, math.ceil(CELLS / width))
 
     def used_levels(self) -> tuple[int, ...]:
-        """The levels that pay, and the last one, which takes whatever comes.
+        """The levels that pay, and the last one, which takes ranges of any width.
 
-        Two copies of every point are the price of a level. Without it its ranges meet the points of wider buckets:
-        where points lie evenly and without keys, `ranges * points * 2^(next level) / CELLS` more pairs.
+        A level costs two copies of every point. Without it its ranges meet the points of wider buckets: where points
+        lie evenly and without keys, these are `ranges * points * 2^(next level) / CELLS` more pairs.
 
         >>> Spread(levels={1: 10, 14: 200_000, 15: 7, 16: 200_000, 25: 3}).used_levels()
         (14, 16, 30)
         """
         counts = {level: self.levels.get(level - 1, 0) + self.levels.get(level, 0) for level in LEVELS}
         present = [level for level in LEVELS[:-1] if counts[level]]
-        kept, held = [], 0
+        kept, waiting = [], 0
         for level, wider in zip(present, [*present[1:], LEVELS[-1]]):
-            held += counts[level]
-            if held << wider >= _PAIRS_FOR_A_COPY * CELLS:
+            waiting += counts[level]
+            if waiting << wider >= _PAIRS_FOR_A_COPY * CELLS:
                 kept.append(level)
-                held = 0
+                waiting = 0
         return (*kept, LEVELS[-1])
 
     def _cells_in_unit(self) -> float:

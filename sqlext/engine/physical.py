@@ -128,11 +128,11 @@ def choose(clause: BoundClause, settings: Settings, queries: Queries) -> Physica
     name, why = form.strategy(plan, settings)
     bounds = [f"{b.written} bounds the match like WITHIN." for b in plan.bounds if b.written]
     reasons = [(name, " ".join([why, *bounds])), *_filters(plan)]
-    if form.strategy is _strategy_of_workers:  # they run what EXPLAIN MATCH names, and do not choose again
-        plan = replace(plan, task=replace(plan.task, strategy=name))
     if form.parallel is not None:
         plan, why_filtered = _prefiltered(clause, form, settings, queries)
         reasons += [("prefilter", why_filtered), ("parallel", form.parallel(plan, settings))]
+    if form.strategy is _strategy_of_workers:
+        plan = replace(plan, task=replace(plan.task, strategy=name))  # so workers run what EXPLAIN MATCH names
     return PhysicalPlan(
         plan=plan,
         prefix=clause.prefix,
@@ -190,7 +190,7 @@ def _stream_preview(physical: PhysicalPlan, queries: Queries, spark: SparkSessio
 STREAM = Form(
     name=run_stream.NAME,
     refusal=lambda clause, settings: None if clause.is_streaming else "the input is not a stream.",
-    strategy=lambda plan, settings: (run_stream.NAME, run_stream.reason(plan)),
+    strategy=lambda plan, settings: run_stream.engine(plan),
     frame=_stream_frame,
     preview=_stream_preview,
     input_query=lambda plan, prefix: run_batch.unsorted_query(plan),

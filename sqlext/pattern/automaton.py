@@ -31,6 +31,7 @@ from sqlext.pattern.program import (
     successors,
 )
 
+MAX_LISTED_POSITIONS, MAX_LISTED_TARGETS = 4096, 1 << 20
 DONE, DEAD = -1, -2  # as targets: the end of the pattern; no way on
 TAKES_ROW, STARTS, ENDS, BRANCHES, IS_DONE = 0, 1, 2, 3, 4  # Graph.kind
 
@@ -155,3 +156,24 @@ def targets_from(graph: Graph, instruction: int, at_start: bool) -> list[int]:
             targets.append(DONE)
             break
     return targets
+
+
+@lru_cache(maxsize=16)
+def listed_targets(program: Program, bits: tuple[int | None, ...]) -> list[list[int]] | None:
+    """The targets behind each position, then those of a search, then those of a search from the partition's first row;
+    None if there are too many positions or targets to list.
+
+    >>> listed_targets(Program((MatchLabel(0), Split(0, 2), Done()), ("A",)), (0,))
+    [[0, -1], [0], [0]]
+    """
+    tables = automaton(program, bits)
+    if tables.size > MAX_LISTED_POSITIONS:
+        return None
+    beginnings = [*((int(i) + 1, False) for i in tables.graph.instruction), (0, False), (0, True)]
+    lists, total = [], 0
+    for instruction, at_start in beginnings:
+        lists.append(targets_from(tables.graph, instruction, at_start))
+        total += len(lists[-1])
+        if total > MAX_LISTED_TARGETS:
+            return None
+    return lists

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from typing import Union
@@ -25,6 +25,7 @@ from sqlext.pattern.task import (
     Navigation,
     Operand,
     Rows,
+    Task,
 )
 
 Value = Union[bool, int, float]
@@ -319,6 +320,11 @@ def rows_ahead(condition: Condition | None) -> int:
         return 0
     sources = [operand.source for operand in operands(condition)]
     return max([0, *(s.step for s in sources if isinstance(s, Navigation) and s.argument != CLASSIFIER)])
+
+
+def reads_ahead(task: Task, neighbours: Iterable[Condition | None] = ()) -> bool:
+    """Does a condition of a task, or one that its masks hold besides bits, read rows behind the current one?"""
+    return any(map(rows_ahead, (*task.conditions, *neighbours)))
 
 
 def rows_back(condition: Condition | None) -> int:

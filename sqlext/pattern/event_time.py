@@ -78,6 +78,20 @@ class Decisions:
     position: SearchPosition
 
 
+@dataclass(frozen=True, kw_only=True)
+class StreamFacts:
+    """What is known before any row comes, besides the task, of the decisions that are needed.
+
+    `needs_times`: is the time of each decision read? If not, every time may be the watermark. `reads_ahead`: does a
+    condition read rows behind the current one, so that EventTimes.need is present? `needs_failed`: are the unmatched
+    rows all start rows that gave no match, also those in an earlier match?
+    """
+
+    needs_times: bool = True
+    reads_ahead: bool = False
+    needs_failed: bool = False
+
+
 def first_position(rows: Rows) -> SearchPosition:
     """The position of a search that has not begun.
 

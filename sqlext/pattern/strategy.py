@@ -1,103 +1,83 @@
-"""Which strategy runs a task, and why.
+"""Which engine runs a task, and why: the only place that chooses, in batch and on streams.
 
-| strategy | takes | time |
+A table lists its engines in the order of preference, with the reason why one refuses a task. The first engine that
+accepts the task runs it. A choice depends on the task alone, and on streams on `StreamFacts`, never on rows: so
+EXPLAIN MATCH names the engine that runs.
+
+| strategy | accepts | time |
 |---|---|---|
 | two_pass | row-local DEFINE, no WITHIN, up to 64 positions | linear, a few ns a row |
 | lazy_dfa | row-local DEFINE, no WITHIN | linear |
 | bounded | row-local DEFINE, with or without WITHIN | linear |
-| threads | everything, for run-dependent DEFINE | see there |
-| nfa | rows that need not be neighbours, absences, NO SKIP (`task.nfa`), and only these | see `contiguity` |
+| threads | every contiguous pattern, for run-dependent DEFINE | see there |
+| cep | CEP tasks: skipped rows, absences, NO SKIP | that of the engine in CEP_ENGINES |
 | reference | everything | exponential, with a budget of steps |
+
+The engines of streams stop at the first start row whose outcome depends on later rows (`event_time`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
 
 from sqlext.errors import UnsupportedError
-from sqlext.pattern.automaton import count_positions
+from sqlext.pattern.automaton import count_positions, listed_targets
+from sqlext.pattern.batch import reference
+from sqlext.pattern.cep import path_search
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.task import MatchTask, Rows, Spans, Task
+from sqlext.pattern.cep.desugared_task import inner_facts, inner_task, undecidable
+from sqlext.pattern.conditions import operands, satisfier
+from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
+from sqlext.pattern.program import MatchEnd, MatchStart
+from sqlext.pattern.task import MATCH_NUMBER, NO_SKIP, MatchTask, Navigation, Rows, Spans, Task
 
 MAX_TWO_PASS_POSITIONS = 64  # bits of one integer
 
 
+class Engine(NamedTuple):
+    """`refusal(task)`: why the engine cannot run a task, as a sentence, or None if it can; `reason(task)`: why it runs
+    one that the engines before it refused. On streams both also take StreamFacts."""
+
+    name: str
+    refusal: Callable[..., str | None]
+    reason: Callable[..., str]
+    run: Callable[..., Any]
+
+
 def choose(task: Task) -> tuple[str, str]:
-    """The name of the strategy that runs a task, and the reason as a sentence.
+    """The name of the strategy that runs a task in batch, and the reason as a sentence.
 
-    `task.strategy` other than "auto" is taken as it is.
+    A strategy other than "auto" is taken as it is named.
 
-    Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, if the strategy asked for does not exist or cannot run the task.
+    Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, if the named strategy does not exist or refuses the task.
 
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
     >>> choose(MatchTask(program=Program((MatchLabel(0), Done()), ("A",)), bits=(0,), conditions=(None,)))
     ('two_pass', 'DEFINE is row-local and PATTERN has 1 position, at most 64.')
     """
     if task.strategy == "auto":
-        return _cheapest(task)
-    objection = _objection(task)
-    if objection:
+        engine = _first(BATCH_ENGINES, task)
+        return engine.name, engine.reason(task)
+    refusal = _strategy_refusal(task)
+    if refusal:
         raise UnsupportedError(
             "STRATEGY_NOT_APPLICABLE",
-            f'strategy "{task.strategy}" cannot run this clause: {objection}',
-            hint=f'leave the strategy at "auto", which takes {_cheapest(task)[0]}.',
+            f'strategy "{task.strategy}" cannot run this clause: {refusal}',
+            hint=f'leave the strategy at "auto", which takes {_first(BATCH_ENGINES, task).name}.',
         )
     return task.strategy, f'strategy "{task.strategy}" was asked for.'
 
 
-def _cheapest(task: Task) -> tuple[str, str]:
-    if isinstance(task, CepTask):
-        from sqlext.pattern.cep.cep_matcher import reason
-
-        return "nfa", reason(task)
-    dependent = _run_dependent(task)
-    if dependent:
-        return "threads", f"the condition of {', '.join(dependent)} depends on the rows matched so far."
-    if task.is_within:
-        return "bounded", "DEFINE is row-local and WITHIN bounds the matches."
-    positions = count_positions(task.program)
-    noun = "position" if positions == 1 else "positions"
-    if positions <= MAX_TWO_PASS_POSITIONS:
-        return "two_pass", f"DEFINE is row-local and PATTERN has {positions} {noun}, at most {MAX_TWO_PASS_POSITIONS}."
-    return "lazy_dfa", f"DEFINE is row-local and PATTERN has {positions:,} positions, over {MAX_TWO_PASS_POSITIONS}."
-
-
-def _run_dependent(task: Task) -> list[str]:
-    """The names of the variables whose condition reads the match so far."""
-    return [name for name, condition in zip(task.program.labels, task.conditions) if condition is not None]
-
-
 def accepts(task: Task) -> bool:
     """Can the strategy that the task names run it?"""
-    return _objection(task) is None
-
-
-def _objection(task: Task) -> str | None:
-    """Why the strategy that was asked for cannot run the task."""
-    if task.strategy not in STRATEGIES:
-        return f"there are only {', '.join(STRATEGIES)}."
-    if task.strategy == "reference":
-        return None
-    if (isinstance(task, CepTask)) != (task.strategy == "nfa"):
-        if not isinstance(task, CepTask):
-            return "the rows of each match are neighbours."
-        return "it knows only matches whose rows are neighbours."
-    if task.strategy in ("threads", "nfa"):
-        return None
-    dependent = _run_dependent(task)
-    if dependent:
-        return f"the condition of {', '.join(dependent)} depends on the rows matched so far."
-    if task.is_within and task.strategy != "bounded":
-        return "it does not know WITHIN."
-    positions = count_positions(task.program)
-    if task.strategy == "two_pass" and positions > MAX_TWO_PASS_POSITIONS:
-        return f"PATTERN has {positions:,} positions, over {MAX_TWO_PASS_POSITIONS}."
-    return None
+    return _strategy_refusal(task) is None
 
 
 def match(task: Task, rows: Rows) -> Iterator[Spans]:
-    """All matches, in blocks of bounded size, found by the strategy that `choose` names.
+    """All matches in batch, in blocks of bounded size, found by the strategy that `choose` names.
 
     Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, and what the strategy raises.
 
@@ -105,14 +85,247 @@ def match(task: Task, rows: Rows) -> Iterator[Spans]:
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
     >>> a = Program((MatchLabel(0), Done()), ("A",))
     >>> task = MatchTask(program=a, bits=(0,), conditions=(None,), strategy="reference")
-    >>> [spans.start.tolist() for spans in match(task, Rows(np.array([0, 3]), np.array([[1], [0], [1]], np.uint8)))]
+    >>> rows = Rows(bounds=np.array([0, 3]), mask=np.array([[1], [0], [1]], np.uint8))
+    >>> [spans.start.tolist() for spans in match(task, rows)]
     [[0, 2]]
     """
-    strategy, _ = choose(task)
-    return STRATEGIES[strategy](task, rows)
+    return _named(BATCH_ENGINES, choose(task)[0]).run(task, rows)
 
 
-# Imported when they are needed: Numba takes half a second, and compiles.
+def choose_on_stream(task: Task, facts: StreamFacts) -> tuple[str, str]:
+    """The name of the engine that decides a task's matches on streams, and the reason as a sentence.
+
+    `stream_refusal` must have no reason against the task.
+    """
+    engine = _first(_stream_engines(task), task, facts)
+    return engine.name, engine.reason(task, facts)
+
+
+def decide(
+    task: Task,
+    rows: Rows,
+    event_times: EventTimes,
+    position: SearchPosition,
+    facts: StreamFacts,
+    engine: str | None = None,
+) -> Decisions:
+    """Search on from a position as far as the rows decide, with an engine (None: the one that is chosen).
+
+    `rows.limit` as in batch, but only known where `event_times.end` has passed. Raises DataError as conditions do
+    (STEP_BUDGET, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO), and MATCH_BUDGET.
+
+    >>> import numpy as np
+    >>> from sqlext.pattern.event_time import first_position
+    >>> from sqlext.pattern.program import Done, MatchLabel, Program
+    >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
+    >>> task = MatchTask(program=a_b, bits=(0, 1), conditions=(None, None))
+    >>> rows = Rows(bounds=np.array([0, 4]), mask=np.array([[1], [2], [1], [1]], np.uint8))
+    >>> times = EventTimes(key=np.array([5, 6, 7, 8]), watermark=8)
+    >>> decisions = decide(task, rows, times, first_position(rows), StreamFacts())
+    >>> decisions.spans.start, decisions.time, decisions.position.row
+    (array([0]), array([6]), array([3]))
+    """
+    name = engine or choose_on_stream(task, facts)[0]
+    return _named(_stream_engines(task), name).run(task, rows, event_times, position, facts)
+
+
+def stream_refusal(task: Task, reads_ahead: bool) -> str | None:
+    """What of a task no engine of streams can decide, None if one can. `reads_ahead`: as in StreamFacts.
+
+    >>> from sqlext.pattern.ast import Variable
+    >>> from sqlext.pattern.cep.nfa_compile import compile_nfa
+    >>> from sqlext.pattern.program import Done, MatchLabel, Program
+    >>> from sqlext.pattern.task import Output, Skip
+    >>> program, nfa = Program((MatchLabel(0), Done()), ("A",)), compile_nfa(Variable("A"), ("A",))
+    >>> task = dict(program=program, bits=(0,), conditions=(None,), skip=Skip(NO_SKIP), nfa=nfa)
+    >>> stream_refusal(CepTask(**task), False)
+    >>> stream_refusal(CepTask(**task, output=Output(True, shows_unmatched=True)), False)
+    'WITH UNMATCHED ROWS together with AFTER MATCH NO SKIP'
+    """
+    if not isinstance(task, CepTask) or task.skip.mode != NO_SKIP:
+        return None
+    if task.output.shows_unmatched:
+        return "WITH UNMATCHED ROWS together with AFTER MATCH NO SKIP"
+    if any(end.at_end for end in task.nfa.ends):
+        return "$ together with AFTER MATCH NO SKIP"
+    return "NEXT in DEFINE together with AFTER MATCH NO SKIP" if reads_ahead else None
+
+
+def _first(engines: Sequence[Engine], *task: Any) -> Engine:
+    return next(engine for engine in engines if engine.refusal(*task) is None)
+
+
+def _named(engines: Sequence[Engine], name: str) -> Engine:
+    return next(engine for engine in engines if engine.name == name)
+
+
+def _stream_engines(task: Task) -> Sequence[Engine]:
+    return CEP_STREAM_ENGINES if isinstance(task, CepTask) else STREAM_ENGINES
+
+
+def _strategy_refusal(task: Task) -> str | None:
+    """Why the strategy that the task names cannot run it."""
+    if task.strategy not in STRATEGIES:
+        return f"there are only {', '.join(STRATEGIES)}."
+    return _named(BATCH_ENGINES, task.strategy).refusal(task)
+
+
+# batch: refusals and reasons
+
+
+def _accepts_all(*_: Any) -> None:
+    return None
+
+
+def _run_dependent(task: Task, *_: Any) -> str | None:
+    names = [name for name, condition in zip(task.program.labels, task.conditions) if condition is not None]
+    return f"the condition of {', '.join(names)} depends on the rows matched so far." if names else None
+
+
+def _refused_by_threads(task: Task) -> str | None:
+    return "it knows only matches whose rows are neighbours." if isinstance(task, CepTask) else None
+
+
+def _refused_by_bounded(task: Task) -> str | None:
+    return _refused_by_threads(task) or _run_dependent(task)
+
+
+def _refused_by_lazy_dfa(task: Task) -> str | None:
+    return _refused_by_bounded(task) or ("it does not know WITHIN." if task.is_within else None)
+
+
+def _refused_by_two_pass(task: Task) -> str | None:
+    large = f"PATTERN has {_positions(task)}, over {MAX_TWO_PASS_POSITIONS}."
+    return _refused_by_lazy_dfa(task) or (large if count_positions(task.program) > MAX_TWO_PASS_POSITIONS else None)
+
+
+def _positions(task: Task) -> str:
+    count = count_positions(task.program)
+    return f"{count:,} position{'s' * (count != 1)}"
+
+
+def _why_two_pass(task: Task) -> str:
+    return f"DEFINE is row-local and PATTERN has {_positions(task)}, at most {MAX_TWO_PASS_POSITIONS}."
+
+
+def _why_lazy_dfa(task: Task) -> str:
+    return f"DEFINE is row-local and PATTERN has {_positions(task)}, over {MAX_TWO_PASS_POSITIONS}."
+
+
+def _why_bounded(task: Task) -> str:
+    return "DEFINE is row-local and WITHIN bounds the matches."
+
+
+def _why_threads(task: Task) -> str:
+    return str(_run_dependent(task))
+
+
+def _refused_by_cep(task: Task) -> str | None:
+    return None if isinstance(task, CepTask) else "the rows of each match are neighbours."
+
+
+def _why_cep(task: CepTask) -> str:
+    return _first(CEP_ENGINES, task).reason(task)
+
+
+# CEP tasks: refusals and reasons
+
+
+def _wants_preferred(task: CepTask, *_: Any) -> str | None:
+    return None if task.skip.mode == NO_SKIP else "only the preferred match from each row is listed."
+
+
+def _wants_every_match(task: CepTask, *_: Any) -> str | None:
+    return "every match is listed." if task.skip.mode == NO_SKIP else None
+
+
+def _refused_by_shared_buffer(task: CepTask, *_: Any) -> str | None:
+    return _wants_preferred(task) or _run_dependent(task)
+
+
+def _why_shared_buffer(*_: Any) -> str:
+    return "every match is listed; partial matches in the same state are one in the shared buffer."
+
+
+def _why_path_search(task: CepTask, *_: Any) -> str:
+    return f"every match is listed, path by path: {_run_dependent(task) or _REFERENCE}"
+
+
+def _why_desugared(task: CepTask) -> str:
+    return f"rows in between may be skipped; the desugared program is run by {choose(inner_task(task))[0]}."
+
+
+# streams: refusals and reasons; task.strategy is "reference" or without effect
+
+_REFERENCE = 'strategy "reference" was asked for.'
+
+
+def _is_reference(task: Task) -> str | None:
+    return _REFERENCE if task.strategy == "reference" else None
+
+
+def _refused_by_walk(task: Task, facts: StreamFacts) -> str | None:
+    if task.strategy == "reference":
+        return _REFERENCE
+    if any(condition is not None for condition in task.conditions):
+        return "a condition depends on the rows matched so far."
+    if any(isinstance(x, MatchEnd) for x in task.program.instructions):
+        return "PATTERN tests for the last row of the partition."
+    if facts.reads_ahead and task.is_within:
+        return "DEFINE reads NEXT within WITHIN."
+    is_listed = listed_targets(task.program, task.bits) is not None
+    return None if is_listed else "PATTERN has too many ways from one row to the next."
+
+
+def _refused_by_unknown_rows(task: Task, facts: StreamFacts) -> str | None:
+    if task.strategy == "reference":
+        return _REFERENCE
+    if facts.needs_times or facts.needs_failed:
+        return "the times of the decisions are read."
+    if any(isinstance(x, (MatchStart, MatchEnd)) for x in task.program.instructions):
+        return "PATTERN tests for the first or the last row of the partition."
+    sources = [o.source for condition in task.conditions if condition is not None for o in operands(condition)]
+    reads_number = any(isinstance(s, Navigation) and s.argument == MATCH_NUMBER for s in sources)
+    return "a condition reads MATCH_NUMBER()." if reads_number else None
+
+
+def _why_walk(*_: Any) -> str:
+    return "DEFINE is row-local."
+
+
+def _why_unknown_rows(task: Task, facts: StreamFacts) -> str:
+    return str(_refused_by_walk(task, facts))
+
+
+def _why_reference(task: Task, facts: StreamFacts) -> str:
+    refusals = dict.fromkeys([_refused_by_walk(task, facts), _refused_by_unknown_rows(task, facts)])
+    return " And ".join(map(str, refusals))
+
+
+def _refused_by_shared_buffer_on_stream(task: CepTask, facts: StreamFacts) -> str | None:
+    return _refused_by_shared_buffer(task) or _is_reference(task)
+
+
+def _refused_by_desugared_on_stream(task: CepTask, facts: StreamFacts) -> str | None:
+    return _wants_every_match(task) or undecidable(task)
+
+
+def _refused_by_end_search(task: CepTask, facts: StreamFacts) -> str | None:
+    reads_ahead = "DEFINE reads NEXT." if facts.reads_ahead else None
+    return _wants_every_match(task) or _run_dependent(task) or reads_ahead or _is_reference(task)
+
+
+def _why_desugared_on_stream(task: CepTask, facts: StreamFacts) -> str:
+    inner = replace(inner_task(task), strategy=task.strategy)
+    name, why = choose_on_stream(inner, inner_facts(task, facts))
+    return f"rows in between may be skipped; the desugared program is decided by {name}: {why}"
+
+
+def _why_searched(task: CepTask, facts: StreamFacts) -> str:
+    return str(undecidable(task))
+
+
+# The engines are imported when they run: Numba takes half a second to load, and Spark's driver does not need it.
 
 
 def _two_pass(task: MatchTask, rows: Rows) -> Iterator[Spans]:
@@ -139,28 +352,73 @@ def _threads(task: MatchTask, rows: Rows) -> Iterator[Spans]:
     return thread_search.find(task, rows)
 
 
-def _nfa(task: CepTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern.cep import cep_matcher
+def _cep(task: CepTask, rows: Rows) -> Iterator[Spans]:
+    from sqlext.pattern.cep import timeouts
 
-    return cep_matcher.find(task, rows)
+    return timeouts.completed(_first(CEP_ENGINES, task).run(task, rows), task, rows)
 
 
-def _reference(task: Task, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern import conditions
-    from sqlext.pattern.batch import reference
-    from sqlext.pattern.cep import cep_oracle
-
+def _reference(task: Any, rows: Rows) -> Iterator[Spans]:
     if isinstance(task, CepTask):
-        return cep_oracle.find(task, rows)
-    assert isinstance(task, MatchTask)
-    return reference.find(task, rows, conditions.satisfier(task, rows))
+        return path_search.find(task, rows)
+    return reference.find(task, rows, satisfier(task, rows))
 
 
-STRATEGIES: dict[str, Callable[[Any, Rows], Iterator[Spans]]] = {
-    "two_pass": _two_pass,
-    "lazy_dfa": _lazy_dfa,
-    "bounded": _bounded,
-    "threads": _threads,
-    "nfa": _nfa,
-    "reference": _reference,
-}
+def _shared_buffer(task: CepTask, rows: Rows) -> Iterator[Spans]:
+    from sqlext.pattern.cep import every_match
+
+    return every_match.find(task, rows)
+
+
+def _desugared(task: CepTask, rows: Rows) -> Iterator[Spans]:
+    from sqlext.pattern.cep import preferred_match
+
+    return preferred_match.find(task, rows, match)
+
+
+def _streamed(name: str) -> Callable[..., Decisions]:
+    return partial(_on_stream, name)
+
+
+def _on_stream(name: str, task: Any, *inputs: Any) -> Decisions:
+    from sqlext.pattern.stream import every_match_decisions, preferred_decisions, stream_reference, unknown_rows, walk
+
+    run: dict[str, Callable[..., Decisions]] = {
+        "walk": walk.decide,
+        "unknown_rows": partial(unknown_rows.decide, match=match),
+        "reference": stream_reference.decide,
+        "shared_buffer": every_match_decisions.by_shared_buffer,
+        "path_search": every_match_decisions.by_path_search,
+        "desugared": partial(preferred_decisions.by_desugared_task, decide=decide),
+        "end_search": preferred_decisions.by_end_search,
+        "path_verdicts": preferred_decisions.by_path_verdicts,
+    }
+    return run[name](task, *inputs)
+
+
+BATCH_ENGINES = (
+    Engine("two_pass", _refused_by_two_pass, _why_two_pass, _two_pass),
+    Engine("lazy_dfa", _refused_by_lazy_dfa, _why_lazy_dfa, _lazy_dfa),
+    Engine("bounded", _refused_by_bounded, _why_bounded, _bounded),
+    Engine("threads", _refused_by_threads, _why_threads, _threads),
+    Engine("cep", _refused_by_cep, _why_cep, _cep),
+    Engine("reference", _accepts_all, lambda task: _REFERENCE, _reference),
+)
+CEP_ENGINES = (  # of strategy cep
+    Engine("shared_buffer", _refused_by_shared_buffer, _why_shared_buffer, _shared_buffer),
+    Engine("path_search", _wants_preferred, _why_path_search, path_search.find_matches),
+    Engine("desugared", _wants_every_match, _why_desugared, _desugared),
+)
+STREAM_ENGINES = (  # of contiguous tasks
+    Engine("walk", _refused_by_walk, _why_walk, _streamed("walk")),
+    Engine("unknown_rows", _refused_by_unknown_rows, _why_unknown_rows, _streamed("unknown_rows")),
+    Engine("reference", _accepts_all, _why_reference, _streamed("reference")),
+)
+CEP_STREAM_ENGINES = (
+    Engine("shared_buffer", _refused_by_shared_buffer_on_stream, _why_shared_buffer, _streamed("shared_buffer")),
+    Engine("path_search", _wants_preferred, _why_path_search, _streamed("path_search")),
+    Engine("desugared", _refused_by_desugared_on_stream, _why_desugared_on_stream, _streamed("desugared")),
+    Engine("end_search", _refused_by_end_search, _why_searched, _streamed("end_search")),
+    Engine("path_verdicts", _wants_every_match, _why_searched, _streamed("path_verdicts")),
+)
+STRATEGIES = tuple(engine.name for engine in BATCH_ENGINES)

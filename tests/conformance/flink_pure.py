@@ -13,9 +13,8 @@ from sqlext.pattern.batch.parts import part_of
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.event_time import EventTimes, first_position
-from sqlext.pattern.strategy import match
-from sqlext.pattern.stream import cep_decisions
+from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
+from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.task import (
     NO_SKIP,
     Call,
@@ -77,8 +76,8 @@ def streamed(case: Case) -> Iterator[tuple[list[Match], list[Match]]]:
         n = int(np.searchsorted(key, watermark, side="right"))
         end = None if rows.end is None else rows.end[:n]
         part = replace(part_of(rows, 0, n), key=key[:n], end=end)
-        found = cep_decisions.decide(
-            task, part, EventTimes(key=key[:n], watermark=watermark, end=end), first_position(part)
+        found = decide(
+            task, part, EventTimes(key=key[:n], watermark=watermark, end=end), first_position(part), StreamFacts()
         )
         yield matches_of([found.spans])
 

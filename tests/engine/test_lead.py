@@ -11,7 +11,8 @@ from pyspark.sql.types import StructType
 
 import sqlext
 from sqlext.engine.batch import lead
-from sqlext.engine.plan_statement import SqlCall, plan_statement
+from sqlext.engine.plan_statement import plan_statement
+from sqlext.engine.sql_call import SqlCall
 from sqlext.hook import unhooked
 
 from ..statements.cases import as_lines, result_of, settings

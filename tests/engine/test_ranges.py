@@ -165,7 +165,7 @@ def test_which_clauses_are_run_in_ranges(facts, title, clause, outcome):
 
 @pytest.mark.parametrize("first", range(0, len(CASES), AT_ONCE))
 def test_clauses_in_ranges_give_their_rows(facts, first):
-    clauses = [clause for _, clause, expected in CASES[first : first + AT_ONCE] if expected == "parallel"]
+    clauses = [clause for _, clause, outcome in CASES[first : first + AT_ONCE] if outcome == "parallel"]
     text = "\nUNION ALL\n".join(as_lines(query(clause), n) for n, clause in enumerate(clauses))
     answers = {}
     for parallel in ("on", "off"):

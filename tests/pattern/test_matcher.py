@@ -41,7 +41,7 @@ REFUSALS = [
     ("A", {"strategy": "two_pass", "conditions": (ALWAYS,)}, "condition of A"),
     ("A", {"strategy": "lazy_dfa", "conditions": (ALWAYS,)}, "condition of A"),
     ("A", {"strategy": "bounded", "conditions": (ALWAYS,)}, "condition of A"),
-    ("A", {"strategy": "quantum"}, "there are only two_pass, lazy_dfa, bounded, threads, nfa, reference"),
+    ("A", {"strategy": "quantum"}, "there are only two_pass, lazy_dfa, bounded, threads, cep, reference"),
 ]
 
 

@@ -2,26 +2,20 @@
 
 B1 to B4, B6, B7 (Dewey numbers, put and get) are a difference on purpose: entries never change, so the entry at which a
 group stood is its version, and nothing has to be compared. B9 (reference counts) likewise: what no group reaches is
-swept. B5, B10 and B11 are cases of contiguity.txt too. B12 (cache sizes) has no counterpart: there is no cache.
+swept. B5, B10 and B11 are cases of cep.txt too. B12 (cache sizes) has no counterpart: there is no cache.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import numpy as np
 import pytest
-from contiguity_harness import case_of, everything, random_case
+from cep_harness import case_of, everything, random_case
 
-from sqlext.errors import DataError
 from sqlext.pattern.cep import every_match
-from sqlext.pattern.cep.every_match_order import Numbering
+from sqlext.pattern.cep.cep_task import local_truth
+from sqlext.pattern.cep.every_match import Numbering
 from sqlext.pattern.cep.every_match_tables import row_bits, start_ranges, states_of
-from sqlext.pattern.cep.formulas import local_truth
 from sqlext.pattern.cep.shared_buffer import Buffer
 from sqlext.pattern.task import NO_SKIP
-
-GOLDEN = Path(__file__).parent / "shared_buffer_1.hex"
 
 
 class Steps:
@@ -34,8 +28,8 @@ class Steps:
         self.task, self.rows = task, rows
         truth = local_truth(task, rows)
         self.states = states_of(task.nfa, task.is_between)
-        self.bits = row_bits(self.states, truth, task, rows)
-        self.ranges = start_ranges(self.states, truth, task, rows, self.bits)
+        self.bits = row_bits(self.states, truth, rows)
+        self.ranges = start_ranges(self.states, truth, rows, self.bits)
         self.buffer = Buffer.empty(len(self.states.states), capacity=1)
         self.numbering = Numbering(task, rows, self.states)
         return self
@@ -43,7 +37,8 @@ class Steps:
     def take(self, lo: int, hi: int):
         for buffer, hits in every_match.advance(self.states, self.bits, self.buffer, lo, hi):
             self.buffer = buffer
-            yield from every_match.matches_of(self.states, buffer, hits, self.ranges, self.numbering)
+            for matches in every_match.matches_of(self.states, buffer, hits, self.ranges):
+                yield from self.numbering.push(matches)
 
     def all(self, size: int, between=lambda buffer: buffer):
         for lo in range(0, len(self.rows.mask), size):
@@ -52,18 +47,14 @@ class Steps:
         yield from self.numbering.rest()
 
 
-def restarted(base: int):
-    """Kept as bytes in between, rows counted from `base`."""
-
-    def between(buffer: Buffer) -> Buffer:
-        buffer.compact(-1)
-        return Buffer.from_bytes(buffer.to_bytes(base), base)
-
-    return between
+def compacted(buffer: Buffer) -> Buffer:
+    """Released in between."""
+    buffer.compact(-1)
+    return buffer
 
 
 @pytest.mark.parametrize("seed", range(4000, 4100))
-def test_any_portions_and_restarts_give_the_same(seed):
+def test_any_portions_give_the_same(seed):
     task, rows = random_case(seed, rows=10)
     if any(condition is not None for condition in task.conditions):
         return
@@ -71,7 +62,7 @@ def test_any_portions_and_restarts_give_the_same(seed):
     expected = everything(every_match.find(task, rows))
     for size in (1, 2, 5):
         assert everything(steps.set(task, rows).all(size)) == expected
-        assert everything(steps.set(task, rows).all(size, restarted(0 if task.is_between else 3))) == expected
+        assert everything(steps.set(task, rows).all(size, compacted)) == expected
 
 
 def test_b1_a_version_is_the_entry_at_which_a_group_stood():
@@ -122,26 +113,3 @@ def test_partial_matches_do_not_make_the_buffer_grow_faster_than_rows():
     steps = Steps("A (->> B)* -> C", "A " + "B " * 2000)
     list(steps.take(0, 2001))
     assert steps.buffer.size < 8 * 2001
-
-
-def golden_buffer() -> Buffer:
-    steps = Steps("A -> B (->> B)* -> C", "A B A B B")
-    list(steps.take(0, 5))
-    steps.buffer.compact(-1)
-    return steps.buffer
-
-
-def test_the_binary_form_is_that_of_version_1():
-    held = bytes.fromhex(GOLDEN.read_text().strip())
-    assert golden_buffer().to_bytes() == held
-    assert Buffer.from_bytes(held).to_bytes() == held
-
-
-def test_another_version_is_refused():
-    with pytest.raises(DataError, match="version 9"):
-        Buffer.from_bytes(b"\x09" + bytes(20))
-
-
-def test_an_empty_buffer_survives():
-    read = Buffer.from_bytes(Buffer.empty(3).to_bytes())
-    assert read.size == 0 and np.array_equal(read.group, [-1, -1, -1])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sqlext.errors import SqlExtError
 from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
-from sqlext.rewriter.joins.time_range import time_ranges
+from sqlext.rewriter.joins.join_conditions import time_ranges
 from sqlext.rewriter.tree.read_tree import read_tree
 
 JOINS = dict(blocks("joins.txt"))

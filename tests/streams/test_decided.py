@@ -11,7 +11,7 @@ import pytest
 from sqlext.pattern import ast
 from sqlext.pattern.batch import reference
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.event_time import EventTimes, first_position
+from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
 from sqlext.pattern.stream import stream_reference
 from sqlext.pattern.stream import walk as stream_walk
 from sqlext.pattern.task import SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Skip
@@ -52,7 +52,8 @@ def results(task: MatchTask, masks, bound: int | None, later) -> set:
 
 def decided(task: MatchTask, masks, bound: int | None, watermark: int, engine) -> tuple[set, int]:
     rows, key, end = rows_with(masks, bound)
-    given = engine.decide(task, rows, EventTimes(key=key, watermark=watermark, end=end), first_position(rows))
+    event_times = EventTimes(key=key, watermark=watermark, end=end)
+    given = engine.decide(task, rows, event_times, first_position(rows), StreamFacts())
     spans = given.spans
     parts = np.split(spans.label, spans.offset[1:-1])
     found = {("match", s, n, tuple(p)) for s, n, p in zip(spans.start.tolist(), spans.number.tolist(), parts)}

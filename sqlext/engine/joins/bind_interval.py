@@ -12,12 +12,11 @@ from sqlext.engine.joins import bind_stream_join, range_width
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries import Queries
 from sqlext.errors import BindError, Place, UnsupportedError
-from sqlext.rewriter.joins import range_errors
-from sqlext.rewriter.joins.comparison import BOTH, LEFT, RIGHT
+from sqlext.rewriter.joins import join_conditions
 from sqlext.rewriter.joins.interval_sql import BoundRange, RewrittenJoin, bucket_join, copies_points, plain_join
 from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, TimeRange, comparisons, time_ranges
 from sqlext.rewriter.joins.time_buckets import FLOATS, INTEGERS, Fixed, domain
-from sqlext.rewriter.joins.time_range import TimeRange, comparisons, time_ranges
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import index_at, tokenize
@@ -97,9 +96,9 @@ class _Rewriting:
         domains = [domain((self.type_of(c.left), self.type_of(c.right))) for c in equal]
         if any(of not in (None, INTEGERS, FLOATS) for of in domains):
             return None
-        error = range_errors.half_range(self.clause, self.sides.side_of, self._is_number)
+        error = join_conditions.half_range(self.clause, self.sides.side_of, self._is_number)
         if error is None and not any(domains):
-            error = range_errors.no_range(self.clause, self.sides.side_of)
+            error = join_conditions.no_range(self.clause, self.sides.side_of)
         if error is not None:
             raise error
         return None
@@ -130,14 +129,15 @@ class _Rewriting:
         types = tuple(self.type_of(part) for part in parts)
         of = domain(types)
         if of is None:
-            raise range_errors.wrong_types(range_, types)
+            raise join_conditions.wrong_types(range_, types)
         time, lower, upper = (self.sides.text(part) for part in parts)
         width = range_width.constant_width(range_, self.sides.source, of, self.sides.queries, self.time_zone)
         if width is not None and width.is_zero:
             equal = join("(", time, ") = (", lower, ")")
             return plain_join(self.clause, ("equality", "the range is one point."), equal)
         is_left = self.sides.side_of(range_.time) == LEFT
-        bound = BoundRange(time, lower, upper, is_left, of, said=None if is_stream else range_)
+        written = None if is_stream else range_
+        bound = BoundRange(time=time, lower=lower, upper=upper, time_is_left=is_left, of=of, written=written)
         if width is not None:
             bound = replace(bound, fixed=Fixed(of, width.bucket, width.reach), is_exact=of != FLOATS)
         if width is None or (copies_points(self.clause, bound) and not bound.is_exact):

@@ -9,12 +9,20 @@ from dataclasses import dataclass, replace
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.queries import WATERMARK
 from sqlext.errors import UnsupportedError
-from sqlext.rewriter.joins.comparison import BOTH, LEFT, NEITHER, RIGHT, Comparison, compared
-from sqlext.rewriter.joins.interval_sql import RewrittenJoin, plain_join
+from sqlext.rewriter.joins.interval_sql import RewrittenJoin, RightColumn, anti_join, plain_join, same_key
 from sqlext.rewriter.joins.join_clause import JoinClause
-from sqlext.rewriter.joins.offsets import offset
-from sqlext.rewriter.joins.stream_join_sql import RightColumn, anti_join, same_key
-from sqlext.rewriter.joins.time_range import TimeRange, between, comparisons
+from sqlext.rewriter.joins.join_conditions import (
+    BOTH,
+    LEFT,
+    NEITHER,
+    RIGHT,
+    Comparison,
+    TimeRange,
+    between,
+    compared,
+    comparisons,
+    offset,
+)
 from sqlext.rewriter.text.and_list import normal_words
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Edit, Text, join

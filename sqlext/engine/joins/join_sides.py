@@ -9,8 +9,8 @@ from pyspark.sql.types import StructField
 
 from sqlext.engine.queries import Queries
 from sqlext.errors import BindError
-from sqlext.rewriter.joins.comparison import BOTH, LEFT, NEITHER, RIGHT
 from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, NEITHER, RIGHT
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, TextLike, join
 from sqlext.rewriter.text.tokens import tokenize

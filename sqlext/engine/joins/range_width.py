@@ -10,9 +10,8 @@ from typing import Any
 from sqlext.engine.queries import Queries
 from sqlext.errors import BindError
 from sqlext.rewriter.joins.interval_sql import BoundRange
-from sqlext.rewriter.joins.offsets import Term, offset
+from sqlext.rewriter.joins.join_conditions import Term, TimeRange, offset
 from sqlext.rewriter.joins.time_buckets import CELLS, DAYS, FLOATS, INTEGERS, MICROS, Spread, position
-from sqlext.rewriter.joins.time_range import TimeRange
 from sqlext.rewriter.text.splice import Source, Text, join
 
 _DAY_US = 86_400_000_000

@@ -10,7 +10,6 @@ import uuid
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -32,10 +31,9 @@ from sqlext.engine.stream.fingerprint import fingerprint
 from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack, unpack, unpack_by_row
 from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, MatchProcessor, OperatorPlan
 from sqlext.engine.stream.stream_checks import is_processing_time
-from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
-from sqlext.pattern.event_time import EventTimes
+from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, stream_facts
 from sqlext.pattern.program import MatchStart
-from sqlext.pattern.stream.decisions import choose
+from sqlext.pattern.strategy import choose_on_stream
 from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_KEY, MatchPlan, Slot
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.stream_state import METRICS
@@ -75,12 +73,14 @@ def _buckets(plan: MatchPlan, spark: SparkSession) -> int | None:
     return int(spark.conf.get(BUCKETS_SETTING, "") or 0) or None if plan.partition_by else 1
 
 
-def reason(plan: MatchPlan) -> str:
-    """How a stream is matched, for EXPLAIN MATCH."""
-    nothing = np.empty(0, np.int64)
-    event_times = EventTimes(key=nothing, watermark=0, end=nothing if plan.task.is_within else None)
-    _, why = choose(plan.task, event_times, any(map(_is_time, plan.slots)))
-    return f"the input is a stream, matches are emitted when no later row can change them; {why}"
+def engine(plan: MatchPlan) -> tuple[str, str]:
+    """The name of the engine that decides the matches, and why."""
+    facts = stream_facts(plan.task, (mask.neighbours for mask in plan.masks), plan.slots, _shows_times(plan))
+    name, why = choose_on_stream(plan.task, facts)
+    return (
+        name,
+        f"the input is a stream: a match is emitted as soon as no later row can change it. {why[0].upper()}{why[1:]}",
+    )
 
 
 def _input_query(plan: MatchPlan, prefix: Text) -> Text:
@@ -91,6 +91,10 @@ def _input_query(plan: MatchPlan, prefix: Text) -> Text:
 
 def _is_time(slot: Slot) -> bool:
     return slot.kind == "rowtime"
+
+
+def _shows_times(plan: MatchPlan) -> bool:
+    return any(map(_is_time, plan.slots))
 
 
 def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> StreamPlan:
@@ -105,7 +109,8 @@ def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> Strea
         back=stream_checks.rows_read_back(plan),
         counts_matches=stream_checks.counts_matches(plan),
         keeps_all_keys=any(isinstance(x, MatchStart) for x in plan.task.program.instructions),
-        needs_times=any(map(_is_time, plan.slots)),
+        needs_times=_shows_times(plan),
+        engine=engine(plan)[0],
         is_processing_time=is_processing_time(plan.clause),
     )
 

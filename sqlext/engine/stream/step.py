@@ -1,7 +1,7 @@
 """One step of MATCH_RECOGNIZE on a stream: arriving rows and a watermark in, results and the next state out.
 
     order    discard late rows, keep rows above the watermark for later, sort the others by key and time
-    match    resume the search of each key for which something is new (`pattern.stream.decisions`)
+    match    resume the search of each key for which something is new (`pattern.strategy.decide`)
     measure  compute the columns of what became decided, as batch does (`worker.output`)
 
 A step is pure: it uses neither Spark nor a clock, and the same rows in any portions give the same results. A result row
@@ -23,7 +23,7 @@ from sqlext.engine.worker.output import Block, block_batches
 from sqlext.engine.worker.read_rows import columns_of, read_rows, rows_needed, time_columns
 from sqlext.pattern.event_time import BEGINNING, NEVER, EventTimes, SearchPosition
 from sqlext.pattern.measures import navigation
-from sqlext.pattern.stream.decisions import decide
+from sqlext.pattern.strategy import decide
 from sqlext.pattern.stream.rowtime import result_times
 from sqlext.pattern.task import NO_SKIP, Spans
 from sqlext.rewriter.match.match_plan import LATE_ROW, PARTITION_START
@@ -200,8 +200,7 @@ def _search(
     )
     before = _positions(rows.bounds, code, key_code, state)
     reads = [slot.navigation for slot in worker.slots if slot.kind == "value"]
-    needs_times = plan.needs_times or any(read.step > 0 for read in reads)
-    decisions = decide(worker.task, rows, event_times, before, needs_times)
+    decisions = decide(worker.task, rows, event_times, before, plan.facts, plan.engine)
     spans = replace(decisions.spans, time=decisions.time, unmatched_time=decisions.unmatched_time)
     out = navigation.output_rows(spans, worker.task.output)
     time = result_times(spans, out, reads, rows.bounds, key)

@@ -12,9 +12,10 @@ from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise
 from sqlext.pattern.automaton import DONE, automaton, targets_behind, targets_from
 from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.conditions import rows_back, walk
+from sqlext.pattern.cep.desugared_task import lasting_task
+from sqlext.pattern.conditions import reads_ahead, rows_back, walk
 from sqlext.pattern.program import MatchEnd, MatchStart
-from sqlext.pattern.stream import cep_decisions
+from sqlext.pattern.strategy import stream_refusal
 from sqlext.pattern.task import MATCH_NUMBER, NO_SKIP, Condition, Navigation, Operand, Task
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
@@ -81,9 +82,7 @@ def check_row_times(plan: MatchPlan) -> None:
 
 def _undecided_option(plan: MatchPlan) -> str | None:
     """The option of a pattern that skips rows, or of NO SKIP, that no stream can decide; None if there is none."""
-    if not isinstance(plan.task, CepTask):
-        return None
-    return cep_decisions.objection(plan.task, [mask.neighbours for mask in plan.masks])
+    return stream_refusal(plan.task, reads_ahead(plan.task, (mask.neighbours for mask in plan.masks)))
 
 
 def _skipped_rows(plan: MatchPlan) -> Iterator[SqlExtError]:
@@ -110,7 +109,7 @@ def _end_of_input(plan: MatchPlan) -> Iterator[SqlExtError]:
 
 
 def _undecidable(plan: MatchPlan) -> Iterator[SqlExtError]:
-    task = cep_decisions.lasting_task(plan.task, lasts=False) if isinstance(plan.task, CepTask) else plan.task
+    task = lasting_task(plan.task, lasts=False) if isinstance(plan.task, CepTask) else plan.task
     if not plan.task.is_within and plan.task.skip.mode != NO_SKIP and not can_be_decided(task):
         yield UnsupportedError(
             "STREAM_NEVER_DECIDED",
@@ -243,7 +242,7 @@ def _awaited(task: Task) -> str:
     """
     if not isinstance(task, CepTask) or task.is_within or task.skip.mode == NO_SKIP:
         return ""
-    lasting = cep_decisions.lasting_task(task)
+    lasting = lasting_task(task)
     tables = automaton(lasting.program, lasting.bits)
     targets = targets_behind(tables.graph)
     labels = tables.label.tolist()

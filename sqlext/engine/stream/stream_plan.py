@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from sqlext.engine.worker.worker_plan import WorkerPlan
-from sqlext.pattern.event_time import BEGINNING
+from sqlext.pattern.conditions import reads_ahead
+from sqlext.pattern.event_time import BEGINNING, StreamFacts
+from sqlext.pattern.task import Condition, Task
+from sqlext.rewriter.match.match_plan import Slot
 
 # The columns of the state that hold the search position of each key (see `StreamPlan.key_schema`).
 BACK, NUMBER, MATCHED, TIME, DUE, FIRST = "__back", "__number", "__matched", "__at", "__due", "__first"
@@ -33,7 +37,8 @@ class StreamPlan:
     - `counts_matches`: match numbers are needed;
     - `keeps_all_keys`: PATTERN has `^`, so the state must show which keys have had rows before;
     - `needs_times`: MATCH_ROWTIME() is needed;
-    - `is_processing_time`: the time of a row is that of its arrival.
+    - `is_processing_time`: the time of a row is that of its arrival;
+    - `engine`: the name of the engine that decides matches, None for the one that `facts` let `strategy` choose.
     """
 
     worker: WorkerPlan
@@ -45,6 +50,12 @@ class StreamPlan:
     keeps_all_keys: bool = False
     needs_times: bool = True
     is_processing_time: bool = False
+    engine: str | None = None
+
+    @property
+    def facts(self) -> StreamFacts:
+        neighbours = (condition for _, condition in self.worker.neighbours)
+        return stream_facts(self.worker.task, neighbours, self.worker.slots, self.needs_times)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -62,6 +73,14 @@ class StreamPlan:
         - FIRST: 1 if the key's very first row is kept, otherwise 0.
         """
         return pa.schema([*(self.schema.field(k) for k in self.keys), *((name, pa.int64()) for name in _POSITION)])
+
+
+def stream_facts(
+    task: Task, neighbours: Iterable[Condition | None], slots: Iterable[Slot], needs_times: bool
+) -> StreamFacts:
+    """What a choice of engine depends on besides the task. A measure with NEXT needs the times of matches, too."""
+    reads_later = any(slot.kind == "value" and slot.navigation.step > 0 for slot in slots)
+    return StreamFacts(needs_times=needs_times or reads_later, reads_ahead=reads_ahead(task, neighbours))
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from sqlext.engine.worker.arrow import as_arrow, as_numpy, differs
 from sqlext.engine.worker.output import result_batches
 from sqlext.engine.worker.read_rows import columns_of, read_rows, rows_needed, time_columns
 from sqlext.engine.worker.worker_plan import WorkerPlan
-from sqlext.pattern.strategy import match
-from sqlext.pattern.stream.decisions import decide
+from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.stream.rowtime import Times, batch_times
 from sqlext.pattern.task import Rows
 from sqlext.rewriter.match.match_plan import PARTITION_START

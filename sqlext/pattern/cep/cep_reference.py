@@ -14,6 +14,7 @@ from itertools import permutations
 
 from sqlext.errors import DataError
 from sqlext.pattern import ast
+from sqlext.pattern.cep.nfa_compile import first_variables
 
 MAX_STEPS = 5_000_000  # of one start row
 NOW, NEXT_ROW, BOUND = 0, 1, 2  # a match is decided by its last row, the one behind it, the end of its bound
@@ -135,7 +136,7 @@ class Search:
         if node.mode != ast.POSSESSIVE or count == node.at_most:
             return state
         ends = tuple(label for label, _ in state.scopes)
-        guard = Possessive(tuple(self.label_of[name] for name in first_names(node.item)), ends)
+        guard = Possessive(tuple(self.label_of[name] for name in first_variables(node.item)[0]), ends)
         return replace(state, pending=(*state.pending, guard))
 
     def take(self, label: int, state: State) -> Iterator[State]:
@@ -201,10 +202,3 @@ class Search:
                 hint="all ways are tried one after the other: bound them with WITHIN or UNTIL, replace ->> by ->, or "
                 "let conditions depend on the row alone.",
             )
-
-
-def first_names(node: ast.Pattern) -> list[str]:
-    """The variables that may take the first row of a round."""
-    from sqlext.pattern.cep.nfa_compile import first_variables
-
-    return first_variables(node)[0]

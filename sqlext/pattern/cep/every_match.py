@@ -1,10 +1,15 @@
-"""AFTER MATCH NO SKIP: every match from every row, from the shared buffer (row-local DEFINE).
+"""AFTER MATCH NO SKIP with row-local DEFINE: every match from every row, from the shared buffer.
 
-Rows go through the states of the Nfa once, whatever the number of partial matches (`shared_buffer`). Where a pattern
-may end, its matches are enumerated; a step and an output budget end what would never. `advance` with its Buffer is one
-incremental step over any number of rows: the same rows in any portions give the same entries.
+Rows go through the states of the Nfa once, whatever the number of partial matches (`shared_buffer`). Where the pattern
+may end, its matches are enumerated; a budget of steps and of output ends a query that would never end. `advance` with
+its Buffer is one incremental step over any number of rows: the same rows in any portions give the same entries.
 
-Which rows behind it decide a pending match is looked up ahead, as in batch all rows are there.
+In batch, the rows behind a match that decide it are present, so `start_ranges` looks ahead.
+
+`Numbering` keeps each distinct match once and numbers it: by the time that decides it, then last row, start row and
+preference (docs/language.md, "AFTER MATCH NO SKIP"). Preference compares two matches where they first part: the state
+that stands earlier behind the same position, and of one state the nearer row. Only matches with the same first and last
+row need to be compared.
 """
 
 from __future__ import annotations
@@ -15,10 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlext.errors import DataError
-from sqlext.pattern.cep import shared_buffer_kernels as kernels
-from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.pattern.cep import shared_buffer
+from sqlext.pattern.cep.cep_task import CepTask, bound_ends, local_truth
 from sqlext.pattern.cep.every_match_tables import RowBits, States, row_bits, start_ranges, states_of
-from sqlext.pattern.cep.formulas import local_truth
 from sqlext.pattern.cep.shared_buffer import Buffer
 from sqlext.pattern.task import Rows, Spans
 
@@ -28,8 +32,12 @@ HITS = 1 << 14  # ends of matches after which they are enumerated
 
 
 @dataclass
-class Found:
-    """Matches: `row, state` of their mapped rows, match i ends before `end[i]`; `final`: its end of the pattern."""
+class MatchList:
+    """Matches as lists of mapped rows.
+
+    - `row: int64[k]`, `state: int16[k]`: the mapped rows and the states that took them;
+    - `end: int64[m]`: match i ends before mapped row `end[i]`; `final: int64[m]`: its end, an index of States.ends.
+    """
 
     row: np.ndarray
     state: np.ndarray
@@ -45,20 +53,20 @@ class Found:
 def advance(
     states: States, bits: RowBits, buffer: Buffer, lo: int, hi: int, due: np.ndarray | None = None
 ) -> Iterator[tuple[Buffer, np.ndarray]]:
-    """Take rows `lo` to `hi` (exclusive); yields the buffer (another object where it had to grow) and its hits so far,
+    """Take rows `lo` to `hi` (exclusive); yield the buffer (another object where it had to grow) and its hits so far,
     `int32[3, h]`: the node, its row, and the number of the end (an index of `States.ends`).
 
-    What a hit refers to is there until the next one is asked for. `due: int8[n]`: see `kernels.advance`.
+    The entries of hits exist until the iterator is advanced. `due: int8[n]`: see `shared_buffer.advance`.
     """
     due = np.zeros(0, np.int8) if due is None else due
     hits = np.zeros((3, max(HITS, states.tables.most_hits)), np.int32)
     scratch = np.zeros((2, len(states.states)), np.int32)
     progress = np.array([lo, hi, buffer.size, 0], np.int64)
     while progress[0] < hi:
-        kernels.advance(states.tables, _arrays(buffer), bits, due, (hits[0], hits[1], hits[2]), progress, scratch)
-        row, _, buffer.size, found = progress.tolist()
-        if found or row == hi:
-            yield buffer, hits[:, :found]
+        shared_buffer.advance(states.tables, _arrays(buffer), bits, due, (hits[0], hits[1], hits[2]), progress, scratch)
+        row, _, buffer.size, count = progress.tolist()
+        if count or row == hi:
+            yield buffer, hits[:, :count]
         if row < hi and buffer.size + states.tables.room > buffer.capacity:
             before = buffer.size
             buffer.compact(int(bits.oldest[row - 1]) if row else -1, states.tables.is_between)
@@ -73,7 +81,7 @@ def _arrays(buffer: Buffer) -> tuple[np.ndarray, ...]:
 
 def enumerated(
     states: States, buffer: Buffer, hits: np.ndarray, low: np.ndarray, high: np.ndarray, max_mapped: int = MAX_MAPPED
-) -> Iterator[Found]:
+) -> Iterator[MatchList]:
     """The matches of all hits that start at rows `low: int64[h]` to `high` (inclusive); those of one row together.
 
     Raises DataError: MATCH_BUDGET.
@@ -85,10 +93,10 @@ def enumerated(
         out = np.empty(room, np.int64), np.empty(room, np.int16), np.empty(room, np.int64), np.zeros(len(row), np.int64)
         scratch = np.empty((2, room), np.int32), np.empty(room, np.int32)
         source = (entry, row, low, high)
-        outcome = kernels.enumerate_hits(_arrays(buffer), source, scratch, out, progress, MAX_STEPS)
+        outcome = shared_buffer.enumerate_hits(_arrays(buffer), source, scratch, out, progress, MAX_STEPS)
         stop = int(progress[0])
         if stop == first:
-            if outcome == kernels.SPENT or room > max_mapped:
+            if outcome == shared_buffer.SPENT or room > max_mapped:
                 raise _spent(states, buffer, int(entry[first]))
             room *= 4
             continue
@@ -96,18 +104,18 @@ def enumerated(
         matches = int(counts.sum())
         end = out[2][:matches]
         mapped = int(end[-1]) if matches else 0
-        yield Found(out[0][:mapped], out[1][:mapped], end, np.repeat(final[first:stop], counts))
+        yield MatchList(out[0][:mapped], out[1][:mapped], end, np.repeat(final[first:stop], counts))
 
 
 def _spent(states: States, buffer: Buffer, node: int) -> DataError:
-    """Names the variable that the row takes which completes too many matches, and one that is taken often before."""
+    """The error that names the variable whose row completes too many matches."""
     label = states.states[int(buffer.state[node])][1].label
     name = states.labels[label]
     return DataError(
         "MATCH_BUDGET",
         f"one row that {name} takes completes more matches than can be listed: over {MAX_MAPPED:,} mapped rows",
-        hint=f"every match is asked for: bound them with WITHIN or UNTIL, replace ->> by -> on the way to {name}, "
-        "or use another AFTER MATCH mode.",
+        hint="AFTER MATCH NO SKIP lists every match: bound them with WITHIN or UNTIL, replace ->> by -> on the way to "
+        f"{name}, or use another AFTER MATCH mode.",
     )
 
 
@@ -116,34 +124,167 @@ def find(task: CepTask, rows: Rows) -> Iterator[Spans]:
 
     Raises DataError: MATCH_BUDGET.
     """
-    from sqlext.pattern.cep.every_match_order import Numbering
-
     states, truth = states_of(task.nfa, task.is_between), local_truth(task, rows)
-    bits = row_bits(states, truth, task, rows)
-    ranges = start_ranges(states, truth, task, rows, bits)
+    bits = row_bits(states, truth, rows)
+    ranges = start_ranges(states, truth, rows, bits)
     numbering = Numbering(task, rows, states)
     for buffer, hits in advance(states, bits, Buffer.empty(len(states.states)), 0, len(rows.mask)):
-        yield from matches_of(states, buffer, hits, ranges, numbering)
+        for matches in matches_of(states, buffer, hits, ranges):
+            yield from numbering.push(matches)
     yield from numbering.rest()
 
 
-def found_of(states: States, buffer: Buffer, hits: np.ndarray, ranges) -> Iterator[Found]:
+def matches_of(
+    states: States, buffer: Buffer, hits: np.ndarray, ranges: list[tuple[np.ndarray, np.ndarray]]
+) -> Iterator[MatchList]:
     """The matches of hits; `ranges`: see `start_ranges`."""
     low, high = (_of_ends(hits, [r[i] for r in ranges]) for i in (0, 1))
-    is_asked = low <= high
-    yield from enumerated(states, buffer, hits[:, is_asked], low[is_asked], high[is_asked])
-
-
-def matches_of(states: States, buffer: Buffer, hits: np.ndarray, ranges, numbering) -> Iterator[Spans]:
-    """The matches of hits, as far as `numbering` lets them go."""
-    for found in found_of(states, buffer, hits, ranges):
-        yield from numbering.push(found)
+    is_wanted = low <= high
+    yield from enumerated(states, buffer, hits[:, is_wanted], low[is_wanted], high[is_wanted])
 
 
 def _of_ends(hits: np.ndarray, by_end: list[np.ndarray]) -> np.ndarray:
-    """`int64[h]`: of each hit, what stands for its end and its row."""
+    """`int64[h]`: for each hit, the value of its end at its row."""
     result = np.zeros(hits.shape[1], np.int64)
     for final, values in enumerate(by_end):
-        is_there = hits[2] == final
-        result[is_there] = values[hits[1][is_there]]
+        is_own = hits[2] == final
+        result[is_own] = values[hits[1][is_own]]
     return result
+
+
+class Numbering:
+    """Takes matches in the order of their last rows and emits numbered blocks.
+
+    Where rows behind a match decide it, the matches of a partition are kept until all of them have come.
+    """
+
+    def __init__(self, task: CepTask, rows: Rows, states: States):
+        self.task, self.rows, self.states = task, rows, states
+        positions = task.nfa.positions
+        self.position = np.array([wait.position for _, wait in states.states], np.int64)
+        self.label = np.array([positions[p][0] for p in self.position], np.int16)
+        self.is_hidden = np.array([positions[p][1] for p in self.position], np.bool_)
+        self.limits = bound_ends(rows)
+        self.is_pending = any(end.is_pending for end in states.ends)
+        self.pending: list[MatchList] = []
+        self.partition, self.numbered = -1, 0  # the last partition that has numbers, and how many
+
+    def push(self, matches: MatchList) -> Iterator[Spans]:
+        """More matches; their last rows do not lie before those of the ones before."""
+        if not len(matches.end):
+            return
+        self.pending.append(matches)
+        if not self.is_pending:
+            yield from self.rest()
+        elif len(self.pending) > 1 and self._partition(matches.row[0]) != self._partition(self.pending[-2].row[-1]):
+            self.pending.pop()
+            yield from self.rest()
+            self.pending.append(matches)
+
+    def rest(self) -> Iterator[Spans]:
+        """The matches that are still pending."""
+        if self.pending:
+            matches, self.pending = joined_matches(self.pending), []
+            yield self._numbered(matches)
+
+    def _partition(self, row) -> int:
+        return int(np.searchsorted(self.rows.bounds, row, side="right")) - 1
+
+    def _numbered(self, matches: MatchList) -> Spans:
+        order, _ = self.in_order(matches)
+        partition = np.searchsorted(self.rows.bounds, matches.row[matches.start[order]], side="right") - 1
+        return self.spans(matches, order, self._numbers(partition))
+
+    def in_order(self, matches: MatchList) -> tuple[np.ndarray, np.ndarray]:
+        """`(order: int64[k], time: int64[k])`: the distinct matches in the order of their numbers, partition by
+        partition, and when they are decided: by Rows.key and Rows.end, without them the row."""
+        time = self._times(matches)
+        order, time = self._distinct(matches, time)
+        starts, ends = matches.start[order], matches.end[order]
+        partition = np.searchsorted(self.rows.bounds, matches.row[starts], side="right") - 1
+        keys = (matches.row[starts], matches.row[ends - 1], time[1], time[0], partition)
+        by_time = np.lexsort(keys)  # stable: what is equal stays in the order of preference
+        return order[by_time], time[0][by_time]
+
+    def spans(self, matches: MatchList, order: np.ndarray, number: np.ndarray) -> Spans:
+        """The matches with the numbers `order` of a list, as a block."""
+        length = matches.end[order] - matches.start[order]
+        offset = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+        mapped = np.arange(offset[-1]) + np.repeat(matches.start[order] - offset[:-1], length)
+        state = matches.state[mapped]
+        return Spans(
+            start=matches.row[matches.start[order]],
+            number=number,
+            offset=offset,
+            label=self.label[state],
+            is_hidden=self.is_hidden[state] if self.is_hidden.any() else None,
+            unmatched=np.zeros(0, np.int64),
+            row=matches.row[mapped],
+        )
+
+    def _numbers(self, partition: np.ndarray) -> np.ndarray:
+        """1, 2, … in each partition, going on where the block before ended."""
+        first = np.flatnonzero(np.diff(partition, prepend=-1))
+        number = np.arange(1, len(partition) + 1) - np.repeat(first, np.diff(np.append(first, len(partition))))
+        number[partition == self.partition] += self.numbered
+        self.partition, self.numbered = int(partition[-1]), int(number[-1])
+        return number
+
+    def _times(self, matches: MatchList) -> tuple[np.ndarray, np.ndarray]:
+        """(major, minor) of when each match is decided, comparable in a partition: `path_search.decision_time`."""
+        first, last = matches.row[matches.start], matches.row[matches.end - 1]
+        base = last if self.task.is_between else first
+        ends = self.states.ends
+        needs_next = np.array([end.needs_next for end in ends], np.bool_)[matches.final]
+        needs_bound = np.array([bool(end.absent) for end in ends], np.bool_)[matches.final]
+        decided = np.minimum(last + needs_next, len(self.rows.mask) - 1)
+        time = decided if self.rows.key is None else self.rows.key[decided]
+        bound = self.limits[base] - 1 if self.rows.end is None else self.rows.end[base]
+        is_later = needs_bound & (self.rows.end is None)
+        return np.where(needs_bound, bound, time), is_later.astype(np.int64)
+
+    def _distinct(self, matches: MatchList, time: tuple[np.ndarray, np.ndarray]):
+        """The indices of the distinct matches, and their times: of equal matches the one that is decided first, and in
+        the order of preference among those with the same first and last row."""
+        first, last = matches.row[matches.start], matches.row[matches.end - 1]
+        order = np.lexsort((first, last))
+        same = (np.diff(first[order]) == 0) & (np.diff(last[order]) == 0)
+        if not same.any():
+            return order, (time[0][order], time[1][order])
+        groups = np.split(order, np.flatnonzero(~same) + 1)
+        kept: list[int] = []
+        for group in groups:
+            kept += self._sorted_group(matches, time, group) if len(group) > 1 else group.tolist()
+        chosen = np.array(kept, np.int64)
+        return chosen, (time[0][chosen], time[1][chosen])
+
+    def _sorted_group(self, matches: MatchList, time, group: np.ndarray) -> list[int]:
+        """Preferred first; equal matches once, with the earliest of their times."""
+        best: dict[tuple, int] = {}
+        ordered = sorted(group.tolist(), key=lambda i: self._preference(matches, i))
+        for i in ordered:
+            rows = slice(matches.start[i], matches.end[i])
+            state = matches.state[rows]
+            key = (matches.row[rows].tobytes(), self.label[state].tobytes(), self.is_hidden[state].tobytes())
+            known = best.setdefault(key, i)
+            if (time[0][i], time[1][i]) < (time[0][known], time[1][known]):
+                time[0][known], time[1][known] = time[0][i], time[1][i]
+        return list(best.values())
+
+    def _preference(self, matches: MatchList, i: int) -> list[tuple[int, int]]:
+        rows, states = matches.row[matches.start[i] : matches.end[i]], matches.state[matches.start[i] : matches.end[i]]
+        is_first = rows[0] == self.rows.bounds[self._partition(rows[0])]
+        before = [-1 if is_first else -2, *self.position[states[:-1]].tolist()]
+        begun = [self.states.states[state][0] for state in states.tolist()]
+        return [(self.states.targets[q].index(wait), row) for q, wait, row in zip(before, begun, rows.tolist())]
+
+
+def joined_matches(pending: list[MatchList]) -> MatchList:
+    """The matches of all of them, one behind the other."""
+    shift = np.cumsum([0, *(len(f.row) for f in pending)])
+    return MatchList(
+        np.concatenate([f.row for f in pending]),
+        np.concatenate([f.state for f in pending]),
+        np.concatenate([f.end + by for f, by in zip(pending, shift)]),
+        np.concatenate([f.final for f in pending]),
+    )

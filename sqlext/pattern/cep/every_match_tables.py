@@ -1,4 +1,4 @@
-"""An Nfa and the conditions of rows as the arrays that `shared_buffer_kernels.advance` reads."""
+"""An Nfa, and what rows decide of it, as the arrays that `shared_buffer.advance` reads."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.cep.formulas import evaluate, horizon, own_limits
+from sqlext.pattern.cep.cep_task import bound_ends, evaluate, horizon
 from sqlext.pattern.cep.nfa import Final, Formula, Nfa, Target, Wait, skips, takes
 from sqlext.pattern.task import Rows
 
 
 class Tables(NamedTuple):
-    """Lists of lists as `x_first` and `x`: list i is `x[x_first[i]:x_first[i + 1]]`.
+    """The states as arrays. Lists of lists are `x_first` and `x`: list i is `x[x_first[i]:x_first[i + 1]]`.
 
-    - `position, take: int32[w]`: of the row that state w waits for, and the column of RowBits that says which it takes;
-    - `skip_first: int32[w + 1]`, `skip_to, skip: int32[e]`: states for which a state waits when it has skipped a row,
-      and the columns that say which it skips;
+    - `position, take: int32[w]`: the position that state w waits for, and the column of RowBits.holds for its rows;
+    - `skip_first: int32[w + 1]`, `skip_to, skip: int32[e]`: the states of a path that has skipped a row, and the
+      columns for the rows that are skipped;
     - `start_first: int32[3]`, `start`: states before the first row, list 1 if that is the first of its partition;
     - `after_first: int32[q + 1]`, `after`: states behind a position; `final_first`, `final`: ends there (`ends`);
     - `room`, `most_hits`: how many entries and ends one row may make.
@@ -42,22 +41,28 @@ class Tables(NamedTuple):
 
 
 class RowBits(NamedTuple):
-    """What rows decide: `holds: bool[n, f]` of the formulas; `is_first: int8[n]`: is it the first row of its partition
-    (1: the very first one, 2: earlier ones are not given); `may_start: bool[n]`: may a match start there; `oldest:
-    int64[n]`: no row before it has a bound that holds the row. Rows are counted from `base`, but in `oldest`."""
+    """What the rows decide.
+
+    - `holds: bool[n, f]`: which formulas a row satisfies;
+    - `is_first: int8[n]`: is it the first row of its partition (1: the very first one, 2: earlier rows are missing)?
+    - `may_start: bool[n]`: may a match start there?
+    - `oldest: int64[n]`: no row before it has a bound that contains the row.
+    """
 
     holds: np.ndarray
     is_first: np.ndarray
     may_start: np.ndarray
     oldest: np.ndarray
-    base: int = 0
 
 
 @dataclass(frozen=True)
 class States:
-    """`states[w]` is (the wait that its way began with, the wait it is now); `formulas` are what rows decide; `ends`
-    the different ends of the pattern; `targets[q]` what comes behind position q, most preferred first, then before the
-    first row of a match, then before one that is the first of its partition."""
+    """The states of an Nfa, numbered, with their tables.
+
+    `states[w]` is (the wait at which its way began, its wait now); `formulas` are what rows decide; `ends` are the
+    different ends of the pattern; `targets[q]` is what comes behind position q, most preferred first. Two more lists
+    follow: the targets before the first row of a match, and before one that is the first of its partition.
+    """
 
     labels: tuple[str, ...]
     states: tuple[tuple[Wait, Wait], ...]
@@ -111,9 +116,7 @@ def _csr(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     return np.cumsum([0, *map(len, lists)], dtype=np.int32), np.array([x for xs in lists for x in xs], np.int32)
 
 
-def row_bits(
-    states: States, truth: np.ndarray, task: CepTask, rows: Rows, is_first: np.ndarray | None = None
-) -> RowBits:
+def row_bits(states: States, truth: np.ndarray, rows: Rows, is_first: np.ndarray | None = None) -> RowBits:
     """`truth: bool[l, n]`: which rows satisfy each label; `is_first: bool[p]` (None: everywhere): is the first row of a
     partition its very first one?"""
     n = truth.shape[1]
@@ -121,29 +124,27 @@ def row_bits(
     for i, formula in enumerate(states.formulas):
         holds[:, i] = evaluate(formula, truth)
     starts = np.repeat(rows.bounds[:-1], np.diff(rows.bounds))
-    limits, row = own_limits(task, rows), np.arange(n)
+    limits, row = bound_ends(rows), np.arange(n)
     oldest = np.maximum(np.searchsorted(limits, row, side="right"), starts)
     begins = np.zeros(n, np.int8)
     begins[rows.bounds[:-1]] = 1 if is_first is None else np.where(is_first, 1, 2)
     return RowBits(holds, begins, limits > row, oldest)
 
 
-def start_ranges(
-    states: States, truth: np.ndarray, task: CepTask, rows: Rows, bits: RowBits
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each end `(low, high): int64[n]`: starts whose match may end so with row i are from low to high, inclusive.
+def start_ranges(states: States, truth: np.ndarray, rows: Rows, bits: RowBits) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each end `(low, high): int64[n]`: a match may end so with row i if it starts at rows low to high (inclusive).
 
-    With BETWEEN ROWS the start says nothing of the bound: a match may end or may not.
+    With BETWEEN ROWS the start does not determine the bound: every start is in the range or none is.
     """
-    n, limits, found = truth.shape[1], own_limits(task, rows), []
+    n, limits, ranges = truth.shape[1], bound_ends(rows), []
     for end in states.ends:
         low, high = horizon(end, truth, rows.bounds)
-        if task.is_between:
-            may = (low <= limits) & (limits <= high)
-            found.append((np.where(may, 0, 1), np.where(may, np.arange(n), 0)))
+        if states.tables.is_between:
+            may_end = (low <= limits) & (limits <= high)
+            ranges.append((np.where(may_end, 0, 1), np.where(may_end, np.arange(n), 0)))
         elif not end.is_pending:
-            found.append((bits.oldest, np.where(high < 0, -1, n)))
+            ranges.append((bits.oldest, np.where(high < 0, -1, n)))
         else:
             first = np.maximum(np.searchsorted(limits, low, side="left"), bits.oldest)
-            found.append((first, np.searchsorted(limits, high, side="right") - 1))
-    return found
+            ranges.append((first, np.searchsorted(limits, high, side="right") - 1))
+    return ranges

@@ -1,9 +1,12 @@
-"""Run-dependent conditions over a path with gaps, for the variants of a plain program.
+"""Run-dependent conditions over the mapped rows of a path, without its gaps.
 
-The conditions of DEFINE know mapped rows only, and count the row that is tested as mapped to the tested variable. In
-the plain program gaps are mapped too, and a skipped row is tested for variables that it is not mapped to ("not B", "no
-N"). Both are said by other sets of labels and other offsets where that is possible; where not, `contiguity.plain`
-leaves the clause to the reference.
+The conditions of DEFINE see mapped rows only, and count the row that is tested as mapped to the tested variable. They
+are evaluated in two ways:
+
+- `PathEvaluator` evaluates them on the path without its gaps, for engines in Python;
+- `Rewriting` expresses them over a path that has gaps, for compiled engines. In the desugared program gaps are mapped,
+  too, and a skipped row is tested for variables that it is not mapped to ("not B", "no N"). Other sets of labels and
+  other offsets account for both where that is possible; where it is not, the task is left to Python.
 """
 
 from __future__ import annotations
@@ -11,8 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.cep.desugared import GAP, PlainProgram, Variant
+from sqlext.pattern import conditions
+from sqlext.pattern.cep.cep_task import CepTask, local_truth
+from sqlext.pattern.cep.desugared_program import GAP, DesugaredProgram, Variant
 from sqlext.pattern.cep.nfa import Clause, Final
 from sqlext.pattern.task import (
     CLASSIFIER,
@@ -23,27 +27,85 @@ from sqlext.pattern.task import (
     Literal,
     Navigation,
     Operand,
+    Rows,
 )
+
+
+@dataclass(frozen=True)
+class MappedPath:
+    """The mapped rows of a path and their labels, those of the user; the partition (its first row and its end); the
+    MATCH_NUMBER() of the match."""
+
+    rows: tuple[int, ...]
+    labels: tuple[int, ...]
+    partition: tuple[int, int]
+    number: int
+
+    def extended(self, row: int, label: int) -> MappedPath:
+        """The path that maps one more row."""
+        return replace(self, rows=(*self.rows, row), labels=(*self.labels, label))
+
+
+def without_gaps(
+    program: DesugaredProgram, start: int, variants: list[int], partition: tuple[int, int], number: int
+) -> MappedPath:
+    """The mapped rows of a path of the desugared program that maps the rows from `start` on to `variants`."""
+    origins = [program.variants[v].origin for v in variants]
+    rows = tuple(start + j for j, origin in enumerate(origins) if origin != GAP)
+    return MappedPath(rows, tuple(origin for origin in origins if origin != GAP), partition, number)
+
+
+class PathEvaluator:
+    """The conditions of a task, row-local ones included."""
+
+    def __init__(self, task: CepTask, rows: Rows):
+        self.task, self.rows, self.truth = task, rows, local_truth(task, rows)
+
+    def known(self, label: int, row: int) -> bool | None:
+        """Does a row satisfy a label? None if that depends on the path."""
+        is_possible = bool(self.truth[label, row])
+        return None if is_possible and self.task.conditions[label] is not None else is_possible
+
+    def holds(self, path: MappedPath, label: int, row: int) -> bool:
+        """Does a row satisfy a label, if the path maps it next?"""
+        known, condition = self.known(label, row), self.task.conditions[label]
+        if known is not None or condition is None:
+            return bool(known)
+        tested = path.extended(row, label)
+        evaluated = conditions.Path(
+            rows=self.rows,
+            names=self.task.program.labels,
+            partition=path.partition,
+            start=tested.rows[0],
+            labels=tested.labels,
+            number=path.number,
+            taken=tested.rows,
+        )
+        return conditions.evaluate(condition, evaluated) is True
+
 
 _NO_BOUND = 1 << 62
 
 
 class NotExpressible(Exception):
-    """The condition cannot be said of a path with gaps."""
+    """The condition cannot be expressed over a path with gaps."""
 
 
 @dataclass
 class Rewriting:
-    """`columns` are those that the conditions read behind the first `n_columns` of Rows: ("row",), ("limit",),
-    ("low", final), ("high", final) as `contiguity.rows.horizon` has them, and ("bit", label)."""
+    """The conditions of the variants of a desugared program.
+
+    `columns` are those that the conditions read behind the first `n_columns` of Rows: ("row",), ("limit",),
+    ("low", final) and ("high", final) as in `cep_task.horizon`, and ("bit", label).
+    """
 
     task: CepTask
-    plain: PlainProgram
+    program: DesugaredProgram
     n_columns: int
     columns: list[tuple] = field(default_factory=list)
 
     def condition(self, variant: Variant) -> Condition | None:
-        """What the mask of a variant does not say, None if it says all. Raises NotExpressible."""
+        """The condition of a variant besides its mask bit, None if the bit is enough. Raises NotExpressible."""
         parts = [self._clause(c, variant) for c in variant.formula if any(self._is_dependent(x) for x, _ in c)]
         if self.task.is_between:
             behind = Navigation(self._column("limit"), self._real(None), offset=0 if variant.origin == GAP else 1)
@@ -60,7 +122,7 @@ class Rewriting:
         return reduce(lambda x, y: Call("and", (x, y), "bool"), parts) if parts else None
 
     def depends_on_start(self, final: Final) -> bool:
-        """Does the start of the match say how far a pending end must look?"""
+        """Does the start of the match determine how far a pending end must look?"""
         return final.is_pending and self.task.is_within and not self.task.is_between
 
     def _is_dependent(self, label: int) -> bool:
@@ -74,7 +136,7 @@ class Rewriting:
     def _real(self, labels: tuple[int, ...] | None) -> tuple[int, ...]:
         """The variants of these variables."""
         return tuple(
-            i for i, v in enumerate(self.plain.variants) if v.origin != GAP and (labels is None or v.origin in labels)
+            i for i, v in enumerate(self.program.variants) if v.origin != GAP and (labels is None or v.origin in labels)
         )
 
     def _clause(self, clause: Clause, variant: Variant) -> Condition:
@@ -92,7 +154,7 @@ class Rewriting:
         return holds if is_satisfied else Call("not", (holds,), "bool")
 
     def _tested(self, label: int, variant: Variant) -> Condition:
-        """The condition of a label for the current row, which the path maps to the variant."""
+        """The condition of a label on the current row, which the path maps to the variant."""
         condition = self.task.conditions[label]
         assert condition is not None
         return _Tested(self, label, variant.origin).rewritten(condition)
@@ -100,7 +162,7 @@ class Rewriting:
 
 @dataclass
 class _Tested:
-    """The current row counts as mapped to `label`; in the plain program it is mapped to a variant of `origin`."""
+    """The current row counts as mapped to `label`; the desugared program maps it to a variant of `origin`."""
 
     rewriting: Rewriting
     label: int
@@ -118,7 +180,7 @@ class _Tested:
         return self._navigation(condition, condition.source)
 
     def _shift(self, labels: tuple[int, ...] | None) -> int:
-        """1 if the current row is to be counted and is not, -1 if it is and is not to be."""
+        """1 if the current row should count among `labels` but does not, -1 if it counts but should not."""
         should = labels is None or self.label in labels
         does = self.origin != GAP and (labels is None or self.origin in labels)
         return should - does

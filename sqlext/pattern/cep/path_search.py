@@ -1,41 +1,150 @@
-"""Every match where conditions depend on the path: the oracle's search, which looks only at rows that it may take.
+"""Matches path by path: the strategy `reference` for CEP tasks, and NO SKIP with conditions that depend on the path.
 
-A relaxed wait without absences, guards and UNTIL passes over rows that do not satisfy the row-local part of its
-variable's condition; where a match may start is known before, too.
+`cep_reference.Search` enumerates the candidates of a start row. Here the rules of AFTER MATCH choose among them: which
+are shown, in which order and with which number (docs/language.md, "AFTER MATCH NO SKIP", "WITHIN").
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sqlext.pattern.cep.cep_oracle import Oracle, spans_of
-from sqlext.pattern.cep.cep_reference import Search, State
-from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.cep.desugared_task import may_begin
-from sqlext.pattern.task import Rows, Spans
+from sqlext.pattern.cep.cep_reference import BOUND, NEXT_ROW, Path, Search, State
+from sqlext.pattern.cep.cep_task import CepTask, bound_ends, may_begin
+from sqlext.pattern.cep.path_conditions import MappedPath, PathEvaluator
+from sqlext.pattern.skip import resume_row
+from sqlext.pattern.task import NO_SKIP, Rows, SkipFailure, Spans
+
+
+@dataclass
+class PartitionResult:
+    """The results of one partition: (start, number, path) of each match, partial matches, rows in no match."""
+
+    matches: list[tuple[int, int, Path]] = field(default_factory=list)
+    partial: list[Path] = field(default_factory=list)
+    unmatched: list[int] = field(default_factory=list)
+    failure: SkipFailure | None = None
+
+
+def find(task: CepTask, rows: Rows) -> Iterator[Spans]:
+    """All results, slowly and obviously: a block for each partition; after a failure nothing more.
+
+    Raises DataError: STEP_BUDGET, and what conditions raise.
+    """
+    paths = Paths(task, rows)
+    for bounds in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
+        result = paths.every_match(bounds) if task.skip.mode == NO_SKIP else paths.preferred(bounds)
+        yield from _spans_of(result, task)
+        if result.failure is not None:
+            return
+
+
+def find_matches(task: CepTask, rows: Rows) -> Iterator[Spans]:
+    """All matches with NO SKIP, a block for each partition, looking only at rows that a path may take.
+
+    Raises DataError: STEP_BUDGET, and what conditions raise.
+    """
+    only_matches = replace(task, output=replace(task.output, shows_unmatched=False, shows_timeouts=False))
+    paths = FastPaths(only_matches, rows)
+    for bounds in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
+        yield from _spans_of(paths.every_match(bounds), only_matches)
+
+
+class Paths:
+    """The candidates of one task.
+
+    `is_first: bool[p]` (None: everywhere): is the first row of a partition its very first one, where `^` holds?
+    """
+
+    def __init__(self, task: CepTask, rows: Rows, is_first: np.ndarray | None = None):
+        self.task, self.rows = task, rows
+        self.evaluator, self.limits = PathEvaluator(task, rows), bound_ends(rows)
+        is_later = np.zeros(len(rows.bounds) - 1, np.bool_) if is_first is None else ~is_first
+        self.later = frozenset(rows.bounds[:-1][is_later].tolist())
+
+    def search(self, start: int, bounds: tuple[int, int], number: int) -> Search:
+        """The search from a start row of the partition `bounds`."""
+
+        def limit(first: int, last: int) -> int:
+            return int(self.limits[last if self.task.is_between else first])
+
+        def satisfies(path: Path, row: int, label: int) -> bool:
+            known = self.evaluator.known(label, row)
+            if known is not None:
+                return known
+            taken, labels = tuple(r for r, _, _ in path), tuple(x for _, x, _ in path)
+            return self.evaluator.holds(MappedPath(taken, labels, bounds, number), label, row)
+
+        label_of = {name: label for label, name in enumerate(self.task.program.labels)}
+        return Search(label_of, start, bounds, limit, satisfies, is_whole=bounds[0] not in self.later)
+
+    def starts(self, bounds: tuple[int, int]) -> Iterable[int]:
+        """The rows at which a match with NO SKIP may start: all of them."""
+        return range(*bounds)
+
+    def preferred(self, bounds: tuple[int, int]) -> PartitionResult:
+        """SQL's own modes: the most preferred match from each start row that is tried."""
+        result, row, number = PartitionResult(), bounds[0], 1
+        is_matched: set[int] = set()
+        while row < bounds[1]:
+            search = self.search(row, bounds, number)
+            path = next((path for path, _ in search.paths(self.task.nfa.pattern)), None)
+            if path is None:
+                result.partial += search.partial
+                row += 1
+                continue
+            result.matches.append((row, number, path))
+            is_matched.update({row}, (r for r, _, _ in path))
+            resume = resume_row(self.task.skip, row, [(r, label) for r, label, _ in path])
+            if isinstance(resume, str):
+                result.failure = SkipFailure(resume, row, number)
+                return result
+            row, number = resume, number + 1
+        result.unmatched = [r for r in range(*bounds) if r not in is_matched]
+        return result
+
+    def every_match(self, bounds: tuple[int, int]) -> PartitionResult:
+        """NO SKIP: each distinct match once, by the time it is decided, then last row, start row, preference."""
+        result, decided = PartitionResult(), []
+        for start in self.starts(bounds):
+            search = self.search(start, bounds, 0)
+            for path, when in earliest(search.paths(self.task.nfa.pattern)):
+                last = path[-1][0]
+                decided.append((decision_time(self.task, self.rows, start, last, when), last, path))
+            result.partial += search.partial
+        decided.sort(key=lambda match: (match[0], match[1], match[2][0][0]))  # stable: in order of preference
+        result.matches = [(path[0][0], number + 1, path) for number, (_, _, path) in enumerate(decided)]
+        matched = {row for _, _, path in result.matches for row, _, _ in path}
+        result.unmatched = [row for row in range(*bounds) if row not in matched]
+        return result
 
 
 @dataclass
 class FastSearch(Search):
-    """`satisfying[l]`: the rows that satisfy the row-local part of label l, in order."""
+    """A search in which a wait passes over rows that its variable cannot take.
+
+    `satisfying[l]`: the rows that satisfy the row-local part of label l, in order. A relaxed wait without absences,
+    guards and UNTIL looks only at these.
+    """
 
     satisfying: tuple[np.ndarray, ...] = ()
 
     def candidates(self, label: int, state: State, rows: range) -> Iterable[int]:
         if not state.path or not state.operator or state.pending or state.scopes:
             return rows
-        found = self.satisfying[label]
-        low, high = np.searchsorted(found, (rows.start, rows.stop))
-        return found[low:high].tolist()
+        satisfying = self.satisfying[label]
+        low, high = np.searchsorted(satisfying, (rows.start, rows.stop))
+        return satisfying[low:high].tolist()
 
 
-class Paths(Oracle):
+class FastPaths(Paths):
+    """The candidates of a task, looked for only where the rows alone allow them."""
+
     def __init__(self, task: CepTask, rows: Rows, is_first: np.ndarray | None = None):
         super().__init__(task, rows, is_first)
-        self.satisfying = tuple(np.flatnonzero(held) for held in self.truth)
+        self.satisfying = tuple(np.flatnonzero(satisfied) for satisfied in self.evaluator.truth)
         self.starting = np.flatnonzero(may_begin(task, rows))
 
     def search(self, start: int, bounds: tuple[int, int], number: int) -> Search:
@@ -48,12 +157,50 @@ class Paths(Oracle):
         return self.starting[low:high].tolist()
 
 
-def find(task: CepTask, rows: Rows) -> Iterator[Spans]:
-    """All matches with NO SKIP, a block for each partition.
+def earliest(paths: Iterable[tuple[Path, int]]) -> list[tuple[Path, int]]:
+    """Each path that is not empty once, with the earliest of the times that decide it, in order of preference."""
+    times: dict[Path, int] = {}
+    for path, when in paths:
+        if path:
+            times[path] = min(when, times.get(path, when))
+    return list(times.items())
 
-    Raises DataError: STEP_BUDGET, and what conditions raise.
-    """
-    quiet = replace(task, output=replace(task.output, shows_unmatched=False, shows_timeouts=False))
-    paths = Paths(quiet, rows)
-    for bounds in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
-        yield from spans_of(paths.every_match(bounds), quiet)
+
+def decision_time(task: CepTask, rows: Rows, first: int, last: int, when: int) -> tuple[int, int]:
+    """When a match is decided, comparable inside a partition: a time, or without Rows.key and Rows.end a row."""
+    if when == BOUND:
+        base = last if task.is_between else first
+        return (int(rows.end[base]), 0) if rows.end is not None else (int(bound_ends(rows)[base]) - 1, 1)
+    row = last + 1 if when == NEXT_ROW else last
+    return (int(rows.key[row]) if rows.key is not None else row, 0)
+
+
+def _spans_of(result: PartitionResult, task: CepTask) -> Iterator[Spans]:
+    """The matches of a partition as a block, then its partial matches if they are shown, as another."""
+    unmatched = result.unmatched if task.output.shows_unmatched else []
+    if result.matches or unmatched:
+        starts, numbers = [start for start, _, _ in result.matches], [number for _, number, _ in result.matches]
+        yield as_spans(starts, numbers, [path for _, _, path in result.matches], unmatched, result.failure)
+    if task.output.shows_timeouts and result.partial and result.failure is None:
+        yield partial_spans(result.partial)
+
+
+def partial_spans(paths: list[Path]) -> Spans:
+    """Partial matches as a block."""
+    block = as_spans([path[0][0] for path in paths], [0] * len(paths), paths)
+    return replace(block, timed_out=np.ones(len(paths), np.bool_))
+
+
+def as_spans(starts, numbers, paths: list[Path], unmatched=(), failure: SkipFailure | None = None) -> Spans:
+    """Matches as a block."""
+    taken = [x for path in paths for x in path]
+    return Spans(
+        start=np.array(starts, np.int64),
+        number=np.array(numbers, np.int64),
+        offset=np.cumsum([0, *map(len, paths)], dtype=np.int64),
+        label=np.array([label for _, label, _ in taken], np.int16),
+        is_hidden=np.array([is_hidden for _, _, is_hidden in taken], np.bool_),
+        unmatched=np.array(unmatched, np.int64),
+        failure=failure,
+        row=np.array([row for row, _, _ in taken], np.int64),
+    )

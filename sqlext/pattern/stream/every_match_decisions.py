@@ -2,39 +2,35 @@
 
 No match waits for another one: it is decided by its last row, by the row behind it (`!N` at the end), or by the end of
 its bound (`!-> N` at the end). The rows from the first start row on from which a match may still come are kept, and a
-step goes through all of them again; what it lists are the matches whose time has come since the step before.
+step goes through all of them again; it emits the matches whose time has come since the step before.
 
-In a `SearchPosition`, `row` is that first start row, `number` that of the next match, and all matches with times up to
+In a SearchPosition, `row` is that first start row, `number` that of the next match, and all matches with times up to
 `time` have been emitted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sqlext.pattern.cep import cep_oracle, every_match, timeouts
-from sqlext.pattern.cep import shared_buffer_kernels as kernels
-from sqlext.pattern.cep.cep_reference import Path, Search
-from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.cep.every_match import Found
-from sqlext.pattern.cep.every_match_order import Numbering, joined_found
+from sqlext.pattern.cep import every_match, path_search, shared_buffer, timeouts
+from sqlext.pattern.cep.cep_reference import BOUND, NEXT_ROW, Path, Search
+from sqlext.pattern.cep.cep_task import CepTask, local_truth, next_satisfies, next_with, partition_ends
+from sqlext.pattern.cep.every_match import MatchList, Numbering, joined_matches
 from sqlext.pattern.cep.every_match_tables import RowBits, States, row_bits, start_ranges, states_of
-from sqlext.pattern.cep.formulas import local_truth, next_with, partition_ends
 from sqlext.pattern.cep.nfa import Final
-from sqlext.pattern.cep.path_search import Paths
+from sqlext.pattern.cep.path_search import FastPaths
 from sqlext.pattern.cep.shared_buffer import Buffer
-from sqlext.pattern.cep.span_blocks import in_order, joined
-from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, SearchPosition
+from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, SearchPosition, StreamFacts
 from sqlext.pattern.task import Rows, Spans
 
 
 @dataclass
 class _Step:
-    """What is asked, and `partition: int64[n]` of each row, `open_from: int64[p]`: the first row whose bound has not
-    ended, all rows without bounds."""
+    """The inputs of a step; `partition: int64[n]` of each row; `open_from: int64[p]`: the first row whose bound has not
+    ended, without bounds the partition's first row."""
 
     task: CepTask
     rows: Rows
@@ -56,23 +52,40 @@ class _Step:
         return (time > self.position.time[self.partition[row]]) & (time <= self.event_times.watermark)
 
 
-def decide(task: CepTask, rows: Rows, event_times: EventTimes, position: SearchPosition) -> Decisions:
-    """As `streams.decided.decide`. Raises DataError: MATCH_BUDGET, STEP_BUDGET, and what conditions raise."""
+def by_shared_buffer(
+    task: CepTask, rows: Rows, event_times: EventTimes, position: SearchPosition, facts: StreamFacts
+) -> Decisions:
+    """Decide a row-local task from the shared buffer. Raises DataError: MATCH_BUDGET."""
     step = _Step(task, rows, event_times, position)
-    if task.strategy == "reference" or any(condition is not None for condition in task.conditions):
-        spans, time, live, partial = _by_paths(step)
-    else:
-        spans, time, live = _by_states(step)
-        partial = _partial_by_states(step) if task.output.shows_timeouts else []
+    spans, time, live = _by_states(step)
+    return _decisions(step, spans, time, live, _partial_by_states(step) if task.output.shows_timeouts else [])
+
+
+def by_path_search(
+    task: CepTask, rows: Rows, event_times: EventTimes, position: SearchPosition, facts: StreamFacts
+) -> Decisions:
+    """Decide path by path. Raises DataError: STEP_BUDGET, and what conditions raise."""
+    step = _Step(task, rows, event_times, position)
+    return _decisions(step, *_by_paths(step))
+
+
+def _decisions(step: _Step, spans: Spans, time: np.ndarray, live: np.ndarray, partial: list[Path]) -> Decisions:
+    """`live: int64[p]`: the first row from which a match may still come; `partial`: the partial matches."""
+    position = step.position
     count = np.bincount(step.partition[spans.start], minlength=len(live))
-    if task.output.shows_timeouts and partial:
+    if step.task.output.shows_timeouts and partial:
         spans, time = _with_partial(step, spans, time, partial)
-    watermark = np.full(len(live), event_times.watermark)
     return Decisions(
         spans=spans,
         time=time,
         unmatched_time=time[:0],
-        position=replace(position, row=live, number=position.number + count, matched_end=live, time=watermark),
+        position=replace(
+            position,
+            row=live,
+            number=position.number + count,
+            matched_end=live,
+            time=np.full(len(live), step.event_times.watermark),
+        ),
     )
 
 
@@ -83,9 +96,9 @@ def _with_partial(step: _Step, spans: Spans, time: np.ndarray, partial: list[Pat
     over = step.event_times.end[base]
     is_new = step.is_new(over, base)
     chosen = [path for path, new in zip(partial, is_new) if new]
-    both = joined(spans, chosen, np.zeros(len(chosen), np.int64))
+    both = timeouts.joined(spans, chosen, np.zeros(len(chosen), np.int64))
     order = np.argsort(step.partition[both.start], kind="stable")
-    return in_order(both, order), np.concatenate([time, over[is_new]])[order]
+    return timeouts.in_order(both, order), np.concatenate([time, over[is_new]])[order]
 
 
 # row-local DEFINE: the shared buffer
@@ -95,27 +108,27 @@ def _by_states(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray]:
     """The new matches with their times, and the first live row of each partition."""
     task, rows = step.task, step.rows
     states, truth = states_of(task.nfa, task.is_between), local_truth(task, rows)
-    bits = row_bits(states, truth, task, rows, step.position.is_first)
+    bits = row_bits(states, truth, rows, step.position.is_first)
     begins = np.arange(len(rows.mask)) >= step.position.row[step.partition]
     bits = bits._replace(may_start=bits.may_start & begins)
-    ranges = start_ranges(states, truth, task, rows, bits)
+    ranges = start_ranges(states, truth, rows, bits)
     ranges = [_decided_range(step, end, *r) for end, r in zip(states.ends, ranges)]
-    if len(states.ends) == 1:  # else a match may have been given out that another end decides again
+    if len(states.ends) == 1:  # with several ends, one may decide again a match that another end has emitted
         ranges = [_new_range(step, end, *r) for end, r in zip(states.ends, ranges)]
-    numbering, held = Numbering(task, rows, states), [_no_match()]
+    numbering, matches = Numbering(task, rows, states), [_no_match()]
     for buffer, hits in every_match.advance(states, bits, Buffer.empty(len(states.states)), 0, len(rows.mask)):
-        held += every_match.found_of(states, buffer, hits, ranges)
-    spans, time = _numbered(step, numbering, joined_found(held))
+        matches += every_match.matches_of(states, buffer, hits, ranges)
+    spans, time = _numbered(step, numbering, joined_matches(matches))
     return spans, time, _first_live(step, states, truth, bits)
 
 
-def _no_match() -> Found:
+def _no_match() -> MatchList:
     nothing = np.zeros(0, np.int64)
-    return Found(nothing, np.zeros(0, np.int16), nothing, nothing)
+    return MatchList(nothing, np.zeros(0, np.int16), nothing, nothing)
 
 
 def _decided_range(step: _Step, end: Final, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The starts whose match that ends so is sure: of an absence those whose bound has ended."""
+    """The starts whose match is certain if it ends so: for an absence, those whose bound has ended."""
     if not end.absent:
         return low, high
     first_open = step.open_from[step.partition]
@@ -125,10 +138,10 @@ def _decided_range(step: _Step, end: Final, low: np.ndarray, high: np.ndarray) -
 
 
 def _new_range(step: _Step, end: Final, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Without those whose match has been given out."""
+    """The starts whose match has not been emitted yet."""
     row, since, over = np.arange(len(low)), step.position.time[step.partition], step.event_times.end
     if end.absent and over is None:
-        return low, high  # there are none
+        return low, high  # no such match is decided
     if end.absent and not step.task.is_between:
         is_old = over <= since
         first_new = step.rows.bounds[:-1] + np.bincount(step.partition[is_old], minlength=len(step.open_from))
@@ -137,15 +150,15 @@ def _new_range(step: _Step, end: Final, low: np.ndarray, high: np.ndarray) -> tu
     return low, np.where((over if end.absent else time) <= since, -1, high)
 
 
-def _numbered(step: _Step, numbering: Numbering, found: Found) -> tuple[Spans, np.ndarray]:
-    """The new ones of the matches found, in the order of their numbers."""
-    order, time = numbering.in_order(found)
+def _numbered(step: _Step, numbering: Numbering, matches: MatchList) -> tuple[Spans, np.ndarray]:
+    """The new matches with their times, in the order of their numbers."""
+    order, time = numbering.in_order(matches)
     known = step.event_times.key[time] if step.rows.key is None else time
-    chosen = step.is_new(known, found.row[found.start[order]])
+    chosen = step.is_new(known, matches.row[matches.start[order]])
     order = order[chosen]
-    partition = step.partition[found.row[found.start[order]]]
+    partition = step.partition[matches.row[matches.start[order]]]
     number = np.arange(len(order)) - np.searchsorted(partition, partition) + step.position.number[partition]
-    return numbering.spans(found, order, number), known[chosen]
+    return numbering.spans(matches, order, number), known[chosen]
 
 
 def _first_live(step: _Step, states: States, truth: np.ndarray, bits: RowBits) -> np.ndarray:
@@ -155,7 +168,7 @@ def _first_live(step: _Step, states: States, truth: np.ndarray, bits: RowBits) -
         pending[:, i] = _waits(end, truth, rows.bounds)
     need = np.zeros((2, len(states.states)), np.int64)
     bounds, begin = np.array(rows.bounds, np.int64), np.array(step.position.row, np.int64)
-    kernels.first_live(states.tables, bits, bounds, begin, step.open_from.astype(np.int64), pending, need, live)
+    shared_buffer.first_live(states.tables, bits, bounds, begin, step.open_from.astype(np.int64), pending, need, live)
     return live
 
 
@@ -167,8 +180,7 @@ def _waits(end: Final, truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     if end.absent:
         waits = next_with(end.absent, truth, bounds) == behind
     if end.needs_next:
-        hit = np.append(truth[list(end.not_next)].any(axis=0), False)[1:]
-        waits = is_last | (waits & ~hit)
+        waits = is_last | (waits & ~next_satisfies(end.not_next, truth))
     return waits
 
 
@@ -183,8 +195,8 @@ def _partial_by_states(step: _Step) -> list[Path]:
     return timeouts.partial_matches(step.task, step.rows, starts, step.position.is_first, _is_open(step))
 
 
-def _is_open(step: _Step):
-    """Whether the bound of a match from row `first` to row `last` has not ended."""
+def _is_open(step: _Step) -> Callable[[int, int], bool]:
+    """The function that returns whether the bound of a match from row `first` to row `last` has not ended."""
 
     def is_open(first: int, last: int) -> bool:
         end = step.event_times.end
@@ -196,8 +208,8 @@ def _is_open(step: _Step):
 # DEFINE that depends on the match: path by path
 
 
-class _OpenPaths(Paths):
-    """The searches tell which start rows are alive."""
+class _OpenPaths(FastPaths):
+    """Paths whose searches note which start rows are alive."""
 
     def __init__(self, step: _Step):
         super().__init__(step.task, step.rows, step.position.is_first)
@@ -211,12 +223,12 @@ def _by_paths(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray, list[Path]]:
     """As `_by_states`, and the partial matches of all start rows."""
     searcher, bounds = _OpenPaths(step), step.rows.bounds
     live, partial = bounds[1:].astype(np.int64), list[Path]()
-    matches: list[tuple[int, tuple, Path]] = []  # partition; what it is sorted by; path
+    matches: list[tuple[int, tuple, Path]] = []  # partition, sort key, path
     times: list[int] = []
     for p, (first, behind) in enumerate(zip(step.position.row.tolist(), bounds[1:].tolist())):
         for start in searcher.starts((first, behind)):
             search = searcher.search(start, (int(bounds[p]), behind), 0)
-            for path, when in _earliest(search.paths(searcher.pattern)):
+            for path, when in path_search.earliest(search.paths(step.task.nfa.pattern)):
                 sort, time = _decided_at(step, path, when)
                 if step.position.time[p] < time <= step.event_times.watermark:
                     matches.append((p, (*sort, path[-1][0], start), path))
@@ -224,28 +236,19 @@ def _by_paths(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray, list[Path]]:
             partial += search.partial
             if search.is_alive:
                 live[p] = min(live[p], start)
-    order = sorted(range(len(matches)), key=lambda i: matches[i][:2])  # stable, so by preference
+    order = sorted(range(len(matches)), key=lambda i: matches[i][:2])  # stable: in order of preference
     paths = [matches[i][2] for i in order]
     partition = np.array([matches[i][0] for i in order], np.int64)
     number = np.arange(len(paths)) - np.searchsorted(partition, partition) + step.position.number[partition]
-    spans = cep_oracle.as_spans([path[0][0] for path in paths], number, paths, [], None)
+    spans = path_search.as_spans([path[0][0] for path in paths], number, paths)
     return spans, np.array([times[i] for i in order], np.int64), live, partial
 
 
-def _earliest(paths: Iterable[tuple[Path, int]]) -> list[tuple[Path, int]]:
-    """Each path that is not empty once, with the earliest way to decide it, in order of preference."""
-    seen: dict[Path, int] = {}
-    for path, when in paths:
-        if path:
-            seen[path] = min(when, seen.get(path, when))
-    return list(seen.items())
-
-
 def _decided_at(step: _Step, path: Path, when: int) -> tuple[tuple[int, int], int]:
-    """What a match is numbered by, and its time."""
+    """The key by which a match is numbered, and its time."""
     first, last = path[0][0], path[-1][0]
-    sort = cep_oracle.decision_time(step.task, step.rows, first, last, when)
-    if when == cep_oracle.BOUND:
+    sort = path_search.decision_time(step.task, step.rows, first, last, when)
+    if when == BOUND:
         end = step.event_times.end
         return sort, NEVER if end is None else int(end[last if step.task.is_between else first])
-    return sort, int(step.event_times.key[last + (when == cep_oracle.NEXT_ROW)])
+    return sort, int(step.event_times.key[last + (when == NEXT_ROW)])

@@ -1,46 +1,42 @@
-"""What the rows that have passed say of a path with gaps: the questions that `streams.reference.search` asks.
+"""What the rows that have passed decide for a path with gaps, for `stream_reference.search`.
 
-Behind the last row of a match more may decide: that the next row is there and is not N (`!N`), that no N comes as long
-as the bound lasts (`!-> N`). Such an end is certain when those rows are there, or when the bound has ended. With
-BETWEEN ROWS the bound is that of the last row taken.
+Rows behind the last row of a match may decide it: that the next row is there and is not N (`!N`), that no N comes as
+long as the bound lasts (`!-> N`). Such an end is certain when those rows have passed, or when the bound has ended. With
+BETWEEN ROWS the bound is that of the last mapped row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from sqlext.pattern import conditions
-from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.cep.desugared import GAP, PlainProgram, plain_program
-from sqlext.pattern.cep.desugared_task import local_part
-from sqlext.pattern.cep.formulas import evaluate, local_truth, next_with, own_limits, partition_ends
+from sqlext.pattern.cep.cep_task import (
+    CepTask,
+    bound_ends,
+    evaluate,
+    local_part,
+    next_satisfies,
+    next_with,
+    partition_ends,
+)
+from sqlext.pattern.cep.desugared_program import GAP, desugared_program
 from sqlext.pattern.cep.nfa import Final, Formula
+from sqlext.pattern.cep.path_conditions import MappedPath, PathEvaluator, without_gaps
 from sqlext.pattern.event_time import BEGINNING, EventTimes
-from sqlext.pattern.stream.stream_reference import UNKNOWN, Search, Verdict
+from sqlext.pattern.stream.stream_reference import UNKNOWN, Request, Verdict
 from sqlext.pattern.task import Rows
 
 
-@dataclass(frozen=True)
-class _Path:
-    """The mapped rows of a path and their labels, the user's."""
-
-    search: Search
-    rows: tuple[int, ...]
-    labels: tuple[int, ...]
-
-
-class PathAsks:
-    """The questions of the plain program of a task; rows, conditions and `event_times.need` are those of the task."""
+class PathFacts:
+    """The facts of the desugared program of a task; rows, conditions and `event_times.need` are those of the task."""
 
     def __init__(self, task: CepTask, rows: Rows, event_times: EventTimes):
         self.task, self.rows, self.event_times = task, rows, event_times
-        self.plain: PlainProgram = plain_program(task.nfa)
-        self.truth, self.limit = local_truth(task, rows), own_limits(task, rows)
-        formulas = [v.formula for v in self.plain.variants]
-        self.held = [evaluate(local_part(task, formula), self.truth) for formula in formulas]
+        self.program, self.evaluator = desugared_program(task.nfa), PathEvaluator(task, rows)
+        self.limit = bound_ends(rows)
+        formulas = [v.formula for v in self.program.variants]
+        self.satisfied = [evaluate(local_part(task, formula), self.evaluator.truth) for formula in formulas]
         self.dependent = [tuple(c for c in f if any(map(self._is_dependent, _labels((c,))))) for f in formulas]
         self.need = None if event_times.need is None else needed_by_formulas(formulas, event_times.need)
         self.hits: dict[Final, np.ndarray] = {}
@@ -48,54 +44,40 @@ class PathAsks:
     def bound(self, start: int, labels: list[int]) -> tuple[int, int] | None:
         if not self.task.is_between:
             return self._ended(start)
-        last = next((j for j in range(len(labels) - 1, -1, -1) if self.plain.variants[labels[j]].origin != GAP), None)
+        variants = self.program.variants
+        last = next((j for j in range(len(labels) - 1, -1, -1) if variants[labels[j]].origin != GAP), None)
         return None if last is None else self._ended(start + last)
 
     def _ended(self, base: int) -> tuple[int, int] | None:
         """The bound that begins at a row, if it has ended."""
         end = self.event_times.end
-        return (
-            None if end is None or end[base] > self.event_times.watermark else (int(self.limit[base]), int(end[base]))
-        )
+        if end is None or end[base] > self.event_times.watermark:
+            return None
+        return int(self.limit[base]), int(end[base])
 
-    def verdict(self, search: Search, labels: list[int], label: int) -> Verdict:
-        row, variant = search.start + len(labels), self.plain.variants[label]
+    def verdict(self, request: Request, labels: list[int], label: int) -> Verdict:
+        row, variant = request.start + len(labels), self.program.variants[label]
         needed = row if self.need is None else int(self.need[label, row])
-        if needed >= search.partition[1]:
+        if needed >= request.partition[1]:
             return UNKNOWN
-        if not self.held[label][row]:
+        if not self.satisfied[label][row]:
             return Verdict(False, needed)
         if not self.dependent[label] and variant.final is None:
             return Verdict(True, needed)
-        path = self._path(search, labels)
-        if not all(any(self._holds(path, x, row) == wanted for x, wanted in c) for c in self.dependent[label]):
+        path = without_gaps(self.program, request.start, labels, request.partition, request.number)
+        holds = self.evaluator.holds
+        if not all(any(holds(path, x, row) == wanted for x, wanted in c) for c in self.dependent[label]):
             return Verdict(False, needed)
         if variant.final is None:
             return Verdict(True, needed)
-        longer = _Path(search, (*path.rows, row), (*path.labels, variant.origin))
-        return self._end(variant.final, longer, needed)
-
-    def _path(self, search: Search, labels: list[int]) -> _Path:
-        origins = [self.plain.variants[x].origin for x in labels]
-        rows = tuple(search.start + j for j, origin in enumerate(origins) if origin != GAP)
-        return _Path(search, rows, tuple(origin for origin in origins if origin != GAP))
+        return self._end(variant.final, path.extended(row, variant.origin), needed)
 
     def _is_dependent(self, label: int) -> bool:
         return self.task.conditions[label] is not None
 
-    def _holds(self, path: _Path, label: int, row: int) -> bool:
-        """Does the row satisfy the label behind the path?"""
-        condition = self.task.conditions[label]
-        if condition is None or not self.truth[label, row]:
-            return bool(self.truth[label, row])
-        taken, labels = (*path.rows, row), (*path.labels, label)
-        names, partition = self.task.program.labels, path.search.partition
-        asked = conditions.Path(self.rows, names, partition, taken[0], labels, path.search.number, taken)
-        return conditions.evaluate(condition, asked) is True
-
-    def _end(self, final: Final, path: _Path, needed: int) -> Verdict:
+    def _end(self, final: Final, path: MappedPath, needed: int) -> Verdict:
         """May the match end with the path's last row?"""
-        row, behind = path.rows[-1], path.search.partition[1]
+        row, behind = path.rows[-1], path.partition[1]
         ended = self._ended(row if self.task.is_between else path.rows[0])
         limit = behind if ended is None else min(behind, ended[0])
         if final.needs_next and row + 1 >= limit:
@@ -107,22 +89,25 @@ class PathAsks:
             return UNKNOWN
         return Verdict(True, max(needed, last), ended[1] if final.absent and ended is not None else BEGINNING)
 
-    def _forbidden(self, final: Final, path: _Path, limit: int) -> tuple[int | None, int, bool]:
-        """Of the rows behind the path up to `limit` that would forbid it to end: the last row that must be there to
-        know one of them; else the last row that had to be there, and whether all were."""
-        row, behind = path.rows[-1], path.search.partition[1]
+    def _forbidden(self, final: Final, path: MappedPath, limit: int) -> tuple[int | None, int, bool]:
+        """Look for a row behind the path, below `limit`, that forbids it to end.
+
+        Return the last row that has to be there to know such a row (None without one), the last row that had to be
+        there to know that others do not forbid it, and whether all that were needed are there.
+        """
+        row, behind = path.rows[-1], path.partition[1]
         if self.event_times.need is None and not any(map(self._is_dependent, (*final.not_next, *final.absent))):
             if final not in self.hits:
-                self.hits[final] = next_hit(final, self.truth, self.rows.bounds)
+                self.hits[final] = next_hit(final, self.evaluator.truth, self.rows.bounds)
             nearest = int(self.hits[final][row])
             return (nearest if nearest < limit else None), row + final.needs_next, True
         hit: int | None = None
         last, is_known = row + int(final.needs_next), True
-        for label, later in _asked(final, row, limit):
+        for label, later in _tests_behind(final, row, limit):
             needed = later if self.event_times.need is None else int(self.event_times.need[label, later])
             if needed >= behind:
                 is_known = False
-            elif self._holds(path, label, later):
+            elif self.evaluator.holds(path, label, later):
                 hit = needed if hit is None else min(hit, needed)
             else:
                 last = max(last, needed)
@@ -130,7 +115,7 @@ class PathAsks:
 
 
 def next_hit(final: Final, truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """`int64[n]`: the first later row of its partition that forbids a match to end at row i so; n without one.
+    """`int64[n]`: the first row that forbids a match to end so at row i, or n if there is none in the partition.
 
     >>> next_hit(Final(needs_next=True, not_next=(0,)), np.array([[True, False, True]]), np.array([0, 3]))
     array([3, 2, 3])
@@ -138,13 +123,12 @@ def next_hit(final: Final, truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     n, ends = truth.shape[1], partition_ends(bounds)
     hit = next_with(final.absent, truth, bounds) if final.absent else ends
     if final.not_next:
-        is_hit = np.append(truth[list(final.not_next)].any(axis=0), False)[1:]
-        hit = np.where(is_hit, np.arange(1, n + 1), hit)
+        hit = np.where(next_satisfies(final.not_next, truth), np.arange(1, n + 1), hit)
     return np.where(hit < ends, hit, n)
 
 
-def _asked(final: Final, row: int, limit: int) -> Iterator[tuple[int, int]]:
-    """(label, row) of what must not hold behind a match that ends with `row`."""
+def _tests_behind(final: Final, row: int, limit: int) -> Iterator[tuple[int, int]]:
+    """(label, row): no such row may satisfy the label behind a match that ends with `row`."""
     yield from ((label, row + 1) for label in final.not_next)
     yield from ((label, later) for later in range(row + 1, limit) for label in final.absent)
 
@@ -154,7 +138,7 @@ def _labels(formula: Formula) -> list[int]:
 
 
 def needed_by_formulas(formulas: list[Formula], need: np.ndarray) -> np.ndarray:
-    """EventTimes.need of formulas: all their labels are read.
+    """EventTimes.need of formulas, which read all their labels.
 
     >>> needed_by_formulas([(((0, True),), ((1, False),))], np.array([[0, 1], [1, 1]]))
     array([[1, 1]])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, first_position
+from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, StreamFacts, first_position
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.measures.navigation import OutputRows
 from sqlext.pattern.task import CLASSIFIER, NO_SKIP, Navigation, Rows, Spans, Task, Values
@@ -59,7 +59,7 @@ def batch_times(
     it, never pass the watermark.
 
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
-    >>> from sqlext.pattern.stream.decisions import decide
+    >>> from sqlext.pattern.strategy import decide
     >>> from sqlext.pattern.task import MatchTask
     >>> a = MatchTask(program=Program((MatchLabel(0), Done()), ("A",)), bits=(0,), conditions=(None,))
     >>> rows = Rows(np.array([0, 2]), np.ones((2, 1), np.uint8))
@@ -71,7 +71,7 @@ def batch_times(
     part, event_times = rows, EventTimes(key=key.values, watermark=_LAST, end=end_values, need=need)
     if len(kept) < len(rows.mask):
         part, event_times = _only(kept, partition, rows, event_times)
-    decisions = decide(task, part, event_times, first_position(part))
+    decisions = decide(task, part, event_times, first_position(part), StreamFacts(reads_ahead=need is not None))
     spans, by_last = decisions.spans, isinstance(task, CepTask) and task.is_between and task.skip.mode == NO_SKIP
     is_partial = np.zeros(len(spans.start), np.bool_) if spans.timed_out is None else spans.timed_out
     owner = partition[np.searchsorted(part.bounds, spans.start[~is_partial], side="right") - 1]

@@ -1,51 +1,46 @@
-"""The decided matches of tasks with run-dependent conditions, found by the strategies of batch.
+"""Decisions of tasks with run-dependent conditions, by the strategies of batch.
 
-Behind the rows of each partition comes one more row, which satisfies nothing but a variable "unknown", and wherever
-the program takes a row it may take that one instead and be done. So the preferred match from a start row is a decided
-one, or it ends with an unknown row, or there is none: the three outcomes of `streams.decided`. Where conditions read
-NEXT each variable has an unknown of its own, which a row satisfies as long as what its condition reads is not there.
+Behind the rows of each partition comes one more row, which satisfies nothing but a variable "unknown", and wherever the
+program takes a row it may take that one instead and be done. So the preferred match from a start row is a decided one,
+or it ends with an unknown row, or there is none: the three outcomes of `event_time`. Where conditions read NEXT, each
+variable has an unknown row of its own: a row satisfies it as long as the rows that its condition reads are missing.
 
-It does not tell the times of the matches.
+The times of the matches remain unknown: all of them are the watermark.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
-from sqlext.pattern.conditions import operands
-from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition
-from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Program, Split
-from sqlext.pattern.strategy import match
-from sqlext.pattern.task import MATCH_NUMBER, MatchTask, Navigation, Rows, Spans, Values
+from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
+from sqlext.pattern.program import Done, Instruction, Jump, MatchLabel, Program, Split
+from sqlext.pattern.task import MatchTask, Rows, Spans, Values
 
 UNKNOWN = "?"
 
 
-def objection(task: MatchTask) -> str | None:
-    """Why a task cannot be run this way; None if it can."""
-    if any(isinstance(x, (MatchStart, MatchEnd)) for x in task.program.instructions):
-        return "PATTERN asks for the first or the last row of the partition."
-    sources = [o.source for condition in task.conditions if condition is not None for o in operands(condition)]
-    if any(isinstance(s, Navigation) and s.argument == MATCH_NUMBER for s in sources):
-        return "a condition reads MATCH_NUMBER()."
-    return None
-
-
-def decide(task: MatchTask, rows: Rows, event_times: EventTimes, position: SearchPosition) -> Decisions:
-    """As `streams.decided.decide`, for tasks without objection; all times are the watermark."""
+def decide(
+    task: MatchTask,
+    rows: Rows,
+    event_times: EventTimes,
+    position: SearchPosition,
+    facts: StreamFacts,
+    match: Callable[[MatchTask, Rows], Iterator[Spans]],
+) -> Decisions:
+    """Decide as `strategy.decide` does; `match` runs the marked task with the strategy that is chosen for it."""
     marked = marked_task(task, event_times.need is not None)
-    return _found(
-        task, list(match(marked, _marked_rows(task, marked, rows, event_times, position))), rows, event_times, position
-    )
+    marked_rows = _marked_rows(task, marked, rows, event_times, position)
+    return _decisions(task, list(match(marked, marked_rows)), rows, event_times, position)
 
 
 @lru_cache(maxsize=16)
 def marked_task(task: MatchTask, reads_ahead: bool) -> MatchTask:
-    """The task with a variable for unknown rows, and where conditions read NEXT one for each variable; label l needs
-    bit l.
+    """The task with a variable for unknown rows, or where conditions read NEXT one for each variable; label l needs bit
+    l.
 
     >>> from sqlext.pattern.program import Done
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
@@ -80,7 +75,8 @@ def marked_task(task: MatchTask, reads_ahead: bool) -> MatchTask:
         program=program,
         bits=tuple(range(count)),
         conditions=(*task.conditions, *[None] * len(unknown)),
-        skip=replace(task.skip, else_next_row=True),  # a match that ends with an unknown row may lack any other
+        strategy="auto",
+        skip=replace(task.skip, else_next_row=True),  # a match that ends with an unknown row may have no other row
     )
 
 
@@ -100,24 +96,25 @@ def _marked_rows(
     partition = np.repeat(np.arange(p), np.diff(rows.bounds))
     at = np.arange(n) + partition  # where each row goes
     bounds = rows.bounds + np.arange(p + 1)
-    held = np.zeros((n + p, len(marked.program.labels)), np.bool_)
+    satisfied = np.zeros((n + p, len(marked.program.labels)), np.bool_)
     is_searched = np.arange(n) >= position.row[partition]
     ends = rows.bounds[1:][partition]
     for label, bit in enumerate(task.bits):
-        held[at, label] = is_searched if bit is None else is_searched & (rows.mask[:, bit // 8] >> (bit % 8) & 1 == 1)
-    held[bounds[1:] - 1, len(task.bits) :] = True
+        has_bit = bit is None or rows.mask[:, bit // 8] >> (bit % 8) & 1 == 1
+        satisfied[at, label] = is_searched & has_bit
+    satisfied[bounds[1:] - 1, len(task.bits) :] = True
     for label in range(len(task.bits) if event_times.need is not None else 0):
         assert event_times.need is not None
         is_unknown = is_searched & (event_times.need[label] >= ends)
-        held[at, label] &= ~is_unknown
-        held[at, len(task.bits) + label] = is_unknown
+        satisfied[at, label] &= ~is_unknown
+        satisfied[at, len(task.bits) + label] = is_unknown
     limit = None
     if event_times.end is not None:
         assert rows.limit is not None
         limit = np.repeat(bounds[1:], np.diff(bounds))
         limit[at] = np.where(event_times.end <= event_times.watermark, rows.limit + partition, limit[at])
     columns = tuple(_spread(column, at, n + p) for column in rows.columns)
-    mask = np.packbits(held, axis=1, bitorder="little")
+    mask = np.packbits(satisfied, axis=1, bitorder="little")
     mask.flags.writeable = False
     return Rows(bounds, mask, limit, columns, _classifiers(rows, marked))
 
@@ -130,14 +127,14 @@ def _spread(column: Values, at: np.ndarray, n: int) -> Values:
 
 
 def _classifiers(rows: Rows, marked: MatchTask) -> np.ndarray | None:
-    """Unknown rows are the last of their match, so that nobody reads their name."""
+    """An unknown row is the last one of its match, so its name is never read."""
     if rows.classifiers is None:
         return None
     count = len(marked.program.labels) - len(rows.classifiers)
     return np.concatenate([rows.classifiers, np.zeros(count, np.int64)])
 
 
-def _found(
+def _decisions(
     task: MatchTask, blocks: list[Spans], rows: Rows, event_times: EventTimes, position: SearchPosition
 ) -> Decisions:
     """The decided matches, before the first unknown one of each partition, as matches in `rows`."""

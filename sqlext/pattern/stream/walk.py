@@ -1,43 +1,42 @@
-"""The decided matches of row-local patterns, linear in the rows given.
+"""Decisions of row-local patterns, in time linear in the rows.
 
-Right to left two numbers are found for each row and each position that may take it: where the nearest match through it
-ends, and which is the last row that a search through it looks at if it fails. A path that is alive behind the last row,
-or whose condition reads rows that are not there yet, counts as a match that may end there. Then the preferred walk goes
-from start to start, left to right, along targets that lead on to a match within the limit of the start row; if it comes
-to such an unknown end the partition's search stops there.
+From right to left, two numbers are computed for each row and each position that may take it: the end of the nearest
+match through it, and the last row that a search through it looks at if it fails. A path that is alive behind the last
+row, or whose condition reads rows that are missing yet, counts as a match that may end there. Then the preferred walk
+goes from start row to start row, left to right, along targets that lead on to a match within the limit of the start
+row; where it reaches such an unknown end, the search of the partition stops.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.automaton import DONE, Automaton, automaton, targets_from
-from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition
+from sqlext.pattern.automaton import DONE, Automaton, automaton, listed_targets
+from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
 from sqlext.pattern.jit import compiled
-from sqlext.pattern.program import Program
 from sqlext.pattern.skip_kernels import MODES, REASONS, is_skip_target, resume_row, target_step
 from sqlext.pattern.task import MatchTask, Rows, SkipFailure, Spans
-
-MAX_TARGETS = 1 << 20
-_MAX_POSITIONS = 4096  # two numbers for each and each row
 
 # state: int64[8]
 PARTITION, ROW, NUMBER, MATCHED_END, TIME, MATCHES, MAPPED, UNMATCHED = range(8)
 _STATE = 8
 _FINISHED, _FULL = 0, -1  # how a call of the kernel ends, if not for one of REASONS
 _FAIL, _UNKNOWN, _TOO_LONG = -1, -2, -3  # instead of the length of a match
-_NONE, _UNMATCHED, _FAILED = range(3)  # which start rows without a match are told
+_NONE, _UNMATCHED, _FAILED = range(3)  # which start rows without a match are recorded
 _FAR = 1 << 30  # behind all rows: no match, no limit
 
 
 class Tables(NamedTuple):
-    """`target[first[p] : first[p + 1]]`: what follows position p, most preferred first; p = m stands for the beginning
-    of a search, m + 1 for one from the very first row. `label: int64[m]`, `bit: int64[m]` (-1: none);
-    `is_target: bool[m]`: does SKIP TO aim at it; `skip: int64[2]`: mode, ELSE NEXT ROW."""
+    """The pattern.
+
+    - `target[first[p] : first[p + 1]]`: what follows position p, most preferred first; p = m stands for the beginning
+      of a search, m + 1 for the beginning of one from the very first row;
+    - `label: int64[m]`, `bit: int64[m]` (-1: none), `is_target: bool[m]`: does SKIP TO aim at the position?
+    - `skip: int64[2]`: mode, ELSE NEXT ROW.
+    """
 
     first: np.ndarray
     target: np.ndarray
@@ -47,8 +46,8 @@ class Tables(NamedTuple):
     skip: np.ndarray
 
 
-class Given(NamedTuple):
-    """Rows, EventTimes and SearchPosition; `limit` and `end`, or `need`, are empty where there are none."""
+class Inputs(NamedTuple):
+    """Rows, EventTimes and SearchPosition. Arrays that are None there are empty."""
 
     bounds: np.ndarray
     mask: np.ndarray
@@ -60,76 +59,62 @@ class Given(NamedTuple):
     is_first: np.ndarray
 
 
-class Found(NamedTuple):
-    """What the kernel fills: `match: int64[4, c]` (start, number, end of its rows in `position`, time),
-    `position: int32[r]`, `unmatched: int64[2, c]` (row, time), `place: int64[4, p]`; `room: int32[2, longest, m]`."""
+class Results(NamedTuple):
+    """The arrays that the kernel fills.
+
+    - `match: int64[4, c]`: start, number, end of its rows in `position`, time; `position: int32[r]`;
+    - `unmatched: int64[2, c]`: row, time;
+    - `reached: int64[4, p]`: row, number, matched_end and time of SearchPosition;
+    - `room: int32[2, longest, m]`: the two numbers of each row and position.
+    """
 
     match: np.ndarray
     position: np.ndarray
     unmatched: np.ndarray
-    place: np.ndarray
+    reached: np.ndarray
     room: np.ndarray
 
 
-def accepts(task: MatchTask) -> bool:
-    """Is the pattern small enough?"""
-    return _targets(task.program, task.bits) is not None
-
-
-@lru_cache(maxsize=16)
-def _targets(program: Program, bits: tuple[int | None, ...]) -> list[list[int]] | None:
-    tables = automaton(program, bits)
-    if tables.size > _MAX_POSITIONS:
-        return None
-    found, total = [], 0
-    for begin, at_start in [*((int(i) + 1, False) for i in tables.graph.instruction), (0, False), (0, True)]:
-        found.append(targets_from(tables.graph, begin, at_start))
-        total += len(found[-1])
-        if total > MAX_TARGETS:
-            return None
-    return found
-
-
 def decide(
-    task: MatchTask, rows: Rows, event_times: EventTimes, begin: SearchPosition, keeps_failed: bool = False
+    task: MatchTask, rows: Rows, event_times: EventTimes, begin: SearchPosition, facts: StreamFacts
 ) -> Decisions:
-    """As `streams.decided.decide`, for tasks without run-dependent conditions and `$`, nor with both NEXT and WITHIN.
+    """Decide as `strategy.decide` does: tasks without run-dependent conditions and `$`, nor with both NEXT and WITHIN.
 
-    Equal to `streams.reference.decide`. Memory: eight bytes for each position and row of the longest partition.
+    Equal to `stream_reference.decide`. Memory: eight bytes for each position and row of the longest partition.
     """
     positions = automaton(task.program, task.bits)
-    tables, given = _tables(task, positions), _given(rows, event_times, begin)
+    tables, inputs = _tables(task, positions), _inputs(rows, event_times, begin)
     n, p, m = len(rows.mask), len(rows.bounds) - 1, max(positions.size, 1)
     longest = int(np.max(rows.bounds[1:] - begin.row, initial=0))
-    told = _FAILED if keeps_failed else _UNMATCHED if task.output.shows_unmatched else _NONE
-    found = Found(
+    recorded = _FAILED if facts.needs_failed else _UNMATCHED if task.output.shows_unmatched else _NONE
+    results = Results(
         np.empty((4, n + 1), np.int64),
         np.empty(2 * n + 16, np.int32),
-        np.empty((2, n + 1 if told else 1), np.int64),
+        np.empty((2, n + 1 if recorded else 1), np.int64),
         np.array([begin.row, begin.number, begin.matched_end, begin.time]),
         np.empty((2, longest, m), np.int32),
     )
     state = np.zeros(_STATE, np.int64)
     if p:
-        state[[ROW, NUMBER, MATCHED_END, TIME]] = found.place[:, 0]
-    ended = _search_all(tables, given, event_times.watermark, told, state, found)
+        state[[ROW, NUMBER, MATCHED_END, TIME]] = results.reached[:, 0]
+    ended = _search_all(tables, inputs, event_times.watermark, recorded, state, results)
     while ended == _FULL:
-        found = found._replace(position=np.concatenate([found.position, np.empty_like(found.position)]))
-        ended = _search_all(tables, given, event_times.watermark, told, state, found)
-    spans = _spans(positions, state, found, REASONS.get(ended))
-    columns = found.place
+        results = results._replace(position=np.concatenate([results.position, np.empty_like(results.position)]))
+        ended = _search_all(tables, inputs, event_times.watermark, recorded, state, results)
+    spans = _spans(positions, state, results, REASONS.get(ended))
+    columns = results.reached
     after = replace(begin, row=columns[0], number=columns[1], matched_end=columns[2], time=columns[3])
     return Decisions(
         spans=spans,
-        time=found.match[3, : state[MATCHES]],
-        unmatched_time=found.unmatched[1, : state[UNMATCHED]],
+        time=results.match[3, : state[MATCHES]],
+        unmatched_time=results.unmatched[1, : state[UNMATCHED]],
         position=after,
     )
 
 
 def _tables(task: MatchTask, positions: Automaton) -> Tables:
-    targets = _targets(task.program, task.bits)
-    assert targets is not None
+    targets = listed_targets(task.program, task.bits)
+    assert targets is not None, "strategy refuses such a task"
     return Tables(
         np.cumsum([0, *map(len, targets)], dtype=np.int64),
         np.array([t for ts in targets for t in ts], np.int64),
@@ -140,11 +125,11 @@ def _tables(task: MatchTask, positions: Automaton) -> Tables:
     )
 
 
-def _given(rows: Rows, event_times: EventTimes, begin: SearchPosition) -> Given:
+def _inputs(rows: Rows, event_times: EventTimes, begin: SearchPosition) -> Inputs:
     nothing = np.empty(0, np.int64)
 
     def owned(array: np.ndarray | None) -> np.ndarray:
-        """As the kernel is compiled for; a read-only array would be another type."""
+        """The type that the kernel is compiled for: a read-only array would be another one."""
         return nothing if array is None else np.require(array, np.int64, ["C", "A", "W"])
 
     mask = rows.mask.view()
@@ -155,7 +140,7 @@ def _given(rows: Rows, event_times: EventTimes, begin: SearchPosition) -> Given:
         else np.require(event_times.need, np.int64, ["C", "A", "W"])
     )
     has_end = event_times.end is not None
-    return Given(
+    return Inputs(
         owned(rows.bounds),
         mask,
         owned(rows.limit if has_end else None),
@@ -167,21 +152,21 @@ def _given(rows: Rows, event_times: EventTimes, begin: SearchPosition) -> Given:
     )
 
 
-def _spans(positions: Automaton, state: np.ndarray, found: Found, failure: str | None) -> Spans:
-    match, position = found.match[:, : state[MATCHES]], found.position[: state[MAPPED]]
+def _spans(positions: Automaton, state: np.ndarray, results: Results, failure: str | None) -> Spans:
+    match, position = results.match[:, : state[MATCHES]], results.position[: state[MAPPED]]
     return Spans(
         start=match[0],
         number=match[1],
         offset=np.concatenate([[0], match[2]]).astype(np.int64),
         label=positions.label[position],
         is_hidden=positions.is_hidden[position] if positions.is_hidden.any() else None,
-        unmatched=found.unmatched[0, : state[UNMATCHED]],
+        unmatched=results.unmatched[0, : state[UNMATCHED]],
         failure=SkipFailure(failure, int(match[0, -1]), int(match[1, -1])) if failure else None,
     )
 
 
 @compiled
-def _pull_back(tables, given, first, behind, room):
+def _pull_back(tables, inputs, first, behind, room):
     """Fill room[0] with ends of the nearest matches, room[1] with the last rows looked at, for rows from `first` on.
 
     Rows are counted from `first`. The end of an unknown path is that of the shortest match it might become.
@@ -191,14 +176,14 @@ def _pull_back(tables, given, first, behind, room):
         here = row - first
         for p in range(m):
             needed = row
-            if len(given.need) > 0:
-                needed = given.need[tables.label[p], row]
+            if len(inputs.need) > 0:
+                needed = inputs.need[tables.label[p], row]
             if needed >= behind:
                 nearest[here, p], looked_at[here, p] = here + 1, _FAR
                 continue
             end, last = np.int64(_FAR), needed - first
             bit = tables.bit[p]
-            if bit < 0 or (given.mask[row, bit >> 3] >> (bit & 7)) & 1:
+            if bit < 0 or (inputs.mask[row, bit >> 3] >> (bit & 7)) & 1:
                 for k in range(tables.first[p], tables.first[p + 1]):
                     t = tables.target[k]
                     if t == DONE:
@@ -213,19 +198,19 @@ def _pull_back(tables, given, first, behind, room):
 
 
 @compiled
-def _is_unknown(given, tables, position, row, behind):
+def _is_unknown(inputs, tables, position, row, behind):
     """Does the condition read rows that are not there yet?"""
-    return len(given.need) > 0 and given.need[tables.label[position], row] >= behind
+    return len(inputs.need) > 0 and inputs.need[tables.label[position], row] >= behind
 
 
 @compiled
-def _walk(tables, given, origin, behind, start, at, limit, state, found):
+def _walk(tables, inputs, origin, behind, start, at, limit, state, results):
     """The length of the match from `start` on, its positions behind state[MAPPED]; or _FAIL, _UNKNOWN, _TOO_LONG.
 
     `origin`: the row from which `room` counts; `at`: the place in `Tables.first` of the beginning; `limit`: counted
     from `origin`, _FAR where no path has run out. state[TIME] becomes the time at which the outcome is known.
     """
-    nearest, looked_at = found.room[0], found.room[1]
+    nearest, looked_at = results.room[0], results.room[1]
     row, last, length, ran_out = start - origin, start - origin, 0, False
     outcome = _TOO_LONG
     while outcome == _TOO_LONG:
@@ -241,7 +226,7 @@ def _walk(tables, given, origin, behind, start, at, limit, state, found):
             elif origin + row == behind:
                 return _UNKNOWN
             elif nearest[row, t] <= limit and nearest[row, t] < _FAR:
-                if _is_unknown(given, tables, t, origin + row, behind):
+                if _is_unknown(inputs, tables, t, origin + row, behind):
                     return _UNKNOWN
                 chosen = t
                 break
@@ -254,52 +239,52 @@ def _walk(tables, given, origin, behind, start, at, limit, state, found):
         if chosen == _FAIL:
             outcome = _FAIL
             break
-        if state[MAPPED] + length == len(found.position):
+        if state[MAPPED] + length == len(results.position):
             return _TOO_LONG
-        found.position[state[MAPPED] + length] = chosen
+        results.position[state[MAPPED] + length] = chosen
         needed = row
-        if len(given.need) > 0:
-            needed = given.need[tables.label[chosen], origin + row] - origin
+        if len(inputs.need) > 0:
+            needed = inputs.need[tables.label[chosen], origin + row] - origin
         last = max(last, needed)
         at, row, length = chosen, row + 1, length + 1
-    time = given.key[origin + last]
+    time = inputs.key[origin + last]
     if ran_out:
-        time = max(time, given.end[start])
+        time = max(time, inputs.end[start])
     state[TIME] = max(state[TIME], time)
     return outcome
 
 
 @compiled
-def _search_partition(tables, given, watermark, told, state, found):
+def _search_partition(tables, inputs, watermark, recorded, state, results):
     """Go on from state[ROW]; _FINISHED where nothing more is decided."""
     p = state[PARTITION]
-    origin, behind = given.begin[p], given.bounds[p + 1]
+    origin, behind = inputs.begin[p], inputs.bounds[p + 1]
     while state[ROW] < behind:
         start = state[ROW]
-        is_very_first = start == given.bounds[p] and given.is_first[p]
+        is_very_first = start == inputs.bounds[p] and inputs.is_first[p]
         at = len(tables.first) - 2 if is_very_first else len(tables.first) - 3
         limit = np.int64(_FAR)
-        if len(given.end) > 0 and given.end[start] <= watermark:
-            limit = given.limit[start] - origin
+        if len(inputs.end) > 0 and inputs.end[start] <= watermark:
+            limit = inputs.limit[start] - origin
         before = state[TIME]
-        length = _walk(tables, given, origin, behind, start, at, limit, state, found)
+        length = _walk(tables, inputs, origin, behind, start, at, limit, state, results)
         if length == _TOO_LONG:
             state[TIME] = before
             return _FULL
         if length == _UNKNOWN:
             return _FINISHED
         if length == _FAIL:
-            if told == _FAILED or (told == _UNMATCHED and start >= state[MATCHED_END]):
-                found.unmatched[0, state[UNMATCHED]], found.unmatched[1, state[UNMATCHED]] = start, state[TIME]
+            if recorded == _FAILED or (recorded == _UNMATCHED and start >= state[MATCHED_END]):
+                results.unmatched[0, state[UNMATCHED]], results.unmatched[1, state[UNMATCHED]] = start, state[TIME]
                 state[UNMATCHED] += 1
             state[ROW] = start + 1
             continue
         i, mode = state[MATCHES], tables.skip[0]
-        step = target_step(mode, tables.is_target, found.position, state[MAPPED], length)
+        step = target_step(mode, tables.is_target, results.position, state[MAPPED], length)
         resume, failure = resume_row(mode, tables.skip[1], start, length, step)
         state[MAPPED] += length
-        found.match[0, i], found.match[1, i], found.match[2, i] = start, state[NUMBER], state[MAPPED]
-        found.match[3, i] = state[TIME]
+        results.match[0, i], results.match[1, i], results.match[2, i] = start, state[NUMBER], state[MAPPED]
+        results.match[3, i] = state[TIME]
         state[MATCHES] = i + 1
         if failure:
             return failure
@@ -309,20 +294,19 @@ def _search_partition(tables, given, watermark, told, state, found):
 
 
 @compiled
-def _search_all(tables, given, watermark, told, state, found):
-    """Fill `found`; _FULL where `position` has no room for a match."""
-    is_new = True
-    while state[PARTITION] + 1 < len(given.bounds):
+def _search_all(tables, inputs, watermark, recorded, state, results):
+    """Fill `results`; _FULL where `position` has no room for a match."""
+    while state[PARTITION] + 1 < len(inputs.bounds):
         p = state[PARTITION]
-        if is_new and given.begin[p] < given.bounds[p + 1]:
-            _pull_back(tables, given, given.begin[p], given.bounds[p + 1], found.room)
-        ended = _search_partition(tables, given, watermark, told, state, found)
+        if inputs.begin[p] < inputs.bounds[p + 1]:
+            _pull_back(tables, inputs, inputs.begin[p], inputs.bounds[p + 1], results.room)
+        ended = _search_partition(tables, inputs, watermark, recorded, state, results)
         for k in range(4):
-            found.place[k, p] = state[ROW + k]
+            results.reached[k, p] = state[ROW + k]
         if ended != _FINISHED:
             return ended
-        state[PARTITION], is_new = p + 1, True
-        if p + 2 < len(given.bounds):
+        state[PARTITION] = p + 1
+        if p + 2 < len(inputs.bounds):
             for k in range(4):
-                state[ROW + k] = found.place[k, p + 1]
+                state[ROW + k] = results.reached[k, p + 1]
     return _FINISHED

@@ -7,17 +7,16 @@ from itertools import product
 
 import pytest
 from stream_cases import parts
-from test_contiguity_law import relaxed
+from test_cep_law import relaxed
 from test_decided import LATER, SPACE, rows_with, tree
 
 from sqlext.pattern import ast
-from sqlext.pattern.cep import cep_oracle
+from sqlext.pattern.cep import path_search
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.cep.nfa import Final
 from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.event_time import EventTimes, first_position
-from sqlext.pattern.stream import cep_decisions
+from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
+from sqlext.pattern.strategy import decide
 from sqlext.pattern.task import NO_SKIP, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, Output, Rows, Skip, Spans
 
 LETTERS = "AB"
@@ -76,7 +75,7 @@ def test_decided_is_what_no_later_rows_can_change(part):
         masks = [chance.randrange(4) for _ in range(chance.randint(1, 3))]
         certain = set.intersection(
             *(
-                shown(list(cep_oracle.find(task, timed(masks, bound, later))))
+                shown(list(path_search.find(task, timed(masks, bound, later))))
                 for n in range(LATER + 1)
                 for later in product(range(4), repeat=n)
             )
@@ -84,7 +83,7 @@ def test_decided_is_what_no_later_rows_can_change(part):
         rows = timed(masks, bound)
         assert rows.key is not None
         event_times = EventTimes(key=rows.key, watermark=SPACE * len(masks), end=rows.end)
-        given = cep_decisions.decide(task, rows, event_times, first_position(rows))
+        given = decide(task, rows, event_times, first_position(rows), StreamFacts())
         found = shown([given.spans])
         assert found <= certain, f"{seed}\n{task.nfa}"
         undecided = int(given.position.row[0])
@@ -95,6 +94,5 @@ def test_decided_is_what_no_later_rows_can_change(part):
 def waits_on_purpose(task: CepTask) -> bool:
     """Of a time-out (number 0) the time is the end of its bound, whatever was certain before. With UNTIL a path may be
     alive that no row can continue, as conditions are taken to be free. `!-> B` at the end without a bound is no SQL."""
-    ends = [t for targets in task.nfa.after for t in targets if isinstance(t, Final)]
     has_until = any(isinstance(node, ast.Until) for node in ast.walk(task.nfa.pattern))
-    return has_until or (not task.is_within and any(end.absent for end in ends))
+    return has_until or (not task.is_within and any(end.absent for end in task.nfa.ends))

@@ -1,16 +1,17 @@
-"""Nfa → a plain Program in which skipped rows have labels of their own, so that every strategy can run it.
+"""Nfa → a contiguous program whose skipped rows have labels of their own, so that every strategy can run it.
 
-A wait becomes
+A wait of the Nfa becomes
 
     wait: split take, skip
     take: label of the row that is taken; jump to what comes behind its position
-    skip: label of a gap; jump to the wait for which it waits then
+    skip: label of a gap; jump to the wait for which the path waits then
 
 What a row must satisfy besides its variable (no N, no S, no row of a possessive loop) makes another *variant* of the
-label, with a mask bit of its own. Behind the match gaps are dropped and variants become their variables again.
+label, with a mask bit of its own. `preferred_match` drops the gaps of a match and turns variants back
+into their variables.
 
-A pending Final, which rows behind the match decide, is a variant of the last row's label too: in batch these rows are
-there, and `contiguity.rows` looks ahead.
+A pending Final, which rows behind the match decide, makes a variant of the last row's label, too: in batch these rows
+are present, and `cep_task.horizon` looks ahead.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ GAP = -1  # Variant.origin
 
 @dataclass(frozen=True)
 class Variant:
-    """A label of the plain program: `origin` is the variable's label or GAP; a row satisfies `formula`, and if the
-    match may only end there because of rows behind it, `final` says so."""
+    """A label of the desugared program: `origin` is the variable's label or GAP, and a row satisfies `formula`. `final`
+    is not None where rows behind the match decide whether it may end with the row."""
 
     origin: int
     formula: Formula
@@ -36,7 +37,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class PlainProgram:
+class DesugaredProgram:
     """`variants[l]` is label l of `program`."""
 
     program: Program
@@ -44,13 +45,13 @@ class PlainProgram:
 
 
 @lru_cache(maxsize=64)
-def plain_program(nfa: Nfa) -> PlainProgram:
-    """The program that finds the same matches, with gaps.
+def desugared_program(nfa: Nfa) -> DesugaredProgram:
+    """The program that finds the same matches, with their gaps.
 
     >>> from sqlext.pattern.cep.nfa_compile import compile_nfa
     >>> from sqlext.pattern.ast import Concatenation, Relaxed, Variable
     >>> pattern = Concatenation((Variable("A"), Relaxed("->", Variable("B"))))
-    >>> print(plain_program(compile_nfa(pattern, ("A", "B"))).program)
+    >>> print(desugared_program(compile_nfa(pattern, ("A", "B"))).program)
     0: jump 1
     1: jump 9
     2: jump 4
@@ -69,33 +70,33 @@ def plain_program(nfa: Nfa) -> PlainProgram:
 
 @dataclass
 class _Builder:
-    """Blocks of instructions whose targets are still keys; ways behind a row go back, all others forward."""
+    """Blocks of instructions whose targets are still keys. Only targets behind a row may stand before it."""
 
     nfa: Nfa
     variants: dict[Variant, int] = field(default_factory=dict)
     blocks: dict[Hashable, list[tuple]] = field(default_factory=dict)
     todo: list[Wait] = field(default_factory=list)
 
-    def built(self) -> PlainProgram:
+    def built(self) -> DesugaredProgram:
         closures = self._closures()
         while self.todo:
             wait = self.todo.pop()
             if wait not in self.blocks:
                 self.blocks[wait] = self._wait(wait)
         code = [instruction for block in (*closures.values(), *self.blocks.values()) for instruction in block]
-        asks_for_end = any("end" in x[1:] for x in code)
-        at: dict[Hashable, int] = {"end": len(code), "done": len(code) + asks_for_end}
+        needs_end = any("end" in x[1:] for x in code)
+        at: dict[Hashable, int] = {"end": len(code), "done": len(code) + needs_end}
         place = 0
         for key, block in (*closures.items(), *self.blocks.items()):
             at[key] = place
             place += len(block)
-        made = [_instruction(x, i, at) for i, x in enumerate(code)]
+        instructions = [_instruction(x, i, at) for i, x in enumerate(code)]
         labels = tuple(map(self._name, self.variants))
-        end = (MatchEnd(),) if asks_for_end else ()
-        return PlainProgram(Program((*made, *end, Done()), labels), tuple(self.variants))
+        end = (MatchEnd(),) if needs_end else ()
+        return DesugaredProgram(Program((*instructions, *end, Done()), labels), tuple(self.variants))
 
     def _name(self, variant: Variant) -> str:
-        """Of a gap, the variable that was tested."""
+        """The name of a label; for a gap that of the variable that the row was tested for."""
         if variant.origin != GAP:
             return self.nfa.labels[variant.origin]
         tested = next((self.nfa.labels[clause[0][0]] for clause in variant.formula[::-1] if clause), "row")

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from contiguity_harness import listed, random_case
+from cep_harness import listed, random_case
 
 from sqlext.errors import DataError
 from sqlext.pattern.batch.parts import part_of
-from sqlext.pattern.cep import cep_matcher
-from sqlext.pattern.event_time import EventTimes, first_position
-from sqlext.pattern.stream import cep_decisions as contiguity_decided
+from sqlext.pattern.conditions import reads_ahead
+from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
+from sqlext.pattern.strategy import decide, match, stream_refusal
 
 
 def one_partition(seed: int):
@@ -28,7 +28,7 @@ def one_partition(seed: int):
         )
     task = replace(task, output=replace(task.output, shows_timeouts=task.output.shows_timeouts and task.is_within))
     is_fine = not task.skip.labels or task.skip.else_next_row
-    return (task, rows) if is_fine and contiguity_decided.objection(task) is None else None
+    return (task, rows) if is_fine and stream_refusal(task, reads_ahead(task)) is None else None
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ def decided(task, rows, watermark: int) -> Found:
     n = int(np.searchsorted(rows.key, watermark, side="right"))
     end = None if rows.end is None else rows.end[:n]
     part = replace(part_of(rows, 0, n), key=rows.key[:n], end=end)
-    found = contiguity_decided.decide(
-        task, part, EventTimes(key=rows.key[:n], watermark=watermark, end=end), first_position(part)
+    found = decide(
+        task, part, EventTimes(key=rows.key[:n], watermark=watermark, end=end), first_position(part), StreamFacts()
     )
     spans, matches, partial = found.spans, [], []
     is_partial = np.zeros(len(spans.start), bool) if spans.timed_out is None else spans.timed_out
-    for match, time, is_late in zip(listed([spans]), found.time.tolist(), is_partial.tolist()):
-        (partial if is_late else matches).append((match[1:-1] if is_late else match[:-1], time))
+    for shown, time, is_late in zip(listed([spans]), found.time.tolist(), is_partial.tolist()):
+        (partial if is_late else matches).append((shown[1:-1] if is_late else shown[:-1], time))
     return Found(matches, sorted(partial), list(zip(spans.unmatched.tolist(), found.unmatched_time.tolist())))
 
 
@@ -69,12 +69,12 @@ def test_the_law_holds_for_every_watermark(block):
             continue
         task, rows = case
         try:
-            blocks = list(cep_matcher.find(task, rows))
+            blocks = list(match(task, rows))
         except DataError:
             continue
         batch = listed(blocks)
-        matches = [match[:-1] for match in batch if not match[-1]]
-        partial = {match[1:-1] for match in batch if match[-1]}
+        matches = [shown[:-1] for shown in batch if not shown[-1]]
+        partial = {shown[1:-1] for shown in batch if shown[-1]}
         unmatched = {row for block in blocks for row in block.unmatched.tolist()}
         last = int(rows.key[-1] if rows.end is None else rows.end.max())
         final = decided(task, rows, last + 5)

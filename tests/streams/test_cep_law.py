@@ -14,8 +14,9 @@ from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.conditions import reads_ahead
 from sqlext.pattern.program import MatchStart
-from sqlext.pattern.stream import cep_decisions
+from sqlext.pattern.strategy import stream_refusal
 from sqlext.pattern.task import NO_SKIP, MatchTask, Output, Skip
 from sqlext.rewriter.match.match_plan import Slot
 
@@ -41,7 +42,7 @@ def relaxed(node: ast.Pattern, chance: random.Random, letters: str = LABELS) -> 
     return ast.Relaxed(chance.choice(["->", "->>"]), node) if chance.random() < 0.4 else node
 
 
-def contiguity_case(chance: random.Random) -> Case | None:
+def cep_case(chance: random.Random) -> Case | None:
     """A random case of streams with such a pattern, None if no stream can answer it."""
     case, labels = random_case(chance), tuple(LABELS)
     tree = relaxed(random_tree(chance, chance.randint(2, 8)), chance)
@@ -50,8 +51,8 @@ def contiguity_case(chance: random.Random) -> Case | None:
     if may_fail(task):
         task = replace(task, skip=replace(task.skip, else_next_row=True))
     is_plain = task.skip.mode != NO_SKIP and not task.is_between and not task.output.shows_timeouts
-    neighbours = [condition for _, condition in case.plan.neighbours]
-    if (is_plain and is_contiguous(tree)) or cep_decisions.objection(task, neighbours) is not None:
+    is_ahead = reads_ahead(task, [condition for _, condition in case.plan.neighbours])
+    if (is_plain and is_contiguous(tree)) or stream_refusal(task, is_ahead) is not None:
         return None
     keeps_all_keys = any(isinstance(x, MatchStart) for x in task.program.instructions)
     carried = ("k", "u") if task.output.is_all_rows else ("k",)
@@ -75,6 +76,6 @@ def test_a_stream_emits_the_rows_that_are_decided_in_batch(part):
     decided = 0
     for seed in range(part, CASES, PARTS):
         chance = random.Random(seed)
-        case = contiguity_case(chance)
+        case = cep_case(chance)
         decided += 0 if case is None else decided_by_law(case, chance)
     assert decided > CASES // PARTS // 2

@@ -1,4 +1,4 @@
-"""Skipped rows, absence, UNTIL, possessive loops, NO SKIP and time-outs: both engines on the cases of contiguity.txt,
+"""Skipped rows, absence, UNTIL, possessive loops, NO SKIP and time-outs: both engines on the cases of cep.txt,
 and the fast one against the slow one at random."""
 
 from __future__ import annotations
@@ -6,21 +6,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from contiguity_harness import case_of, everything, random_case, shown
+from cep_harness import case_of, everything, random_case, shown
 from pattern_harness import lines
 
 from sqlext.errors import DataError
-from sqlext.pattern.cep import cep_matcher, cep_oracle, every_match
+from sqlext.pattern.cep import every_match, path_search
+from sqlext.pattern.strategy import match
 from sqlext.pattern.task import NO_SKIP
 
-CASES = lines("contiguity.txt")
+CASES = lines("cep.txt")
 
 
 @pytest.mark.parametrize("title, pattern, rows, mode, expected", CASES, ids=lambda field: field[:40])
 def test_these_are_the_matches(title, pattern, rows, mode, expected):
     task, given = case_of(pattern, rows, mode)
-    assert shown(cep_oracle.find(task, given)).strip() == expected, "reference"
-    assert shown(cep_matcher.find(task, given)).strip() == expected, "nfa"
+    assert shown(path_search.find(task, given)).strip() == expected, "reference"
+    assert shown(match(task, given)).strip() == expected, "cep"
 
 
 @pytest.mark.parametrize("block", range(30))
@@ -29,11 +30,11 @@ def test_at_random_both_find_the_same(block, monkeypatch):
     for seed in range(block * 100, block * 100 + 100):
         task, rows = random_case(seed)
         try:
-            expected = everything(cep_oracle.find(task, rows))
+            expected = everything(path_search.find(task, rows))
         except DataError as e:
             assert e.error_class == "SQLEXT_STEP_BUDGET"
             continue
-        assert everything(cep_matcher.find(task, rows)) == expected, f"{seed}\n{task.nfa}"
+        assert everything(match(task, rows)) == expected, f"{seed}\n{task.nfa}"
 
 
 @pytest.mark.parametrize("seed", range(3000, 3060))
@@ -41,10 +42,10 @@ def test_longer_partitions_too(seed):
     task, rows = random_case(seed, rows=14)
     task = replace(task, conditions=(None,) * len(task.bits))
     try:
-        expected = everything(cep_oracle.find(task, rows))
+        expected = everything(path_search.find(task, rows))
     except DataError:
         return
-    assert everything(cep_matcher.find(task, rows)) == expected
+    assert everything(match(task, rows)) == expected
 
 
 def test_every_row_of_the_checklist_has_a_case():
@@ -55,10 +56,10 @@ def test_every_row_of_the_checklist_has_a_case():
 def test_a_hostile_query_ends_with_the_name_of_its_variable():
     task, rows = case_of("A (->> B)* -> C", "A " + "B " * 60 + "C", NO_SKIP)
     with pytest.raises(DataError, match="C takes") as error:
-        list(cep_matcher.find(task, rows))
+        list(match(task, rows))
     assert error.value.error_class == "SQLEXT_MATCH_BUDGET"
 
 
 def test_without_a_match_nothing_explodes():
     task, rows = case_of("A (->> B)* -> C", "A " + "B " * 5000, NO_SKIP)
-    assert shown(cep_matcher.find(task, rows)) == ""
+    assert shown(match(task, rows)) == ""

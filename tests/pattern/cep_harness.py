@@ -1,4 +1,4 @@
-"""Cases of patterns with skipped rows: from contiguity.txt, and at random."""
+"""Cases of patterns with skipped rows: from cep.txt, and at random."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def rows_of(held: np.ndarray, bounds: np.ndarray, key: np.ndarray, distance: int
 
 
 def case_of(pattern: str, rows: str, mode: str) -> tuple[CepTask, Rows]:
-    """A line of contiguity.txt."""
+    """A line of cep.txt."""
     tree, _ = parse_pattern(pattern, 0, len(pattern))
     mode, _, bound = mode.partition(", ")
     words = mode.split()
@@ -74,7 +74,7 @@ def case_of(pattern: str, rows: str, mode: str) -> tuple[CepTask, Rows]:
 
 
 def shown(blocks: Iterable[Spans]) -> str:
-    """As the last field of contiguity.txt."""
+    """As the last field of cep.txt."""
     matches, partial = [], []
     for _, rows, labels, hidden, is_partial in listed(blocks):
         letters = [LETTERS[x].lower() if h else LETTERS[x] for x, h in zip(labels, hidden)]
