@@ -11,8 +11,6 @@ import numpy as np
 
 from sqlext.pattern.batch.parts import part_of
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
-from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
 from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.task import (
@@ -28,7 +26,7 @@ from sqlext.pattern.task import (
     Spans,
     Values,
 )
-from sqlext.rewriter.match.parse_pattern import parse_pattern
+from tests.task_harness import cep_task_of, tree_of
 
 from .flink import Case, Clause, text_of, translate
 
@@ -64,14 +62,9 @@ Match = tuple[list[int], list[int]]  # rows, labels
 
 
 def streamed(case: Case) -> Iterator[tuple[list[Match], list[Match]]]:
-    """The matches and the time-outs that are decided, after each event and when time is over.
-
-    Nothing for a case whose events are not in the order of their times.
-    """
+    """The matches and the time-outs that are decided, after each event and when time is over."""
     clause = translate(case.calls)
     task, rows, key = task_of(clause, "auto"), *rows_in_time(clause, case)
-    if (np.diff(key) < 0).any():
-        return
     for watermark in [*np.unique(key).tolist(), int(key[-1]) + (clause.within_ms or 0)]:
         n = int(np.searchsorted(key, watermark, side="right"))
         end = None if rows.end is None else rows.end[:n]
@@ -80,6 +73,12 @@ def streamed(case: Case) -> Iterator[tuple[list[Match], list[Match]]]:
             task, part, EventTimes(key=key[:n], watermark=watermark, end=end), first_position(part), StreamFacts()
         )
         yield matches_of([found.spans])
+
+
+def is_in_order(case: Case) -> bool:
+    """Do the events come in the order of their times?"""
+    _, key = rows_in_time(translate(case.calls), case)
+    return bool((np.diff(key) >= 0).all())
 
 
 def in_batch(case: Case) -> tuple[list[Match], list[Match]]:
@@ -108,18 +107,16 @@ def matches_of(blocks: Iterable[Spans]) -> tuple[list[Match], list[Match]]:
 
 
 def task_of(clause: Clause, strategy: str) -> CepTask:
-    tree, names = parse_pattern(clause.pattern, 0, len(clause.pattern))
-    labels = tuple(name.key for name in names)
+    tree, labels = tree_of(clause.pattern)
     targets = tuple(i for i, v in enumerate(labels) if clause.target and clause.names[v] == clause.target)
-    return CepTask(
-        program=compile_pattern(skeleton(tree), labels),
-        bits=tuple(range(len(labels))),
+    return cep_task_of(
+        tree,
+        labels,
         conditions=tuple(_gap(clause.gap_ms) if v in clause.bounded else None for v in labels),
         skip=Skip(_MODES[clause.skip], targets, else_next_row=bool(clause.target)),
         output=Output(shows_timeouts=clause.within_ms is not None),
         is_within=clause.within_ms is not None,
         strategy=strategy,
-        nfa=compile_nfa(tree, labels),
     )
 
 
@@ -134,8 +131,8 @@ def _gap(gap_ms: int | None) -> Condition:
 
 def rows_of(clause: Clause, events: list[dict[str, Any]]) -> Rows:
     """Events in list order; a match reaches to the first event that is out of its bound."""
-    _, names = parse_pattern(clause.pattern, 0, len(clause.pattern))
-    held = np.array([[holds(clause.define[v.key], e) for v in names] for e in events], bool)
+    _, labels = tree_of(clause.pattern)
+    held = np.array([[holds(clause.define[v], e) for v in labels] for e in events], bool)
     times, n = np.array([i if e["ts"] is None else e["ts"] for i, e in enumerate(events)]), len(events)
     limit = None
     if clause.within_ms is not None:

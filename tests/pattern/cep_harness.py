@@ -11,8 +11,6 @@ from pattern_harness import packed
 
 from sqlext.pattern import ast
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
-from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.task import (
     NO_SKIP,
     Aggregate,
@@ -27,22 +25,19 @@ from sqlext.pattern.task import (
     Spans,
     Values,
 )
-from sqlext.rewriter.match.parse_pattern import parse_pattern
+from tests.task_harness import cep_task_of, tree_of
 
 LETTERS = tuple("ABCMNS")
 
 
 def task_of(pattern: ast.Pattern, skip: Skip, bound: str = "") -> CepTask:
     """`bound`: "", "within" or "between"; time-outs are shown where there is one."""
-    return CepTask(
-        program=compile_pattern(skeleton(pattern), LETTERS),
-        bits=tuple(range(len(LETTERS))),
-        conditions=(None,) * len(LETTERS),
+    return cep_task_of(
+        pattern,
+        LETTERS,
         skip=skip,
         output=Output(shows_timeouts=bool(bound)),
         is_within=bool(bound),
-        strategy="auto",
-        nfa=compile_nfa(pattern, LETTERS),
         is_between=bound == "between",
     )
 
@@ -61,7 +56,7 @@ def rows_of(held: np.ndarray, bounds: np.ndarray, key: np.ndarray, distance: int
 
 def case_of(pattern: str, rows: str, mode: str) -> tuple[CepTask, Rows]:
     """A line of cep.txt."""
-    tree, _ = parse_pattern(pattern, 0, len(pattern))
+    tree, _ = tree_of(pattern)
     mode, _, bound = mode.partition(", ")
     words = mode.split()
     targets = tuple(LETTERS.index(x) for x in words[2:]) if words[1] in ("FIRST", "LAST") and "ROW" not in mode else ()

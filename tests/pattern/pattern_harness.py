@@ -11,10 +11,9 @@ import numpy as np
 
 from sqlext.pattern.automaton import count_positions
 from sqlext.pattern.batch import bounded, lazy_dfa, reference, two_pass
-from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.measures.tails import unshared
 from sqlext.pattern.task import MatchTask, Output, Rows, Skip, Spans
-from sqlext.rewriter.match.parse_pattern import parse_pattern
+from tests.task_harness import contiguous_task, tree_of
 
 FOLDER = Path(__file__).parent
 
@@ -37,19 +36,9 @@ def task_of(
 
     By default `letters` are the variables of the pattern in order of first use.
     """
-    tree, names = parse_pattern(pattern, 0, len(pattern))
-    labels = tuple(letters or [name.key for name in names])
+    tree, names = tree_of(pattern)
     output = Output(is_all_rows=True, shows_unmatched=shows_unmatched)
-    program = compile_pattern(tree, labels)
-    bits = tuple(range(len(labels)))
-    return MatchTask(
-        program=program,
-        bits=bits,
-        conditions=(None,) * len(labels),
-        skip=skip or Skip(),
-        output=output,
-        is_within=is_within,
-    )
+    return contiguous_task(tree, tuple(letters or names), skip=skip or Skip(), output=output, is_within=is_within)
 
 
 def rows_of(task: MatchTask, words: Iterable[str]) -> Rows:

@@ -27,25 +27,26 @@ def test_these_are_the_matches(title, pattern, rows, mode, expected):
 @pytest.mark.parametrize("block", range(30))
 def test_at_random_both_find_the_same(block, monkeypatch):
     monkeypatch.setattr(every_match, "HITS", [1, 2, 1 << 14][block % 3])
-    for seed in range(block * 100, block * 100 + 100):
-        task, rows = random_case(seed)
-        try:
-            expected = everything(path_search.find(task, rows))
-        except DataError as e:
-            assert e.error_class == "SQLEXT_STEP_BUDGET"
-            continue
-        assert everything(match(task, rows)) == expected, f"{seed}\n{task.nfa}"
+    cases = (random_case(seed) for seed in range(block * 100, block * 100 + 100))
+    assert sum(agree(*case) for case in cases) >= 90
 
 
-@pytest.mark.parametrize("seed", range(3000, 3060))
-def test_longer_partitions_too(seed):
-    task, rows = random_case(seed, rows=14)
-    task = replace(task, conditions=(None,) * len(task.bits))
+@pytest.mark.parametrize("block", range(6))
+def test_longer_partitions_too(block):
+    cases = (random_case(seed, rows=14) for seed in range(3000 + block * 10, 3010 + block * 10))
+    row_local = ((replace(task, conditions=(None,) * len(task.bits)), rows) for task, rows in cases)
+    assert sum(agree(*case) for case in row_local) >= 5
+
+
+def agree(task, rows) -> bool:
+    """Do both engines find the same? False if that is unknown, because the reference gave up."""
     try:
         expected = everything(path_search.find(task, rows))
-    except DataError:
-        return
-    assert everything(match(task, rows)) == expected
+    except DataError as e:
+        assert e.error_class == "SQLEXT_STEP_BUDGET"
+        return False
+    assert everything(match(task, rows)) == expected, task.nfa
+    return True
 
 
 def test_every_row_of_the_checklist_has_a_case():

@@ -85,4 +85,4 @@ def test_the_law_holds_for_every_watermark(block):
         for watermark in range(int(rows.key[0]), last + 6):
             assert decided(task, rows, watermark) == final.up_to(watermark), f"{seed}\n{task.nfa}"
         checked += 1
-    assert checked
+    assert checked >= 20

@@ -7,6 +7,8 @@ swept. B5, B10 and B11 are cases of cep.txt too. B12 (cache sizes) has no counte
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from cep_harness import case_of, everything, random_case
 
@@ -56,8 +58,7 @@ def compacted(buffer: Buffer) -> Buffer:
 @pytest.mark.parametrize("seed", range(4000, 4100))
 def test_any_portions_give_the_same(seed):
     task, rows = random_case(seed, rows=10)
-    if any(condition is not None for condition in task.conditions):
-        return
+    task = replace(task, conditions=(None,) * len(task.bits))
     steps = Steps("A", "A").set(task, rows)
     expected = everything(every_match.find(task, rows))
     for size in (1, 2, 5):

@@ -13,11 +13,10 @@ from test_decided import LATER, SPACE, rows_with, tree
 from sqlext.pattern import ast
 from sqlext.pattern.cep import path_search
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
-from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
 from sqlext.pattern.strategy import decide
 from sqlext.pattern.task import NO_SKIP, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, Output, Rows, Skip, Spans
+from tests.task_harness import cep_task_of
 
 LETTERS = "AB"
 CASES = 240
@@ -33,20 +32,9 @@ def task_of(chance: random.Random) -> tuple[CepTask, int | None]:
     mode = chance.choice([NO_SKIP, NO_SKIP, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW])
     shows_timeouts = bound is not None and chance.random() < 0.5
     output = Output(True, True, mode != NO_SKIP) if not shows_timeouts else Output(shows_timeouts=True)
-    labels = tuple(LETTERS)
-    program, nfa = compile_pattern(skeleton(pattern), labels), compile_nfa(pattern, labels)
-    is_within, is_between = bound is not None, bound is not None and chance.random() < 0.3
-    return CepTask(
-        program=program,
-        bits=(0, 1),
-        conditions=(None, None),
-        skip=Skip(mode),
-        output=output,
-        is_within=is_within,
-        strategy="auto",
-        nfa=nfa,
-        is_between=is_between,
-    ), bound
+    is_between = bound is not None and chance.random() < 0.3
+    options = {"skip": Skip(mode), "output": output, "is_within": bound is not None, "is_between": is_between}
+    return cep_task_of(pattern, tuple(LETTERS), **options), bound
 
 
 def timed(masks, bound: int | None, later=()) -> Rows:

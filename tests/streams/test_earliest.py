@@ -11,9 +11,6 @@ import pytest
 from sqlext.engine.stream.step import advance
 from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, first_state
 from sqlext.engine.worker.worker_plan import WorkerPlan
-from sqlext.pattern.cep.cep_task import cep_task
-from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
-from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.program import MatchStart
 from sqlext.pattern.task import (
     CLASSIFIER,
@@ -21,13 +18,12 @@ from sqlext.pattern.task import (
     SKIP_PAST_LAST_ROW,
     SKIP_TO_NEXT_ROW,
     Aggregate,
-    MatchTask,
     Navigation,
     Output,
     Skip,
 )
 from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, Slot
-from sqlext.rewriter.match.parse_pattern import parse_pattern
+from tests.task_harness import any_task, tree_of
 
 _KIND = pa.timestamp("us", "UTC")
 _LETTERS = "ABCD"
@@ -60,25 +56,18 @@ def _case(lines: list[str]) -> Case:
 
 
 def plan_of(case: Case) -> StreamPlan:
-    tree, names = parse_pattern(case.pattern, 0, len(case.pattern))
-    labels = tuple(name.key for name in names)
-    program = compile_pattern(skeleton(tree), labels)
+    tree, labels = tree_of(case.pattern)
     show = case.options.get("show", "one")
-    skip = Skip(_MODES[case.options.get("skip", "past")])
     is_within = "within" in case.options
-    output = Output(show in ("all", "unmatched"), True, show == "unmatched", show == "timeouts")
-    bits = tuple(_LETTERS.index(label) for label in labels)
-    is_between = "between" in case.options
-    task = MatchTask(
-        program=program,
-        bits=bits,
-        conditions=(None,) * len(labels),
-        skip=skip,
-        output=output,
+    task = any_task(
+        tree,
+        labels,
+        bits=tuple(_LETTERS.index(label) for label in labels),
+        skip=Skip(_MODES[case.options.get("skip", "past")]),
+        output=Output(show in ("all", "unmatched"), True, show == "unmatched", show == "timeouts"),
         is_within=is_within,
+        is_between="between" in case.options,
     )
-    if not is_contiguous(tree) or skip.mode == NO_SKIP or output.shows_timeouts or is_between:
-        task = cep_task(task, compile_nfa(tree, labels), is_between)
     slots = [
         Slot(name="number", kind="match number"),
         Slot(name="labels", kind="array", columns=(), aggregate=Aggregate("array_agg", CLASSIFIER)),
@@ -98,7 +87,7 @@ def plan_of(case: Case) -> StreamPlan:
         time=time,
         sort=(SortKey("u"),),
         counts_matches=True,
-        keeps_all_keys=any(isinstance(x, MatchStart) for x in program.instructions),
+        keeps_all_keys=any(isinstance(x, MatchStart) for x in task.program.instructions),
     )
 
 

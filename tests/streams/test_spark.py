@@ -12,6 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import sqlext
+from sqlext.engine.batch.run_batch import unsorted_query
+from sqlext.engine.explanation import explained_plan
+from sqlext.engine.plan_statement import plan_statement
+from sqlext.engine.sql_call import SqlCall
+from sqlext.engine.stream.run_stream import stream_plan
+from sqlext.engine.stream.stream_plan import StreamPlan
+from sqlext.hook import unhooked
+from sqlext.pattern.strategy import choose_on_stream
 
 pytestmark = pytest.mark.spark
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -131,3 +139,23 @@ def test_a_stream_returns_the_batch_result_as_far_as_it_is_decided(spark, views,
     assert {row.name for row in expected.groupBy("name").count().where(f"count > {KEYS}").collect()} == set(CLAUSES)
     assert sqlext.state(stream).late_rows == 0
     spark.sql("DROP TABLE decided_rows")
+
+
+@pytest.mark.parametrize("time", ["MATCH_ROWTIME() AS at, ", ""])
+def test_explain_names_the_engine_that_decides(spark, views, time):
+    clauses = [f"PARTITION BY k ORDER BY ts MEASURES {time}{m} {p} DEFINE {d}" for m, p, d in CLAUSES.values()]
+    text = "\nUNION ALL\n".join(
+        f"SELECT to_json(struct(*)) AS row FROM {STREAM} MATCH_RECOGNIZE ({clause})" for clause in clauses
+    )
+    plan = plan_statement(SqlCall(spark=spark, sql=unhooked(spark), text=text))
+    named = [section.partition(":")[0] for section in explained_plan(plan).split("== Strategy ==\n")[1:]]
+    streams = [operator_plan(plan, clause) for clause in plan.parts]
+    assert named == [stream.engine for stream in streams]
+    assert named == [choose_on_stream(stream.worker.task, stream.facts)[0] for stream in streams]
+    assert len(set(named)) > 3
+
+
+def operator_plan(plan, clause) -> StreamPlan:
+    """What the operator of a planned clause gets."""
+    rows = plan.queries.run(unsorted_query(clause.plan))
+    return stream_plan(clause.plan, rows.schema, clause.is_ansi)
