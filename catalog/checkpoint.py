@@ -22,7 +22,7 @@ class StoredPattern:
 
 
 def check_same_query(checkpoint: Path, patterns: Sequence[tuple[StoredPattern, Place]]) -> None:
-    """Raise BindError if the checkpoint was written by other clauses; remember these if it is new."""
+    """Raise BindError if other clauses wrote the checkpoint; record these if it is new."""
     file = checkpoint / _FILE
     if not file.exists():
         checkpoint.mkdir(parents=True, exist_ok=True)
@@ -30,9 +30,9 @@ def check_same_query(checkpoint: Path, patterns: Sequence[tuple[StoredPattern, P
         file.write_text(json.dumps({"version": _VERSION, "clauses": stored}, indent=1))
         return
     before = [StoredPattern(**fields) for fields in json.loads(file.read_text())["clauses"]]
-    hint = f"DROP the table to begin anew, or remove {checkpoint} and what it has written so far stays."
+    hint = f"DROP the table to begin anew, or remove {checkpoint} to keep the rows that the table has."
     if len(before) != len(patterns):
-        message = f"the checkpoint was written by a query with {len(before)} MATCH_RECOGNIZE, this has {len(patterns)}"
+        message = f"a query with {len(before)} MATCH_RECOGNIZE wrote the checkpoint, this one has {len(patterns)}"
         raise BindError("CHANGED_QUERY", message, place=patterns[0][1] if patterns else None, hint=hint)
     for old, (new, place) in zip(before, patterns):
         if old.fingerprint != new.fingerprint:

@@ -24,9 +24,9 @@ TABLE = "sqlext_views"
 _COLUMNS = "name, text, columns, comment, schema, created_at, created_by"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class View:
-    """A stored view. `schema` is what was current at its creation (catalog, schema), `created_by` our version then."""
+    """A stored view. `schema` (catalog, schema) was current at its creation; `created_by` is our version then."""
 
     name: str
     text: str
@@ -37,13 +37,13 @@ class View:
 
     @property
     def qualified_text(self) -> str:
-        """The text as it means the same relations from any current schema."""
+        """The text with a schema in front of each name, so that it means the same whatever schema is current."""
         return qualify(self.text, self.schema)
 
 
 @dataclass(frozen=True)
 class Mention:
-    """A statement names `view` at `name`'s place, where it reads a relation."""
+    """A place where a statement reads a stored view."""
 
     view: View
     name: RelationName
@@ -57,27 +57,27 @@ def lookup(spark: Any, sql: Callable[..., Any], name: str | Parts) -> View | Non
 
 
 def names(spark: Any, sql: Callable[..., Any], schema: Parts = ()) -> list[str]:
-    """The stored views of a schema (default: the current one), in order."""
+    """The names of the stored views of a schema (default: the current one), in order."""
     return [view.name for view in _read(spark, sql, schema, "ORDER BY name")]
 
 
 def mentioned(spark: Any, sql: Callable[..., Any], text: str) -> tuple[Mention, ...]:
-    """Where the statement reads from stored views, in the order of the text.
+    """Where the statement reads stored views, in the order of the text.
 
-    Costs a look into the catalog for each relation, and a read of a table only for those that Spark does not know.
+    Each relation is looked up in Spark's catalog; only for those that Spark does not know a table is read.
     """
-    found = []
+    mentions = []
     for name in relations(text):
         if not _is_known(spark, name.parts):
             view = lookup(spark, sql, name.parts)
-            found += [Mention(view, name)] if view else []
-    return tuple(found)
+            mentions += [Mention(view, name)] if view else []
+    return tuple(mentions)
 
 
 def create(spark: Any, sql: Callable[..., Any], statement: CreateView) -> Any:
-    """Carry out CREATE VIEW over extended text (its query must have been checked). Returns an empty DataFrame.
+    """Carry out CREATE VIEW over extended text, whose query has been checked, and return an empty DataFrame.
 
-    Raises BindError if the name is taken and the statement does not say OR REPLACE or IF NOT EXISTS.
+    Raises BindError if the name is taken and the statement has neither OR REPLACE nor IF NOT EXISTS.
     """
     head = statement.head
     parts = head.name.parts
@@ -94,7 +94,7 @@ def create(spark: Any, sql: Callable[..., Any], statement: CreateView) -> Any:
 
 
 def drop(spark: Any, sql: Callable[..., Any], name: Parts) -> bool:
-    """Forget a stored view; False if there is none."""
+    """Remove a stored view; False if there is none."""
     if lookup(spark, sql, name) is None:
         return False
     sql(f"DELETE FROM {_table(name[:-1])} WHERE name = {_literal(name[-1].lower())}")
@@ -104,8 +104,8 @@ def drop(spark: Any, sql: Callable[..., Any], name: Parts) -> bool:
 def run_plain(spark: Any, sql: Callable[..., Any], text: str) -> Any | None:
     """Carry out a CREATE VIEW or DROP VIEW without extended clauses as far as it concerns stored views.
 
-    Returns its DataFrame, or None where the statement is Spark's. Needed because Spark would carry out `DROP VIEW IF
-    EXISTS v` without a word, and hide a stored v behind a new view of its own.
+    Returns its DataFrame, or None where the statement is Spark's. Without this Spark would carry out `DROP VIEW IF
+    EXISTS v` and remove nothing, and would hide a stored v behind a new view of its own.
     """
     head = parse_head(text)
     if head is None or head.is_temporary or head.verb not in (CREATE_VIEW, DROP_VIEW):
@@ -117,9 +117,9 @@ def run_plain(spark: Any, sql: Callable[..., Any], text: str) -> Any | None:
         return _nothing(sql, parts)
     if head.verb == CREATE_VIEW and not head.or_replace:
         raise _already_exists(head)
-    done = _nothing(sql, parts) if head.verb == DROP_VIEW else sql(text)
+    result = _nothing(sql, parts) if head.verb == DROP_VIEW else sql(text)
     drop(spark, sql, parts)
-    return done
+    return result
 
 
 def _already_exists(head: Head) -> BindError:
@@ -141,14 +141,14 @@ def _table(schema: Parts) -> str:
 
 
 def _is_known(spark: Any, name: Parts) -> bool:
-    """Whether Spark has a table or view of that name."""
+    """Has Spark a table or view of that name?"""
     if "/" in name[-1]:
-        return True  # delta.`/a/path`: asking would open it
+        return True  # delta.`/a/path`: a lookup would open it
     try:
         with quiet_probes():
             return spark.catalog.tableExists(quote(name))
     except Exception as error:
-        # An unknown catalog, say. This package does not import pyspark, whose errors have this method.
+        # An unknown catalog, for example. This package does not import pyspark, whose errors have this method.
         if hasattr(error, "getCondition"):
             return False
         raise
@@ -160,7 +160,11 @@ def _read(spark: Any, sql: Callable[..., Any], schema: Parts, tail: str) -> list
         return []
     rows = sql(f"SELECT {_COLUMNS} FROM {table} {tail}").collect()
     return [
-        View(row.name, row.text, tuple(row.columns), row.comment, tuple(row.schema), row.created_by) for row in rows
+        View(
+            name=row.name, text=row.text, columns=tuple(row.columns), comment=row.comment, schema=tuple(row.schema),
+            created_by=row.created_by,
+        )
+        for row in rows
     ]
 
 

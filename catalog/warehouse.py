@@ -1,15 +1,15 @@
 """The Delta tables of a warehouse folder.
 
 A local session's catalog is kept in memory: the next process knows none of the tables, and CREATE TABLE … AS then fails
-because the folder is not empty. So every folder of the warehouse that holds a Delta log is entered as a table when a
-session starts. Spark enters it as an EXTERNAL table (a managed one must begin empty), whose files DROP TABLE would
+because the folder is not empty. So every folder of the warehouse with a Delta log is entered as a table when a session
+starts. Spark enters it as an EXTERNAL table (a managed one must begin empty), whose files DROP TABLE would
 leave behind: `run_drop` removes them, as for the managed table that it was.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ class WarehouseTable:
     folder: Path
 
     def statements(self) -> tuple[str, str]:
-        """What enters it into the catalog; no harm if it is there."""
+        """The statements that enter it into the catalog; they do nothing if it is there."""
         location = str(self.folder).replace("\\", "\\\\").replace("'", "\\'")
         return (
             f"CREATE DATABASE IF NOT EXISTS {quote(self.name[:-1])}",
@@ -41,12 +41,12 @@ class WarehouseTable:
 
 def warehouse_tables(warehouse: Path) -> list[WarehouseTable]:
     """The Delta tables of a warehouse: folders `table` (database default) and `name.db/table`, in order of names."""
-    found = [WarehouseTable(("default", folder.name), folder) for folder in _delta_folders(warehouse)]
+    tables = [WarehouseTable(("default", folder.name), folder) for folder in _delta_folders(warehouse)]
     if warehouse.is_dir():
         for database in sorted(warehouse.glob(f"*{_DATABASE_ENDING}")):
             name = database.name.removesuffix(_DATABASE_ENDING)
-            found += [WarehouseTable((name, folder.name), folder) for folder in _delta_folders(database)]
-    return found
+            tables += [WarehouseTable((name, folder.name), folder) for folder in _delta_folders(database)]
+    return tables
 
 
 def _delta_folders(parent: Path) -> Iterator[Path]:
@@ -58,14 +58,14 @@ def _delta_folders(parent: Path) -> Iterator[Path]:
 
 
 def run_drop(
-    spark: Any, sql: Callable[..., Any], text: str, args: Any = None, frames: dict[str, Any] | None = None
+    spark: Any, sql: Callable[..., Any], text: str, args: Any = None, frames: Mapping[str, Any] | None = None
 ) -> Any:
-    """Hand the statement to Spark; after a DROP TABLE of a registered table remove its files, too."""
+    """Run the statement; after a DROP TABLE of a registered table remove its files too."""
     folder = _files_of_dropped(spark, sql, text)
-    done = sql(text, args, **(frames or {}))
+    result = sql(text, args, **(frames or {}))
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
-    return done
+    return result
 
 
 def _files_of_dropped(spark: Any, sql: Callable[..., Any], text: str) -> Path | None:
@@ -89,7 +89,7 @@ def _files_of_dropped(spark: Any, sql: Callable[..., Any], text: str) -> Path | 
 
 
 def local_path(location: str) -> Path | None:
-    """A location as Spark gives it, if it is on this machine.
+    """The path of a location as Spark returns it; None if it is not on this machine.
 
     >>> local_path("file:/tmp/a%20b"), local_path("/tmp/c"), local_path("s3://bucket/d")
     (PosixPath('/tmp/a b'), PosixPath('/tmp/c'), None)

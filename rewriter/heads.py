@@ -11,13 +11,13 @@ from sqlext.rewriter.text.tokens import STRING, Token, Tokens, closing
 
 CREATE_VIEW, DROP_VIEW, DROP_TABLE = "CREATE VIEW", "DROP VIEW", "DROP TABLE"
 
-# Before any tokenizing, since every plain statement is asked: leading blanks and comments, then the two verbs.
+# Leading blanks and comments, then one of two verbs: plain statements are not even tokenized.
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(?:CREATE|DROP)\b", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """`verb` is CREATE_VIEW, DROP_VIEW or DROP_TABLE; `if_exists` also stands for IF NOT EXISTS."""
+    """`verb` is CREATE_VIEW, DROP_VIEW or DROP_TABLE; `if_exists` is true for IF EXISTS and IF NOT EXISTS."""
 
     text: str
     verb: str

@@ -1,7 +1,7 @@
-"""Parameters, bound by us: markers in an extended statement become typed SQL literals.
+"""Binding of parameters: markers in an extended statement become typed SQL literals.
 
-Spark cannot do it: fragments of the statement move into helper relations, so a `?` would be counted anew, and with
-Delta's extension Spark 4.2 drops parameters altogether (delta-io/delta issue 7640).
+Spark cannot bind them: fragments of the statement move into helper relations, where a `?` would be counted anew, and
+with Delta's extension Spark 4.2 drops all parameters (delta-io/delta issue 7640).
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ class Marker:
 
 
 def bind(text: str, args: Arguments, skip: Iterable[tuple[int, int]] = ()) -> tuple[Edit, ...]:
-    """The edits that put literals in the place of all markers of a statement.
+    """The edits that replace all markers of a statement with literals.
 
     `args` is a list for `?`, a dict for `:name`, as in `spark.sql(text, args)`. `skip`: character ranges without
-    markers, the bodies of PATTERN. Raises BindError: MISSING_ARGUMENT, ARGUMENT_TYPE; all together. What is not
-    used is ignored, as Spark does.
+    markers, the bodies of PATTERN. Raises BindError for all markers together: MISSING_ARGUMENT, ARGUMENT_TYPE. As in
+    Spark, arguments that no marker names are ignored.
 
     >>> bind("SELECT x:path FROM t WHERE a > :lo AND b = :who", {"lo": 5, "who": "me"})
     (Edit(start=31, stop=34, replacement='5'), Edit(start=43, stop=47, replacement="'me'"))
     """
-    found = list(markers(text, tokenize(text), tuple(skip)))
+    all_markers = list(markers(text, tokenize(text), tuple(skip)))
     errors: list[SqlExtError] = []
     edits: list[Edit] = []
-    for position, marker in enumerate(found):
+    for position, marker in enumerate(all_markers):
         try:
             value = _argument(text, marker, position, args)
             edits.append(Edit(marker.start, marker.stop, _spaced(text, marker, literal(value))))
@@ -64,9 +64,9 @@ def bind(text: str, args: Arguments, skip: Iterable[tuple[int, int]] = ()) -> tu
 def _argument(text: str, marker: Marker, position: int, args: Arguments) -> Any:
     if marker.name is None:
         if isinstance(args, Mapping) or args is None:
-            raise BindError("MISSING_ARGUMENT", "a ? is bound by a list of arguments, none is given")
+            raise BindError("MISSING_ARGUMENT", "? needs a list of arguments, and there is none")
         if position >= len(args):
-            raise BindError("MISSING_ARGUMENT", f"this is ? number {position + 1}, there are {len(args)} arguments")
+            raise BindError("MISSING_ARGUMENT", f"this is ? number {position + 1}, and there are {len(args)} arguments")
         return args[position]
     names = list(args) if isinstance(args, Mapping) else []
     if isinstance(args, Mapping) and marker.name in args:
@@ -77,7 +77,7 @@ def _argument(text: str, marker: Marker, position: int, args: Arguments) -> Any:
 
 
 def markers(text: str, tokens: Tokens, skip: tuple[tuple[int, int], ...] = ()) -> Iterator[Marker]:
-    """All markers of a statement, in order; not in strings, format fields `{df:x}` or the ranges to skip.
+    """All markers of a statement, in order, except in strings, format fields `{df:x}` and the ranges to skip.
 
     >>> text = "SELECT a:b, :c, {d:e}, f[0]:g, h::int, ':i', ?"
     >>> [m.name for m in markers(text, tokenize(text))]
@@ -109,7 +109,7 @@ def _is_parameter(tokens: Tokens, i: int) -> bool:
 
 
 def _spaced(text: str, marker: Marker, sql: str) -> str:
-    """With space where the literal would grow together with its neighbours: `a-?` and -1, `?AND`."""
+    """The literal with a space where it would grow together with its neighbours: `a-?` and -1, `?AND`."""
     before, after = text[marker.start - 1 : marker.start], text[marker.stop : marker.stop + 1]
     lead = " " if before.isalnum() or before in ("_", "-", "`", "'", '"') else ""
     trail = " " if after.isalnum() or after in ("_", "'", '"') else ""
@@ -122,9 +122,9 @@ def _spaced(text: str, marker: Marker, sql: str) -> str:
 def literal(value: Any) -> str:
     """A Python value as a Spark SQL literal of the type that PySpark's `lit` gives it.
 
-    A string with a quote, a backslash or a brace is written as its UTF-8 bytes: that means the same whatever
-    spark.sql.parser.escapedStringLiterals, spark.sql.ansi.doubleQuotedIdentifiers and str.format make of such text.
-    A datetime is a TIMESTAMP; a naive one is in the local time zone of Python, as for `lit`.
+    A string with a quote, a backslash or a brace is written as its UTF-8 bytes, which mean the same whatever
+    spark.sql.parser.escapedStringLiterals, spark.sql.ansi.doubleQuotedIdentifiers and str.format do to such text.
+    A datetime is a TIMESTAMP; a naive one is in Python's local time zone, as for `lit`.
 
     Raises BindError (ARGUMENT_TYPE) for other types and for values without a literal.
 

@@ -1,4 +1,4 @@
-"""Where a statement uses the extended language, found by its tokens alone; all else in it belongs to Spark."""
+"""Where a statement uses the extended language; everything else in it belongs to Spark."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
 
 def might_be_extended(text: str) -> bool:
-    """False for nearly all ordinary statements, which then are not even tokenized; True says nothing.
+    """False for nearly all ordinary statements, which are then not even tokenized; True decides nothing.
 
     >>> might_be_extended("SELECT 1"), might_be_extended("SELECT 'match_recognize'")
     (False, True)
@@ -38,7 +38,7 @@ def scan(text: str) -> tuple[Site, ...]:
     """The MATCH_RECOGNIZE clauses of a statement; one that stands in the input or the body of another comes before it.
 
     Raises ParseError: UNCLOSED_TEXT, UNCLOSED_PARENTHESIS, MISPLACED_CLAUSE, CLAUSE_AFTER_PIPE; UnsupportedError:
-    CORRELATED_INPUT. All of a statement together.
+    CORRELATED_INPUT. They are raised for all clauses together.
 
     >>> text = "SELECT * FROM a JOIN b AS x MATCH_RECOGNIZE (PATTERN (A)) AS m, c MATCH_RECOGNIZE (d, e)"
     >>> [(site.relation.text, site.body.text) for site in scan(text)]
@@ -60,7 +60,7 @@ def scan(text: str) -> tuple[Site, ...]:
 
 
 def _site(tree: Tree, keyword: int) -> list[Site]:
-    """The clause whose keyword is token `keyword`; none if it is Spark's to read."""
+    """The clause whose keyword is token `keyword`; empty if it belongs to Spark."""
     text, tokens = tree.text, tree.tokens
     close = closing(tokens, keyword + 1)
     if close is not None and _holds_only_names(tokens, keyword + 2, close):
@@ -76,8 +76,7 @@ def _site(tree: Tree, keyword: int) -> list[Site]:
         raise UnsupportedError(
             "CORRELATED_INPUT", f"the input of {word.word} cannot be LATERAL",
             place=Place(text, start.start, start.stop),
-            hint="leave LATERAL out if the subquery reads nothing of the relations before it, else join it in the"
-            " input.",
+            hint="leave LATERAL out if the subquery reads no relation before it; otherwise make the join the input.",
         )  # fmt: skip
     return [
         Site(
@@ -116,14 +115,14 @@ def _holds_pattern(tokens: Tokens, lo: int, hi: int) -> bool:
 
 
 def _close(text: str, tokens: Tokens, opening: int) -> int:
-    """The index of the token that closes the clause; raises ParseError if the brackets in it do not fit together."""
+    """The index of the token that closes the clause. Raises ParseError if the brackets in it do not match."""
     expected: list[str] = []
     for i in range(opening, len(tokens)):
         for character in tokens[i].text if tokens[i].kind == SYMBOL else "":
             if character in _CLOSED_BY:
                 expected.append(_CLOSED_BY[character])
             elif character in _CLOSED_BY.values() and (missing := expected.pop()) != character:
-                message = f"{character} stands where {missing} is missing"
+                message = f"{character} stands where {missing} is expected"
                 raise ParseError("UNEXPECTED_BRACKET", message, place=Place(text, tokens[i].start, tokens[i].stop),
                                  hint=_comment_hint(text[tokens[opening].start : tokens[i].start]))  # fmt: skip
         if not expected:
@@ -134,7 +133,7 @@ def _close(text: str, tokens: Tokens, opening: int) -> int:
 
 
 def _unclosed(tokens: Tokens, opening: int) -> int:
-    """The parenthesis that was most likely forgotten: PATTERN's if DEFINE stands inside it, else the clause's own."""
+    """The parenthesis that was most likely forgotten: that of PATTERN if it holds DEFINE, or that of the clause."""
     for i in range(opening, len(tokens) - 1):
         if tokens[i].word == "PATTERN" and tokens[i + 1].text == "(":
             inside = [t for t in tokens[i + 2 :] if t.depth > tokens[i].depth]
@@ -150,7 +149,7 @@ def _comment_hint(body: str) -> str | None:
 
 
 def unbuilt(text: str, tokens: Tokens) -> list[UnsupportedError]:
-    """Clauses of the language that are not built and that Spark would misread or refuse with a puzzling message.
+    """Errors for clauses of the language that are not built and that Spark would misread or refuse without a reason.
 
     >>> text = "SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES)"
     >>> print(unbuilt(text, tokenize(text))[0])
@@ -163,19 +162,19 @@ def unbuilt(text: str, tokens: Tokens) -> list[UnsupportedError]:
     if words[1:3] == ["PATTERN", "RULE"] and words[0] in ("CREATE", "DROP"):
         place = Place(text, tokens[0].start, tokens[0].stop)
         return [UnsupportedError("PATTERN_RULE", f"{words[0]} PATTERN RULE is not built yet", place=place)]
-    found = []
+    errors = []
     for i in range(len(tokens) - 1):
         word, after = tokens[i].word, tokens[i + 1].word
         before = tokens[i - 1].word if i else ";"
         if word in _WINDOWS and after == "(" and before in _BEFORE_TABLE_FUNCTION and _is_window(tokens, i + 1):
             place = Place(text, tokens[i].start, tokens[i].stop)
             message = f"{word} over a TABLE is not built yet"
-            found.append(UnsupportedError("WINDOW_FUNCTION", message, place=place, hint=_WINDOW_HINT))
-    return found
+            errors.append(UnsupportedError("WINDOW_FUNCTION", message, place=place, hint=_WINDOW_HINT))
+    return errors
 
 
 def _is_window(tokens: Tokens, opening: int) -> bool:
-    """Does the call have a bare `TABLE t` or a DESCRIPTOR? Else it is a user's function."""
+    """Does the call have a bare `TABLE t` or a DESCRIPTOR? If not it is a function of the user."""
     close = closing(tokens, opening) or len(tokens)
     arguments = tokens[opening + 1 : close]
     if len(arguments) > 1 and arguments[0].word == "TABLE" and arguments[1].is_name:
@@ -201,7 +200,7 @@ def explained(text: str) -> Fragment | None:
 
 
 def is_extended(text: str) -> bool:
-    """Does a statement use the extended language, built or not? Raises as `scan`."""
+    """Does a statement use the extended language, built or not? Raises what `scan` raises."""
     if not might_be_extended(text):
         return False
     tokens = tokenize(text)

@@ -1,4 +1,4 @@
-"""Spark's types by name, as matchers hold them: what is an integer, what a number, what cannot be compared at all.
+"""Spark's types by name, and how workers store their values.
 
 Workers read this too, so that nothing here may import the tokenizer.
 """
@@ -12,8 +12,8 @@ MAX_DIGITS = 18  # decimals of more digits do not fit an int64
 
 
 def kind_of(spark_type: str) -> str | None:
-    """How a matcher holds values of a Spark type: "bool", "int", "float", "rank" (position in the order of all the
-    strings at hand) or None: not at all.
+    """How workers store values of a Spark type: as "bool", "int", "float" or "rank" (the position among the sorted
+    strings of a batch); None if they cannot.
 
     >>> [kind_of(t) for t in ("date", "decimal(10,2)", "decimal(20,2)", "string", "map<int,int>")]
     ['int', 'int', None, 'rank', None]
@@ -38,7 +38,7 @@ def decimal_of(spark_type: str) -> tuple[int, int] | None:
 
 
 def aggregate_type(function: str, argument: str) -> str | None:
-    """The Spark type of an aggregate that matchers compute over a column of type `argument`, None if they do not."""
+    """The Spark type of an aggregate over a column of type `argument`; None if workers do not compute it."""
     if function == "count":
         return "bigint"
     if function in ("min", "max"):
@@ -53,7 +53,7 @@ def aggregate_type(function: str, argument: str) -> str | None:
 
 
 def has_plain_equality(spark_type: str) -> bool:
-    """Are two values one key just if they are the same?"""
+    """Are two values of this type one key exactly if they are the same value?"""
     plain = (*INTEGER_BITS, "boolean", "date", "timestamp", "timestamp_ntz", "string", "binary")
     return spark_type in plain or spark_type.startswith("decimal(")
 

@@ -11,15 +11,23 @@ from datetime import date, datetime
 from decimal import Decimal
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sqlext import demo
 from sqlext.errors import SqlExtError, UnsupportedError
+from sqlext.explain import compile, explain
+from sqlext.quiet import quiet_probes
+from sqlext.rewriter.heads import CREATE_VIEW, parse_head
+from sqlext.rewriter.text.tokens import tokenize
 from sqlext.session import session
 from sqlext.stream_state import kept
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
 _TERMINAL_LIMIT = 100
@@ -35,9 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["demo"]:
-        from sqlext.demo import main as demo
-
-        return demo(arguments[1:]) or 0
+        return demo.main(arguments[1:])
     options = _parser().parse_args(arguments)
     try:
         return _run_command(options)
@@ -124,8 +130,6 @@ def split_statements(text: str) -> Iterator[str]:
     >>> list(split_statements("SELECT ';' -- a; b\\n; ;SELECT 2"))
     ["SELECT ';' -- a; b\\n", '\\nSELECT 2']
     """
-    from sqlext.rewriter.text.tokens import tokenize
-
     start, is_empty = 0, True
     for token in tokenize(text):
         if token.word == ";":
@@ -149,10 +153,6 @@ def _on_its_lines(text: str, start: int, stop: int) -> str:
 
 
 def _run_command(options: argparse.Namespace) -> int:
-    from pyspark.errors import PySparkException
-
-    from sqlext.quiet import quiet_probes
-
     try:
         text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -230,16 +230,12 @@ def progress_line(progress: Any) -> str:
 
 
 def _explain(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
-    from sqlext.explain import explain
-
     for statement in statements:
         print(explain(statement, dict(options.param) or None, spark=spark))
         _make_temporary_view(spark, statement, options)
 
 
 def _compile(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
-    from sqlext.explain import compile
-
     for statement in statements:
         print(compile(statement, dict(options.param) or None, spark=spark).strip() + ";")
         _make_temporary_view(spark, statement, options)
@@ -247,8 +243,6 @@ def _compile(spark: SparkSession, statements: list[str], options: argparse.Names
 
 def _make_temporary_view(spark: SparkSession, statement: str, options: argparse.Namespace) -> None:
     """The statements behind it may read it, and it is gone with this process; nothing else is run."""
-    from sqlext.rewriter.heads import CREATE_VIEW, parse_head
-
     head = parse_head(statement)
     if head is not None and head.verb == CREATE_VIEW and head.is_temporary:
         spark.sql(statement, dict(options.param) or None)
@@ -289,10 +283,6 @@ def _escape(cell: str) -> str:
 
 
 def _print_table(result: DataFrame, rows: list[Cells], limit: int | None) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table()
     for name, kind in result.dtypes:
         table.add_column(Text(name), justify="right" if kind.split("(")[0] in _NUMERIC else "left")

@@ -10,13 +10,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from rich import box
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.table import Table
 
 from sqlext.errors import SqlExtError
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from rich.console import Console
+from sqlext.explain import explain
+from sqlext.session import session
 
 READINGS, CRASHES = "demo_readings", "demo_crashes"  # tables, replaced where they exist
 DATA = Path(__file__).parent / "demo_data" / "glucose.csv.gz"
@@ -111,8 +115,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     0: done; 1: Spark could not be started or a statement failed, the reason is on stderr.
     """
     options = _parser().parse_args(argv)
-    from pyspark.errors import PySparkException
-
     try:
         _run(options.warehouse, options.master)
     except (SqlExtError, PySparkException) as error:
@@ -134,10 +136,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(warehouse: str | None, master: str) -> None:
-    from rich.console import Console
-
-    from sqlext.session import session
-
     console = Console()
     if not console.is_terminal:
         console = Console(width=_PIPE_WIDTH)
@@ -183,8 +181,6 @@ def _show(spark: SparkSession, console: Console, number: int, step: Step) -> Non
 
 
 def _print_sql(console: Console, sql: str) -> None:
-    from rich.syntax import Syntax
-
     text = Syntax(sql, "sql", theme="ansi_dark", background_color="default").highlight(sql)
     text.highlight_words(_CLAUSE_WORDS, "bold magenta")
     console.print(text, soft_wrap=True)
@@ -192,17 +188,12 @@ def _print_sql(console: Console, sql: str) -> None:
 
 def _strategy(spark: SparkSession, sql: str) -> str:
     """EXPLAIN MATCH's word on how the clause was matched, and why so; "" if there is no clause."""
-    from sqlext.explain import explain
-
     lines = explain(sql, spark=spark).splitlines()
     heading = "== Strategy =="
     return f"EXPLAIN MATCH says: {lines[lines.index(heading) + 1]}\n" if heading in lines else ""
 
 
 def _print_rows(console: Console, result: DataFrame) -> None:
-    from rich import box
-    from rich.table import Table
-
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
     for name, kind in result.dtypes:
         table.add_column(name, justify="left" if kind in ("string", "timestamp_ntz") else "right", no_wrap=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sqlext.engine.sql_call import SqlCall
 from sqlext.hook import unhooked
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ def explain(text: str, args: Any = None, *, spark: SparkSession | None = None, *
     …
     """
     from sqlext.engine.explanation import explain_statement
-    from sqlext.engine.plan_statement import SqlCall
 
     session = spark or _active()
     return explain_statement(SqlCall(spark=session, sql=unhooked(session), text=text, args=args, frames=frames))
@@ -35,7 +35,6 @@ def compile(text: str, args: Any = None, *, spark: SparkSession | None = None) -
     `sqlext.extend`, or where `sqlext.engine.portable.table_function.register` was called, can run the result.
     Raises SqlExtError as running the text would.
     """
-    from sqlext.engine.plan_statement import SqlCall
     from sqlext.engine.statement import compile_statement
 
     session = spark or _active()

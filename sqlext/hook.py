@@ -9,19 +9,14 @@ other sessions, and for all text that is not ours, the original method gets the 
 from __future__ import annotations
 
 import functools
-import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sqlext.quiet import quiet_probes
+from sqlext.engine.sql_call import SqlCall
 
 if TYPE_CHECKING:
-    from pyspark.errors import AnalysisException
     from pyspark.sql import DataFrame, SparkSession
-
-    from sqlext.catalog.views import View
 
     Sql = Callable[..., DataFrame]
 
@@ -29,8 +24,6 @@ ORIGINAL = "__sqlext_original__"  # the attribute of the hooked method that keep
 _MARKER = "sqlext.enabled"
 _CONNECT_SESSIONS: set[str] = set()
 _EXTENDED: Counter[type] = Counter()  # hooked class → how many of its sessions are extended, stopped ones included
-
-_FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w+)", re.DOTALL)
 
 
 def extend(spark: SparkSession) -> SparkSession:
@@ -99,90 +92,15 @@ def _unmark(spark: Any) -> None:
         spark.conf.unset(_MARKER)
 
 
-def _hooked(original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
-    from sqlext.rewriter.scan import is_extended as uses_extension
+def _hooked(original: Sql) -> Sql:
+    from sqlext.dispatch import dispatch  # needs pyspark and sqlglot, which workers that import sqlext do not load
 
     @functools.wraps(original)
     def sql(self: SparkSession, sqlQuery: str, args: Any = None, **kwargs: Any) -> DataFrame:
         if not isinstance(sqlQuery, str) or not _is_marked(self):
             return original(self, sqlQuery, args, **kwargs)
         own = functools.partial(original, self)
-        if "sqlext_match" in sqlQuery.lower():
-            _register_table_function(self)
-        if uses_extension(sqlQuery):
-            return _run(self, sqlQuery, args, kwargs, own)
-        if _first_word(sqlQuery) in ("CREATE", "DROP"):
-            own = functools.partial(_create_or_drop, self, own)
-        return _with_stored_views(self, sqlQuery, args, kwargs, own)
+        return dispatch(SqlCall(spark=self, sql=own, text=sqlQuery, args=args, frames=kwargs))
 
     setattr(sql, ORIGINAL, original)
     return sql
-
-
-def _register_table_function(spark: SparkSession) -> None:
-    """Only where a text names it: it loads numba."""
-    from sqlext.engine.portable.table_function import register
-
-    register(spark)
-
-
-def _first_word(text: str) -> str:
-    """In upper case, behind blanks and comments; "" if there is none."""
-    found = _FIRST_WORD.match(text)
-    return found[1].upper() if found else ""
-
-
-def _run(spark: SparkSession, text: str, args: Any, frames: dict[str, Any], sql: Sql) -> DataFrame:
-    # Imported on the first use: plain SQL does not wait for the planner.
-    from sqlext.engine.explanation import explain_statement
-    from sqlext.engine.plan_statement import SqlCall
-    from sqlext.engine.statement import run
-    from sqlext.rewriter.scan import explained
-
-    call = SqlCall(spark=spark, sql=sql, text=text, args=args, frames=frames)
-    query = explained(text)
-    if query is None:
-        return run(call)
-    explanation = explain_statement(replace(call, text=query.text))
-    return spark.createDataFrame([(explanation,)], "plan STRING")
-
-
-def _with_stored_views(spark: SparkSession, text: str, args: Any, frames: dict[str, Any], sql: Sql) -> DataFrame:
-    """Spark's own answer, but for a text that fails only because it names a stored extended view.
-
-    Asking Spark first costs plain statements nothing, and lets a table of that name win. Both kinds of session analyze
-    names in this very call.
-    """
-    from pyspark.errors import AnalysisException
-
-    try:
-        with quiet_probes() as held:
-            return sql(text, args, **frames)
-    except AnalysisException as error:
-        # A script may have carried out half of its statements: it is not run again.
-        if _first_word(text) == "BEGIN" or _missing_view(spark, error) is None:
-            held.release()
-            raise
-    return _run(spark, text, args, frames, unhooked(spark))
-
-
-def _missing_view(spark: SparkSession, error: AnalysisException) -> View | None:
-    """The stored view that Spark did not find."""
-    if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
-        return None
-    from sqlext.catalog import views
-
-    name = (error.getMessageParameters() or {}).get("relationName")
-    return views.lookup(spark, unhooked(spark), name) if name else None
-
-
-def _create_or_drop(spark: SparkSession, sql: Sql, text: str, args: Any = None, **frames: Any) -> DataFrame:
-    """CREATE and DROP of tables and plain views, where stored views and registered tables must follow."""
-    from sqlext.catalog import views, warehouse
-    from sqlext.rewriter.heads import parse_target
-
-    target = parse_target(text)
-    if target is not None and not target.is_insert:
-        return _run(spark, text, args, frames, unhooked(spark))
-    done = views.run_plain(spark, sql, text)
-    return warehouse.run_drop(spark, sql, text, args, frames) if done is None else done

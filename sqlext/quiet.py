@@ -6,10 +6,12 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+
+from pyspark.logger import PySparkLogger
 
 _CONTEXT_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
@@ -48,10 +50,8 @@ def quiet_probes() -> Iterator[HeldRecords]:
     >>> [record.getMessage() for record in held.records]
     ['seen']
     """
-    # A plain logging.getLogger would create a plain Logger, whose methods refuse PySpark's keyword arguments.
-    from pyspark.logger import PySparkLogger
-
     for name in _CONTEXT_LOGGERS:
+        # A plain logging.getLogger would create a plain Logger, whose methods refuse PySpark's keyword arguments.
         PySparkLogger.getLogger(name).addFilter(_keep_back)
     held = HeldRecords()
     token = _HELD.set(held)
@@ -61,56 +61,45 @@ def quiet_probes() -> Iterator[HeldRecords]:
         _HELD.reset(token)
 
 
-class StderrRelay:
-    """What a child process writes to stderr: kept back while it starts, passed on to the terminal from then on.
+_STARTED = b"\0sqlext: started\0\n"  # written into the pipe behind what is kept back
 
-    A JVM keeps the stderr that it was started with, so the file descriptor cannot simply be put back afterwards: later
-    errors of Spark and the prints of Python workers would be lost. The child gets a pipe instead, read by a thread.
+
+@contextmanager
+def kept_stderr() -> Iterator[Callable[[], str]]:
+    """Keep back what this process and its new children write to stderr inside; show what the children write later.
+
+    A JVM keeps the stderr that it was started with: putting the file descriptor back afterwards would lose later errors
+    of Spark and the prints of Python workers. So the children get a pipe, which a thread reads until the last of them
+    ends. Yields a function for the text that was kept back, to be called if the block fails; it waits up to a second
+    for the children to end.
     """
+    terminal = os.dup(2)
+    source, sink = os.pipe()
+    kept = bytearray()
 
-    _READY = b"\0sqlext: ready\0\n"  # written into the pipe behind the chatter, so that no line of it is passed on late
+    def relay() -> None:
+        with open(source, "rb") as pipe:
+            for line in pipe:
+                if line.endswith(_STARTED):
+                    break
+                kept.extend(line)
+            while chunk := pipe.read1(1 << 16):
+                with suppress(OSError):  # the terminal may be gone; reading on matters, a full pipe would block the JVM
+                    os.write(terminal, chunk)
+        os.close(terminal)
 
-    def __init__(self) -> None:
-        self._terminal = os.dup(2)
-        self._source, self._sink = os.pipe()
-        self._kept: bytearray | None = bytearray()  # None: no longer kept back
-        self._thread = threading.Thread(target=self._pump, name="sqlext-stderr", daemon=True)
+    def text() -> str:
+        thread.join(timeout=1)
+        return kept.decode(errors="replace")
 
-    @contextmanager
-    def capture(self) -> Iterator[None]:
-        """Processes that are started inside write into the relay for as long as they live.
-
-        So does this process, all threads of it, while inside. What is written inside is forgotten at the end, or kept
-        for `last_words()` if the block raises.
-        """
+    thread = threading.Thread(target=relay, name="sqlext-stderr", daemon=True)
+    sys.stderr.flush()
+    os.dup2(sink, 2)
+    os.close(sink)  # the children hold the only writing ends: the last of them to end also ends the thread
+    thread.start()
+    try:
+        yield text
+        os.write(2, _STARTED)
+    finally:
         sys.stderr.flush()
-        os.dup2(self._sink, 2)
-        os.close(self._sink)  # the children hold the only writing ends: the last of them to stop ends the thread
-        self._thread.start()
-        try:
-            yield
-            os.write(2, self._READY)
-        finally:
-            sys.stderr.flush()
-            os.dup2(self._terminal, 2)
-
-    def last_words(self) -> str:
-        """What was kept back; waits up to a second for the children to stop."""
-        self._thread.join(timeout=1)
-        return bytes(self._kept or b"").decode(errors="replace")
-
-    def _pump(self) -> None:
-        while chunk := os.read(self._source, 1 << 16):
-            self._take(chunk)
-        os.close(self._source)
-        os.close(self._terminal)
-
-    def _take(self, chunk: bytes) -> None:
-        if self._kept is not None:
-            self._kept += chunk
-            _, marker, chunk = bytes(self._kept).partition(self._READY)
-            if marker:
-                self._kept = None
-        if self._kept is None and chunk:
-            with suppress(OSError):  # the terminal may be gone; reading on matters, a full pipe would block the JVM
-                os.write(self._terminal, chunk)
+        os.dup2(terminal, 2)

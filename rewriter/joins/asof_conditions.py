@@ -1,4 +1,4 @@
-"""What the conditions of an ASOF JOIN read: which belong to one relation, and which of both are keys or bounds."""
+"""The conditions of an ASOF JOIN, sorted: those on one relation alone, keys and bounds."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text
 
 _HINT = (
-    "between both sides ASOF JOIN takes equalities and a bound on the right time itself, as"
-    " {example}; else filter the result in WHERE."
+    "a condition on both relations is an equality or a bound on the right time itself, such as"
+    " {example}; filter the result by any other in WHERE."
 )
 
 
 def match_condition(condition: MatchCondition, side_of: SideOf) -> MatchCondition:
     """The condition with the left relation's time on the left.
 
-    Raises BindError (MATCH_CONDITION): not one operand of each relation.
+    Raises BindError (MATCH_CONDITION) unless one operand is of each relation.
     """
     sides = side_of(condition.left), side_of(condition.right)
     if sides == (LEFT, RIGHT):
@@ -37,30 +37,34 @@ def match_condition(condition: MatchCondition, side_of: SideOf) -> MatchConditio
 
 
 def conditions(clause: JoinClause, times: MatchCondition, side_of: SideOf, source: Source) -> Conditions:
-    """What ON says, with the times as `match_condition` gives them.
+    """The conditions of ON; `times` as `match_condition` returns them.
 
-    Raises UnsupportedError (ASOF_CONDITION): conditions that only a pair of rows decides; all of them together.
+    Raises UnsupportedError (ASOF_CONDITION) for all conditions that only a pair of rows decides.
     """
-    found = Conditions()
+    result = Conditions()
     errors: list[SqlExtError] = []
     for conjunct in clause.conjuncts:
         try:
-            found = _with(found, conjunct, times, side_of, source)
+            result = _with(result, conjunct, times, side_of, source)
         except SqlExtError as error:
             errors.append(error)
     raise_all(errors)
-    return found
+    return result
 
 
-def _with(found: Conditions, conjunct: Fragment, times: MatchCondition, side_of: SideOf, source: Source) -> Conditions:
+def _with(
+    before: Conditions, conjunct: Fragment, times: MatchCondition, side_of: SideOf, source: Source
+) -> Conditions:
+    """The conditions before, and this one."""
+
     def text(fragment: Fragment) -> Text:
         return source.slice(fragment.start, fragment.stop)
 
     side = side_of(conjunct)
     if side in (LEFT, BOTH):
-        return replace(found, left=(*found.left, text(conjunct)))
+        return replace(before, left=(*before.left, text(conjunct)))
     if side == RIGHT:
-        return replace(found, right=(*found.right, text(conjunct)))
+        return replace(before, right=(*before.right, text(conjunct)))
     comparison = compared(conjunct)
     if comparison is not None:
         if side_of(comparison.left) == RIGHT:
@@ -69,10 +73,10 @@ def _with(found: Conditions, conjunct: Fragment, times: MatchCondition, side_of:
         is_of_both = (side_of(comparison.left), side_of(comparison.right)) == (LEFT, RIGHT)
         if is_of_both and comparison.operator in ("=", "<=>"):
             key = Key(text(comparison.left), text(comparison.right), comparison.operator == "<=>")
-            return replace(found, keys=(*found.keys, key))
+            return replace(before, keys=(*before.keys, key))
         if is_of_both and _is_bound(comparison, times):
             bound = Bound(flipped(comparison.operator), text(comparison.left))
-            return replace(found, bounds=(*found.bounds, bound))
+            return replace(before, bounds=(*before.bounds, bound))
     operator = ">=" if is_backward(times.operator) else "<="
     example = f"{times.right.text} {operator} {times.left.text} {'-' if operator == '>=' else '+'} INTERVAL 1 HOUR"
     raise UnsupportedError(
@@ -82,8 +86,8 @@ def _with(found: Conditions, conjunct: Fragment, times: MatchCondition, side_of:
 
 
 def _is_bound(comparison: Comparison, times: MatchCondition) -> bool:
-    """Does the comparison only limit how far away the right time is? If the nearest row fails it, all others do."""
+    """Does the comparison only limit how far away the right time is? Then all rows fail it if the nearest one does."""
     if not same_words(comparison.right, times.right):
         return False
-    allowed = ("<=", "<") if is_backward(times.operator) else (">=", ">")  # of `left operator right time`
+    allowed = ("<=", "<") if is_backward(times.operator) else (">=", ">")  # in `left operator right time`
     return comparison.operator in allowed

@@ -1,11 +1,11 @@
 """ASOF JOIN as Spark's own SQL: each left row with the nearest right row, in time n log n whatever the keys.
 
-The right rows and the left ones are put into one order; a window function carries the last right row along. Lateral
-subqueries, which Spark turns into a projection, give both relations' columns their own names back.
+The rows of both sides are put into one order, and a window function carries the last right row along. Lateral
+subqueries, which Spark turns into a projection, give the columns of both relations their own names back.
 
-Only a left relation with a name and known columns can be put together again like this. Of any other, a chain of joins
-or one that USING joins, the window gets the keys and times alone; what it finds for each is joined to the left
-relation, which so stays as it was written, with all its names.
+Only the columns of a left relation with a name can be named again like this. Of any other, such as a chain of joins or
+the left side of USING, only the keys and times go through the window. The right rows that it finds are joined to the
+left relation, which stays as it was written, with all its names.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class Key:
 
 @dataclass(frozen=True)
 class Bound:
-    """`time of the right row operator left`: how far away the nearest row may be."""
+    """`time of the right row operator left`, which limits how far away the nearest row may be."""
 
     operator: str
     left: Text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """What ON or USING says. A left row for which one of `left` does not hold has no partner; right rows for which one
-    of `right` does not hold are none."""
+    """The conditions of ON or USING. A left row that fails one of `left` has no partner; a right row that fails one of
+    `right` is no partner."""
 
     keys: tuple[Key, ...] = ()
     left: tuple[Text, ...] = ()
@@ -48,22 +48,25 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Carried:
-    """The left relation's name, as written, and its columns, quoted; `keys`: which of them is which key, so that a
-    filter on it is one on what the window is partitioned by, and Spark applies it before."""
+    """The left relation's name, as written, and its columns, quoted.
+
+    `keys`: the number of the key that a column is. The window is partitioned by these, so Spark can apply a filter on
+    one before the window.
+    """
 
     name: str
     columns: tuple[str, ...]
     keys: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AsofJoin:
     """`left [LEFT] ASOF JOIN right MATCH_CONDITION (left_time operator right_time) ON conditions`, bound.
 
-    `name`: what the right relation is called, as written, "" without a name. `using`: the names in USING, as written;
-    `conditions` has their keys, too. `right_columns`: those of the right relation, quoted; empty: several have one
-    name. `ties`: those that order rows of one time; None: all of them. `own`: how the names begin that nobody else may
-    have. `carried`: if the left rows go through the window; None: what the window finds is joined to them.
+    `name`: the right relation's name, as written, "" without one. `using`: the names in USING, as written, which are
+    keys of `conditions` too. `right_columns`: those of the right relation, quoted; empty if several have one name.
+    `ties`: the columns that order rows of one time; None for all of them. `own`: the beginning of names that nobody
+    else has. `carried`: the left relation if its rows go through the window; None if the right rows are joined to it.
     """
 
     left: Text
@@ -96,7 +99,8 @@ def asof_sql(asof: AsofJoin) -> Text:
 
     >>> l, r, l_time, r_time = map(join, ("quotes q", "db.r", "q.t", "r.t"))
     >>> from dataclasses import replace
-    >>> asof = AsofJoin(l, r, "r", False, l_time, ">=", r_time, Conditions(), (), ("`t`",), None, "a")
+    >>> asof = AsofJoin(left=l, right=r, name="r", is_left=False, left_time=l_time, operator=">=", right_time=r_time,
+    ...                 conditions=Conditions(), using=(), right_columns=("`t`",), ties=None, own="a")
     >>> print(asof_sql(replace(asof, carried=Carried("q", ("`t`",)))))
     (SELECT a_0, a_row FROM (
       SELECT a_side, a_0,
@@ -131,15 +135,15 @@ def asof_sql(asof: AsofJoin) -> Text:
 
 
 def hidden_columns(asof: AsofJoin) -> Mapping[str, tuple[str, ...]]:
-    """The columns that the join has and the user's does not, by what they are called by: see `stars.hide`."""
+    """The columns that only the rewritten join has, by the name of their relation, for `stars.hide`."""
     names = _Names(asof)
     if asof.carried is not None:
         return {"": (*names.shown, names.row)}
-    return {asof.name: (names.time,)} if asof.using else {"": names.found}
+    return {asof.name: (names.time,)} if asof.using else {"": names.nearest}
 
 
 class _Names:
-    """The names of the columns in between."""
+    """The names of the columns that are computed; `carried`: the left column that a name stands for."""
 
     def __init__(self, asof: AsofJoin):
         own = asof.own
@@ -148,16 +152,16 @@ class _Names:
         )
         self.keys = tuple(f"{own}_key{i}" for i in range(len(asof.conditions.keys)))
         self.at_if_any = (self.at,) if asof.conditions.bounds else ()
-        self.found = (self.time, *self.keys, *self.at_if_any, self.row)
+        self.nearest = (self.time, *self.keys, *self.at_if_any, self.row)
         columns, keys = (asof.carried.columns, asof.carried.keys) if asof.carried else ((), {})
         self.shown = tuple(self.keys[keys[c]] if c in keys else f"{own}_{i}" for i, c in enumerate(columns))
-        self.carried = {name: c for c, name in zip(columns, self.shown) if c not in keys}  # which is which column
+        self.carried = {name: c for c, name in zip(columns, self.shown) if c not in keys}
         self.fits = f"{own}_fits"
         self.bounds = tuple(f"{own}_bound{i}" for i in range(len(asof.conditions.bounds)))
 
 
 def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
-    """The left rows go through the window with all their columns; Spark leaves out those that nobody reads."""
+    """The join whose left rows go through the window with all their columns; Spark drops those that nobody reads."""
     names = _Names(asof)
     row = names.row
     inner = ", ".join((names.side, *names.shown, *_of_left(asof, names)))
@@ -179,7 +183,7 @@ def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
 def _right_relation(asof: AsofJoin, names: _Names) -> str:
     """The right row's columns under their relation's name.
 
-    Each by its name: Spark 4.2 fails in the analysis of a star behind a UNION whose types it has to widen.
+    Each is named: Spark 4.2 fails to analyse a star behind a UNION whose types it has to widen.
     """
     row = f"{asof.own}.{names.row}"
     fields = ", ".join(f"{row}.{column} AS {column}" for column in asof.right_columns)
@@ -187,20 +191,21 @@ def _right_relation(asof: AsofJoin, names: _Names) -> str:
 
 
 def _of_left(asof: AsofJoin, names: _Names) -> tuple[str, ...]:
-    """What else is computed of left rows: their bounds, and whether they can have a partner at all."""
+    """What else is computed for left rows: their bounds, and whether they can have a partner at all."""
     return (*names.bounds, names.fits) if asof.is_left else names.bounds
 
 
 def _carried_rows(asof: AsofJoin, carried: Carried, names: _Names) -> Text:
     """The right rows (side 0), then the left ones (side 1): those that can match, or all of a LEFT JOIN."""
-    said = asof.conditions
+    conditions = asof.conditions
     more = (*names.carried, *_of_left(asof, names))
     right = _right_rows(asof, names, "".join(f", NULL AS {name}" for name in more))
-    matchable = _matchable(asof.left_time, [key.left for key in said.keys if not key.matches_null], said.left)
-    columns = [_columns("1", asof.left_time, [key.left for key in said.keys], names)]
+    not_null = [key.left for key in conditions.keys if not key.matches_null]
+    matchable = _matchable(asof.left_time, not_null, conditions.left)
+    columns = [_columns("1", asof.left_time, [key.left for key in conditions.keys], names)]
     columns += [join(f"NULL AS {name}") for name in (*names.at_if_any, names.row)]
     columns += [join(f"{carried.name}.{column} AS {name}") for name, column in names.carried.items()]
-    columns += [join("(", bound.left, f") AS {name}") for bound, name in zip(said.bounds, names.bounds)]
+    columns += [join("(", bound.left, f") AS {name}") for bound, name in zip(conditions.bounds, names.bounds)]
     if asof.is_left:
         columns.append(join("(", matchable, f") AS {names.fits}"))
     left = join("    SELECT ", join(*columns, separator=", "), " FROM ", asof.left)
@@ -224,7 +229,7 @@ def _on_sql(asof: AsofJoin) -> Text:
 
 
 def _using_sql(asof: AsofJoin) -> Text:
-    """Spark's own USING gives the coalesced columns, so what else must be equal has one name on both sides, too."""
+    """Spark's own USING coalesces the columns; the time must be equal too, so it gets one name on both sides."""
     names = _Names(asof)
     kind = "LEFT JOIN" if asof.is_left else "JOIN"
     return join(
@@ -235,7 +240,7 @@ def _using_sql(asof: AsofJoin) -> Text:
 
 
 def _nearest(asof: AsofJoin) -> Text:
-    """For each key and time of the left relation that has one, the nearest right row."""
+    """The nearest right row for each key and time of the left relation that has one."""
     names = _Names(asof)
     window = _window(asof, names)
     columns = [", ".join((names.side, names.time, *names.keys)), _last(asof, names)]
@@ -243,7 +248,7 @@ def _nearest(asof: AsofJoin) -> Text:
                 f"      AND lag({names.time}) OVER ({window}) = {names.time} AS {names.seen}"]  # fmt: skip
     carried = ",\n    ".join(columns)
     return join(
-        f"SELECT {', '.join(names.found)} FROM (\n  SELECT {carried}\n  FROM (\n", _rows(asof, names),
+        f"SELECT {', '.join(names.nearest)} FROM (\n  SELECT {carried}\n  FROM (\n", _rows(asof, names),
         f"\n  )\n) WHERE {names.side} = 1 AND {names.row} IS NOT NULL AND {names.seen} IS NOT TRUE",
     )  # fmt: skip
 
@@ -256,7 +261,10 @@ def _last(asof: AsofJoin, names: _Names) -> str:
 
 
 def _window(asof: AsofJoin, names: _Names) -> str:
-    """The right row that a left one takes comes before it, and last of those of its time comes the smallest."""
+    """The window in which the partner of a left row is the last right row before it.
+
+    Of right rows of one time the smallest comes last.
+    """
     parts = f"PARTITION BY {', '.join(names.keys)} " if names.keys else ""
     direction = "" if is_backward(asof.operator) else " DESC"
     takes_equal = asof.operator in (">=", "<=")
@@ -266,23 +274,25 @@ def _window(asof: AsofJoin, names: _Names) -> str:
 
 
 def _rows(asof: AsofJoin, names: _Names) -> Text:
-    """The right rows (side 0), then the keys and times of the left ones (side 1); without those that match nothing."""
-    keys, said = asof.conditions.keys, asof.conditions
+    """The right rows (side 0), then the keys and times of the left ones (side 1), without those that match nothing."""
+    conditions = asof.conditions
+    keys = conditions.keys
     nulls = "".join(f", NULL AS {name}" for name in (*names.at_if_any, names.row))
     left = join(
         "    SELECT ", _columns("1", asof.left_time, [key.left for key in keys], names), nulls, " FROM ", asof.left,
-        " WHERE ", _matchable(asof.left_time, [key.left for key in keys if not key.matches_null], said.left),
+        " WHERE ", _matchable(asof.left_time, [key.left for key in keys if not key.matches_null], conditions.left),
     )  # fmt: skip
     return join(_right_rows(asof, names), left, separator="\n    UNION ALL\n")
 
 
 def _right_rows(asof: AsofJoin, names: _Names, more: str = "") -> Text:
-    keys, said = asof.conditions.keys, asof.conditions
+    conditions = asof.conditions
+    keys = conditions.keys
     at = join(", (", asof.right_time, f") AS {names.at}") if names.at_if_any else Text()
     return join(
         "    SELECT ", _columns("0", asof.right_time, [key.right for key in keys], names), at,
         f", struct(*) AS {names.row}{more} FROM ", asof.right,
-        " WHERE ", _matchable(asof.right_time, [key.right for key in keys if not key.matches_null], said.right),
+        " WHERE ", _matchable(asof.right_time, [key.right for key in keys if not key.matches_null], conditions.right),
     )  # fmt: skip
 
 
@@ -292,6 +302,6 @@ def _columns(side: str, time: Text, keys: list[Text], names: _Names) -> Text:
 
 
 def _matchable(time: Text, keys: list[Text], conditions: tuple[Text, ...]) -> Text:
-    """NULL is neither before nor after anything, and equal to nothing."""
+    """The condition for a row to have a partner: NULL is neither before nor after anything, and equal to nothing."""
     not_null: list[TextLike] = [join("(", text, ") IS NOT NULL") for text in (time, *keys)]
     return join(*not_null, *(join("(", condition, ")") for condition in conditions), separator=" AND ")

@@ -43,8 +43,8 @@ class JoinClause:
     `kind`: "INTERVAL" or "ASOF". `join_type`: "INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI" or "LEFT ANTI".
     `whole` runs from the first character of `left`, the whole join tree before the join, to the end of ON, USING or
     MATCH_CONDITION. `words` is `[type] INTERVAL JOIN`, `keyword` its `INTERVAL JOIN`. `on` is the condition behind ON,
-    `conjuncts` the members of its AND list, parentheses around them or around parts of the list taken off; an ON whose
-    top is OR is one conjunct. `using` are the names in USING.
+    `conjuncts` are the members of its AND list, without parentheses around them; an ON whose top is OR is one conjunct.
+    `using` are the names in USING, `query` is the query that the join is a part of.
     """
 
     kind: str
@@ -125,7 +125,7 @@ def _join_type(tree: Tree, join: Join) -> str:
         return types[words]
     hint = f"write the type of the join as one of {', '.join(t for t in types if t)}."
     if "NATURAL" in words:
-        hint = "say in ON which columns are equal, and the range of time." if kind == "INTERVAL" else "write USING (…)."
+        hint = "write the equal columns and the range into ON." if kind == "INTERVAL" else "write USING (…)."
     elif "CROSS" in words:
         hint = "leave CROSS out: keys are optional in ON." if kind == "INTERVAL" else "leave CROSS out: ON is optional."
     elif words in _TYPES and kind == "ASOF":
@@ -143,7 +143,7 @@ def _misplaced(tree: Tree, keyword: int) -> ParseError:
         return ParseError("CLAUSE_AFTER_PIPE", f"{kind} JOIN cannot follow |>, it joins relations of FROM", place=place,
                           hint=f"write {without_pipe(tree.text, tokens, first - 1)} {words} ….")  # fmt: skip
     return ParseError("MISPLACED_CLAUSE", f"{kind} JOIN must stand between two relations of FROM", place=place,
-                      hint=f"write FROM a {kind} JOIN b …; what joins it further goes into parentheses.")  # fmt: skip
+                      hint=f"write FROM a {kind} JOIN b …, with what is joined to b in parentheses.")  # fmt: skip
 
 
 def _right(tree: Tree, join: Join) -> Fragment:
@@ -151,7 +151,7 @@ def _right(tree: Tree, join: Join) -> Fragment:
     if is_at(tree.tokens, right, "LATERAL"):
         raise UnsupportedError(
             "LATERAL_JOIN", f"{kind} JOIN cannot be LATERAL", place=_place(tree, right, right + 1),
-            hint="leave LATERAL out if the subquery reads nothing of the relations before it, else write a plain JOIN.",
+            hint="leave LATERAL out if the subquery reads no relation before it; otherwise write Spark's own JOIN.",
         )  # fmt: skip
     if join.right is None:
         place = _place(tree, join.keyword, right)

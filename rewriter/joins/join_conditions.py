@@ -283,7 +283,7 @@ def no_range(clause: JoinClause, side_of: SideOf) -> SqlExtError:
         if any(words[i] == "OR" for i in top_level(words)):
             return UnsupportedError(
                 "TIME_RANGE",
-                "INTERVAL JOIN takes a list of AND, of which one member is the range; here OR joins them",
+                "INTERVAL JOIN needs its range joined to the other conditions by AND, not by OR",
                 place=conjunct.place,
                 hint="write ON range AND (… OR …), or the UNION ALL of two joins if each has a range of its own.",
             )
@@ -291,7 +291,7 @@ def no_range(clause: JoinClause, side_of: SideOf) -> SqlExtError:
         comparison = compared(conjunct)
         if comparison is not None and NEITHER in (side_of(comparison.left), side_of(comparison.right)):
             return UnsupportedError(
-                "TIME_RANGE", "INTERVAL JOIN takes a range with one relation's time alone on one side",
+                "TIME_RANGE", "the range of INTERVAL JOIN needs the time of one relation alone on one side",
                 place=conjunct.place, hint="write r.time BETWEEN l.time - INTERVAL … AND l.time + INTERVAL ….",
             )  # fmt: skip
     return BindError(

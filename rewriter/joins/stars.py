@@ -1,6 +1,6 @@
 """Columns that a rewritten join needs and that nobody may see: the stars of the query around it leave them out.
 
-Spark itself knows `* EXCEPT (a, b)`, also in calls. Columns under names that nobody else has need no qualifier there.
+Spark has `* EXCEPT (a, b)`, also in calls. Names that nobody else has need no qualifier there.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from sqlext.rewriter.tree.statement_tree import Query, Tree
 
 
 def hide(tree: Tree, query: Query, columns: Mapping[str, Sequence[str]]) -> list[Edit]:
-    """What to edit so that no star of `query` shows the columns.
+    """The edits after which no star of `query` shows the columns.
 
-    `columns`: by the name of the relation that has them, in lower case ("": a relation that nobody can name), all
-    hidden columns of the query's FROM, of all its joins at once. A query that has no SELECT (`FROM a JOIN b |> …`)
-    drops them first.
+    `columns`: the hidden columns of all joins in the query's FROM, by the name of the relation that has them, in lower
+    case ("": a relation that nobody can name). A query without SELECT (`FROM a JOIN b |> …`) drops them first.
 
     >>> from sqlext.rewriter.text.splice import Source
     >>> from sqlext.rewriter.tree.read_tree import read_tree
@@ -52,7 +51,7 @@ def hide(tree: Tree, query: Query, columns: Mapping[str, Sequence[str]]) -> list
 
 
 def check_no_column_names(tree: Tree, clause: JoinClause) -> None:
-    """A join with hidden columns has more than `(a JOIN b …) AS j (x, y)` would name. Raises UnsupportedError."""
+    """Raise UnsupportedError for `(a JOIN b …) AS j (x, y)`: a join with hidden columns has more than these names."""
     for relation in tree.around(clause.query, index_at(tree.tokens, clause.whole.start)):
         alias = relation.aliases[-1]
         if alias is not None and alias.columns:
@@ -64,7 +63,7 @@ def check_no_column_names(tree: Tree, clause: JoinClause) -> None:
 
 
 def names_around(tree: Tree, clause: JoinClause) -> list[str]:
-    """The names, in lower case, of the parentheses in FROM around a join: its columns are theirs, too.
+    """The names, in lower case, of the parentheses in FROM around a join, which also name its columns.
 
     >>> from sqlext.rewriter.joins.join_clause import parse_joins
     >>> from sqlext.rewriter.tree.read_tree import read_tree
@@ -77,7 +76,7 @@ def names_around(tree: Tree, clause: JoinClause) -> list[str]:
 
 
 def _except(tokens: Tokens, star: int, names: list[str]) -> Edit:
-    """The names go into the star's own EXCEPT (…), or into a new one."""
+    """Put the names into the star's own EXCEPT (…), or into a new one."""
     if is_at(tokens, star + 1, "EXCEPT", "(") and star + 3 < len(tokens):
         close = closing(tokens, star + 2)
         if close is not None and tokens[star + 3].word not in QUERY_STARTS:

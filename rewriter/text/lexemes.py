@@ -12,7 +12,7 @@ from sqlext.rewriter.text.tokens import tokenize
 
 @dataclass(frozen=True)
 class Lexeme:
-    """Characters `start` to `stop` (exclusive) of the user's text; a bound parameter is one literal."""
+    """Characters `start` to `stop` (exclusive) of the user's text; `raw` is the literal of a bound parameter."""
 
     raw: str
     start: int
@@ -33,13 +33,14 @@ class Lexeme:
 
 
 def variable_key(raw: str) -> str:
+    """What names of pattern variables are compared by."""
     return unquoted(raw) if raw.startswith("`") else raw.upper()
 
 
 def lexemes(fragment: Fragment, source: Source | None = None) -> list[Lexeme]:
-    """The tokens of a fragment; what the tokenizer splits in place (`3L`), and what `source` edits, is one lexeme."""
+    """The words of a fragment; a literal like `3L`, and what `source` edits, is one lexeme."""
     text = fragment.source
-    found: list[Lexeme] = []
+    result: list[Lexeme] = []
     edits = source.edits if source else ()
     for token in tokenize(fragment.text):
         start, stop = fragment.start + token.start, fragment.start + token.stop
@@ -47,18 +48,18 @@ def lexemes(fragment: Fragment, source: Source | None = None) -> list[Lexeme]:
         lexeme = Lexeme(text[start:stop], start, stop)
         if edit is not None:
             lexeme = Lexeme(str(edit.replacement), edit.start, edit.stop, is_parameter=True)
-        if not found or found[-1].start != lexeme.start:
-            found.append(lexeme)
-    return found
+        if not result or result[-1].start != lexeme.start:
+            result.append(lexeme)
+    return result
 
 
 def names_in(fragment: Fragment) -> set[str]:
-    """Lower-case names that occur in a fragment, whatever they are."""
+    """The names in a fragment, whatever they name, in lower case."""
     return {unquoted(x.raw).lower() for x in lexemes(fragment) if x.is_name}
 
 
 def string_literal(text: str) -> str:
-    """Text as a literal of Spark's.
+    """Text as a literal in Spark SQL.
 
     >>> print(string_literal("it's"))
     'it\\'s'

@@ -26,7 +26,7 @@ class RelationName:
 
 
 def tokens_of(text: str) -> tuple[Token, ...]:
-    """Spark's tokens; none if the text has no end to a string or comment, which Spark itself reports best."""
+    """The tokens of a text; none if a string or comment in it has no end, which Spark itself reports best."""
     try:
         return tokenize(text)
     except ParseError:
@@ -38,8 +38,8 @@ def split_name(name: str) -> Parts:
     >>> split_name("`my db`.v")
     ('my db', 'v')
     """
-    found = name_at(tokens_of(name), 0)
-    return found.parts if found else (name,)
+    parsed = name_at(tokens_of(name), 0)
+    return parsed.parts if parsed else (name,)
 
 
 def quoted(name: str) -> str:
@@ -48,7 +48,7 @@ def quoted(name: str) -> str:
 
 
 def unquoted(raw: str) -> str:
-    """A name as Spark keeps it."""
+    """A name without its backticks."""
     return raw[1:-1].replace("``", "`") if raw.startswith("`") else raw
 
 

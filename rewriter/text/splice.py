@@ -1,4 +1,4 @@
-"""SQL text that remembers where its characters come from, so that errors in it point into the user's own text.
+"""SQL text that knows the origin of its characters, so that errors in it point into the user's own text.
 
 >>> source = Source("SELECT :lo + a", (Edit(7, 10, "5"),))
 >>> text = join("SELECT 1 + (", source.slice(7, 14), ")")
@@ -16,7 +16,7 @@ from typing import Union
 
 @dataclass(frozen=True)
 class Piece:
-    """`origin`: offset in the user's text of the first character (verbatim) or of what the piece stands for."""
+    """`origin`: the offset in the user's text of the first character (verbatim), or of what the piece stands for."""
 
     text: str
     origin: int | None = None
@@ -34,7 +34,7 @@ class Text:
         return join(self, other)
 
     def origin(self, offset: int) -> int | None:
-        """Where in the user's text character `offset` of this text stands; None: it is not the user's."""
+        """The offset in the user's text of character `offset` of this text; None if the user did not write it."""
         for piece in self.pieces:
             if offset < len(piece.text):
                 if piece.origin is None:
@@ -48,7 +48,7 @@ TextLike = Union[Text, str]
 
 
 def join(*parts: TextLike, separator: str = "") -> Text:
-    """All parts behind one another."""
+    """All parts, one after the other."""
     pieces: list[Piece] = []
     for i, part in enumerate(parts):
         if i and separator:
@@ -71,9 +71,9 @@ def standing_for(text: str, origin: int) -> Text:
 
 @dataclass(frozen=True)
 class Edit:
-    """Characters `start` to `stop` (exclusive) of the user's text are replaced; `start == stop`: text is put in.
+    """A replacement of characters `start` to `stop` (exclusive) of the user's text; an insertion if both are equal.
 
-    A Text keeps the origin of its characters, and fields of `str.format` in what is the user's own.
+    A Text as replacement keeps the origin of its characters.
     """
 
     start: int
@@ -83,12 +83,13 @@ class Edit:
 
 @dataclass(frozen=True)
 class Source:
-    """A user's statement with the edits (bound parameters, finished inner clauses) to make when pieces are cut out."""
+    """A user's statement, with the edits (bound parameters, inner clauses) to make in pieces of it."""
 
     text: str
     edits: tuple[Edit, ...] = ()
 
     def slice(self, start: int, stop: int) -> Text:
+        """Characters `start` to `stop` (exclusive) of the statement, edited."""
         pieces: list[Piece] = []
         for edit in self.edits:
             if start <= edit.start and edit.stop <= stop:
@@ -100,8 +101,10 @@ class Source:
         return Text(tuple(p for p in pieces if p.text))
 
     def edited(self, edits: Iterable[Edit]) -> Source:
-        """With further edits. One that replaces characters swallows those inside it; what is put in at one place stands
-        in the order in which it came, and before what replaces the characters behind it.
+        """The statement with further edits.
+
+        An edit that replaces characters removes those inside it. Insertions at one place stand in the order in which
+        they were made, before the replacement of the characters behind them.
 
         >>> source = Source("a b", (Edit(0, 1, "A"),)).edited([Edit(0, 0, "("), Edit(1, 1, ")")])
         >>> print(source.edited([Edit(1, 1, "]")]).slice(0, 3))

@@ -1,7 +1,8 @@
-"""The words of a statement, with exact offsets: a thin layer over sqlglot's Spark tokenizer.
+"""The tokens of a statement, with exact offsets: a thin layer over sqlglot's Spark tokenizer.
 
-It evens out what differs between sqlglot 26 and 30: `ORDER BY` may be one token, `3L` three tokens at one place, `?::`
-one, and behind SHOW, EXPLAIN or CALL the whole rest of the statement is one string. Comments and hints are dropped.
+It removes the differences between sqlglot 26 and 30. In some of these `ORDER BY` and `?::` are one token, `3L` is three
+tokens at one place, and behind SHOW, EXPLAIN or CALL the rest of the statement is one string. Comments and hints are
+dropped.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Token:
 
     @property
     def word(self) -> str:
-        """A word in upper case, a symbol as it is, "" for all else: what a grammar compares with."""
+        """What a grammar compares with: a word in upper case, a symbol as it is, "" for anything else."""
         return self.text.upper() if self.kind == WORD else self.text if self.kind == SYMBOL else ""
 
     @property
@@ -91,7 +92,7 @@ def _with_depth(text: str) -> Iterator[Token]:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, int, int]]:
-    """(kind, start, stop); what sqlglot gives as one token is cut into words, and the other way round."""
+    """(kind, start, stop) of words and symbols, of which sqlglot may return several as one token or one as several."""
     last_start = -1
     for type_name, start, stop in _sqlglot_tokens(text):
         if start == last_start or type_name == "HINT":  # 3L comes as 3, ::, BIGINT, all at the place of 3L
@@ -107,16 +108,16 @@ def _pieces(text: str) -> Iterator[tuple[str, int, int]]:
 
 def _join(text: str, pieces: Iterator[tuple[str, int, int]]) -> Iterator[tuple[str, int, int]]:
     """`'it''s'` is one string to Spark, two to sqlglot; `|>` is one symbol, two to sqlglot 26."""
-    held: tuple[str, int, int] | None = None
+    last: tuple[str, int, int] | None = None
     for kind, start, stop in pieces:
-        is_string = held is not None and held[0] == kind == STRING and text[held[1]] == text[start] in "'\""
-        if held and held[2] == start and (is_string or text[held[1] : stop] == "|>"):
-            start, held = held[1], None
-        if held:
-            yield held
-        held = (kind, start, stop)
-    if held:
-        yield held
+        is_string = last is not None and last[0] == kind == STRING and text[last[1]] == text[start] in "'\""
+        if last and last[2] == start and (is_string or text[last[1] : stop] == "|>"):
+            start, last = last[1], None
+        if last:
+            yield last
+        last = (kind, start, stop)
+    if last:
+        yield last
 
 
 def _kind(type_name: str, raw: str) -> str:
@@ -130,7 +131,7 @@ def _kind(type_name: str, raw: str) -> str:
 
 
 def _sqlglot_tokens(text: str) -> Iterator[tuple[str, int, int]]:
-    """(type, start, stop) of all tokens; sqlglot is asked again behind a word that swallowed what follows it."""
+    """(type, start, stop) of all tokens; behind a word that swallowed the rest of the text sqlglot starts again."""
     base, goes_on = 0, True
     while goes_on:
         goes_on, before = False, ""

@@ -1,4 +1,4 @@
-"""What the names of relations stand for: which CTEs a piece of a statement can name, and which tables it reads."""
+"""What the names of relations stand for: CTEs that a piece of a statement can name, and tables that it reads."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _RANDOM = frozenset({"RAND", "RANDN", "RANDOM", "RANDSTR", "UNIFORM", "UUID", "S
 def visible_ctes(tree: Tree, piece: Fragment) -> tuple[Cte, ...]:
     """The CTEs that a piece of a statement can name, in an order in which they can be defined.
 
-    Of those with one name the innermost. Raises UnsupportedError: RECURSIVE_INPUT (the text reads the recursive CTE
-    that it stands in), SHADOWED_CTE (one list of CTEs could not say what is meant).
+    Of those with one name it is the innermost. Raises UnsupportedError: RECURSIVE_INPUT (the piece reads the recursive
+    CTE that it is a part of), SHADOWED_CTE (one list of CTEs could not define what is meant).
 
     >>> text = "WITH a AS (SELECT 1), b AS (SELECT * FROM (a) m), c AS (SELECT 2) SELECT * FROM b"
     >>> [c.name.text for c in visible_ctes(read_tree(text), Fragment(text, 42, 45))]
@@ -57,7 +57,8 @@ def _check_not_own_name(tree: Tree, cte: Cte, piece: Fragment) -> None:
 
 
 def _check_not_shadowed(tree: Tree, visible: list[Cte]) -> None:
-    """One list `WITH a, b, …` must mean the same: no definition may read an outer CTE that an inner one hides."""
+    """Raise UnsupportedError if a definition reads an outer CTE that an inner one hides: one list `WITH a, b, …` could
+    not define both."""
     for i, outer in enumerate(visible):
         inner = next((k for k in range(i + 1, len(visible)) if _key(visible[k]) == _key(outer)), None)
         if inner is None:
@@ -72,8 +73,8 @@ def _check_not_shadowed(tree: Tree, visible: list[Cte]) -> None:
 
 
 def check_repeatable(tree: Tree, ctes: tuple[Cte, ...], piece: Fragment) -> None:
-    """Raise UnsupportedError (RANDOM_CTE) if a piece of the statement, which sees `ctes`, reads one that is not the
-    same each time, and the statement reads it elsewhere too: the clause would see other rows of it."""
+    """Raise UnsupportedError (RANDOM_CTE) if a piece of the statement reads one of `ctes` that is random, and the rest
+    of the statement reads it too: the two would see different rows."""
     pieces = [piece]
     needed: list[Cte] = []
     for cte in reversed(ctes):
@@ -102,8 +103,8 @@ def is_random(tokens: Tokens, piece: Fragment) -> bool:
 def relations(text: str) -> tuple[RelationName, ...]:
     """The names that a statement reads from, in the order of the text; no CTEs of its own, no table functions.
 
-    A name in it need not be a relation, so look it up. Empty if the text has no end to a string or comment, which
-    Spark itself reports best.
+    A name need not be one of a table, so look it up. Empty if a string or comment has no end, which Spark itself
+    reports best.
 
     >>> [name.parts for name in relations("WITH c AS (TABLE a.t) SELECT EXTRACT(DAY FROM d) FROM c, v, f(1)")]
     [('a', 't'), ('v',)]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from sqlext.engine.batch import lead
 from sqlext.engine.batch.run_batch import result_query
 from sqlext.engine.physical import LEAD, PhysicalPlan
-from sqlext.engine.plan_statement import SqlCall, StatementPlan, plan_statement
+from sqlext.engine.plan_statement import StatementPlan, plan_statement
 from sqlext.engine.portable.portable_sql import Printer
+from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.statement import warn
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.task import NO_SKIP

@@ -128,8 +128,6 @@ def choose(clause: BoundClause, settings: Settings, queries: Queries) -> Physica
     name, why = form.strategy(plan, settings)
     bounds = [f"{b.written} bounds the match like WITHIN." for b in plan.bounds if b.written]
     reasons = [(name, " ".join([why, *bounds])), *_filters(plan)]
-    if form.strategy is _strategy_of_workers:  # they run what EXPLAIN MATCH names, and do not choose again
-        plan = replace(plan, task=replace(plan.task, strategy=name))
     if form.parallel is not None:
         plan, why_filtered = _prefiltered(clause, form, settings, queries)
         reasons += [("prefilter", why_filtered), ("parallel", form.parallel(plan, settings))]

@@ -8,8 +8,8 @@ DataFrame to run has an effect, a preview with the same columns stands in for it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Union
+from dataclasses import dataclass, replace
+from typing import Union
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
@@ -22,23 +22,12 @@ from sqlext.engine.parse_statement import ParsedStatement, parse_statement
 from sqlext.engine.physical import PhysicalPlan, Settings, choose
 from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
+from sqlext.engine.sql_call import SqlCall
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text.splice import Edit, Source, Text
-
-
-@dataclass(frozen=True, kw_only=True)
-class SqlCall:
-    """A call of `spark.sql(text, args, **frames)`; `sql` is Spark's own method."""
-
-    spark: SparkSession
-    sql: Callable[..., DataFrame]
-    text: str
-    args: Any = None
-    frames: Mapping[str, Any] = field(default_factory=dict)
-
 
 PlannedPart = Union[PhysicalPlan, PlannedJoin]
 

@@ -12,9 +12,10 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from sqlext.catalog import views
-from sqlext.engine.plan_statement import SqlCall, plan_portable, plan_statement
+from sqlext.engine.plan_statement import plan_portable, plan_statement
 from sqlext.engine.portable import table_function
 from sqlext.engine.queries import HELPER
+from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream import streaming_tables
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.heads import CREATE_VIEW, Head, parse_create_view, parse_head, parse_target

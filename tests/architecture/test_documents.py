@@ -80,6 +80,14 @@ def test_every_link_of_a_document_has_its_target(document):
     assert wrong == []
 
 
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_the_layers_in_a_document_are_those_of_the_contract(name):
+    contract = re.search(r"^layers = (\[[^\]]*\])", (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
+    assert contract is not None
+    layers = [layer.replace("sqlext.", "").replace(" | ", ", ") for layer in ast.literal_eval(contract[1])]
+    assert " → ".join(layers) in (ROOT / name).read_text("utf-8")
+
+
 def test_the_architecture_fits_on_three_pages():
     assert len((ROOT / "ARCHITECTURE.md").read_text("utf-8").splitlines()) <= MOST_LINES
 

@@ -10,7 +10,8 @@ import pytest
 import sqlext
 from sqlext import DataError
 from sqlext.engine.batch.run_batch import input_query, worker_plan
-from sqlext.engine.plan_statement import SqlCall, plan_statement
+from sqlext.engine.plan_statement import plan_statement
+from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.worker.match_rows import match_batches
 from sqlext.hook import unhooked
 from sqlext.pattern.strategy import STRATEGIES, accepts

@@ -98,7 +98,7 @@ CONNECT = """
     from sqlext.catalog import views
     from sqlext.rewriter.heads import parse_create_view
     from sqlext.hook import unhooked
-    from sqlext.session import DELTA
+    from sqlext.startup import DELTA
     spark = SparkSession.builder.remote("local[2]").config(map={
         "spark.jars.packages": DELTA,
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",

@@ -8,7 +8,8 @@ import sqlext
 from sqlext.engine.batch.run_batch import worker_plan
 from sqlext.engine.explanation import explained_plan
 from sqlext.engine.physical import LEAD
-from sqlext.engine.plan_statement import SqlCall, plan_statement
+from sqlext.engine.plan_statement import plan_statement
+from sqlext.engine.sql_call import SqlCall
 from sqlext.hook import unhooked
 from sqlext.pattern import strategy
 

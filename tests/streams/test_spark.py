@@ -1,4 +1,4 @@
-"""Streams through Spark: files that arrive one by one, a stop and a start in between, against the batch result."""
+"""Streams through Spark against the batch result: files arrive one by one, and the query stops and resumes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import sqlext
+from sqlext.engine.batch.run_batch import unsorted_query
+from sqlext.engine.explanation import explained_plan
+from sqlext.engine.plan_statement import plan_statement
+from sqlext.engine.sql_call import SqlCall
+from sqlext.engine.stream.run_stream import stream_plan
+from sqlext.engine.stream.stream_plan import StreamPlan
+from sqlext.hook import unhooked
+from sqlext.pattern.strategy import choose_on_stream
 
 pytestmark = pytest.mark.spark
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -19,7 +27,7 @@ KEYS, FILES = 50, 4  # each key is a case of its own: rows, disorder, portions a
 SCHEMA = "k INT, ts TIMESTAMP, c STRING, v INT, i INT"
 
 LETTERS = "A AS c = 'A', B AS c = 'B'"
-# name → measures, the rest of the clause, DEFINE; all are run in one query
+# name → measures, the rest of the clause, DEFINE; one query runs them all
 CLAUSES = {
     "dependent": ("FIRST(i) AS f, COUNT(R.*) AS n", "PATTERN (S R+)", "R AS v >= FIRST(S.v) AND COUNT(*) < 5"),
     "within": ("FIRST(i) AS f, LAST(i) AS l", "PATTERN (A B*) WITHIN INTERVAL 30 SECONDS", LETTERS),
@@ -59,7 +67,7 @@ STREAM = "STREAM arriving WATERMARK ts DELAY OF INTERVAL 10 SECONDS"
 
 
 def query(relation: str) -> str:
-    """All clauses: their names, the time and all columns of each row of their results."""
+    """A query of all clauses: for each result row the name of the clause, its time and all columns."""
     parts = []
     for name, (measures, pattern, define) in CLAUSES.items():
         clause = f"PARTITION BY k ORDER BY ts MEASURES MATCH_ROWTIME() AS at, {measures} {pattern} DEFINE {define}"
@@ -70,18 +78,18 @@ def query(relation: str) -> str:
 
 
 def rows(seed: int) -> list[dict]:
-    """In the order in which they arrive: at most ten seconds late."""
+    """The rows in the order in which they arrive, at most ten seconds late."""
     chance = random.Random(seed)
-    made = []
+    events = []
     for k in range(KEYS):
         at = START + timedelta(seconds=chance.randint(0, 60))
         for i in range(chance.randint(1, 40)):
             at += timedelta(seconds=chance.choice([0, 1, 3, 10]))
-            made.append({"k": k, "ts": at, "c": chance.choice("ABBC"), "v": chance.randint(0, 9), "i": i})
-    return sorted(made, key=lambda row: row["ts"] + timedelta(seconds=chance.uniform(0, 9)))
+            events.append({"k": k, "ts": at, "c": chance.choice("ABBC"), "v": chance.randint(0, 9), "i": i})
+    return sorted(events, key=lambda row: row["ts"] + timedelta(seconds=chance.uniform(0, 9)))
 
 
-def arrive(folder, made: list[dict], number: int) -> None:
+def arrive(folder, events: list[dict], number: int) -> None:
     kinds = [
         ("k", pa.int32()),
         ("ts", pa.timestamp("us", "UTC")),
@@ -90,7 +98,7 @@ def arrive(folder, made: list[dict], number: int) -> None:
         ("i", pa.int32()),
     ]
     path = folder / f"{number}.parquet"
-    pq.write_table(pa.Table.from_pylist(made, pa.schema(kinds)), path)
+    pq.write_table(pa.Table.from_pylist(events, pa.schema(kinds)), path)
     os.utime(path, (number, number))
 
 
@@ -108,16 +116,16 @@ def views(spark, tmp_path_factory):
     spark.catalog.dropTempView("arriving")
 
 
-def found(frame) -> list[str]:
+def result_rows(frame) -> list[str]:
     return sorted(str(tuple(row)) for row in frame.collect())
 
 
-def test_a_stream_gives_the_batch_result_as_far_as_it_is_decided(spark, views, tmp_path):
-    made = rows(1)
-    size = -(-len(made) // FILES)
+def test_a_stream_returns_the_batch_result_as_far_as_it_is_decided(spark, views, tmp_path):
+    events = rows(1)
+    size = -(-len(events) // FILES)
     for first in (0, FILES // 2):
         for n in range(first, first + FILES // 2):
-            arrive(views, made[n * size : (n + 1) * size], 1 + n)
+            arrive(views, events[n * size : (n + 1) * size], 1 + n)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             frame = spark.sql(query(STREAM))
@@ -127,7 +135,27 @@ def test_a_stream_gives_the_batch_result_as_far_as_it_is_decided(spark, views, t
         watermark = stream.lastProgress["eventTime"]["watermark"]
         spark.catalog.refreshTable("arrived")
         expected = spark.sql(f"SELECT * FROM ({query('arrived')}) WHERE at <= TIMESTAMP '{watermark}'")
-        assert found(spark.table("decided_rows")) == found(expected)
+        assert result_rows(spark.table("decided_rows")) == result_rows(expected)
     assert {row.name for row in expected.groupBy("name").count().where(f"count > {KEYS}").collect()} == set(CLAUSES)
     assert sqlext.state(stream).late_rows == 0
     spark.sql("DROP TABLE decided_rows")
+
+
+@pytest.mark.parametrize("time", ["MATCH_ROWTIME() AS at, ", ""])
+def test_explain_names_the_engine_that_decides(spark, views, time):
+    clauses = [f"PARTITION BY k ORDER BY ts MEASURES {time}{m} {p} DEFINE {d}" for m, p, d in CLAUSES.values()]
+    text = "\nUNION ALL\n".join(
+        f"SELECT to_json(struct(*)) AS row FROM {STREAM} MATCH_RECOGNIZE ({clause})" for clause in clauses
+    )
+    plan = plan_statement(SqlCall(spark=spark, sql=unhooked(spark), text=text))
+    named = [section.partition(":")[0] for section in explained_plan(plan).split("== Strategy ==\n")[1:]]
+    streams = [operator_plan(plan, clause) for clause in plan.parts]
+    assert named == [stream.engine for stream in streams]
+    assert named == [choose_on_stream(stream.worker.task, stream.facts)[0] for stream in streams]
+    assert len(set(named)) > 3
+
+
+def operator_plan(plan, clause) -> StreamPlan:
+    """What the operator of a planned clause gets."""
+    rows = plan.queries.run(unsorted_query(clause.plan))
+    return stream_plan(clause.plan, rows.schema, clause.is_ansi)

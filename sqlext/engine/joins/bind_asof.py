@@ -58,7 +58,7 @@ class _Binder:
         times = asof_conditions.match_condition(condition, self.sides.side_of)
         if clause.using:
             names = [self.sides.text(n.fragment) for n in clause.using]
-            said = Conditions(tuple(Key(name, name) for name in names))
+            said = Conditions(keys=tuple(Key(name, name) for name in names))
         else:
             said = asof_conditions.conditions(clause, times, self.sides.side_of, self.sides.source)
         left_time, right_time = self.sides.text(times.left), self.sides.text(times.right)
@@ -68,14 +68,20 @@ class _Binder:
         right = self.sides.rows(RIGHT)
         same_keys = [key.left if is_same else Text() for key, is_same in zip(said.keys, same[1:])]
         return AsofJoin(
-            self.left, self.right, name.text if name else "", clause.join_type == "LEFT",
-            left_time, times.operator, right_time, said,
+            left=self.left,
+            right=self.right,
+            name=name.text if name else "",
+            is_left=clause.join_type == "LEFT",
+            left_time=left_time,
+            operator=times.operator,
+            right_time=right_time,
+            conditions=said,
             using=tuple(n.fragment.text for n in clause.using),
             right_columns=_columns(right),
             ties=_ties(right),
             own=f"__sqlext_asof{self.number}",
             carried=self._carried(right, same_keys),
-        )  # fmt: skip
+        )
 
     def _carried(self, right: DataFrame, keys: list[Text]) -> Carried | None:
         """The left relation's name and columns, if nothing else can be said of it; else it is read twice."""

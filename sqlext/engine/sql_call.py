@@ -1,0 +1,27 @@
+"""A call of `spark.sql` on its way through the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Light by design: `import sqlext` loads this, in workers too, and must not wait for pyspark or numba.
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqlCall:
+    """`spark.sql(text, args, **frames)`; `sql` is Spark's own method of the session, below our hook."""
+
+    spark: SparkSession
+    sql: Callable[..., DataFrame]
+    text: str
+    args: Any = None
+    frames: Mapping[str, Any] = field(default_factory=dict)
+
+    def by_spark(self) -> DataFrame:
+        """The result that Spark itself gives."""
+        return self.sql(self.text, self.args, **self.frames)
