@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, with_clause
 from sqlext.engine.queries import CHAR_TYPE, Queries, SparkTypeResolver, is_aggregate, with_outer_hint
-from sqlext.engine.stream.stream_checks import PROCTIME_VALUE, check_order, is_processing_time
+from sqlext.engine.stream.stream_checks import PROCTIME_VALUE, check_order, check_row_times, is_processing_time
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
@@ -74,6 +74,7 @@ class ClauseBinder:
             unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),
         )
         plan = lower(clause, source, inputs, self.strategy)
+        check_row_times(plan)
         if not any(CHAR_TYPE in f.metadata for f in rows.schema.fields):
             plan = pushed_down(plan, tree, source, inputs.resolver)
         return BoundClause(plan=plan, prefix=prefix, is_ansi=is_ansi, is_streaming=rows.isStreaming)

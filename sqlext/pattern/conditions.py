@@ -37,7 +37,7 @@ _FAULTS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Path:
     """A path through the pattern while its last label is tested.
 

@@ -47,7 +47,7 @@ ROWS = Rows(
 @pytest.mark.parametrize("name, path, condition, expected", lines(), ids=lambda text: text)
 def test_the_evaluator_gives_the_value(name, path, condition, expected):
     labels = tuple(ord(letter) - ord("A") for letter in path)
-    at = Path(ROWS, LABELS, (0, 8), START, labels, number=1)
+    at = Path(rows=ROWS, names=LABELS, partition=(0, 8), start=START, labels=labels, number=1)
     if expected.isupper():
         with pytest.raises(DataError, match=f"DEFINE gives for {path[-1]}") as error:
             evaluate(read(condition), at)

@@ -31,7 +31,10 @@ def around_the_row(condition: Condition, rng: random.Random) -> Condition:
 
 def by_the_evaluator(condition: Condition, rows: Rows) -> list[bool]:
     partitions = [bounds for bounds in pairwise(rows.bounds.tolist()) for _ in range(*bounds)]
-    paths = [Path(rows, ("A",), partition, i, (0,), 1) for i, partition in enumerate(partitions)]
+    paths = [
+        Path(rows=rows, names=("A",), partition=partition, start=i, labels=(0,), number=1)
+        for i, partition in enumerate(partitions)
+    ]
     return [evaluate(condition, path) is True for path in paths]
 
 

@@ -1,4 +1,4 @@
-"""What a worker loads: each module is paid for at the start of every one of them."""
+"""What a worker loads: every worker pays for each module when it starts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ batch = pa.RecordBatch.from_arrays(
     [as_arrow(np.array([1, 1, 2, 2])), v, as_arrow(np.array([0, 1, 1, 1], np.int8)), v, as_arrow(np.full(4, 9))],
     ["k", "v", "m", "__key", "__end"],
 )
-assert sum(found.num_rows for found in match_batches(iter([batch]), plan)) == 2
+assert sum(result.num_rows for result in match_batches(iter([batch]), plan)) == 2
 print(*sorted({{"pandas", "sqlglot", "pyspark", "rich"}} & set(sys.modules)))
 """
 
@@ -53,8 +53,8 @@ print(*sorted({{"pandas", "sqlglot", "pyspark", "rich"}} & set(sys.modules)))
 @pytest.mark.parametrize("task", TASKS)
 def test_a_worker_that_matches_loads_nothing_but_numpy_pyarrow_and_numba(task):
     script = MATCH.format(task=TASKS[task])
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (done.stdout.strip(), done.stderr) == ("", "")
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (process.stdout.strip(), process.stderr) == ("", "")
 
 
 def test_the_driver_plans_without_numba():

@@ -1,4 +1,4 @@
-"""Conditions that exclude each other, and those of which that cannot be said; Spark finds no row for the former."""
+"""Conditions that exclude each other, for which Spark finds no row, and conditions that do not or may not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TEXTS = ["''", "' '", "'a'", "'A'", "'a '", "'b'"]
 
 
 @pytest.mark.parametrize(("one", "other", "answer"), CASES, ids=lambda part: part)
-def test_what_excludes_what(one, other, answer):
+def test_which_conditions_exclude_each_other(one, other, answer):
     assert contradict(one, other, TYPES) == contradict(other, one, TYPES) == (answer == "yes")
 
 
@@ -44,7 +44,7 @@ def conditions(column: str) -> list[str]:
 
 
 def values(column: str) -> str:
-    """A relation with the literals and what is next to them, as values of the column's type, and NULL and NaN."""
+    """A relation with the literals and values next to them, all of the column's type, and with NULL and NaN."""
     texts = TEXTS if column == "s" else [f"'{n}'" for n in (*NUMBERS, *BETWEEN)]
     return f"SELECT try_cast(x AS {TYPES[column]}) AS {column} FROM VALUES {', '.join(f'({t})' for t in texts)} AS v(x)"
 
@@ -58,7 +58,7 @@ def test_spark_finds_no_row_that_satisfies_both(spark, ansi):
             written = conditions(column)
             rows = spark.sql(f"SELECT array({', '.join(written)}) AS truth FROM ({values(column)})").collect()
             pairs = [p for p in product(range(len(written)), repeat=2) if contradict(*(written[i] for i in p), TYPES)]
-            held = [(written[a], written[b]) for a, b in pairs if any(r.truth[a] and r.truth[b] for r in rows)]
-            assert held == []
+            satisfied = [(written[a], written[b]) for a, b in pairs if any(r.truth[a] and r.truth[b] for r in rows)]
+            assert satisfied == []
             claimed += len(pairs)
     assert claimed > 2_000

@@ -1,4 +1,4 @@
-"""Which clauses `lead` takes, and that it gives the rows and columns that `reference` gives."""
+"""Which clauses `lead` takes, and that it returns the rows and columns of `reference`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ AT_ONCE = 12  # queries in one statement: Spark's cost per job would be most of 
 SCHEMA = "k INT, d DOUBLE, n INT NOT NULL, i INT, t TIMESTAMP, v INT, x DOUBLE, s STRING, b BOOLEAN NOT NULL"
 NAN = float("nan")
 BLOCKS = ("\n" + (Path(__file__).parent / "lead.txt").read_text("utf-8")).split("\n== ")[1:]
-CASES = [(title, clause, said) for title, *clause, said in (block.strip("\n").split("\n") for block in BLOCKS)]
-TAKEN = ["\n".join(clause) for _, clause, said in CASES if said.startswith("taken")]
+CASES = [(title, clause, expected) for title, *clause, expected in (block.strip("\n").split("\n") for block in BLOCKS)]
+TAKEN = ["\n".join(clause) for _, clause, expected in CASES if expected.startswith("taken")]
 
 
 @pytest.fixture(scope="module")
@@ -55,15 +55,15 @@ def plan(spark, text: str):
     return part.plan
 
 
-@pytest.mark.parametrize(("clause", "said"), [pytest.param("\n".join(c), s, id=t) for t, c, s in CASES])
-def test_a_clause_is_taken_or_the_reason_is_given(facts, clause, said):
+@pytest.mark.parametrize(("clause", "expected"), [pytest.param("\n".join(c), s, id=t) for t, c, s in CASES])
+def test_a_clause_is_taken_or_the_reason_is_given(facts, clause, expected):
     planned = plan(facts, query(clause))
     why_not = lead.refusal(planned)
-    if said.startswith("taken"):
+    if expected.startswith("taken"):
         assert why_not is None
-        assert said in ("taken", f"taken: {lead.reason(planned)}")
+        assert expected in ("taken", f"taken: {lead.reason(planned)}")
     else:
-        assert why_not == said
+        assert why_not == expected
 
 
 def rows(spark, strategy: str, texts: list[str]) -> list[tuple[str, list[str]]]:
@@ -75,7 +75,7 @@ def rows(spark, strategy: str, texts: list[str]) -> list[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
 @pytest.mark.parametrize("first", range(0, len(TAKEN), AT_ONCE))
-def test_lead_gives_the_rows_of_reference(facts, ansi, first):
+def test_lead_returns_the_rows_of_reference(facts, ansi, first):
     texts = [query(clause) for clause in TAKEN[first : first + AT_ONCE]]
     with settings(facts, {"spark.sql.ansi.enabled": ansi}):
         by_lead, by_reference = rows(facts, "lead", texts), rows(facts, "reference", texts)
@@ -84,13 +84,13 @@ def test_lead_gives_the_rows_of_reference(facts, ansi, first):
 
 
 @pytest.mark.parametrize("relation", ["(SELECT * FROM facts WHERE n < 0)", "(SELECT * FROM facts WHERE n = 7)"])
-def test_lead_gives_the_rows_of_reference_for_none_and_for_one_row(facts, relation):
+def test_lead_returns_the_rows_of_reference_for_none_and_for_one_row(facts, relation):
     counts = [f"SELECT count(*) AS rows FROM ({query(clause, relation)})" for clause in TAKEN]
     assert rows(facts, "lead", counts) == rows(facts, "reference", counts)
 
 
 @pytest.mark.parametrize("first", range(0, len(TAKEN), AT_ONCE))
-def test_lead_gives_the_columns_of_reference(facts, first):
+def test_lead_returns_the_columns_of_reference(facts, first):
     """Names, types, what may be NULL, and nothing else that a table made of them would keep."""
     for clause in TAKEN[first : first + AT_ONCE]:
         schemas = []
@@ -150,7 +150,7 @@ def random_clause(chance: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_lead_gives_the_rows_of_reference_for_random_clauses(facts, seed):
+def test_lead_returns_the_rows_of_reference_for_random_clauses(facts, seed):
     chance = random.Random(seed)
     texts = [query(random_clause(chance)) for _ in range(30)]
     taken = [text for text in texts if lead.refusal(plan(facts, text)) is None]

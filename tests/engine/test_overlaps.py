@@ -1,4 +1,4 @@
-"""AFTER MATCH SKIP TO NEXT ROW with long matches: every kind of measure is what it is without shared labels."""
+"""AFTER MATCH SKIP TO NEXT ROW with long matches: every kind of measure is the same with and without shared labels."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ SLOTS = {
 
 
 def plan(pattern: str, *slots: Slot, **task) -> WorkerPlan:
-    """Every row is A; rows are B, but for the last of each partition, which is C."""
+    """Every row but the last of each partition is A and B; the last row is C."""
     program = compile_pattern(PATTERNS[pattern], ("A", "B", "C"))
     bits = (0, 1, 2)
     return WorkerPlan(
@@ -107,15 +107,15 @@ def answer(plan: WorkerPlan) -> list[tuple]:
 def test_measures_of_matches_that_share_labels_are_those_of_the_reference(pattern):
     shared = plan(pattern, *(replace(slot, name=name) for name, slot in SLOTS.items()))
     listed = replace(shared, task=replace(shared.task, strategy="reference"))
-    found, expected = answer(shared), answer(listed)
-    assert len(found) == len(expected) > N / 3
-    for name, values, wanted in zip(("x", *SLOTS), zip(*found), zip(*expected)):
+    results, expected = answer(shared), answer(listed)
+    assert len(results) == len(expected) > N / 3
+    for name, values, wanted in zip(("x", *SLOTS), zip(*results), zip(*expected)):
         assert list(map(repr, values)) == list(map(repr, wanted)), name
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_these_matches_share_labels(pattern):
-    """The first block lists 65,536 of them, and shows that the matches overlap; the others share them."""
+    """The first block lists 65,536 labels, so the matches are known to overlap; later blocks share labels."""
     matched = read_rows(columns_of(pa.Table.from_batches([rows()])), plan(pattern))
     blocks = list(match(plan(pattern).task, matched))
     assert [spans.tails is not None for spans in blocks] == [False] + [True] * (len(blocks) - 1)
@@ -124,7 +124,7 @@ def test_these_matches_share_labels(pattern):
 
 def test_overlaps_of_a_hundred_thousand_rows(spark):
     n = 100_000
-    found = spark.sql(
+    result = spark.sql(
         """SELECT count(*), sum(n), sum(b), max(top), min(low) FROM {t} MATCH_RECOGNIZE (
                ORDER BY id MEASURES COUNT(*) AS n, COUNT(B.*) AS b, MAX(A.id) AS top, FIRST(A.id) AS low
                AFTER MATCH SKIP TO NEXT ROW PATTERN (A+ B) DEFINE A AS id < {n}, B AS id = {n})""".replace(
@@ -132,4 +132,4 @@ def test_overlaps_of_a_hundred_thousand_rows(spark):
         ),
         t=spark.range(n),
     )
-    assert tuple(found.first()) == (n - 1, (n + 2) * (n - 1) // 2, n - 1, n - 2, 0)
+    assert tuple(result.first()) == (n - 1, (n + 2) * (n - 1) // 2, n - 1, n - 2, 0)

@@ -1,4 +1,4 @@
-"""Ranges of a partition matched by many tasks give what one task gives, however rows fall into ranges and batches."""
+"""Ranges matched by many tasks return what one task returns, however rows are divided into ranges and batches."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ AROUND = (
     Slot(name="before", kind="value", columns=("i",), navigation=Navigation(0, from_first=True, step=-3)),
     Slot(name="behind", kind="value", columns=("i",), navigation=Navigation(0, step=2)),
 )
-# A holds for every row; B, C and D: bits 0 to 2, B and C also read neighbours where there are `neighbours`.
+# A holds for every row; B, C and D are bits 0 to 2, and B and C may also read neighbours.
 PATTERNS = [
     "A B+ C+", "B C", "A B* C", "A B*", "B+ C+ D", "(B | C)+ D?", "B", "A A A", "{- B -} C*", "(A B | B C D)*?",
     "D? B{2,3}",
@@ -93,23 +93,23 @@ def cut(batch: pa.RecordBatch, chance: random.Random, most: int) -> list[pa.Reco
     return [batch.slice(lo, hi - lo) for lo, hi in pairwise([0, *at, batch.num_rows])]
 
 
-def in_ranges(chunks: list[list[pa.RecordBatch]], plan: WorkerPlan, piece_rows: int) -> list[dict]:
-    parcels = [p for i, chunk in enumerate(chunks) for p in match_range(iter(chunk), plan, i, piece_rows)]
+def in_ranges(ranges: list[list[pa.RecordBatch]], plan: WorkerPlan, piece_rows: int) -> list[dict]:
+    parcels = [p for i, batches in enumerate(ranges) for p in match_range(iter(batches), plan, i, piece_rows)]
     return rows(match_seams(iter(parcels), plan))
 
 
 def rows(batches) -> list[dict]:
-    found = [row for batch in batches for row in batch.to_pylist()]
-    return sorted(found, key=lambda row: (row["i"], str(row)))
+    results = [row for batch in batches for row in batch.to_pylist()]
+    return sorted(results, key=lambda row: (row["i"], str(row)))
 
 
 @pytest.mark.parametrize("part", range(10))
-def test_ranges_give_what_one_task_gives(part):
+def test_ranges_return_what_one_task_returns(part):
     for seed in range(part * 50, part * 50 + 50):
         chance = random.Random(seed)
         plan, whole = plan_of(chance), rows_of(chance)
-        chunks = [cut(chunk, chance, 4) for chunk in cut(whole, chance, 5)]
-        assert in_ranges(chunks, plan, chance.choice([1, 7, 30, 1000])) == rows(match_batches(iter([whole]), plan)), (
+        ranges = [cut(batch, chance, 4) for batch in cut(whole, chance, 5)]
+        assert in_ranges(ranges, plan, chance.choice([1, 7, 30, 1000])) == rows(match_batches(iter([whole]), plan)), (
             seed
         )
 
@@ -122,7 +122,7 @@ def test_no_rows_give_no_rows():
 # --- whole clauses ----------------------------------------------------------------------------------------------------
 
 BLOCKS = ("\n" + (Path(__file__).parent / "ranges.txt").read_text("utf-8")).split("\n== ")[1:]
-CASES = [(title, " ".join(clause), said) for title, *clause, said in (b.strip("\n").split("\n") for b in BLOCKS)]
+CASES = [(title, " ".join(clause), outcome) for title, *clause, outcome in (b.strip("\n").split("\n") for b in BLOCKS)]
 FOUR = {"spark.sql.shuffle.partitions": "4", "spark.sql.adaptive.coalescePartitions.enabled": "false"}
 AT_ONCE = 8  # clauses in one statement
 
@@ -152,20 +152,20 @@ def query(clause: str) -> str:
     return f"SELECT * FROM ranged MATCH_RECOGNIZE ({clause})"
 
 
-@pytest.mark.parametrize("title, clause, said", CASES, ids=[title for title, *_ in CASES])
-def test_which_clauses_are_run_in_ranges(facts, title, clause, said):
+@pytest.mark.parametrize("title, clause, outcome", CASES, ids=[title for title, *_ in CASES])
+def test_which_clauses_are_run_in_ranges(facts, title, clause, outcome):
     with settings(facts, {"sqlext.parallel": "on"}):
         text = sqlext.explain(query(clause), spark=facts)
     why = next(line for line in text.splitlines() if line.startswith("parallel: "))
-    expected = (
-        "ranges of the order are matched at once, sqlext.parallel is on." if said == "parallel" else f"no, {said}"
+    sentence = (
+        "ranges of the order are matched at once, sqlext.parallel is on." if outcome == "parallel" else f"no, {outcome}"
     )
-    assert why == f"parallel: {expected}"
+    assert why == f"parallel: {sentence}"
 
 
 @pytest.mark.parametrize("first", range(0, len(CASES), AT_ONCE))
 def test_clauses_in_ranges_give_their_rows(facts, first):
-    clauses = [clause for _, clause, said in CASES[first : first + AT_ONCE] if said == "parallel"]
+    clauses = [clause for _, clause, outcome in CASES[first : first + AT_ONCE] if outcome == "parallel"]
     text = "\nUNION ALL\n".join(as_lines(query(clause), n) for n, clause in enumerate(clauses))
     answers = {}
     for parallel in ("on", "off"):

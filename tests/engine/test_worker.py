@@ -1,4 +1,4 @@
-"""A worker's answer does not depend on how Arrow cuts the rows, and its memory stays bounded."""
+"""A worker's result does not depend on how rows are divided into batches, and its memory stays bounded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ A, B, C = Variable("A"), Variable("B"), Variable("C")
 
 
 def v_shapes() -> WorkerPlan:
-    """`A B+ C+`; the key, the top, the bottom and the number of rows of each match."""
+    """`A B+ C+`; the key, the top, the bottom and the rows of each match."""
     pattern = Concatenation((A, Quantified(B, 1, None), Quantified(C, 1, None)))
     task = MatchTask(
         program=compile_pattern(pattern, ("A", "B", "C")), bits=(None, 0, 1), conditions=(None, None, None)
@@ -59,7 +59,7 @@ def answer(batches) -> list[dict]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_answer_does_not_depend_on_the_cuts(seed):
+def test_the_result_does_not_depend_on_the_batches(seed):
     chance = random.Random(seed)
     sizes = [chance.choice([1, 1, 2, 3, 20, 90]) for _ in range(chance.randint(1, 12))]
     whole = rows(sizes, seed)
@@ -67,16 +67,16 @@ def test_the_answer_does_not_depend_on_the_cuts(seed):
     assert answer(cut(whole, at)) == answer([whole])
 
 
-@pytest.mark.parametrize("chunk_rows", [1, 7, 1000])
-def test_chunks_begin_and_end_with_a_partition(chunk_rows):
+@pytest.mark.parametrize("rows_at_once", [1, 7, 1000])
+def test_tables_hold_whole_partitions(rows_at_once):
     whole = rows([3, 1, 40, 2, 2], seed=1)
-    chunks = list(whole_partitions(iter(cut(whole, [2, 5, 30, 44])), chunk_rows))
-    assert pa.concat_tables(chunks).to_pylist() == whole.to_pylist()
-    assert all(chunk.column(PARTITION_START)[0].as_py() for chunk in chunks)
+    tables = list(whole_partitions(iter(cut(whole, [2, 5, 30, 44])), rows_at_once))
+    assert pa.concat_tables(tables).to_pylist() == whole.to_pylist()
+    assert all(table.column(PARTITION_START)[0].as_py() for table in tables)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_partitions_are_told_by_their_keys_where_spark_does_not_mark_them(seed):
+def test_partitions_begin_where_keys_change_if_spark_does_not_mark_them(seed):
     chance = random.Random(seed)
     whole = rows([chance.choice([1, 2, 30]) for _ in range(20)], seed)
     keys = pa.array([None if k == 7 else k for k in whole.column("k").to_pylist()])
@@ -112,20 +112,20 @@ print(peak() - before, 400 * walk.nbytes)
 
 def test_a_worker_needs_twice_the_arrow_size_of_its_largest_partition_and_16_bytes_a_row():
     root = pathlib.Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True, cwd=root)
-    extra, arrow = map(int, done.stdout.split())
+    process = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True, cwd=root)
+    extra, arrow = map(int, process.stdout.split())
     assert extra <= 2 * arrow + 16 * 4_000_000
 
 
 def test_one_key_with_a_million_rows(spark):
-    """Falls and rises in turn: a match every four rows."""
+    """Values fall and rise in turn, so there is a match every four rows."""
     frame = spark.range(1_000_000).selectExpr(
         "0 AS k", "id", "CASE id % 4 WHEN 0 THEN 9 WHEN 1 THEN 5 WHEN 2 THEN 2 ELSE 7 END AS v"
     )
-    found = spark.sql(
+    result = spark.sql(
         """SELECT count(*), sum(drop), min(n), max(n) FROM {t} MATCH_RECOGNIZE (
                PARTITION BY k ORDER BY id MEASURES A.v - LAST(B.v) AS drop, COUNT(*) AS n
                PATTERN (A B+ C) DEFINE B AS v < PREV(v), C AS v > PREV(v))""",
         t=frame,
     )
-    assert tuple(found.first()) == (250_000, 250_000 * 7, 4, 4)
+    assert tuple(result.first()) == (250_000, 250_000 * 7, 4, 4)

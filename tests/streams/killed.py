@@ -1,9 +1,9 @@
-"""A stream into a Delta table whose driver is killed again and again: no row is lost, none is doubled.
+"""Kill the driver of a stream into a Delta table again and again; no row is lost, and none is doubled.
 
-`python tests/streams/killed.py FOLDER [KILLS]` begins with an empty folder; without a number it kills twenty times,
-test_killed.py does so twice. The driver, Python and JVM, is killed by SIGKILL and started again, on another number of
-cores and with other shuffle partitions; it reads one file in a micro-batch. Every other time it is killed while it
-resumes, else at a random moment behind the first micro-batch that it ended.
+`python tests/streams/killed.py FOLDER [KILLS]` begins with an empty folder and kills twenty times by default;
+test_killed.py kills twice. The driver (Python and JVM) is killed by SIGKILL and started again, with another number of
+cores and of shuffle partitions; it reads one file in each micro-batch. Every other time it is killed while it resumes,
+otherwise at a random moment after its first complete micro-batch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CLAUSE = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts
 
 
 def write_files(folder: Path, files: int) -> None:
-    """Rows of 40 keys, two seconds apart, in files whose times of change are in their order."""
+    """Rows of 40 keys, two seconds apart, in files whose modification times are in their order."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -54,23 +54,23 @@ def session(folder: Path, start: int = 0):
 
 
 def drive(folder: Path, start: int) -> None:
-    """Run the stream until all files are read; this process is the one that is killed. `start`: how often it was."""
+    """Run the stream until all files are read, in the process that is killed. `start`: how often it was killed."""
     spark = session(folder, start)
     source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
     source.createOrReplaceTempView("arriving")
     spark.conf.set("sqlext.stream.trigger", "available-now")
     (folder / f"start_{start}").touch()
     stream = "STREAM arriving WATERMARK ts DELAY OF INTERVAL 1 SECONDS"
-    spark.sql(f"CREATE OR REFRESH STREAMING TABLE found AS SELECT * FROM {stream} {CLAUSE}")
+    spark.sql(f"CREATE OR REFRESH STREAMING TABLE decided AS SELECT * FROM {stream} {CLAUSE}")
     (folder / "done").touch()
 
 
 def progress(folder: Path) -> int:
-    return len(list(folder.glob("tables/found/_checkpoints/stream/commits/[0-9]*")))
+    return len(list(folder.glob("tables/decided/_checkpoints/stream/commits/[0-9]*")))
 
 
 def kill_and_drive(folder: Path, kills: int) -> int:
-    """Kill the driver at random moments; how often before all files were read. Raises RuntimeError if it fails."""
+    """Kill the driver at random moments, and return how often it was killed. Raises RuntimeError if it fails."""
     chance, killed = random.Random(3), 0
     while not (folder / "done").exists():
         command = [sys.executable, __file__, str(folder), "drive", str(killed)]
@@ -85,11 +85,11 @@ def kill_and_drive(folder: Path, kills: int) -> int:
 
 
 def wait_for_the_moment(folder: Path, driver: subprocess.Popen, start: int, chance, is_last: bool) -> None:
-    """Until the driver is to be killed, or has ended; the last one is left alone."""
+    """Wait until the driver is to be killed or has ended; the last driver runs to its end."""
     before, longest_s = progress(folder), 1.0
     while driver.poll() is None:
         if not is_last and start % 2 and (folder / f"start_{start}").exists():
-            longest_s = 6.0  # it resumes
+            longest_s = 6.0  # the time in which it resumes
             break
         if not is_last and progress(folder) > before:
             break
@@ -99,14 +99,14 @@ def wait_for_the_moment(folder: Path, driver: subprocess.Popen, start: int, chan
 
 
 def check(folder: Path) -> int:
-    """Raise AssertionError if the table is not the batch result up to the watermark; the number of its rows."""
+    """Return the number of the table's rows, which are the batch result up to the watermark."""
     spark = session(folder)
     spark.read.schema(SCHEMA).parquet(str(folder / "in")).createOrReplaceTempView("arrived")
     watermark = spark.sql("SELECT max(ts) - INTERVAL 1 SECONDS AS w FROM arrived").first().w
-    found = sorted(map(tuple, spark.table("found").collect()))
+    result = sorted(map(tuple, spark.table("decided").collect()))
     expected = sorted(map(tuple, spark.sql(f"SELECT * FROM arrived {CLAUSE}").where(f"at <= '{watermark}'").collect()))
-    assert found == expected, (len(found), len(expected))
-    return len(found)
+    assert result == expected, (len(result), len(expected))
+    return len(result)
 
 
 if __name__ == "__main__":

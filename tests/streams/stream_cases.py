@@ -1,4 +1,4 @@
-"""Random MATCH_RECOGNIZE tasks with rows, as the workers of batch and the operator of streams get them; no Spark."""
+"""Random MATCH_RECOGNIZE tasks with rows, as workers of batch and the operator of streams receive them; no Spark."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _KIND = pa.timestamp("us", "UTC")
 
 @dataclass(frozen=True)
 class Case:
-    """`rows`: in the order of their times; `plan`: with the slot of MATCH_ROWTIME(), as batch has it."""
+    """`rows`: in the order of their times; `plan`: with the slot of MATCH_ROWTIME(), for batch."""
 
     plan: WorkerPlan
     stream: StreamPlan
@@ -55,7 +55,7 @@ class Case:
 
 
 def random_case(chance: random.Random) -> Case:
-    """A pattern of up to eight nodes on three variables over a few keys; everything else at random too."""
+    """A pattern of up to eight nodes on three variables over a few keys; everything else is random, too."""
     is_within = chance.random() < 0.4
     task = _task(chance, is_within)
     neighbours = ((0, _neighbour(chance)),) if chance.random() < 0.25 else ()
@@ -139,7 +139,7 @@ def _skip(chance: random.Random) -> Skip:
 
 
 def _condition(chance: random.Random) -> Condition:
-    """One that depends on the match so far."""
+    """A condition that depends on the match so far."""
     labels = chance.choice([None, (0,), (1,), (0, 1)])
     current = Operand(Navigation(0), "int")
     other = Operand(
@@ -165,7 +165,7 @@ def _neighbour(chance: random.Random) -> Condition:
 def _slots(chance: random.Random) -> tuple[Slot, ...]:
     labels = chance.choice([None, (0,), (1, 2)])
     steps = chance.choice([(0, 0), (0, -1), (-2, 1), (1, 2), (2, -1)])
-    kept = [
+    slots = [
         Slot(name="number", kind="match number"),
         Slot(name="classifier", kind="classifier", navigation=Navigation(-1, step=chance.choice([0, 0, 1]))),
         Slot(
@@ -185,7 +185,7 @@ def _slots(chance: random.Random) -> tuple[Slot, ...]:
             aggregate=Aggregate("array_agg", 0, None, is_final=chance.random() < 0.5),
         ),
     ]
-    return tuple(kept)
+    return tuple(slots)
 
 
 def _rows(chance: random.Random, is_within: bool, time: str) -> pa.Table:
@@ -193,12 +193,12 @@ def _rows(chance: random.Random, is_within: bool, time: str) -> pa.Table:
     spread = chance.choice([1, 3, 10])
     times = np.sort([chance.randint(0, spread * n) for _ in range(n)]).astype(np.int64) - spread
     exclusive = chance.random() < 0.4
-    held = [1 << chance.randrange(3) if exclusive else chance.randrange(8) for _ in range(n)]
+    mask = [1 << chance.randrange(3) if exclusive else chance.randrange(8) for _ in range(n)]
     columns = {
         "k": pa.array([chance.randrange(3) for _ in range(n)], pa.int64()),
         "v": pa.array([None if chance.random() < 0.1 else chance.randint(0, 3) for _ in range(n)], pa.int64()),
         "u": pa.array(chance.sample(range(n), n), pa.int64()),
-        "mask": pa.array(held, pa.int8()),
+        "mask": pa.array(mask, pa.int8()),
         time: pa.array(times, _KIND),
     }
     if is_within:
@@ -210,13 +210,13 @@ def _rows(chance: random.Random, is_within: bool, time: str) -> pa.Table:
 
 
 def batch_rows(case: Case) -> Counter:
-    """All rows of the result, as batch finds them in the sorted rows: (time, everything else)."""
+    """How often batch returns each result row, as (time, everything else)."""
     ordered = case.rows.sort_by([("k", "ascending"), (case.stream.time, "ascending"), ("u", "ascending")])
-    found: Counter = Counter()
+    results: Counter = Counter()
     for batch in match_batches(iter(ordered.combine_chunks().to_batches()), case.plan):
         times = batch.column(ROWTIME).cast(pa.int64()).to_pylist()
-        found.update(zip(times, _as_text(batch.drop_columns([ROWTIME]))))
-    return found
+        results.update(zip(times, _as_text(batch.drop_columns([ROWTIME]))))
+    return results
 
 
 def _as_text(batch: pa.RecordBatch) -> list[str]:
@@ -224,7 +224,7 @@ def _as_text(batch: pa.RecordBatch) -> list[str]:
 
 
 def portions(case: Case, chance: random.Random) -> Iterator[tuple[pa.Table, int]]:
-    """The rows in random portions with a watermark behind each that makes none of the rows to come late."""
+    """The rows in random portions, each with a watermark after it that makes no later row late."""
     n = case.rows.num_rows
     times = case.rows.column(case.stream.time).cast(pa.int64()).to_numpy()
     disorder = chance.choice([0, 0, 3, 50])
@@ -241,44 +241,44 @@ def portions(case: Case, chance: random.Random) -> Iterator[tuple[pa.Table, int]
 
 
 def stream_rows(case: Case, chance: random.Random) -> Iterator[tuple[int, Counter]]:
-    """After each step its watermark and all that was given out so far; the state goes through its stored form.
+    """After each step its watermark and all rows emitted so far; the state is stored and read between steps.
 
     Without `needs_times` the time of every row is 0.
     """
-    stored, given_out, watermark = None, Counter(), -(1 << 60)
-    held: dict[int, bytes] = {}
+    stored, emitted, watermark = None, Counter(), -(1 << 60)
+    chunks: dict[int, bytes] = {}
     for rows, wanted in portions(case, chance):
         watermark = max(watermark, wanted)
         step = advance(state_of(stored, case.stream), rows, watermark, case.stream)
         assert step.late.num_rows == 0
         after = stored_after(stored, step, "plan")
-        new, gone = state_log.changes(stored, after)
-        held.update({chunk.number: state_log.chunk_bytes(chunk) for chunk in new})
-        for number in gone:
-            del held[number]
-        stored = state_log.read(after.header_bytes(), held.__getitem__)
+        new, removed = state_log.changes(stored, after)
+        chunks.update({chunk.number: state_log.chunk_bytes(chunk) for chunk in new})
+        for number in removed:
+            del chunks[number]
+        stored = state_log.read(after.header_bytes(), chunks.__getitem__)
         for times, batch in step.results:
-            known = times.tolist() if case.stream.needs_times else [0] * len(times)
-            given_out.update(zip(known, _as_text(batch)))
-        yield watermark, Counter(given_out)
+            shown = times.tolist() if case.stream.needs_times else [0] * len(times)
+            emitted.update(zip(shown, _as_text(batch)))
+        yield watermark, Counter(emitted)
 
 
 def decided_by_law(case: Case, chance: random.Random) -> int:
-    """How many result rows have a time; asserts that after each step exactly those with one up to it were given out."""
+    """How many result rows have a time. Asserts that each step emits exactly the rows that its watermark decides."""
     try:
         expected = batch_rows(case)
     except DataError as error:
         assert error.error_class == "SQLEXT_STEP_BUDGET"
         return 0
-    for watermark, given_out in stream_rows(case, chance):
+    for watermark, emitted in stream_rows(case, chance):
         wanted: Counter = Counter()
         for (time, row), n in expected.items():
             if time is not None and time <= watermark:
                 wanted[(time if case.stream.needs_times else 0, row)] += n
-        assert given_out == wanted, f"at {watermark}: {case.plan.task}"
+        assert emitted == wanted, f"at {watermark}: {case.plan.task}"
     return sum(n for (time, _), n in expected.items() if time is not None)
 
 
 def parts(n: int) -> list:
-    """Numbers of the parts of many random cases, all but the first in the slow part of the suite."""
+    """The numbers of the parts of many random cases; all but the first are in the slow part of the suite."""
     return [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, n))]

@@ -36,15 +36,17 @@ def test_the_partition_of_a_bucket_is_the_one_that_spark_chooses(spark):
 
 def test_parcels_hold_each_row_once_with_its_key_in_one_bucket():
     rows = pa.record_batch({BUCKET: pa.array([7, -3, 7, 2, -3], pa.int32()), "x": [1, 2, 3, 4, 5]})
-    nothing, *parcels = pack(iter([rows, rows.slice(0, 0), rows]), buckets=4)
-    assert nothing.column(0).to_pylist() == bucket_numbers(4, 1).tolist() and nothing.column(1).null_count == 4
-    held = [table_of([p], pa.schema([("x", pa.int64())]))["x"].to_pylist() for b in parcels for p in b[1].to_pylist()]
-    assert sorted(held) == [[1, 3, 1, 3], [2, 5, 2, 5], [4, 4]]
+    empty, *parcels = pack(iter([rows, rows.slice(0, 0), rows]), buckets=4)
+    assert empty.column(0).to_pylist() == bucket_numbers(4, 1).tolist() and empty.column(1).null_count == 4
+    contents = [
+        table_of([p], pa.schema([("x", pa.int64())]))["x"].to_pylist() for b in parcels for p in b[1].to_pylist()
+    ]
+    assert sorted(contents) == [[1, 3, 1, 3], [2, 5, 2, 5], [4, 4]]
 
 
 @pytest.fixture
 def events(spark):
-    """A table of events with a stream over it; what a test makes is dropped."""
+    """A table of events with a stream over it; the tables of a test are dropped."""
     before = {t.name for t in spark.catalog.listTables()}
     kept = spark.conf.get(PARTITIONS)
     spark.sql("CREATE TABLE events (k INT, ts TIMESTAMP, i INT)")
@@ -68,7 +70,7 @@ def arrive(spark, first: int, stop: int) -> None:
 
 def run(spark, clause: str = CLAUSE) -> None:
     stream = "STREAM events WATERMARK ts DELAY OF INTERVAL 0 SECONDS"
-    spark.sql(f"CREATE OR REFRESH STREAMING TABLE found AS SELECT * FROM {stream} {clause}")
+    spark.sql(f"CREATE OR REFRESH STREAMING TABLE decided AS SELECT * FROM {stream} {clause}")
 
 
 def test_a_stream_resumes_under_another_number_of_partitions(events):
@@ -76,9 +78,9 @@ def test_a_stream_resumes_under_another_number_of_partitions(events):
         events.conf.set(PARTITIONS, str(partitions))
         arrive(events, first, stop)
         run(events)
-    found = sorted(map(tuple, events.table("found").collect()))
-    assert found == sorted(map(tuple, events.sql(f"SELECT * FROM events {CLAUSE}").collect()))
-    assert len(found) == 4 * KEYS
+    result = sorted(map(tuple, events.table("decided").collect()))
+    assert result == sorted(map(tuple, events.sql(f"SELECT * FROM events {CLAUSE}").collect()))
+    assert len(result) == 4 * KEYS
 
 
 def test_another_number_of_buckets_is_refused(events):
@@ -87,17 +89,17 @@ def test_another_number_of_buckets_is_refused(events):
     run(events)
     events.conf.set(BUCKETS_SETTING, "3")
     arrive(events, 4, 8)
-    with pytest.raises(StreamingQueryException):  # CHANGED_BUCKETS is in the log
+    with pytest.raises(StreamingQueryException):  # the cause, CHANGED_BUCKETS, is only in the log
         run(events)
     events.conf.set(BUCKETS_SETTING, "4")
     run(events)
-    assert events.table("found").count() == 2 * KEYS
+    assert events.table("decided").count() == 2 * KEYS
 
 
 def test_results_without_times_keep_their_types(events):
     arrive(events, 0, 7)
     run(events, TYPES)
     batch = events.sql(f"SELECT * FROM events {TYPES}")
-    assert events.table("found").schema.simpleString() == batch.schema.simpleString()
-    assert sorted(map(str, events.table("found").collect())) == sorted(map(str, batch.collect()))
+    assert events.table("decided").schema.simpleString() == batch.schema.simpleString()
+    assert sorted(map(str, events.table("decided").collect())) == sorted(map(str, batch.collect()))
     assert batch.count() == 2 * KEYS

@@ -72,10 +72,10 @@ def mode_of(task: MatchTask, chance: random.Random) -> MatchTask:
 
 
 @pytest.mark.parametrize("part", parts(PARTS))
-def test_a_stream_gives_out_what_batch_says_is_decided(part):
-    found = 0
+def test_a_stream_emits_the_rows_that_are_decided_in_batch(part):
+    decided = 0
     for seed in range(part, CASES, PARTS):
         chance = random.Random(seed)
         case = cep_case(chance)
-        found += 0 if case is None else decided_by_law(case, chance)
-    assert found > CASES // PARTS // 2
+        decided += 0 if case is None else decided_by_law(case, chance)
+    assert decided > CASES // PARTS // 2

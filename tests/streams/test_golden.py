@@ -1,6 +1,6 @@
-"""State that earlier versions wrote is read, and the stream goes on from it.
+"""The stored state of the current version is read, and the stream resumes from it.
 
-`python tests/streams/test_golden.py` writes the files of the current version, which must not be there yet.
+`python tests/streams/test_golden.py` writes the files of the current version, which must not exist yet.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sqlext.rewriter.match.parse_pattern import parse_pattern
 GOLDEN = Path(__file__).parent / "golden"
 LETTERS = "ABC"
 SCHEMA = pa.schema([("k", pa.string()), ("mask", pa.int8()), ("i", pa.int64()), (ROW_TIME, pa.timestamp("us", "UTC"))])
-# (key, letter, time), in two portions with the watermarks behind them; the state is stored between them
+# (key, letter, time), in two portions, each with the watermark after it; the state is stored between them
 BEFORE = [("x", "A", 1), ("x", "B", 2), ("y", "A", 2), ("x", "C", 3), ("y", "B", 5), (None, "A", 4)], 4
 AFTER = [("y", "B", 6), ("y", "C", 7), (None, "B", 8), (None, "C", 9), ("x", "A", 9)], 9
 FIRST, SECOND = ["x 0 1"], ["None 5 8", "y 2 6"]
@@ -49,9 +49,9 @@ def step(stored, portion, first: int):
         list(range(first, first + len(rows))), [t for _, _, t in rows],
     ]  # fmt: skip
     table = pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA)], schema=SCHEMA)
-    done = advance(state_of(stored, plan()), table, watermark, plan())
-    found = [" ".join(map(str, row.values())) for _, batch in done.results for row in batch.to_pylist()]
-    return stored_after(stored, done, "golden"), sorted(found)
+    advanced = advance(state_of(stored, plan()), table, watermark, plan())
+    lines = [" ".join(map(str, row.values())) for _, batch in advanced.results for row in batch.to_pylist()]
+    return stored_after(stored, advanced, "golden"), sorted(lines)
 
 
 def folder(version: int) -> Path:
@@ -62,13 +62,12 @@ def test_a_stream_resumes_from_stored_state():
     files = folder(state_log.VERSION)
     stored = state_log.read((files / "header").read_bytes(), lambda number: (files / f"chunk_{number}").read_bytes())
     assert stored.header.plan == "golden"
-    _, found = step(stored, AFTER, len(BEFORE[0]))
-    assert found == SECOND
+    assert step(stored, AFTER, len(BEFORE[0]))[1] == SECOND
 
 
-def test_the_stored_state_is_that_of_the_first_portion():
-    stored, found = step(None, BEFORE, 0)
-    assert found == FIRST
+def test_results_do_not_depend_on_storing_the_state():
+    stored, lines = step(None, BEFORE, 0)
+    assert lines == FIRST
     assert step(stored, AFTER, len(BEFORE[0]))[1] == SECOND
 
 
@@ -81,7 +80,7 @@ def test_state_of_an_unknown_version_is_refused():
 if __name__ == "__main__":
     files = folder(state_log.VERSION)
     if files.exists():
-        sys.exit(f"{files} is there: raise log.VERSION first")
+        sys.exit(f"{files} exists: increase state_log.VERSION first")
     files.mkdir(parents=True)
     stored, _ = step(None, BEFORE, 0)
     (files / "header").write_bytes(stored.header_bytes())

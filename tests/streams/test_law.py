@@ -1,4 +1,4 @@
-"""The law: at watermark W a stream has given out exactly the rows of the batch result with MATCH_ROWTIME() <= W."""
+"""The law: at watermark W a stream has emitted exactly the rows of the batch result with MATCH_ROWTIME() <= W."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ PARTS = 12
 
 
 @pytest.mark.parametrize("part", parts(PARTS))
-def test_a_stream_gives_out_what_batch_says_is_decided(part):
+def test_a_stream_emits_the_rows_that_are_decided_in_batch(part):
     chances = [random.Random(seed) for seed in range(part, CASES, PARTS)]
     assert sum(decided_by_law(random_case(chance), chance) for chance in chances) > 2 * CASES // PARTS

@@ -1,4 +1,4 @@
-"""`sqlext run --available-now` runs streaming tables to the end of what is there."""
+"""`sqlext run --available-now` runs streaming tables until they have read all rows that exist."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DROP TABLE run_events;
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_the_statement_behind_a_streaming_table_sees_its_rows(spark, tmp_path, capsys):
+def test_the_statement_after_a_streaming_table_sees_its_rows(spark, tmp_path, capsys):
     file = tmp_path / "stream.sql"
     file.write_text(FILE)
     warehouse = spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:")

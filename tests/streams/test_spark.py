@@ -1,4 +1,4 @@
-"""Streams through Spark: files that arrive one by one, a stop and a start in between, against the batch result."""
+"""Streams through Spark against the batch result: files arrive one by one, and the query stops and resumes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KEYS, FILES = 50, 4  # each key is a case of its own: rows, disorder, portions a
 SCHEMA = "k INT, ts TIMESTAMP, c STRING, v INT, i INT"
 
 LETTERS = "A AS c = 'A', B AS c = 'B'"
-# name → measures, the rest of the clause, DEFINE; all are run in one query
+# name → measures, the rest of the clause, DEFINE; one query runs them all
 CLAUSES = {
     "dependent": ("FIRST(i) AS f, COUNT(R.*) AS n", "PATTERN (S R+)", "R AS v >= FIRST(S.v) AND COUNT(*) < 5"),
     "within": ("FIRST(i) AS f, LAST(i) AS l", "PATTERN (A B*) WITHIN INTERVAL 30 SECONDS", LETTERS),
@@ -67,7 +67,7 @@ STREAM = "STREAM arriving WATERMARK ts DELAY OF INTERVAL 10 SECONDS"
 
 
 def query(relation: str) -> str:
-    """All clauses: their names, the time and all columns of each row of their results."""
+    """A query of all clauses: for each result row the name of the clause, its time and all columns."""
     parts = []
     for name, (measures, pattern, define) in CLAUSES.items():
         clause = f"PARTITION BY k ORDER BY ts MEASURES MATCH_ROWTIME() AS at, {measures} {pattern} DEFINE {define}"
@@ -78,18 +78,18 @@ def query(relation: str) -> str:
 
 
 def rows(seed: int) -> list[dict]:
-    """In the order in which they arrive: at most ten seconds late."""
+    """The rows in the order in which they arrive, at most ten seconds late."""
     chance = random.Random(seed)
-    made = []
+    events = []
     for k in range(KEYS):
         at = START + timedelta(seconds=chance.randint(0, 60))
         for i in range(chance.randint(1, 40)):
             at += timedelta(seconds=chance.choice([0, 1, 3, 10]))
-            made.append({"k": k, "ts": at, "c": chance.choice("ABBC"), "v": chance.randint(0, 9), "i": i})
-    return sorted(made, key=lambda row: row["ts"] + timedelta(seconds=chance.uniform(0, 9)))
+            events.append({"k": k, "ts": at, "c": chance.choice("ABBC"), "v": chance.randint(0, 9), "i": i})
+    return sorted(events, key=lambda row: row["ts"] + timedelta(seconds=chance.uniform(0, 9)))
 
 
-def arrive(folder, made: list[dict], number: int) -> None:
+def arrive(folder, events: list[dict], number: int) -> None:
     kinds = [
         ("k", pa.int32()),
         ("ts", pa.timestamp("us", "UTC")),
@@ -98,7 +98,7 @@ def arrive(folder, made: list[dict], number: int) -> None:
         ("i", pa.int32()),
     ]
     path = folder / f"{number}.parquet"
-    pq.write_table(pa.Table.from_pylist(made, pa.schema(kinds)), path)
+    pq.write_table(pa.Table.from_pylist(events, pa.schema(kinds)), path)
     os.utime(path, (number, number))
 
 
@@ -116,16 +116,16 @@ def views(spark, tmp_path_factory):
     spark.catalog.dropTempView("arriving")
 
 
-def found(frame) -> list[str]:
+def result_rows(frame) -> list[str]:
     return sorted(str(tuple(row)) for row in frame.collect())
 
 
-def test_a_stream_gives_the_batch_result_as_far_as_it_is_decided(spark, views, tmp_path):
-    made = rows(1)
-    size = -(-len(made) // FILES)
+def test_a_stream_returns_the_batch_result_as_far_as_it_is_decided(spark, views, tmp_path):
+    events = rows(1)
+    size = -(-len(events) // FILES)
     for first in (0, FILES // 2):
         for n in range(first, first + FILES // 2):
-            arrive(views, made[n * size : (n + 1) * size], 1 + n)
+            arrive(views, events[n * size : (n + 1) * size], 1 + n)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             frame = spark.sql(query(STREAM))
@@ -135,7 +135,7 @@ def test_a_stream_gives_the_batch_result_as_far_as_it_is_decided(spark, views, t
         watermark = stream.lastProgress["eventTime"]["watermark"]
         spark.catalog.refreshTable("arrived")
         expected = spark.sql(f"SELECT * FROM ({query('arrived')}) WHERE at <= TIMESTAMP '{watermark}'")
-        assert found(spark.table("decided_rows")) == found(expected)
+        assert result_rows(spark.table("decided_rows")) == result_rows(expected)
     assert {row.name for row in expected.groupBy("name").count().where(f"count > {KEYS}").collect()} == set(CLAUSES)
     assert sqlext.state(stream).late_rows == 0
     spark.sql("DROP TABLE decided_rows")

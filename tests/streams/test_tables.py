@@ -1,4 +1,4 @@
-"""CREATE STREAMING TABLE and INSERT INTO: started, resumed, refused; one clause behind another; late rows."""
+"""CREATE STREAMING TABLE and INSERT INTO: queries start, resume and are refused; nested clauses; late rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAIRS = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES MATCH_ROWTIME() 
 
 @pytest.fixture
 def events(spark):
-    """An empty table `events`; every table made by a test is dropped behind it."""
+    """An empty table `events`; every table that a test creates is dropped after it."""
     before = {t.name for t in spark.catalog.listTables()}
     spark.sql("CREATE TABLE events (k INT, ts TIMESTAMP, c STRING, i INT)")
     for name, value in {"sqlext.stream.trigger": "available-now", "sqlext.stream.buckets": "2"}.items():
@@ -65,7 +65,7 @@ def test_a_streaming_table_is_started_resumed_and_refused_to_another_query(event
         events.sql("CREATE STREAMING TABLE copies2 AS SELECT k, i FROM events")
 
 
-def test_late_rows_are_counted_and_can_be_had_as_a_table(events):
+def test_late_rows_are_counted_and_written_into_a_table(events):
     events.conf.set("sqlext.late_rows", "too_late")
     create = f"CREATE STREAMING TABLE timely AS SELECT k, f, l FROM {STREAM} {PAIRS}"
     append(events, "1 0 A 1", "1 50 B 2")
@@ -105,7 +105,7 @@ def created(spark) -> tuple[set[str], set[str]]:
     return {t.name for t in spark.catalog.listTables()}, functions
 
 
-def test_insert_goes_by_position_and_clauses_stand_behind_one_another(events):
+def test_insert_goes_by_position_and_a_clause_reads_the_result_of_another(events):
     events.sql("CREATE TABLE runs (number BIGINT, who INT)")
     statement = f"""INSERT INTO runs
         SELECT CAST(n AS INT), k FROM (SELECT * FROM {STREAM} {PAIRS}) MATCH_RECOGNIZE (
@@ -132,8 +132,8 @@ def test_processing_time_orders_rows_by_their_arrival(events):
         events.sql(create.replace("arrivals", "others").replace("(A B)", "(A B) WITHIN INTERVAL 1 HOUR"))
 
 
-def test_a_cart_without_a_purchase_within_an_hour_comes_by_time_alone(events):
-    """sql_examples/20 over a stream: of the first customer nothing more is heard."""
+def test_a_cart_without_a_purchase_within_an_hour_is_emitted_when_time_runs_out(events):
+    """sql_examples/20 over a stream: no further row of the first customer arrives."""
     create = f"""CREATE OR REFRESH STREAMING TABLE abandoned AS SELECT * FROM {STREAM} MATCH_RECOGNIZE (
       PARTITION BY k ORDER BY ts MEASURES FIRST(i) AS put, MATCH_ROWTIME() AS at
       PATTERN (put !-> buy) WITHIN INTERVAL 1 HOUR DEFINE put AS c = 'P', buy AS c = 'B')"""
@@ -145,8 +145,8 @@ def test_a_cart_without_a_purchase_within_an_hour_comes_by_time_alone(events):
     assert lines(events, "abandoned") == ["1 1 2026-01-01 01:00:00"]
 
 
-def test_a_stream_warns_of_what_is_waited_for_without_an_end(events):
-    def told(pattern: str) -> list[str]:
+def test_a_stream_warns_of_rows_that_it_may_await_for_ever(events):
+    def warned(pattern: str) -> list[str]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             events.sql(
@@ -154,14 +154,14 @@ def test_a_stream_warns_of_what_is_waited_for_without_an_end(events):
             )
         return [str(w.message) for w in caught if "could still come" in str(w.message)]
 
-    assert "while B could still come" in told("PATTERN (A (-> B)*)")[0]
-    assert "while B could still come" in told("PATTERN (A -> B | C)")[0]
+    assert "while B could still come" in warned("PATTERN (A (-> B)*)")[0]
+    assert "while B could still come" in warned("PATTERN (A -> B | C)")[0]
     for fine in (
         "PATTERN (A -> B)",
         "PATTERN (A (-> B)*) WITHIN INTERVAL 1 HOUR",
         "AFTER MATCH NO SKIP PATTERN (A (-> B)*)",
     ):
-        assert told(fine) == []
+        assert warned(fine) == []
 
 
 def test_what_a_stream_cannot_answer_is_refused_with_a_place(events):

@@ -1,4 +1,4 @@
-"""What MATCH_RECOGNIZE cannot do on a stream, and what it keeps there for ever."""
+"""What MATCH_RECOGNIZE cannot do on a stream, and which state it keeps for ever."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text import lexemes
 from sqlext.rewriter.text.splice import Text
 
-PROCTIME_VALUE = "current_timestamp()"  # what Spark computes for PROCTIME(): one time for each micro-batch
+PROCTIME_VALUE = "current_timestamp()"  # Spark computes it for PROCTIME(), once for each micro-batch
 
 
 def is_processing_time(clause: MatchClause) -> bool:
@@ -35,14 +35,16 @@ def check_order(clause: MatchClause, schema: T.StructType) -> None:
     """Raise BindError if the first ORDER BY key is not the watermark column, ascending."""
     watermarks = [field.name for field in schema.fields if WATERMARK in (field.metadata or {})]
     if not clause.order_by:
-        raise _order_error("a stream needs ORDER BY time", clause.keyword.place, watermarks)
+        raise _order_error(
+            "MATCH_RECOGNIZE on a stream needs ORDER BY its watermark column", clause.keyword.place, watermarks
+        )
     first = clause.order_by[0]
     if first.is_descending or first.nulls_first is False:
         raise _order_error("the first ORDER BY key of a stream must be ascending", first.expression.place, watermarks)
     column = lexemes.unquoted(first.expression.text.rpartition(".")[2].strip()).lower()
     if column not in [name.lower() for name in watermarks]:
         raise _order_error(
-            f"the first ORDER BY key of a stream must be its watermark column, {first.expression.text} is not",
+            f"the first ORDER BY key of a stream must be its watermark column, and {first.expression.text} is not",
             first.expression.place,
             watermarks,
         )
@@ -51,12 +53,12 @@ def check_order(clause: MatchClause, schema: T.StructType) -> None:
 def _order_error(message: str, place: Place, watermarks: list[str]) -> BindError:
     hint = "write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 10 SECONDS MATCH_RECOGNIZE (… ORDER BY ts …)."
     if watermarks:
-        hint = f"write ORDER BY {watermarks[0]}, whose watermark says which rows have come."
+        hint = f"write ORDER BY {watermarks[0]}, the column of the watermark."
     return BindError("STREAM_ORDER", message, place=place, hint=hint)
 
 
 def check_plan(plan: MatchPlan) -> None:
-    """Raise UnsupportedError for what no stream can answer; all of the clause together."""
+    """Raise UnsupportedError for what no stream can answer, with all reasons of the clause at once."""
     raise_all(
         [
             error
@@ -67,7 +69,7 @@ def check_plan(plan: MatchPlan) -> None:
 
 
 def check_row_times(plan: MatchPlan) -> None:
-    """Raise UnsupportedError for a measure with MATCH_ROWTIME(), in batch too, where no stream can decide matches.
+    """Raise UnsupportedError for a measure with MATCH_ROWTIME() whose time no stream can decide, in batch too.
 
     The row time of a match is the time at which a stream decides it.
     """
@@ -90,7 +92,7 @@ def _skipped_rows(plan: MatchPlan) -> Iterator[SqlExtError]:
             "STREAM_OPERATOR",
             f"on streams {what} is not built",
             place=_pattern_place(plan),
-            hint="the other AFTER MATCH modes can do that.",
+            hint="use another AFTER MATCH mode.",
         )
 
 
@@ -101,8 +103,8 @@ def _pattern_place(plan: MatchPlan) -> Place:
 def _end_of_input(plan: MatchPlan) -> Iterator[SqlExtError]:
     if any(isinstance(x, MatchEnd) for x in plan.task.program.instructions):
         yield UnsupportedError(
-            "STREAM_HAS_NO_END", "$ is the last row of a partition, which a stream does not have",
-            place=_pattern_place(plan), hint="leave $ out; WITHIN ends a match by time.",
+            "STREAM_HAS_NO_END", "$ stands for the last row of a partition, and a stream has no last row",
+            place=_pattern_place(plan), hint="remove $; WITHIN ends a match by time.",
         )  # fmt: skip
 
 
@@ -111,24 +113,23 @@ def _undecidable(plan: MatchPlan) -> Iterator[SqlExtError]:
     if not plan.task.is_within and plan.task.skip.mode != NO_SKIP and not can_be_decided(task):
         yield UnsupportedError(
             "STREAM_NEVER_DECIDED",
-            "a later row could always give a longer match, so none would ever be decided",
+            "a later row could always extend every match, so no match would ever be decided",
             place=_pattern_place(plan),
             hint="add WITHIN, give the repeated variable a condition, or make its quantifier reluctant.",
         )
 
 
 def can_be_decided(task: Task) -> bool:
-    """Is there a way to the end of the pattern, none of whose preferred alternatives takes rows for ever?
+    """Can the end of the pattern be reached without a preferred alternative that takes rows for ever?
 
-        A variable without a condition takes every row.
+    A variable without a condition takes every row.
 
-        >>> from sqlext.pattern.conditions import rows_back, walk
-    from sqlext.pattern.program import Done, MatchLabel, Program, Split
-        >>> loop = Program((MatchLabel(0), Split(0, 2), Done()), ("A",))
-        >>> from sqlext.pattern.task import MatchTask
-        >>> task = MatchTask(program=loop, bits=(0,), conditions=(None,))
-        >>> can_be_decided(task), can_be_decided(MatchTask(program=loop, bits=(None,), conditions=(None,)))
-        (True, False)
+    >>> from sqlext.pattern.program import Done, MatchLabel, Program, Split
+    >>> from sqlext.pattern.task import MatchTask
+    >>> loop = Program((MatchLabel(0), Split(0, 2), Done()), ("A",))
+    >>> task = MatchTask(program=loop, bits=(0,), conditions=(None,))
+    >>> can_be_decided(task), can_be_decided(MatchTask(program=loop, bits=(None,), conditions=(None,)))
+    (True, False)
     """
     tables = automaton(task.program, task.bits)
     targets = targets_behind(tables.graph)
@@ -140,7 +141,7 @@ def can_be_decided(task: Task) -> bool:
             if target == DONE:
                 return True
             if target in endless:
-                break  # what follows is preferred less than a path that never dies
+                break  # what follows is less preferred than a path that never ends
             if target not in reached:
                 reached.add(target)
                 stack.append(targets[target])
@@ -148,7 +149,7 @@ def can_be_decided(task: Task) -> bool:
 
 
 def _endless(targets: list[list[int]], takes_all: list[bool]) -> set[int]:
-    """Positions from which a path may take whatever rows come, for ever, and does not end before."""
+    """The positions from which a path may take any rows for ever, before it reaches an end."""
     endless = {p for p, takes in enumerate(takes_all) if takes}
     while True:
         left = {p for p in endless if any(t in endless for t in targets[p][: _first_done(targets[p])])}
@@ -166,9 +167,9 @@ def _failing_skip(plan: MatchPlan) -> Iterator[SqlExtError]:
     if after is not None and plan.task.skip.mode != NO_SKIP and may_fail(plan.task):
         yield UnsupportedError(
             "STREAM_SKIP_MAY_FAIL",
-            f"AFTER MATCH SKIP {after.mode} may find no row to go to, and the error would stop the stream for ever",
+            f"AFTER MATCH SKIP {after.mode} may find no row to resume at, and the error would stop the stream for ever",
             place=after.fragment.place,
-            hint="write ELSE NEXT ROW behind it.",
+            hint="write ELSE NEXT ROW after it.",
         )
 
 
@@ -185,30 +186,30 @@ def _aggregates(plan: MatchPlan) -> Iterator[SqlExtError]:
             )
             yield UnsupportedError(
                 "STREAM_AGGREGATE", f"{slot.aggregate.function} is not built for streams", place=place,
-                hint="count, sum, avg, min, max of numbers and times are, and array_agg with array functions around.",
+                hint="use count, sum, avg, min or max of numbers and times, or array functions of array_agg.",
             )  # fmt: skip
 
 
 def warnings(plan: MatchPlan) -> list[str]:
-    """Sentences about state that is kept for ever."""
-    found = []
+    """Sentences that warn of state that is kept for ever."""
+    sentences = []
     if not plan.task.is_within:
         loops = _repeated(plan)
-        what = f", and all rows that {loops} maps in it" if loops else ""
-        found.append(f"without WITHIN a key keeps the rows of a match that has begun{what} until more rows of it come.")
-    held_up = _held_up(plan.task)
-    if held_up:
-        found.append(
-            f"rows may be skipped for ever while {held_up} could still come, which is preferred: a match that is "
-            "preferred less, and all later ones of its key, are held back until it has come; add WITHIN or UNTIL."
+        what = f", with all rows that it maps to {loops}," if loops else ""
+        sentences.append(f"without WITHIN a key keeps the rows of a partial match{what} until later rows end it.")
+    if awaited := _awaited(plan.task):
+        sentences.append(
+            f"while {awaited} could still come, a less preferred match and all later matches of its key are not "
+            "emitted, which may last for ever; add WITHIN or UNTIL."
         )
     if any(isinstance(x, MatchStart) for x in plan.task.program.instructions):
-        found.append("^ makes the stream remember every key for ever.")
+        sentences.append("^ makes the stream keep every key for ever.")
     if counts_matches(plan):
-        found.append("MATCH_NUMBER() makes the stream remember every key that had a match for ever.")
+        sentences.append("MATCH_NUMBER() makes the stream keep every key that had a match for ever.")
     if back := rows_read_back(plan):
-        found.append(f"PREV before the start makes the stream keep {back} row{'s' * (back > 1)} of every key for ever.")
-    return [f"MATCH_RECOGNIZE on a stream: {sentence}" for sentence in found]
+        rows = f"{back} row{'s' * (back > 1)}"
+        sentences.append(f"PREV before the start row makes the stream keep {rows} of every key for ever.")
+    return [f"MATCH_RECOGNIZE on a stream: {sentence}" for sentence in sentences]
 
 
 def counts_matches(plan: MatchPlan) -> bool:
@@ -228,15 +229,15 @@ def _conditions(plan: MatchPlan) -> list[Condition]:
     return [c for c in (*plan.task.conditions, *(mask.neighbours for mask in plan.masks)) if c is not None]
 
 
-def _held_up(task: Task) -> str:
-    """The variables whose rows are waited for without an end, before something that is preferred less.
+def _awaited(task: Task) -> str:
+    """The variables for whose rows a path may wait for ever, while less preferred matches cannot be decided.
 
     >>> from sqlext.pattern.ast import Concatenation, Quantified, Relaxed, Variable
     >>> from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
     >>> from sqlext.pattern.compile import compile_pattern
     >>> tail = Concatenation((Variable("A"), Quantified(Relaxed("->", Variable("B")), 0, None)))
     >>> program, nfa = compile_pattern(skeleton(tail), ("A", "B")), compile_nfa(tail, ("A", "B"))
-    >>> _held_up(CepTask(program=program, bits=(0, 1), conditions=(None, None), nfa=nfa))
+    >>> _awaited(CepTask(program=program, bits=(0, 1), conditions=(None, None), nfa=nfa))
     'B'
     """
     if not isinstance(task, CepTask) or task.is_within or task.skip.mode == NO_SKIP:
@@ -248,37 +249,25 @@ def _held_up(task: Task) -> str:
     endless = _endless(targets, [lasting.bits[label] is None for label in labels])
     begins = targets_from(tables.graph, 0, at_start=True)
     ahead = [t for ts in targets for t in ts[:-1] if t in endless]
-    ahead += [e for t in begins[:-1] if t != DONE for e in _reached(targets, t) if e in endless]
+    ahead += [e for t in begins[:-1] for e in _reachable(targets, [t]) if e in endless]
     waited_for = [next((t for t in targets[p] if t not in endless), p) for p in ahead]
     return " or ".join(dict.fromkeys(lasting.program.labels[labels[p]] for p in waited_for if p != DONE))
-
-
-def _reached(targets: list[list[int]], position: int) -> set[int]:
-    """The position and all that a path may take behind it."""
-    met, stack = {position}, [position]
-    while stack:
-        for t in targets[stack.pop()]:
-            if t != DONE and t not in met:
-                met.add(t)
-                stack.append(t)
-    return met
 
 
 def _repeated(plan: MatchPlan) -> str:
     """The variables in loops without an upper bound."""
     tables = automaton(plan.task.program, plan.task.bits)
     targets = targets_behind(tables.graph)
-    names = [plan.task.program.labels[tables.label[p]] for p in range(tables.size) if _comes_back(targets, p)]
-    return ", ".join(dict.fromkeys(names))
+    loops = [p for p in range(tables.size) if p in _reachable(targets, targets[p])]
+    return ", ".join(dict.fromkeys(plan.task.program.labels[tables.label[p]] for p in loops))
 
 
-def _comes_back(targets: list[list[int]], position: int) -> bool:
-    met, stack = set(), list(targets[position])
+def _reachable(targets: list[list[int]], starts: list[int]) -> set[int]:
+    """The positions of `starts`, and all positions that a path may take after one of them."""
+    reached, stack = set(), list(starts)
     while stack:
-        p = stack.pop()
-        if p == position:
-            return True
-        if p != DONE and p not in met:
-            met.add(p)
-            stack += targets[p]
-    return False
+        position = stack.pop()
+        if position != DONE and position not in reached:
+            reached.add(position)
+            stack += targets[position]
+    return reached

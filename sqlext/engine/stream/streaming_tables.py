@@ -1,7 +1,7 @@
 """CREATE STREAMING TABLE and INSERT INTO … SELECT from a stream: streaming queries into Delta tables, exactly once.
 
-A query's checkpoint lies in the folder of its table, so that it goes where the table goes, and a statement that is run
-again resumes. Stopping is not the end of the input: what is undecided stays in the checkpoint.
+The checkpoint of a query lies in the folder of its table, so it moves with the table, and a statement that is run again
+resumes the query. Stopping a query does not end its input: what is undecided stays in the checkpoint.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sqlext.rewriter.heads import StreamTarget
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text.names import quote, quoted
 
-TRIGGER = "sqlext.stream.trigger"  # 'available-now', an interval, or nothing: the next micro-batch at once
+TRIGGER = "sqlext.stream.trigger"  # available-now, an interval, or nothing: each micro-batch starts at once
 NAME = "sqlext.stream.name"  # of the checkpoint, where several INSERT write into one table
 AVAILABLE_NOW = "available-now"
 
@@ -47,16 +47,16 @@ def start(spark: SparkSession, target: StreamTarget, frame: DataFrame, plans: Se
     if late_rows.table_setting(spark):
         for plan in plans:
             table = late_rows.open_table(spark, fingerprint(plan))
-            late_rows.follow(spark, table, _trigger_of(_trigger(spark, target)))
+            late_rows.follow(spark, table, _trigger_options(_trigger(spark, target)))
     return started
 
 
 def _as_table(spark: SparkSession, name: str, frame: DataFrame, target: StreamTarget) -> DataFrame:
-    """INSERT goes by position, a stream into Delta by name."""
+    """The query with the names and types of the table: INSERT goes by position, a stream into Delta by name."""
     fields = spark.table(name).schema.fields
     if len(fields) != len(frame.columns):
         raise BindError(
-            "COLUMN_COUNT", f"{name} has {len(fields)} columns, the query gives {len(frame.columns)}",
+            "COLUMN_COUNT", f"{name} has {len(fields)} columns, the query returns {len(frame.columns)}",
             place=target.place, hint=f"the table's columns are {', '.join(f.name for f in fields)}.",
         )  # fmt: skip
     columns = (F.col(quoted(c)).cast(f.dataType).alias(f.name) for c, f in zip(frame.columns, fields))
@@ -64,7 +64,7 @@ def _as_table(spark: SparkSession, name: str, frame: DataFrame, target: StreamTa
 
 
 def _checkpoint(spark: SparkSession, name: str, target: StreamTarget) -> str:
-    """A folder of the table that Delta does not look into."""
+    """The folder of the checkpoint, in the table's folder but under a name that Delta ignores."""
     location = str(spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"])
     own = spark.conf.get(NAME, "") or ("insert" if target.is_insert else "stream")
     return f"{location.rstrip('/')}/_checkpoints/{own}"
@@ -82,7 +82,7 @@ def _trigger(spark: SparkSession, target: StreamTarget) -> str:
     return target.trigger or spark.conf.get(TRIGGER, "") or ""
 
 
-def _trigger_of(trigger: str) -> dict[str, Any]:
+def _trigger_options(trigger: str) -> dict[str, Any]:
     if not trigger:
         return {}
     return {"availableNow": True} if trigger == AVAILABLE_NOW else {"processingTime": trigger}
@@ -91,8 +91,8 @@ def _trigger_of(trigger: str) -> dict[str, Any]:
 def _check_ends(plans: Sequence[MatchPlan], trigger: str, target: StreamTarget) -> None:
     if trigger == AVAILABLE_NOW and any(p.task.is_within and is_processing_time(p.clause) for p in plans):
         raise UnsupportedError(
-            "STREAM_WITHOUT_END", "with ORDER BY PROCTIME() WITHIN ends by the clock, and so the stream does not end",
-            place=target.place, hint="leave the trigger available-now out.",
+            "STREAM_WITHOUT_END", "with ORDER BY PROCTIME() WITHIN ends by the clock, so the stream does not end",
+            place=target.place, hint="use another trigger than available-now.",
         )  # fmt: skip
 
 
@@ -100,8 +100,8 @@ def _start(spark: SparkSession, name: str, frame: DataFrame, checkpoint: str, ta
     trigger = _trigger(spark, target)
     writer = frame.writeStream.format("delta").outputMode("append").option("checkpointLocation", checkpoint)
     if trigger:
-        writer = writer.trigger(**_trigger_of(trigger))
+        writer = writer.trigger(**_trigger_options(trigger))
     query = writer.queryName(".".join(target.name)).toTable(name)
     if trigger == AVAILABLE_NOW:
-        query.awaitTermination()  # the statement is done when the rows are there
+        query.awaitTermination()  # the statement ends when the rows are in the table
     return spark.createDataFrame([], T.StructType([]))

@@ -1,7 +1,7 @@
-"""Between Arrow arrays and the plain arrays that matchers read.
+"""Conversions between Arrow arrays and the NumPy arrays that matchers read.
 
-PyArrow's own conversions (`pa.array`, `to_numpy`, `pa.scalar`) import pandas, a quarter of what a worker's start takes;
-these do not.
+PyArrow's own conversions (`pa.array`, `to_numpy`, `pa.scalar`) import pandas, which takes a quarter of the start of a
+worker; these do not.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from sqlext.pattern.task import Values
 
 
 def as_numpy(column: pa.Array) -> np.ndarray:
-    """Numbers or Booleans as they are, NULLs as whatever they hold; no copy but of Booleans, which are bits in Arrow.
+    """Numbers or Booleans; the value of a NULL is anything. Only Booleans, which are bits in Arrow, are copied.
 
     >>> as_numpy(pa.array([True, False, True])[1:]).tolist(), as_numpy(pa.array([1.5, 2.5])[1:]).tolist()
     ([False, True], [2.5])
     """
     dtype, lo, hi = column.type.to_pandas_dtype(), column.offset, column.offset + len(column)
-    if lo == hi:  # there need not be a buffer
+    if lo == hi:  # there may be no buffer
         return np.empty(0, dtype)
     values = column.buffers()[1]
     return _bits(values, lo, hi) if dtype == np.bool_ else np.frombuffer(values, dtype, hi)[lo:]
@@ -45,18 +45,19 @@ def _bits(buffer: pa.Buffer, lo: int, hi: int) -> np.ndarray:
 
 
 def as_arrow(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Array:
-    """The inverse: numbers or Booleans, NULL where not `valid`.
+    """The inverse of as_numpy: numbers or Booleans, NULL where not `valid`.
 
     >>> as_arrow(np.array([True, False])).to_pylist(), as_arrow(np.array([1, 2]), np.array([False, True])).to_pylist()
     ([True, False], [None, 2])
     """
     mask = None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
-    held = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [mask, pa.py_buffer(held)])
+    packed = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [mask, pa.py_buffer(packed)])
 
 
 def strings(texts: Sequence[str]) -> pa.Array:
-    """
+    """A string column.
+
     >>> strings(["a", "bc"]).to_pylist()
     ['a', 'bc']
     """
@@ -66,7 +67,7 @@ def strings(texts: Sequence[str]) -> pa.Array:
 
 
 def lists(offset: np.ndarray, values: pa.Array) -> pa.Array:
-    """A list column: list i holds values `offset[i]` to `offset[i + 1]` (exclusive).
+    """A list column whose list i holds values `offset[i]` to `offset[i + 1]` (exclusive).
 
     >>> lists(np.array([0, 0, 2]), pa.array([7, 8])).to_pylist()
     [[], [7, 8]]
@@ -100,19 +101,19 @@ def to_values(column: pa.Array) -> Values:
 
 
 def to_arrow(values: Values, kind: pa.DataType | None) -> pa.Array:
-    """The inverse of to_values for the types that aggregates give; `kind` None: as they are held."""
-    plain = as_arrow(values.values, values.valid)
+    """The inverse of to_values for the types of aggregates; `kind` None: the type of the NumPy array."""
+    column = as_arrow(values.values, values.valid)
     if kind is None:
-        return plain
+        return column
     if pa.types.is_date32(kind):
-        return plain.cast(pa.int32()).view(kind)
+        return column.cast(pa.int32()).view(kind)
     if pa.types.is_temporal(kind):
-        return plain.cast(pa.int64()).view(kind)
-    return plain.cast(kind)
+        return column.cast(pa.int64()).view(kind)
+    return column.cast(kind)
 
 
 def differs(left: pa.Array, right: pa.Array) -> np.ndarray:
-    """`bool[n]`: which values of two columns are not the same; NULL is the same as NULL.
+    """`bool[n]`: where the values of two columns differ; NULL does not differ from NULL.
 
     >>> differs(pa.array([1, None, None]), pa.array([2, None, 3])).tolist()
     [True, False, True]
@@ -121,10 +122,6 @@ def differs(left: pa.Array, right: pa.Array) -> np.ndarray:
     if not unequal.null_count:
         return as_numpy(unequal)
     return (as_numpy(unequal) & are_valid(unequal)) | (are_valid(left) != are_valid(right))
-
-
-def int_column(values: np.ndarray, valid: np.ndarray | None) -> pa.Array:
-    return as_arrow(values.astype(np.int64), valid)
 
 
 def one_chunk(column: pa.ChunkedArray) -> pa.Array:
@@ -151,6 +148,8 @@ def taken(column: pa.Array, rows: np.ndarray) -> pa.Array:
 
 def ranks(columns: list[pa.Array]) -> list[Values]:
     """Strings (or binaries) as int64 positions in the byte order of all distinct strings of all columns.
+
+    `pyarrow.compute.rank` sorts all rows instead of the distinct strings, and takes up to eight times as long.
 
     >>> [v.values.tolist() for v in ranks([pa.array(["b", "a"]), pa.array(["c", "b"])])]
     [[1, 0], [2, 1]]
