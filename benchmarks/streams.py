@@ -32,7 +32,7 @@ from benchmarks import results, stream_results
 from benchmarks.__main__ import names_of, run_of
 from benchmarks.processes import spark_cpu_s
 from benchmarks.stream_results import LATENCY, THROUGHPUT, Measured
-from sqlext.stream_state import kept as kept_in
+from sqlext.stream_state import kept_state
 
 START_US = 1_767_225_600_000_000  # 2026-01-01
 STEP_US = 1_000  # between rows
@@ -149,7 +149,7 @@ def measured(progress, workload: StreamWorkload, kind: str, row_bytes: int, core
     first = next(n for n, p in enumerate(progress) if p["numInputRows"])
     warm = progress[first + cold :]
     quarters = [times[n * len(times) // 4 : (n + 1) * len(times) // 4] for n in range(4)]
-    kept = [k for k in (kept_in(p["observedMetrics"]) for p in progress) if k is not None]
+    kept = [k for k in (kept_state(p["observedMetrics"]) for p in progress) if k is not None]
     largest = max(kept, key=lambda k: k.bytes)
     return Measured(
         workload=workload.name,

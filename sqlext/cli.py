@@ -27,7 +27,7 @@ from sqlext.quiet import quiet_probes
 from sqlext.rewriter.heads import CREATE_VIEW, parse_head
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.session import session
-from sqlext.stream_state import kept
+from sqlext.stream_state import kept_state
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
 _TERMINAL_LIMIT = 100
@@ -219,7 +219,7 @@ def progress_line(progress: Any) -> str:
     ...                "observedMetrics": {"sqlext_1": {"rows": 17, "bytes": 1100, "oldest": None, "late_rows": 0}}})
     'alerts, batch 3: 1,200 rows, 480 rows/s, watermark 2026-01-01T00:00:00.000Z, keeps 17 rows in 1,100 bytes'
     """
-    state = kept(progress["observedMetrics"])
+    state = kept_state(progress["observedMetrics"])
     parts = [
         f"{progress['name']}, batch {progress['batchId']}: {progress['numInputRows']:,} rows",
         f"{progress['processedRowsPerSecond'] or 0:,.0f} rows/s",

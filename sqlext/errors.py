@@ -49,10 +49,10 @@ class Place:
 
 
 class SqlExtError(Exception):
-    """Base of all errors of the extended language.
+    """The base class of all errors of the extended language.
 
-    `error_class` is a stable name for programs, `place` the place in the user's text (None where there is none,
-    as for rows read in a worker), `hint` what to write instead.
+    `error_class` is a stable name for programs, `place` the place in the user's text (None for errors in rows that a
+    worker reads), `hint` what to write instead.
     """
 
     def __init__(self, error_class: str, message: str, *, place: Place | None = None, hint: str | None = None):
@@ -86,27 +86,27 @@ def _rebuild(kind, error_class, message, place, hint):
 
 
 class ParseError(SqlExtError):
-    """The text is not a sentence of the extended language."""
+    """The text breaks the grammar of the extended language."""
 
 
 class BindError(SqlExtError):
-    """Names, types and the standard's rules."""
+    """A name, a type or a rule of the standard is violated."""
 
 
 class UnsupportedError(SqlExtError):
-    """Legal, but not built; the hint says what to write instead."""
+    """The text is legal, but not built; the hint says what to write instead."""
 
 
 class DataError(SqlExtError):
-    """Known only once rows are read."""
+    """An error in the data, known only when rows are read."""
 
 
 class SetupError(SqlExtError):
-    """Spark could not be started as asked: Java, Delta's jar, or a session that is already there."""
+    """Spark could not be started: because of Java, Delta's jar, or a session that runs already."""
 
 
 class SqlExtErrors(ParseError):
-    """Several errors of one statement, reported together; `errors` holds them in the order of the text."""
+    """Several errors of one statement, reported together; `errors` are in the order of the text."""
 
     def __init__(self, errors: list[SqlExtError]):
         self.errors = sorted(errors, key=lambda e: e.place.start if e.place else -1)
@@ -125,7 +125,7 @@ class SqlExtErrors(ParseError):
 
 
 def raise_all(errors: list[SqlExtError]) -> None:
-    """Raise nothing, the one error, or all of them together."""
+    """Raise the one error, or all errors together, or nothing if there is none."""
     if len(errors) == 1:
         raise errors[0]
     if errors:

@@ -1,4 +1,4 @@
-"""What becomes of extended text, without running it."""
+"""Shows how extended text is run, without running it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 def explain(text: str, args: Any = None, *, spark: SparkSession | None = None, **frames: Any) -> str:
-    """How `spark.sql(text, args, **frames)` would match: clauses, plans, programs, strategies and why, Spark's SQL.
+    """Explain how `spark.sql(text, args, **frames)` would run: its clauses, their programs, strategies and reasons, and
+    the SQL for Spark.
 
-    `spark`: the session, default the active one. Raises SqlExtError as running the text would.
+    `spark`: the session, by default the active one. Raises SqlExtError as running the text would.
 
     >>> print(explain("SELECT * FROM ticks MATCH_RECOGNIZE (…)"))   # doctest: +SKIP
     == Clause 1, line 1 ==
@@ -29,10 +30,11 @@ def explain(text: str, args: Any = None, *, spark: SparkSession | None = None, *
 
 
 def compile(text: str, args: Any = None, *, spark: SparkSession | None = None) -> str:
-    """The text in plain Spark SQL: every clause is a call of the table function `sqlext_match`.
+    """Write the text in plain Spark SQL, with a call of the table function `sqlext_match` for every clause.
 
-    `spark`: the session, default the active one; it must know the tables. Any session that has called
-    `sqlext.extend`, or where `sqlext.engine.portable.table_function.register` was called, can run the result.
+    `spark`: the session, by default the active one; it must have the tables. The result runs in every session that
+    `sqlext.extend` or `sqlext.engine.portable.table_function.register` was called for.
+
     Raises SqlExtError as running the text would.
     """
     from sqlext.engine.statement import compile_statement

@@ -1,9 +1,9 @@
-"""`extend(spark)`: the session's own `sql` understands the extended language.
+"""`extend(spark)` lets the session's own `sql` understand the extended language.
 
-The method is hooked on the session's class, because Spark hands out new Python objects for one session
-(`SparkSession.getActiveSession()`, `df.sparkSession`). Which sessions are extended is kept with the session: in the
-runtime settings of a classic one, under the session id of a Connect one (servers may refuse unknown settings). In all
-other sessions, and for all text that is not ours, the original method gets the very same arguments.
+The method is hooked on the session's class, because Spark creates new Python objects for one session
+(`SparkSession.getActiveSession()`, `df.sparkSession`). A classic session is marked as extended in its runtime settings,
+a Connect session by its id (servers may refuse unknown settings). In all other sessions, and for all text that is not
+ours, the original method gets the very same arguments.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 ORIGINAL = "__sqlext_original__"  # the attribute of the hooked method that keeps Spark's own
 _MARKER = "sqlext.enabled"
 _CONNECT_SESSIONS: set[str] = set()
-_EXTENDED: Counter[type] = Counter()  # hooked class → how many of its sessions are extended, stopped ones included
+_EXTENDED: Counter[type] = Counter()  # how many sessions of a hooked class are extended, stopped ones included
 
 
 def extend(spark: SparkSession) -> SparkSession:
-    """Let `spark.sql` understand the extended language, in this session only; again is no harm. Returns `spark`.
+    """Let `spark.sql` understand the extended language, in this session only. Returns `spark`.
 
-    Works with classic and with Connect sessions. A `newSession()` is another session: extend it too.
+    Works with classic and with Connect sessions, and may be called again. A `newSession()` is another session, to be
+    extended by itself.
     """
     cls = defining_class(spark)
     if not hasattr(cls.sql, ORIGINAL):
@@ -41,7 +42,7 @@ def extend(spark: SparkSession) -> SparkSession:
 
 
 def restore(spark: SparkSession) -> SparkSession:
-    """Undo `extend(spark)`; with the last session of its class the class gets its own method back. Returns `spark`."""
+    """Undo `extend(spark)`. After the last session of a class its own method is put back. Returns `spark`."""
     cls = defining_class(spark)
     if _is_marked(spark):
         _unmark(spark)

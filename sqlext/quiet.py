@@ -1,4 +1,4 @@
-"""Chatter of the platform, kept back until it is known whether anybody needs it."""
+"""Keeps back what the platform writes to its log and to stderr until it is known whether anybody needs it."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ _CONTEXT_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 @dataclass
-class HeldRecords:
-    """Log records that were kept back; `release()` writes them after all."""
+class KeptRecords:
+    """Log records that were kept back; `release()` writes them."""
 
     records: list[logging.LogRecord] = field(default_factory=list)
 
     def release(self) -> None:
-        held, self.records = self.records, []
-        for record in held:
+        records, self.records = self.records, []
+        for record in records:
             logging.getLogger(record.name).handle(record)
 
 
-_HELD: ContextVar[HeldRecords | None] = ContextVar("sqlext_held_records", default=None)
+_KEPT: ContextVar[KeptRecords | None] = ContextVar("sqlext_kept_records", default=None)
 
 
 def _keep_back(record: logging.LogRecord) -> bool:
-    held = _HELD.get()
-    if held is not None:
-        held.records.append(record)
-    return held is None
+    kept = _KEPT.get()
+    if kept is not None:
+        kept.records.append(record)
+    return kept is None
 
 
 @contextmanager
-def quiet_probes() -> Iterator[HeldRecords]:
+def quiet_probes() -> Iterator[KeptRecords]:
     """Keep PySpark from writing 13 KB of JSON to stderr for every AnalysisException that is raised inside.
 
-    Only the calling thread is silenced; may be nested. `release()` on the yielded value, outside of the block, writes
-    what was kept back.
+    Only the calling thread is silenced, and blocks may be nested. `release()` of the yielded records, called outside
+    of the block, writes them.
 
-    >>> with quiet_probes() as held:
+    >>> with quiet_probes() as kept:
     ...     logging.getLogger("SQLQueryContextLogger").error("seen")
-    >>> [record.getMessage() for record in held.records]
+    >>> [record.getMessage() for record in kept.records]
     ['seen']
     """
     for name in _CONTEXT_LOGGERS:
         # A plain logging.getLogger would create a plain Logger, whose methods refuse PySpark's keyword arguments.
         PySparkLogger.getLogger(name).addFilter(_keep_back)
-    held = HeldRecords()
-    token = _HELD.set(held)
+    kept = KeptRecords()
+    token = _KEPT.set(kept)
     try:
-        yield held
+        yield kept
     finally:
-        _HELD.reset(token)
+        _KEPT.reset(token)
 
 
 _STARTED = b"\0sqlext: started\0\n"  # written into the pipe behind what is kept back

@@ -16,17 +16,18 @@ __all__ = ["extend", "is_extended", "restore", "session"]
 def session(
     app_name: str = "sqlext", master: str = "local[*]", warehouse: str | Path | None = None, **conf: Any
 ) -> SparkSession:
-    """Start Spark with Delta tables and the extended language, or take the session that runs already.
+    """Start Spark with Delta tables and the extended language, or use the session that runs already.
 
-    `warehouse` is the folder of the tables (None: `spark-warehouse` here, as Spark has it). Every Delta table in it is
-    in the catalog, so that a process finds the tables of the one before. `conf` are settings of Spark; they win over
-    ours: `session(**{"spark.sql.shuffle.partitions": "4"})`. A session that runs already keeps its settings but for
-    those named in `conf`.
+    `warehouse` is the folder of the tables (None: `spark-warehouse` in the current folder, as in Spark). All Delta
+    tables in it are entered into the catalog, so a process finds the tables of the process before. `conf` are settings
+    of Spark, which win over ours: `session(**{"spark.sql.shuffle.partitions": "4"})`. A session that runs already keeps
+    its settings, except those in `conf`.
 
     The first start downloads Delta's jar from Maven Central (87 MB, kept in ~/.ivy2.5.2). What Spark writes to stderr
-    while it starts is shown only if it fails.
+    while it starts is shown only if the start fails.
 
-    Raises SetupError if Java or the jar cannot be had, or if a session without Delta or with another warehouse runs.
+    Raises SetupError if there is no suitable Java, if the jar cannot be downloaded, or if a session without Delta or
+    with another warehouse runs.
 
     >>> import sqlext
     >>> spark = sqlext.session(master="local[2]")                                           # doctest: +SKIP

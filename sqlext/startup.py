@@ -1,4 +1,4 @@
-"""Starts Spark for `session()`, or takes the session that runs; and says why Spark did not start."""
+"""Starts Spark for `session()`, or adopts the session that runs; and explains why Spark did not start."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 _SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": _DELTA_CATALOG,
-    # A table that is not Delta would be lost to the next process: see catalog.tables.
+    # The next process would not find a table that is not Delta: see catalog.warehouse.
     "spark.sql.sources.default": "delta",
-    # 50 tiny tasks for each read otherwise: 59 s instead of 25 s for a small script.
+    # Without it each read takes 50 tiny tasks: 59 s instead of 25 s for a small script.
     "spark.databricks.delta.snapshotPartitions": "2",
-    # Delta's extension makes Spark 4.2 drop all parameters (delta-io/delta issue 7640); this way they survive.
+    # Delta's extension makes Spark 4.2 drop all parameters (delta-io/delta issue 7640), unless this is set.
     "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
     # transformWithState refuses the default provider.
     "spark.sql.streaming.stateStore.providerClass":
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-    # A micro-batch writes what has changed, and not a snapshot: 0.8 s of processor time instead of 1.0 for 10,000 rows.
+    # A micro-batch writes changes instead of a snapshot: 0.8 s of processor time instead of 1.0 s for 10,000 rows.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # With a limit Spark adds up the bytes of all columns for each row: 10 M rows of two columns reached the Python
-    # workers in 2.9 s, without one in 0.9 s. Batches end after 10,000 rows anyway.
+    # With a limit Spark sums the bytes of all columns for each row: 10 M rows of two columns reached the Python workers
+    # in 2.9 s, without a limit in 0.9 s. Batches end after 10,000 rows anyway.
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }  # fmt: skip
 
-# On a local file system Spark's other manager starts processes to read links and set rights, some seventy in each
-# micro-batch (0.6 s of processor time instead of 0.8). Both rename files into place.
+# On a local file system Spark's other manager starts some seventy processes in each micro-batch to read links and set
+# permissions (0.8 s of processor time instead of 0.6 s). Both rename files into place.
 _LOCAL_SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass":
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
@@ -57,7 +57,7 @@ _OLDEST_JAVA = 17
 
 
 def register_tables(spark: SparkSession) -> None:
-    """Enter the warehouse's tables into the catalog; one that Spark cannot read does not keep the others out."""
+    """Enter the tables of the warehouse into the catalog. A table that Spark cannot read causes a warning only."""
     folder = _warehouse_folder(spark)
     if folder is None:
         return
@@ -81,7 +81,10 @@ def running_session() -> SparkSession | None:
 
 
 def adopt(running: SparkSession, user_conf: dict[str, str]) -> SparkSession:
-    """A running session with the settings `user_conf`; those that Spark fixes at its start must be as they are."""
+    """The running session with the settings `user_conf`.
+
+    Raises SetupError if it is without Delta or has another warehouse.
+    """
     remedy = "call stop() on the running session first, or keep it and call sqlext.extend(spark)."
     if running.conf.get("spark.sql.catalog.spark_catalog", "") != _DELTA_CATALOG:
         raise SetupError("SESSION_WITHOUT_DELTA", "a Spark session without Delta is running", hint=remedy)
@@ -94,7 +97,8 @@ def adopt(running: SparkSession, user_conf: dict[str, str]) -> SparkSession:
 
 
 def start(app_name: str, master: str, user_conf: dict[str, str]) -> SparkSession:
-    # Workers take `python3` from PATH otherwise, which fails on `import pyarrow`; read when the JVM starts.
+    """A new session. Raises SetupError if Spark does not start."""
+    # Read when the JVM starts. Without it workers use `python3` of PATH, which fails on `import pyarrow`.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {"spark.master": master, "spark.app.name": app_name, **_SETTINGS, **user_conf}
     if settings["spark.master"].startswith("local"):
@@ -109,14 +113,14 @@ def start(app_name: str, master: str, user_conf: dict[str, str]) -> SparkSession
 
 
 def _packages(user_conf: dict[str, str]) -> str:
-    """`spark.jars.packages` with Delta, unless the user brings Delta or says explicitly that there is none to load."""
+    """`spark.jars.packages` with Delta, unless the user brings Delta or sets an empty list."""
     packages = user_conf.get("spark.jars.packages")
     brings_delta = packages == "" or "delta-spark" in f"{packages},{user_conf.get('spark.jars', '')}"
     return packages or "" if brings_delta else ",".join(filter(None, [DELTA, packages]))
 
 
 def _shuffle_partitions(master: str) -> str:
-    """Two a core on a local master; Spark's own 200 elsewhere.
+    """Two for each core of a local master, "" elsewhere: Spark's own default of 200.
 
     >>> _shuffle_partitions("local[3]"), _shuffle_partitions("spark://host:7077")
     ('6', '')
@@ -128,7 +132,7 @@ def _shuffle_partitions(master: str) -> str:
 
 
 def _warehouse_folder(spark: SparkSession) -> Path | None:
-    """The folder to register; None where a metastore remembers the tables, or where it is not on this machine."""
+    """The folder of the tables; None if a metastore stores the catalog, or if the folder is not on this machine."""
     if spark.conf.get("spark.sql.catalogImplementation") != "in-memory":
         return None
     return warehouse.local_path(str(spark.conf.get("spark.sql.warehouse.dir")))
@@ -138,7 +142,7 @@ def _warehouse_folder(spark: SparkSession) -> Path | None:
 
 
 def diagnose(log: str, error: Exception, packages: str) -> SetupError:
-    """The SetupError for a start that failed with `error` after writing `log` to stderr.
+    """The SetupError for a start that failed with `error` and wrote `log` to stderr.
 
     >>> str(diagnose("download failed: io.delta", RuntimeError("exited"), "io.delta:x:1")).splitlines()[0]
     'SQLEXT_JAR_NOT_FOUND: Spark could not download io.delta:x:1'
@@ -159,20 +163,20 @@ def diagnose(log: str, error: Exception, packages: str) -> SetupError:
 
 
 def java_problem() -> SetupError | None:
-    """What is wrong with the Java of this machine; None if Spark can use it."""
+    """The error of a machine without a Java that Spark can use; None if there is one."""
     java = java_version()
     if java is not None and java >= _OLDEST_JAVA:
         return None
-    found = "none was found" if java is None else f"this is Java {java}"
+    state = "none was found" if java is None else f"this is Java {java}"
     return SetupError(
         "JAVA_NOT_FOUND",
-        f"Spark needs Java {_OLDEST_JAVA} or newer and {found}",
+        f"Spark needs Java {_OLDEST_JAVA} or newer and {state}",
         hint="install a JDK or JRE (Debian, Ubuntu: apt-get install openjdk-17-jre-headless) or set JAVA_HOME.",
     )
 
 
 def java_version() -> int | None:
-    """The major version of the Java that Spark would start; None if there is none."""
+    """The major version of the Java that Spark would use; None if there is none."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=os.path.join(home, "bin") if home else None)
     if java is None:
@@ -182,9 +186,10 @@ def java_version() -> int | None:
 
 
 def parse_java_version(banner: str) -> int | None:
-    """
+    """The major version in what `java -version` writes.
+
     >>> parse_java_version('openjdk version "17.0.15" 2025-04-15'), parse_java_version('java version "1.8.0_402"')
     (17, 8)
     """
-    found = re.search(r'version "(?:1\.)?(\d+)', banner)
-    return int(found[1]) if found else None
+    match = re.search(r'version "(?:1\.)?(\d+)', banner)
+    return int(match[1]) if match else None

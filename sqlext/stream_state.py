@@ -1,4 +1,4 @@
-"""What a running stream keeps."""
+"""The state of a running stream, in numbers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 # Light by design: `import sqlext` loads this, in workers too, and must not wait for pyspark or numba.
 
-METRICS = "sqlext"  # the observed metrics of a clause have a name that begins so
+METRICS = "sqlext"  # the prefix of the names of a clause's observed metrics
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StreamState:
-    """`rows` are kept, in `bytes` as they are stored, the oldest of `oldest`; `late_rows` came too late since the query
+    """`rows` are kept, in `bytes` of state; the oldest has the time `oldest`. `late_rows` came too late since the query
     began."""
 
     rows: int
@@ -27,26 +27,27 @@ class StreamState:
 
 
 def state(query: StreamingQuery) -> StreamState | None:
-    """What MATCH_RECOGNIZE keeps in a streaming query, as of its last micro-batch; None before the first one.
+    """The rows that MATCH_RECOGNIZE keeps in a streaming query after its last micro-batch; None before the first one.
 
     >>> state(spark.streams.active[0])                          # doctest: +SKIP
     StreamState(rows=1042, bytes=66688, oldest=datetime.datetime(2026, 1, 1, 0, 0, 3), late_rows=0)
     """
     for progress in reversed(query.recentProgress):
-        found = kept(progress["observedMetrics"])
-        if found is not None:
-            return found
+        stream_state = kept_state(progress["observedMetrics"])
+        if stream_state is not None:
+            return stream_state
     return None
 
 
-def kept(metrics: Mapping[str, Any]) -> StreamState | None:
-    """What all clauses of a query keep, of the observed metrics of a micro-batch.
+def kept_state(metrics: Mapping[str, Any]) -> StreamState | None:
+    """The state of all clauses of a query together, from the observed metrics of a micro-batch; None without a clause.
 
-    >>> kept({"sqlext_1": {"rows": 2, "bytes": 70, "oldest": None, "late_rows": 0}, "theirs": {}})
+    >>> kept_state({"sqlext_1": {"rows": 2, "bytes": 70, "oldest": None, "late_rows": 0}, "theirs": {}})
     StreamState(rows=2, bytes=70, oldest=None, late_rows=0)
     """
-    told = [row for name, row in metrics.items() if name.startswith(f"{METRICS}_")]
-    if not told:
+    reports = [row for name, row in metrics.items() if name.startswith(f"{METRICS}_")]
+    if not reports:
         return None
-    rows, size, late = (sum(row[column] for row in told) for column in ("rows", "bytes", "late_rows"))
-    return StreamState(rows, size, min((row["oldest"] for row in told if row["oldest"]), default=None), late)
+    rows, size, late = (sum(row[column] for row in reports) for column in ("rows", "bytes", "late_rows"))
+    oldest = min((row["oldest"] for row in reports if row["oldest"]), default=None)
+    return StreamState(rows=rows, bytes=size, oldest=oldest, late_rows=late)

@@ -70,12 +70,12 @@ class StatementPlan:
     def execute(self) -> DataFrame:
         """The DataFrame of the whole statement; a command is carried out. Raises Spark's errors and BindError."""
         try:
-            with quiet_probes() as held:
+            with quiet_probes() as records:
                 return self.queries.execute(self.text)
         except (AnalysisException, ParseException) as e:
             error = self.queries.error(e, self.text)
             if error.place is None:
-                held.release()
+                records.release()
                 raise
             raise error from None
 
