@@ -39,7 +39,7 @@ Cells = list[str]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line with `argv` (None: this process's) and return the exit status.
 
-    0: done; 1: a statement failed, the reason is on stderr; 2: a wrong call.
+    0: success; 1: a statement failed, the reason is on stderr; 2: the command line is wrong.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["demo"]:
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run_command(options)
     except BrokenPipeError:
-        # The reader, `head` say, has seen enough. Python would complain once more when it flushes at exit.
+        # The reader, perhaps `head`, has closed the pipe. Python would fail once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -65,9 +65,9 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     run.add_argument(
         "--available-now", action="store_true",
-        help="streaming tables: process what is there and end (default: go on until interrupted)",
+        help="streaming tables: process the rows that are there and end (default: go on until interrupted)",
     )  # fmt: skip
-    _command(commands, "explain", "show how the statements of a file would be matched, and why so", _explain)
+    _command(commands, "explain", "show how the statements of a file would be run, and why", _explain)
     _command(commands, "compile", "print the statements of a file in plain Spark SQL", _compile)
     commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)
     return parser
@@ -93,7 +93,7 @@ def _row_count(text: str) -> int:
 
 
 def parse_parameter(text: str) -> tuple[str, Any]:
-    """`name=value` with the value's type read off its form.
+    """The name and the value of `name=value`; the form of the value decides its type.
 
     >>> [parse_parameter(t)[1] for t in ("n=-3", "x=1.50", "b=true", "d=2026-01-31", "t='3'", "u=north")]
     [-3, Decimal('1.50'), True, datetime.date(2026, 1, 31), '3', 'north']
@@ -115,17 +115,17 @@ _FORMS: tuple[tuple[str, Callable[[str], Any]], ...] = (
 
 
 def _parse_value(value: str) -> Any:
-    read = next((read for form, read in _FORMS if re.fullmatch(form, value, re.DOTALL)), str)
+    parse = next((parse for form, parse in _FORMS if re.fullmatch(form, value, re.DOTALL)), str)
     try:
-        return read(value)
+        return parse(value)
     except ValueError as error:  # 2026-02-30
         raise argparse.ArgumentTypeError(f"{value!r}: {error}") from None
 
 
 def split_statements(text: str) -> Iterator[str]:
-    """The statements of a file, without the semicolons between them, each on the lines that it has in the file.
+    """The statements of a file, without the semicolons between them, each on its lines of the file.
 
-    A script, BEGIN … END, is one statement and the last. Empty statements are left out.
+    A script, BEGIN … END, is one statement, and the last. Empty statements are left out.
 
     >>> list(split_statements("SELECT ';' -- a; b\\n; ;SELECT 2"))
     ["SELECT ';' -- a; b\\n", '\\nSELECT 2']
@@ -146,7 +146,7 @@ def split_statements(text: str) -> Iterator[str]:
 
 
 def _on_its_lines(text: str, start: int, stop: int) -> str:
-    """The statement behind empty lines, so that errors tell the line of the file."""
+    """The statement behind empty lines, so that errors name the line of the file."""
     statement = text[start:stop]
     blank = len(statement) - len(statement.lstrip())
     return "\n" * text.count("\n", 0, start + blank) + statement[blank:]
@@ -160,7 +160,7 @@ def _run_command(options: argparse.Namespace) -> int:
         return MISUSED
     try:
         with quiet_probes():
-            # Every failure comes as an exception; Spark's log would tell it a second time, with its stack.
+            # Every failure is raised as an exception; Spark's log would repeat it, with the stack of the JVM.
             spark = session(master=options.master, warehouse=options.warehouse, **{"spark.log.level": "OFF"})
             options.action(spark, list(split_statements(text)), options)
     except (SqlExtError, PySparkException) as error:
@@ -171,7 +171,7 @@ def _run_command(options: argparse.Namespace) -> int:
 
 
 def _without_stack(message: str) -> str:
-    """Spark's message up to its plan and the JVM's stack, or what our code in a Python worker raised.
+    """Spark's message without its plan and the JVM's stack, or the error that our code raised in a Python worker.
 
     >>> _without_stack("[DIVIDE_BY_ZERO] Division by zero.\\n\\tat org.apache…\\n")
     '[DIVIDE_BY_ZERO] Division by zero.'
@@ -184,7 +184,7 @@ def _without_stack(message: str) -> str:
 
 
 def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
-    ours_before = {query.id for query in spark.streams.active}
+    running_before = {query.id for query in spark.streams.active}
     is_first = True
     if options.available_now:
         spark.conf.set("sqlext.stream.trigger", "available-now")
@@ -195,8 +195,8 @@ def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace
                 print()
             _show(result, options.limit)
             is_first = False
-    for query in spark.streams.active:  # of CREATE STREAMING TABLE: the end of this process would end them
-        if query.id not in ours_before:
+    for query in spark.streams.active:  # of CREATE STREAMING TABLE; they would end with this process
+        if query.id not in running_before:
             _follow(query)
 
 
@@ -212,7 +212,7 @@ def _follow(query: StreamingQuery) -> None:
 
 
 def progress_line(progress: Any) -> str:
-    """What a micro-batch did, in one line.
+    """One line about a micro-batch.
 
     >>> progress_line({"name": "alerts", "batchId": 3, "numInputRows": 1200, "processedRowsPerSecond": 480.2,
     ...                "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
@@ -242,7 +242,7 @@ def _compile(spark: SparkSession, statements: list[str], options: argparse.Names
 
 
 def _make_temporary_view(spark: SparkSession, statement: str, options: argparse.Namespace) -> None:
-    """The statements behind it may read it, and it is gone with this process; nothing else is run."""
+    """Create a temporary view, which later statements may read and which ends with this process. Run nothing else."""
     head = parse_head(statement)
     if head is not None and head.verb == CREATE_VIEW and head.is_temporary:
         spark.sql(statement, dict(options.param) or None)
@@ -252,7 +252,7 @@ def _show(result: DataFrame, limit: int | None) -> None:
     if result.isStreaming:
         raise UnsupportedError(
             "STREAM_WITHOUT_TABLE",
-            "the result is a stream, which has no end to show",
+            "the result is a stream, which has no end and cannot be shown",
             hint="write CREATE STREAMING TABLE name AS … and SELECT from the table.",
         )
     is_terminal = sys.stdout.isatty()
@@ -267,14 +267,14 @@ def _show(result: DataFrame, limit: int | None) -> None:
 
 
 def _cells(result: DataFrame, limit: int | None) -> list[Cells]:
-    """The rows as Spark writes them, one more than `limit` to know whether there are more."""
+    """The rows as Spark writes them; one more than `limit`, which shows whether there are more."""
     names = [f"c{i}" for i in range(len(result.columns))]  # names may occur twice, or need quotes
     texts = result.toDF(*names).selectExpr(*(f"coalesce(CAST({name} AS STRING), 'NULL')" for name in names))
     return [[str(cell) for cell in row] for row in (texts if limit is None else texts.limit(limit + 1)).collect()]
 
 
 def _escape(cell: str) -> str:
-    """One line, one field: as `mysql --batch` and COPY of PostgreSQL write it.
+    """A cell without tabs and line ends, escaped as `mysql --batch` and COPY of PostgreSQL do.
 
     >>> _escape("a\\tb")
     'a\\\\tb'

@@ -1,4 +1,4 @@
-"""`sqlext demo`: half a year of one person's blood sugar, and the falls in it that are worth a look."""
+"""`sqlext demo`: half a year of one person's blood sugar, and the crashes in it that are worth a look."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CLAUSE_WORDS = ("MATCH_RECOGNIZE", "MEASURES", "AFTER MATCH", "PATTERN", "SUBSE
 
 @dataclass(frozen=True)
 class Step:
-    """A statement of the tour with its heading and what to look at in it."""
+    """A statement of the tour, with its title and a remark on what to look at."""
 
     title: str
     remark: str
@@ -40,7 +40,7 @@ class Step:
 STEPS = (
     Step(
         "Where is the sensor silent?",
-        "Two neighbouring rows, the second more than half an hour late. SKIP TO back lets a gap begin where one ends.",
+        "Two neighbouring rows, more than half an hour apart. SKIP TO back lets a gap begin where another one ends.",
         f"""
 SELECT *
 FROM {READINGS} MATCH_RECOGNIZE (
@@ -59,7 +59,7 @@ LIMIT 5""",
     Step(
         "When does a long high end in a crash?",
         "Above 180 mg/dl for an hour or more without a gap, and below 70 within three hours of the last high reading.\n"
-        "What a row must be depends on the rows that the match holds so far: LAST(above.time), FIRST(above.time).",
+        "The conditions depend on the rows that are already matched: LAST(above.time), FIRST(above.time).",
         f"""
 CREATE OR REPLACE TABLE {CRASHES} AS
 SELECT *
@@ -145,7 +145,7 @@ def _run(warehouse: str | None, master: str) -> None:
             spark = session("sqlext demo", master=master, warehouse=folder, **{"spark.log.level": "OFF"})
         cleanup.callback(spark.stop)
         tour(spark, console)
-    _say_what_next(console, warehouse)
+    _print_next_steps(console, warehouse)
 
 
 def tour(spark: SparkSession, console: Console) -> None:
@@ -187,10 +187,10 @@ def _print_sql(console: Console, sql: str) -> None:
 
 
 def _strategy(spark: SparkSession, sql: str) -> str:
-    """EXPLAIN MATCH's word on how the clause was matched, and why so; "" if there is no clause."""
+    """The strategy of the clause and the reason for it, from EXPLAIN MATCH; "" if there is no clause."""
     lines = explain(sql, spark=spark).splitlines()
     heading = "== Strategy =="
-    return f"EXPLAIN MATCH says: {lines[lines.index(heading) + 1]}\n" if heading in lines else ""
+    return f"EXPLAIN MATCH: {lines[lines.index(heading) + 1]}\n" if heading in lines else ""
 
 
 def _print_rows(console: Console, result: DataFrame) -> None:
@@ -202,15 +202,15 @@ def _print_rows(console: Console, result: DataFrame) -> None:
     console.print(table)
 
 
-def _say_what_next(console: Console, warehouse: str | None) -> None:
+def _print_next_steps(console: Console, warehouse: str | None) -> None:
     console.print("\nWhat next?", style="bold")
     lines = [
-        "Change a condition: put a statement into a file and run it on the same tables,",
+        "Change a condition: write a statement into a file and run it on the same tables,",
         f"    sqlext run --warehouse {warehouse} crashes.sql",
     ]
     if warehouse is None:
         lines = [
-            "These tables are gone now. Keep them, change a condition, and run it on the same rows:",
+            "The tables are deleted now. Keep them, change a condition, and run it on the same rows:",
             "    sqlext demo --warehouse glucose",
             "    sqlext run --warehouse glucose crashes.sql",
         ]

@@ -86,8 +86,8 @@ def test_the_output_in_a_pipe_is_plain_text_with_the_sql_the_rows_and_the_strate
     assert "\x1b" not in printed
     assert all(step.title in printed and step.sql.strip() in printed for step in demo.STEPS)
     assert "2010-07-22 20:26:00  2010-07-24 00:21:00" in printed
-    assert "EXPLAIN MATCH says: lead: " in printed
-    assert "EXPLAIN MATCH says: threads: " in printed
+    assert "EXPLAIN MATCH: lead: " in printed
+    assert "EXPLAIN MATCH: threads: " in printed
 
 
 def test_a_session_with_another_warehouse_is_an_error_and_not_a_traceback(spark, tmp_path, capsys):

@@ -1,7 +1,7 @@
-"""EXPLAIN MATCH: what becomes of a statement's clauses and joins on time.
+"""EXPLAIN MATCH: how the clauses and the joins on time of a statement are run.
 
-For each join how its rows meet, for each clause the labels and conditions, the program, the strategy and why, and the
-SQL that Spark runs before and behind the match.
+For each join it shows how rows find their partners; for each clause the labels and their conditions, the program, the
+strategy and the reason for it, and the SQL that Spark runs before and behind the match.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from sqlext.rewriter.match.match_plan import Mask, MatchPlan
 
 
 def explain_statement(call: SqlCall) -> str:
-    """How the statement would run. Raises SqlExtError as running it would."""
+    """Explain how the statement would run. Raises SqlExtError as running it would."""
     plan = plan_statement(call)
     warn(plan.warnings)
     return explained_plan(plan)
 
 
 def explained_plan(plan: StatementPlan) -> str:
+    """The text of EXPLAIN MATCH."""
     if not plan.parts:
-        return "No clause of the extended language: the text goes to Spark as it is."
+        return "No clause of the extended language: Spark runs the text as it is."
     parts = [_clause(i, c) if isinstance(c, PhysicalPlan) else _join(i, c) for i, c in enumerate(plan.parts, 1)]
     return "\n\n".join([*parts, f"== Statement for Spark ==\n{plan.text}"])
 
 
 def _join(number: int, asof: AsofJoin | RewrittenJoin | None) -> str:
     if asof is None:
-        return f"== Join {number} ==\nSpark's own ASOF JOIN: the text goes to it as it is"
+        return f"== Join {number} ==\nSpark's own ASOF JOIN: Spark runs the text as it is"
     if isinstance(asof, RewrittenJoin):
         return _interval_join(number, asof)
-    said = asof.conditions
-    keys = ", ".join(f"{key.left} {'<=>' if key.matches_null else '='} {key.right}" for key in said.keys)
-    left = "the left rows go through it" if asof.carried else "what it finds is joined to the left relation"
+    keys = ", ".join(f"{key.left} {'<=>' if key.matches_null else '='} {key.right}" for key in asof.conditions.keys)
+    left = "the left rows go through it" if asof.carried else "its matches are joined to the left relation"
     times = f"{asof.left_time} {asof.operator} {asof.right_time}"
     lines = [
         "LEFT ASOF JOIN" if asof.is_left else "INNER ASOF JOIN",
         f"left {asof.left}", f"right {asof.right}",
         f"nearest row by {times}, keys {keys or 'none: one task orders all rows'}",
-        f"window: both sides in one order, the last right row carried along; {left}",
+        f"window: both sides in one order, which carries the last right row along; {left}",
     ]  # fmt: skip
     return "\n".join([f"== Join {number} ==", *lines])
 

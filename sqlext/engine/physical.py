@@ -126,7 +126,7 @@ def choose(clause: BoundClause, settings: Settings, queries: Queries) -> Physica
     form = next(form for form in FORMS if form.refusal(clause, settings) is None)
     plan = clause.plan
     name, why = form.strategy(plan, settings)
-    bounds = [f"{b.written} bounds the match like WITHIN." for b in plan.bounds if b.written]
+    bounds = [f"{b.written} bounds the match as WITHIN does." for b in plan.bounds if b.written]
     reasons = [(name, " ".join([why, *bounds])), *_filters(plan)]
     if form.parallel is not None:
         plan, why_filtered = _prefiltered(clause, form, settings, queries)
@@ -166,7 +166,7 @@ def _filters(plan: MatchPlan) -> list[tuple[str, str]]:
 
 def _prefiltered(clause: BoundClause, form: Form, settings: Settings, queries: Queries) -> tuple[MatchPlan, str]:
     if form is LEAD and not lead.needs_window(clause.plan):
-        return clause.plan, "none, nothing is shuffled."
+        return clause.plan, "none: nothing is shuffled."
     return prefilter.prefiltered(clause.plan, clause.prefix, queries, settings.prefilter)
 
 
@@ -220,8 +220,8 @@ def _lead_strategy(plan: MatchPlan, settings: Settings) -> tuple[str, str]:
 
 def _lead_parallel(plan: MatchPlan, settings: Settings) -> str:
     if lead.needs_window(plan):
-        return "no, Spark's window functions take all rows of a key together."
-    return "as the input is, nothing is shuffled."
+        return "no, Spark's window functions take all rows of a key in one task."
+    return "as the input is: nothing is shuffled."
 
 
 LEAD = Form(
@@ -259,7 +259,7 @@ UDTF = Form(
     frame=_udtf_frame,
     preview=_tasks_frame,
     input_query=run_batch.input_query,
-    parallel=lambda plan, settings: "no, the engine udtf gives a bucket of keys to each task.",
+    parallel=lambda plan, settings: "no, the engine udtf matches one bucket of keys in each task.",
 )
 RANGES = Form(
     name="ranges",

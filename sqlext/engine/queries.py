@@ -1,4 +1,4 @@
-"""Runs the SQL that plans are made of, and tells errors in it as errors in the user's text."""
+"""Runs the SQL of plans, and reports errors in it as errors in the user's text."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ HELPER = re.compile(r"__sqlext_helper_\d+__")
 class Queries:
     """The queries of one statement. `sql` is Spark's own `spark.sql`; `frames` are the user's keyword DataFrames.
 
-    Finished clauses are DataFrames that take part in texts under a helper name; to Spark they are keyword DataFrames
-    too, which leave nothing behind.
+    In texts a planned clause is a DataFrame with a helper name. Spark gets it as a keyword DataFrame, which leaves
+    nothing behind.
     """
 
     def __init__(self, sql: Callable[..., DataFrame], frames: Mapping[str, Any], user_text: str):
@@ -31,13 +31,13 @@ class Queries:
         self.helpers: dict[str, DataFrame] = {}
 
     def name(self, frame: DataFrame) -> str:
-        """A name for `frame` in texts of this statement."""
+        """Register `frame`, and return its name in texts of this statement."""
         name = f"__sqlext_helper_{len(self.helpers)}__"
         self.helpers[name] = frame
         return name
 
     def run(self, text: Text) -> DataFrame:
-        """The DataFrame of a text, analysed. Raises BindError with a place where Spark finds fault with the text."""
+        """The DataFrame of a text, analysed. Raises BindError with a place for an error that Spark finds."""
         try:
             with quiet_probes():
                 frame = self.execute(text)
@@ -47,7 +47,7 @@ class Queries:
             raise self.error(e, text) from None
 
     def execute(self, text: Text) -> DataFrame:
-        """The DataFrame of a text; commands run."""
+        """The DataFrame of a text; a command is carried out."""
         used = {name: self.helpers[name] for name in HELPER.findall(str(text))}
         frames = {**self.frames, **used}
         if not frames:
@@ -74,22 +74,22 @@ class Queries:
         return None
 
     def _place_of_syntax(self, message: str, text: Text) -> Place | None:
-        """The place of a syntax error, or what stands before it if that is not the user's."""
-        found = re.search(r"\(line (\d+), pos (\d+)\)", message)
-        if found is None:
+        """The place of a syntax error; where the text is not the user's, the last character of the user's before it."""
+        position = re.search(r"\(line (\d+), pos (\d+)\)", message)
+        if position is None:
             return None
-        lines = str(text).splitlines(keepends=True)[: int(found[1])]
-        if HELPER.search(lines[-1][: int(found[2])]):  # Spark knows it by another name, of another length
+        lines = str(text).splitlines(keepends=True)[: int(position[1])]
+        if HELPER.search(lines[-1][: int(position[2])]):  # Spark knows it by another name, of another length
             return None
-        at = len("".join(lines[:-1])) + int(found[2])
+        at = len("".join(lines[:-1])) + int(position[2])
         origins = (text.origin(i) for i in range(min(at, len(str(text)) - 1), -1, -1))
         origin = next((o for o in origins if o is not None and not self.user_text[o].isspace()), None)
         return None if origin is None else Place(self.user_text, origin, origin + 1)
 
 
 def _format_string(text: Text, is_formatted: bool) -> str:
-    """The text for `spark.sql(…, **frames)`, which goes through str.format: only helpers (and the user's own fields, if
-    the user gave DataFrames too) are fields."""
+    """The text for `spark.sql(…, **frames)`, which Spark passes through str.format. Its fields are the helpers and, if
+    the user has keyword DataFrames too (`is_formatted`), the user's own fields."""
     parts = [
         p.text if is_formatted and p.is_verbatim else p.text.replace("{", "{{").replace("}", "}}") for p in text.pieces
     ]
@@ -97,7 +97,7 @@ def _format_string(text: Text, is_formatted: bool) -> str:
 
 
 class SparkTypeResolver:
-    """What `rewriter.lower` asks of Spark, about the rows of one relation."""
+    """The types and constants that Spark computes for the lowering of a clause, over the rows of one relation."""
 
     def __init__(self, queries: Queries, prefix: Text, relation: Text):
         self.queries, self.prefix, self.relation = queries, prefix, relation
@@ -112,8 +112,8 @@ class SparkTypeResolver:
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
         columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")
         table = self.queries.run(join("SELECT ", columns)).toArrow()
-        found = [to_values(column.combine_chunks()) for column in table.columns]
-        return [None if v.valid is not None and not v.valid[0] else v.values[0].item() for v in found]
+        values = [to_values(column.combine_chunks()) for column in table.columns]
+        return [None if v.valid is not None and not v.valid[0] else v.values[0].item() for v in values]
 
 
 def is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:

@@ -1,6 +1,6 @@
-"""Extended text as plain Spark SQL: every clause becomes a readable call of `sqlext_match`, fit to be kept in a file.
+"""Extended text as plain Spark SQL: every clause becomes a readable call of `sqlext_match`.
 
-Spark computes in the table argument what a row decides alone, and behind the call what is made of the measures; the
+The table argument computes what depends on one row alone, the query around the call what is computed from measures. The
 rest of the clause goes into the call as text.
 """
 
@@ -37,9 +37,9 @@ _OPERATORS = {
 
 def portable_query(plan: MatchPlan, prefix: Text, is_ansi: bool) -> Text:
     """A query in plain Spark SQL for the clause's result."""
-    for what in _unknown(plan):
+    for part in _unknown(plan):
         place = plan.clause.keyword.place
-        raise UnsupportedError("NOT_IN_TABLE_FUNCTION", f"sqlext_match does not know {what}", place=place)
+        raise UnsupportedError("NOT_IN_TABLE_FUNCTION", f"sqlext_match does not know {part}", place=place)
     matches = join(NAME, "(\n    ", join(*_arguments(plan, prefix, is_ansi), separator=",\n    "), ")")
     passed = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
     if plan.task.output.shows_unmatched:
@@ -50,7 +50,7 @@ def portable_query(plan: MatchPlan, prefix: Text, is_ansi: bool) -> Text:
 
 
 def _unknown(plan: MatchPlan) -> Iterator[str]:
-    """What `sqlext_match` cannot be told."""
+    """The parts of the clause for which `sqlext_match` has no argument."""
     task = plan.task
     if isinstance(task, CepTask) and task.is_between:
         yield "WITHIN … BETWEEN ROWS"
@@ -63,7 +63,7 @@ def _unknown(plan: MatchPlan) -> Iterator[str]:
 
 
 def _arguments(plan: MatchPlan, prefix: Text, is_ansi: bool) -> list[Text]:
-    """The arguments of the call, those that say nothing left out."""
+    """The arguments of the call, without the empty ones."""
     printer = Printer(plan)
     clause = plan.clause
     named: list[tuple[str, str]] = [
@@ -93,7 +93,7 @@ def _partitioning(plan: MatchPlan) -> str:
 
 
 def _table(plan: MatchPlan, prefix: Text) -> Text:
-    """The query of the table argument: the plan's columns in types that the call can compute with, and the bits."""
+    """The query of the table argument: the plan's columns, in types that the call can compute with, and the bits."""
     texts = {c.name: c.text for c in plan.columns}
     columns = [join(text, f" AS {name}") for name, text in texts.items()]
     columns += [join(_number(texts[n], t), f" AS {_operand(n, t)}") for n, t in plan.operands if _operand(n, t) != n]
@@ -107,7 +107,7 @@ def _table(plan: MatchPlan, prefix: Text) -> Text:
 
 
 def _has_missing(condition: Condition | None) -> bool:
-    """Does a value stand for "no such row", so that the call must tell it from NULL?"""
+    """Does the condition have a value for rows that do not exist, so that the call must tell them from NULL?"""
     if isinstance(condition, Call):
         return any(map(_has_missing, condition.arguments))
     return isinstance(condition, Operand) and condition.missing is not None
@@ -121,12 +121,12 @@ def _struct(slot: Slot, plan: MatchPlan) -> Text:
 
 
 def _operand(name: str, spark_type: str) -> str:
-    """The column that conditions read: of types that are computed with as numbers, one that holds the number."""
+    """The column that conditions read; for types that are computed as numbers, the column with the number."""
     return f"{name}_number" if str(_number(Text(), spark_type)) else name
 
 
 def _number(text: Text, spark_type: str) -> Text:
-    """A value of an operand's type as the integer that conditions compute with; nothing for all other types."""
+    """A value as the integer that conditions compute with; empty for types that need no conversion."""
     epoch = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
     if spark_type.startswith("decimal"):
         return join("CAST((", text, f") * {10 ** int(spark_type[:-1].split(',')[1])} AS BIGINT)")
@@ -142,7 +142,7 @@ def _number(text: Text, spark_type: str) -> Text:
 
 
 class Printer:
-    """Navigations, aggregates and conditions as text of the clause."""
+    """Writes navigations, aggregates and conditions as text of the clause."""
 
     def __init__(self, plan: MatchPlan):
         self.labels = plan.task.program.labels
@@ -155,22 +155,22 @@ class Printer:
             self.sets.setdefault(members, subset.name.fragment.text)
 
     def definitions(self, plan: MatchPlan) -> list[str]:
-        found = []
+        definitions = []
         for definition in plan.clause.definitions:
             label = self.labels.index(definition.variable.key)
             bit, condition = plan.task.bits[label], plan.task.conditions[label]
             parts = ([] if bit is None else [f"__is_{bit}"]) + (
                 [] if condition is None else [self.condition(condition)]
             )
-            found.append(f"{definition.variable.fragment.text} AS {' AND '.join(parts)}")
-        return found
+            definitions.append(f"{definition.variable.fragment.text} AS {' AND '.join(parts)}")
+        return definitions
 
     def measures(self, plan: MatchPlan) -> list[str]:
-        found = [
+        measures = [
             f"{self.measure(slot)} AS {slot.name}{'_rows' if slot.kind == 'members' else ''}" for slot in plan.slots
         ]
-        is_counted = plan.task.output.shows_unmatched or not (found or plan.carried)  # a result needs a column
-        return [*found, f"MATCH_NUMBER() AS {_NUMBER}"] if is_counted else found
+        is_counted = plan.task.output.shows_unmatched or not (measures or plan.carried)  # a result needs a column
+        return [*measures, f"MATCH_NUMBER() AS {_NUMBER}"] if is_counted else measures
 
     def measure(self, slot: Slot) -> str:
         if slot.kind == "rowtime":

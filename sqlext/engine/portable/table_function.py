@@ -1,4 +1,4 @@
-"""`sqlext_match`: row pattern matching as a plain Spark table function, for text that no rewriter sees.
+"""`sqlext_match`: row pattern matching as a plain Spark table function, for text that is not rewritten.
 
     SELECT * FROM sqlext_match(
         TABLE(SELECT symbol, ts, price FROM ticks) PARTITION BY (symbol) ORDER BY (ts),
@@ -6,7 +6,7 @@
         define   => 'DOWN AS price < PREV(price), UP AS price > PREV(price)',
         measures => 'FIRST(symbol) AS symbol, LAST(DOWN.price) AS bottom')
 
-It is what `sqlext compile` prints calls to. A row at a time, it is 20 to 40 times slower than the clause.
+`sqlext compile` prints calls of it. It reads one row at a time, which is 20 to 40 times slower than the clause.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ NAME = "sqlext_match"
 
 @dataclass
 class MatchAnalysis(AnalyzeResult):
-    """What `analyze` hands to the workers beside the schema.
+    """What `analyze` passes to the workers besides the schema.
 
-    `order`: the column of the worker for each one of the result; `reads`: input column of each name in the plan;
-    `bits`: the Boolean input column of each bit; `within`: the two columns of WITHIN, if any; `types`: Arrow types of
-    the columns that are read as numbers or strings.
+    `order`: for each column of the result, the column of the worker; `reads`: (name in the plan, input column);
+    `bits`: the Boolean input column of each bit; `within`: the two input columns of WITHIN, if any; `types`: the Arrow
+    types of the input columns.
     """
 
     plan: WorkerPlan | None = None
@@ -84,10 +84,12 @@ class MatchFunction:
             "columns": columns,
             "within": within,
         }
-        given = {name: argument.value for name, argument in texts.items() if argument is not None and argument.value}
+        arguments = {
+            name: argument.value for name, argument in texts.items() if argument is not None and argument.value
+        }
         if not isinstance(rows.dataType, T.StructType):
             raise BindError("TABLE_ARGUMENT", "the first argument of sqlext_match is TABLE(...)")
-        return _analyse(rows.dataType, given, ansi is None or bool(ansi.value))
+        return _analyse(rows.dataType, arguments, ansi is None or bool(ansi.value))
 
     def __init__(self, analysis: MatchAnalysis):
         self.analysis = analysis
@@ -102,32 +104,32 @@ class MatchFunction:
 
 
 def register(spark: SparkSession) -> None:
-    """Make `sqlext_match` known to a session; again is no harm."""
+    """Register `sqlext_match` in a session; it may be registered again."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Spark warns when a function is registered again
         function: Any = udtf(MatchFunction)
         spark.udtf.register(NAME, function)
 
 
-def clause_text(given: dict[str, str]) -> str:
-    """The clause that the arguments say.
+def clause_text(arguments: dict[str, str]) -> str:
+    """The clause that the arguments describe.
 
     >>> clause_text({"pattern": "A B", "define": "A AS is_a"})
     't MATCH_RECOGNIZE ( PATTERN (A B) DEFINE A AS is_a)'
     """
     parts = [
-        f"MEASURES {given['measures']}" if "measures" in given else "",
-        given.get("rows_per_match", ""),
-        given.get("after_match", ""),
-        f"PATTERN ({given['pattern']})",
-        f"SUBSET {given['subset']}" if "subset" in given else "",
-        f"DEFINE {given['define']}" if "define" in given else "",
+        f"MEASURES {arguments['measures']}" if "measures" in arguments else "",
+        arguments.get("rows_per_match", ""),
+        arguments.get("after_match", ""),
+        f"PATTERN ({arguments['pattern']})",
+        f"SUBSET {arguments['subset']}" if "subset" in arguments else "",
+        f"DEFINE {arguments['define']}" if "define" in arguments else "",
     ]
     return f"t MATCH_RECOGNIZE ( {' '.join(filter(None, parts))})"
 
 
-def _analyse(schema: T.StructType, given: dict[str, str], is_ansi: bool) -> MatchAnalysis:
-    text = "SELECT * FROM " + clause_text(given)
+def _analyse(schema: T.StructType, arguments: dict[str, str], is_ansi: bool) -> MatchAnalysis:
+    text = "SELECT * FROM " + clause_text(arguments)
     clause = parse_match(text, tokenize(text), scan(text)[0])
     check(clause)
     columns = tuple((f.name, f.dataType.simpleString()) for f in schema.fields)
@@ -142,12 +144,12 @@ def _analyse(schema: T.StructType, given: dict[str, str], is_ansi: bool) -> Matc
             is_static=True,
         ),
     )
-    shown_columns = _shown_columns(plan, schema, given.get("columns"))
-    made = replace(plan, carried=tuple(f"__c_{c}" for c in shown_columns))
+    shown_columns = _shown_columns(plan, schema, arguments.get("columns"))
+    carrying = replace(plan, carried=tuple(f"__c_{c}" for c in shown_columns))
     reads = {c.name: _index(schema, str(c.text)) for c in plan.columns}
     reads.update({f"__c_{c}": _index(schema, c) for c in shown_columns})
     fields = [T.StructField(name, schema[i].dataType) for name, i in reads.items()]
-    result = output_schema(made, T.StructType(fields))
+    result = output_schema(carrying, T.StructType(fields))
     measures = _measures(plan)
     unknown = next((s.aggregate.function for s in plan.slots if s.kind == "members"), None)
     if unknown is not None:
@@ -159,15 +161,15 @@ def _analyse(schema: T.StructType, given: dict[str, str], is_ansi: bool) -> Matc
     order = (*range(len(shown_columns)), *(len(shown_columns) + i for _, i in measures))
     names = [*shown_columns, *(name for name, _ in measures)]
     shown = T.StructType([T.StructField(name, result[i].dataType) for name, i in zip(names, order)])
-    within = tuple(_index(schema, c) for c in given.get("within", "").replace("<=", "<").split("<") if c)
+    within = tuple(_index(schema, c) for c in arguments.get("within", "").replace("<=", "<").split("<") if c)
     slots = tuple(replace(s, columns=tuple(map(_row_column, s.columns))) if _is_by_row(s) else s for s in plan.slots)
     worker = WorkerPlan(
         task=replace(plan.task, is_within=bool(within)),
         masks=mask_names(len(plan.masks)),
         operands=operand_kinds(plan),
-        carried=tuple(map(_row_column, made.carried)),
+        carried=tuple(map(_row_column, carrying.carried)),
         slots=slots,
-        bounds=(Bound(is_inclusive="<=" in given["within"]),) if within else (),
+        bounds=(Bound(is_inclusive="<=" in arguments["within"]),) if within else (),
         is_ansi=is_ansi,
     )
     return MatchAnalysis(
@@ -182,7 +184,7 @@ def _analyse(schema: T.StructType, given: dict[str, str], is_ansi: bool) -> Matc
 
 
 def _arrow_type(spark_type: T.DataType) -> pa.DataType:
-    """Times are read as what the worker's clock shows; types that conditions cannot read do not matter."""
+    """The type as which a column is read: times without a zone, NULL for types that conditions cannot read."""
     if isinstance(spark_type, (T.TimestampType, T.TimestampNTZType)):
         return pa.timestamp("us")
     try:
@@ -192,7 +194,8 @@ def _arrow_type(spark_type: T.DataType) -> pa.DataType:
 
 
 def _shown_columns(plan: MatchPlan, schema: T.StructType, wanted: str | None) -> list[str]:
-    """Input columns of the result: those asked for, else all of them with ALL ROWS PER MATCH and none with ONE ROW."""
+    """The input columns of the result: those of the argument `columns`, or by default all with ALL ROWS PER MATCH and
+    none with ONE ROW PER MATCH."""
     if wanted is not None:
         return [schema[_index(schema, c)].name for c in wanted.split(",")]
     return list(schema.names) if plan.task.output.is_all_rows else []
@@ -206,13 +209,13 @@ def _index(schema: T.StructType, text: str) -> int:
             return i
     raise BindError(
         "EXPRESSION_IN_ARGUMENT",
-        f"sqlext_match reads columns, {text} is none of the table argument's",
+        f"sqlext_match reads columns of its table argument, and {text} is not one of them",
         hint="compute it in the table argument: TABLE(SELECT *, expression AS name FROM ...).",
     )
 
 
 def _measures(plan: MatchPlan) -> list[tuple[str, int]]:
-    """(name, index of its slot) of each measure; two measures may ask for the same."""
+    """(name, index of its slot) of each measure; two measures may have one slot."""
     slots = {slot.name: i for i, slot in enumerate(plan.slots)}
     slots.update({f"CASE WHEN {IS_MATCHED} THEN {name} END": i for name, i in slots.items()})
     texts = [(c.name, str(c.text)) for c in plan.shown if str(c.text) not in plan.carried]
@@ -220,20 +223,20 @@ def _measures(plan: MatchPlan) -> list[tuple[str, int]]:
         return [(name, slots[text]) for name, text in texts]
     raise BindError(
         "EXPRESSION_IN_ARGUMENT",
-        "a measure of sqlext_match is one navigation, aggregate or CLASSIFIER()",
+        "a measure of sqlext_match is one navigation, one aggregate or CLASSIFIER()",
         hint="compute with the result: SELECT a - b FROM sqlext_match(...).",
     )
 
 
 def _is_by_row(slot: Slot) -> bool:
-    """Are the values the input's own, or is it only asked whether there is one? Then workers see row numbers."""
+    """Can workers read row numbers for the values? They can where a value is only returned, or only tested for NULL."""
     return slot.kind in ("value", "array") or slot.aggregate == replace(
         slot.aggregate, function="count", is_distinct=False
     )
 
 
 def _row_column(name: str) -> str:
-    """The column of row numbers, NULL where the input's column `name` is."""
+    """The column of row numbers, NULL where the input column `name` is NULL."""
     return f"{name}#"
 
 
@@ -246,12 +249,12 @@ def _match_rows(rows: list[Any], analysis: MatchAnalysis) -> Iterator[tuple[Any,
     reads = {_row_column(name): i for name, i in analysis.reads}
     origins = [*plan.carried, *(s.columns[0] if s.kind in ("value", "array") and s.columns else "" for s in plan.slots)]
     for batch in match_partitions(_chunk(rows, analysis, plan), plan):
-        made = [_originals(c.to_pylist(), rows, reads.get(o)) for c, o in zip(batch.columns, origins)]
-        yield from zip(*(made[i] for i in analysis.order))
+        columns = [_originals(c.to_pylist(), rows, reads.get(o)) for c, o in zip(batch.columns, origins)]
+        yield from zip(*(columns[i] for i in analysis.order))
 
 
 def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: WorkerPlan) -> pa.Table:
-    """The partition as the worker reads it: operands and aggregates' arguments by value, all else by row number."""
+    """The partition as the worker reads it: operands and arguments of aggregates by value, the rest by row number."""
 
     def values(i: int) -> pa.Array:
         return pa.array([row[i] for row in rows], analysis.types[i])
@@ -274,8 +277,8 @@ def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: WorkerPlan) -> pa.Tab
     return pa.table(columns)
 
 
-def _originals(made: list[Any], rows: list[Any], i: int | None) -> list[Any]:
-    """The input's own values for row numbers, in lists too; `i` None: already values."""
+def _originals(values: list[Any], rows: list[Any], i: int | None) -> list[Any]:
+    """The values of input column `i` for row numbers and lists of them; for None the values themselves."""
     if i is None:
-        return made
-    return [None if v is None else [rows[r][i] for r in v] if isinstance(v, list) else rows[v][i] for v in made]
+        return values
+    return [None if v is None else [rows[r][i] for r in v] if isinstance(v, list) else rows[v][i] for v in values]

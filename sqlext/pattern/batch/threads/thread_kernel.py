@@ -251,6 +251,7 @@ def find_reach(bounds, mask, follow_start, follow, is_final, bit, ends, reach):
             for k in range(follow_start[start], follow_start[start + 1]):
                 reach[row] = min(reach[row], row if follow[k] == DONE else here[follow[k]])
 
+
 # --- the search -------------------------------------------------------------------------------------------------------
 
 
