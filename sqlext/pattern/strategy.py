@@ -77,7 +77,7 @@ def accepts(task: Task) -> bool:
 
 
 def match(task: Task, rows: Rows) -> Iterator[Spans]:
-    """All matches in batch, in blocks of bounded size, found by the strategy that `choose` names.
+    """All matches in batch, in blocks of bounded size, from the strategy that `choose` names.
 
     Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, and what the strategy raises.
 
@@ -222,10 +222,6 @@ def _why_threads(task: Task) -> str:
 
 def _refused_by_cep(task: Task) -> str | None:
     return None if isinstance(task, CepTask) else "the rows of each match are neighbours."
-
-
-def _why_cep(task: CepTask) -> str:
-    return _first(CEP_ENGINES, task).reason(task)
 
 
 # CEP tasks: refusals and reasons
@@ -401,7 +397,7 @@ BATCH_ENGINES = (
     Engine("lazy_dfa", _refused_by_lazy_dfa, _why_lazy_dfa, _lazy_dfa),
     Engine("bounded", _refused_by_bounded, _why_bounded, _bounded),
     Engine("threads", _refused_by_threads, _why_threads, _threads),
-    Engine("cep", _refused_by_cep, _why_cep, _cep),
+    Engine("cep", _refused_by_cep, lambda task: _first(CEP_ENGINES, task).reason(task), _cep),
     Engine("reference", _accepts_all, lambda task: _REFERENCE, _reference),
 )
 CEP_ENGINES = (  # of strategy cep

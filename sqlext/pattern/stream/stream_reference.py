@@ -1,6 +1,6 @@
 """The decisions of a stream, slowly and obviously: the search of `batch.reference` with a third outcome.
 
-It is the oracle of `walk`, and runs conditions that depend on the path. `event_time` defines the three outcomes.
+Tests compare `walk` with it, and it runs conditions that depend on the path. `event_time` defines the three outcomes.
 """
 
 from __future__ import annotations
