@@ -52,9 +52,7 @@ def conditions(clause: JoinClause, times: MatchCondition, side_of: SideOf, sourc
     return result
 
 
-def _with(
-    before: Conditions, conjunct: Fragment, times: MatchCondition, side_of: SideOf, source: Source
-) -> Conditions:
+def _with(before: Conditions, conjunct: Fragment, times: MatchCondition, side_of: SideOf, source: Source) -> Conditions:
     """The conditions before, and this one."""
 
     def text(fragment: Fragment) -> Text:

@@ -69,13 +69,13 @@ class Filter:
 
 
 def pushed_down(plan: MatchPlan, tree: Tree, source: Source, resolver: TypeResolver) -> MatchPlan:
-    """The plan with the filters that the statement around its clause gives."""
-    found = filters(plan.clause, tree, source, [shown.name for shown in plan.shown])
-    if not found:
+    """The plan with those conditions of the outer WHERE that can be applied before the match."""
+    candidates = filters(plan.clause, tree, source, [shown.name for shown in plan.shown])
+    if not candidates:
         return plan
     keys = [source.slice(key.expression.start, key.expression.stop) for key in plan.clause.partition_by]
     types = resolver.types(keys)
-    texts = [f.text for f in found if f.suits(types[f.key]) and are_repeatable([keys[f.key]], resolver)]
+    texts = [f.text for f in candidates if f.suits(types[f.key]) and are_repeatable([keys[f.key]], resolver)]
     return replace(plan, filters=(*plan.filters, *texts))
 
 
@@ -89,7 +89,9 @@ def are_repeatable(expressions: Sequence[Text], resolver: TypeResolver) -> bool:
 
 
 def filters(clause: MatchClause, tree: Tree, source: Source, names: Sequence[str]) -> tuple[Filter, ...]:
-    """What WHERE says of partition keys alone. `names`: the columns of the clause's result, those of its keys first.
+    """The conjuncts of the outer WHERE that read only one partition key and literals.
+
+    `names`: the columns of the clause's result, those of its keys first.
 
     >>> from sqlext.rewriter.match.parse_match import parse_match
     >>> from sqlext.rewriter.scan import scan
@@ -109,7 +111,7 @@ def filters(clause: MatchClause, tree: Tree, source: Source, names: Sequence[str
     keys = {n: i for i, n in enumerate(shown[: len(clause.partition_by)]) if shown.count(n) == 1}
     is_alone = not {"JOIN", ","} & set(_words_of_from(tree.tokens, result))
     scope = _Keys(result.alias, is_alone, keys)
-    found = []
+    conditions = []
     tokens = tree.tokens[slice(*where)]
     for lo, hi in split_at_and(words_of(tokens)):
         if lo == hi:
@@ -124,8 +126,8 @@ def filters(clause: MatchClause, tree: Tree, source: Source, names: Sequence[str
                 "(", source.slice(key.start, key.stop), ")",
                 source.slice(stop, conjunct.stop),
             )  # fmt: skip
-            found.append(Filter(condition.key, text, condition.literals))
-    return tuple(found)
+            conditions.append(Filter(condition.key, text, condition.literals))
+    return tuple(conditions)
 
 
 # the WHERE behind a clause

@@ -18,7 +18,7 @@ _NAMES_NOTHING = frozenset({"ASOF", "NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER",
 
 
 def unread(tree: Tree, keyword: Fragment, names: Iterable[str]) -> frozenset[str]:
-    """Those of the names (in lower case) that nothing in the SELECT around the clause of that `keyword` can mean.
+    """The names (in lower case) that the SELECT around the clause with this `keyword` certainly does not read.
 
     A name that stands anywhere in that SELECT outside of the clause counts as read, whatever it means there.
 
@@ -39,11 +39,11 @@ def unread(tree: Tree, keyword: Fragment, names: Iterable[str]) -> frozenset[str
 
 
 def _name(token: Token) -> str:
-    """What a token may name, in lower case; "…" is a name in some dialects of the session."""
+    """The name that a token may be, in lower case. With some settings of the session, "…" is a name, too."""
     is_quoted = token.kind == STRING and token.text[0] == '"'
     return token.text[1:-1].lower() if is_quoted else unquoted(token.text).lower()
 
 
 def _is_row(tokens: Sequence[Token], i: int, alias: str) -> bool:
-    """Does the alias stand for a whole row, or for anything but what is in front of a column?"""
+    """Does the alias stand here for a whole row, because no `.column` follows it?"""
     return bool(alias) and _name(tokens[i]) == alias and (i + 1 == len(tokens) or tokens[i + 1].text != ".")
