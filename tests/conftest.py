@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import hypothesis
 import pytest
 
 import sqlext
@@ -11,6 +12,9 @@ import sqlext
 from .sampling import SAMPLE
 
 os.environ.setdefault("TZ", "UTC")  # Spark's session time zone, before its JVM starts
+
+hypothesis.settings.register_profile("no clock", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("no clock")
 
 SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
 

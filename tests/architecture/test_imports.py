@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from .source import MODULES, imports
+from .source import MODULES, Import, imports, lines_of
 
 IMPORTS = [entry for module in MODULES.values() for entry in imports(module)]
 # What the modules of a package import of other distributions. A module of the first package that fits decides.
@@ -14,8 +14,91 @@ LIBRARIES = {
     "sqlext.catalog": set(),
     "sqlext.engine.worker": {"numpy", "pyarrow"},
     "sqlext.engine": {"numpy", "pandas", "pyarrow", "pyspark"},
-    "sqlext": set(),
+    "sqlext.startup": {"pyspark", "py4j"},
+    "sqlext.dispatch": {"pyspark"},
+    "sqlext.quiet": {"pyspark"},
+    "sqlext.demo": {"pyspark", "rich"},
+    "sqlext.cli": {"pyspark", "rich"},
+    "sqlext": set(),  # what workers load by `import sqlext`
 }
+AT_START_UP = ("numba", "pyspark")  # the packages whose loading takes time that a user or a worker waits for
+
+
+def listed() -> dict[tuple[str, str], str]:
+    """deferred_imports.txt as {(importer, imported): reason}; `imported` stands for everything inside it, too."""
+    fields = (line.split(" ", 3) for line in lines_of("deferred_imports.txt"))
+    return {(importer, imported): reason for importer, _, imported, reason in fields}
+
+
+def permission(entry: Import, permissions) -> tuple[str, str] | None:
+    """The entry of the list that permits an import inside a function, or None."""
+    name = entry.imported
+    while name:
+        if (entry.importer, name) in permissions:
+            return entry.importer, name
+        name = name.rpartition(".")[0]
+    return None
+
+
+def needs_permission(entry: Import) -> bool:
+    return entry.in_function and (entry.imported in MODULES or entry.imported in AT_START_UP)
+
+
+def strongly_connected(edges: dict[str, set[str]]) -> list[list[str]]:
+    """The cycles of a graph: its strongly connected components of more than one node (Tarjan, SIAM J. Comput. 1972).
+
+    >>> strongly_connected({"a": {"b"}, "b": {"a", "c"}, "c": set()})
+    [['a', 'b']]
+    """
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    cycles: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in edges[node]:
+            if other not in index:
+                visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == index[node]:
+            component = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(component) > 1:
+                cycles.append(sorted(component))
+
+    for node in edges:
+        if node not in index:
+            visit(node)
+    return cycles
+
+
+def test_the_search_for_cycles_finds_those_through_several_modules():
+    edges = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
+    assert sorted(strongly_connected(edges)) == [["a", "b", "c"], ["d", "e"]]
+
+
+def test_no_modules_import_each_other_not_even_inside_functions_or_for_types():
+    edges: dict[str, set[str]] = {name: set() for name in MODULES}
+    for entry in IMPORTS:
+        if entry.imported in MODULES:
+            edges[entry.importer].add(entry.imported)
+    assert strongly_connected(edges) == []
+
+
+def test_an_import_inside_a_function_is_listed_with_its_reason():
+    permissions = listed()
+    unlisted = [str(e) for e in IMPORTS if needs_permission(e) and permission(e, permissions) is None]
+    assert sorted(set(unlisted)) == []
+
+
+def test_every_line_of_the_list_has_a_reason_and_permits_an_import():
+    permissions = listed()
+    assert [pair for pair, reason in permissions.items() if len(reason.split()) < 3] == []
+    used = {permission(e, permissions) for e in IMPORTS if needs_permission(e)}
+    assert sorted(set(permissions) - used) == []
 
 
 def libraries_of(name: str) -> set[str]:
