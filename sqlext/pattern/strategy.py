@@ -173,10 +173,6 @@ def _strategy_refusal(task: Task) -> str | None:
 # batch: refusals and reasons
 
 
-def _accepts_all(*_: Any) -> None:
-    return None
-
-
 def _run_dependent(task: Task, *_: Any) -> str | None:
     names = [name for name, condition in zip(task.program.labels, task.conditions) if condition is not None]
     return f"the condition of {', '.join(names)} depends on the rows matched so far." if names else None
@@ -225,6 +221,10 @@ def _refused_by_cep(task: Task) -> str | None:
 
 
 # CEP tasks: refusals and reasons
+
+
+def _why_cep(task: CepTask) -> str:
+    return _first(CEP_ENGINES, task).reason(task)
 
 
 def _wants_preferred(task: CepTask, *_: Any) -> str | None:
@@ -397,8 +397,8 @@ BATCH_ENGINES = (
     Engine("lazy_dfa", _refused_by_lazy_dfa, _why_lazy_dfa, _lazy_dfa),
     Engine("bounded", _refused_by_bounded, _why_bounded, _bounded),
     Engine("threads", _refused_by_threads, _why_threads, _threads),
-    Engine("cep", _refused_by_cep, lambda task: _first(CEP_ENGINES, task).reason(task), _cep),
-    Engine("reference", _accepts_all, lambda task: _REFERENCE, _reference),
+    Engine("cep", _refused_by_cep, _why_cep, _cep),
+    Engine("reference", lambda *_: None, lambda task: _REFERENCE, _reference),
 )
 CEP_ENGINES = (  # of strategy cep
     Engine("shared_buffer", _refused_by_shared_buffer, _why_shared_buffer, _shared_buffer),
@@ -408,7 +408,7 @@ CEP_ENGINES = (  # of strategy cep
 STREAM_ENGINES = (  # of contiguous tasks
     Engine("walk", _refused_by_walk, _why_walk, _streamed("walk")),
     Engine("unknown_rows", _refused_by_unknown_rows, _why_unknown_rows, _streamed("unknown_rows")),
-    Engine("reference", _accepts_all, _why_reference, _streamed("reference")),
+    Engine("reference", lambda *_: None, _why_reference, _streamed("reference")),
 )
 CEP_STREAM_ENGINES = (
     Engine("shared_buffer", _refused_by_shared_buffer_on_stream, _why_shared_buffer, _streamed("shared_buffer")),
