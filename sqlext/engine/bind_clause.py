@@ -8,7 +8,7 @@ from functools import cache
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, with_clause
-from sqlext.engine.queries import Queries, SparkTypeResolver, is_aggregate
+from sqlext.engine.queries import CHAR_TYPE, Queries, SparkTypeResolver, is_aggregate, with_outer_hint
 from sqlext.engine.stream.stream_checks import PROCTIME_VALUE, check_order, check_row_times, is_processing_time
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.match.lower.input_query import InputRelation
@@ -18,8 +18,6 @@ from sqlext.rewriter.match.pushdown import pushed_down
 from sqlext.rewriter.match.unread import unread
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.sources import check_repeatable
-
-_CHAR = "__CHAR_VARCHAR_TYPE_STRING"  # in a column's metadata: Spark pads what it is compared with, but not the result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,16 +75,16 @@ class ClauseBinder:
         )
         plan = lower(clause, source, inputs, self.strategy)
         check_row_times(plan)
-        if not any(_CHAR in f.metadata for f in rows.schema.fields):
+        if not any(CHAR_TYPE in f.metadata for f in rows.schema.fields):
             plan = pushed_down(plan, tree, source, inputs.resolver)
         return BoundClause(plan=plan, prefix=prefix, is_ansi=is_ansi, is_streaming=rows.isStreaming)
 
     def _input(self, query: Text, is_subquery: bool) -> DataFrame:
-        """The rows of a clause's input; in a subquery, an unknown name may have been meant for the outer query's."""
+        """The rows of a clause's input."""
         try:
             return self.queries.run(query)
         except BindError as e:
-            if not is_subquery or not e.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
+            if not is_subquery:
                 raise
-            hint = "a column of an outer query? The input cannot read it: join with the clause's result instead."
-            raise e.with_(hint=hint) from None
+            hint = "is it a column of an outer query? The input cannot read it: join with the clause's result instead."
+            raise with_outer_hint(e, hint) from None

@@ -15,6 +15,7 @@ from sqlext.quiet import quiet_probes
 from sqlext.rewriter.text.splice import Text, join
 
 WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column that has one
+CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"  # in the metadata of CHAR and VARCHAR: Spark pads what it compares them with
 HELPER = re.compile(r"__sqlext_helper_\d+__")
 
 
@@ -122,14 +123,20 @@ def is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:
     """
     if not any(f"{row[0]}".lower().split(".")[-1] == name for row in sql("SHOW USER FUNCTIONS").collect()):
         return False
-    return any(_is_accepted(sql, f"SELECT {name}({arguments}) FROM VALUES (1, 2) AS t(k, c) GROUP BY k")
+    return any(is_accepted(sql, f"SELECT {name}({arguments}) FROM VALUES (1, 2) AS t(k, c) GROUP BY k")
                for arguments in ("c", "c, c"))  # fmt: skip
 
 
-def _is_accepted(sql: Callable[..., DataFrame], query: str) -> bool:
+def is_accepted(sql: Callable[..., DataFrame], query: str) -> bool:
+    """Can Spark analyse the query?"""
     try:
         with quiet_probes():
             sql(query).schema  # noqa: B018  (on Connect only this analyses the text)
         return True
     except PySparkException:
         return False
+
+
+def with_outer_hint(error: BindError, hint: str) -> BindError:
+    """The error; one about an unknown column, which may have been meant for an outer query, with the hint."""
+    return error.with_(hint=hint) if error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN") else error

@@ -56,7 +56,7 @@ def test_views_and_a_table_are_made_of_it(given):
 def test_a_stream_is_refused(given):
     given.readStream.format("rate").load().createOrReplaceTempView("asof_stream")
     text = "SELECT * FROM asof_stream s ASOF JOIN quotes q MATCH_CONDITION (s.value >= q.at)"
-    assert message(lambda: given.sql(text)).startswith("SQLEXT_STREAM: ASOF JOIN is for batch queries")
+    assert message(lambda: given.sql(text)).startswith("SQLEXT_STREAM: ASOF JOIN cannot read a stream")
     given.catalog.dropTempView("asof_stream")
 
 

@@ -1,53 +1,45 @@
-"""ASOF JOIN: Spark is asked what each condition reads, then the join is said in Spark's own SQL."""
+"""ASOF JOIN: Spark tells what each condition reads; the join itself is written in Spark's own SQL."""
 
 from __future__ import annotations
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries import Queries
+from sqlext.engine.queries import CHAR_TYPE, Queries, is_accepted, with_outer_hint
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.quiet import quiet_probes
 from sqlext.rewriter.joins import asof_conditions
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Key
-from sqlext.rewriter.joins.join_clause import JoinClause, MatchCondition
+from sqlext.rewriter.joins.join_clause import MatchCondition
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.text.names import quoted, unquoted
-from sqlext.rewriter.text.splice import Source, Text, join
+from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.sources import is_random
-from sqlext.rewriter.tree.statement_tree import Tree
 
 _NATIVE = "SELECT 1 FROM VALUES (1) AS a(t) ASOF JOIN VALUES (1) AS b(t) MATCH_CONDITION (a.t >= b.t)"
-_CHAR = "__CHAR_VARCHAR_TYPE_STRING"  # in a column's metadata
 
 
 def is_native(queries: Queries) -> bool:
     """Does this Spark have an ASOF JOIN of its own, which then gets the text as written?
 
-    Spark 4.3 has one that a setting enables. Spark 4.2 refuses the text of the probe: it takes ASOF for an alias.
+    Spark 4.3 has one that a setting enables. Spark 4.2 refuses the text of the probe, in which it reads ASOF as an
+    alias.
     """
-    try:
-        with quiet_probes():
-            queries.sql(_NATIVE).schema  # noqa: B018  (on Connect only this analyses the text)
-    except PySparkException:
-        return False
-    return True
+    return is_accepted(queries.sql, _NATIVE)
 
 
-def bind(clause: JoinClause, number: int, tree: Tree, source: Source, prefix: Text, queries: Queries) -> AsofJoin:
-    """The join as `asof_sql` takes it. `number` tells the joins of a statement apart; `prefix` is a WITH for its CTEs.
+def bind_asof(sides: JoinSides) -> AsofJoin:
+    """The join as `asof_sql` takes it.
 
-    Raises BindError where Spark finds fault with the same as a plain JOIN, or types do not fit; UnsupportedError.
+    Raises the BindError that a plain JOIN would be, or one for types that do not fit, and UnsupportedError.
     """
-    return _Binder(clause, number, tree, JoinSides(clause, source, prefix, queries)).bind()
+    return _Binder(sides).bind()
 
 
 class _Binder:
-    def __init__(self, clause: JoinClause, number: int, tree: Tree, sides: JoinSides):
-        self.clause, self.number, self.tree, self.sides = clause, number, tree, sides
+    def __init__(self, sides: JoinSides):
+        self.clause, self.tree, self.sides = sides.clause, sides.tree, sides
         self.left, self.right = sides.relations[LEFT], sides.relations[RIGHT]
 
     def bind(self) -> AsofJoin:
@@ -58,15 +50,15 @@ class _Binder:
         times = asof_conditions.match_condition(condition, self.sides.side_of)
         if clause.using:
             names = [self.sides.text(n.fragment) for n in clause.using]
-            said = Conditions(keys=tuple(Key(name, name) for name in names))
+            conditions = Conditions(keys=tuple(Key(name, name) for name in names))
         else:
-            said = asof_conditions.conditions(clause, times, self.sides.side_of, self.sides.source)
+            conditions = asof_conditions.conditions(clause, times, self.sides.side_of, self.sides.source)
         left_time, right_time = self.sides.text(times.left), self.sides.text(times.right)
-        same = self._check_types([Key(left_time, right_time), *said.keys])
+        same_types = self._check_types([Key(left_time, right_time), *conditions.keys])
         right_relation = self.tree.relation_at(clause.right)
         name = self.tree.name_of(right_relation) if right_relation else None
         right = self.sides.rows(RIGHT)
-        same_keys = [key.left if is_same else Text() for key, is_same in zip(said.keys, same[1:])]
+        same_keys = [key.left if is_same else Text() for key, is_same in zip(conditions.keys, same_types[1:])]
         return AsofJoin(
             left=self.left,
             right=self.right,
@@ -75,25 +67,25 @@ class _Binder:
             left_time=left_time,
             operator=times.operator,
             right_time=right_time,
-            conditions=said,
+            conditions=conditions,
             using=tuple(n.fragment.text for n in clause.using),
             right_columns=_columns(right),
             ties=_ties(right),
-            own=f"__sqlext_asof{self.number}",
+            own=f"__sqlext_asof{self.sides.number}",
             carried=self._carried(right, same_keys),
         )
 
     def _carried(self, right: DataFrame, keys: list[Text]) -> Carried | None:
-        """The left relation's name and columns, if nothing else can be said of it; else it is read twice."""
-        carried = self._plain_left(keys) if _columns(right) else None
+        """The left relation's name and columns, or None if the relation must be read twice."""
+        carried = self._named_left(keys) if _columns(right) else None
         if carried is None and is_random(self.tree.tokens, self.clause.left):
             raise UnsupportedError(
-                "RANDOM_INPUT", "this left relation of ASOF JOIN is read twice, and has other rows each time",
-                place=self.clause.left.place, hint="write it into a table first, or give it a name in WITH.",
+                "RANDOM_INPUT", "ASOF JOIN reads its left relation twice, and this one is random",
+                place=self.clause.left.place, hint="write it into a table first, or name it in WITH.",
             )  # fmt: skip
         return carried
 
-    def _plain_left(self, keys: list[Text]) -> Carried | None:
+    def _named_left(self, keys: list[Text]) -> Carried | None:
         relation = self.tree.relation_at(self.clause.left)
         name = self.tree.name_of(relation) if relation else None
         if self.clause.using or relation is None or name is None:
@@ -103,15 +95,16 @@ class _Binder:
         if has_path or any(token.word == "_METADATA" for token in self.tree.tokens):
             return None
         left = self.sides.rows(LEFT)
-        if any(_CHAR in f.metadata for f in left.schema.fields):  # Spark pads what it compares with these
+        if any(CHAR_TYPE in f.metadata for f in left.schema.fields):  # Spark pads what it compares with these
             return None
         columns = _columns(left)
-        called = {spelt: c for c in columns for spelt in (c.lower(), f"{quoted(unquoted(name.text))}.{c}".lower())}
-        numbers = {called[_spelt(key)]: i for i, key in enumerate(keys) if _spelt(key) in called}
+        qualifier = quoted(unquoted(name.text))
+        by_name = {spelling: c for c in columns for spelling in (c.lower(), f"{qualifier}.{c}".lower())}
+        numbers = {by_name[_spelling(key)]: i for i, key in enumerate(keys) if _spelling(key) in by_name}
         return Carried(name.text, columns, numbers) if columns else None
 
     def _check(self, condition: MatchCondition) -> None:
-        """What is wrong with the plain JOIN of the same relations on the same conditions is wrong with this one."""
+        """The errors of the plain JOIN of the same relations on the same conditions are those of this join, too."""
         clause = self.clause
         left, right = self.sides.text(condition.left), self.sides.text(condition.right)
         compared = join("(", left, f") {condition.operator} (", right, ")")
@@ -129,24 +122,23 @@ class _Binder:
             raise self._explained(error) from None
         if frame.isStreaming:
             raise UnsupportedError(
-                "STREAM", "ASOF JOIN is for batch queries, this one reads a stream", place=clause.keyword.place,
-                hint="the nearest row is only known once all rows are there: leave STREAM out, or use INTERVAL JOIN.",
+                "STREAM", "ASOF JOIN cannot read a stream", place=clause.keyword.place,
+                hint="the nearest row is known only when all rows are there: leave STREAM out, or use INTERVAL JOIN.",
             )  # fmt: skip
 
     def _explained(self, error: BindError) -> BindError:
-        """Spark's error, with a place for a name in USING, and a word on columns that the join may not read."""
-        place, hint = None, None
+        """Spark's error with a place for a name in USING, and a hint at columns that the join cannot read."""
         if error.place is None and self.clause.using:
-            place = self.clause.using[0].fragment.place
-        keyword = next(token for token in self.tree.tokens if token.start == self.clause.keyword.start)
-        if keyword.depth and error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
-            hint = "a column of an outer query? ASOF JOIN cannot read it: write the condition into WHERE."
-        return error.with_(place=place, hint=hint)
+            error = error.with_(place=self.clause.using[0].fragment.place)
+        if not self.sides.is_in_subquery:
+            return error
+        hint = "is it a column of an outer query? ASOF JOIN cannot read it: write the condition into WHERE."
+        return with_outer_hint(error, hint)
 
     def _check_types(self, pairs: list[Key]) -> list[bool]:
-        """Rows of both sides are put into one order, where Spark would take other common types than for comparing.
+        """Which pairs have one type. Raises BindError and UnsupportedError for pairs that do not fit.
 
-        Returns which pairs have one type.
+        Rows of both sides are put into one order, for which Spark would choose other common types than to compare.
         """
         lefts = self.sides.rows(LEFT, _list(pair.left for pair in pairs)).schema.fields
         rights = self.sides.rows(RIGHT, _list(pair.right for pair in pairs)).schema.fields
@@ -154,20 +146,20 @@ class _Binder:
             kinds = [left.dataType.simpleString(), right.dataType.simpleString()]
             if (kinds[0] == "string") != (kinds[1] == "string"):
                 raise BindError(
-                    "ASOF_TYPES", f"ASOF JOIN does not compare {kinds[0]} with {kinds[1]}",
+                    "ASOF_TYPES", f"ASOF JOIN cannot compare {kinds[0]} with {kinds[1]}",
                     place=self.clause.whole.place, hint="CAST one of them to the other's type.",
                 )  # fmt: skip
-            lengths = {f.metadata.get(_CHAR) for f in (left, right)}
+            lengths = {f.metadata.get(CHAR_TYPE) for f in (left, right)}
             if len(lengths) > 1 and None not in lengths:
                 raise UnsupportedError(
-                    "ASOF_TYPES", "ASOF JOIN does not compare CHAR columns of different lengths",
+                    "ASOF_TYPES", "ASOF JOIN cannot compare CHAR columns of different lengths",
                     place=self.clause.whole.place, hint="CAST both to STRING, with rtrim.",
                 )  # fmt: skip
         return [left.dataType == right.dataType for left, right in zip(lefts, rights)]
 
 
-def _spelt(expression: Text) -> str:
-    """The name that an expression is, in lower case and quoted throughout; anything else if it is none."""
+def _spelling(expression: Text) -> str:
+    """The expression, and so a name, in lower case and with every part quoted."""
     tokens = tokenize(str(expression))
     return "".join(quoted(unquoted(t.text)) if t.is_name else t.text for t in tokens).lower()
 
@@ -177,13 +169,13 @@ def _list(texts) -> Text:
 
 
 def _columns(relation: DataFrame) -> tuple[str, ...]:
-    """Quoted; none if several have one name."""
+    """The columns, quoted; none if two have one name."""
     names = relation.columns
     return tuple(map(quoted, names)) if len({name.lower() for name in names}) == len(names) else ()
 
 
 def _ties(right: DataFrame) -> tuple[str, ...] | None:
-    """The columns that order right rows of one time; None if Spark can order the rows as a whole."""
+    """The columns that order right rows with equal times; None if Spark can order the rows as a whole."""
     fields = right.schema.fields
     if all(_is_orderable(f.dataType) for f in fields):
         return None

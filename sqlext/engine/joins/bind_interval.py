@@ -1,4 +1,4 @@
-"""INTERVAL JOIN: Spark is asked what each part of ON reads and how wide ranges are; the join itself is Spark's own."""
+"""INTERVAL JOIN: Spark tells what each part of ON reads and how wide the ranges are; the join itself is Spark's own."""
 
 from __future__ import annotations
 
@@ -8,64 +8,61 @@ from itertools import pairwise
 
 from pyspark.sql import DataFrame
 
-from sqlext.engine.joins import bind_stream_join, range_width
+from sqlext.engine.joins import range_width
+from sqlext.engine.joins.bind_stream_join import bind_stream_join
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries import Queries
+from sqlext.engine.queries import with_outer_hint
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.joins import join_conditions
 from sqlext.rewriter.joins.interval_sql import BoundRange, RewrittenJoin, bucket_join, copies_points, plain_join
-from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, TimeRange, comparisons, time_ranges
 from sqlext.rewriter.joins.time_buckets import FLOATS, INTEGERS, Fixed, domain
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import index_at, tokenize
-from sqlext.rewriter.tree.statement_tree import Tree
+from sqlext.rewriter.text.splice import join
+from sqlext.rewriter.text.tokens import tokenize
 
 _EQUAL = frozenset({"="})
 
 
-def rewrite(
-    clause: JoinClause, number: int, tree: Tree, source: Source, prefix: Text, queries: Queries, time_zone: str
-) -> RewrittenJoin:
-    """The join as text for Spark. `number` tells the joins of a statement apart; `prefix` is a WITH for its CTEs.
+def bind_interval(sides: JoinSides, time_zone: str) -> RewrittenJoin:
+    """The join as text for Spark. `time_zone`: the session's.
 
-    May run a small job over both relations, where the ranges' width varies by row.
-    Raises BindError where Spark finds fault with the same as a plain JOIN, or types do not fit; UnsupportedError.
+    May run a small job over both relations, where the width of the ranges varies by row.
+    Raises the BindError that a plain JOIN would be, or one for types that do not fit, and UnsupportedError.
     """
-    return _Rewriting(clause, number, tree, JoinSides(clause, source, prefix, queries), time_zone).rewritten()
+    return _Binder(sides, time_zone).bind()
 
 
-class _Rewriting:
-    def __init__(self, clause: JoinClause, number: int, tree: Tree, sides: JoinSides, time_zone: str):
-        self.clause, self.number, self.tree = clause, number, tree
-        self.sides, self.time_zone = sides, time_zone
+class _Binder:
+    def __init__(self, sides: JoinSides, time_zone: str):
+        self.clause, self.sides, self.time_zone = sides.clause, sides, time_zone
 
-    def rewritten(self) -> RewrittenJoin:
+    def bind(self) -> RewrittenJoin:
         self._check_no_proctime()
-        frame = self._plain()
+        rows = self._plain_join()
         range_ = self._range()
-        if frame.isStreaming:
-            return self._of_streams(range_)
+        if rows.isStreaming:
+            streams = [side for side in (LEFT, RIGHT) if self.sides.rows(side, "1").isStreaming]
+            in_buckets = partial(self._in_buckets, range_, is_stream=True) if range_ else lambda: None
+            return bind_stream_join(self.sides, range_, streams, in_buckets)
         if range_ is None:
             return plain_join(self.clause, ("equality", "the time is a key of Spark's own join."))
         rewritten = self._in_buckets(range_)
-        assert rewritten is not None
+        assert rewritten is not None  # None is for streams
         return rewritten
 
-    def _plain(self) -> DataFrame:
-        """What is wrong with the plain JOIN of the same relations on the same condition is wrong with this one."""
+    def _plain_join(self) -> DataFrame:
+        """The plain JOIN of the same relations on the same condition: its errors are those of this join, too."""
         on = self.clause.on
         assert on is not None
         left, right = self.sides.relations[LEFT], self.sides.relations[RIGHT]
         try:
             return self.sides.select("1", join(left, " JOIN ", right, " ON ", self.sides.text(on)))
         except BindError as e:
-            is_in_subquery = self.tree.tokens[index_at(self.tree.tokens, self.clause.keyword.start)].depth > 0
-            if not is_in_subquery or not e.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):
+            if not self.sides.is_in_subquery:
                 raise
-            hint = "a column of an outer query? INTERVAL JOIN cannot read it: compare with it in WHERE."
-            raise e.with_(hint=hint) from None
+            hint = "is it a column of an outer query? INTERVAL JOIN cannot read it: compare with it in WHERE."
+            raise with_outer_hint(e, hint) from None
 
     def _check_no_proctime(self) -> None:
         on = self.clause.on
@@ -73,25 +70,19 @@ class _Rewriting:
         for token, after in pairwise(tokenize(on.text)):
             if (token.word, after.text) == ("PROCTIME", "("):
                 raise UnsupportedError(
-                    "PROCTIME", "INTERVAL JOIN takes the time of processing as a column with a watermark",
+                    "PROCTIME", "INTERVAL JOIN reads the time of arrival from a column with a watermark",
                     place=Place(on.source, on.start + token.start, on.start + token.stop),
                     hint="write FROM (SELECT *, current_timestamp() AS p FROM STREAM relation)"
                     " WATERMARK p DELAY OF INTERVAL 0 SECONDS AS alias.",
                 )  # fmt: skip
 
-    def _of_streams(self, range_: TimeRange | None) -> RewrittenJoin:
-        streams = [side for side in (LEFT, RIGHT) if self.sides.rows(side, "1").isStreaming]
-        in_buckets = partial(self._in_buckets, range_, is_stream=True) if range_ else lambda: None
-        asked = bind_stream_join.Asked(self.clause, self.sides, in_buckets, self.number)
-        return bind_stream_join.rewrite(asked, range_, streams)
-
     # which range
 
     def _range(self) -> TimeRange | None:
-        """The first range of ON; None: it is `t = e`. Raises SqlExtError if there is neither."""
-        found = next(filter(self._is_between_sides, time_ranges(self.clause.conjuncts)), None)
-        if found is not None:
-            return found
+        """The first range of ON; None if ON has `t = e` instead. Raises SqlExtError if it has neither."""
+        range_ = next(filter(self._is_between_sides, time_ranges(self.clause.conjuncts)), None)
+        if range_ is not None:
+            return range_
         equal = [c for _, c in comparisons(self.clause.conjuncts, _EQUAL) if self._are_opposite(c.left, c.right)]
         domains = [domain((self.type_of(c.left), self.type_of(c.right))) for c in equal]
         if any(of not in (None, INTEGERS, FLOATS) for of in domains):
@@ -124,7 +115,7 @@ class _Rewriting:
     # how rows find each other
 
     def _in_buckets(self, range_: TimeRange, is_stream: bool = False) -> RewrittenJoin | None:
-        """None: the ranges' width varies by row, and of a stream nothing can be measured."""
+        """The join on buckets; None for a stream if the width of the ranges varies by row, which cannot be measured."""
         parts = (range_.time, range_.lower, range_.upper)
         types = tuple(self.type_of(part) for part in parts)
         of = domain(types)
@@ -144,10 +135,10 @@ class _Rewriting:
             if is_stream:
                 return None
             bound = self._measured(bound)
-        return bucket_join(self.clause, bound, self.number)
+        return bucket_join(self.clause, bound, self.sides.number)
 
     def _measured(self, bound: BoundRange) -> BoundRange:
-        """With what a query over both relations tells of the ranges' widths."""
+        """The range with the widths that a query over both relations measures."""
         left, right = self.sides.relations[LEFT], self.sides.relations[RIGHT]
         points, ranges = (left, right) if bound.time_is_left else (right, left)
         spread = range_width.measure(bound, points, ranges, self.sides.prefix, self.sides.queries)

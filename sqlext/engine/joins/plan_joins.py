@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Union
 
-from sqlext.engine.joins import bind_asof, bind_interval
+from sqlext.engine.joins.bind_asof import bind_asof, is_native
+from sqlext.engine.joins.bind_interval import bind_interval
+from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.parse_statement import ParsedStatement, with_clause
 from sqlext.engine.queries import Queries
 from sqlext.errors import UnsupportedError
@@ -26,7 +28,7 @@ class JoinPlanner:
 
     def __init__(self, statement: ParsedStatement, queries: Queries, time_zone: str):
         self.statement, self.queries, self.time_zone = statement, queries, time_zone
-        self.is_asof_native = cache(lambda: bind_asof.is_native(queries))
+        self.is_asof_native = cache(lambda: is_native(queries))
         self.hidden: dict[Query, dict[str, list[str]]] = {}
 
     def plan(self, clause: JoinClause, source: Source) -> tuple[PlannedJoin, list[Edit]]:
@@ -44,18 +46,24 @@ class JoinPlanner:
     def _planned(self, clause: JoinClause, source: Source) -> tuple[PlannedJoin, list[Edit]]:
         if clause.kind == "ASOF" and self.is_asof_native():
             return None, []
-        number, tree = self.statement.joins.index(clause), self.statement.tree
-        prefix = with_clause(self.statement.ctes(clause.whole), source)
+        sides = JoinSides(
+            clause,
+            number=self.statement.joins.index(clause),
+            tree=self.statement.tree,
+            source=source,
+            prefix=with_clause(self.statement.ctes(clause.whole), source),
+            queries=self.queries,
+        )
         if clause.kind == "ASOF":
-            asof = bind_asof.bind(clause, number, tree, source, prefix, self.queries)
+            asof = bind_asof(sides)
             self._hide(clause, hidden_columns(asof))
             return asof, [Edit(clause.whole.start, clause.whole.stop, asof_sql(asof))]
-        interval = bind_interval.rewrite(clause, number, tree, source, prefix, self.queries, self.time_zone)
+        interval = bind_interval(sides, self.time_zone)
         self._hide(clause, {"": interval.hidden} if interval.hidden else {})
         return interval, list(interval.edits)
 
     def _hide(self, clause: JoinClause, columns: Mapping[str, Sequence[str]]) -> None:
-        """Note that the query around the join must hide these columns; `columns`: by the name of their relation."""
+        """Note the columns, by the name of their relation, that the query around the join must hide."""
         if not columns:
             return
         self._check_has_select(clause)

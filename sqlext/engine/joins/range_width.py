@@ -1,4 +1,4 @@
-"""How wide the ranges of an INTERVAL JOIN are: told by ON where it adds constants to one time, else measured."""
+"""The width of the ranges of an INTERVAL JOIN: a constant where ON adds constants to one time, otherwise measured."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIXED_ZONES = frozenset({"UTC", "ETC/UTC", "GMT", "ETC/GMT", "Z", "UCT", "ZULU"
 
 @dataclass(frozen=True)
 class Width:
-    """`nominal`: upper - lower in units of the domain; `most`: what no range exceeds, since days and months differ."""
+    """`nominal`: upper - lower in units of the domain; `most`: an upper limit, as days and months vary in length."""
 
     nominal: float
     most: float
@@ -35,9 +35,10 @@ class Width:
 
     @property
     def bucket(self) -> float:
-        """The width of a bucket: narrow ones make few pairs meet in vain, wide ones few copies.
+        """The width of a bucket: in narrow buckets few pairs meet in vain, wide buckets need few copies.
 
-        Twice as wide a tenth of the time was saved with one to five partners a row; from a dozen on it costs more.
+        Buckets of twice this width saved a tenth of the time with one to five partners a row; with a dozen or more
+        partners they cost more.
         """
         width = max(abs(self.nominal), self.most / 3)
         return width if width % 1 else max(2, width)
@@ -49,7 +50,7 @@ class Width:
 
 @dataclass(frozen=True)
 class _Sum:
-    """The constants of a bound, added up. `units`: of the domain."""
+    """The sum of the constants of a bound. `units`: in units of the domain."""
 
     units: float = 0
     months: int = 0
@@ -57,9 +58,9 @@ class _Sum:
 
 
 def constant_width(range_: TimeRange, source: Source, of: str, queries: Queries, time_zone: str) -> Width | None:
-    """The width of all ranges; None if the bounds are not constants away from one and the same expression.
+    """The width of all ranges; None if the two bounds do not add constants to one and the same expression.
 
-    `of`: a domain of `rewriter.joins.buckets`. `time_zone`: the session's.
+    `of`: a domain of `rewriter.joins.time_buckets`. `time_zone`: the session's.
     """
     lower, upper = offset(range_.lower, source), offset(range_.upper, source)
     if lower.base != upper.base:
@@ -84,7 +85,7 @@ def _difference(lower: _Sum, upper: _Sum, of: str, time_zone: str) -> Width:
 
 
 def _sum(terms: Sequence[Term], source: Source, of: str, queries: Queries) -> _Sum | None:
-    """None: Spark cannot compute the terms alone, or they are of a kind that is not added to such times."""
+    """The sum; None if Spark cannot compute the terms alone, or if their kind cannot be added to such times."""
     if not terms:
         return _Sum()
     texts = [source.slice(t.expression.start, t.expression.stop) for t in terms]
@@ -93,15 +94,12 @@ def _sum(terms: Sequence[Term], source: Source, of: str, queries: Queries) -> _S
         values = queries.run(_select([_as_number(text, kind) for text, kind in zip(texts, kinds)])).first()
     except BindError:
         return None
-    found = _Sum()
+    total: _Sum | None = _Sum()
     for term, kind, value in zip(terms, kinds, values or ()):
-        if value is None:
+        if value is None or total is None:
             return None
-        added = _added(found, kind, term.sign * value, of)
-        if added is None:
-            return None
-        found = added
-    return found
+        total = _added(total, kind, term.sign * value, of)
+    return total
 
 
 def _select(texts: Sequence[Text]) -> Text:
@@ -109,7 +107,7 @@ def _select(texts: Sequence[Text]) -> Text:
 
 
 def _as_number(text: Text, kind: str) -> Text:
-    """Intervals in months or microseconds."""
+    """An interval as a number of months or microseconds; any other term as it is."""
     if kind in ("interval year", "interval month", "interval year to month"):
         return join("CAST(CAST((", text, ") AS INTERVAL MONTH) AS INT)")
     if kind.startswith("interval"):
@@ -131,7 +129,10 @@ def _added(sum_: _Sum, kind: str, value: Any, of: str) -> _Sum | None:
 
 
 def measure(range_: BoundRange, points: Text, ranges: Text, prefix: Text, queries: Queries) -> Spread:
-    """What a query over both relations tells of ranges that vary. Only speed depends on it: rows may change later."""
+    """The widths of ranges that vary, measured by a query over both relations.
+
+    Only the speed of the join depends on it, so the rows may change later.
+    """
     rows = queries.run(join(prefix, _measuring(range_, points, ranges))).collect()
     if not rows:
         return Spread()
