@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import reduce
-from typing import Union
+from typing import NamedTuple, Union
 
 import numpy as np
 
@@ -37,8 +36,7 @@ _FAULTS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Path:
+class Path(NamedTuple):
     """A path through the pattern while its last label is tested.
 
     Row `taken[j]` (by default row `start + j`) is mapped to label `labels[j]`, an index of `names`; the last of these

@@ -77,7 +77,7 @@ def accepts(task: Task) -> bool:
 
 
 def match(task: Task, rows: Rows) -> Iterator[Spans]:
-    """All matches in batch, in blocks of bounded size, found by the strategy that `choose` names.
+    """All matches in batch, in blocks of bounded size, from the strategy that `choose` names.
 
     Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, and what the strategy raises.
 
@@ -173,10 +173,6 @@ def _strategy_refusal(task: Task) -> str | None:
 # batch: refusals and reasons
 
 
-def _accepts_all(*_: Any) -> None:
-    return None
-
-
 def _run_dependent(task: Task, *_: Any) -> str | None:
     names = [name for name, condition in zip(task.program.labels, task.conditions) if condition is not None]
     return f"the condition of {', '.join(names)} depends on the rows matched so far." if names else None
@@ -224,11 +220,11 @@ def _refused_by_cep(task: Task) -> str | None:
     return None if isinstance(task, CepTask) else "the rows of each match are neighbours."
 
 
+# CEP tasks: refusals and reasons
+
+
 def _why_cep(task: CepTask) -> str:
     return _first(CEP_ENGINES, task).reason(task)
-
-
-# CEP tasks: refusals and reasons
 
 
 def _wants_preferred(task: CepTask, *_: Any) -> str | None:
@@ -402,7 +398,7 @@ BATCH_ENGINES = (
     Engine("bounded", _refused_by_bounded, _why_bounded, _bounded),
     Engine("threads", _refused_by_threads, _why_threads, _threads),
     Engine("cep", _refused_by_cep, _why_cep, _cep),
-    Engine("reference", _accepts_all, lambda task: _REFERENCE, _reference),
+    Engine("reference", lambda *_: None, lambda task: _REFERENCE, _reference),
 )
 CEP_ENGINES = (  # of strategy cep
     Engine("shared_buffer", _refused_by_shared_buffer, _why_shared_buffer, _shared_buffer),
@@ -412,7 +408,7 @@ CEP_ENGINES = (  # of strategy cep
 STREAM_ENGINES = (  # of contiguous tasks
     Engine("walk", _refused_by_walk, _why_walk, _streamed("walk")),
     Engine("unknown_rows", _refused_by_unknown_rows, _why_unknown_rows, _streamed("unknown_rows")),
-    Engine("reference", _accepts_all, _why_reference, _streamed("reference")),
+    Engine("reference", lambda *_: None, _why_reference, _streamed("reference")),
 )
 CEP_STREAM_ENGINES = (
     Engine("shared_buffer", _refused_by_shared_buffer_on_stream, _why_shared_buffer, _streamed("shared_buffer")),

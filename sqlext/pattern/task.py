@@ -26,7 +26,7 @@ NO_SKIP = "NO SKIP"  # every match from every row, not only the preferred one
 
 @dataclass(frozen=True)
 class Skip:
-    """AFTER MATCH SKIP. `labels`: what SKIP TO FIRST or LAST looks for (several for a SUBSET)."""
+    """AFTER MATCH SKIP. `labels`: the labels of the row that SKIP TO FIRST or LAST goes to (several for a SUBSET)."""
 
     mode: str = SKIP_PAST_LAST_ROW
     labels: tuple[int, ...] = ()
@@ -38,9 +38,10 @@ class Navigation:
     """A reference to one row of (or around) a match.
 
     From the mapped rows with a label in `labels` (None: all mapped rows) take the `offset`-th from the front
-    (`from_first`) or from the back, then go `step` physical rows on (PREV < 0 < NEXT). No such row, or a row outside
-    the partition: NULL. `argument` is the index of a column, CLASSIFIER (NULL on rows that are not mapped) or
-    MATCH_NUMBER (all else is void). `is_final` matters only where a measure is shown for every row.
+    (`from_first`) or from the back, then move `step` physical rows (PREV < 0 < NEXT). The value is NULL if there is no
+    such row, or if it is outside the partition. `argument` is the index of a column, CLASSIFIER (NULL on rows that are
+    not mapped) or MATCH_NUMBER, for which the other fields have no meaning. `is_final` matters only where a measure is
+    shown for every row.
     """
 
     argument: int
@@ -77,8 +78,8 @@ class Literal:
 class Operand:
     """The value of a navigation or an aggregate, for the path so far with the current row mapped to the tested label.
 
-    `missing` is the value where a navigation finds no row (None: NULL); it is how `f(LAST(A.v))` with a Spark function
-    f is said: the column holds f(v), `missing` holds f(NULL).
+    `missing` is the value where a navigation finds no row (None: NULL). It serves `f(LAST(A.v))` with a Spark function
+    f: the column holds f(v), and `missing` holds f(NULL).
     """
 
     source: Navigation | Aggregate
@@ -90,8 +91,8 @@ class Operand:
 class Call:
     """A function of values with Spark's NULL semantics, one of CALLS.
 
-    `kind` is the result's. `bits` (8, 16, 32, 64) bounds integer arithmetic; where `is_ansi` overflow and division by
-    zero are errors, else overflow wraps and division by zero is NULL.
+    `kind` is that of the result. `bits` (8, 16, 32, 64) bounds integer arithmetic. With `is_ansi`, overflow and
+    division by zero are errors; otherwise overflow wraps around and division by zero is NULL.
     """
 
     function: str
@@ -103,7 +104,7 @@ class Call:
 
 Condition = Union[Literal, Operand, Call]
 
-# arguments of one kind, but for if, float and coalesce as said
+# The number of arguments of each function. They are of one kind, except for those of if and float.
 CALLS = {
     "add": 2, "subtract": 2, "multiply": 2, "divide": 2, "remainder": 2, "negate": 1, "abs": 1,
     "less": 2, "less_equal": 2, "equal": 2, "not_equal": 2, "null_safe_equal": 2,
@@ -116,7 +117,7 @@ CALLS = {
 
 @dataclass(frozen=True)
 class Output:
-    """What is made of the matches. `shows`: "one row", or "all rows"; `shows_timeouts`: partial matches too."""
+    """What the result shows: ONE ROW or ALL ROWS PER MATCH, empty matches, rows in no match, partial matches."""
 
     is_all_rows: bool = False
     shows_empty: bool = True
@@ -164,9 +165,9 @@ class Rows:
     - `limit: int64[n]` or None: a match that starts at row i uses rows below `limit[i]` only; `limit[i] == i` allows
       only the empty match.
     - `columns`: by Navigation.argument; read by conditions only.
-    - `classifiers: int64[labels]` or None: what CLASSIFIER gives as an operand of conditions, per label.
-    - `key, end: int64[n]` or None: the first ORDER BY key, and where the bound of WITHIN ends that begins at the row,
-      both in the order of their values; only read to number the matches of NO SKIP.
+    - `classifiers: int64[labels]` or None: the value of CLASSIFIER for each label, as an operand of conditions.
+    - `key, end: int64[n]` or None: the first ORDER BY key, and the end of the WITHIN bound that begins at the row, both
+      in the order of their values. They serve only to number the matches of NO SKIP.
     """
 
     bounds: np.ndarray
@@ -180,7 +181,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class SkipFailure:
-    """AFTER MATCH SKIP could not go where it should: `reason` is "no row" or "first row"."""
+    """AFTER MATCH SKIP has no resume row behind match `number`, which starts at row `start`; `reason`: see `skip`."""
 
     reason: str
     start: int
@@ -189,10 +190,10 @@ class SkipFailure:
 
 @dataclass(frozen=True)
 class Tails:
-    """Where the matches of a block go on in labels of earlier ones, so that none is listed twice.
+    """The tails that matches of a block share with earlier matches, so that no label is listed twice.
 
-    Behind its own rows match i maps the rows that match `match[i] < i` maps from mapped row `at[i]` of the block on:
-    those that are own rows of that match, then its tail. -1: it has no tail. `length[i]`: how many rows it maps in all.
+    Behind its own rows, match i maps the rows that match `match[i] < i` maps from mapped row `at[i]` of the block on:
+    own rows of that match, then its tail. `match[i]` is -1 if match i has no tail. `length[i]`: how many rows it maps.
     """
 
     match: np.ndarray  # int64[m]
@@ -210,14 +211,14 @@ class Spans:
     exclusion where `is_hidden[j]` (None: nothing is hidden). `unmatched` are the rows for WITH UNMATCHED ROWS that
     became certain within this block. `failure`: the run-time error behind the last match of the block.
 
-    `tails` (only for ONE ROW PER MATCH): long matches that overlap share labels; what was said of the rows of match i
-    is then said of its own rows, behind which it has a tail.
+    `tails` (only for ONE ROW PER MATCH): long matches that overlap share labels. Then `offset` counts the own rows of
+    match i only, behind which it has a tail.
 
-    `time: int64[m]`, `unmatched_time: int64[u]` (only where MATCH_ROWTIME() is asked for): when each of them was
-    decided, see `streams.decided`.
+    `time: int64[m]`, `unmatched_time: int64[u]` (only for MATCH_ROWTIME()): when each of them was decided, see
+    `event_time`.
 
-    `row: int64[k]` (None: as said above): the row of mapped row j, where those of a match need not be neighbours.
-    `timed_out: bool[m]` (None: nowhere): a partial match of SHOW TIMEOUT MATCHES, which has no number.
+    `row: int64[k]` (None: as above): the row of mapped row j, where the rows of a match need not be neighbours.
+    `timed_out: bool[m]` (None: nowhere): is it a partial match of SHOW TIMEOUT MATCHES, which has no number?
     """
 
     start: np.ndarray  # int64[m]

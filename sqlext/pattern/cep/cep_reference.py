@@ -1,4 +1,4 @@
-"""Skipped rows, absence, UNTIL, possessive loops and NO SKIP, written down slowly and obviously: the oracle.
+"""Skipped rows, absence, UNTIL, possessive loops and NO SKIP, slowly and obviously: the reference of CEP.
 
 `Search.paths` walks over the tree of the pattern itself and yields every candidate match from one start row, most
 preferred first: earlier alternatives before later ones, and of the rows that `->>` may lead to the nearest first.

@@ -52,13 +52,13 @@ def _inner_task(task: CepTask, rewriting: Rewriting) -> MatchTask:
 def desugared_task(task: CepTask, rows: Rows) -> tuple[MatchTask, Rows]:
     """The inner task of a task, and its rows."""
     program, truth = desugared_program(task.nfa), local_truth(task, rows)
-    variants, limit = program.variants, bound_ends(rows)
+    variants = program.variants
     rewriting = Rewriting(task, program, len(rows.columns))
     inner = _inner_task(task, rewriting)
     satisfied = [evaluate(local_part(task, v.formula), truth) for v in variants]
     for i, variant in enumerate(variants):
         if variant.final is not None and not rewriting.depends_on_start(variant.final):
-            low, high = horizon(variant.final, truth, rows.bounds)
+            (low, high), limit = horizon(variant.final, truth, rows.bounds), bound_ends(rows)
             satisfied[i] = satisfied[i] & (low <= limit) & (limit <= high)
     classifiers = None
     if rows.classifiers is not None:

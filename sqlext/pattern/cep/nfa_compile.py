@@ -70,12 +70,12 @@ def compile_nfa(pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
 @lru_cache(maxsize=64)
 def _nfa(pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
     check_size(pattern)
-    code = [*_ContiguityCompiler(labels).code(pattern), Done()]
+    code = [*_CepCompiler(labels).code(pattern), Done()]
     return _Closures([absolute(x, i) for i, x in enumerate(code)]).nfa(pattern, labels)
 
 
 def is_contiguous(pattern: ast.Pattern) -> bool:
-    """Is the pattern plain SQL:2016, so that the rows of a match are neighbours?
+    """Does the pattern have only operators of SQL:2016, so that the rows of a match are neighbours?
 
     >>> is_contiguous(ast.Relaxed("->", ast.Variable("A")))
     False
@@ -88,7 +88,7 @@ def is_contiguous(pattern: ast.Pattern) -> bool:
 
 
 def skeleton(pattern: ast.Pattern) -> ast.Pattern:
-    """The pattern without what plain SQL has not: it maps the same variables, in the same order, in any match.
+    """The pattern with the operators of SQL:2016 only: any match maps the same variables in the same order.
 
     >>> skeleton(ast.Concatenation((ast.Variable("A"), ast.Relaxed("->", ast.Variable("B")))))
     Concatenation(items=(Variable(name='A'), Variable(name='B')))
@@ -133,7 +133,7 @@ def first_variables(node: ast.Pattern) -> tuple[list[str], bool]:
     return [], True
 
 
-class _ContiguityCompiler(Compiler):
+class _CepCompiler(Compiler):
     def code(self, node: ast.Pattern) -> Code:
         own: list[Any]
         if isinstance(node, ast.Relaxed):
@@ -197,18 +197,18 @@ class _Closures:
         )
 
     def _first(self, at_start: bool) -> tuple[Target, ...]:
-        """No row precedes, so none is skipped and absences say nothing."""
-        found: list[Target] = []
+        """The targets before the first row: no row precedes it, so no row is skipped and absences have no effect."""
+        first: list[Target] = []
         for target in self._targets(0, at_start):
             if isinstance(target, Final):
-                found.append(Final(at_end=target.at_end))
+                first.append(Final(at_end=target.at_end))
             else:
-                found.append(replace(target, operator="", not_next=(), absent=(), until_skipped=()))
-        return tuple(dict.fromkeys(found))
+                first.append(replace(target, operator="", not_next=(), absent=(), until_skipped=()))
+        return tuple(dict.fromkeys(first))
 
     def _targets(self, i: int, at_start: bool) -> tuple[Target, ...]:
         """Depth first in order of preference, as the reference goes through a program."""
-        found: dict[Target, None] = {}
+        targets: dict[Target, None] = {}
         seen: set[tuple[int, _Way]] = set()
         stack = [(i, _Way())]
         while stack:
@@ -220,16 +220,16 @@ class _Closures:
             x = self.code[i]
             if isinstance(x, MatchLabel):
                 if not way.at_end:
-                    found.setdefault(self._wait(i, way))
+                    targets.setdefault(self._wait(i, way))
             elif isinstance(x, Done):
-                found.setdefault(Final(way.needs_next, _sorted(way.not_next), _sorted(way.absent), way.at_end))
+                targets.setdefault(Final(way.needs_next, _sorted(way.not_next), _sorted(way.absent), way.at_end))
             elif isinstance(x, Split):
                 stack += [(x.second, way), (x.first, way)]
             elif isinstance(x, Jump):
                 stack.append((x.target, way))
             elif not isinstance(x, MatchStart) or at_start:
                 stack.append((i + 1, self._behind(i, way)))
-        return tuple(found)
+        return tuple(targets)
 
     def _check_steps(self) -> None:
         self.steps += 1

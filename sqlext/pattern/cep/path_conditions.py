@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from typing import NamedTuple
 
 from sqlext.pattern import conditions
 from sqlext.pattern.cep.cep_task import CepTask, local_truth
@@ -31,8 +32,7 @@ from sqlext.pattern.task import (
 )
 
 
-@dataclass(frozen=True)
-class MappedPath:
+class MappedPath(NamedTuple):
     """The mapped rows of a path and their labels, those of the user; the partition (its first row and its end); the
     MATCH_NUMBER() of the match."""
 
@@ -43,7 +43,7 @@ class MappedPath:
 
     def extended(self, row: int, label: int) -> MappedPath:
         """The path that maps one more row."""
-        return replace(self, rows=(*self.rows, row), labels=(*self.labels, label))
+        return MappedPath((*self.rows, row), (*self.labels, label), self.partition, self.number)
 
 
 def without_gaps(
@@ -68,18 +68,21 @@ class PathEvaluator:
 
     def holds(self, path: MappedPath, label: int, row: int) -> bool:
         """Does a row satisfy a label, if the path maps it next?"""
-        known, condition = self.known(label, row), self.task.conditions[label]
-        if known is not None or condition is None:
-            return bool(known)
-        tested = path.extended(row, label)
+        known = self.known(label, row)
+        return self.evaluate(path, label, row) if known is None else known
+
+    def evaluate(self, path: MappedPath, label: int, row: int) -> bool:
+        """Is the condition of a label that depends on the path true on a row, if the path maps it next?"""
+        condition, rows = self.task.conditions[label], (*path.rows, row)
+        assert condition is not None
         evaluated = conditions.Path(
             rows=self.rows,
             names=self.task.program.labels,
             partition=path.partition,
-            start=tested.rows[0],
-            labels=tested.labels,
+            start=rows[0],
+            labels=(*path.labels, label),
             number=path.number,
-            taken=tested.rows,
+            taken=rows,
         )
         return conditions.evaluate(condition, evaluated) is True
 

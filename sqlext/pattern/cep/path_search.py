@@ -67,15 +67,16 @@ class Paths:
     def search(self, start: int, bounds: tuple[int, int], number: int) -> Search:
         """The search from a start row of the partition `bounds`."""
 
+        truth, dependent = self.evaluator.truth, self.task.conditions
+
         def limit(first: int, last: int) -> int:
             return int(self.limits[last if self.task.is_between else first])
 
         def satisfies(path: Path, row: int, label: int) -> bool:
-            known = self.evaluator.known(label, row)
-            if known is not None:
-                return known
-            taken, labels = tuple(r for r, _, _ in path), tuple(x for _, x, _ in path)
-            return self.evaluator.holds(MappedPath(taken, labels, bounds, number), label, row)
+            if dependent[label] is None or not truth[label, row]:
+                return bool(truth[label, row])
+            taken, labels, _ = zip(*path) if path else ((), (), ())
+            return self.evaluator.evaluate(MappedPath(taken, labels, bounds, number), label, row)
 
         label_of = {name: label for label, name in enumerate(self.task.program.labels)}
         return Search(label_of, start, bounds, limit, satisfies, is_whole=bounds[0] not in self.later)

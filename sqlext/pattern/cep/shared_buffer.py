@@ -155,13 +155,13 @@ def advance(tables, buffer, rows, due, hits, progress, scratch):
     left, right, row, state, newest, group = buffer
     hit_entry, hit_row, hit_final = hits
     states = len(group)
-    size, found, r = progress[2], progress[3], progress[0]
+    size, count, r = progress[2], progress[3], progress[0]
     fresh, taken = scratch[0], scratch[1]
-    while r < progress[1] and size + tables.room <= len(left) and found + tables.most_hits <= len(hit_entry):
+    while r < progress[1] and size + tables.room <= len(left) and count + tables.most_hits <= len(hit_entry):
         is_first, oldest = rows.is_first[r], rows.oldest[r]
         kind = NODE - 1 - oldest if tables.is_between else NODE
         if len(due) > 0 and (due[r] & DUE_BEFORE) != 0:
-            found = _groups(group, r, -DUE_BEFORE, hits, found)
+            count = _groups(group, r, -DUE_BEFORE, hits, count)
         for w in range(states):
             fresh[w] = -1
             taken[w] = -1
@@ -193,24 +193,24 @@ def advance(tables, buffer, rows, due, hits, progress, scratch):
             for x in range(tables.after_first[q], tables.after_first[q + 1]):
                 size = _join(left, right, newest, size, fresh, tables.after[x], node)
             for x in range(tables.final_first[q], tables.final_first[q + 1]):
-                hit_entry[found], hit_row[found], hit_final[found] = node, r, tables.final[x]
-                found += 1
+                hit_entry[count], hit_row[count], hit_final[count] = node, r, tables.final[x]
+                count += 1
         for w in range(states):
             group[w] = fresh[w]
         if len(due) > 0 and (due[r] & DUE_BEHIND) != 0:
-            found = _groups(group, r, -DUE_BEHIND, hits, found)
+            count = _groups(group, r, -DUE_BEHIND, hits, count)
         r += 1
-    progress[0], progress[2], progress[3] = r, size, found
+    progress[0], progress[2], progress[3] = r, size, count
 
 
 @compiled
-def _groups(group, row, final, hits, found):
+def _groups(group, row, final, hits, count):
     """All groups as hits; return the number of hits."""
     for head in group:
         if head >= 0:
-            hits[0][found], hits[1][found], hits[2][found] = head, row, final
-            found += 1
-    return found
+            hits[0][count], hits[1][count], hits[2][count] = head, row, final
+            count += 1
+    return count
 
 
 @compiled
@@ -241,13 +241,13 @@ def enumerate_hits(buffer, hits, scratch, out, progress, max_steps):
         if place == progress[0] or row[place] != row[place - 1]:
             progress[0], steps = place, max_steps
         if low[place] <= high[place]:
-            found, mapped, steps = _enumerate(
+            count, mapped, steps = _enumerate(
                 buffer, entry[place], low[place], high[place], scratch, out, matches, mapped, steps
             )
-            if found < 0:
-                return found
-            out[3][place] = found
-            matches += found
+            if count < 0:
+                return count
+            out[3][place] = count
+            matches += count
         place += 1
     progress[0] = place
     return 0

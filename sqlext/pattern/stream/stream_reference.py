@@ -1,6 +1,6 @@
 """The decisions of a stream, slowly and obviously: the search of `batch.reference` with a third outcome.
 
-It is the oracle of `walk`, and runs conditions that depend on the path. `event_time` defines the three outcomes.
+Tests compare `walk` with it, and it runs conditions that depend on the path. `event_time` defines the three outcomes.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol, Union
+from typing import NamedTuple, Protocol, Union
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from sqlext.pattern.skip import numbered, resume_row
 from sqlext.pattern.task import MatchTask, Rows, SkipFailure
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """May a row be taken?
 
     `holds`: None if later rows decide; `last`: the last row that was looked at; `until`: the time that had to pass,
@@ -37,8 +36,7 @@ class Verdict:
 UNKNOWN = Verdict(None)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """A search from row `start`.
 
     `partition`: its first row and the end of the rows that passed; `is_first`: may `^` hold at `partition[0]`?
@@ -51,8 +49,7 @@ class Request:
     is_first: bool
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """`match`: its mapped rows, None if there is no match; `looked_at`: the last row that was needed to decide it;
     `until`: the latest end of a bound that was needed, or BEGINNING."""
 
