@@ -1,4 +1,4 @@
-"""The second step of a statement: Spark is asked for the columns and types of each clause's input."""
+"""The second step of a statement: each clause is bound to the columns and types that Spark finds in its input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first step of a statement: its clauses and joins are found and read, by its tokens alone."""
+"""The first step of a statement: its clauses and joins are read from its tokens alone."""
 
 from __future__ import annotations
 

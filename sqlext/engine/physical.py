@@ -177,22 +177,16 @@ def _strategy_of_workers(plan: MatchPlan, settings: Settings) -> tuple[str, str]
 # streams
 
 
-def _stream_frame(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
-    return run_stream.run_stream(physical.plan, queries, physical.prefix, physical.is_ansi, spark, physical.has_effect)
-
-
-def _stream_preview(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
-    return run_stream.run_stream(
-        physical.plan, queries, physical.prefix, physical.is_ansi, spark, keeps_late_rows=False
-    )
-
-
 STREAM = Form(
     name=run_stream.NAME,
     refusal=lambda clause, settings: None if clause.is_streaming else "the input is not a stream.",
     strategy=lambda plan, settings: run_stream.engine(plan),
-    frame=_stream_frame,
-    preview=_stream_preview,
+    frame=lambda p, queries, spark: run_stream.run_stream(
+        p.plan, queries, p.prefix, p.is_ansi, spark, keeps_late_rows=p.has_effect
+    ),
+    preview=lambda p, queries, spark: run_stream.run_stream(
+        p.plan, queries, p.prefix, p.is_ansi, spark, keeps_late_rows=False
+    ),
     input_query=lambda plan, prefix: run_batch.unsorted_query(plan),
     parallel=None,
 )
@@ -228,7 +222,7 @@ LEAD = Form(
     name=lead.NAME,
     refusal=_refuses_lead,
     strategy=_lead_strategy,
-    frame=lambda physical, queries, spark: lead.run_lead(physical.plan, queries, physical.prefix),
+    frame=lambda p, queries, spark: lead.run_lead(p.plan, queries, p.prefix),
     input_query=None,
     parallel=_lead_parallel,
 )
@@ -236,16 +230,8 @@ LEAD = Form(
 # Python workers
 
 
-def _tasks_frame(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
-    return run_batch.run_batch(physical.plan, queries, physical.prefix, physical.is_ansi)
-
-
-def _udtf_frame(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
-    return udtf.run_udtf(physical.plan, queries, physical.prefix, physical.is_ansi, spark)
-
-
-def _ranges_frame(physical: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
-    return ranges.run_ranges(physical.plan, queries, physical.prefix, physical.is_ansi)
+def _tasks_frame(p: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
+    return run_batch.run_batch(p.plan, queries, p.prefix, p.is_ansi)
 
 
 def _refuses_ranges(clause: BoundClause, settings: Settings) -> str | None:
@@ -256,7 +242,7 @@ UDTF = Form(
     name="udtf",
     refusal=lambda clause, settings: None if settings.engine == "udtf" else "sqlext.engine is not udtf.",
     strategy=_strategy_of_workers,
-    frame=_udtf_frame,
+    frame=lambda p, queries, spark: udtf.run_udtf(p.plan, queries, p.prefix, p.is_ansi, spark),
     preview=_tasks_frame,
     input_query=run_batch.input_query,
     parallel=lambda plan, settings: "no, the engine udtf matches one bucket of keys in each task.",
@@ -265,7 +251,7 @@ RANGES = Form(
     name="ranges",
     refusal=_refuses_ranges,
     strategy=_strategy_of_workers,
-    frame=_ranges_frame,
+    frame=lambda p, queries, spark: ranges.run_ranges(p.plan, queries, p.prefix, p.is_ansi),
     input_query=ranges.input_query,
     parallel=lambda plan, settings: ranges.reason(settings.parallel),
 )

@@ -1,6 +1,6 @@
 """The third step of a statement: for each clause and join, innermost first, how it is run. Planning has no effect.
 
-Spark is asked for types, and may read a sample of a table (see `batch.prefilter`, `joins.range_width`). A clause is
+Spark resolves types, and may read a sample of a table (see `batch.prefilter`, `joins.range_width`). A clause is
 bound to the columns of the clauses inside it, so each planned one gets a DataFrame at once. Where building the
 DataFrame to run has an effect, a preview with the same columns stands in for it until the statement is run.
 """
@@ -143,7 +143,7 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
     )
     joins = JoinPlanner(statement, queries, call.spark.conf.get("spark.sql.session.timeZone") or "")
     parts: list[PlannedPart] = []
-    for part in statement.parts:  # innermost first: an outer part is bound to what the edits made of the inner ones
+    for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
         if isinstance(part, JoinClause):
             join, edits = joins.plan(part, source)
             parts.append(join)

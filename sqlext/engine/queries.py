@@ -119,7 +119,7 @@ class SparkTypeResolver:
 def is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:
     """Is `name` a user's own aggregate? Built-in ones are known by name (rewriter.match.scalars.AGGREGATES).
 
-    Spark is asked whether the function, of one argument or two, may read an ungrouped column in a GROUP BY.
+    It is if Spark lets it, with one argument or two, read an ungrouped column in a GROUP BY.
     """
     if not any(f"{row[0]}".lower().split(".")[-1] == name for row in sql("SHOW USER FUNCTIONS").collect()):
         return False

@@ -1,1 +1,1 @@
-"""Joins on time: what Spark is asked before they are written as Spark's own."""
+"""Joins on time: each is bound to the types that Spark finds, and written in Spark's own SQL."""

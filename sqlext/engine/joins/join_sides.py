@@ -19,7 +19,7 @@ from sqlext.rewriter.tree.statement_tree import Tree
 
 class JoinSides:
     """`relations`: the texts of LEFT and RIGHT. `prefix`: a WITH clause for the CTEs that they name. `number` tells the
-    joins of a statement apart. Spark is asked about each expression once."""
+    joins of a statement apart. Spark analyses each expression once."""
 
     def __init__(self, clause: JoinClause, *, number: int, tree: Tree, source: Source, prefix: Text, queries: Queries):
         self.clause, self.number, self.tree = clause, number, tree
