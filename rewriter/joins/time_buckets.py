@@ -93,7 +93,7 @@ class Fixed:
         return join(at, f" div {int(self.width)}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Grid:
     """Buckets between the first and the last time of the points; earlier and later times are in the outermost ones.
 
@@ -107,7 +107,7 @@ class Grid:
 
     def bucket(self, expression: TextLike) -> Text:
         """
-        >>> print(Grid(INTEGERS, 10.0, 0.5, 8).bucket("a.t"))
+        >>> print(Grid(of=INTEGERS, start=10.0, rate=0.5, buckets=8).bucket("a.t"))
         CAST(least(greatest((CAST(CAST(a.t AS BIGINT) AS DOUBLE) - 10.0D) * 0.5D, 0D), 7D) AS BIGINT)
         """
         at = join("CAST(", position(self.of, expression), f" AS DOUBLE) - {self.start!r}D")
@@ -119,7 +119,7 @@ _NONE = "array(CAST(NULL AS BIGINT))"
 _POINTS = 40  # a level that no range has, for the buckets where points are at home
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Side:
     """What is computed for each row of one relation, in this order.
 
@@ -148,7 +148,7 @@ def ranges_copied(buckets: Union[Fixed, Grid], time: Text, lower: Text, upper: T
     unix_date(a.t) div 7 | sequence(unix_date(b.lo) div 7, unix_date(b.hi) div 7)
     """
     copies = _sequence(buckets, buckets.bucket(lower), buckets.bucket(upper))
-    return Scheme(Side(buckets.bucket(time)), Side(join(BUCKET), copies))
+    return Scheme(Side(key=buckets.bucket(time)), Side(key=join(BUCKET), copies=copies))
 
 
 def _sequence(buckets: Union[Fixed, Grid], first: TextLike, last: TextLike) -> Text:
@@ -165,7 +165,7 @@ def points_copied(buckets: Fixed, time: Text, lower: Text) -> Scheme:
     """
     last = buckets.bucket(time)
     copies = join("sequence(", last, f" - {buckets.reach}, ", last, ")")
-    return Scheme(Side(join(BUCKET), copies), Side(buckets.bucket(lower)))
+    return Scheme(Side(key=join(BUCKET), copies=copies), Side(key=buckets.bucket(lower)))
 
 
 def points_copied_by_level(cells: Grid, levels: tuple[int, ...], time: Text, lower: Text, upper: Text) -> Scheme:
@@ -184,7 +184,7 @@ def points_copied_by_level(cells: Grid, levels: tuple[int, ...], time: Text, low
     copies = [2 * level + before for level in levels for before in (0, 1)][:-1]
     bucket = join("shiftright(", cells.bucket(time), f", shiftright({BUCKET}, 1))")
     key = join(f"shiftleft(CAST(shiftright({BUCKET}, 1) AS BIGINT), 32) + ", bucket, f" - ({BUCKET} & 1)")
-    return Scheme(Side(key, join(f"array({', '.join(map(str, copies))})")), Side(home))
+    return Scheme(Side(key=key, copies=join(f"array({', '.join(map(str, copies))})")), Side(key=home))
 
 
 def both_copied(buckets: Fixed, time: Text, lower: Text, upper: Text) -> Scheme:
@@ -200,7 +200,9 @@ def both_copied(buckets: Fixed, time: Text, lower: Text, upper: Text) -> Scheme:
 
 def _copied(home: Text, copies: Text) -> Side:
     """A row without a home gets one copy, which meets no row of the other side."""
-    return Side(join(BUCKET), join("coalesce(", copies, f", {_NONE})"), home, join(f"{BUCKET} <=> {HOME}"))
+    return Side(
+        key=join(BUCKET), copies=join("coalesce(", copies, f", {_NONE})"), home=home, own=join(f"{BUCKET} <=> {HOME}")
+    )
 
 
 def both_copied_by_level(
@@ -219,7 +221,9 @@ def both_copied_by_level(
 def _copied_with_own(side: Side, own_key: Text) -> Side:
     assert side.copies is not None
     copies = join("concat(array(CAST(NULL AS INT)), coalesce(", side.copies, ", array()))")
-    return Side(join(f"IF({BUCKET} IS NULL, ", own_key, ", ", side.key, ")"), copies, own=join(f"{BUCKET} IS NULL"))
+    return Side(
+        key=join(f"IF({BUCKET} IS NULL, ", own_key, ", ", side.key, ")"), copies=copies, own=join(f"{BUCKET} IS NULL")
+    )
 
 
 # columns
@@ -244,7 +248,7 @@ def columns(side: Side, which: str, number: int, bounds: Sequence[tuple[Text, st
     `which` and `number` tell the relations of a statement's joins apart. `bounds`: further columns, (expression, name),
     which the others may read.
 
-    >>> points = Side(join(BUCKET), join("array(1, 2)"), own=join(f"{BUCKET} = 1"))
+    >>> points = Side(key=join(BUCKET), copies=join("array(1, 2)"), own=join(f"{BUCKET} = 1"))
     >>> left = columns(points, "left", 0)
     >>> print(left.text)  # doctest: +NORMALIZE_WHITESPACE
      JOIN LATERAL explode(array(1, 2)) AS __sqlext_left_copies0(__sqlext_left_bucket0)
@@ -290,7 +294,7 @@ def _select(columns: Sequence[tuple[TextLike, str]], alias: str) -> tuple[Text, 
 # ranges that vary by row
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Spread:
     """The widths of ranges that vary by row, measured on a grid of CELLS cells over the times of the points.
 
@@ -308,7 +312,7 @@ class Spread:
 
     def grid(self, of: str) -> Grid:
         """The grid of single cells."""
-        return Grid(of, self.start, self._cells_in_unit(), CELLS)
+        return Grid(of=of, start=self.start, rate=self._cells_in_unit(), buckets=CELLS)
 
     def coarse(self, of: str) -> Grid:
         """The grid of buckets that are as wide as the ranges are on average.
@@ -317,7 +321,7 @@ class Spread:
         for each pair that satisfies the range, whatever the widths.
         """
         width = max(1, round(self.cells / max(1, self.ranges)), math.ceil(self.most / MOST_COPIES))
-        return Grid(of, self.start, self._cells_in_unit() / width, math.ceil(CELLS / width))
+        return Grid(of=of, start=self.start, rate=self._cells_in_unit() / width, buckets=math.ceil(CELLS / width))
 
     def used_levels(self) -> tuple[int, ...]:
         """The levels that pay, and the last one, which takes ranges of any width.

@@ -177,9 +177,11 @@ class ConditionBuilder:
             return Literal(self.resolver.constants([self._cast(text, have, wanted)])[0], self._kind(wanted, node))
         if not self.spark_computes:
             return self._convert(
-                Operand(Navigation(self.column(text, have)), self._kind(have, node)), have, wanted, node
+                Operand(Navigation(argument=self.column(text, have)), self._kind(have, node)), have, wanted, node
             )
-        return Operand(Navigation(self.column(self._cast(text, have, wanted), wanted)), self._kind(wanted, node))
+        return Operand(
+            Navigation(argument=self.column(self._cast(text, have, wanted), wanted)), self._kind(wanted, node)
+        )
 
     def _text(self, node: Node, replace_reference: Callable[[Reference], Text]) -> Text:
         """The text that Spark computes. A column alone is rendered plainly: `v` and `(v)` would become two columns."""
@@ -220,16 +222,20 @@ class ConditionBuilder:
         if self.resolver.constants([join("(", missing, ") IS NULL")])[0]:
             return Operand(source, kind)
         one = Operand(self.navigation(reference, self.column(join("1"), "int")), "int")
-        constant = Operand(Navigation(self.column(missing, wanted)), kind)
-        return Call("if", (Call("is_null", (one,), "bool"), constant, Operand(source, kind)), kind)
+        constant = Operand(Navigation(argument=self.column(missing, wanted)), kind)
+        return Call(
+            function="if",
+            arguments=(Call(function="is_null", arguments=(one,), kind="bool"), constant, Operand(source, kind)),
+            kind=kind,
+        )
 
     def _reference(self, reference: Reference) -> Condition:
         if reference.kind == "classifier":
             return Operand(self.navigation(reference, CLASSIFIER), "int")
         if reference.kind == "match number":
-            return Operand(Navigation(MATCH_NUMBER), "int")
+            return Operand(Navigation(argument=MATCH_NUMBER), "int")
         if reference.kind == "sequence number":
-            return Operand(Aggregate("count"), "int")
+            return Operand(Aggregate(function="count"), "int")
         if reference.kind == "navigation":
             spark_type = self._types[str(self._typed_reference(reference))]
             return Operand(
@@ -249,17 +255,23 @@ class ConditionBuilder:
     def _call(self, node: Node) -> Condition:
         kind, children = node.kind, node.children
         if kind in ("AND", "OR"):
-            return Call(kind.lower(), tuple(self._lower(c, "boolean") for c in children), "bool")
+            return Call(
+                function=kind.lower(), arguments=tuple(self._lower(c, "boolean") for c in children), kind="bool"
+            )
         if kind == "NOT":
-            return Call("not", (self._lower(children[0], "boolean"),), "bool")
+            return Call(function="not", arguments=(self._lower(children[0], "boolean"),), kind="bool")
         if kind == "IS NULL":
-            return Call("is_null", (self._lower(children[0], self._type(children[0])),), "bool")
+            return Call(function="is_null", arguments=(self._lower(children[0], self._type(children[0])),), kind="bool")
         if kind in _COMPARISONS:
             left, right = (self._lower(c, self._common_type(node)) for c in children)
             return self._compare(kind, left, right)
         if kind == "BETWEEN":
             value, low, high = (self._lower(c, self._common_type(node)) for c in children)
-            return Call("and", (self._compare("<=", low, value), self._compare("<=", value, high)), "bool")
+            return Call(
+                function="and",
+                arguments=(self._compare("<=", low, value), self._compare("<=", value, high)),
+                kind="bool",
+            )
         if kind == "IN":
             value, *choices = (self._lower(c, self._common_type(node)) for c in children)
             return _chain("or", [self._compare("=", value, c) for c in choices], "bool")
@@ -269,7 +281,7 @@ class ConditionBuilder:
 
     def _compare(self, operator: str, left: Condition, right: Condition) -> Condition:
         arguments = (right, left) if operator in (">", ">=") else (left, right)
-        return Call(_COMPARISONS[operator], arguments, "bool")
+        return Call(function=_COMPARISONS[operator], arguments=arguments, kind="bool")
 
     def _arithmetic(self, node: Node) -> Condition:
         result, arguments = self._type(node), [self._type(c) for c in node.children]
@@ -282,11 +294,17 @@ class ConditionBuilder:
         if digits and digits[0] <= MAX_DIGITS and function == "multiply":
             scales = [(decimal_of(t) or (0, 0))[1] for t in arguments]
             if sum(scales) == digits[1]:
-                return Call(function, tuple(self._lower(c, t) for c, t in zip(node.children, arguments)), "int")
+                return Call(
+                    function=function,
+                    arguments=tuple(self._lower(c, t) for c, t in zip(node.children, arguments)),
+                    kind="int",
+                )
         if function == "subtract" and set(arguments) <= {"timestamp", "timestamp_ntz"}:  # Spark subtracts local times
             return self._same(function, node, "timestamp_ntz")
         if function == "subtract" and arguments == ["date", "date"]:
-            return Call("multiply", (self._same(function, node, "date"), Literal(_DAY_US, "int")), "int")
+            return Call(
+                function="multiply", arguments=(self._same(function, node, "date"), Literal(_DAY_US, "int")), kind="int"
+            )
         raise self._unsupported(
             node,
             f"{' '.join((arguments[0], node.kind, arguments[1]))} of different rows",
@@ -296,7 +314,13 @@ class ConditionBuilder:
     def _same(self, function: str, node: Node, spark_type: str) -> Call:
         """A function whose arguments have one type."""
         arguments = tuple(self._lower(c, spark_type) for c in node.children)
-        return Call(function, arguments, self._kind(spark_type, node), INTEGER_BITS.get(spark_type, 64), self.is_ansi)
+        return Call(
+            function=function,
+            arguments=arguments,
+            kind=self._kind(spark_type, node),
+            bits=INTEGER_BITS.get(spark_type, 64),
+            is_ansi=self.is_ansi,
+        )
 
     def _function(self, node: Node) -> Condition:
         result = self._type(node)
@@ -317,17 +341,21 @@ class ConditionBuilder:
         if node.name in ("if", "iff") and len(node.children) == 3:
             condition, then, otherwise = node.children
             return Call(
-                "if",
-                (self._lower(condition, "boolean"), self._lower(then, result), self._lower(otherwise, result)),
-                kind,
+                function="if",
+                arguments=(
+                    self._lower(condition, "boolean"),
+                    self._lower(then, result),
+                    self._lower(otherwise, result),
+                ),
+                kind=kind,
             )
         if node.name == "nullif" and len(node.children) == 2:
             self._resolve([self._common_text(node)])
             left, right = (self._lower(c, self._common_type(node)) for c in node.children)
             return Call(
-                "if",
-                (self._compare("=", left, right), Literal(None, kind), self._lower(node.children[0], result)),
-                kind,
+                function="if",
+                arguments=(self._compare("=", left, right), Literal(None, kind), self._lower(node.children[0], result)),
+                kind=kind,
             )
         raise self._several_rows(node)
 
@@ -336,7 +364,7 @@ class ConditionBuilder:
         value: Condition = self._lower(parts.pop(), result) if len(parts) % 2 else Literal(None, kind)
         while parts:
             then, condition = self._lower(parts.pop(), result), parts.pop()
-            value = Call("if", (self._lower(condition, "boolean"), then, value), kind)
+            value = Call(function="if", arguments=(self._lower(condition, "boolean"), then, value), kind=kind)
         return value
 
     # types of values
@@ -369,11 +397,15 @@ class ConditionBuilder:
         digits = decimal_of(spark_type) or (spark_type in INTEGER_BITS and (0, 0))
         wanted_digits = decimal_of(wanted)
         if digits and wanted == "double":
-            as_float = Call("float", (value,), "float")
-            return Call("divide", (as_float, Literal(10.0 ** digits[1], "float")), "float") if digits[1] else as_float
+            as_float = Call(function="float", arguments=(value,), kind="float")
+            return (
+                Call(function="divide", arguments=(as_float, Literal(10.0 ** digits[1], "float")), kind="float")
+                if digits[1]
+                else as_float
+            )
         if digits and wanted_digits and wanted_digits[0] <= MAX_DIGITS + 10 and wanted_digits[1] >= digits[1]:
             more = wanted_digits[1] - digits[1]
-            return Call("multiply", (value, Literal(10**more, "int")), "int") if more else value
+            return Call(function="multiply", arguments=(value, Literal(10**more, "int")), kind="int") if more else value
         raise self._unsupported(
             node,
             f"the conversion of {spark_type} to {wanted} over several rows",
@@ -399,5 +431,5 @@ def _chain(function: str, arguments: list[Condition], kind: str) -> Condition:
     """f(a, b, c) as f(f(a, b), c)."""
     value = arguments[0]
     for argument in arguments[1:]:
-        value = Call(function, (value, argument), kind)
+        value = Call(function=function, arguments=(value, argument), kind=kind)
     return value

@@ -72,7 +72,7 @@ def restrictions(condition: str, types: Mapping[str, str]) -> list[Restriction]:
     >>> restrictions("v = 5 AND f(v)", {"v": "int"})
     [Restriction(column='v', intervals=(Interval(low=5, high=5, has_low=True, has_high=True),))]
     """
-    items = [Lexeme(t.text, t.start, t.stop) for t in tokenize(condition)]
+    items = [Lexeme(raw=t.text, start=t.start, stop=t.stop) for t in tokenize(condition)]
     reader = _Reader(items, {name.lower(): spark_type for name, spark_type in types.items()})
     return [restriction for node in reader.conjuncts() if (restriction := reader.restriction(node))]
 

@@ -65,8 +65,8 @@ class Slot:
     kind: str
     name: str = ""
     columns: tuple[str, ...] = ()
-    navigation: Navigation = Navigation(0)
-    aggregate: Aggregate = Aggregate("count")
+    navigation: Navigation = Navigation(argument=0)
+    aggregate: Aggregate = Aggregate(function="count")
     call: tuple[Text | int, ...] = ()
 
 

@@ -239,7 +239,9 @@ class _Parser:
             hint = f"put the first one into parentheses: ({inner if len(inner) < 40 else 'A*'}){self._next.text}."
             raise self._fail("DOUBLE_QUANTIFIER", "an element can have only one quantifier with one suffix",
                              quantifier.start, self._next.stop, hint)  # fmt: skip
-        return ast.Quantified(item, at_least, at_most, mode=mode, place=(item.place[0], last.stop))
+        return ast.Quantified(
+            item=item, at_least=at_least, at_most=at_most, mode=mode, place=(item.place[0], last.stop)
+        )
 
     def _bounds(self, lexeme: _PatternLexeme) -> tuple[int, int | None]:
         fixed = {"*": (0, None), "+": (1, None), "?": (0, 1)}

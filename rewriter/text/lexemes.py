@@ -10,7 +10,7 @@ from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Lexeme:
     """Characters `start` to `stop` (exclusive) of the user's text; `raw` is the literal of a bound parameter."""
 
@@ -45,9 +45,9 @@ def lexemes(fragment: Fragment, source: Source | None = None) -> list[Lexeme]:
     for token in tokenize(fragment.text):
         start, stop = fragment.start + token.start, fragment.start + token.stop
         edit = next((e for e in edits if e.start <= start < e.stop), None)
-        lexeme = Lexeme(text[start:stop], start, stop)
+        lexeme = Lexeme(raw=text[start:stop], start=start, stop=stop)
         if edit is not None:
-            lexeme = Lexeme(str(edit.replacement), edit.start, edit.stop, is_parameter=True)
+            lexeme = Lexeme(raw=str(edit.replacement), start=edit.start, stop=edit.stop, is_parameter=True)
         if not result or result[-1].start != lexeme.start:
             result.append(lexeme)
     return result

@@ -31,7 +31,7 @@ _CLOSED = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Token:
     """Characters `start` to `stop` (exclusive) of the text; `text` is those characters.
 
@@ -87,7 +87,7 @@ def _with_depth(text: str) -> Iterator[Token]:
         if kind == SYMBOL:
             opened, closed = sum(map(raw.count, "([{")), sum(map(raw.count, ")]}"))
         depth -= closed
-        yield Token(kind, raw, start, stop, depth)
+        yield Token(kind=kind, text=raw, start=start, stop=stop, depth=depth)
         depth += opened
 
 

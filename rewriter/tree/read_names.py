@@ -52,7 +52,13 @@ def ctes_of(text: str, tokens: Tokens, i: int, scope_stop: int) -> Iterator[Cte]
             return
         definition = Fragment(text, tokens[i].start, tokens[close].stop)
         query = Fragment(text, tokens[opening].stop, tokens[close].start)
-        yield Cte(name_of(text, tokens[i]), definition, query, is_recursive, scope_stop)
+        yield Cte(
+            name=name_of(text, tokens[i]),
+            definition=definition,
+            query=query,
+            is_recursive=is_recursive,
+            scope_stop=scope_stop,
+        )
         if not is_at(tokens, close + 1, ","):
             return
         i = close + 2

@@ -45,19 +45,19 @@ def read_tree(text: str) -> Tree:
     ['b ASOF JOIN c MATCH_CONDITION (b.t >= c.t)']
     """
     tokens = tokenize(text)
-    reader = _Reader(text, tokens)
+    reader = _Reader(text=text, tokens=tokens)
     reader.read()
     relations = sorted((r for r in reader.relations if r.start < r.stop), key=lambda r: r.start)
     return Tree(
-        text,
-        tokens,
-        tuple(relation.frozen(tokens) for relation in relations),
-        tuple(join.frozen(tokens) for join in sorted(reader.joins, key=lambda join: join.keyword)),
-        tuple(reader.ctes),
+        text=text,
+        tokens=tokens,
+        relations=tuple(relation.frozen(tokens) for relation in relations),
+        joins=tuple(join.frozen(tokens) for join in sorted(reader.joins, key=lambda join: join.keyword)),
+        ctes=tuple(reader.ctes),
     )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class _Query:
     """A `Query` whose ends are not known yet: -1."""
 
@@ -75,7 +75,7 @@ class _Query:
         )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class _Relation:
     start: int
     query: _Query | None
@@ -93,7 +93,7 @@ class _Relation:
         )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class _Join:
     start: int
     first: int
@@ -114,7 +114,7 @@ class _Join:
         )  # fmt: skip
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Reader:
     text: str
     tokens: Tokens
@@ -152,7 +152,7 @@ class _Level:
         self.statement = ""  # the last SELECT, MERGE or JOIN
         self.relations, self.part = relations, _BEHIND
         self.tree: int | None = None  # where the join tree begins that is being read, if joins on time can follow it
-        self.relation = _Relation(lo, outer, lo)
+        self.relation = _Relation(start=lo, query=outer, stop=lo)
         self.join: _Join | None = None
         self.condition = -1
         self.is_in_values = False
@@ -234,7 +234,7 @@ class _Level:
 
     def _begin_relations(self, i: int, kind: str) -> None:
         self._end_from(i)
-        self.query = _Query(self.select if kind == _FROM else None, i)
+        self.query = _Query(select=self.select if kind == _FROM else None, from_=i)
         self.queries.append(self.query)
         self.relations = kind
 
@@ -276,7 +276,7 @@ class _Level:
         self._begin_relation(i)
 
     def _begin_relation(self, i: int) -> None:
-        self.relation = _Relation(i, self.query)
+        self.relation = _Relation(start=i, query=self.query)
         self.reader.relations.append(self.relation)
         self.part = _RELATION
         self.is_in_values = is_at(self.tokens, i, "VALUES")
@@ -284,7 +284,7 @@ class _Level:
     def _read_table(self, i: int) -> None:
         name = name_at(self.tokens, i + 1)
         if name is not None:
-            self.reader.relations.append(_Relation(i + 1, None, i + 2 * len(name.parts)))
+            self.reader.relations.append(_Relation(start=i + 1, query=None, stop=i + 2 * len(name.parts)))
 
     def _end_part(self, i: int) -> None:
         """The relation or the condition that is being read ends before token i."""
@@ -352,7 +352,7 @@ class _Level:
         self._begin_relation(right)
         self.join = None
         if start is not None and start < first and query is not None and ends_operand(self.tokens, first - 1):
-            self.join = _Join(start, first, keyword, query, self.relation)
+            self.join = _Join(start=start, first=first, keyword=keyword, query=query, right=self.relation)
             if right == keyword + 2:
                 self.reader.joins.append(self.join)
         return right

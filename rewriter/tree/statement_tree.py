@@ -78,7 +78,7 @@ class Join:
     query: Query
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cte:
     """`definition` is `name [(columns)] [AS] (query)` as written; `query` is inside its parentheses.
 
@@ -120,7 +120,7 @@ class Result:
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tree:
     """The structure of the statement `text`. Relations and joins are in the order of their first words."""
 

@@ -75,14 +75,14 @@ class Exclusion:
     place: Offsets = _place()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Quantified:
     """`item{at_least,at_most}`; None as `at_most` means no bound; `mode` is GREEDY, RELUCTANT or POSSESSIVE."""
 
     item: Pattern
     at_least: int
     at_most: int | None
-    mode: str = field(default=GREEDY, kw_only=True)
+    mode: str = GREEDY
     place: Offsets = _place()
 
 
@@ -122,7 +122,7 @@ Pattern = Union[
 def children(node: Pattern) -> tuple[Pattern, ...]:
     """The direct parts of a node, in the order of the text.
 
-    >>> children(Quantified(Variable("A"), 1, None))
+    >>> children(Quantified(item=Variable("A"), at_least=1, at_most=None))
     (Variable(name='A'),)
     """
     if isinstance(node, (Concatenation, Alternation, Permutation)):

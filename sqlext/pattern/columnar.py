@@ -22,9 +22,11 @@ Column = tuple[np.ndarray, np.ndarray]  # values, valid: bool[n]
 def is_columnar(condition: Condition) -> bool:
     """Can `truth` evaluate this condition?
 
-    >>> current, before = Operand(Navigation(0), "int"), Operand(Navigation(0, step=-1), "int")
-    >>> is_columnar(Call("less", (current, before), "bool")), is_columnar(Operand(Navigation(0, offset=1), "int"))
-    (True, False)
+    >>> current, before = Operand(Navigation(argument=0), "int"), Operand(Navigation(argument=0, step=-1), "int")
+    >>> is_columnar(Call(function="less", arguments=(current, before), kind="bool"))
+    True
+    >>> is_columnar(Operand(Navigation(argument=0, offset=1), "int"))
+    False
     """
     if isinstance(condition, Operand):
         source = condition.source
@@ -40,9 +42,9 @@ def truth(condition: Condition, rows: Rows) -> np.ndarray:
 
     Raises DataError (ARITHMETIC_OVERFLOW).
 
-    >>> rows = Rows(np.array([0, 3]), np.zeros((3, 1), np.uint8), columns=(Values(np.array([5, 4, 6])),))
-    >>> current, before = Operand(Navigation(0), "int"), Operand(Navigation(0, step=-1), "int")
-    >>> truth(Call("less", (current, before), "bool"), rows).tolist()
+    >>> rows = Rows(bounds=np.array([0, 3]), mask=np.zeros((3, 1), np.uint8), columns=(Values(np.array([5, 4, 6])),))
+    >>> current, before = Operand(Navigation(argument=0), "int"), Operand(Navigation(argument=0, step=-1), "int")
+    >>> truth(Call(function="less", arguments=(current, before), kind="bool"), rows).tolist()
     [False, True, False]
     """
     with np.errstate(all="ignore"):  # infinity minus infinity is NaN, without a warning

@@ -37,7 +37,7 @@ def compile_pattern(pattern: ast.Pattern, labels: tuple[str, ...]) -> Program:
 
     Source: Trino, IrRowPatternToProgramRewriter.
 
-    >>> print(compile_pattern(ast.Quantified(ast.Variable("A"), 0, None), ("A",)))
+    >>> print(compile_pattern(ast.Quantified(item=ast.Variable("A"), at_least=0, at_most=None), ("A",)))
     0: split 1, 3
     1: label A
     2: split 1, 3
@@ -63,7 +63,7 @@ def size_error(pattern: ast.Pattern) -> tuple[UnsupportedError, ast.Pattern] | N
     PATTERN_TOO_DEEP: more than MAX_NESTING nodes inside one another. PATTERN_TOO_LARGE: more than MAX_INSTRUCTIONS.
 
     >>> a = ast.Variable("A")
-    >>> print(size_error(ast.Concatenation((a, ast.Quantified(a, 0, 30_000))))[0].message)
+    >>> print(size_error(ast.Concatenation((a, ast.Quantified(item=a, at_least=0, at_most=30_000))))[0].message)
     this repetition unfolds to more than 50,000 instructions
     """
     stack = [(pattern, 1)]

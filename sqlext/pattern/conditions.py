@@ -77,7 +77,8 @@ def walk(condition: Condition) -> Iterator[Condition]:
 def operands(condition: Condition) -> tuple[Operand, ...]:
     """The distinct operands of a condition, in order of their first use.
 
-    >>> operands(Call("is_null", (Operand(Navigation(0), "int"),), "bool"))[0].source.argument
+    >>> operands(Call(function="is_null", arguments=(Operand(Navigation(argument=0), "int"),),
+    ...     kind="bool"))[0].source.argument
     0
     """
     return tuple(dict.fromkeys(part for part in walk(condition) if isinstance(part, Operand)))
@@ -102,7 +103,7 @@ def evaluate(condition: Condition, path: Path) -> Value | None:
 
     Raises DataError: ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO.
 
-    >>> evaluate(Call("or", (Literal(None, "bool"), Literal(True, "bool")), "bool"), None)
+    >>> evaluate(Call(function="or", arguments=(Literal(None, "bool"), Literal(True, "bool")), kind="bool"), None)
     True
     """
     if isinstance(condition, Literal):
@@ -311,7 +312,7 @@ def rows_ahead(condition: Condition | None) -> int:
     """How many rows behind the current one a condition may read.
 
     >>> from sqlext.pattern.task import Call, Operand
-    >>> rows_ahead(Call("is_null", (Operand(Navigation(0, step=2), "int"),), "bool"))
+    >>> rows_ahead(Call(function="is_null", arguments=(Operand(Navigation(argument=0, step=2), "int"),), kind="bool"))
     2
     """
     if condition is None:

@@ -95,7 +95,7 @@ class StreamFacts:
 def first_position(rows: Rows) -> SearchPosition:
     """The position of a search that has not begun.
 
-    >>> first_position(Rows(np.array([0, 2, 5]), np.zeros((5, 1), np.uint8))).row
+    >>> first_position(Rows(bounds=np.array([0, 2, 5]), mask=np.zeros((5, 1), np.uint8))).row
     array([0, 2])
     """
     p = len(rows.bounds) - 1

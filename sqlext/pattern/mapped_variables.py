@@ -20,7 +20,7 @@ def mandatory_variables(pattern: ast.Pattern) -> frozenset[str]:
     Absences (`!N`) map nothing, and neither does a pattern that matches the empty sequence.
 
     >>> a, b, c = ast.Variable("A"), ast.Variable("B"), ast.Variable("C")
-    >>> optional = ast.Quantified(b, 0, None)
+    >>> optional = ast.Quantified(item=b, at_least=0, at_most=None)
     >>> pattern = ast.Concatenation((a, optional, ast.Alternation((c, ast.Concatenation((b, c))))))
     >>> sorted(mandatory_variables(pattern))
     ['A', 'C']

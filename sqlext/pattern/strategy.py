@@ -139,7 +139,7 @@ def stream_refusal(task: Task, reads_ahead: bool) -> str | None:
     >>> program, nfa = Program((MatchLabel(0), Done()), ("A",)), compile_nfa(Variable("A"), ("A",))
     >>> task = dict(program=program, bits=(0,), conditions=(None,), skip=Skip(NO_SKIP), nfa=nfa)
     >>> stream_refusal(CepTask(**task), False)
-    >>> stream_refusal(CepTask(**task, output=Output(True, shows_unmatched=True)), False)
+    >>> stream_refusal(CepTask(**task, output=Output(is_all_rows=True, shows_unmatched=True)), False)
     'WITH UNMATCHED ROWS together with AFTER MATCH NO SKIP'
     """
     if not isinstance(task, CepTask) or task.skip.mode != NO_SKIP:

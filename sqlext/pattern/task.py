@@ -33,7 +33,7 @@ class Skip:
     else_next_row: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Navigation:
     """A reference to one row of (or around) a match.
 
@@ -52,7 +52,7 @@ class Navigation:
     is_final: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Aggregate:
     """`function` (lower case Spark name) over the mapped rows with a label in `labels` (None: all).
 
@@ -87,7 +87,7 @@ class Operand:
     missing: bool | int | float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Call:
     """A function of values with Spark's NULL semantics, one of CALLS.
 
@@ -115,7 +115,7 @@ CALLS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Output:
     """What the result shows: ONE ROW or ALL ROWS PER MATCH, empty matches, rows in no match, partial matches."""
 
@@ -156,7 +156,7 @@ class Values:
     valid: np.ndarray | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Rows:
     """Whole partitions, one behind the other, each in order.
 
@@ -201,7 +201,7 @@ class Tails:
     length: np.ndarray  # int64[m]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Spans:
     """A block of matches, in order of partitions and match numbers.
 
@@ -240,9 +240,11 @@ class Spans:
 
         >>> nothing = np.zeros(0, np.int64)
         >>> tails = Tails(match=np.array([-1, 0]), at=np.array([-1, 1]), length=np.array([3, 2]))
-        >>> Spans(np.array([0, 1]), np.array([1, 2]), np.array([0, 3, 3]), np.zeros(3, "i2"), None, nothing).length
+        >>> Spans(start=np.array([0, 1]), number=np.array([1, 2]), offset=np.array([0, 3, 3]), label=np.zeros(3,
+        ...     "i2"), is_hidden=None, unmatched=nothing).length
         array([3, 0])
-        >>> Spans(np.array([0, 1]), np.array([1, 2]), np.array([0, 3, 3]), np.zeros(3, "i2"), None, nothing,
+        >>> Spans(start=np.array([0, 1]), number=np.array([1, 2]), offset=np.array([0, 3, 3]), label=np.zeros(3,
+        ...     "i2"), is_hidden=None, unmatched=nothing,
         ...       tails=tails).length
         array([3, 2])
         """
@@ -254,7 +256,8 @@ class Spans:
 
         >>> rows, nothing = np.array([2, 7]), np.zeros(0, np.int64)
         >>> numbers, offset = np.array([1, 2]), np.array([0, 2, 2])
-        >>> Spans(np.array([2, 5]), numbers, offset, np.zeros(2, "i2"), None, nothing, row=rows).end
+        >>> Spans(start=np.array([2, 5]), number=numbers, offset=offset, label=np.zeros(2, "i2"), is_hidden=None,
+        ...     unmatched=nothing, row=rows).end
         array([8, 5])
         """
         if self.row is None:

@@ -2,11 +2,49 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
+from collections.abc import Iterator
 
 from .source import MODULES
 
+PARTICIPLES = {"found", "given", "held", "said", "made", "told", "asks"}  # a value is named by a noun for what it is
 MOST_LINES = 450
+MOST_POSITIONAL_FIELDS = 3
+
+
+def defined_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """(name, line) of each variable, parameter, attribute, function and class that a module defines."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name, node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node.lineno
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr, node.lineno
+        elif isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+            yield node.name, node.lineno
+
+
+def is_keyword_only(decorators: list[ast.expr]) -> bool | None:
+    """Does the decorator `dataclass` say kw_only=True? None where a class is no dataclass."""
+    for decorator in decorators:
+        text = ast.unparse(decorator)
+        if text.partition("(")[0] in ("dataclass", "dataclasses.dataclass"):
+            return "kw_only=True" in text
+    return None
+
+
+def fields(node: ast.ClassDef) -> list[str]:
+    """The annotated names of a class body that are fields of a dataclass and parameters of its constructor."""
+    annotated = [part for part in node.body if isinstance(part, ast.AnnAssign)]
+    return [
+        ast.unparse(part.target)
+        for part in annotated
+        if "ClassVar" not in ast.unparse(part.annotation) and "init=False" not in ast.unparse(part)
+    ]
 
 
 def test_no_file_name_stands_for_two_modules():
@@ -16,3 +54,25 @@ def test_no_file_name_stands_for_two_modules():
 
 def test_a_file_can_be_read_at_one_sitting():
     assert [str(module) for module in MODULES.values() if len(module.text.splitlines()) > MOST_LINES] == []
+
+
+def test_no_participle_is_the_name_of_a_thing():
+    wrong = [
+        f"{module}:{line} {name}"
+        for module in MODULES.values()
+        for name, line in defined_names(module.tree)
+        if name.strip("_").lower() in PARTICIPLES
+    ]
+    assert wrong == []
+
+
+def test_a_dataclass_of_many_fields_is_built_by_keywords():
+    wrong = [
+        f"{module}:{node.lineno} {node.name}"
+        for module in MODULES.values()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef)
+        and is_keyword_only(node.decorator_list) is False
+        and len(fields(node)) > MOST_POSITIONAL_FIELDS
+    ]
+    assert wrong == []

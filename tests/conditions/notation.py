@@ -60,7 +60,7 @@ def literal(word: str) -> Literal:
 
 def call(name: str, *arguments: Condition, bits: int = 64, is_ansi: bool = True) -> Call:
     kind = "bool" if name in _TO_BOOL else "float" if name == "float" else arguments[-1].kind
-    return Call(name, arguments, kind, bits, is_ansi)
+    return Call(function=name, arguments=arguments, kind=kind, bits=bits, is_ansi=is_ansi)
 
 
 def labels(word: str) -> tuple[int, ...] | None:
@@ -68,11 +68,19 @@ def labels(word: str) -> tuple[int, ...] | None:
 
 
 def navigation(function: str, rows: str, column: str, offset="0", step="0", missing="null") -> Operand:
-    source = Navigation(COLUMNS[column], labels(rows), function == "first", int(offset), int(step))
+    source = Navigation(
+        argument=COLUMNS[column],
+        labels=labels(rows),
+        from_first=function == "first",
+        offset=int(offset),
+        step=int(step),
+    )
     return Operand(source, KINDS[column], literal(missing).value)
 
 
 def aggregate(function: str, rows: str, column: str) -> Operand:
     name = function.removeprefix("distinct-")
     kind = "int" if name == "count" else "float" if name == "avg" else KINDS[column]
-    return Operand(Aggregate(name, COLUMNS[column], labels(rows), is_distinct=name != function), kind)
+    return Operand(
+        Aggregate(function=name, argument=COLUMNS[column], labels=labels(rows), is_distinct=name != function), kind
+    )

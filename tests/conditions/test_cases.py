@@ -90,7 +90,9 @@ def only_path(path: str, condition) -> MatchTask:
 
 def ints(*values: int, **more) -> Rows:
     n = len(values)
-    return Rows(np.array([0, n]), np.ones((n, 1), np.uint8), columns=(Values(np.array(values, np.int64)),), **more)
+    return Rows(
+        bounds=np.array([0, n]), mask=np.ones((n, 1), np.uint8), columns=(Values(np.array(values, np.int64)),), **more
+    )
 
 
 A_PLUS_B = Program((MatchLabel(0), Split(0, 2), MatchLabel(1), Done()), ("A", "B"))

@@ -25,7 +25,9 @@ def around_the_row(condition: Condition, rng: random.Random) -> Condition:
     if isinstance(condition, Operand):
         column = {"int": [0, 1], "float": [2, 3], "bool": [4]}[condition.kind]
         missing = None if isinstance(condition.source, Aggregate) else condition.missing
-        return Operand(Navigation(rng.choice(column), step=rng.choice([0, -1, -1, 1, -2, 3])), condition.kind, missing)
+        return Operand(
+            Navigation(argument=rng.choice(column), step=rng.choice([0, -1, -1, 1, -2, 3])), condition.kind, missing
+        )
     return condition
 
 
@@ -55,12 +57,16 @@ def test_all_rows_at_once_have_the_values_of_single_rows(seed):
 
 @pytest.mark.parametrize(("bits", "fits", "does_not"), [(8, 127, 128), (32, 2**31 - 1, 2**31), (64, 2**63 - 1, None)])
 def test_a_sum_that_does_not_fit_is_an_error(bits, fits, does_not):
-    one, value = (Operand(Navigation(i), "int") for i in (0, 1))
-    condition = Call("less", (one, Call("add", (value, one), "int", bits)), "bool")
+    one, value = (Operand(Navigation(argument=i), "int") for i in (0, 1))
+    condition = Call(
+        function="less",
+        arguments=(one, Call(function="add", arguments=(value, one), kind="int", bits=bits)),
+        kind="bool",
+    )
 
     def rows(number: int) -> Rows:
         columns = Values(np.array([1])), Values(np.array([number - 1]))
-        return Rows(np.array([0, 1]), np.zeros((1, 1), np.uint8), columns=columns)
+        return Rows(bounds=np.array([0, 1]), mask=np.zeros((1, 1), np.uint8), columns=columns)
 
     assert truth(condition, rows(fits)).tolist() == [True]
     with pytest.raises(DataError, match="ARITHMETIC_OVERFLOW"):

@@ -70,7 +70,9 @@ def ambiguous_case(rng: random.Random) -> tuple[MatchTask, Rows]:
     If any one part is left out of the keys of the memo, some of these cases fail (except for KEY_DEPTH, which is tested
     in test_cases).
     """
-    loop = ast.Quantified(ast.Alternation((ast.Variable("A"), ast.Variable("B"))), 0, None, mode=rng.choice(MODES))
+    loop = ast.Quantified(
+        item=ast.Alternation((ast.Variable("A"), ast.Variable("B"))), at_least=0, at_most=None, mode=rng.choice(MODES)
+    )
     parts = rng.choice(["lC", "lC", "lAC", "lCC", "lClC", "lABC", "llC"])
     task = MatchTask(
         program=compile_pattern(
@@ -132,7 +134,7 @@ def random_pattern(rng: random.Random, depth: int) -> ast.Pattern:
     if kind == 5:
         least = rng.randint(0, 2)
         most = rng.choice([None, least + rng.randint(0, 2) or 1])
-        return ast.Quantified(parts[0], least, most, mode=rng.choice(MODES))
+        return ast.Quantified(item=parts[0], at_least=least, at_most=most, mode=rng.choice(MODES))
     return rng.choice(
         [ast.Empty(), ast.PartitionStart(), ast.PartitionEnd(), ast.Exclusion(parts[0]), ast.Permutation(parts[:2])]
     )

@@ -122,10 +122,15 @@ def task_of(clause: Clause, strategy: str) -> CepTask:
 
 def _gap(gap_ms: int | None) -> Condition:
     """LAST(ts, 1) IS NULL OR ts < LAST(ts, 1) + gap_ms"""
-    last = Operand(Navigation(0, offset=1), "int")
-    bound = Call("add", (last, Literal(gap_ms, "int")), "int")
+    last = Operand(Navigation(argument=0, offset=1), "int")
+    bound = Call(function="add", arguments=(last, Literal(gap_ms, "int")), kind="int")
     return Call(
-        "or", (Call("is_null", (last,), "bool"), Call("less", (Operand(Navigation(0), "int"), bound), "bool")), "bool"
+        function="or",
+        arguments=(
+            Call(function="is_null", arguments=(last,), kind="bool"),
+            Call(function="less", arguments=(Operand(Navigation(argument=0), "int"), bound), kind="bool"),
+        ),
+        kind="bool",
     )
 
 
@@ -140,7 +145,7 @@ def rows_of(clause: Clause, events: list[dict[str, Any]]) -> Rows:
             [next((j for j in range(i, n) if times[j] - times[i] >= clause.within_ms), n) for i in range(n)], np.int64
         )
     mask = np.packbits(held, axis=1, bitorder="little")
-    return Rows(np.array([0, n]), mask, limit, (Values(times.astype(np.int64)),))
+    return Rows(bounds=np.array([0, n]), mask=mask, limit=limit, columns=(Values(times.astype(np.int64)),))
 
 
 def holds(condition: str, event: dict[str, Any]) -> bool:

@@ -21,9 +21,11 @@ N = 1000
 A, B, C = Variable("A"), Variable("B"), Variable("C")
 LABEL_A, LABEL_B = (0,), (1,)
 PATTERNS = {
-    "A B* C": Concatenation((A, Quantified(B, 0, None), C)),
-    "A+ C": Concatenation((Quantified(A, 1, None), C)),
-    "(A A)+ B? C": Concatenation((Quantified(Concatenation((A, A)), 1, None), Quantified(B, 0, 1), C)),
+    "A B* C": Concatenation((A, Quantified(item=B, at_least=0, at_most=None), C)),
+    "A+ C": Concatenation((Quantified(item=A, at_least=1, at_most=None), C)),
+    "(A A)+ B? C": Concatenation(
+        (Quantified(item=Concatenation((A, A)), at_least=1, at_most=None), Quantified(item=B, at_least=0, at_most=1), C)
+    ),
 }
 
 
@@ -34,12 +36,12 @@ def aggregate(function: str, column: str | None, labels=None, **more) -> Slot:
         name=f"{function} {column}",
         kind="aggregate",
         columns=columns,
-        aggregate=Aggregate(function, argument, labels, **more),
+        aggregate=Aggregate(function=function, argument=argument, labels=labels, **more),
     )
 
 
-def value(*navigation) -> Slot:
-    return Slot(name="value", kind="value", columns=("x",), navigation=Navigation(0, *navigation))
+def value(**navigation) -> Slot:
+    return Slot(name="value", kind="value", columns=("x",), navigation=Navigation(argument=0, **navigation))
 
 
 SLOTS = {
@@ -57,22 +59,38 @@ SLOTS = {
     "MIN(y)": aggregate("min", "y"),
     "MAX(B.x)": aggregate("max", "x", LABEL_B),
     "LAST(x)": value(),
-    "FIRST(x, 7)": value(None, True, 7),
-    "FIRST(B.x)": value(LABEL_B, True),
-    "FIRST(B.x, 3)": value(LABEL_B, True, 3),
-    "LAST(B.x, 2)": value(LABEL_B, False, 2),
-    "PREV(FIRST(A.x), 2)": value(LABEL_A, True, 0, -2),
-    "CLASSIFIER()": Slot(name="label", kind="classifier", columns=(), navigation=Navigation(CLASSIFIER)),
+    "FIRST(x, 7)": value(from_first=True, offset=7),
+    "FIRST(B.x)": value(labels=LABEL_B, from_first=True),
+    "FIRST(B.x, 3)": value(labels=LABEL_B, from_first=True, offset=3),
+    "LAST(B.x, 2)": value(labels=LABEL_B, offset=2),
+    "PREV(FIRST(A.x), 2)": value(labels=LABEL_A, from_first=True, step=-2),
+    "CLASSIFIER()": Slot(name="label", kind="classifier", columns=(), navigation=Navigation(argument=CLASSIFIER)),
     "FIRST(CLASSIFIER(), 1)": Slot(
-        name="label", kind="classifier", columns=(), navigation=Navigation(CLASSIFIER, None, True, 1)
+        name="label",
+        kind="classifier",
+        columns=(),
+        navigation=Navigation(argument=CLASSIFIER, labels=None, from_first=True, offset=1),
     ),
     "MATCH_NUMBER()": Slot(name="number", kind="match number"),
     "MATCH_SEQUENCE_NUMBER()": Slot(name="place", kind="sequence number"),
-    "ARRAY_AGG(A.x)": Slot(name="array", kind="array", columns=("x",), aggregate=Aggregate("array_agg", 0, LABEL_A)),
-    "ARRAY_AGG(CLASSIFIER())": Slot(
-        name="array", kind="array", columns=(), aggregate=Aggregate("array_agg", CLASSIFIER, LABEL_B)
+    "ARRAY_AGG(A.x)": Slot(
+        name="array",
+        kind="array",
+        columns=("x",),
+        aggregate=Aggregate(function="array_agg", argument=0, labels=LABEL_A),
     ),
-    "members": Slot(name="array", kind="members", columns=("x", "y"), aggregate=Aggregate("stddev", 0, LABEL_A)),
+    "ARRAY_AGG(CLASSIFIER())": Slot(
+        name="array",
+        kind="array",
+        columns=(),
+        aggregate=Aggregate(function="array_agg", argument=CLASSIFIER, labels=LABEL_B),
+    ),
+    "members": Slot(
+        name="array",
+        kind="members",
+        columns=("x", "y"),
+        aggregate=Aggregate(function="stddev", argument=0, labels=LABEL_A),
+    ),
 }
 
 

@@ -33,7 +33,7 @@ AT_ONCE = 12  # queries in one statement
 
 
 def counts(text: str) -> Counts:
-    return Counts(*map(int, text.split("/")))
+    return Counts(**dict(zip(("rows", "keys", "once", "twice"), map(int, text.split("/")))))
 
 
 @pytest.mark.parametrize("fields", SAMPLES, ids=lambda fields: " ; ".join(fields[:4]))

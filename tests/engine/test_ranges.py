@@ -23,21 +23,24 @@ from sqlext.rewriter.match.parse_pattern import parse_pattern
 
 from ..statements.cases import as_lines, result_of, settings
 
-V, KEY, BEFORE, TWO_BEHIND = (Operand(Navigation(0, step=step), "int") for step in (0, 0, -1, 2))
-FALLS, RISES = Call("less", (V, BEFORE), "bool"), Call("less", (BEFORE, V), "bool")
-AHEAD = Call("less", (V, TWO_BEHIND), "bool")
+V, KEY, BEFORE, TWO_BEHIND = (Operand(Navigation(argument=0, step=step), "int") for step in (0, 0, -1, 2))
+FALLS, RISES = (
+    Call(function="less", arguments=(V, BEFORE), kind="bool"),
+    Call(function="less", arguments=(BEFORE, V), kind="bool"),
+)
+AHEAD = Call(function="less", arguments=(V, TWO_BEHIND), kind="bool")
 SLOTS = (
-    Slot(name="first", kind="value", columns=("i",), navigation=Navigation(0, from_first=True)),
-    Slot(name="last", kind="value", columns=("i",), navigation=Navigation(0)),
-    Slot(name="n", kind="aggregate", aggregate=Aggregate("count")),
-    Slot(name="sum", kind="aggregate", columns=("v",), aggregate=Aggregate("sum", 0, (1,))),
-    Slot(name="label", kind="classifier", navigation=Navigation(-1)),
+    Slot(name="first", kind="value", columns=("i",), navigation=Navigation(argument=0, from_first=True)),
+    Slot(name="last", kind="value", columns=("i",), navigation=Navigation(argument=0)),
+    Slot(name="n", kind="aggregate", aggregate=Aggregate(function="count")),
+    Slot(name="sum", kind="aggregate", columns=("v",), aggregate=Aggregate(function="sum", argument=0, labels=(1,))),
+    Slot(name="label", kind="classifier", navigation=Navigation(argument=-1)),
     Slot(name="row", kind="sequence number"),
-    Slot(name="members", kind="array", columns=("i",), aggregate=Aggregate("array_agg", 0)),
+    Slot(name="members", kind="array", columns=("i",), aggregate=Aggregate(function="array_agg", argument=0)),
 )
 AROUND = (
-    Slot(name="before", kind="value", columns=("i",), navigation=Navigation(0, from_first=True, step=-3)),
-    Slot(name="behind", kind="value", columns=("i",), navigation=Navigation(0, step=2)),
+    Slot(name="before", kind="value", columns=("i",), navigation=Navigation(argument=0, from_first=True, step=-3)),
+    Slot(name="behind", kind="value", columns=("i",), navigation=Navigation(argument=0, step=2)),
 )
 # A holds for every row; B, C and D are bits 0 to 2, and B and C may also read neighbours.
 PATTERNS = [
@@ -50,7 +53,7 @@ SKIPS = [Skip(), Skip(), Skip("TO NEXT ROW"), Skip("TO LAST", (1,), else_next_ro
 def plan_of(chance: random.Random) -> WorkerPlan:
     tree, _ = parse_pattern(pattern := chance.choice(PATTERNS), 0, len(pattern))
     program = compile_pattern(tree, ("A", "B", "C", "D"))
-    output = Output(chance.random() < 0.3, shows_unmatched=chance.random() < 0.5)
+    output = Output(is_all_rows=chance.random() < 0.3, shows_unmatched=chance.random() < 0.5)
     is_within = chance.random() < 0.3
     task = MatchTask(
         program=program,

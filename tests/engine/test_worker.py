@@ -24,15 +24,17 @@ A, B, C = Variable("A"), Variable("B"), Variable("C")
 
 def v_shapes() -> WorkerPlan:
     """`A B+ C+`; the key, the top, the bottom and the rows of each match."""
-    pattern = Concatenation((A, Quantified(B, 1, None), Quantified(C, 1, None)))
+    pattern = Concatenation(
+        (A, Quantified(item=B, at_least=1, at_most=None), Quantified(item=C, at_least=1, at_most=None))
+    )
     task = MatchTask(
         program=compile_pattern(pattern, ("A", "B", "C")), bits=(None, 0, 1), conditions=(None, None, None)
     )
     slots = (
-        Slot(name="top", kind="value", columns=("v",), navigation=Navigation(0, (0,))),
-        Slot(name="bottom", kind="value", columns=("v",), navigation=Navigation(0, (1,))),
-        Slot(name="n", kind="aggregate", aggregate=Aggregate("count")),
-        Slot(name="rows", kind="array", columns=("v",), aggregate=Aggregate("array_agg", 0)),
+        Slot(name="top", kind="value", columns=("v",), navigation=Navigation(argument=0, labels=(0,))),
+        Slot(name="bottom", kind="value", columns=("v",), navigation=Navigation(argument=0, labels=(1,))),
+        Slot(name="n", kind="aggregate", aggregate=Aggregate(function="count")),
+        Slot(name="rows", kind="array", columns=("v",), aggregate=Aggregate(function="array_agg", argument=0)),
     )
     return WorkerPlan(task=task, masks=("m",), carried=("k",), partition_by=("k",), slots=slots)
 

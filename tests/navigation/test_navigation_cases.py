@@ -45,53 +45,99 @@ SPANS = Spans(
 
 FIRST, LAST = True, False
 NAVIGATIONS = {  # text: (navigation, ALL ROWS, ONE ROW)
-    "x": (Navigation(0), [0, 1, 3, N, 6, 7, N], [3, N, 7]),
-    "FIRST(x)": (Navigation(0, N, FIRST), [0, 0, 0, N, 6, 6, N], [0, N, 6]),
-    "FINAL LAST(x)": (Navigation(0, is_final=True), [3, 3, 3, N, 7, 7, N], [3, N, 7]),
-    "LAST(x, 1), hidden rows are seen": (Navigation(0, N, LAST, 1), [N, 0, 2, N, N, 6, N], [2, N, 6]),
-    "B.x": (Navigation(0, (B,)), [N, 1, 3, N, N, 7, N], [3, N, 7]),
-    "C.x, hidden itself": (Navigation(0, (C,)), [N, N, 2, N, N, N, N], [2, N, N]),
-    "FINAL C.x": (Navigation(0, (C,), is_final=True), [2, 2, 2, N, N, N, N], [2, N, N]),
-    "FIRST(B.x, 1), which RUNNING does not hide": (Navigation(0, (B,), FIRST, 1), [3, 3, 3, N, N, N, N], [3, N, N]),
-    "FINAL FIRST(B.x, 1)": (Navigation(0, (B,), FIRST, 1, 0, True), [3, 3, 3, N, N, N, N], [3, N, N]),
-    "FIRST(B.x, 2), beyond": (Navigation(0, (B,), FIRST, 2, 0, True), [N] * 7, [N] * 3),
-    "LAST(U.x, 1), U = (A, C)": (Navigation(0, (A, C), LAST, 1), [N, N, 0, N, N, N, N], [0, N, N]),
-    "no variable": (Navigation(0, ()), [N] * 7, [N] * 3),
-    "PREV(x), out of the partition": (Navigation(0, step=-1), [N, 0, 2, N, N, 6, N], [2, N, 6]),
-    "NEXT(x), not mapped": (Navigation(0, step=1), [1, 2, 4, N, 7, N, N], [4, N, N]),
-    "NEXT(x, 2)": (Navigation(0, step=2), [2, 3, 5, N, N, N, N], [5, N, N]),
-    "NEXT(x, 3), out at 6": (Navigation(0, step=3), [3, 4, N, N, N, N, N], [N, N, N]),
-    "NEXT(FIRST(B.x), 4)": (Navigation(0, (B,), FIRST, 0, 4), [5, 5, 5, N, N, N, N], [5, N, N]),
-    "PREV(FINAL LAST(B.x), 3)": (Navigation(0, (B,), LAST, 0, -3, True), [0, 0, 0, N, N, N, N], [0, N, N]),
+    "x": (Navigation(argument=0), [0, 1, 3, N, 6, 7, N], [3, N, 7]),
+    "FIRST(x)": (Navigation(argument=0, labels=N, from_first=FIRST), [0, 0, 0, N, 6, 6, N], [0, N, 6]),
+    "FINAL LAST(x)": (Navigation(argument=0, is_final=True), [3, 3, 3, N, 7, 7, N], [3, N, 7]),
+    "LAST(x, 1), hidden rows are seen": (
+        Navigation(argument=0, labels=N, from_first=LAST, offset=1),
+        [N, 0, 2, N, N, 6, N],
+        [2, N, 6],
+    ),
+    "B.x": (Navigation(argument=0, labels=(B,)), [N, 1, 3, N, N, 7, N], [3, N, 7]),
+    "C.x, hidden itself": (Navigation(argument=0, labels=(C,)), [N, N, 2, N, N, N, N], [2, N, N]),
+    "FINAL C.x": (Navigation(argument=0, labels=(C,), is_final=True), [2, 2, 2, N, N, N, N], [2, N, N]),
+    "FIRST(B.x, 1), which RUNNING does not hide": (
+        Navigation(argument=0, labels=(B,), from_first=FIRST, offset=1),
+        [3, 3, 3, N, N, N, N],
+        [3, N, N],
+    ),
+    "FINAL FIRST(B.x, 1)": (
+        Navigation(argument=0, labels=(B,), from_first=FIRST, offset=1, step=0, is_final=True),
+        [3, 3, 3, N, N, N, N],
+        [3, N, N],
+    ),
+    "FIRST(B.x, 2), beyond": (
+        Navigation(argument=0, labels=(B,), from_first=FIRST, offset=2, step=0, is_final=True),
+        [N] * 7,
+        [N] * 3,
+    ),
+    "LAST(U.x, 1), U = (A, C)": (
+        Navigation(argument=0, labels=(A, C), from_first=LAST, offset=1),
+        [N, N, 0, N, N, N, N],
+        [0, N, N],
+    ),
+    "no variable": (Navigation(argument=0, labels=()), [N] * 7, [N] * 3),
+    "PREV(x), out of the partition": (Navigation(argument=0, step=-1), [N, 0, 2, N, N, 6, N], [2, N, 6]),
+    "NEXT(x), not mapped": (Navigation(argument=0, step=1), [1, 2, 4, N, 7, N, N], [4, N, N]),
+    "NEXT(x, 2)": (Navigation(argument=0, step=2), [2, 3, 5, N, N, N, N], [5, N, N]),
+    "NEXT(x, 3), out at 6": (Navigation(argument=0, step=3), [3, 4, N, N, N, N, N], [N, N, N]),
+    "NEXT(FIRST(B.x), 4)": (
+        Navigation(argument=0, labels=(B,), from_first=FIRST, offset=0, step=4),
+        [5, 5, 5, N, N, N, N],
+        [5, N, N],
+    ),
+    "PREV(FINAL LAST(B.x), 3)": (
+        Navigation(argument=0, labels=(B,), from_first=LAST, offset=0, step=-3, is_final=True),
+        [0, 0, 0, N, N, N, N],
+        [0, N, N],
+    ),
 }
 CLASSIFIERS = {
-    "CLASSIFIER()": (Navigation(CLASSIFIER), [A, B, B, N, A, B, N], [B, N, B]),
-    "PREV(CLASSIFIER()), hidden rows have one": (Navigation(CLASSIFIER, step=-1), [N, A, C, N, N, A, N], [C, N, A]),
-    "NEXT(CLASSIFIER()), known ahead": (Navigation(CLASSIFIER, step=1), [B, C, N, N, B, N, N], [N, N, N]),
-    "NEXT(FIRST(CLASSIFIER()))": (Navigation(CLASSIFIER, N, FIRST, 0, 1), [B, B, B, N, B, B, N], [B, N, B]),
-    "FINAL LAST(CLASSIFIER())": (Navigation(CLASSIFIER, is_final=True), [B, B, B, N, B, B, N], [B, N, B]),
-    "CLASSIFIER(U), U = (A, C)": (Navigation(CLASSIFIER, (A, C)), [A, A, C, N, A, A, N], [C, N, A]),
+    "CLASSIFIER()": (Navigation(argument=CLASSIFIER), [A, B, B, N, A, B, N], [B, N, B]),
+    "PREV(CLASSIFIER()), hidden rows have one": (
+        Navigation(argument=CLASSIFIER, step=-1),
+        [N, A, C, N, N, A, N],
+        [C, N, A],
+    ),
+    "NEXT(CLASSIFIER()), known ahead": (Navigation(argument=CLASSIFIER, step=1), [B, C, N, N, B, N, N], [N, N, N]),
+    "NEXT(FIRST(CLASSIFIER()))": (
+        Navigation(argument=CLASSIFIER, labels=N, from_first=FIRST, offset=0, step=1),
+        [B, B, B, N, B, B, N],
+        [B, N, B],
+    ),
+    "FINAL LAST(CLASSIFIER())": (Navigation(argument=CLASSIFIER, is_final=True), [B, B, B, N, B, B, N], [B, N, B]),
+    "CLASSIFIER(U), U = (A, C)": (Navigation(argument=CLASSIFIER, labels=(A, C)), [A, A, C, N, A, A, N], [C, N, A]),
 }
 X = Values(np.array([1, 2, 4, 2, 16, 32, 64, 128]), np.array([1, 1, 1, 1, 1, 1, 1, 0], bool))
 NAN, INF = math.nan, math.inf
 Y = Values(np.array([NAN, 2.0, -0.5, NAN, 0.0, 0.0, INF, -1.0]))
 AGGREGATES = {
-    "COUNT(*)": (Aggregate("count"), N, [1, 2, 4, 0, 1, 2, N], [4, 0, 2]),
-    "FINAL COUNT(B.*)": (Aggregate("count", N, (B,), False, True), N, [2, 2, 2, 0, 1, 1, N], [2, 0, 1]),
-    "COUNT(x), not NULLs": (Aggregate("count", 0), X, [1, 2, 4, 0, 1, 1, N], [4, 0, 1]),
-    "COUNT(DISTINCT x)": (Aggregate("count", 0, N, True), X, [1, 2, 3, 0, 1, 1, N], [3, 0, 1]),
-    "SUM(x)": (Aggregate("sum", 0), X, [1, 3, 9, N, 64, 64, N], [9, N, 64]),
-    "SUM(DISTINCT x)": (Aggregate("sum", 0, N, True), X, [1, 3, 7, N, 64, 64, N], [7, N, 64]),
-    "FINAL SUM(B.x)": (Aggregate("sum", 0, (B,), False, True), X, [4, 4, 4, N, N, N, N], [4, N, N]),
-    "AVG(B.x)": (Aggregate("avg", 0, (B,)), X, [N, 2.0, 2.0, N, N, N, N], [2.0, N, N]),
-    "MIN(y), NaN is the greatest": (Aggregate("min", 0), Y, [NAN, 2.0, -0.5, N, INF, -1.0, N], [-0.5, N, -1.0]),
-    "MAX(y)": (Aggregate("max", 0), Y, [NAN, NAN, NAN, N, INF, INF, N], [NAN, N, INF]),
-    "COUNT(DISTINCT y), NaN is NaN": (Aggregate("count", 0, N, True), Y, [1, 2, 3, 0, 1, 2, N], [3, 0, 2]),
+    "COUNT(*)": (Aggregate(function="count"), N, [1, 2, 4, 0, 1, 2, N], [4, 0, 2]),
+    "FINAL COUNT(B.*)": (Aggregate(function="count", labels=(B,), is_final=True), N, [2, 2, 2, 0, 1, 1, N], [2, 0, 1]),
+    "COUNT(x), not NULLs": (Aggregate(function="count", argument=0), X, [1, 2, 4, 0, 1, 1, N], [4, 0, 1]),
+    "COUNT(DISTINCT x)": (
+        Aggregate(function="count", argument=0, is_distinct=True), X, [1, 2, 3, 0, 1, 1, N], [3, 0, 1]
+    ),
+    "SUM(x)": (Aggregate(function="sum", argument=0), X, [1, 3, 9, N, 64, 64, N], [9, N, 64]),
+    "SUM(DISTINCT x)": (
+        Aggregate(function="sum", argument=0, is_distinct=True), X, [1, 3, 7, N, 64, 64, N], [7, N, 64]
+    ),
+    "FINAL SUM(B.x)": (
+        Aggregate(function="sum", argument=0, labels=(B,), is_final=True), X, [4, 4, 4, N, N, N, N], [4, N, N]
+    ),
+    "AVG(B.x)": (Aggregate(function="avg", argument=0, labels=(B,)), X, [N, 2.0, 2.0, N, N, N, N], [2.0, N, N]),
+    "MIN(y), NaN is the greatest": (
+        Aggregate(function="min", argument=0), Y, [NAN, 2.0, -0.5, N, INF, -1.0, N], [-0.5, N, -1.0]
+    ),
+    "MAX(y)": (Aggregate(function="max", argument=0), Y, [NAN, NAN, NAN, N, INF, INF, N], [NAN, N, INF]),
+    "COUNT(DISTINCT y), NaN is NaN": (
+        Aggregate(function="count", argument=0, is_distinct=True), Y, [1, 2, 3, 0, 1, 2, N], [3, 0, 2]
+    ),
     "COUNT(DISTINCT CLASSIFIER())": (
-        Aggregate("count", CLASSIFIER, N, True), N, [1, 2, 3, 0, 1, 2, N], [3, 0, 2]
+        Aggregate(function="count", argument=CLASSIFIER, is_distinct=True), N, [1, 2, 3, 0, 1, 2, N], [3, 0, 2]
     ),
     "MIN(CLASSIFIER()), names Z, Y, X": (
-        Aggregate("min", CLASSIFIER), Values(np.array([2, 1, 0])), [2, 1, 0, N, 2, 1, N], [0, N, 1]
+        Aggregate(function="min", argument=CLASSIFIER), Values(np.array([2, 1, 0])), [2, 1, 0, N, 2, 1, N], [0, N, 1]
     ),
 }  # fmt: skip
 
@@ -149,57 +195,80 @@ BIG = Values(np.array([-5, 2**63 - 4, 2, 1, 1, -1, 2**63 - 1, -1]))
 TENTHS = Values(np.array([0.1, 0.2, 0.3, 1e16, 0.4, 0.1, 1.0, 2.0]))
 ZEROS = Values(np.array([1.0, 1.0, 1.0, 1.0, -0.0, 0.0, 0.0, -0.0]))
 OVERLAP_ROWS = {  # navigations
-    "x": (Navigation(0), [5, 5, 5, 5, 5, 7, N]),
-    "FIRST(x)": (Navigation(0, N, FIRST), [0, 1, 2, 3, 4, 6, N]),
-    "FIRST(x, 3)": (Navigation(0, N, FIRST, 3), [3, 4, 5, N, N, N, N]),
-    "LAST(x, 3)": (Navigation(0, N, LAST, 3), [2, 2, 2, N, N, N, N]),
-    "FIRST(A.x)": (Navigation(0, (A,), FIRST), [0, 1, 4, 3, N, N, N]),
-    "FIRST(A.x, 1)": (Navigation(0, (A,), FIRST, 1), [4, 4, N, N, N, N, N]),
-    "LAST(B.x)": (Navigation(0, (B,)), [5, 5, 5, 5, 5, 7, N]),
-    "LAST(B.x, 1)": (Navigation(0, (B,), LAST, 1), [2, 2, 2, 4, 4, 6, N]),
-    "LAST(B.x, 2)": (Navigation(0, (B,), LAST, 2), [1, N, N, N, N, N, N]),
-    "LAST(U.x, 1), U = (A, C)": (Navigation(0, (A, C), LAST, 1), [3, 3, 3, N, N, N, N]),
-    "NEXT(C.x)": (Navigation(0, (C,), step=1), [4, 4, 4, N, N, N, N]),
-    "PREV(FIRST(B.x), 2)": (Navigation(0, (B,), FIRST, 0, -2), [N, 0, 0, 2, 2, N, N]),
+    "x": (Navigation(argument=0), [5, 5, 5, 5, 5, 7, N]),
+    "FIRST(x)": (Navigation(argument=0, labels=N, from_first=FIRST), [0, 1, 2, 3, 4, 6, N]),
+    "FIRST(x, 3)": (Navigation(argument=0, labels=N, from_first=FIRST, offset=3), [3, 4, 5, N, N, N, N]),
+    "LAST(x, 3)": (Navigation(argument=0, labels=N, from_first=LAST, offset=3), [2, 2, 2, N, N, N, N]),
+    "FIRST(A.x)": (Navigation(argument=0, labels=(A,), from_first=FIRST), [0, 1, 4, 3, N, N, N]),
+    "FIRST(A.x, 1)": (Navigation(argument=0, labels=(A,), from_first=FIRST, offset=1), [4, 4, N, N, N, N, N]),
+    "LAST(B.x)": (Navigation(argument=0, labels=(B,)), [5, 5, 5, 5, 5, 7, N]),
+    "LAST(B.x, 1)": (Navigation(argument=0, labels=(B,), from_first=LAST, offset=1), [2, 2, 2, 4, 4, 6, N]),
+    "LAST(B.x, 2)": (Navigation(argument=0, labels=(B,), from_first=LAST, offset=2), [1, N, N, N, N, N, N]),
+    "LAST(U.x, 1), U = (A, C)": (
+        Navigation(argument=0, labels=(A, C), from_first=LAST, offset=1),
+        [3, 3, 3, N, N, N, N],
+    ),
+    "NEXT(C.x)": (Navigation(argument=0, labels=(C,), step=1), [4, 4, 4, N, N, N, N]),
+    "PREV(FIRST(B.x), 2)": (
+        Navigation(argument=0, labels=(B,), from_first=FIRST, offset=0, step=-2),
+        [N, 0, 0, 2, 2, N, N],
+    ),
 }
 OVERLAP_LABELS = {
-    "CLASSIFIER()": (Navigation(CLASSIFIER), [B, B, B, B, B, B, N]),
-    "FIRST(CLASSIFIER())": (Navigation(CLASSIFIER, N, FIRST), [A, A, B, A, B, B, N]),
-    "FIRST(CLASSIFIER(), 1)": (Navigation(CLASSIFIER, N, FIRST, 1), [B, B, C, B, B, B, N]),
-    "PREV(CLASSIFIER())": (Navigation(CLASSIFIER, step=-1), [A, A, A, B, B, B, N]),
-    "PREV(FIRST(CLASSIFIER()))": (Navigation(CLASSIFIER, N, FIRST, 0, -1), [N, N, N, N, N, N, N]),
-    "NEXT(FIRST(CLASSIFIER(A)))": (Navigation(CLASSIFIER, (A,), FIRST, 0, 1), [B, B, B, B, N, N, N]),
+    "CLASSIFIER()": (Navigation(argument=CLASSIFIER), [B, B, B, B, B, B, N]),
+    "FIRST(CLASSIFIER())": (Navigation(argument=CLASSIFIER, labels=N, from_first=FIRST), [A, A, B, A, B, B, N]),
+    "FIRST(CLASSIFIER(), 1)": (
+        Navigation(argument=CLASSIFIER, labels=N, from_first=FIRST, offset=1),
+        [B, B, C, B, B, B, N],
+    ),
+    "PREV(CLASSIFIER())": (Navigation(argument=CLASSIFIER, step=-1), [A, A, A, B, B, B, N]),
+    "PREV(FIRST(CLASSIFIER()))": (
+        Navigation(argument=CLASSIFIER, labels=N, from_first=FIRST, offset=0, step=-1),
+        [N, N, N, N, N, N, N],
+    ),
+    "NEXT(FIRST(CLASSIFIER(A)))": (
+        Navigation(argument=CLASSIFIER, labels=(A,), from_first=FIRST, offset=0, step=1),
+        [B, B, B, B, N, N, N],
+    ),
 }
 OVERLAP_AGGREGATES = {
-    "COUNT(*)": (Aggregate("count"), N, [6, 5, 4, 3, 2, 2, 0]),
-    "COUNT(B.*)": (Aggregate("count", N, (B,)), N, [3, 2, 2, 2, 2, 2, 0]),
-    "COUNT(x)": (Aggregate("count", 0), X, [6, 5, 4, 3, 2, 1, 0]),
-    "COUNT(DISTINCT x)": (Aggregate("count", 0, N, True), X, [5, 4, 4, 3, 2, 1, 0]),
-    "SUM(x)": (Aggregate("sum", 0), X, [57, 56, 54, 50, 48, 64, N]),
-    "SUM(A.x)": (Aggregate("sum", 0, (A,)), X, [17, 18, 16, 2, N, N, N]),
-    "SUM(DISTINCT x)": (Aggregate("sum", 0, N, True), X, [55, 54, 54, 50, 48, 64, N]),
-    "AVG(B.x)": (Aggregate("avg", 0, (B,)), X, [38 / 3, 18.0, 18.0, 24.0, 24.0, 64.0, N]),
-    "SUM(A.x), near the end of 64 bits": (Aggregate("sum", 0, (A,)), BIG, [-4, 2**63 - 3, 1, 1, N, N, N]),
-    "AVG(x), beyond whole float64": (Aggregate("avg", 0, (A,)), BIG, [-2.0, 2.0**62, 1.0, 1.0, N, N, N]),
+    "COUNT(*)": (Aggregate(function="count"), N, [6, 5, 4, 3, 2, 2, 0]),
+    "COUNT(B.*)": (Aggregate(function="count", labels=(B,)), N, [3, 2, 2, 2, 2, 2, 0]),
+    "COUNT(x)": (Aggregate(function="count", argument=0), X, [6, 5, 4, 3, 2, 1, 0]),
+    "COUNT(DISTINCT x)": (Aggregate(function="count", argument=0, is_distinct=True), X, [5, 4, 4, 3, 2, 1, 0]),
+    "SUM(x)": (Aggregate(function="sum", argument=0), X, [57, 56, 54, 50, 48, 64, N]),
+    "SUM(A.x)": (Aggregate(function="sum", argument=0, labels=(A,)), X, [17, 18, 16, 2, N, N, N]),
+    "SUM(DISTINCT x)": (Aggregate(function="sum", argument=0, is_distinct=True), X, [55, 54, 54, 50, 48, 64, N]),
+    "AVG(B.x)": (Aggregate(function="avg", argument=0, labels=(B,)), X, [38 / 3, 18.0, 18.0, 24.0, 24.0, 64.0, N]),
+    "SUM(A.x), near the end of 64 bits": (
+        Aggregate(function="sum", argument=0, labels=(A,)), BIG, [-4, 2**63 - 3, 1, 1, N, N, N]
+    ),
+    "AVG(x), beyond whole float64": (
+        Aggregate(function="avg", argument=0, labels=(A,)), BIG, [-2.0, 2.0**62, 1.0, 1.0, N, N, N]
+    ),
     "SUM(t), rounded from the left": (
-        Aggregate("sum", 0), TENTHS,
+        Aggregate(function="sum", argument=0), TENTHS,
         [0.1 + 0.2 + 0.3 + 1e16 + 0.4 + 0.1, 0.2 + 0.3 + 1e16 + 0.4 + 0.1, 0.3 + 1e16 + 0.4 + 0.1, 1e16 + 0.4 + 0.1,
          0.4 + 0.1, 3.0, N]
     ),
     "SUM(B.t), of which some are whole": (
-        Aggregate("sum", 0, (B,)), TENTHS,
+        Aggregate(function="sum", argument=0, labels=(B,)), TENTHS,
         [0.2 + 0.3 + 0.1, 0.3 + 0.1, 0.3 + 0.1, 0.4 + 0.1, 0.4 + 0.1, 3.0, N]
     ),
-    "SUM(C.y), whole floats": (Aggregate("sum", 0, (C,)), TENTHS, [1e16, 1e16, 1e16, N, N, N, N]),
-    "MIN(y)": (Aggregate("min", 0), Y, [-0.5, -0.5, -0.5, 0.0, 0.0, -1.0, N]),
-    "MAX(y)": (Aggregate("max", 0), Y, [NAN, NAN, NAN, NAN, 0.0, INF, N]),
-    "MIN(z), the first zero": (Aggregate("min", 0), ZEROS, [-0.0, -0.0, -0.0, -0.0, -0.0, 0.0, N]),
-    "MAX(z), the first zero": (Aggregate("max", 0), ZEROS, [1.0, 1.0, 1.0, 1.0, -0.0, 0.0, N]),
-    "MAX(A.x)": (Aggregate("max", 0, (A,)), X, [16, 16, 16, 2, N, N, N]),
-    "MIN(DISTINCT x)": (Aggregate("min", 0, N, True), X, [1, 2, 2, 2, 16, 64, N]),
-    "COUNT(DISTINCT CLASSIFIER())": (Aggregate("count", CLASSIFIER, N, True), N, [3, 3, 3, 2, 1, 1, 0]),
+    "SUM(C.y), whole floats": (
+        Aggregate(function="sum", argument=0, labels=(C,)), TENTHS, [1e16, 1e16, 1e16, N, N, N, N]
+    ),
+    "MIN(y)": (Aggregate(function="min", argument=0), Y, [-0.5, -0.5, -0.5, 0.0, 0.0, -1.0, N]),
+    "MAX(y)": (Aggregate(function="max", argument=0), Y, [NAN, NAN, NAN, NAN, 0.0, INF, N]),
+    "MIN(z), the first zero": (Aggregate(function="min", argument=0), ZEROS, [-0.0, -0.0, -0.0, -0.0, -0.0, 0.0, N]),
+    "MAX(z), the first zero": (Aggregate(function="max", argument=0), ZEROS, [1.0, 1.0, 1.0, 1.0, -0.0, 0.0, N]),
+    "MAX(A.x)": (Aggregate(function="max", argument=0, labels=(A,)), X, [16, 16, 16, 2, N, N, N]),
+    "MIN(DISTINCT x)": (Aggregate(function="min", argument=0, is_distinct=True), X, [1, 2, 2, 2, 16, 64, N]),
+    "COUNT(DISTINCT CLASSIFIER())": (
+        Aggregate(function="count", argument=CLASSIFIER, is_distinct=True), N, [3, 3, 3, 2, 1, 1, 0]
+    ),
     "MIN(CLASSIFIER()), names Z, Y, X": (
-        Aggregate("min", CLASSIFIER), Values(np.array([2, 1, 0])), [0, 0, 0, 1, 1, 1, N]
+        Aggregate(function="min", argument=CLASSIFIER), Values(np.array([2, 1, 0])), [0, 0, 0, 1, 1, 1, N]
     ),
 }  # fmt: skip
 OVERLAP_MEMBERS = {
@@ -229,7 +298,7 @@ def test_aggregate_of_matches_that_share_labels_has_these_values(measure, column
 
 @pytest.mark.parametrize("labels, rows", OVERLAP_MEMBERS.values(), ids=OVERLAP_MEMBERS)
 def test_members_of_matches_that_share_labels_are_these_rows(labels, rows):
-    measure, out = Aggregate("array_agg", 0, labels), output_rows(OVERLAPS, ONE_ROW)
+    measure, out = Aggregate(function="array_agg", argument=0, labels=labels), output_rows(OVERLAPS, ONE_ROW)
     row, list_bounds = members(measure, OVERLAPS, out)
     assert [row[a:b].tolist() for a, b in pairwise(list_bounds)] == rows
     plain = unshared(OVERLAPS, np.arange(7))
@@ -243,7 +312,7 @@ def test_matches_that_share_labels_have_their_sequence_numbers_and_are_shown_who
 
 
 def test_a_sum_over_shared_labels_leaves_64_bits_only_where_its_own_rows_do():
-    arguments = Aggregate("sum", 0), BIG, OVERLAPS, output_rows(OVERLAPS, ONE_ROW)
+    arguments = Aggregate(function="sum", argument=0), BIG, OVERLAPS, output_rows(OVERLAPS, ONE_ROW)
     with pytest.raises(DataError, match="match number 2"):  # match number 1 begins with -5
         aggregate(*arguments)
     wrapped = [
@@ -258,10 +327,20 @@ def test_sums_that_need_every_row_are_computed_in_groups():
     tails = Tails(np.array([-1, 0, 0]), np.array([-1, 1, 2]), np.array([n, n - 1, n - 2]))
     nothing = np.zeros(0, np.int64)
     offset, label = np.array([0, n, n, n]), np.zeros(n, np.int16)
-    spans = Spans(np.arange(3), np.arange(3), offset, label, None, nothing, tails=tails)
+    spans = Spans(
+        start=np.arange(3),
+        number=np.arange(3),
+        offset=offset,
+        label=label,
+        is_hidden=None,
+        unmatched=nothing,
+        tails=tails,
+    )
     column = Values(np.arange(n) % 7 * 1.5)
-    counted = aggregate(Aggregate("count", 0, is_distinct=True), column, spans, output_rows(spans, ONE_ROW))
-    summed = aggregate(Aggregate("sum", 0), column, spans, output_rows(spans, ONE_ROW))
+    counted = aggregate(
+        Aggregate(function="count", argument=0, is_distinct=True), column, spans, output_rows(spans, ONE_ROW)
+    )
+    summed = aggregate(Aggregate(function="sum", argument=0), column, spans, output_rows(spans, ONE_ROW))
     assert counted.values.tolist() == [7, 7, 7]
     assert summed.values.tolist() == [column.values[i:].cumsum()[-1] for i in range(3)]
 
@@ -287,24 +366,38 @@ def test_sequence_numbers_count_hidden_rows():
 
 def test_a_block_without_matches_shows_only_its_unmatched_rows():
     nothing = np.zeros(0, np.int64)
-    spans = Spans(nothing, nothing, np.array([0]), np.zeros(0, np.int16), None, np.array([5]))
+    spans = Spans(
+        start=nothing,
+        number=nothing,
+        offset=np.array([0]),
+        label=np.zeros(0, np.int16),
+        is_hidden=None,
+        unmatched=np.array([5]),
+    )
     for output, count in ((ONE_ROW, 0), (ALL_ROWS, 1)):
         out = output_rows(spans, output)
         for labels in (None, (A,)):
             for is_final in (False, True):
-                assert navigate(Navigation(0, labels, is_final=is_final), spans, out, BOUNDS).tolist() == [-1] * count
-                total = aggregate(Aggregate("sum", 0, labels, is_final=is_final), X, spans, out)
+                assert (
+                    navigate(Navigation(argument=0, labels=labels, is_final=is_final), spans, out, BOUNDS).tolist()
+                    == [-1] * count
+                )
+                total = aggregate(
+                    Aggregate(function="sum", argument=0, labels=labels, is_final=is_final), X, spans, out
+                )
                 assert listed(total.values, total.valid) == [N] * count
-                assert members(Aggregate("array_agg", 0, labels), spans, out)[1].tolist() == [0] * (count + 1)
+                assert members(Aggregate(function="array_agg", argument=0, labels=labels), spans, out)[1].tolist() == [
+                    0
+                ] * (count + 1)
 
 
 def test_the_order_of_output_rows_does_not_change_their_values():
     out = output_rows(SPANS, ALL_ROWS)
     order = np.array([5, 2, 0, 6, 1, 4, 3, 2])
     shuffled = navigation.OutputRows(out.row[order], out.match[order], out.end[order])
-    measure = Navigation(0, (B,), step=-1)
+    measure = Navigation(argument=0, labels=(B,), step=-1)
     assert (navigate(measure, SPANS, shuffled, BOUNDS) == navigate(measure, SPANS, out, BOUNDS)[order]).all()
-    total = Aggregate("sum", 0)
+    total = Aggregate(function="sum", argument=0)
     assert (aggregate(total, X, SPANS, shuffled).values == aggregate(total, X, SPANS, out).values[order]).all()
 
 
@@ -318,8 +411,15 @@ TOP = 2**63 - 1
 )
 def test_a_sum_of_integers_stays_in_64_bits_or_is_an_error(column, sum_of_them):
     n = len(column)
-    spans = Spans(np.array([0]), np.array([7]), np.array([0, n]), np.zeros(n, np.int16), None, np.zeros(0, np.int64))
-    arguments = Aggregate("sum", 0), Values(np.array(column)), spans, output_rows(spans, ONE_ROW)
+    spans = Spans(
+        start=np.array([0]),
+        number=np.array([7]),
+        offset=np.array([0, n]),
+        label=np.zeros(n, np.int16),
+        is_hidden=None,
+        unmatched=np.zeros(0, np.int64),
+    )
+    arguments = Aggregate(function="sum", argument=0), Values(np.array(column)), spans, output_rows(spans, ONE_ROW)
     wrapped = (sum(column) + 2**63) % 2**64 - 2**63
     assert aggregate(*arguments, is_ansi=False).values.tolist() == [wrapped]
     if sum_of_them is not None:
@@ -331,35 +431,60 @@ def test_a_sum_of_integers_stays_in_64_bits_or_is_an_error(column, sum_of_them):
 
 
 def test_an_average_of_large_integers_does_not_overflow():
-    spans = Spans(np.array([0]), np.array([1]), np.array([0, 2]), np.zeros(2, np.int16), None, np.zeros(0, np.int64))
-    average = aggregate(Aggregate("avg", 0), Values(np.array([TOP, TOP])), spans, output_rows(spans, ONE_ROW))
+    spans = Spans(
+        start=np.array([0]),
+        number=np.array([1]),
+        offset=np.array([0, 2]),
+        label=np.zeros(2, np.int16),
+        is_hidden=None,
+        unmatched=np.zeros(0, np.int64),
+    )
+    average = aggregate(
+        Aggregate(function="avg", argument=0), Values(np.array([TOP, TOP])), spans, output_rows(spans, ONE_ROW)
+    )
     assert average.values.tolist() == [2.0**63]
 
 
 def test_distinct_values_of_a_long_match_are_counted_once_each():
     n = 50_000
     keys = np.arange(n) % 7_919 * 2**40  # equal low bits
-    spans = Spans(np.array([0]), np.array([1]), np.array([0, n]), np.zeros(n, np.int16), None, np.zeros(0, np.int64))
+    spans = Spans(
+        start=np.array([0]),
+        number=np.array([1]),
+        offset=np.array([0, n]),
+        label=np.zeros(n, np.int16),
+        is_hidden=None,
+        unmatched=np.zeros(0, np.int64),
+    )
     out = output_rows(spans, Output(is_all_rows=True))
     for column in (keys, keys.astype(np.float64)):
-        counted = aggregate(Aggregate("count", 0, is_distinct=True), Values(column), spans, out)
+        counted = aggregate(Aggregate(function="count", argument=0, is_distinct=True), Values(column), spans, out)
         assert (counted.values == np.minimum(np.arange(n) + 1, 7_919)).all()
 
 
 def test_all_nans_are_one_distinct_value_and_both_zeros_are_one():
     bits = np.array([0x7FF8 << 48, (0xFFF8 << 48) + 1, (0x7FF0 << 48) + 1, 0x7FF0 << 48, 0, 1 << 63], np.uint64)
-    spans = Spans(np.array([0]), np.array([1]), np.array([0, 6]), np.zeros(6, np.int16), None, np.zeros(0, np.int64))
+    spans = Spans(
+        start=np.array([0]),
+        number=np.array([1]),
+        offset=np.array([0, 6]),
+        label=np.zeros(6, np.int16),
+        is_hidden=None,
+        unmatched=np.zeros(0, np.int64),
+    )
     out = output_rows(spans, Output(is_all_rows=True))
-    counted = aggregate(Aggregate("count", 0, is_distinct=True), Values(bits.view(np.float64)), spans, out)
+    counted = aggregate(
+        Aggregate(function="count", argument=0, is_distinct=True), Values(bits.view(np.float64)), spans, out
+    )
     assert counted.values.tolist() == [1, 1, 1, 2, 3, 3]  # quiet, negative, signalling NaN; infinity; 0.0, -0.0
 
 
 def test_sums_and_averages_need_an_argument_and_other_functions_are_not_fast():
     out = output_rows(SPANS, ONE_ROW)
     with pytest.raises(ValueError, match="sum needs an argument"):
-        aggregate(Aggregate("sum"), None, SPANS, out)
+        aggregate(Aggregate(function="sum"), None, SPANS, out)
     with pytest.raises(ValueError, match="array_agg is not one of"):
-        aggregate(Aggregate("array_agg", 0), X, SPANS, out)
+        aggregate(Aggregate(function="array_agg", argument=0), X, SPANS, out)
 
 
 def test_the_examples_in_the_docstrings_run():

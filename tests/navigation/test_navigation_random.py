@@ -136,7 +136,7 @@ def test_random_members_are_those_of_the_oracle():
     for _ in range(BLOCKS):
         spans, _, output = random_case(rng)
         shown, out = random_slice(rng, oracle.shown_rows(spans, output), navigation.output_rows(spans, output))
-        measure = Aggregate("array_agg", 0, random_labels(rng), is_final=rng.random() < 0.4)
+        measure = Aggregate(function="array_agg", argument=0, labels=random_labels(rng), is_final=rng.random() < 0.4)
         expected = [oracle.member_rows(measure, s, spans) for s in shown]
         row, list_bounds = navigation.members(measure, spans, out)
         labels = navigation.member_labels(measure, spans, out)

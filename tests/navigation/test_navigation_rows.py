@@ -24,12 +24,12 @@ def random_spans(chance: random.Random) -> tuple[Spans, list[list[tuple[int, int
     starts = [match[0][0] if match else chance.randrange(ROWS) for match in matches]
     mapped = [pair for match in matches for pair in match]
     spans = Spans(
-        np.array(starts),
-        np.arange(1, len(matches) + 1),
-        np.cumsum([0, *map(len, matches)]),
-        np.array([label for _, label in mapped], np.int16),
-        np.array([chance.random() < 0.2 for _ in mapped], bool),
-        np.array([3]),
+        start=np.array(starts),
+        number=np.arange(1, len(matches) + 1),
+        offset=np.cumsum([0, *map(len, matches)]),
+        label=np.array([label for _, label in mapped], np.int16),
+        is_hidden=np.array([chance.random() < 0.2 for _ in mapped], bool),
+        unmatched=np.array([3]),
         row=np.array([row for row, _ in mapped], np.int64),
     )
     return spans, matches
@@ -66,14 +66,21 @@ def reached(measure: Navigation, seen, whole) -> int:
 def test_rows_labels_and_aggregates(seed):
     chance = random.Random(seed)
     spans, matches = random_spans(chance)
-    output = Output(chance.random() < 0.7, chance.random() < 0.5, chance.random() < 0.5)
+    output = Output(
+        is_all_rows=chance.random() < 0.7, shows_empty=chance.random() < 0.5, shows_unmatched=chance.random() < 0.5
+    )
     out, expected = navigation.output_rows(spans, output), views(spans, matches, output)
     assert out.row.tolist() == [row for row, *_ in expected]
     bounds = np.array([0, ROWS // 2, ROWS])
     labels = chance.choice([None, (0,), (1, 2)])
     is_final = chance.random() < 0.5
     measure = Navigation(
-        0, labels, chance.random() < 0.5, chance.choice([0, 0, 1, 2]), chance.choice([0, 0, -1, 1, 2]), is_final
+        argument=0,
+        labels=labels,
+        from_first=chance.random() < 0.5,
+        offset=chance.choice([0, 0, 1, 2]),
+        step=chance.choice([0, 0, -1, 1, 2]),
+        is_final=is_final,
     )
     rows = [reached(measure, seen, whole) for _, seen, whole, _ in expected]
     assert navigation.navigate(measure, spans, out, bounds).tolist() == rows
@@ -83,7 +90,7 @@ def test_rows_labels_and_aggregates(seed):
         [(r, x) for r, x in (whole if is_final else seen) if labels is None or x in labels]
         for _, seen, whole, _ in expected
     ]
-    aggregate = Aggregate("array_agg", 0, labels, is_final=is_final)
+    aggregate = Aggregate(function="array_agg", argument=0, labels=labels, is_final=is_final)
     listed, offset = navigation.members(aggregate, spans, out)
     assert [listed[lo:hi].tolist() for lo, hi in pairwise(offset)] == [[r for r, _ in k] for k in kept]
     assert navigation.member_labels(aggregate, spans, out).tolist() == [x for k in kept for _, x in k]
@@ -98,7 +105,12 @@ def test_rows_labels_and_aggregates(seed):
         ("max", False),
         ("avg", False),
     ]:
-        result = navigation.aggregate(Aggregate(function, 0, labels, is_distinct, is_final), values, spans, out)
+        result = navigation.aggregate(
+            Aggregate(function=function, argument=0, labels=labels, is_distinct=is_distinct, is_final=is_final),
+            values,
+            spans,
+            out,
+        )
         assert as_list(result) == [
             aggregated(function, is_distinct, k, values, i) for k, (_, _, _, i) in zip(kept, expected)
         ]

@@ -45,13 +45,13 @@ def task_of(pattern: ast.Pattern, skip: Skip, bound: str = "") -> CepTask:
 def rows_of(held: np.ndarray, bounds: np.ndarray, key: np.ndarray, distance: int | None) -> Rows:
     """`held: bool[n, letters]`; without a `distance` there is no bound."""
     if distance is None:
-        return Rows(bounds, packed(held))
+        return Rows(bounds=bounds, mask=packed(held))
     ends = np.repeat(bounds[1:], np.diff(bounds))
     limit = np.array(
         [next((j for j in range(i, ends[i]) if key[j] >= key[i] + distance), ends[i]) for i in range(len(key))],
         np.int64,
     )
-    return Rows(bounds, packed(held), limit, key=key, end=key + distance)
+    return Rows(bounds=bounds, mask=packed(held), limit=limit, key=key, end=key + distance)
 
 
 def case_of(pattern: str, rows: str, mode: str) -> tuple[CepTask, Rows]:
@@ -117,7 +117,8 @@ def random_tree(chance: random.Random, size: int) -> ast.Pattern:
     kind, below = chance.random(), size - 1
     if kind < 0.3:
         mode = chance.choice([ast.GREEDY, ast.GREEDY, ast.RELUCTANT, ast.POSSESSIVE])
-        return ast.Quantified(random_tree(chance, below), *chance.choice(_QUANTIFIERS), mode=mode)
+        least, most = chance.choice(_QUANTIFIERS)
+        return ast.Quantified(item=random_tree(chance, below), at_least=least, at_most=most, mode=mode)
     if kind < 0.5:
         return ast.Relaxed(chance.choice(["->", "->>"]), random_tree(chance, below))
     if kind < 0.57:
@@ -169,15 +170,19 @@ def with_conditions(task: CepTask, rows: Rows, chance: random.Random) -> tuple[C
 
 def _condition(chance: random.Random, label: int) -> Condition:
     right = chance.choice([_operand(chance, label), Literal(chance.randint(0, 4), "int")])
-    return Call(chance.choice(["less", "less_equal", "equal", "not_equal"]), (_operand(chance, label), right), "bool")
+    return Call(
+        function=chance.choice(["less", "less_equal", "equal", "not_equal"]),
+        arguments=(_operand(chance, label), right),
+        kind="bool",
+    )
 
 
 def _operand(chance: random.Random, label: int) -> Operand:
     kind, labels = chance.random(), chance.choice([None, (label,), (0,), (1,), (2,), (0, 1)])
     if kind < 0.6:
         offset, step = chance.choice([0, 0, 1, 2]), chance.choice([0, 0, 0, -1, 1])
-        navigation = Navigation(0, labels, chance.random() < 0.25, offset, step)
+        navigation = Navigation(argument=0, labels=labels, from_first=chance.random() < 0.25, offset=offset, step=step)
         return Operand(navigation, "int", chance.choice([None, None, 3]))
     if kind < 0.8:
-        return Operand(Aggregate("count", None, labels), "int")
-    return Operand(Aggregate(chance.choice(["sum", "min", "max"]), 0, labels), "int")
+        return Operand(Aggregate(function="count", argument=None, labels=labels), "int")
+    return Operand(Aggregate(function=chance.choice(["sum", "min", "max"]), argument=0, labels=labels), "int")

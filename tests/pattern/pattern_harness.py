@@ -46,7 +46,7 @@ def rows_of(task: MatchTask, words: Iterable[str]) -> Rows:
     words = list(words)
     truth = [[letter == label for label in task.program.labels] for word in words for letter in word]
     bounds = np.cumsum([0, *(len(word) for word in words)])
-    return Rows(bounds, packed(np.array(truth, bool).reshape(bounds[-1], -1)))
+    return Rows(bounds=bounds, mask=packed(np.array(truth, bool).reshape(bounds[-1], -1)))
 
 
 def packed(truth: np.ndarray) -> np.ndarray:

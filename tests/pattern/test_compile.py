@@ -11,7 +11,7 @@ A = ast.Variable("A")
 
 
 def times(item: ast.Pattern, at_least: int, at_most: int | None = None) -> ast.Quantified:
-    return ast.Quantified(item, at_least, at_most)
+    return ast.Quantified(item=item, at_least=at_least, at_most=at_most)
 
 
 def nested(depth: int) -> ast.Pattern:
@@ -78,7 +78,7 @@ def test_a_pattern_nested_deeper_is_refused(depth):
         ast.Relaxed("->", A),
         ast.Concatenation((A, ast.Absence("!", A))),
         ast.Until(times(A, 1), A),
-        ast.Quantified(A, 0, None, mode=ast.POSSESSIVE),
+        ast.Quantified(item=A, at_least=0, at_most=None, mode=ast.POSSESSIVE),
     ],
     ids=["relaxed", "absence", "until", "possessive"],
 )

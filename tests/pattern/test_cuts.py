@@ -59,7 +59,7 @@ SKIPS = [Skip(), Skip("TO NEXT ROW"), Skip("TO LAST", (1,), else_next_row=True)]
 def rows_in(words: list[tuple[int, ...]], labels: tuple[tuple[int, ...], ...]) -> Rows:
     """Rows with one partition for each word."""
     truth = np.array([[label in labels[letter] for label in range(3)] for word in words for letter in word])
-    return Rows(np.cumsum([0, *map(len, words)]), packed(truth))
+    return Rows(bounds=np.cumsum([0, *map(len, words)]), mask=packed(truth))
 
 
 def crossed(task: MatchTask, rows: Rows) -> np.ndarray:
@@ -149,12 +149,16 @@ def test_a_partition_that_cannot_be_matched_in_parts_has_a_reason(pattern, skip,
     assert (refusal(task_of(pattern, "ABCDX", skip=skip_of(skip))) or "") == reason
 
 
-PREV, NUMBER, LAST = Navigation(0, step=-1), Navigation(MATCH_NUMBER), Navigation(0, (0,))
+PREV, NUMBER, LAST = (
+    Navigation(argument=0, step=-1),
+    Navigation(argument=MATCH_NUMBER),
+    Navigation(argument=0, labels=(0,)),
+)
 READING = {PREV: "PREV or NEXT of a row of the match", NUMBER: "MATCH_NUMBER()", LAST: None}
 
 
 @pytest.mark.parametrize("source", READING)
 def test_conditions_may_read_the_rows_of_the_match_only(source):
-    condition = Call("less", (Operand(LAST, "int"), Operand(source, "int")), "bool")
+    condition = Call(function="less", arguments=(Operand(LAST, "int"), Operand(source, "int")), kind="bool")
     task = replace(task_of("A B"), conditions=(None, condition))
     assert refusal(task) == (READING[source] and f"the condition of B reads {READING[source]}.")

@@ -52,7 +52,7 @@ def test_twenty_loops_over_overlapping_conditions():
     names = [f"V{k}" for k in range(20)]
     task = task_of(" ".join(f"{name}+" for name in names))
     truth = np.random.default_rng(0).random((3000, 20)) < 0.8
-    rows = Rows(np.arange(0, 3001, 100), packed(truth))
+    rows = Rows(bounds=np.arange(0, 3001, 100), mask=packed(truth))
     result = agreed_result(task, rows)
     assert len(result["start"]) > 0
     assert_labels_hold(result, truth)
@@ -71,7 +71,7 @@ def test_random_rows_with_over_a_hundred_positions():
     task = task_of(" ".join(f"(V{k} | W{k % 7})+" for k in range(60)), skip=Skip("TO NEXT ROW"))
     assert count_positions(task.program) == 120
     truth = np.random.default_rng(1).random((600, len(task.program.labels))) < 0.6
-    rows = Rows(np.array([0, 200, 600]), packed(truth))
+    rows = Rows(bounds=np.array([0, 200, 600]), mask=packed(truth))
     assert len(agreed_result(task, rows)["start"]) > 0
 
 
@@ -79,7 +79,7 @@ def test_a_limit_halves_a_hostile_match():
     task = task_of("(A{0,1}){100} A{100}", is_within=True)
     rows = rows_of(task, ["A" * 400])
     limit = np.minimum(np.arange(400) + np.where(np.arange(400) % 2, 150, 99), 400)
-    result = agreed_result(task, Rows(rows.bounds, rows.mask, limit))
+    result = agreed_result(task, Rows(bounds=rows.bounds, mask=rows.mask, limit=limit))
     assert list(zip(result["start"], result["length"])) == [(1, 150), (151, 150)]
 
 

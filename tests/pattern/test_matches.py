@@ -69,7 +69,7 @@ OVERLAPPING_LIMITS = [
 def test_within_bounds_each_of_the_matches_that_overlap(pattern, word, limit, expected):
     task = task_of(pattern, skip=Skip("TO NEXT ROW"), is_within=True)
     rows = rows_of(task, [word])
-    result = assert_all_agree(task, Rows(rows.bounds, rows.mask, np.array(limit)))
+    result = assert_all_agree(task, Rows(bounds=rows.bounds, mask=rows.mask, limit=np.array(limit)))
     assert " ".join(f"{number}@{start}={letters}" for number, start, letters in matches(result, task)) == expected
 
 
@@ -77,7 +77,7 @@ def test_within_bounds_each_of_the_matches_that_overlap(pattern, word, limit, ex
 def test_within_takes_the_preferred_match_of_those_that_end_in_time(pattern, word, limit, expected):
     task = task_of(pattern, is_within=True)
     rows = rows_of(task, [word])
-    result = assert_all_agree(task, Rows(rows.bounds, rows.mask, np.array(limit)))
+    result = assert_all_agree(task, Rows(bounds=rows.bounds, mask=rows.mask, limit=np.array(limit)))
     assert " ".join(f"{number}@{start}={letters}" for number, start, letters in matches(result, task)) == expected
 
 
@@ -89,7 +89,7 @@ def test_unmatched_rows_are_recorded_only_where_they_are_shown():
 @pytest.mark.parametrize("pattern", ["A", "A*", "()", "^ $"])
 def test_no_rows_give_no_blocks(pattern):
     task = task_of(pattern, "A")
-    rows = Rows(np.zeros(1, np.int64), np.zeros((0, 1), np.uint8))
+    rows = Rows(bounds=np.zeros(1, np.int64), mask=np.zeros((0, 1), np.uint8))
     assert assert_all_agree(task, rows)["start"] == []
 
 
@@ -129,14 +129,14 @@ def test_the_reference_takes_partitions_of_thousands_of_rows():
 def test_a_variable_without_condition_holds_on_every_row():
     task = task_of("A B")
     task = replace(task, bits=(None, 0))
-    rows = Rows(np.array([0, 3]), np.array([[0], [1], [0]], np.uint8))
+    rows = Rows(bounds=np.array([0, 3]), mask=np.array([[0], [1], [0]], np.uint8))
     assert assert_all_agree(task, rows)["start"] == [0]
 
 
 def test_labels_may_use_any_bit_of_any_mask_byte():
     task = task_of("A B")
     task = replace(task, bits=(17, 9))
-    rows = Rows(np.array([0, 3]), np.array([[255, 255, 0], [0, 0, 2], [0, 2, 0]], np.uint8))
+    rows = Rows(bounds=np.array([0, 3]), mask=np.array([[255, 255, 0], [0, 0, 2], [0, 2, 0]], np.uint8))
     assert assert_all_agree(task, rows)["start"] == [1]
 
 

@@ -79,6 +79,10 @@ def test_labels_are_shared_only_where_limits_do_not_end_the_matches():
     for pattern, word, is_shared in (("B B*", "B" * N, False), ("B B* C", ("B" * 999 + "C") * (N // 1000), True)):
         task, rows = overlapping(pattern, word)
         task = replace(task, is_within=True)
-        blocks = list(bounded.find(task, Rows(rows.bounds, rows.mask, np.minimum(reach, N)), block_rows=BLOCK_ROWS))
+        blocks = list(
+            bounded.find(
+                task, Rows(bounds=rows.bounds, mask=rows.mask, limit=np.minimum(reach, N)), block_rows=BLOCK_ROWS
+            )
+        )
         labels, lengths = (sum(int(x) for x in xs) for xs in zip(*((len(s.label), s.length.sum()) for s in blocks)))
         assert (labels < lengths / 10) == is_shared

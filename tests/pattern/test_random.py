@@ -29,7 +29,8 @@ def random_tree(chance: random.Random, size: int) -> ast.Pattern:
     )
     if kind == "quantified":
         mode = chance.choice([ast.GREEDY, ast.GREEDY, ast.RELUCTANT])
-        return ast.Quantified(random_tree(chance, size - 1), *chance.choice(QUANTIFIERS), mode=mode)
+        least, most = chance.choice(QUANTIFIERS)
+        return ast.Quantified(item=random_tree(chance, size - 1), at_least=least, at_most=most, mode=mode)
     if kind == "exclusion":
         return ast.Exclusion(random_tree(chance, size - 1))
     parts = chance.randint(2, 3)
@@ -64,7 +65,7 @@ def random_case(seed: int) -> tuple[MatchTask, Rows]:
     )
     end = np.repeat(bounds[1:], np.diff(bounds))
     limit = np.minimum(end, np.arange(n) + numbers.integers(0, 7, n)) if is_within else None
-    return task, Rows(bounds, packed(truth), limit)
+    return task, Rows(bounds=bounds, mask=packed(truth), limit=limit)
 
 
 # Walks from neighbouring rows meet at once, after a few rows, in turns side by side, one after the other, or never.

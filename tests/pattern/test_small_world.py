@@ -23,7 +23,7 @@ LETTERS = "ABC"
 WORDS = [word for length in range(1, 7) for word in product(range(3), repeat=length)]
 LETTER = np.array([letter for word in WORDS for letter in word])
 BOUNDS = np.cumsum([0, *(len(word) for word in WORDS)])
-ROWS = Rows(BOUNDS, packed(LETTER[:, None] == np.arange(3)))
+ROWS = Rows(bounds=BOUNDS, mask=packed(LETTER[:, None] == np.arange(3)))
 _NUMBER = {word: k for k, word in enumerate(WORDS)}
 # For each row the number of the word that begins there: a match from this row is a match of that word.
 SUFFIX = np.array([_NUMBER[word[i:]] for word in WORDS for i in range(len(word))])
@@ -35,7 +35,9 @@ def trees(nodes: int) -> list[ast.Pattern]:
     if nodes == 1:
         return [ast.Variable(letter) for letter in LETTERS]
     bounds = [(0, None), (1, None), (0, 1)]
-    patterns: list[ast.Pattern] = [ast.Quantified(item, *b) for item in trees(nodes - 1) for b in bounds]
+    patterns: list[ast.Pattern] = [
+        ast.Quantified(item=item, at_least=least, at_most=most) for item in trees(nodes - 1) for least, most in bounds
+    ]
     for kind in (ast.Concatenation, ast.Alternation):
         for left in range(1, nodes - 1):
             patterns += [kind(items) for items in product(trees(left), trees(nodes - 1 - left))]

@@ -68,10 +68,10 @@ def rows_of(plan: MatchPlan, connection: sqlite3.Connection) -> Rows:
     all_limits = [limits(bounds, values[b.key], values[b.end], b.is_inclusive, b.admits_start) for b in plan.bounds]
     mask = np.packbits(np.array([*masks, [0] * len(result)]).T == 1, axis=1, bitorder="little")
     return Rows(
-        bounds,
-        np.ascontiguousarray(mask),
-        np.min(all_limits, axis=0) if all_limits else None,
-        tuple(values[name] for name, _ in plan.operands),
+        bounds=bounds,
+        mask=np.ascontiguousarray(mask),
+        limit=np.min(all_limits, axis=0) if all_limits else None,
+        columns=tuple(values[name] for name, _ in plan.operands),
     )
 
 

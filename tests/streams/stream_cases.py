@@ -99,7 +99,9 @@ def _steps(condition: Condition) -> int:
 def _task(chance: random.Random, is_within: bool) -> MatchTask:
     program = compile_pattern(random_tree(chance, chance.randint(1, 8)), tuple(LABELS))
     shows = chance.choice(["one", "one", "all", "omit", "unmatched"])
-    output = Output(shows not in ("one",), shows != "omit", shows == "unmatched")
+    output = Output(
+        is_all_rows=shows not in ("one",), shows_empty=shows != "omit", shows_unmatched=shows == "unmatched"
+    )
     bits = tuple(chance.choice([0, 1, 2, None]) if chance.random() < 0.2 else label for label in range(3))
     task = MatchTask(
         program=program, bits=bits, conditions=(None,) * 3, skip=_skip(chance), output=output, is_within=is_within
@@ -122,7 +124,8 @@ def random_tree(chance: random.Random, size: int) -> ast.Pattern:
     )
     if kind == "quantified":
         mode = chance.choice([ast.GREEDY, ast.GREEDY, ast.RELUCTANT])
-        return ast.Quantified(random_tree(chance, size - 1), *chance.choice(QUANTIFIERS), mode=mode)
+        least, most = chance.choice(QUANTIFIERS)
+        return ast.Quantified(item=random_tree(chance, size - 1), at_least=least, at_most=most, mode=mode)
     if kind == "exclusion":
         return ast.Exclusion(random_tree(chance, size - 1))
     parts = chance.randint(2, 3)
@@ -141,25 +144,43 @@ def _skip(chance: random.Random) -> Skip:
 def _condition(chance: random.Random) -> Condition:
     """A condition that depends on the match so far."""
     labels = chance.choice([None, (0,), (1,), (0, 1)])
-    current = Operand(Navigation(0), "int")
+    current = Operand(Navigation(argument=0), "int")
     other = Operand(
-        Navigation(0, labels, chance.random() < 0.5, chance.choice([0, 1]), chance.choice([0, 0, -1, 1, 2])), "int"
+        Navigation(
+            argument=0,
+            labels=labels,
+            from_first=chance.random() < 0.5,
+            offset=chance.choice([0, 1]),
+            step=chance.choice([0, 0, -1, 1, 2]),
+        ),
+        "int",
     )
-    count = Operand(Aggregate("count", None, labels), "int")
-    total = Operand(Aggregate("sum", 0, labels), "int")
+    count = Operand(Aggregate(function="count", argument=None, labels=labels), "int")
+    total = Operand(Aggregate(function="sum", argument=0, labels=labels), "int")
     limit = Literal(chance.randint(1, 6), "int")
     return chance.choice(
         [
-            Call("less_equal", (other, current), "bool"),
-            Call("less_equal", (count, limit), "bool"),
-            Call("or", (Call("is_null", (other,), "bool"), Call("less", (total, limit), "bool")), "bool"),
+            Call(function="less_equal", arguments=(other, current), kind="bool"),
+            Call(function="less_equal", arguments=(count, limit), kind="bool"),
+            Call(
+                function="or",
+                arguments=(
+                    Call(function="is_null", arguments=(other,), kind="bool"),
+                    Call(function="less", arguments=(total, limit), kind="bool"),
+                ),
+                kind="bool",
+            ),
         ]
     )
 
 
 def _neighbour(chance: random.Random) -> Condition:
     step = chance.choice([-2, -1, 1, 2])
-    return Call("less_equal", (Operand(Navigation(0), "int"), Operand(Navigation(0, step=step), "int")), "bool")
+    return Call(
+        function="less_equal",
+        arguments=(Operand(Navigation(argument=0), "int"), Operand(Navigation(argument=0, step=step), "int")),
+        kind="bool",
+    )
 
 
 def _slots(chance: random.Random) -> tuple[Slot, ...]:
@@ -167,22 +188,27 @@ def _slots(chance: random.Random) -> tuple[Slot, ...]:
     steps = chance.choice([(0, 0), (0, -1), (-2, 1), (1, 2), (2, -1)])
     slots = [
         Slot(name="number", kind="match number"),
-        Slot(name="classifier", kind="classifier", navigation=Navigation(-1, step=chance.choice([0, 0, 1]))),
+        Slot(name="classifier", kind="classifier", navigation=Navigation(argument=-1, step=chance.choice([0, 0, 1]))),
         Slot(
-            name="first", kind="value", columns=("v",), navigation=Navigation(0, labels, from_first=True, step=steps[0])
+            name="first",
+            kind="value",
+            columns=("v",),
+            navigation=Navigation(argument=0, labels=labels, from_first=True, step=steps[0]),
         ),
         Slot(
             name="last",
             kind="value",
             columns=("v",),
-            navigation=Navigation(0, None, is_final=chance.random() < 0.5, step=steps[1]),
+            navigation=Navigation(argument=0, labels=None, is_final=chance.random() < 0.5, step=steps[1]),
         ),
-        Slot(name="sum", kind="aggregate", columns=("v",), aggregate=Aggregate("sum", 0, labels)),
+        Slot(
+            name="sum", kind="aggregate", columns=("v",), aggregate=Aggregate(function="sum", argument=0, labels=labels)
+        ),
         Slot(
             name="rows",
             kind="array",
             columns=("u",),
-            aggregate=Aggregate("array_agg", 0, None, is_final=chance.random() < 0.5),
+            aggregate=Aggregate(function="array_agg", argument=0, labels=None, is_final=chance.random() < 0.5),
         ),
     ]
     return tuple(slots)

@@ -31,7 +31,11 @@ def task_of(chance: random.Random) -> tuple[CepTask, int | None]:
     bound = chance.choice([None, SPACE, 2 * SPACE])
     mode = chance.choice([NO_SKIP, NO_SKIP, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW])
     shows_timeouts = bound is not None and chance.random() < 0.5
-    output = Output(True, True, mode != NO_SKIP) if not shows_timeouts else Output(shows_timeouts=True)
+    output = (
+        Output(is_all_rows=True, shows_empty=True, shows_unmatched=mode != NO_SKIP)
+        if not shows_timeouts
+        else Output(shows_timeouts=True)
+    )
     is_between = bound is not None and chance.random() < 0.3
     options = {"skip": Skip(mode), "output": output, "is_within": bound is not None, "is_between": is_between}
     return cep_task_of(pattern, tuple(LETTERS), **options), bound
@@ -39,7 +43,7 @@ def task_of(chance: random.Random) -> tuple[CepTask, int | None]:
 
 def timed(masks, bound: int | None, later=()) -> Rows:
     rows, key, end = rows_with(masks, bound, later)
-    return Rows(rows.bounds, rows.mask, rows.limit, key=key, end=end)
+    return Rows(bounds=rows.bounds, mask=rows.mask, limit=rows.limit, key=key, end=end)
 
 
 def shown(blocks: list[Spans]) -> set:

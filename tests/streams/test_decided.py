@@ -25,8 +25,9 @@ def tree(chance: random.Random, size: int) -> ast.Pattern:
     if size <= 1:
         return ast.Variable(chance.choice("AB"))
     if chance.random() < 0.4:
-        quantifier = chance.choice([(0, None), (1, None), (0, 1)])
-        return ast.Quantified(tree(chance, size - 2), *quantifier, mode=chance.choice([ast.GREEDY, ast.RELUCTANT]))
+        least, most = chance.choice([(0, None), (1, None), (0, 1)])
+        mode = chance.choice([ast.GREEDY, ast.RELUCTANT])
+        return ast.Quantified(item=tree(chance, size - 2), at_least=least, at_most=most, mode=mode)
     kind = chance.choice([ast.Concatenation, ast.Concatenation, ast.Alternation])
     return kind((tree(chance, size // 2), tree(chance, size - size // 2)))
 
@@ -37,7 +38,7 @@ def rows_with(masks, bound: int | None, later=()) -> tuple[Rows, np.ndarray, np.
     masks, n = [*masks, *later], len(key)
     end = None if bound is None else key + bound
     limit = None if end is None else np.searchsorted(key, end, side="left")
-    return Rows(np.array([0, n]), np.array(masks, np.uint8).reshape(n, 1), limit), key, end
+    return Rows(bounds=np.array([0, n]), mask=np.array(masks, np.uint8).reshape(n, 1), limit=limit), key, end
 
 
 def results(task: MatchTask, masks, bound: int | None, later) -> set:
@@ -72,7 +73,7 @@ def test_decided_is_what_no_later_rows_can_change(part):
             bits=(0, 1),
             conditions=(None, None),
             skip=skip,
-            output=Output(True, True, True),
+            output=Output(is_all_rows=True, shows_empty=True, shows_unmatched=True),
             is_within=bound is not None,
         )
         masks = [chance.randrange(4) for _ in range(chance.randint(1, 3))]

@@ -64,19 +64,29 @@ def plan_of(case: Case) -> StreamPlan:
         labels,
         bits=tuple(_LETTERS.index(label) for label in labels),
         skip=Skip(_MODES[case.options.get("skip", "past")]),
-        output=Output(show in ("all", "unmatched"), True, show == "unmatched", show == "timeouts"),
+        output=Output(
+            is_all_rows=show in ("all", "unmatched"),
+            shows_empty=True,
+            shows_unmatched=show == "unmatched",
+            shows_timeouts=show == "timeouts",
+        ),
         is_within=is_within,
         is_between="between" in case.options,
     )
     slots = [
         Slot(name="number", kind="match number"),
-        Slot(name="labels", kind="array", columns=(), aggregate=Aggregate("array_agg", CLASSIFIER)),
-        Slot(name="label", kind="classifier", navigation=Navigation(CLASSIFIER)),
+        Slot(name="labels", kind="array", columns=(), aggregate=Aggregate(function="array_agg", argument=CLASSIFIER)),
+        Slot(name="label", kind="classifier", navigation=Navigation(argument=CLASSIFIER)),
         Slot(name="timed_out", kind="timed out"),
     ]
     if "next" in case.options:
         slots.append(
-            Slot(name="next", kind="value", columns=("u",), navigation=Navigation(0, step=int(case.options["next"])))
+            Slot(
+                name="next",
+                kind="value",
+                columns=("u",),
+                navigation=Navigation(argument=0, step=int(case.options["next"])),
+            )
         )
     bounds = (Bound(is_inclusive="inclusive" in case.options),) if is_within else ()
     time = WITHIN_KEY if is_within else ROW_TIME

@@ -35,7 +35,7 @@ def plan() -> StreamPlan:
     tree, _ = parse_pattern("A B+", 0, 4)
     task = MatchTask(program=compile_pattern(tree, ("A", "B")), bits=(0, 1), conditions=(None, None))
     slots = tuple(
-        Slot(name=name, kind="value", columns=("i",), navigation=Navigation(0, from_first=first))
+        Slot(name=name, kind="value", columns=("i",), navigation=Navigation(argument=0, from_first=first))
         for name, first in (("f", True), ("l", False))
     )
     worker = WorkerPlan(task=task, masks=("mask",), carried=("k",), partition_by=("k",), slots=slots)

@@ -78,17 +78,23 @@ class Context:
 
     def navigation(self, reference: Reference, argument: int) -> Navigation:
         return Navigation(
-            argument,
-            self.labels(reference),
-            reference.from_first,
-            reference.offset,
-            reference.step,
-            reference.is_final,
+            argument=argument,
+            labels=self.labels(reference),
+            from_first=reference.from_first,
+            offset=reference.offset,
+            step=reference.step,
+            is_final=reference.is_final,
         )
 
     def aggregate(self, reference: Reference, argument: int | None) -> Aggregate:
         function = "avg" if reference.function == "mean" else reference.function
-        return Aggregate(function, argument, self.labels(reference), reference.is_distinct, reference.is_final)
+        return Aggregate(
+            function=function,
+            argument=argument,
+            labels=self.labels(reference),
+            is_distinct=reference.is_distinct,
+            is_final=reference.is_final,
+        )
 
     def input_column(self, prefix: str, text: Text) -> str:
         """The name of the column of the input query that computes `text`; it is added if it is missing."""

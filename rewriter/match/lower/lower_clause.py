@@ -140,4 +140,9 @@ def _skip(context: Context) -> Skip:
 
 def _output(clause: MatchClause) -> Output:
     rows = clause.rows_per_match
-    return Output(rows.is_all_rows, rows.empty != "OMIT", rows.empty == "UNMATCHED", rows.shows_timeouts)
+    return Output(
+        is_all_rows=rows.is_all_rows,
+        shows_empty=rows.empty != "OMIT",
+        shows_unmatched=rows.empty == "UNMATCHED",
+        shows_timeouts=rows.shows_timeouts,
+    )

@@ -102,7 +102,7 @@ class Conditions:
         )
         whole, *others = [builder.build(lo, hi) for lo, hi in ranges]
         for condition in others:
-            whole = Call("and", (whole, condition), "bool")
+            whole = Call(function="and", arguments=(whole, condition), kind="bool")
         return whole
 
     def _is_row_local(self, items: Sequence[Item], label: int) -> bool:

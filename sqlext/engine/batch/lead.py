@@ -277,7 +277,7 @@ def reached_row(navigation: Navigation, labels: Labels) -> int | None:
 
     PREV and NEXT may leave the match.
 
-    >>> reached_row(Navigation(0, labels=(1,), from_first=True, offset=1, step=-3), (0, 1, 1))
+    >>> reached_row(Navigation(argument=0, labels=(1,), from_first=True, offset=1, step=-3), (0, 1, 1))
     -1
     """
     rows = _members(navigation.labels, labels)

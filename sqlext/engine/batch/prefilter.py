@@ -203,7 +203,7 @@ def _sample(plan: MatchPlan, prefix: Text, queries: Queries, needs: tuple[Need, 
     return sample_of(np.array([row[0] for row in rows], np.int64), [need.label for need in needs]) if rows else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Counts:
     """`rows` rows with `keys` keys, of which `once` have one of the rows and `twice` have two."""
 
@@ -249,7 +249,7 @@ def sample_of(values: np.ndarray, labels: Sequence[str]) -> Sample:
 
 def _counts(keys: np.ndarray) -> Counts:
     counts = np.unique(keys, return_counts=True)[1]
-    return Counts(len(keys), len(counts), int(np.sum(counts == 1)), int(np.sum(counts == 2)))
+    return Counts(rows=len(keys), keys=len(counts), once=int(np.sum(counts == 1)), twice=int(np.sum(counts == 2)))
 
 
 def surviving(sample: Sample, hits: Counts, table_rows: int) -> float:
@@ -269,7 +269,7 @@ def surviving(sample: Sample, hits: Counts, table_rows: int) -> float:
 def pays(sample: Sample, table_rows: int) -> tuple[tuple[str, ...], str]:
     """The labels for which few keys have a row (if there are none the filter does not pay), and why.
 
-    >>> pays(Sample(Counts(30_000, 10_000), 30_000, (("C", Counts(0, 0)),)), table_rows=10_000_000)
+    >>> pays(Sample(Counts(rows=30_000, keys=10_000), 30_000, (("C", Counts(rows=0, keys=0)),)), table_rows=10_000_000)
     (('C',), '0 of 30,000 sampled rows satisfy C, about 3 % of the keys stay')
     """
     shares = {label: surviving(sample, hits, table_rows) for label, hits in sample.hits}

@@ -138,7 +138,14 @@ def measure(range_: BoundRange, points: Text, ranges: Text, prefix: Text, querie
         return Spread()
     ranges_, cells = sum(row.ranges for row in rows), sum(row.cells for row in rows)
     levels = {row.level: row.ranges for row in rows}
-    return Spread(rows[0].start, rows[0].end, ranges_, cells, max(row.most for row in rows), levels)
+    return Spread(
+        start=rows[0].start,
+        end=rows[0].end,
+        ranges=ranges_,
+        cells=cells,
+        most=max(row.most for row in rows),
+        levels=levels,
+    )
 
 
 def _measuring(range_: BoundRange, points: Text, ranges: Text) -> Text:

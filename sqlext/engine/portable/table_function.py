@@ -41,7 +41,7 @@ from sqlext.rewriter.text.tokens import tokenize
 NAME = "sqlext_match"
 
 
-@dataclass
+@dataclass(kw_only=True)
 class MatchAnalysis(AnalyzeResult):
     """What `analyze` passes to the workers besides the schema.
 
@@ -173,7 +173,7 @@ def _analyse(schema: T.StructType, arguments: dict[str, str], is_ansi: bool) -> 
         is_ansi=is_ansi,
     )
     return MatchAnalysis(
-        shown,
+        schema=shown,
         plan=worker,
         order=order,
         reads=tuple(reads.items()),

@@ -235,7 +235,7 @@ def _awaited(task: Task) -> str:
     >>> from sqlext.pattern.ast import Concatenation, Quantified, Relaxed, Variable
     >>> from sqlext.pattern.cep.nfa_compile import compile_nfa, skeleton
     >>> from sqlext.pattern.compile import compile_pattern
-    >>> tail = Concatenation((Variable("A"), Quantified(Relaxed("->", Variable("B")), 0, None)))
+    >>> tail = Concatenation((Variable("A"), Quantified(item=Relaxed("->", Variable("B")), at_least=0, at_most=None)))
     >>> program, nfa = compile_pattern(skeleton(tail), ("A", "B")), compile_nfa(tail, ("A", "B"))
     >>> _awaited(CepTask(program=program, bits=(0, 1), conditions=(None, None), nfa=nfa))
     'B'

@@ -28,7 +28,13 @@ def read_rows(columns: dict[str, pa.Array], plan: WorkerPlan) -> Rows:
     starts = as_numpy(columns[PARTITION_START])
     bounds = np.append(np.flatnonzero(starts), len(starts)).astype(np.int64)
     operands, classifiers = _operands(columns, plan)
-    rows = Rows(bounds, _mask(columns, plan), _limit(columns, bounds, plan), operands, classifiers)
+    rows = Rows(
+        bounds=bounds,
+        mask=_mask(columns, plan),
+        limit=_limit(columns, bounds, plan),
+        columns=operands,
+        classifiers=classifiers,
+    )
     if plan.neighbours:
         rows = replace(rows, mask=_with_neighbours(rows, plan))
     if isinstance(plan.task, CepTask) and plan.bounds:

@@ -61,7 +61,7 @@ def find_cuts(
     >>> from sqlext.pattern.task import MatchTask
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
     >>> task = MatchTask(program=a_b, bits=(0, 1), conditions=(None, None))
-    >>> find_cuts(task, Rows(np.array([0, 5]), np.array([[2], [1], [2], [1], [1]], np.uint8)))
+    >>> find_cuts(task, Rows(bounds=np.array([0, 5]), mask=np.array([[2], [1], [2], [1], [1]], np.uint8)))
     (1, 4)
     """
     hi = len(rows.mask) if hi is None else hi

@@ -89,7 +89,8 @@ def may_fail(task: Task) -> bool:
 def part_of(rows: Rows, lo: int, hi: int) -> Rows:
     """Rows `lo` to `hi` (exclusive; at least one row). The first and the last partition may be cut off.
 
-    >>> part_of(Rows(np.array([0, 2, 5]), np.zeros((5, 1), np.uint8), limit=np.array([2, 2, 4, 5, 5])), 1, 4)
+    >>> part_of(Rows(bounds=np.array([0, 2, 5]), mask=np.zeros((5, 1), np.uint8), limit=np.array([2, 2, 4, 5, 5])), 1,
+    ...     4)
     Rows(bounds=array([0, 1, 3]), mask=array([[0],
            [0],
            [0]], dtype=uint8), limit=array([1, 3, 3]), columns=(), classifiers=None, key=None, end=None)

@@ -126,7 +126,7 @@ def find(
         yield block.spans(task)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Block:
     """A block of matches, in order, as lists; `offset` and `mapped` become offset, label and is_hidden of Spans."""
 

@@ -38,7 +38,7 @@ class Possessive:
     ends: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class State:
     """`path` so far, and what waits for the next row: the `operator` that governs it, `pending` since the last row;
     `scopes`: (label, rows taken before it) of the UNTILs around."""
@@ -50,7 +50,7 @@ class State:
     is_hidden: bool = False
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Search:
     """The paths of a pattern from row `start`. `satisfies(path, row, label)`: may the row be mapped so, behind path?
 

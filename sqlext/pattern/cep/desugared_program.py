@@ -65,10 +65,10 @@ def desugared_program(nfa: Nfa) -> DesugaredProgram:
     10: jump 2
     11: done
     """
-    return _Builder(nfa).built()
+    return _Builder(nfa=nfa).built()
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Builder:
     """Blocks of instructions whose targets are still keys. Only targets behind a row may stand before it."""
 

@@ -28,7 +28,7 @@ def inner_task(task: CepTask) -> MatchTask:
     Its label l is variant l of the desugared program. Its strategy is "auto", or "reference" where conditions cannot be
     expressed over a path with gaps: then it has none, and `path_satisfier` evaluates them.
     """
-    return _inner_task(task, Rewriting(task, desugared_program(task.nfa), 0))
+    return _inner_task(task, Rewriting(task=task, program=desugared_program(task.nfa), n_columns=0))
 
 
 def _inner_task(task: CepTask, rewriting: Rewriting) -> MatchTask:
@@ -53,7 +53,7 @@ def desugared_task(task: CepTask, rows: Rows) -> tuple[MatchTask, Rows]:
     """The inner task of a task, and its rows."""
     program, truth = desugared_program(task.nfa), local_truth(task, rows)
     variants = program.variants
-    rewriting = Rewriting(task, program, len(rows.columns))
+    rewriting = Rewriting(task=task, program=program, n_columns=len(rows.columns))
     inner = _inner_task(task, rewriting)
     satisfied = [evaluate(local_part(task, v.formula), truth) for v in variants]
     for i, variant in enumerate(variants):

@@ -31,7 +31,7 @@ MAX_MAPPED = 1 << 22  # rows that these matches map altogether
 HITS = 1 << 14  # ends of matches after which they are enumerated
 
 
-@dataclass
+@dataclass(kw_only=True)
 class MatchList:
     """Matches as lists of mapped rows.
 
@@ -104,7 +104,7 @@ def enumerated(
         matches = int(counts.sum())
         end = out[2][:matches]
         mapped = int(end[-1]) if matches else 0
-        yield MatchList(out[0][:mapped], out[1][:mapped], end, np.repeat(final[first:stop], counts))
+        yield MatchList(row=out[0][:mapped], state=out[1][:mapped], end=end, final=np.repeat(final[first:stop], counts))
 
 
 def _spent(states: States, buffer: Buffer, node: int) -> DataError:
@@ -283,8 +283,8 @@ def joined_matches(pending: list[MatchList]) -> MatchList:
     """The matches of all of them, one behind the other."""
     shift = np.cumsum([0, *(len(f.row) for f in pending)])
     return MatchList(
-        np.concatenate([f.row for f in pending]),
-        np.concatenate([f.state for f in pending]),
-        np.concatenate([f.end + by for f, by in zip(pending, shift)]),
-        np.concatenate([f.final for f in pending]),
+        row=np.concatenate([f.row for f in pending]),
+        state=np.concatenate([f.state for f in pending]),
+        end=np.concatenate([f.end + by for f, by in zip(pending, shift)]),
+        final=np.concatenate([f.final for f in pending]),
     )

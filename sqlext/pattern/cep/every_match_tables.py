@@ -55,7 +55,7 @@ class RowBits(NamedTuple):
     oldest: np.ndarray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class States:
     """The states of an Nfa, numbered, with their tables.
 
@@ -105,7 +105,9 @@ def states_of(nfa: Nfa, is_between: bool = False) -> States:
         most_hits=sum(len(final[q]) for q in position) + 2 * len(number),
         is_between=is_between,
     )
-    return States(nfa.labels, tuple(number), tuple(formulas), ends, lists, tables)
+    return States(
+        labels=nfa.labels, states=tuple(number), formulas=tuple(formulas), ends=ends, targets=lists, tables=tables
+    )
 
 
 def _waits(targets: tuple[Target, ...], number: dict[tuple[Wait, Wait], int]) -> list[int]:

@@ -35,7 +35,7 @@ class Guard:
     ends: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Wait:
     """Waits for the row of `position`, which takes rows that satisfy `label`.
 
@@ -53,7 +53,7 @@ class Wait:
     until_skipped: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Final:
     """The end of the pattern. `needs_next`: a next row exists within the bound and satisfies no label of `not_next`;
     no row up to the bound satisfies one of `absent`; `at_end`: the last mapped row is the last of its partition."""
@@ -72,7 +72,7 @@ class Final:
 Target = Union[Wait, Final]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Nfa:
     """The states of `pattern`, whose variables are `labels`.
 
@@ -140,7 +140,7 @@ class Nfa:
 def takes(wait: Wait) -> Formula:
     """What a row satisfies that the wait takes.
 
-    >>> takes(Wait(1, 1, "->", absent=(2,), guards=(Guard((0,), (3,)),)))
+    >>> takes(Wait(position=1, label=1, operator="->", absent=(2,), guards=(Guard((0,), (3,)),)))
     (((1, True),), ((0, False), (3, True)))
     """
     return (((wait.label, True),), *_none(wait.not_next), *_none(wait.until), *_guarded(wait.guards))
@@ -149,7 +149,8 @@ def takes(wait: Wait) -> Formula:
 def skips(wait: Wait) -> Iterator[tuple[Formula, Wait]]:
     """What a row satisfies that the wait skips, and what it waits for then; the formulas exclude each other.
 
-    >>> list(skips(Wait(1, 1, "->", not_next=(2,)))) == [((((2, False),), ((1, False),)), Wait(1, 1, "->"))]
+    >>> list(skips(Wait(position=1, label=1, operator="->", not_next=(2,)))) == [((((2, False),), ((1, False),)),
+    ...     Wait(position=1, label=1, operator="->"))]
     True
     """
     if wait.operator == NEXT:

@@ -108,7 +108,8 @@ def skeleton(pattern: ast.Pattern) -> ast.Pattern:
 def first_variables(node: ast.Pattern) -> tuple[list[str], bool]:
     """The variables that may take the first row of what a pattern maps, and whether it may map none.
 
-    >>> first_variables(ast.Concatenation((ast.Quantified(ast.Variable("A"), 0, 1), ast.Variable("B"))))
+    >>> first_variables(ast.Concatenation((ast.Quantified(item=ast.Variable("A"), at_least=0, at_most=1),
+    ...     ast.Variable("B"))))
     (['A', 'B'], False)
     """
     if isinstance(node, ast.Variable):
@@ -163,7 +164,7 @@ class _CepCompiler(Compiler):
         return [*code, Jump(2), guard]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Way:
     """What stands on the way since the last row: `operators` of elements that have no row yet, outermost first;
     `entered`: the UNTIL instructions whose element has no row yet."""
@@ -188,12 +189,12 @@ class _Closures:
         taking = [i for i, x in enumerate(self.code) if isinstance(x, MatchLabel)]
         self.position = {i: p for p, i in enumerate(taking)}
         return Nfa(
-            pattern,
-            labels,
-            tuple((self.code[i].label, self.code[i].is_hidden) for i in taking),
-            self._first(at_start=False),
-            self._first(at_start=True),
-            tuple(self._targets(i + 1, False) for i in taking),
+            pattern=pattern,
+            labels=labels,
+            positions=tuple((self.code[i].label, self.code[i].is_hidden) for i in taking),
+            start=self._first(at_start=False),
+            partition_start=self._first(at_start=True),
+            after=tuple(self._targets(i + 1, False) for i in taking),
         )
 
     def _first(self, at_start: bool) -> tuple[Target, ...]:
@@ -222,7 +223,14 @@ class _Closures:
                 if not way.at_end:
                     targets.setdefault(self._wait(i, way))
             elif isinstance(x, Done):
-                targets.setdefault(Final(way.needs_next, _sorted(way.not_next), _sorted(way.absent), way.at_end))
+                targets.setdefault(
+                    Final(
+                        needs_next=way.needs_next,
+                        not_next=_sorted(way.not_next),
+                        absent=_sorted(way.absent),
+                        at_end=way.at_end,
+                    )
+                )
             elif isinstance(x, Split):
                 stack += [(x.second, way), (x.first, way)]
             elif isinstance(x, Jump):
@@ -272,14 +280,14 @@ class _Closures:
         begun = _sorted({self.code[s].label for s in around if s not in way.entered})
         operator = way.operators[0] if way.operators else ""
         return Wait(
-            self.position[i],
-            self.code[i].label,
-            operator,
-            _sorted(way.not_next),
-            _sorted(way.absent) if operator else (),
-            way.guards,
-            until,
-            begun if operator else (),
+            position=self.position[i],
+            label=self.code[i].label,
+            operator=operator,
+            not_next=_sorted(way.not_next),
+            absent=_sorted(way.absent) if operator else (),
+            guards=way.guards,
+            until=until,
+            until_skipped=begun if operator else (),
         )
 
 

@@ -94,7 +94,7 @@ class NotExpressible(Exception):
     """The condition cannot be expressed over a path with gaps."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Rewriting:
     """The conditions of the variants of a desugared program.
 
@@ -111,18 +111,23 @@ class Rewriting:
         """The condition of a variant besides its mask bit, None if the bit is enough. Raises NotExpressible."""
         parts = [self._clause(c, variant) for c in variant.formula if any(self._is_dependent(x) for x, _ in c)]
         if self.task.is_between:
-            behind = Navigation(self._column("limit"), self._real(None), offset=0 if variant.origin == GAP else 1)
-            row = Operand(Navigation(self._column("row")), "int")
-            parts.append(Call("less", (row, Operand(behind, "int", _NO_BOUND)), "bool"))
+            behind = Navigation(
+                argument=self._column("limit"), labels=self._real(None), offset=0 if variant.origin == GAP else 1
+            )
+            row = Operand(Navigation(argument=self._column("row")), "int")
+            parts.append(Call(function="less", arguments=(row, Operand(behind, "int", _NO_BOUND)), kind="bool"))
         final = variant.final
         if final is not None and any(self._is_dependent(x) for x in (*final.not_next, *final.absent)):
             raise NotExpressible
         if final is not None and self.depends_on_start(final):
-            bound = Operand(Navigation(self._column("limit"), from_first=True), "int")
-            low = Operand(Navigation(self._column("low", final)), "int")
-            high = Operand(Navigation(self._column("high", final)), "int")
-            parts += [Call("less_equal", (low, bound), "bool"), Call("less_equal", (bound, high), "bool")]
-        return reduce(lambda x, y: Call("and", (x, y), "bool"), parts) if parts else None
+            bound = Operand(Navigation(argument=self._column("limit"), from_first=True), "int")
+            low = Operand(Navigation(argument=self._column("low", final)), "int")
+            high = Operand(Navigation(argument=self._column("high", final)), "int")
+            parts += [
+                Call(function="less_equal", arguments=(low, bound), kind="bool"),
+                Call(function="less_equal", arguments=(bound, high), kind="bool"),
+            ]
+        return reduce(lambda x, y: Call(function="and", arguments=(x, y), kind="bool"), parts) if parts else None
 
     def depends_on_start(self, final: Final) -> bool:
         """Does the start of the match determine how far a pending end must look?"""
@@ -145,16 +150,21 @@ class Rewriting:
     def _clause(self, clause: Clause, variant: Variant) -> Condition:
         if len(clause) == 1 and clause[0][1]:  # its bit is in the mask
             return self._tested(clause[0][0], variant)
-        return reduce(lambda x, y: Call("or", (x, y), "bool"), [self._literal(*x, variant) for x in clause])
+        return reduce(
+            lambda x, y: Call(function="or", arguments=(x, y), kind="bool"),
+            [self._literal(*x, variant) for x in clause],
+        )
 
     def _literal(self, label: int, is_satisfied: bool, variant: Variant) -> Condition:
         holds: Condition = Literal(True, "bool")
         if self.task.bits[label] is not None:
-            holds = Operand(Navigation(self._column("bit", label)), "bool")
+            holds = Operand(Navigation(argument=self._column("bit", label)), "bool")
         if self._is_dependent(label):
-            known = Call("coalesce", (self._tested(label, variant), Literal(False, "bool")), "bool")
-            holds = Call("and", (holds, known), "bool")
-        return holds if is_satisfied else Call("not", (holds,), "bool")
+            known = Call(
+                function="coalesce", arguments=(self._tested(label, variant), Literal(False, "bool")), kind="bool"
+            )
+            holds = Call(function="and", arguments=(holds, known), kind="bool")
+        return holds if is_satisfied else Call(function="not", arguments=(holds,), kind="bool")
 
     def _tested(self, label: int, variant: Variant) -> Condition:
         """The condition of a label on the current row, which the path maps to the variant."""
@@ -204,13 +214,21 @@ class _Tested:
             return replace(operand, source=source)
         if shift < 0:
             raise NotExpressible
-        count = Operand(Aggregate("count", labels=source.labels), "int")
+        count = Operand(Aggregate(function="count", labels=source.labels), "int")
         n = Literal(source.offset, "int")
         current = replace(operand, source=replace(source, labels=None, from_first=False, offset=0))
         missing = Literal(operand.missing, operand.kind)
-        last = Call("if", (Call("equal", (n, count), "bool"), current, missing), operand.kind)
+        last = Call(
+            function="if",
+            arguments=(Call(function="equal", arguments=(n, count), kind="bool"), current, missing),
+            kind=operand.kind,
+        )
         first = replace(operand, source=source)
-        return Call("if", (Call("less", (n, count), "bool"), first, last), operand.kind)
+        return Call(
+            function="if",
+            arguments=(Call(function="less", arguments=(n, count), kind="bool"), first, last),
+            kind=operand.kind,
+        )
 
     def _aggregate(self, operand: Operand, source: Aggregate) -> Condition:
         shift = self._shift(source.labels)
@@ -221,4 +239,4 @@ class _Tested:
             return real
         if source.argument is not None:
             raise NotExpressible
-        return Call("add", (real, Literal(shift, "int")), "int")
+        return Call(function="add", arguments=(real, Literal(shift, "int")), kind="int")

@@ -18,7 +18,7 @@ from sqlext.pattern.skip import resume_row
 from sqlext.pattern.task import NO_SKIP, Rows, SkipFailure, Spans
 
 
-@dataclass
+@dataclass(kw_only=True)
 class PartitionResult:
     """The results of one partition: (start, number, path) of each match, partial matches, rows in no match."""
 
@@ -79,7 +79,14 @@ class Paths:
             return self.evaluator.evaluate(MappedPath(taken, labels, bounds, number), label, row)
 
         label_of = {name: label for label, name in enumerate(self.task.program.labels)}
-        return Search(label_of, start, bounds, limit, satisfies, is_whole=bounds[0] not in self.later)
+        return Search(
+            label_of=label_of,
+            start=start,
+            bounds=bounds,
+            limit=limit,
+            satisfies=satisfies,
+            is_whole=bounds[0] not in self.later,
+        )
 
     def starts(self, bounds: tuple[int, int]) -> Iterable[int]:
         """The rows at which a match with NO SKIP may start: all of them."""
@@ -150,8 +157,15 @@ class FastPaths(Paths):
 
     def search(self, start: int, bounds: tuple[int, int], number: int) -> Search:
         slow = super().search(start, bounds, number)
-        common = slow.label_of, start, bounds, slow.limit, slow.satisfies
-        return FastSearch(*common, is_whole=slow.is_whole, satisfying=self.satisfying)
+        return FastSearch(
+            label_of=slow.label_of,
+            start=start,
+            bounds=bounds,
+            limit=slow.limit,
+            satisfies=slow.satisfies,
+            is_whole=slow.is_whole,
+            satisfying=self.satisfying,
+        )
 
     def starts(self, bounds: tuple[int, int]) -> Iterable[int]:
         low, high = np.searchsorted(self.starting, bounds)

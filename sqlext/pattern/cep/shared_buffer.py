@@ -37,7 +37,7 @@ FULL = -1  # instead of a number of matches: not even one result fits
 SPENT = -2  # too many entries were visited
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Buffer:
     """- `left, right: int32[c]`: the two entries of a union; of a node, its group and NODE or less;
     - `row: int32[c]`, `state: int16[c]`: of nodes; `newest: int32[c]`: of all entries;
@@ -57,7 +57,14 @@ class Buffer:
     def empty(states: int, capacity: int = 1024) -> Buffer:
         """A buffer without partial matches, for so many states."""
         left, right, row, newest = (np.zeros(capacity, np.int32) for _ in range(4))
-        return Buffer(left, right, row, np.zeros(capacity, np.int16), newest, np.full(states, NOTHING, np.int32))
+        return Buffer(
+            left=left,
+            right=right,
+            row=row,
+            state=np.zeros(capacity, np.int16),
+            newest=newest,
+            group=np.full(states, NOTHING, np.int32),
+        )
 
     @property
     def capacity(self) -> int:
@@ -72,7 +79,7 @@ class Buffer:
             return result
 
         left, right, row, state, newest = map(longer, (self.left, self.right, self.row, self.state, self.newest))
-        return Buffer(left, right, row, state, newest, self.group, self.size)
+        return Buffer(left=left, right=right, row=row, state=state, newest=newest, group=self.group, size=self.size)
 
     def compact(self, oldest: int, is_between: bool = False) -> None:
         """Release in place what no group needs, and of unions the branches that are older than row `oldest`; with

@@ -60,8 +60,9 @@ def output_rows(spans: Spans, output: Output) -> OutputRows:
     ONE ROW PER MATCH always shows empty matches. In ALL ROWS PER MATCH an unmatched row and an empty match, where
     `output` shows them, become one row each.
 
-    >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"),
-    ...               np.array([False, True, False]), np.array([4]))
+    >>> spans = Spans(start=np.array([1]), number=np.array([1]), offset=np.array([0, 3]), label=np.array([0, 1, 1],
+    ...     "i2"),
+    ...               is_hidden=np.array([False, True, False]), unmatched=np.array([4]))
     >>> output_rows(spans, Output(is_all_rows=True, shows_unmatched=True))
     OutputRows(row=array([1, 3, 4]), match=array([ 0,  0, -1]), end=array([1, 3, 0]))
     """
@@ -88,9 +89,10 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     LogicalIndexNavigation looks forward through all labels). Time is linear in the mapped rows of the matches in
     `out`, whatever the offset.
 
-    >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
+    >>> spans = Spans(start=np.array([1]), number=np.array([1]), offset=np.array([0, 3]), label=np.array([0, 1, 1],
+    ...     "i2"), is_hidden=None, unmatched=np.array([4]))
     >>> out = output_rows(spans, Output(is_all_rows=True, shows_unmatched=True))
-    >>> navigate(Navigation(0, labels=(1,)), spans, out, np.array([0, 5]))  # LAST(B.x)
+    >>> navigate(Navigation(argument=0, labels=(1,)), spans, out, np.array([0, 5]))  # LAST(B.x)
     array([-1,  2,  3, -1])
     """
     row, step = _reach(navigation, spans, out), max(-_FAR, min(navigation.step, _FAR))
@@ -115,9 +117,10 @@ def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
 
     RUNNING hides no labels, as in Trino.
 
-    >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
+    >>> spans = Spans(start=np.array([1]), number=np.array([1]), offset=np.array([0, 3]), label=np.array([0, 1, 1],
+    ...     "i2"), is_hidden=None, unmatched=np.array([4]))
     >>> out = output_rows(spans, Output(is_all_rows=True, shows_unmatched=True))
-    >>> classify(Navigation(CLASSIFIER, step=-1), spans, out, np.array([0, 5]))  # PREV(CLASSIFIER())
+    >>> classify(Navigation(argument=CLASSIFIER, step=-1), spans, out, np.array([0, 5]))  # PREV(CLASSIFIER())
     array([-1,  0,  1, -1], dtype=int16)
     """
     row = navigate(navigation, spans, out, bounds)
@@ -155,7 +158,8 @@ def _labels_of_listed_rows(spans: Spans, match: np.ndarray, row: np.ndarray) -> 
 def match_numbers(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
     """MATCH_NUMBER() as `(int64[o], valid: bool[o])`, NULL on unmatched rows and partial matches.
 
-    >>> spans = Spans(np.array([1]), np.array([7]), np.array([0, 1]), np.array([0], "i2"), None, np.array([4]))
+    >>> spans = Spans(start=np.array([1]), number=np.array([7]), offset=np.array([0, 1]), label=np.array([0], "i2"),
+    ...     is_hidden=None, unmatched=np.array([4]))
     >>> match_numbers(spans, output_rows(spans, Output(is_all_rows=True, shows_unmatched=True)))
     (array([7, 0]), array([ True, False]))
     """
@@ -168,7 +172,8 @@ def match_numbers(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray
 def are_timed_out(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndarray]:
     """MATCH_TIMED_OUT() as `(bool[o], valid: bool[o])`: true for partial matches, NULL on unmatched rows.
 
-    >>> spans = Spans(np.array([1]), np.array([7]), np.array([0, 1]), np.array([0], "i2"), None, np.array([4]))
+    >>> spans = Spans(start=np.array([1]), number=np.array([7]), offset=np.array([0, 1]), label=np.array([0], "i2"),
+    ...     is_hidden=None, unmatched=np.array([4]))
     >>> are_timed_out(spans, output_rows(spans, Output(is_all_rows=True, shows_unmatched=True)))
     (array([False, False]), array([ True, False]))
     """
@@ -183,7 +188,8 @@ def sequence_numbers(spans: Spans, out: OutputRows) -> tuple[np.ndarray, np.ndar
 
     In ONE ROW PER MATCH it is the number of mapped rows. It is NULL on unmatched rows and empty matches.
 
-    >>> spans = Spans(np.array([1]), np.array([7]), np.array([0, 2]), np.array([0, 1], "i2"), None, np.array([4]))
+    >>> spans = Spans(start=np.array([1]), number=np.array([7]), offset=np.array([0, 2]), label=np.array([0, 1],
+    ...     "i2"), is_hidden=None, unmatched=np.array([4]))
     >>> sequence_numbers(spans, output_rows(spans, Output(is_all_rows=True, shows_unmatched=True)))
     (array([1, 2, 0]), array([ True,  True, False]))
     """
@@ -196,8 +202,10 @@ def member_count(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.ndar
 
     Takes linear time.
 
-    >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
-    >>> member_count(Aggregate("array_agg", 0, (1,)), spans, output_rows(spans, Output(is_all_rows=True)))
+    >>> spans = Spans(start=np.array([1]), number=np.array([1]), offset=np.array([0, 3]), label=np.array([0, 1, 1],
+    ...     "i2"), is_hidden=None, unmatched=np.array([4]))
+    >>> member_count(Aggregate(function="array_agg", argument=0, labels=(1,)), spans, output_rows(spans,
+    ...     Output(is_all_rows=True)))
     array([0, 1, 2])
     """
     end = _view_end(spans, out, aggregate.is_final)
@@ -212,8 +220,10 @@ def members(aggregate: Aggregate, spans: Spans, out: OutputRows) -> tuple[np.nda
     They are in row order; the caller handles NULLs and DISTINCT. Unmatched rows and empty matches have no members. With
     RUNNING a match of n rows lists up to n²/2 of them, so call it on slices of `out` (see `member_count`).
 
-    >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
-    >>> members(Aggregate("array_agg", 0, (1,)), spans, output_rows(spans, Output(is_all_rows=True)))
+    >>> spans = Spans(start=np.array([1]), number=np.array([1]), offset=np.array([0, 3]), label=np.array([0, 1, 1],
+    ...     "i2"), is_hidden=None, unmatched=np.array([4]))
+    >>> members(Aggregate(function="array_agg", argument=0, labels=(1,)), spans, output_rows(spans,
+    ...     Output(is_all_rows=True)))
     (array([2, 2, 3]), array([0, 0, 1, 3]))
     """
     list_bounds = np.zeros(len(out) + 1, np.int64)
@@ -229,8 +239,9 @@ def members(aggregate: Aggregate, spans: Spans, out: OutputRows) -> tuple[np.nda
 def member_labels(aggregate: Aggregate, spans: Spans, out: OutputRows) -> np.ndarray:
     """`int16[t]`: the labels of the rows that `members` lists, for ARRAY_AGG(CLASSIFIER()) and similar aggregates.
 
-    >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
-    >>> member_labels(Aggregate("array_agg", CLASSIFIER), spans, output_rows(spans, Output()))
+    >>> spans = Spans(start=np.array([1]), number=np.array([1]), offset=np.array([0, 3]), label=np.array([0, 1, 1],
+    ...     "i2"), is_hidden=None, unmatched=np.array([4]))
+    >>> member_labels(Aggregate(function="array_agg", argument=CLASSIFIER), spans, output_rows(spans, Output()))
     array([0, 1, 1], dtype=int16)
     """
     row, list_bounds = members(aggregate, spans, out)
@@ -257,9 +268,11 @@ def aggregate(
 
     Raises DataError SQLEXT_ARITHMETIC_OVERFLOW where a sum does not fit int64; without `is_ansi` it wraps.
 
-    >>> spans = Spans(np.array([1]), np.array([1]), np.array([0, 3]), np.array([0, 1, 1], "i2"), None, np.array([4]))
+    >>> spans = Spans(start=np.array([1]), number=np.array([1]), offset=np.array([0, 3]), label=np.array([0, 1, 1],
+    ...     "i2"), is_hidden=None, unmatched=np.array([4]))
     >>> out = output_rows(spans, Output(is_all_rows=True, shows_unmatched=True))
-    >>> aggregate(Aggregate("sum", 0, (1,)), Values(np.array([1, 2, 4, 8, 16])), spans, out)  # SUM(B.x)
+    >>> aggregate(Aggregate(function="sum", argument=0, labels=(1,)), Values(np.array([1, 2, 4, 8, 16])), spans,
+    ...     out)  # SUM(B.x)
     Values(values=array([ 0,  4, 12,  0]), valid=array([False,  True,  True, False]))
     """
     function = aggregate.function

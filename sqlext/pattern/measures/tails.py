@@ -27,8 +27,9 @@ def unshared(spans: Spans, match: np.ndarray) -> Spans:
 
     >>> from sqlext.pattern.task import Tails
     >>> tails = Tails(match=np.array([-1, 0]), at=np.array([-1, 1]), length=np.array([3, 3]))
-    >>> spans = Spans(np.array([0, 1]), np.array([1, 2]), np.array([0, 3, 4]), np.array([0, 1, 2, 0], "i2"), None,
-    ...               np.zeros(0, np.int64), tails=tails)
+    >>> spans = Spans(start=np.array([0, 1]), number=np.array([1, 2]), offset=np.array([0, 3, 4]), label=np.array([0,
+    ...     1, 2, 0], "i2"), is_hidden=None,
+    ...               unmatched=np.zeros(0, np.int64), tails=tails)
     >>> unshared(spans, np.array([1, 0])).label
     array([0, 1, 2, 0, 1, 2], dtype=int16)
     """

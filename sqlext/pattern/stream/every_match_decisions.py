@@ -27,7 +27,7 @@ from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, SearchPositi
 from sqlext.pattern.task import Rows, Spans
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Step:
     """The inputs of a step; `partition: int64[n]` of each row; `open_from: int64[p]`: the first row whose bound has not
     ended, without bounds the partition's first row."""
@@ -56,7 +56,7 @@ def by_shared_buffer(
     task: CepTask, rows: Rows, event_times: EventTimes, position: SearchPosition, facts: StreamFacts
 ) -> Decisions:
     """Decide a row-local task from the shared buffer. Raises DataError: MATCH_BUDGET."""
-    step = _Step(task, rows, event_times, position)
+    step = _Step(task=task, rows=rows, event_times=event_times, position=position)
     spans, time, live = _by_states(step)
     return _decisions(step, spans, time, live, _partial_by_states(step) if task.output.shows_timeouts else [])
 
@@ -65,7 +65,7 @@ def by_path_search(
     task: CepTask, rows: Rows, event_times: EventTimes, position: SearchPosition, facts: StreamFacts
 ) -> Decisions:
     """Decide path by path. Raises DataError: STEP_BUDGET, and what conditions raise."""
-    step = _Step(task, rows, event_times, position)
+    step = _Step(task=task, rows=rows, event_times=event_times, position=position)
     return _decisions(step, *_by_paths(step))
 
 
@@ -124,7 +124,7 @@ def _by_states(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray]:
 
 def _no_match() -> MatchList:
     nothing = np.zeros(0, np.int64)
-    return MatchList(nothing, np.zeros(0, np.int16), nothing, nothing)
+    return MatchList(row=nothing, state=np.zeros(0, np.int16), end=nothing, final=nothing)
 
 
 def _decided_range(step: _Step, end: Final, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -62,7 +62,7 @@ def batch_times(
     >>> from sqlext.pattern.strategy import decide
     >>> from sqlext.pattern.task import MatchTask
     >>> a = MatchTask(program=Program((MatchLabel(0), Done()), ("A",)), bits=(0,), conditions=(None,))
-    >>> rows = Rows(np.array([0, 2]), np.ones((2, 1), np.uint8))
+    >>> rows = Rows(bounds=np.array([0, 2]), mask=np.ones((2, 1), np.uint8))
     >>> batch_times(decide, a, rows, Values(np.array([5, 7])), None, None).match
     array([5, 7])
     """
@@ -120,10 +120,11 @@ def result_times(
 
     `reads`: the navigations of the measures; those with NEXT wait for the row that they read.
 
-    >>> spans = Spans(np.array([0]), np.array([1]), np.array([0, 1]), np.array([0], "i2"), None, np.zeros(0, np.int64),
+    >>> spans = Spans(start=np.array([0]), number=np.array([1]), offset=np.array([0, 1]), label=np.array([0], "i2"),
+    ...     is_hidden=None, unmatched=np.zeros(0, np.int64),
     ...               time=np.array([5]), unmatched_time=np.zeros(0, np.int64))
     >>> out, key = navigation.output_rows(spans, navigation.Output()), Values(np.array([5, 9]))
-    >>> [result_times(spans, out, [Navigation(0, step=n)], np.array([0, 2]), key).tolist() for n in (0, 1, 2)]
+    >>> [result_times(spans, out, [Navigation(argument=0, step=n)], np.array([0, 2]), key).tolist() for n in (0, 1, 2)]
     [[5], [9], [9223372036854775807]]
     """
     assert spans.time is not None and spans.unmatched_time is not None

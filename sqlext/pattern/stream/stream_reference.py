@@ -159,7 +159,7 @@ def decide_with(
     facts: StreamFacts,
 ) -> Decisions:
     """Decide what one search after the other finds; after a failure of SKIP nothing more."""
-    driver = _Driver(searcher, task, rows, event_times, facts.needs_failed)
+    driver = _Driver(searcher=searcher, task=task, rows=rows, event_times=event_times, needs_failed=facts.needs_failed)
     resumed = []
     for p in range(len(rows.bounds) - 1):
         if driver.block.failure is None:
@@ -185,7 +185,7 @@ class _TimedBlock(Block):
     failure: SkipFailure | None = None
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Driver:
     """Searches from start row to start row."""
 

@@ -116,7 +116,7 @@ def _marked_rows(
     columns = tuple(_spread(column, at, n + p) for column in rows.columns)
     mask = np.packbits(satisfied, axis=1, bitorder="little")
     mask.flags.writeable = False
-    return Rows(bounds, mask, limit, columns, _classifiers(rows, marked))
+    return Rows(bounds=bounds, mask=mask, limit=limit, columns=columns, classifiers=_classifiers(rows, marked))
 
 
 def _spread(column: Values, at: np.ndarray, n: int) -> Values:
@@ -153,12 +153,12 @@ def _decisions(
     np.maximum.at(matched_end, owner, start + length - owner)
     count = np.bincount(owner, minlength=p)
     spans = Spans(
-        start - owner,
-        number,
-        np.concatenate([[0], np.cumsum(length)]).astype(np.int64),
-        label,
-        hidden if any(isinstance(x, MatchLabel) and x.is_hidden for x in task.program.instructions) else None,
-        unmatched - (np.searchsorted(bounds, unmatched, side="right") - 1),
+        start=start - owner,
+        number=number,
+        offset=np.concatenate([[0], np.cumsum(length)]).astype(np.int64),
+        label=label,
+        is_hidden=hidden if any(isinstance(x, MatchLabel) and x.is_hidden for x in task.program.instructions) else None,
+        unmatched=unmatched - (np.searchsorted(bounds, unmatched, side="right") - 1),
     )
     after = replace(position, row=cut - np.arange(p), number=position.number + count, matched_end=matched_end)
     time, unmatched_time = (np.full(len(rows), event_times.watermark) for rows in (start, unmatched))

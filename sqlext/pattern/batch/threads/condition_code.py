@@ -90,7 +90,7 @@ class Code:
 
 def assemble(conditions: Sequence[Condition | None]) -> Code:
     """The code of the conditions, one per label (None: no condition)."""
-    assembler = _Assembler(len(conditions))
+    assembler = _Assembler(labels=len(conditions))
     for condition in conditions:
         assembler.collect_constants(condition)
     starts = [0]
@@ -124,7 +124,7 @@ def _can_fail(condition: Condition) -> bool:
     return False
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Assembler:
     """The lines of code so far, and the numbers of constants, columns, sets and accumulators."""
 

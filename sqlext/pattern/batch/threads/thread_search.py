@@ -79,7 +79,8 @@ def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
     >>> from sqlext.pattern.task import Call, Navigation, Operand
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
-    >>> rises = Call("less", (Operand(Navigation(0, (0,)), "int"), Operand(Navigation(0, (1,)), "int")), "bool")
+    >>> rises = Call(function="less", arguments=(Operand(Navigation(argument=0, labels=(0,)), "int"),
+    ...     Operand(Navigation(argument=0, labels=(1,)), "int")), kind="bool")
     >>> task = MatchTask(program=a_b, bits=(None, None), conditions=(None, rises))
     >>> rows = Rows(bounds=np.array([0, 3]), mask=np.zeros((3, 1), np.uint8), columns=(Values(np.array([5, 4, 6])),))
     >>> [spans.start.tolist() for spans in find(task, rows)]
