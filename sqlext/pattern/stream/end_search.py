@@ -20,7 +20,7 @@ from sqlext.pattern.task import Rows
 
 LABEL, SPLIT, JUMP, START, END, DONE = range(6)  # kinds of instructions
 NEXT_ROW, BOUND = 1, 2  # what a variant waits for, as bits of `ends`
-FOUND, FAILED, UNKNOWN, NO_ROOM = range(4)
+MATCH, FAILED, UNKNOWN, NO_ROOM = range(4)
 
 _KINDS = {Jump: JUMP, MatchStart: START, MatchEnd: END, Done: DONE}
 
@@ -66,7 +66,7 @@ class EndSearch:
         if outcome == UNKNOWN:
             return None
         taken, last, until = self.result.tolist()
-        return Outcome(self._taken(taken) if outcome == FOUND else None, last, until)
+        return Outcome(self._taken(taken) if outcome == MATCH else None, last, until)
 
     def _taken(self, count: int) -> list[tuple[int, bool]]:
         takers = [self.instructions[i] for i in self.scratch[2][:count].tolist()]
@@ -89,7 +89,7 @@ def _waits_for(final: Final | None) -> int:
 
 @compiled
 def _search(code, rows, bounds, request, scratch, result):
-    """FOUND, FAILED, UNKNOWN as in `stream_reference.search`, or NO_ROOM on the stack.
+    """MATCH, FAILED, UNKNOWN as in `stream_reference.search`, or NO_ROOM on the stack.
 
     - `code: int64[3, i]`: kind, label or target, second target;
     - `rows`: (satisfied: bool[v, n]; is_gap: bool[v]; ends: int64[v]: what else a variant waits for; hit: int64[v, n]:
@@ -121,7 +121,7 @@ def _search(code, rows, bounds, request, scratch, result):
         visited[0, i, taken], visited[1, i, taken] = stamp, base
         row, kind = start + taken, code[0, i]
         if kind == DONE:
-            outcome, result[0] = FOUND, taken
+            outcome, result[0] = MATCH, taken
         elif kind == LABEL:
             v, is_taken = code[1, i], False
             if base >= 0 and len(end) > 0 and end[base] <= watermark and row >= limit[base]:
