@@ -51,7 +51,7 @@ def anchors(path: Path) -> set[str]:
     """The headings of a document as GitHub makes anchors of them.
 
     >>> sorted(anchors(ROOT / "docs" / "decisions" / "README.md"))[0]
-    'decisions'
+    '#decisions'
     """
     headings = re.findall(r"^#+ (.*)$", path.read_text("utf-8"), re.MULTILINE)
     return {"#" + re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

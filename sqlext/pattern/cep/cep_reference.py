@@ -1,8 +1,8 @@
-"""Skipped rows, absence, UNTIL, possessive loops and NO SKIP, slowly and obviously: the reference of CEP.
+"""The reference of CEP: skipped rows, absence, UNTIL, possessive loops and NO SKIP, slow and obvious.
 
-`Search.paths` walks over the tree of the pattern itself and yields every candidate match from one start row, most
-preferred first: earlier alternatives before later ones, and of the rows that `->>` may lead to the nearest first.
-Everything else is what language.md says of it, word by word. Time is exponential, therefore steps are counted.
+`Search.paths` walks over the tree of the pattern and yields every candidate from one start row, most preferred first:
+earlier alternatives before later ones, and for `->>` nearer rows before farther ones. All other rules follow
+docs/cep.md literally. A search can take exponential time, so its steps are limited.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from sqlext.errors import DataError
 from sqlext.pattern import ast
 from sqlext.pattern.cep.nfa_compile import first_variables
 
-MAX_STEPS = 5_000_000  # of one start row
-NOW, NEXT_ROW, BOUND = 0, 1, 2  # a match is decided by its last row, the one behind it, the end of its bound
+MAX_STEPS = 5_000_000  # for one start row
+NOW, NEXT_ROW, BOUND = 0, 1, 2  # what decides a match: its last row, the row behind it, or the end of its bound
 
 Taken = tuple[int, int, bool]  # row, label, is hidden
 Path = tuple[Taken, ...]
@@ -40,8 +40,8 @@ class Possessive:
 
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """`path` so far, and what waits for the next row: the `operator` that governs it, `pending` since the last row;
-    `scopes`: (label, rows taken before it) of the UNTILs around."""
+    """The state of a search: the `path` so far, the `operator` before the next row, and the absences and loops that
+    are `pending` since the last row. `scopes`: (label, rows taken before it) of each UNTIL around."""
 
     path: Path = ()
     operator: str = ""
@@ -52,12 +52,13 @@ class State:
 
 @dataclass(kw_only=True)
 class Search:
-    """The paths of a pattern from row `start`. `satisfies(path, row, label)`: may the row be mapped so, behind path?
+    """The search for the paths of a pattern from row `start`.
 
-    `limit(first, last)`: the first row that is out of the bound of a match from `first` on whose last row is `last`.
-    After `paths` is exhausted, `partial` are those that could still have been continued when their time was over.
-    `is_whole`: is `bounds[0]` the very first row, where `^` holds? Of a stream `is_open(first, last)` tells whether the
-    bound of such a match has not ended: then `is_alive` becomes true where later rows may continue or decide one.
+    `satisfies(path, row, label)` returns whether `row` may be mapped to `label` behind `path`. `limit(first, last)` is
+    the first row beyond the bound of a match from row `first` to row `last`. When `paths` is exhausted, `partial` has
+    the paths that could still be continued when their bound ended. `is_whole`: `bounds[0]` is the first row of its
+    partition, where `^` holds. For a stream, `is_open(first, last)` returns whether the bound of such a match is still
+    open, and `is_alive` becomes true if later rows may continue or decide a path.
     """
 
     label_of: dict[str, int]
@@ -72,7 +73,7 @@ class Search:
     is_alive: bool = False
 
     def paths(self, pattern: ast.Pattern) -> Iterator[tuple[Path, int]]:
-        """(path, when it is decided: NOW, NEXT_ROW or BOUND), in order of preference; a path may come twice."""
+        """Yield (path, what decides it) in order of preference; a path may come twice."""
         for state in self.walk(pattern, State()):
             decided = self.decided(state)
             if decided is not None:
@@ -121,7 +122,7 @@ class Search:
             yield from self.sequence(items[1:], after)
 
     def repeat(self, node: ast.Quantified, count: int, state: State) -> Iterator[State]:
-        """The rounds from number `count` on; an empty round ends a loop without upper bound."""
+        """Yield the states after the rounds from number `count` on; an empty round ends a loop without upper bound."""
         if node.mode == ast.RELUCTANT and count >= node.at_least:
             yield state
         if node.at_most is None or count < node.at_most:
@@ -132,7 +133,7 @@ class Search:
             yield self.left(node, count, state)
 
     def left(self, node: ast.Quantified, count: int, state: State) -> State:
-        """Behind a loop."""
+        """Return the state behind a loop that was left after `count` rounds."""
         if node.mode != ast.POSSESSIVE or count == node.at_most:
             return state
         ends = tuple(label for label, _ in state.scopes)
@@ -140,7 +141,7 @@ class Search:
         return replace(state, pending=(*state.pending, guard))
 
     def take(self, label: int, state: State) -> Iterator[State]:
-        """Map a row to the label: the next one, or with an operator a later one."""
+        """Map the next row to the label, or with an operator also a later row."""
         first, last = (state.path[0][0], state.path[-1][0]) if state.path else (self.start, self.start - 1)
         limit = min(self.bounds[1], self.limit(first, max(last, first)))
         for row in self.candidates(label, state, range(last + 1, limit)):
@@ -164,17 +165,17 @@ class Search:
             self.partial.setdefault(state.path)
 
     def candidates(self, label: int, state: State, rows: range) -> Iterable[int]:
-        """The rows to be looked at: all of them."""
+        """Return the rows that `take` has to try: all of them here, fewer in a subclass."""
         return rows
 
     def is_forbidden(self, pending, is_next: bool, holds: Callable[[int], bool]) -> bool:
-        """May this row neither be mapped nor be skipped?"""
+        """Return whether this row may be neither mapped nor skipped."""
         if any(isinstance(p, Possessive) and any(map(holds, p.labels)) for p in pending):
             return True
         return is_next and any(isinstance(p, Absent) and p.operator == "!" and holds(p.label) for p in pending)
 
     def decided(self, state: State) -> int | None:
-        """When a path at the end of the pattern is decided, None if it is no match."""
+        """Return what decides a path at the end of the pattern, or None if it is not a match, or not yet."""
         if not state.path:
             return NOW
         first, last = state.path[0][0], state.path[-1][0]

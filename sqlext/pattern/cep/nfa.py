@@ -1,12 +1,12 @@
-"""What a partial match waits for: the states of a pattern with skipped rows, absences, UNTIL or possessive loops.
+"""The states of a pattern with skipped rows, absences, UNTIL or possessive loops: what a partial match waits for.
 
-A *position* is a place of the pattern that takes a row, numbered as they stand in the program of the tree. Behind a
-row taken at a position a path has *targets*, most preferred first: it waits for the row of a next position (Wait), or
-the pattern is over (Final). In Flink's words a Wait is a normal state, whose transitions are TAKE (`takes`) and IGNORE
-(`skips`), and the stop state if neither is open; a Final with conditions is a pending state; PROCEED has been followed
-when targets were computed.
+A *position* is a place of the pattern that takes a row; positions are numbered in program order. After a path has taken
+a row at a position, it has *targets*, most preferred first: it waits for the row of a next position (Wait), or the
+pattern is complete (Final). In Flink's words, a Wait is a normal state with the transitions TAKE (`takes`) and IGNORE
+(`skips`), and it is the stop state where a row allows neither. A Final with conditions is a pending state. PROCEED has
+no counterpart, because the targets already include what it leads to.
 
-What a row decides is a formula over labels: an AND of clauses, each an OR of (label, is it satisfied).
+A transition is open for a row that satisfies its formula: an AND of clauses, each an OR of (label, is it satisfied).
 
 Source: Agrawal et al., Efficient Pattern Matching over Event Streams, SIGMOD 2008; Flink's NFACompiler.
 """
@@ -28,8 +28,8 @@ NEXT, FOLLOWED_BY, FOLLOWED_BY_ANY = "", "->", "->>"
 
 @dataclass(frozen=True)
 class Guard:
-    """Behind a possessive loop: no row satisfies one of `labels`, with which a round begins, up to and including the
-    next mapped one; a row that satisfies one of `ends` (UNTIL) ends the loop and with it the guard."""
+    """The condition behind a possessive loop: up to and including the next mapped row, no row satisfies one of
+    `labels`, with which a round begins. A row that satisfies one of `ends` (UNTIL) ends the loop and the guard."""
 
     labels: tuple[int, ...]
     ends: tuple[int, ...] = ()
@@ -37,10 +37,10 @@ class Guard:
 
 @dataclass(frozen=True, kw_only=True)
 class Wait:
-    """Waits for the row of `position`, which takes rows that satisfy `label`.
+    """A state that waits for the row of `position`, which takes rows that satisfy `label`.
 
-    `operator` is that of the element: "" (the very next row), "->" or "->>". The next row satisfies no label of
-    `not_next`, no skipped row one of `absent` or of `until_skipped`, the taken row none of `until`.
+    `operator` is that of the element: "" (the very next row), "->" or "->>". The next row must satisfy no label of
+    `not_next`, a skipped row no label of `absent` or `until_skipped`, and the taken row no label of `until`.
     """
 
     position: int
@@ -55,8 +55,10 @@ class Wait:
 
 @dataclass(frozen=True, kw_only=True)
 class Final:
-    """The end of the pattern. `needs_next`: a next row exists within the bound and satisfies no label of `not_next`;
-    no row up to the bound satisfies one of `absent`; `at_end`: the last mapped row is the last of its partition."""
+    """The end of the pattern. No row up to the bound satisfies a label of `absent`.
+
+    With `needs_next`, a next row exists within the bound and satisfies no label of `not_next`. With `at_end`, the last
+    mapped row is the last row of its partition."""
 
     needs_next: bool = False
     not_next: tuple[int, ...] = ()
@@ -65,7 +67,7 @@ class Final:
 
     @property
     def is_pending(self) -> bool:
-        """Do rows behind the match decide?"""
+        """Whether rows behind the match decide it."""
         return self.needs_next or bool(self.absent)
 
 
@@ -76,8 +78,8 @@ Target = Union[Wait, Final]
 class Nfa:
     """The states of `pattern`, whose variables are `labels`.
 
-    `positions[p]` is (label, is_hidden), `after[p]` its targets; `start` are those before the first row of a match,
-    `partition_start` those if that row is the first of its partition, where `^` holds.
+    `positions[p]` is (label, is_hidden), and `after[p]` are its targets. `start` are the targets before the first row
+    of a match, and `partition_start` those where that row is the first of its partition, so that `^` holds.
 
     >>> from sqlext.pattern.cep.nfa_compile import compile_nfa
     >>> from sqlext.pattern.ast import Absence, Concatenation, Relaxed, Variable
@@ -97,7 +99,7 @@ class Nfa:
 
     @property
     def ends(self) -> tuple[Final, ...]:
-        """The different ends of the pattern."""
+        """The distinct ends of the pattern."""
         return tuple(dict.fromkeys(t for targets in self.after for t in targets if isinstance(t, Final)))
 
     def __str__(self) -> str:
@@ -138,7 +140,7 @@ class Nfa:
 
 
 def takes(wait: Wait) -> Formula:
-    """What a row satisfies that the wait takes.
+    """Return the formula that a row must satisfy to be taken.
 
     >>> takes(Wait(position=1, label=1, operator="->", absent=(2,), guards=(Guard((0,), (3,)),)))
     (((1, True),), ((0, False), (3, True)))
@@ -147,7 +149,7 @@ def takes(wait: Wait) -> Formula:
 
 
 def skips(wait: Wait) -> Iterator[tuple[Formula, Wait]]:
-    """What a row satisfies that the wait skips, and what it waits for then; the formulas exclude each other.
+    """Yield formulas of rows that are skipped, each with the next state; the formulas exclude each other.
 
     >>> list(skips(Wait(position=1, label=1, operator="->", not_next=(2,)))) == [((((2, False),), ((1, False),)),
     ...     Wait(position=1, label=1, operator="->"))]
@@ -167,8 +169,8 @@ def skips(wait: Wait) -> Iterator[tuple[Formula, Wait]]:
                 formula = (*formula, tuple((label, True) for label in guard.ends))
             else:
                 formula = (*formula, *_none(guard.ends), *_none(guard.labels))
-        left = (*lasting, *(g for g, has_ended in zip(ending, have_ended) if not has_ended))
-        yield formula, replace(wait, not_next=(), guards=left)
+        remainder = (*lasting, *(g for g, has_ended in zip(ending, have_ended) if not has_ended))
+        yield formula, replace(wait, not_next=(), guards=remainder)
 
 
 def _none(labels: tuple[int, ...]) -> Formula:

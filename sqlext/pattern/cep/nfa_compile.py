@@ -1,6 +1,6 @@
-"""Pattern tree → Nfa: the program of the tree with instructions for skipped rows, then its closures.
+"""Compile a pattern tree to an Nfa: first to a program with instructions for skipped rows, then to its closures.
 
-The layout of loops and alternatives is that of `compile`; what is new takes no row:
+Loops and alternatives are laid out as in `compile`. The additional instructions take no row:
 
 | pattern | instructions |
 |---|---|
@@ -8,9 +8,9 @@ The layout of loops and alternatives is that of `compile`; what is new takes no 
 | `!N`, `!-> N` | `not …` |
 | `x UNTIL S` | `until S; x; end of until` |
 | `x*+`, `x{n,}+` | as `x*`, and `guard` where all ways out of the loop meet |
-| `x{n,m}+` | as `x{n,m}`, the way out behind m rounds jumps over the `guard` |
+| `x{n,m}+` | as `x{n,m}`, and `guard`, which the way out after m rounds jumps over |
 
-A closure follows the program from behind a row until the next one may be taken and collects what stands on the way.
+A closure follows the program from one taken row to each position of the next and collects the instructions between.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sqlext.pattern.cep.nfa import Final, Guard, Nfa, Target, Wait
 from sqlext.pattern.compile import MAX_INSTRUCTIONS, Code, Compiler, absolute, check_size, repeat
 from sqlext.pattern.program import Done, Jump, MatchEnd, MatchLabel, MatchStart, Split
 
-MAX_GUARDS = 4  # with UNTIL, in one state: each may have ended or not
+MAX_GUARDS = 4  # guards with UNTIL in one state: each doubles the transitions, because it may have ended or not
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class GuardLoop:
 
 
 def compile_nfa(pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
-    """The states of a pattern whose variables are `labels`, in label order.
+    """Return the states of a pattern whose variables are `labels`, in label order.
 
     Raises UnsupportedError: PATTERN_TOO_DEEP, PATTERN_TOO_LARGE, TOO_MANY_GUARDS.
     """
@@ -75,7 +75,7 @@ def _nfa(pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
 
 
 def is_contiguous(pattern: ast.Pattern) -> bool:
-    """Does the pattern have only operators of SQL:2016, so that the rows of a match are neighbours?
+    """Return whether the pattern uses only operators of SQL:2016, so that the rows of a match are neighbours.
 
     >>> is_contiguous(ast.Relaxed("->", ast.Variable("A")))
     False
@@ -88,7 +88,7 @@ def is_contiguous(pattern: ast.Pattern) -> bool:
 
 
 def skeleton(pattern: ast.Pattern) -> ast.Pattern:
-    """The pattern with the operators of SQL:2016 only: any match maps the same variables in the same order.
+    """Return the pattern reduced to the operators of SQL:2016: a match maps the same variables in the same order.
 
     >>> skeleton(ast.Concatenation((ast.Variable("A"), ast.Relaxed("->", ast.Variable("B")))))
     Concatenation(items=(Variable(name='A'), Variable(name='B')))
@@ -106,7 +106,7 @@ def skeleton(pattern: ast.Pattern) -> ast.Pattern:
 
 
 def first_variables(node: ast.Pattern) -> tuple[list[str], bool]:
-    """The variables that may take the first row of what a pattern maps, and whether it may map none.
+    """Return the variables that may take the first row of a pattern, and whether the pattern may map no row.
 
     >>> first_variables(ast.Concatenation((ast.Quantified(item=ast.Variable("A"), at_least=0, at_most=1),
     ...     ast.Variable("B"))))
@@ -159,15 +159,15 @@ class _CepCompiler(Compiler):
             return greedy
         item = self.code(node.item)
         code = repeat(item, n)
-        for left in range(m - n, 0, -1):
-            code += [Split(1, left * (len(item) + 1) + 1), *item]
+        for rounds in range(m - n, 0, -1):
+            code += [Split(1, rounds * (len(item) + 1) + 1), *item]
         return [*code, Jump(2), guard]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Way:
-    """What stands on the way since the last row: `operators` of elements that have no row yet, outermost first;
-    `entered`: the UNTIL instructions whose element has no row yet."""
+    """What a closure has collected since the last row. `operators`: those of elements that have no row yet, outermost
+    first; `entered`: the UNTIL instructions whose element has no row yet."""
 
     operators: tuple[str, ...] = ()
     not_next: frozenset[int] = frozenset()
@@ -181,7 +181,7 @@ class _Way:
 @dataclass
 class _Closures:
     code: list[Any]
-    scopes: list[tuple[int, ...]] = field(default_factory=list)  # of each instruction: the UNTILs around it
+    scopes: list[tuple[int, ...]] = field(default_factory=list)  # for each instruction, the UNTILs around it
     steps: int = 0
 
     def nfa(self, pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
@@ -198,7 +198,7 @@ class _Closures:
         )
 
     def _first(self, at_start: bool) -> tuple[Target, ...]:
-        """The targets before the first row: no row precedes it, so no row is skipped and absences have no effect."""
+        """Return the targets before the first row, where no row is skipped and absences have no effect."""
         first: list[Target] = []
         for target in self._targets(0, at_start):
             if isinstance(target, Final):
@@ -208,7 +208,7 @@ class _Closures:
         return tuple(dict.fromkeys(first))
 
     def _targets(self, i: int, at_start: bool) -> tuple[Target, ...]:
-        """Depth first in order of preference, as the reference goes through a program."""
+        """Return the targets that instruction i leads to, found depth first and thus in order of preference."""
         targets: dict[Target, None] = {}
         seen: set[tuple[int, _Way]] = set()
         stack = [(i, _Way())]
@@ -249,12 +249,12 @@ class _Closures:
             )
 
     def _behind(self, i: int, way: _Way) -> _Way:
-        """The way with what instruction i, which takes no row, adds to it."""
+        """Return the way behind instruction i, which takes no row."""
         x = self.code[i]
         if isinstance(x, Relax):
             return replace(way, operators=(*way.operators, x.operator))
         if isinstance(x, EndRelax):
-            return replace(way, operators=way.operators[:-1])  # it mapped nothing, or there is none
+            return replace(way, operators=way.operators[:-1])  # the element mapped no row, or a row emptied the list
         if isinstance(x, Not) and x.operator == "!":
             return replace(way, not_next=way.not_next | {x.label}, needs_next=True)
         if isinstance(x, Not):
@@ -277,7 +277,7 @@ class _Closures:
             )
         around = self.scopes[i]
         until = _sorted({self.code[s].label for s in around})
-        begun = _sorted({self.code[s].label for s in around if s not in way.entered})
+        until_skipped = _sorted({self.code[s].label for s in around if s not in way.entered})
         operator = way.operators[0] if way.operators else ""
         return Wait(
             position=self.position[i],
@@ -287,12 +287,12 @@ class _Closures:
             absent=_sorted(way.absent) if operator else (),
             guards=way.guards,
             until=until,
-            until_skipped=begun if operator else (),
+            until_skipped=until_skipped if operator else (),
         )
 
 
 def _scopes(code: list[Any]):
-    """For each instruction the UNTIL instructions whose element holds it, outermost first."""
+    """Yield for each instruction the UNTIL instructions whose element contains it, outermost first."""
     open_scopes: list[int] = []
     for i, x in enumerate(code):
         if isinstance(x, EnterUntil):

@@ -1,19 +1,18 @@
-"""The versioned shared buffer: all partial matches of one key, rows once, pasts shared.
+"""The versioned shared buffer: all partial matches of one partition, with shared pasts and each row stored once.
 
-Partial matches that wait for the same differ only in their past, so they are kept together, as one *group*. An entry
-of the buffer is
+Partial matches in the same state differ only in their past, so they form one *group*. An entry of the buffer is
 
-- a *node*: a row taken in a state, with the group (an entry, or -1 for the first row) as it was when the row came:
-  every member of that group is a past of the node; or
+- a *node*: a row taken in a state, and the group at that moment (an entry, or -1 for the first row), every member of
+  which is a past of the node; or
 - a *union* of two entries, the one with the newer start first.
 
-A group is the entry at its head. Entries never change, so the group that a node refers to is a *version* of it: what
-came later stands before the head, out of the node's sight. That is what Dewey numbers are for in NFA^b and Flink, where
-one list serves all versions. Children are older than their parents: to release what no group needs is one sweep from
-the newest entry to the oldest, without counting references and without recursion (`compact`).
+A group is represented by its newest entry, its head. Entries never change, so a node refers to a *version* of a group:
+later entries get a new head, which the node cannot reach. NFA^b and Flink keep one list for all versions and need Dewey
+numbers to tell them apart. Entries refer only to older entries, so `compact` releases those that no group needs in one
+sweep from the newest to the oldest, without reference counts and without recursion.
 
-`newest` is what WITHIN prunes by: the newest start row of the pasts (or with BETWEEN ROWS the last row taken); an entry
-whose newest is too old is dead, and nothing below a live entry is visited in vain but dead branches beside live ones.
+WITHIN prunes by `newest`: the newest start row of the pasts, or with BETWEEN ROWS the last row taken. An entry whose
+`newest` is too old is dead. Below a live entry, the only wasted visits are to dead branches beside live ones.
 
 Source: Agrawal et al., SIGMOD 2008 (versions); Bucchi et al., CORE: a Complex Event Recognition Engine, VLDB 2022
 (unions ordered by their newest start; enumeration from them).
@@ -28,21 +27,23 @@ import numpy as np
 from sqlext.pattern.jit import compiled
 
 NOTHING = -1
-FAR = 1 << 60  # no row: nothing that is waited for can come
-NODE = -2  # as `right` of an entry; with BETWEEN ROWS less by 1 and the oldest row that may stand before the node's
+FAR = 1 << 60  # behind every row: no path can complete
+NODE = -2  # `right` of a node; with BETWEEN ROWS it is NODE - 1 - the oldest row that may precede the node's row
 
-DUE_BEFORE, DUE_BEHIND = 1, 2  # as bits of `due`, and less than 0 as `final` of a hit
+DUE_BEFORE, DUE_BEHIND = 1, 2  # the bits of `due`; negated, the `final` of a hit
 
-FULL = -1  # instead of a number of matches: not even one result fits
-SPENT = -2  # too many entries were visited
+FULL = -1  # returned instead of a number of matches: the next result does not fit
+SPENT = -2  # returned instead of a number of matches: too many entries were visited
 
 
 @dataclass(kw_only=True)
 class Buffer:
-    """- `left, right: int32[c]`: the two entries of a union; of a node, its group and NODE or less;
-    - `row: int32[c]`, `state: int16[c]`: of nodes; `newest: int32[c]`: of all entries;
+    """The arrays of the buffer, for c entries and w states.
+
+    - `left, right: int32[c]`: the two entries of a union; for a node, its group, and NODE or less;
+    - `row: int32[c]`, `state: int16[c]`: the row and the state of a node; `newest: int32[c]`: see above;
     - `group: int32[w]`: the head of each state's group, or -1;
-    - `size`: how many entries are in use.
+    - `size`: the number of entries in use.
     """
 
     left: np.ndarray
@@ -55,7 +56,7 @@ class Buffer:
 
     @staticmethod
     def empty(states: int, capacity: int = 1024) -> Buffer:
-        """A buffer without partial matches, for so many states."""
+        """Return a buffer for that many states, without partial matches."""
         left, right, row, newest = (np.zeros(capacity, np.int32) for _ in range(4))
         return Buffer(
             left=left,
@@ -71,7 +72,7 @@ class Buffer:
         return len(self.left)
 
     def grown(self, capacity: int) -> Buffer:
-        """The same with room for more."""
+        """Return a copy with room for `capacity` entries."""
 
         def longer(array: np.ndarray) -> np.ndarray:
             result = np.zeros(capacity, array.dtype)
@@ -82,8 +83,8 @@ class Buffer:
         return Buffer(left=left, right=right, row=row, state=state, newest=newest, group=self.group, size=self.size)
 
     def compact(self, oldest: int, is_between: bool = False) -> None:
-        """Release in place what no group needs, and of unions the branches that are older than row `oldest`; with
-        `is_between` those of groups only.
+        """Release in place the entries that no group needs, and branches of unions that are older than row `oldest`;
+        with `is_between`, only branches of groups.
 
         >>> buffer = Buffer.empty(1)
         >>> arrays = buffer.left, buffer.right, buffer.row, buffer.state, buffer.newest
@@ -96,82 +97,83 @@ class Buffer:
         for i, head in enumerate(self.group):
             if head >= 0 and self.newest[head] < oldest:
                 self.group[i] = NOTHING
-        moved = np.full(self.size, NOTHING, np.int32)
+        new_index = np.full(self.size, NOTHING, np.int32)
         arrays = self.left, self.right, self.row, self.state, self.newest
-        self.size = _compact(*arrays, self.size, self.group, oldest, is_between, moved)
+        self.size = _compact(*arrays, self.size, self.group, oldest, is_between, new_index)
 
 
 @compiled
-def add_node(left, right, row, state, newest, at, group, kind, taken, taking_state, newest_start):
-    """Write a node at place `at`; return it. `kind`: NODE or less."""
-    left[at], right[at], row[at], state[at], newest[at] = group, kind, taken, taking_state, newest_start
+def add_node(left, right, row, state, newest, at, group, kind, new_row, new_state, newest_start):
+    """Write a node to index `at` and return `at`; `kind` is NODE or less."""
+    left[at], right[at], row[at], state[at], newest[at] = group, kind, new_row, new_state, newest_start
     return at
 
 
 @compiled
-def _compact(left, right, row, state, newest, size, group, oldest, is_between, moved):
-    """Keep what the groups reach; return the new size. `moved: int32[size]`, all -1, becomes the new place of each.
+def _compact(left, right, row, state, newest, size, group, oldest, is_between, new_index):
+    """Keep the entries that groups reach; return the new size. `new_index: int32[size]` begins as -1 everywhere.
 
-    Branches older than `oldest` are dead; with `is_between` only those of groups, for the past of a node was in time.
+    Branches older than `oldest` are dead. With `is_between` that holds for branches of groups only, because the past of
+    a node was within its bound when the node was added.
     """
     for head in group:
         if head >= 0:
-            moved[head] = 0
+            new_index[head] = 0
     for i in range(size - 1, -1, -1):
-        if moved[i] < 0:
+        if new_index[i] < 0:
             continue
         if right[i] <= NODE:
             if left[i] >= 0:
-                moved[left[i]] = 1  # by now: 1 is the past of a node, 0 only in groups
+                new_index[left[i]] = 1  # during this sweep, 1 is the past of a node, and 0 is reached by groups only
             continue
-        is_past = is_between and moved[i] == 1
+        is_past = is_between and new_index[i] == 1
         if is_past or newest[left[i]] >= oldest:
-            moved[left[i]] = max(moved[left[i]], moved[i])
+            new_index[left[i]] = max(new_index[left[i]], new_index[i])
         if is_past or newest[right[i]] >= oldest:
-            moved[right[i]] = max(moved[right[i]], moved[i])
+            new_index[right[i]] = max(new_index[right[i]], new_index[i])
     at = 0
     for i in range(size):
-        if moved[i] < 0:
+        if new_index[i] < 0:
             continue
-        one = moved[left[i]] if left[i] >= 0 else -1
+        one = new_index[left[i]] if left[i] >= 0 else -1
         if right[i] <= NODE:
             right[at], row[at], state[at] = right[i], row[i], state[i]
         else:
-            other = moved[right[i]]
+            other = new_index[right[i]]
             if one < 0 or other < 0:
-                moved[i] = max(one, other)
+                new_index[i] = max(one, other)
                 continue
             right[at], row[at], state[at] = other, 0, 0
         left[at], newest[at] = one, newest[i]
-        moved[i] = at
+        new_index[i] = at
         at += 1
     for w in range(len(group)):
         if group[w] >= 0:
-            group[w] = moved[group[w]]
+            group[w] = new_index[group[w]]
     return at
 
 
 @compiled
 def advance(tables, buffer, rows, due, hits, progress, scratch):
-    """Take rows from progress[0] on, up to progress[1], while there is room; the place of each hit in `hits`.
+    """Process the rows from progress[0] up to progress[1] while there is room, and write the hits to `hits`.
 
-    `tables`: Tables; `buffer`: (left, right, row, state, newest, group); `rows`: RowBits; `due: int8[n]` or none: at
-    these rows the groups themselves are hits, BEFORE the row or BEHIND it; `hits`: (entry, row, final); `progress:
-    int64[4]`: next row, end, size of the buffer, number of hits. `scratch: int32[2, w]`.
+    `tables`: Tables; `buffer`: (left, right, row, state, newest, group); `rows`: RowBits; `due: int8[n]`, or empty: the
+    rows BEFORE or BEHIND which the groups themselves are hits; `hits`: (entry, row, final); `progress: int64[4]`: next
+    row, end, size of the buffer, number of hits; `scratch: int32[2, w]`.
     """
     left, right, row, state, newest, group = buffer
     hit_entry, hit_row, hit_final = hits
     states = len(group)
     size, count, r = progress[2], progress[3], progress[0]
-    fresh, taken = scratch[0], scratch[1]
+    next_group, node_of = scratch[0], scratch[1]
     while r < progress[1] and size + tables.room <= len(left) and count + tables.most_hits <= len(hit_entry):
         is_first, oldest = rows.is_first[r], rows.oldest[r]
         kind = NODE - 1 - oldest if tables.is_between else NODE
         if len(due) > 0 and (due[r] & DUE_BEFORE) != 0:
             count = _groups(group, r, -DUE_BEFORE, hits, count)
         for w in range(states):
-            fresh[w] = -1
-            taken[w] = -1
+            next_group[w] = -1
+            node_of[w] = -1
             if is_first != 0:
                 group[w] = -1
         for w in range(states):
@@ -180,30 +182,30 @@ def advance(tables, buffer, rows, due, hits, progress, scratch):
                 continue
             if rows.holds[r, tables.take[w]]:
                 newest_row = r if tables.is_between else newest[head]
-                taken[w] = add_node(left, right, row, state, newest, size, head, kind, r, w, newest_row)
+                node_of[w] = add_node(left, right, row, state, newest, size, head, kind, r, w, newest_row)
                 size += 1
             for e in range(tables.skip_first[w], tables.skip_first[w + 1]):
                 if rows.holds[r, tables.skip[e]]:
-                    size = _join(left, right, newest, size, fresh, tables.skip_to[e], head)
+                    size = _join(left, right, newest, size, next_group, tables.skip_to[e], head)
         if rows.may_start[r]:
             first = 1 if is_first == 1 else 0
             for x in range(tables.start_first[first], tables.start_first[first + 1]):
                 w = tables.start[x]
                 if rows.holds[r, tables.take[w]]:
                     node = add_node(left, right, row, state, newest, size, -1, kind, r, w, r)
-                    size = _join(left, right, newest, size + 1, taken, w, node)
+                    size = _join(left, right, newest, size + 1, node_of, w, node)
         for w in range(states):
-            node = taken[w]
+            node = node_of[w]
             if node < 0:
                 continue
             q = tables.position[w]
             for x in range(tables.after_first[q], tables.after_first[q + 1]):
-                size = _join(left, right, newest, size, fresh, tables.after[x], node)
+                size = _join(left, right, newest, size, next_group, tables.after[x], node)
             for x in range(tables.final_first[q], tables.final_first[q + 1]):
                 hit_entry[count], hit_row[count], hit_final[count] = node, r, tables.final[x]
                 count += 1
         for w in range(states):
-            group[w] = fresh[w]
+            group[w] = next_group[w]
         if len(due) > 0 and (due[r] & DUE_BEHIND) != 0:
             count = _groups(group, r, -DUE_BEHIND, hits, count)
         r += 1
@@ -212,7 +214,7 @@ def advance(tables, buffer, rows, due, hits, progress, scratch):
 
 @compiled
 def _groups(group, row, final, hits, count):
-    """All groups as hits; return the number of hits."""
+    """Write all groups as hits; return the number of hits."""
     for head in group:
         if head >= 0:
             hits[0][count], hits[1][count], hits[2][count] = head, row, final
@@ -221,25 +223,26 @@ def _groups(group, row, final, hits, count):
 
 
 @compiled
-def _join(left, right, newest, size, fresh, w, entry):
-    """Let an entry be in the next group of state w; return the size of the buffer."""
-    other = fresh[w]
+def _join(left, right, newest, size, next_group, w, entry):
+    """Add an entry to the next group of state w; return the size of the buffer."""
+    other = next_group[w]
     if other < 0:
-        fresh[w] = entry
+        next_group[w] = entry
         return size
     if newest[entry] < newest[other]:
         entry, other = other, entry
     left[size], right[size], newest[size] = entry, other, newest[entry]
-    fresh[w] = size
+    next_group[w] = size
     return size + 1
 
 
 @compiled
 def enumerate_hits(buffer, hits, scratch, out, progress, max_steps):
-    """The matches of hits from number progress[0] on, as many as there is room for; progress[0] goes on to the next.
+    """Write the matches of the hits from progress[0] on while there is room, and advance progress[0] to the next hit.
 
-    `hits`: (entry, row, low, high); `out`: (row: int64[k], state: int16[k], end: int64[m], count: int64[h]): how many
-    matches each hit has. The matches of one row are written together or not at all. Returns 0, FULL or SPENT.
+    `hits`: (entry, row, low, high); `out`: (row: int64[k], state: int16[k], end: int64[m], count: int64[h]), where
+    `count` is the number of matches of each hit. The matches of one row are written together or not at all. Returns 0,
+    FULL or SPENT.
     """
     entry, row, low, high = hits
     place = progress[0]
@@ -262,7 +265,10 @@ def enumerate_hits(buffer, hits, scratch, out, progress, max_steps):
 
 @compiled
 def _enumerate(buffer, entry, low, high, scratch, out, matches, mapped, steps):
-    """All pasts of a node that start at rows `low` to `high` (inclusive): how many or FULL or SPENT, mapped, steps."""
+    """Write the pasts of an entry that start at rows `low` to `high` (inclusive).
+
+    Returns (number of matches, or FULL or SPENT; mapped rows written so far; steps left).
+    """
     left, right, row, state, newest, _ = buffer
     out_row, out_state, out_end, _ = out
     stack, path = scratch
@@ -303,12 +309,12 @@ def _enumerate(buffer, entry, low, high, scratch, out, matches, mapped, steps):
 
 @compiled
 def first_live(tables, rows, bounds, begin, open_from, pending, need, out):
-    """In `out: int64[p]` the first row of each partition, from `begin: int64[p]` on, from which a match may still come.
+    """Write to `out: int64[p]` each partition's first row from `begin: int64[p]` on that may still start a match.
 
-    Right to left, `need[., w]` is for a path that waits in state w the least row that its bound must begin at, for it
-    to be alive behind the last row: that is the start row, or with BETWEEN ROWS the last row taken. `open_from:
-    int64[p]`: the first row whose bound has not ended; `pending: bool[n, f]`: does a match that ends with the row, as
-    long as its bound lasts, wait for later rows? `need: int64[2, w]` is scratch.
+    The bound of a path begins at its start row, or with BETWEEN ROWS at the last row taken. Going from right to left,
+    `need[., w]` is the first row where the bound of a path in state w may begin if the path is to be alive behind the
+    last row. `open_from: int64[p]`: the first row whose bound has not ended; `pending: bool[n, f]`: whether a match
+    that ends with the row waits for later rows until its bound ends; `need: int64[2, w]`: scratch.
     """
     states = len(tables.position)
     for p in range(len(bounds) - 1):
@@ -339,7 +345,7 @@ def first_live(tables, rows, bounds, begin, open_from, pending, need, out):
 
 @compiled
 def _need_behind(tables, rows, pending, after, open_row, w, r):
-    """What the bound of a path must begin at that takes row r in state w."""
+    """Return the first row where the bound of a path that takes row r in state w may begin, as in `first_live`."""
     q, best = tables.position[w], FAR
     for x in range(tables.after_first[q], tables.after_first[q + 1]):
         best = min(best, after[tables.after[x]])

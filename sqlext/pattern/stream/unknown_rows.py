@@ -1,11 +1,12 @@
-"""Decisions of tasks with run-dependent conditions, by the strategies of batch.
+"""Decide the matches of a stream for tasks with run-dependent conditions, with the batch strategies.
 
-Behind the rows of each partition comes one more row, which satisfies nothing but a variable "unknown", and wherever the
-program takes a row it may take that one instead and be done. So the preferred match from a start row is a decided one,
-or it ends with an unknown row, or there is none: the three outcomes of `event_time`. Where conditions read NEXT, each
-variable has an unknown row of its own: a row satisfies it as long as the rows that its condition reads are missing.
+An inner task runs on the rows of each partition and one additional row, which satisfies only the variable "unknown".
+Wherever the program takes a row, it may take an unknown row instead and end. The preferred match from a start row is
+therefore decided, or it ends with an unknown row, or there is none: these are the three outcomes of `event_time`. Where
+conditions read NEXT, each variable has its own unknown variable, which a row satisfies as long as the rows that the
+condition reads are missing.
 
-The times of the matches remain unknown: all of them are the watermark.
+The decision times of matches are not known here, so each of them is the watermark.
 """
 
 from __future__ import annotations
@@ -31,16 +32,17 @@ def decide(
     facts: StreamFacts,
     match: Callable[[MatchTask, Rows], Iterator[Spans]],
 ) -> Decisions:
-    """Decide as `strategy.decide` does; `match` runs the marked task with the strategy that is chosen for it."""
-    marked = marked_task(task, event_times.need is not None)
-    marked_rows = _marked_rows(task, marked, rows, event_times, position)
-    return _decisions(task, list(match(marked, marked_rows)), rows, event_times, position)
+    """Return the decisions as `strategy.decide` does; `match` runs the inner task with the strategy chosen for it."""
+    inner_task = marked_task(task, event_times.need is not None)
+    inner_rows = _marked_rows(task, inner_task, rows, event_times, position)
+    return _decisions(task, list(match(inner_task, inner_rows)), rows, event_times, position)
 
 
 @lru_cache(maxsize=16)
 def marked_task(task: MatchTask, reads_ahead: bool) -> MatchTask:
-    """The task with a variable for unknown rows, or where conditions read NEXT one for each variable; label l needs bit
-    l.
+    """Return the task with a variable for unknown rows, or with one for each variable where conditions read NEXT.
+
+    Label l needs bit l.
 
     >>> from sqlext.pattern.program import Done
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
@@ -58,16 +60,16 @@ def marked_task(task: MatchTask, reads_ahead: bool) -> MatchTask:
     unknown = [len(labels) + k for k in range(len(labels) if reads_ahead else 1)]
     old = task.program.instructions
     place = np.cumsum([0, *(1 + isinstance(x, MatchLabel) for x in old)]).tolist()
-    block = place[len(old) - 1] + 1  # behind the instructions and a jump over what comes here
-    done = block + 2 * len(unknown)
+    block = place[len(old) - 1] + 1  # behind the instructions and the jump over the unknown labels
+    end = block + 2 * len(unknown)
     code: list[Instruction] = []
-    targets = [*place[: len(old) - 1], done]
+    targets = [*place[: len(old) - 1], end]
     for i, instruction in enumerate(old[:-1]):
         own = instruction.label if reads_ahead and isinstance(instruction, MatchLabel) else 0
         code += _marked(instruction, place[i], targets, block + 2 * own)
-    code.append(Jump(done))
+    code.append(Jump(end))
     for label in unknown:
-        code += [MatchLabel(label), Jump(done)]
+        code += [MatchLabel(label), Jump(end)]
     program = Program((*code, Done()), (*labels, *[UNKNOWN] * len(unknown)))
     count = len(program.labels)
     return replace(
@@ -76,12 +78,12 @@ def marked_task(task: MatchTask, reads_ahead: bool) -> MatchTask:
         bits=tuple(range(count)),
         conditions=(*task.conditions, *[None] * len(unknown)),
         strategy="auto",
-        skip=replace(task.skip, else_next_row=True),  # a match that ends with an unknown row may have no other row
+        skip=replace(task.skip, else_next_row=True),  # an unknown row may be the only row of a match
     )
 
 
 def _marked(instruction: Instruction, at: int, place: list[int], unknown: int) -> list[Instruction]:
-    """The instruction at its new place, with the alternative of an unknown row."""
+    """Return the instruction for its new place, with an unknown row as the alternative."""
     if isinstance(instruction, MatchLabel):
         return [Split(at + 1, unknown), instruction]
     if isinstance(instruction, Split):
@@ -90,13 +92,13 @@ def _marked(instruction: Instruction, at: int, place: list[int], unknown: int) -
 
 
 def _marked_rows(
-    task: MatchTask, marked: MatchTask, rows: Rows, event_times: EventTimes, position: SearchPosition
+    task: MatchTask, inner_task: MatchTask, rows: Rows, event_times: EventTimes, position: SearchPosition
 ) -> Rows:
     n, p = len(rows.mask), len(rows.bounds) - 1
     partition = np.repeat(np.arange(p), np.diff(rows.bounds))
-    at = np.arange(n) + partition  # where each row goes
+    at = np.arange(n) + partition  # the new index of each row
     bounds = rows.bounds + np.arange(p + 1)
-    satisfied = np.zeros((n + p, len(marked.program.labels)), np.bool_)
+    satisfied = np.zeros((n + p, len(inner_task.program.labels)), np.bool_)
     is_searched = np.arange(n) >= position.row[partition]
     ends = rows.bounds[1:][partition]
     for label, bit in enumerate(task.bits):
@@ -116,7 +118,7 @@ def _marked_rows(
     columns = tuple(_spread(column, at, n + p) for column in rows.columns)
     mask = np.packbits(satisfied, axis=1, bitorder="little")
     mask.flags.writeable = False
-    return Rows(bounds=bounds, mask=mask, limit=limit, columns=columns, classifiers=_classifiers(rows, marked))
+    return Rows(bounds=bounds, mask=mask, limit=limit, columns=columns, classifiers=_classifiers(rows, inner_task))
 
 
 def _spread(column: Values, at: np.ndarray, n: int) -> Values:
@@ -126,20 +128,20 @@ def _spread(column: Values, at: np.ndarray, n: int) -> Values:
     return Values(values, valid)
 
 
-def _classifiers(rows: Rows, marked: MatchTask) -> np.ndarray | None:
-    """An unknown row is the last one of its match, so its name is never read."""
+def _classifiers(rows: Rows, inner_task: MatchTask) -> np.ndarray | None:
+    """Return the classifiers with 0 for unknown rows: such a row is the last of its match, so its name is not read."""
     if rows.classifiers is None:
         return None
-    count = len(marked.program.labels) - len(rows.classifiers)
+    count = len(inner_task.program.labels) - len(rows.classifiers)
     return np.concatenate([rows.classifiers, np.zeros(count, np.int64)])
 
 
 def _decisions(
     task: MatchTask, blocks: list[Spans], rows: Rows, event_times: EventTimes, position: SearchPosition
 ) -> Decisions:
-    """The decided matches, before the first unknown one of each partition, as matches in `rows`."""
+    """Return the matches before the first undecided match of each partition, with row numbers of `rows`."""
     bounds, p = rows.bounds + np.arange(len(rows.bounds)), len(rows.bounds) - 1
-    cut = bounds[1:] - 1  # the marked rows
+    cut = bounds[1:] - 1  # the additional rows
     for spans in blocks:
         is_unknown = spans.length > 0
         is_unknown[is_unknown] = spans.label[spans.offset[1:][is_unknown] - 1] >= len(task.bits)
@@ -175,8 +177,8 @@ def _kept(spans: Spans, bounds: np.ndarray, begin: np.ndarray, cut: np.ndarray) 
         owner = np.searchsorted(bounds, row, side="right") - 1
         return (row >= begin[owner]) & (row < cut[owner])
 
-    chosen = is_kept(spans.start)
-    mapped = np.repeat(chosen, spans.length)
+    selection = is_kept(spans.start)
+    mapped_rows = np.repeat(selection, spans.length)
     hidden = np.zeros(len(spans.label), np.bool_) if spans.is_hidden is None else spans.is_hidden
-    kept = spans.unmatched[is_kept(spans.unmatched)]
-    return spans.start[chosen], spans.length[chosen], spans.label[mapped], hidden[mapped], kept
+    unmatched = spans.unmatched[is_kept(spans.unmatched)]
+    return spans.start[selection], spans.length[selection], spans.label[mapped_rows], hidden[mapped_rows], unmatched
