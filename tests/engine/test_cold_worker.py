@@ -10,7 +10,7 @@ import pytest
 TASKS = {
     "row-local": "MatchTask(program=program, bits=(None, 0), conditions=(None, None))",
     "run-dependent": "MatchTask(program=program, bits=(None, 0), conditions=(None, "
-    'Call("less", (value((0,)), value((1,))), "bool")))',
+    'Call(function="less", arguments=(value((0,)), value((1,))), kind="bool")))',
     "within": "MatchTask(program=program, bits=(None, 0), conditions=(None, None), is_within=True)",
 }
 MATCH = """
@@ -25,16 +25,16 @@ from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand
 from sqlext.rewriter.match.match_plan import Bound, Slot
 
 def value(labels):
-    return Operand(Navigation(0, labels), "int")
+    return Operand(Navigation(argument=0, labels=labels), "int")
 
 program = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
 task = {task}
 slots = (
-    Slot(name="v", kind="value", columns=("v",), navigation=Navigation(0, (1,))),
-    Slot(name="c", kind="classifier", navigation=Navigation(-1)),
+    Slot(name="v", kind="value", columns=("v",), navigation=Navigation(argument=0, labels=(1,))),
+    Slot(name="c", kind="classifier", navigation=Navigation(argument=-1)),
     Slot(name="number", kind="match number"),
-    Slot(name="sum", kind="aggregate", columns=("v",), aggregate=Aggregate("sum", 0)),
-    Slot(name="rows", kind="array", columns=("v",), aggregate=Aggregate("array_agg", 0)),
+    Slot(name="sum", kind="aggregate", columns=("v",), aggregate=Aggregate(function="sum", argument=0)),
+    Slot(name="rows", kind="array", columns=("v",), aggregate=Aggregate(function="array_agg", argument=0)),
 )
 bounds = (Bound(is_inclusive=True),) if task.is_within else ()
 plan = WorkerPlan(

@@ -117,8 +117,9 @@ def random_tree(chance: random.Random, size: int) -> ast.Pattern:
     kind, below = chance.random(), size - 1
     if kind < 0.3:
         mode = chance.choice([ast.GREEDY, ast.GREEDY, ast.RELUCTANT, ast.POSSESSIVE])
+        item = random_tree(chance, below)
         least, most = chance.choice(_QUANTIFIERS)
-        return ast.Quantified(item=random_tree(chance, below), at_least=least, at_most=most, mode=mode)
+        return ast.Quantified(item=item, at_least=least, at_most=most, mode=mode)
     if kind < 0.5:
         return ast.Relaxed(chance.choice(["->", "->>"]), random_tree(chance, below))
     if kind < 0.57:
