@@ -124,8 +124,9 @@ def random_tree(chance: random.Random, size: int) -> ast.Pattern:
     )
     if kind == "quantified":
         mode = chance.choice([ast.GREEDY, ast.GREEDY, ast.RELUCTANT])
+        item = random_tree(chance, size - 1)
         least, most = chance.choice(QUANTIFIERS)
-        return ast.Quantified(item=random_tree(chance, size - 1), at_least=least, at_most=most, mode=mode)
+        return ast.Quantified(item=item, at_least=least, at_most=most, mode=mode)
     if kind == "exclusion":
         return ast.Exclusion(random_tree(chance, size - 1))
     parts = chance.randint(2, 3)
