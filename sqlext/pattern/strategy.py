@@ -26,7 +26,6 @@ from typing import Any, NamedTuple
 from sqlext.errors import UnsupportedError
 from sqlext.pattern.automaton import count_positions, listed_targets
 from sqlext.pattern.batch import reference
-from sqlext.pattern.cep import path_search
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_task import inner_facts, inner_task, undecidable
 from sqlext.pattern.conditions import operands, satisfier
@@ -321,7 +320,8 @@ def _why_searched(task: CepTask, facts: StreamFacts) -> str:
     return str(undecidable(task))
 
 
-# The engines are imported when they run: Numba takes half a second to load, and Spark's driver does not need it.
+# The engines are imported when they run: Numba takes half a second to load, which Spark's driver does not need, and a
+# worker loads the engine that runs alone.
 
 
 def _two_pass(task: MatchTask, rows: Rows) -> Iterator[Spans]:
@@ -356,6 +356,8 @@ def _cep(task: CepTask, rows: Rows) -> Iterator[Spans]:
 
 def _reference(task: Any, rows: Rows) -> Iterator[Spans]:
     if isinstance(task, CepTask):
+        from sqlext.pattern.cep import path_search
+
         return path_search.find(task, rows)
     return reference.find(task, rows, satisfier(task, rows))
 
@@ -364,6 +366,12 @@ def _shared_buffer(task: CepTask, rows: Rows) -> Iterator[Spans]:
     from sqlext.pattern.cep import every_match
 
     return every_match.find(task, rows)
+
+
+def _path_search(task: CepTask, rows: Rows) -> Iterator[Spans]:
+    from sqlext.pattern.cep import path_search
+
+    return path_search.find_matches(task, rows)
 
 
 def _desugared(task: CepTask, rows: Rows) -> Iterator[Spans]:
@@ -402,7 +410,7 @@ BATCH_ENGINES = (
 )
 CEP_ENGINES = (  # of strategy cep
     Engine("shared_buffer", _refused_by_shared_buffer, _why_shared_buffer, _shared_buffer),
-    Engine("path_search", _wants_preferred, _why_path_search, path_search.find_matches),
+    Engine("path_search", _wants_preferred, _why_path_search, _path_search),
     Engine("desugared", _wants_every_match, _why_desugared, _desugared),
 )
 STREAM_ENGINES = (  # of contiguous tasks
