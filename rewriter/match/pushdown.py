@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlext.errors import SqlExtError
-from sqlext.rewriter.match.condition import TypeResolver
+from sqlext.rewriter.match.condition_parts import TypeResolver
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of, has_plain_equality
