@@ -30,9 +30,9 @@ def _run_script(call: SqlCall) -> DataFrame:
     """The result of BEGIN … END. Spark runs it as it is if there is nothing of ours in it."""
     if not is_extended(call.text) and not views.mentioned(call.spark, call.sql, call.text):
         return _run_plain(call)
-    from sqlext.engine import script  # plain SQL does not wait for the planner
+    from sqlext.engine.run_script import run_script  # plain SQL does not wait for the planner
 
-    result = script.run_script(call, dispatch)
+    result = run_script(call, dispatch)
     return _run(call) if result is None else result
 
 
