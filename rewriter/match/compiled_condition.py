@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlext.errors import Place, UnsupportedError
+from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of, kind_of
 from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
 from sqlext.rewriter.match.condition_parts import ConditionParts
 from sqlext.rewriter.match.expression import Node
 from sqlext.rewriter.match.references import Reference, render
-from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of, kind_of
 from sqlext.rewriter.text.splice import Text, join
 
 FUNCTIONS = ("abs", "coalesce", "nvl", "ifnull", "nullif", "if", "iff", "least", "greatest")

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.function import Settings
+from sqlext.expressions.spark_types import aggregate_type
 from sqlext.pattern.task import Aggregate, Navigation
 from sqlext.rewriter.match.expression import Node, has_column
 from sqlext.rewriter.match.references import Item, Reference, place_of, render
-from sqlext.rewriter.spark_types import aggregate_type
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
 

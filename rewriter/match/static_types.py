@@ -11,9 +11,9 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from sqlext.errors import BindError, Place
+from sqlext.expressions.spark_types import INTEGER_BITS, decimal_of
 from sqlext.rewriter.match.compiled_condition import FUNCTIONS
 from sqlext.rewriter.match.expression import Node, parse
-from sqlext.rewriter.spark_types import INTEGER_BITS, decimal_of
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import unquoted
