@@ -7,8 +7,9 @@ can stand, so columns of these names keep working.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from sqlext.errors import ParseError, Place, SqlExtError, raise_all
@@ -23,6 +24,7 @@ from sqlext.rewriter.match.match_clause import (
     SubsetItem,
     Within,
 )
+from sqlext.rewriter.match.mistaken_heads import NOTHING, mistaken_head
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import name_of
@@ -54,12 +56,16 @@ _HEADS_OF_TWO = {
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """Tokens `lo` to `hi` (exclusive) follow the `head`, whose tokens begin at `start`."""
+    """Tokens `lo` to `hi` (exclusive) follow the `head`, whose tokens begin at `start`.
+
+    `is_mistaken`: an error says that its head is wrong.
+    """
 
     head: str
     start: int
     lo: int
     hi: int
+    is_mistaken: bool = False
 
 
 def parse_match(text: str, tokens: Tokens, site: Site) -> MatchClause:
@@ -94,10 +100,12 @@ class ClauseParser:
         self._check_order(sections)
         for section in sections:
             try:
-                self.parse(section)
+                if not section.is_mistaken or section.head not in (ROWS, AFTER, NOTHING):
+                    self.parse(section)
             except SqlExtError as e:
                 self.errors.append(e)
-        self._check_complete({section.head for section in sections})
+        if not any(section.head == NOTHING for section in sections):  # what is missing may be what could not be read
+            self._check_complete({section.head for section in sections})
         raise_all(self.errors)
         site = self.site
         return MatchClause(whole=site.whole, relation=site.relation, keyword=site.keyword, **self.parts)
@@ -115,16 +123,32 @@ class ClauseParser:
     def sections(self) -> list[Section]:
         """The sections of the body; words before the first section are an error."""
         first, end = self.site.opening + 1, self.site.closing
-        heads = [(i, *head) for i in range(first, end) if (head := self.head(i))]
-        stops = [i for i, _, _ in heads[1:]] + [end]
+        exact = {i: head for i in range(first, end) if (head := self.head(i))}
+        mistaken = {i: head for i in range(first, end) if i not in exact and (head := self._mistaken(i, exact))}
+        heads = sorted((exact | mistaken).items())
+        stops = [i for i, _ in heads[1:]] + [end]
         before = heads[0][0] if heads else end
         if before > first:
             self.before_sections(first, before)
-        return [Section(head=head, start=i, lo=i + length, hi=stop) for (i, head, length), stop in zip(heads, stops)]
+        return [
+            Section(head=head, start=i, lo=i + length, hi=stop, is_mistaken=i in mistaken)
+            for (i, (head, length)), stop in zip(heads, stops)
+        ]
 
     def before_sections(self, lo: int, hi: int) -> None:
         """Take the words before the first section, which there must not be."""
-        self.add("UNEXPECTED_WORD", f"no clause of {self.what} begins like this", lo, hi, self.order_hint)
+        self.add("UNEXPECTED_WORD", f"no clause of {self.what} begins like this", lo, lo + 1, self.order_hint)
+
+    def _mistaken(self, i: int, exact: Mapping[int, tuple[str, int]]) -> tuple[str, int] | None:
+        """The section that the writer may have meant to begin at i, and the number of wrong words there."""
+        token = self.tokens[i]
+        if token.depth != self.depth or token.kind != WORD or not self.is_free(i) or i - 1 in exact:
+            return None
+        wrong = mistaken_head([self.word(k) for k in range(i, i + 4)], i + 1 in exact)
+        if wrong is None:
+            return None
+        self.add(wrong.error_class, wrong.message, i, i + wrong.length, wrong.hint)
+        return wrong.meant, wrong.length
 
     def head(self, i: int) -> tuple[str, int] | None:
         """The section that begins with token i, and the number of tokens of its head."""
@@ -168,6 +192,8 @@ class ClauseParser:
     def _check_order(self, sections: list[Section]) -> None:
         rank, seen = -1, set()
         for section in sections:
+            if section.head == NOTHING:
+                continue
             this = self.order.index(section.head)
             if section.head in seen:
                 self.add("DUPLICATE_CLAUSE", f"{self._title(section)} is written twice", section.start, section.lo)
@@ -307,7 +333,8 @@ class ClauseParser:
         start = lo
         if self.word(lo) != "WITHIN":
             message = "only WITHIN, SUBSET and DEFINE can follow PATTERN ( … )"
-            self.add("UNEXPECTED_WORD", message, lo, hi, self.order_hint)
+            close = get_close_matches(self.word(lo), ["WITHIN"])
+            self.add("UNEXPECTED_WORD", message, lo, lo + 1, "did you mean WITHIN?" if close else self.order_hint)
             return
         lo += 1
         is_inclusive = self.word(lo) == "INCLUSIVE"
@@ -344,7 +371,8 @@ class ClauseParser:
                 yield lo, hi
             else:
                 at = hi if hi in commas else lo - 1
-                self.add("MISSING_EXPRESSION", f"{wanted} is missing in {self._title(section)}", at, at + 1)
+                hint = "leave the comma out." if commas else None
+                self.add("MISSING_EXPRESSION", f"{wanted} is missing in {self._title(section)}", at, at + 1, hint)
 
     def _is_comma(self, i: int) -> bool:
         return self.tokens[i].text == "," and self.tokens[i].depth == self.depth

@@ -6,6 +6,7 @@ Source: ISO/IEC 9075-2 <window specification>, Syntax Rules; Trino, StatementAna
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.pattern import ast
@@ -61,7 +62,7 @@ def _no_within(clause: MatchClause) -> Errors:
 def _no_values_of_results(clause: MatchClause) -> Errors:
     for fragment in [*(m.expression for m in clause.measures), *(d.condition for d in clause.definitions)]:
         parts = lexemes(fragment)
-        for part, behind in zip(parts, parts[1:]):
+        for part, behind in pairwise(parts):
             if part.word in _OF_A_RESULT and behind.raw == "(":
                 message = f"{part.word}() cannot stand in a window: {_OF_A_RESULT[part.word]}"
                 yield BindError("VALUE_IN_WINDOW", message, place=Place(fragment.source, part.start, part.stop),

@@ -1,7 +1,7 @@
 """The text inside the parentheses of a window with a row pattern → MatchClause.
 
-    WINDOW w AS ( [window] [PARTITION BY …] [ORDER BY …] [MEASURES …] ROWS BETWEEN CURRENT ROW AND …
-                  [AFTER MATCH …] [INITIAL | SEEK] PATTERN ( … ) [SUBSET …] DEFINE … )
+WINDOW w AS ( [window] [PARTITION BY …] [ORDER BY …] [MEASURES …] ROWS BETWEEN CURRENT ROW AND …
+              [AFTER MATCH …] [INITIAL | SEEK] PATTERN ( … ) [SUBSET …] DEFINE … )
 """
 
 from __future__ import annotations
@@ -157,9 +157,8 @@ class WindowParser(ClauseParser):
                 base.parse(section)
                 self.inherited.append(section.head)
             else:
-                self.errors.append(base.error(
-                    "INHERITED_WINDOW", "a window with a frame of its own cannot be inherited", section.start, section.hi,
-                    "leave the frame out there, or repeat the PARTITION BY and ORDER BY of that window.",
-                ))  # fmt: skip
+                message = "a window with a frame of its own cannot be inherited"
+                hint = "leave the frame out there, or repeat the PARTITION BY and ORDER BY of that window."
+                self.errors.append(base.error("INHERITED_WINDOW", message, section.start, section.hi, hint))
         self.errors += base.errors
         self.parts |= base.parts
