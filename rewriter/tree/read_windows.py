@@ -13,6 +13,8 @@ from sqlext.rewriter.text.tokens import Tokens, closing
 from sqlext.rewriter.tree.keywords import begins_query, ends_from, ends_operand, is_at
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
+_WITH_ITEMS = frozenset({"QUALIFY", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"})
+
 Range = tuple[int, int]  # of tokens; the end is exclusive
 
 
@@ -43,16 +45,18 @@ class WindowQuery:
     """A query with windows that have row patterns.
 
     `items` are those of the select list. `relation` is what stands between FROM and the WINDOW clause: relations,
-    WHERE, GROUP BY and HAVING. `plain` are the other windows of the WINDOW clause: name in lower case → the tokens
-    between their parentheses. `clauses` are the items of QUALIFY, ORDER BY and what else follows, and `behind` is the
-    first token of these.
+    WHERE, GROUP BY and HAVING; the last two begin at `group`. `plain` are the other windows of the WINDOW clause: name
+    in lower case → the tokens between their parentheses. `behind` is the first token behind the WINDOW clause, and
+    `tail` are QUALIFY, ORDER BY, SORT BY, … there: (keyword, its items).
     """
 
     query: Query
     select: int
     items: tuple[Range, ...]
     relation: Range
+    group: int
     behind: int
+    tail: tuple[tuple[int, tuple[Range, ...]], ...]
     plain: dict[str, Range]
     windows: tuple[PatternWindow, ...]
     calls: tuple[WindowCall, ...]
@@ -90,13 +94,16 @@ def _read(tree: Tree, query: Query, select: int) -> WindowQuery | None:
     windows = tuple(dict.fromkeys([*named.values(), *(call.window for call in calls)]))
     if not windows:
         return None
+    relation_stop = behind if window is None else window
     start = select + 1 + (tokens[select + 1].word in ("DISTINCT", "ALL"))
     return WindowQuery(
         query=query,
         select=select,
         items=tuple(split_at_commas(tokens, start, query.from_)),
-        relation=(query.from_ + 1, behind if window is None else window),
+        relation=(query.from_ + 1, relation_stop),
+        group=next((i for i in heads if tokens[i].word in ("GROUP", "HAVING")), relation_stop),
         behind=behind,
+        tail=tuple(_tail(tokens, [i for i in heads if i >= behind], query.stop)),
         plain={name: (w.opening + 1, w.closing) for name, w in definitions.items() if name not in named},
         windows=windows,
         calls=calls,
@@ -112,6 +119,14 @@ def _definitions(tree: Tree, window: int, stop: int) -> Iterator[tuple[str, Patt
             return
         yield tree.key(i), PatternWindow(i, i + 2, close)
         i = close + 2  # behind the comma
+
+
+def _tail(tokens: Tokens, heads: list[int], stop: int) -> Iterator[tuple[int, tuple[Range, ...]]]:
+    """QUALIFY and the clauses with BY, each with its items."""
+    for head, end in zip(heads, [*heads[1:], stop]):
+        first = head + 1 + (tokens[head].word != "QUALIFY")
+        if tokens[head].word in _WITH_ITEMS and first < end:
+            yield head, tuple(split_at_commas(tokens, first, end))
 
 
 def has_pattern(tokens: Tokens, opening: int, close: int) -> bool:
