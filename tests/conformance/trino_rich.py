@@ -31,7 +31,9 @@ def _plain(value: Any, trino_type: str) -> Any:
     """Doubles by their leading digits, other numbers exactly, Trino's NULL array as Spark's empty one."""
     if trino_type.startswith("array"):
         return tuple(value or ()) or None
-    if value is None or trino_type in ("boolean", "varchar", "date", "timestamp(3)"):
+    if value is not None and trino_type == "timestamp(3)":
+        return value.rstrip("0").rstrip(".") if "." in value else value
+    if value is None or trino_type in ("boolean", "varchar", "date"):
         return value
     if trino_type == "double":
         return round(float(value), 9)
