@@ -210,7 +210,11 @@ def templates() -> list[Template]:
     for line in (Path(__file__).parent / "templates.txt").read_text("utf-8").splitlines():
         if line and not line.startswith("#"):
             name, text, classes = (part.strip().replace("\0", "|") for part in line.replace("\\|", "\0").split("|"))
-            result.append(Template(name.removeprefix("?"), text, tuple(re.findall(r"'[^']*'|\S+", classes)), not name.startswith("?")))
+            result.append(
+                Template(
+                    name.removeprefix("?"), text, tuple(re.findall(r"'[^']*'|\S+", classes)), not name.startswith("?")
+                )
+            )
     return result
 
 
