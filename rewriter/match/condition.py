@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, aggregate_type, decimal_of, kind_of
@@ -43,6 +43,8 @@ class TypeResolver(Protocol):
     def types(self, texts: Sequence[Text]) -> list[str]: ...
 
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]: ...
+
+    def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]: ...
 
 
 @dataclass(kw_only=True)

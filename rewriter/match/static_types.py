@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from sqlext.errors import BindError, Place
 from sqlext.expressions.spark_types import INTEGER_BITS, decimal_of
@@ -36,6 +36,9 @@ class StaticTypeResolver:
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
         """As TypeResolver.constants, for numbers, TRUE, FALSE, NULL and CASTs of them."""
         return [self._constant(text) for text in texts]
+
+    def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]:
+        return list(self.constants(texts))
 
     def _type_of(self, text: Text) -> str:
         items = _items(text)

@@ -14,6 +14,7 @@ import numpy as np
 from sqlext.pattern.program import Program
 
 CLASSIFIER, MATCH_NUMBER = -1, -2  # as Navigation.argument
+MAPPED = -3  # as Aggregate.argument: the values are those of the mapped rows of a block
 
 SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, SKIP_TO_FIRST, SKIP_TO_LAST = (
     "PAST LAST ROW",
@@ -56,7 +57,7 @@ class Navigation:
 class Aggregate:
     """`function` (lower case Spark name) over the mapped rows with a label in `labels` (None: all).
 
-    `argument` is the index of a column, CLASSIFIER, or None for COUNT(*) and COUNT(A.*).
+    `argument` is the index of a column, CLASSIFIER, MAPPED, or None for COUNT(*) and COUNT(A.*).
     """
 
     function: str
