@@ -45,7 +45,7 @@ def analyse(fragment: Fragment, scope: Scope) -> list[Item]:
     Raises BindError (unknown columns, mixed variables, wrong nesting) and UnsupportedError.
     """
     parts = lexemes(fragment, scope.source)
-    items = _Analyser(parts, scope).items(0, len(parts))
+    items = Analyser(parts, scope).items(0, len(parts))
     if scope.in_define:
         _check_define(items)
     return items
@@ -63,7 +63,7 @@ def _check_define(items: list[Item]) -> None:
             )
 
 
-class _Analyser(Words):
+class Analyser(Words):
     """A recursive descent over lexemes; every method takes a range `lo` to `hi` (exclusive) of them."""
 
     def items(self, lo: int, hi: int) -> list[Item]:
@@ -324,7 +324,7 @@ class _Analyser(Words):
 
     # arguments
 
-    def _argument(self, lo: int, hi: int, function: str) -> _Argument:
+    def _argument(self, lo: int, hi: int, function: str) -> Argument:
         """One argument, whose columns may be qualified by one variable."""
         items: list[Item] = []
         i = lo
@@ -332,7 +332,7 @@ class _Analyser(Words):
             reference, after = self._row_reference(i, function)
             items.extend(self.parts[i:after] if reference is None else [reference])
             i = after
-        argument = _Argument(self.scope.source, tuple(items))
+        argument = Argument(self.scope.source, tuple(items))
         if len(argument.variables) > 1:
             raise self._mixed(lo, hi, argument.variables)
         return argument
@@ -391,7 +391,7 @@ class _Analyser(Words):
 
 
 @dataclass(frozen=True)
-class _Argument:
+class Argument:
     """An argument of a navigation or an aggregate: an expression over one row of the match."""
 
     source: Source

@@ -35,7 +35,7 @@ class Measures:
                 items = analyse(measure.expression, scope)
                 self._check_no_free_star(items)
                 self._check_mapped(items)
-                text = render(items, self.context.source, self._slot_text)
+                text = render(items, self.context.source, self.slot_text)
                 measures.append((measure.name.text, text if len(items) == 1 else join("(", text, ")")))
                 kinds = {x.kind for x in items if isinstance(x, Reference)}
                 self.of_all_rows |= {measure.name.text} if kinds == {"rowtime"} else set()
@@ -68,7 +68,7 @@ class Measures:
                 message = f'"{item.variable}" maps no row, so a measure cannot read it'
                 raise BindError("UNMAPPED_VARIABLE", message, place=item.place, hint=UNMAPPED_HINT)
 
-    def _slot_text(self, reference: Reference) -> Text:
+    def slot_text(self, reference: Reference) -> Text:
         """Spark's expression for a reference: the name of its slot, or an expression over several slots."""
         if reference.kind == "navigation" and (reference.reads_labels or reference.reads_numbers):
             return self._computed_navigation(reference)
@@ -84,11 +84,11 @@ class Measures:
 
         def on_row(part: Reference) -> Text:
             if part.kind == "match number":
-                return self._slot_text(part)
-            return self._slot_text(replace(reference, kind=part.kind, arguments=part.arguments, argument_items=()))
+                return self.slot_text(part)
+            return self.slot_text(replace(reference, kind=part.kind, arguments=part.arguments, argument_items=()))
 
         value = render(reference.argument_items[0], self.context.source, on_row)
-        exists = self._slot_text(replace(reference, arguments=(join("TRUE"),), argument_items=()))
+        exists = self.slot_text(replace(reference, arguments=(join("TRUE"),), argument_items=()))
         return join("CASE WHEN ", exists, " THEN ", value, " END")
 
     def _slot(self, reference: Reference) -> Slot:
@@ -102,4 +102,4 @@ class Measures:
         if reference.kind == "navigation":
             columns = tuple(self.context.input_column("a", text) for text in reference.arguments)
             return Slot(kind="value", columns=columns, navigation=self.context.navigation(reference, 0))
-        return aggregate_slot(self.context, reference, self._slot_text)
+        return aggregate_slot(self.context, reference, self.slot_text)
