@@ -73,7 +73,7 @@ class CompiledCondition:
             if operand is not None:
                 return operand
         if node.kind == "reference":
-            return self._convert(self._reference(references[0]), self.parts.type(node), wanted, node)
+            return self._convert(self._reference(references[0], node), self.parts.type(node), wanted, node)
         return self._convert(self._call(node), self.parts.type(node), wanted, node)
 
     def _is_null_cast(self, node: Node) -> bool:
@@ -127,19 +127,23 @@ class CompiledCondition:
             kind=kind,
         )
 
-    def _reference(self, reference: Reference) -> Condition:
+    def _reference(self, reference: Reference, node: Node) -> Condition:
         if reference.kind == "classifier":
             return Operand(self.parts.navigation(reference, CLASSIFIER), "int")
         if reference.kind == "match number":
             return Operand(Navigation(argument=MATCH_NUMBER), "int")
         if reference.kind == "sequence number":
             return Operand(Aggregate(function="count"), "int")
+        if reference.argument_kind == "row" and (reference.reads_labels or reference.reads_numbers):
+            raise self._several_rows(node)
         if reference.kind == "navigation":
             spark_type = self.parts.types[str(self.parts.typed_reference(reference))]
             return Operand(
                 self.parts.navigation(reference, self._column(reference.arguments[0], spark_type)),
                 kind_of(spark_type) or "",
             )
+        if self.parts.plain_aggregate_type(reference) is None:
+            raise self._several_rows(node)
         index = CLASSIFIER if reference.argument_kind == "classifier" else None
         if reference.arguments:
             argument = self.parts.types[str(reference.arguments[0])]
