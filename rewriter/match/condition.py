@@ -14,7 +14,7 @@ from typing import Protocol
 
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
-from sqlext.rewriter.match.expression import Node, has_column, parse
+from sqlext.rewriter.match.expression import Node, has_column, holds_query, parse
 from sqlext.rewriter.match.references import Item, Reference, place_of, render
 from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, aggregate_type, decimal_of, kind_of
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
@@ -84,8 +84,11 @@ class ConditionBuilder:
     def _texts_to_type(self, node: Node) -> Iterable[Text]:
         if self._is_text(node):
             yield self._typed_text(node)
-        if self.spark_computes and self._is_text(node) and self._needs_one_row(node):
+        is_whole = self._is_text(node) and not _combines_searches(node)
+        if self.spark_computes and is_whole and self._needs_one_row(node):
             return
+        if node.kind == "IN query":
+            raise self._searched_of_several_rows(node)
         if (node.kind == "call" and node.name not in FUNCTIONS) or node.kind in ("element", "opaque"):
             raise self._several_rows(node)
         if node.kind in _COMPARISONS or node.kind in ("BETWEEN", "IN"):
@@ -149,6 +152,8 @@ class ConditionBuilder:
 
     def _lower(self, node: Node, wanted: str) -> Condition:
         """The node as a Condition whose values are of the Spark type `wanted`."""
+        if _combines_searches(node):
+            return self._call(node)
         references = self._run_dependent(node)
         if not references and node.kind == "CAST" and self._type(node.children[0]) == "void":
             return Literal(None, self._kind(wanted, node))
@@ -189,7 +194,10 @@ class ConditionBuilder:
         reference = items[0]
         if len(items) == 1 and isinstance(reference, Reference) and reference.kind == "navigation":
             return reference.arguments[0]
-        return render(items, self.source, replace_reference)
+        text = render(items, self.source, replace_reference)
+        if node.kind == "IN query":  # as a value Spark has false in the place of NULL, for NOT IN too
+            return join("CASE WHEN ", text, " THEN TRUE WHEN NOT (", text, ") THEN FALSE END")
+        return text
 
     def _reads_one_row(self, node: Node, references: list[Reference]) -> bool:
         """Does the node read only one navigated row, and nothing of the current row?"""
@@ -216,11 +224,12 @@ class ConditionBuilder:
         argument = self._typed_reference(reference)
         self._resolve([argument])
         nothing = join("CAST(NULL AS ", self._types[str(argument)], ")")
-        missing = self._cast(render(items, self.source, lambda _: nothing), self._type(node), wanted)
-        if kind_of(wanted) != "rank":
-            return Operand(source, kind, self.resolver.constants([missing])[0])
-        if self.resolver.constants([join("(", missing, ") IS NULL")])[0]:
-            return Operand(source, kind)
+        missing = self._cast(self._text(node, lambda _: nothing), self._type(node), wanted)
+        if not holds_query(items):
+            if kind_of(wanted) != "rank":
+                return Operand(source, kind, self.resolver.constants([missing])[0])
+            if self.resolver.constants([join("(", missing, ") IS NULL")])[0]:
+                return Operand(source, kind)
         one = Operand(self.navigation(reference, self.column(join("1"), "int")), "int")
         constant = Operand(Navigation(argument=self.column(missing, wanted)), kind)
         return Call(
@@ -418,6 +427,13 @@ class ConditionBuilder:
             node, what, f"over several rows it can use operators, CASE, CAST between numbers, {', '.join(FUNCTIONS)}."
         )
 
+    def _searched_of_several_rows(self, node: Node) -> UnsupportedError:
+        return self._unsupported(
+            node,
+            "IN (query) with a value of several rows",
+            "search a value of one row, LAST(A.v) IN (SELECT …), or compare with a scalar subquery.",
+        )
+
     def _unsupported(self, node: Node, what: str, hint: str) -> UnsupportedError:
         return UnsupportedError(
             "DEFINE_EXPRESSION", f"DEFINE cannot compute {what} yet", place=self._place(node), hint=hint
@@ -425,6 +441,16 @@ class ConditionBuilder:
 
     def _place(self, node: Node) -> Place:
         return place_of(self.items[node.start : node.stop], self.source)
+
+
+def _combines_searches(node: Node) -> bool:
+    """Does the node combine the results of `IN (query)` by AND, OR and NOT?
+
+    Matchers evaluate these operators, because a NULL of `IN (query)` that Spark reports as false becomes true by NOT.
+    """
+    if node.kind not in ("AND", "OR", "NOT"):
+        return False
+    return any(child.kind == "IN query" or _combines_searches(child) for child in node.children)
 
 
 def _chain(function: str, arguments: list[Condition], kind: str) -> Condition:
