@@ -89,6 +89,16 @@ def holds_query(items: Sequence[Item]) -> bool:
     return any(word == "(" and after in SUBQUERY_STARTS for word, after in pairwise(words))
 
 
+def combines_searches(node: Node) -> bool:
+    """Does the node combine the results of `IN (query)` by AND, OR and NOT?
+
+    Matchers evaluate these operators, because a NULL of `IN (query)` that Spark reports as false becomes true by NOT.
+    """
+    if node.kind not in ("AND", "OR", "NOT"):
+        return False
+    return any(child.kind == "IN query" or combines_searches(child) for child in node.children)
+
+
 class _CannotRead(Exception):
     pass
 

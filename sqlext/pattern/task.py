@@ -6,14 +6,20 @@ matches Rows against it, and `navigation` turns the Spans into values. A task is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Union
+from functools import cached_property
+from typing import Any, Union
 
 import numpy as np
 
+from sqlext.expressions.function import Settings
+from sqlext.expressions.function_table import FUNCTIONS, bind
 from sqlext.pattern.program import Program
 
-CLASSIFIER, MATCH_NUMBER = -1, -2  # as Navigation.argument
+# as Navigation.argument: the rank of the variable's name among all strings; the match number; the name itself
+CLASSIFIER, MATCH_NUMBER, CLASSIFIER_NAME = -1, -2, -3
+CLASSIFIERS = (CLASSIFIER, CLASSIFIER_NAME)
 
 SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, SKIP_TO_FIRST, SKIP_TO_LAST = (
     "PAST LAST ROW",
@@ -39,9 +45,9 @@ class Navigation:
 
     From the mapped rows with a label in `labels` (None: all mapped rows) take the `offset`-th from the front
     (`from_first`) or from the back, then move `step` physical rows (PREV < 0 < NEXT). The value is NULL if there is no
-    such row, or if it is outside the partition. `argument` is the index of a column, CLASSIFIER (NULL on rows that are
-    not mapped) or MATCH_NUMBER, for which the other fields have no meaning. `is_final` matters only where a measure is
-    shown for every row.
+    such row, or if it is outside the partition. `argument` is the index of a column, CLASSIFIER or CLASSIFIER_NAME
+    (NULL on rows that are not mapped), or MATCH_NUMBER, for which the other fields have no meaning. `is_final` matters
+    only where a measure is shown for every row.
     """
 
     argument: int
@@ -68,9 +74,10 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Literal:
-    """`value` None is NULL; bool, int or float. `kind`: "bool", "int" (64 bits) or "float" (64 bits)."""
+    """`value` None is NULL. `kind`: "bool", "int" (64 bits), "float" (64 bits), or "object", a value of Spark as
+    `expressions` represents it, which only interpreted conditions read."""
 
-    value: bool | int | float | None
+    value: Any
     kind: str
 
 
@@ -102,7 +109,40 @@ class Call:
     is_ansi: bool = True
 
 
-Condition = Union[Literal, Operand, Call]
+@dataclass(frozen=True, kw_only=True)
+class SparkCall:
+    """A function of Spark, one of `expressions.FUNCTIONS`, over values of `types` and with a result of `type`.
+
+    Its values, and those of the operands below it, are Python's, as in `expressions.values`. Such a part of a condition
+    is interpreted; a condition without one is compiled.
+    """
+
+    function: str
+    arguments: tuple[Condition, ...]
+    types: tuple[str, ...]
+    type: str
+    settings: Settings
+
+    @cached_property
+    def apply(self) -> Callable[..., Any]:
+        """The function of the argument values, or, if it `is_lazy`, of functions that return them."""
+        constants = {i: a.value for i, a in enumerate(self.arguments) if isinstance(a, Literal)}
+        return bind(self.function, self.types, self.type, self.settings, constants)
+
+    @property
+    def is_lazy(self) -> bool:
+        return FUNCTIONS[self.function].is_lazy
+
+    @property
+    def takes_nulls(self) -> bool:
+        """Are all arguments evaluated and passed, also where one is NULL?"""
+        return FUNCTIONS[self.function].takes_nulls
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "apply"}
+
+
+Condition = Union[Literal, Operand, Call, SparkCall]
 
 # The number of arguments of each function. They are of one kind, except for those of if and float.
 CALLS = {
@@ -150,7 +190,10 @@ class MatchTask(Task):
 
 @dataclass(frozen=True)
 class Values:
-    """A column of int64, float64 or bool `values[n]`; row i is NULL where `not valid[i]` (None: no NULLs)."""
+    """A column of int64, float64 or bool `values[n]`; row i is NULL where `not valid[i]` (None: no NULLs).
+
+    Columns that only interpreted conditions read hold Python values (dtype object).
+    """
 
     values: np.ndarray
     valid: np.ndarray | None = None

@@ -15,11 +15,11 @@ from pyspark.sql import types as T
 from sqlext.engine.queries import Queries
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import UnsupportedError
+from sqlext.expressions.spark_types import aggregate_type
 from sqlext.rewriter.match.match_plan import IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
 from sqlext.rewriter.match.references import FILTER_PLACE
 from sqlext.rewriter.match.scalars import AGGREGATES
 from sqlext.rewriter.match.subqueries import subqueries
-from sqlext.rewriter.spark_types import aggregate_type, kind_of
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
@@ -162,18 +162,13 @@ def worker_plan(plan: MatchPlan, is_ansi: bool) -> WorkerPlan:
         task=plan.task,
         masks=tuple(name for name, _ in mask_columns(plan)),
         neighbours=() if plan.needs_window else tuple(neighbours),
-        operands=operand_kinds(plan),
+        operands=plan.operands,
         carried=plan.carried,
         partition_by=plan.carried[: len(plan.partition_by)],
         slots=plan.slots,
         bounds=plan.bounds,
         is_ansi=is_ansi,
     )
-
-
-def operand_kinds(plan: MatchPlan) -> tuple[tuple[str, str], ...]:
-    """The columns that conditions read, each with the kind of its values in a worker."""
-    return tuple((name, kind_of(spark_type) or "") for name, spark_type in plan.operands)
 
 
 def output_schema(plan: MatchPlan, inputs: T.StructType) -> T.StructType:
