@@ -157,12 +157,36 @@ CALLS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """What the result shows: ONE ROW or ALL ROWS PER MATCH, empty matches, rows in no match, partial matches."""
+    """What the result shows: ONE ROW or ALL ROWS PER MATCH, empty matches, rows in no match, partial matches.
 
+    `is_window`: one row for each row of the input, with the match that the search from this row found.
+    """
+
+    is_window: bool = False
     is_all_rows: bool = False
     shows_empty: bool = True
     shows_unmatched: bool = False
     shows_timeouts: bool = False
+
+    @property
+    def has_unmatched(self) -> bool:
+        """Can a row of the result belong to no match?"""
+        return self.shows_unmatched or self.is_window
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """How the rows of a window are matched (R020). A frame is the current row and rows behind it, below Rows.limit.
+
+    INITIAL: a match begins at the current row. SEEK (`seeks`): at the first row of the frame where one can begin; then
+    Rows.limit is present and belongs to the current row, not to the first row of the match. `is_seen`: a condition may
+    reach beyond the frame by PREV or NEXT, where it must read NULL.
+
+    Source: Trino, PatternRecognitionPartition.
+    """
+
+    seeks: bool = False
+    is_seen: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +195,8 @@ class Task:
 
     Row i satisfies label l if bit `bits[l]` of its mask is set (`bits[l]` None: no row-local condition) and
     `conditions[l]` (None: no run-dependent condition) is true for the path. `is_within`: Rows.limit is present.
-    `strategy` names the strategy that runs the task; "auto" lets `pattern.strategy` choose.
+    `frame`: the matches are those of a window, see `Frame`. `strategy` names the strategy that runs the task; "auto"
+    lets `pattern.strategy` choose.
     """
 
     program: Program
@@ -180,6 +205,7 @@ class Task:
     skip: Skip = Skip()
     output: Output = Output()
     is_within: bool = False
+    frame: Frame | None = None
     strategy: str = "auto"
 
 
@@ -262,6 +288,7 @@ class Spans:
 
     `row: int64[k]` (None: as above): the row of mapped row j, where the rows of a match need not be neighbours.
     `timed_out: bool[m]` (None: nowhere): is it a partial match of SHOW TIMEOUT MATCHES, which has no number?
+    `current: int64[m]` (None: as `start`): the row of the window that has the match.
     """
 
     start: np.ndarray  # int64[m]
@@ -276,6 +303,7 @@ class Spans:
     unmatched_time: np.ndarray | None = None
     row: np.ndarray | None = None
     timed_out: np.ndarray | None = None
+    current: np.ndarray | None = None
 
     @property
     def length(self) -> np.ndarray:
