@@ -273,7 +273,7 @@ def find_reach(bounds, mask, follow_start, follow, is_final, bit, ends, reach):
 def _search(t, r, w, memo, remember_after, progress, lo, hi, first, last, limit, start, number, budget):
     """Search the preferred match from row `start`; return its length or an outcome below 0.
 
-    The partition is rows `lo` to `hi`, and PREV and NEXT reach rows `first` to `last` (exclusive). The match's positions
+    The partition is rows `lo` to `hi`. PREV and NEXT reach rows `first` to `last` (exclusive). The match's positions
     are in `w.path`. The outcomes are NO_MATCH, FAULT, BUDGET and MEMO_FULL.
     """
     follow_start, follow, label, bit, mask, live = t.follow_start, t.follow, t.label, t.bit, r.mask, r.live
