@@ -11,7 +11,7 @@ import pytest
 
 from sqlext.errors import DataError, UnsupportedError
 from sqlext.expressions.function import Settings
-from sqlext.expressions.function_table import FUNCTIONS, bind, parameter_types
+from sqlext.expressions.function_table import bind, evaluation, parameter_types
 from sqlext.expressions.spark_types import decimal_of, is_interval
 from sqlext.expressions.values import from_arrow, to_arrow
 
@@ -51,12 +51,9 @@ def evaluated(name, types, result, texts, settings):
             bind("CAST", (t,), w, settings)(v) if t != w and v is not ZeroDivisionError else v
             for v, t, w in zip(values, types, wanted)
         ]
-        function = bind(name, wanted, result, settings, dict(enumerate(values)))
-        if FUNCTIONS[name].is_lazy:
-            return shown(
-                function(*((lambda v=v: 1 // 0 if v is ZeroDivisionError else v) for v in values)), result, settings
-            )
-        return shown(function(*values), result, settings)
+        function = evaluation(name, wanted, result, settings, dict(enumerate(values)))
+        thunks = ((lambda v=v: 1 // 0 if v is ZeroDivisionError else v) for v in values)
+        return shown(function(*thunks), result, settings)
     except DataError as error:
         return "!" + error.error_class.removeprefix("SQLEXT_")
 
