@@ -28,6 +28,8 @@ _COMPARISONS = {
     ">=": "less_equal",
 }
 _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "remainder"}
+_OTHER_KINDS = ["AND", "OR", "NOT", "negate", "BETWEEN", "IN", "CASE", "CAST", "call", "reference", "literal", "column"]
+_KINDS = frozenset([*_COMPARISONS, *_ARITHMETIC, *_OTHER_KINDS, "IS NULL"])
 _DAY_US = 86_400_000_000
 
 
@@ -47,7 +49,7 @@ class CompiledCondition:
             yield self.parts.typed_text(node)
         if self.parts.spark_computes and self.parts.is_text(node) and self.parts.needs_one_row(node):
             return
-        if (node.kind == "call" and node.name not in FUNCTIONS) or node.kind in ("element", "opaque"):
+        if (node.kind == "call" and node.name not in FUNCTIONS) or node.kind not in _KINDS:
             raise self._several_rows(node)
         if node.kind in _COMPARISONS or node.kind in ("BETWEEN", "IN"):
             yield self.parts.common_text(node)

@@ -65,6 +65,17 @@ class Bound:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FrameEnd:
+    """How many rows behind the current one the frame of a window reaches: `rows`, or what input column `column` holds.
+
+    Without either it reaches the end of the partition.
+    """
+
+    rows: int | None = None
+    column: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Slot:
     """A column that workers compute for every output row.
 
@@ -100,7 +111,7 @@ class MatchPlan:
     first row). `filters` are conditions that leave out whole partitions without changing the result. `order_by` holds
     (expression, direction). `masks[b]` is the condition of bit b; `operands` are the columns that conditions read
     (Rows.columns). All `bounds` hold at once. Without `needs_window`, workers compute what
-    masks read of neighbouring rows, and find the partitions by comparing keys.
+    masks read of neighbouring rows, and find the partitions by comparing keys. `frame_end` is that of a window.
     """
 
     clause: MatchClause
@@ -118,6 +129,7 @@ class MatchPlan:
     needs_window: bool = True
     filters: tuple[Text, ...] = ()
     input_types: tuple[tuple[str, str], ...] = ()
+    frame_end: FrameEnd = FrameEnd()
 
     @property
     def input(self) -> Text:

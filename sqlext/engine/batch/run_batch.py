@@ -166,6 +166,7 @@ def worker_plan(plan: MatchPlan, is_ansi: bool) -> WorkerPlan:
         partition_by=plan.carried[: len(plan.partition_by)],
         slots=plan.slots,
         bounds=plan.bounds,
+        frame_end=plan.frame_end,
         is_ansi=is_ansi,
     )
 
@@ -174,7 +175,7 @@ def output_schema(plan: MatchPlan, inputs: T.StructType) -> T.StructType:
     """The columns that workers return, by the types of the columns `inputs` that they read."""
     fields = [T.StructField(name, inputs[name].dataType) for name in plan.carried]
     fields += [T.StructField(slot.name, _slot_type(slot, inputs)) for slot in plan.slots]
-    if plan.task.output.shows_unmatched:
+    if plan.task.output.has_unmatched:
         fields.append(T.StructField(IS_MATCHED, T.BooleanType()))
     return T.StructType(fields or [T.StructField("__nothing", T.BooleanType())])
 
@@ -204,7 +205,7 @@ def result_query(plan: MatchPlan, matches: str) -> Text:
     """The columns of the clause's result, from the relation `matches` that the workers return."""
     arrays = {s.name: s for s in plan.slots if s.kind == "members"}
     others = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
-    others += [IS_MATCHED] if plan.task.output.shows_unmatched else []
+    others += [IS_MATCHED] if plan.task.output.has_unmatched else []
     return shown_query(plan, aggregated(matches, others, arrays))
 
 

@@ -13,9 +13,9 @@ from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.expressions.values import from_arrow
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.columnar import truth
-from sqlext.pattern.conditions import rows_ahead
+from sqlext.pattern.condition_reads import rows_ahead
 from sqlext.pattern.task import Rows, Values
-from sqlext.pattern.within import in_order, limits
+from sqlext.pattern.within import frame_limits, in_order, limits
 from sqlext.rewriter.match.match_plan import PARTITION_START, ROW_TIME, WITHIN_END, WITHIN_KEY, OperandColumn
 
 
@@ -63,7 +63,10 @@ def _with_neighbours(rows: Rows, plan: WorkerPlan) -> np.ndarray:
 
 
 def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -> np.ndarray | None:
-    """Rows.limit: the nearest of the plan's bounds."""
+    """Rows.limit: the nearest of the plan's bounds, or the ends of the frames of a window."""
+    if plan.task.frame is not None and plan.task.is_within and not plan.bounds:
+        end = plan.frame_end
+        return frame_limits(bounds, end.rows if end.column is None else to_values(columns[end.column]))
     if not plan.bounds:
         return None
     each = [
@@ -71,6 +74,11 @@ def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -
         for b in plan.bounds
     ]
     return reduce(np.minimum, each)
+
+
+def frame_ends(rows: Rows) -> np.ndarray:
+    """`int64[n]`: where the frame of each row of a window ends."""
+    return frame_limits(rows.bounds, None) if rows.limit is None else rows.limit
 
 
 def _operands(columns: dict[str, pa.Array], plan: WorkerPlan) -> tuple[tuple[Values, ...], np.ndarray | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlext.pattern.task import Condition, Task
-from sqlext.rewriter.match.match_plan import Bound, OperandColumn, Slot
+from sqlext.rewriter.match.match_plan import Bound, FrameEnd, OperandColumn, Slot
 
 MASK_BITS = 64  # bits of one mask column
 
@@ -28,6 +28,7 @@ class WorkerPlan:
     partition_by: tuple[str, ...] = ()
     slots: tuple[Slot, ...] = ()
     bounds: tuple[Bound, ...] = ()
+    frame_end: FrameEnd = FrameEnd()
     is_ansi: bool = True
 
 
