@@ -1,7 +1,7 @@
 """The tree of a scalar expression, for the conditions that depend on the match so far.
 
 A small operator-precedence parser over the items of `scalars`. Every node keeps its range of items, so Spark can
-compute any part of the expression as the user wrote it. Syntax that the parser does not know (lambdas, subqueries)
+compute any part of the expression as the user wrote it. Syntax that the parser does not know (lambdas)
 becomes an "opaque" node, which one row must be enough to compute.
 """
 
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from sqlext.rewriter.match.references import Item, Reference
 from sqlext.rewriter.text.and_list import split_at_and
-from sqlext.rewriter.text.lexemes import Lexeme
+from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme
 from sqlext.rewriter.text.names import unquoted
 
 # https://spark.apache.org/docs/latest/sql-ref-operators.html "Operator Precedence", loosest first
@@ -39,6 +40,7 @@ _UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", 
 _LIKE = {"LIKE": "LIKE", "ILIKE": "ILIKE", "RLIKE": "RLIKE", "REGEXP": "RLIKE"}
 _PREDICATES = ("IS", "NOT", "BETWEEN", "IN", *_LIKE)
 _WITH_UNIT = ("timestampdiff", "timestampadd", "datediff", "date_diff", "dateadd", "date_add")  # with three arguments
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _ENDS = (")", "]", ",", "THEN", "WHEN", "ELSE", "END", "AS")  # of an operand
 
 
@@ -49,7 +51,8 @@ class Node:
     `kind`: an operator ("AND", "<", "+", …), "NOT", "negate", "BETWEEN", "IN", "IS NULL", "CASE" (pairs of condition
     and value, then the ELSE value if there is one), "CAST" or "TRY_CAST" (`name` is the type), "LIKE", "ILIKE",
     "RLIKE", "IS DISTINCT FROM", "IS NOT DISTINCT FROM", "call" (`name` in lower case), "unit" (`MONTH` in a call, its
-    `name`), "field" (`name`), "element", "reference", "literal", "column" or "opaque".
+    `name`), "query" (a scalar subquery, or EXISTS with its subquery), "IN query" (also NOT IN; its child is the value
+    that is searched), "field" (`name`), "element", "reference", "literal", "column" or "opaque".
     """
 
     kind: str
@@ -84,6 +87,22 @@ def has_column(node: Node, items: Sequence[Item]) -> bool:
     return node.kind == "column" or any(has_column(child, items) for child in node.children)
 
 
+def holds_query(items: Sequence[Item]) -> bool:
+    """Is there a subquery among the items?"""
+    words = [item.word if isinstance(item, Lexeme) else "" for item in items]
+    return any(word == "(" and after in SUBQUERY_STARTS for word, after in pairwise(words))
+
+
+def combines_searches(node: Node) -> bool:
+    """Does the node combine the results of `IN (query)` by AND, OR and NOT?
+
+    Matchers evaluate these operators, because a NULL of `IN (query)` that Spark reports as false becomes true by NOT.
+    """
+    if node.kind not in ("AND", "OR", "NOT"):
+        return False
+    return any(child.kind == "IN query" or combines_searches(child) for child in node.children)
+
+
 class _CannotRead(Exception):
     pass
 
@@ -104,6 +123,19 @@ class _Parser:
     def is_literal(self, ahead: int) -> bool:
         item = self.items[self.i + ahead] if self.i + ahead < self.stop else None
         return isinstance(item, Lexeme) and item.is_literal
+
+    def is_query(self, ahead: int = 0) -> bool:
+        return self.word(ahead) == "(" and self.word(ahead + 1) in SUBQUERY_STARTS
+
+    def skip_query(self) -> None:
+        """Go behind a query in parentheses."""
+        depth = 0
+        while self.i < self.stop:
+            depth += (self.word() in _OPENING) - (self.word() in _CLOSING)
+            self.i += 1
+            if depth == 0:
+                return
+        raise _CannotRead
 
     def expect(self, word: str) -> None:
         if self.word() != word:
@@ -138,7 +170,10 @@ class _Parser:
             low = self.expression(_BINARY["|"])
             self.expect("AND")
             node = self.node("BETWEEN", start, left, low, self.expression(_BINARY["|"]))
-        elif word == "IN" and self.word() == "(" and self.word(1) not in ("SELECT", "WITH"):
+        elif word == "IN" and self.is_query():
+            self.skip_query()
+            return self.node("IN query", start, left)
+        elif word == "IN" and self.word() == "(":
             node = self.node("IN", start, left, *self.arguments())
         elif word == "IS" and not is_negated:
             return self.test(start, left)
@@ -192,6 +227,10 @@ class _Parser:
         if isinstance(item, Reference):
             self.i += 1
             return self.postfixed(self.node("reference", start))
+        if self.is_query() or (item.word == "EXISTS" and self.is_query(1)):
+            self.i += item.word == "EXISTS"
+            self.skip_query()
+            return self.postfixed(self.node("query", start))
         if item.raw == "(":
             return self.parenthesised()
         if item.word == "CASE":
