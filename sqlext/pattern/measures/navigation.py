@@ -85,9 +85,8 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     """`int64[o]`: the row of the chunk that each output row's navigation reads, -1 for NULL.
 
     `bounds` as in Rows. An empty match and an unmatched row have no mapped row to start from, so even PREV and NEXT
-    are NULL there. RUNNING bounds the rows that LAST sees; FIRST sees the whole match, as in Trino (whose
-    LogicalIndexNavigation looks forward through all labels). Time is linear in the mapped rows of the matches in
-    `out`, whatever the offset.
+    are NULL there. RUNNING bounds the rows that FIRST and LAST see (ISO/IEC 19075-5, 5.5), but not the row to which
+    NEXT goes on. Time is linear in the mapped rows of the matches in `out`, whatever the offset.
 
     >>> spans = Spans(start=np.array([1]), number=np.array([1]), offset=np.array([0, 3]), label=np.array([0, 1, 1],
     ...     "i2"), is_hidden=None, unmatched=np.array([4]))
@@ -102,7 +101,7 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
 
 def _reach(navigation: Navigation, spans: Spans, out: OutputRows) -> np.ndarray:
     """`int64[o]`: the row, or its place in Spans.row, from which PREV and NEXT go on; -1 without one."""
-    end = _view_end(spans, out, navigation.is_final or navigation.from_first)
+    end = _view_end(spans, out, navigation.is_final)
     from_first, n = navigation.from_first, min(navigation.offset, _FAR)
     if navigation.labels is None:
         return kernels.reach_any(out.match, end, _starts(spans), spans.offset, from_first, n)
@@ -115,7 +114,7 @@ def _reach(navigation: Navigation, spans: Spans, out: OutputRows) -> np.ndarray:
 def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.ndarray) -> np.ndarray:
     """`int16[o]`: the label of the row that `navigate` returns, -1 (NULL) where the match does not map that row.
 
-    RUNNING hides no labels, as in Trino.
+    RUNNING bounds the rows that `navigate` counts, and hides the label of no row that NEXT reaches.
 
     >>> spans = Spans(start=np.array([1]), number=np.array([1]), offset=np.array([0, 3]), label=np.array([0, 1, 1],
     ...     "i2"), is_hidden=None, unmatched=np.array([4]))

@@ -43,7 +43,7 @@ from sqlext.pattern.closure import new_search, write_targets
 from sqlext.pattern.condition_reads import walk
 from sqlext.pattern.conditions import fault
 from sqlext.pattern.skip_kernels import is_skip_target
-from sqlext.pattern.task import CLASSIFIER, Aggregate, Call, Condition, MatchTask, Operand, Rows, Spans, Values
+from sqlext.pattern.task import CLASSIFIER, Aggregate, Call, Condition, Frame, MatchTask, Operand, Rows, Spans, Values
 
 MAX_FOLLOWERS = 1 << 25  # entries of the follow lists, 4 bytes each
 _SMALL = 256  # instructions: in programs up to this size Python lists targets faster than Numba loads a kernel
@@ -119,7 +119,8 @@ def _compiled(task: MatchTask, rows: Rows, limits: Limits) -> Iterator[Spans]:
     is_target = is_skip_target(task, positions)
     has_decimals = any(map(_has_decimals, task.conditions))
     progress = np.full(4, -1, np.int64)
-    effort = np.array([limits.remember_after, limits.steps_per_row])
+    frame = task.frame or Frame()
+    effort = np.array([limits.remember_after, limits.steps_per_row, frame.seeks, frame.is_seen])
     memo = empty_memo(limits.memo_keys, limits.memo_words)
 
     def fill(state, block, shared):
