@@ -107,7 +107,7 @@ def _result(block: Block) -> pa.RecordBatch:
 def _value(slot: Slot, block: Block) -> pa.Array:
     row = navigation.navigate(slot.navigation, block.spans, block.out, block.rows.bounds)
     if block.plan.task.frame is not None and slot.navigation.step:
-        row = in_frames(row, block.out, frame_ends(block.rows))
+        row = in_frames(row, block.out, frame_ends(block.rows, block.plan))
     return taken(block.columns[slot.columns[0]], row)
 
 
