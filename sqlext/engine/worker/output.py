@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlext.engine.worker.arrow import are_valid, as_arrow, lists, strings, taken, to_arrow, to_values
-from sqlext.engine.worker.fold_rows import fold_column, is_growing
+from sqlext.engine.worker.fold_rows import Progress, fold_column, is_growing
 from sqlext.engine.worker.read_rows import frame_ends, time_columns
 from sqlext.engine.worker.slot_values import mapped_values, member_values
 from sqlext.engine.worker.worker_plan import WorkerPlan
@@ -32,7 +32,8 @@ MEMBER_ROWS = 1 << 20  # of all arrays in a batch of the result
 class Block:
     """Matches, the rows in which they were found with their `columns`, and `out`, the result rows made of them.
 
-    `mapped`: by slot, the values of an argument for each mapped row, computed once for all result rows.
+    `mapped`: by slot, the values of an argument for each mapped row, computed once for all result rows. `progress`: by
+    slot, how far an aggregate has read the match of the last result row, of which the next ones may see more.
     """
 
     plan: WorkerPlan
@@ -41,6 +42,7 @@ class Block:
     spans: Spans
     out: OutputRows
     mapped: dict[str, pa.Array] = field(default_factory=dict)
+    progress: dict[str, Progress] = field(default_factory=dict)
 
 
 def result_batches(
@@ -205,7 +207,11 @@ def _member_labels(slot: Slot, block: Block) -> np.ndarray | None:
 
 
 def _fold(slot: Slot, block: Block) -> pa.Array:
-    return fold_column(slot, block.columns, block.spans, block.out, block.plan.is_ansi)
+    before, is_ansi = block.progress.get(slot.name), block.plan.is_ansi
+    column, after = fold_column(slot, block.columns, block.spans, block.out, before, is_ansi)
+    if after is not None:
+        block.progress[slot.name] = after
+    return column
 
 
 SLOT_COLUMNS: dict[str, Callable[[Slot, Block], pa.Array]] = {
