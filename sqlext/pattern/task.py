@@ -11,6 +11,7 @@ from typing import Union
 
 import numpy as np
 
+from sqlext.errors import DataError
 from sqlext.pattern.program import Program
 
 CLASSIFIER, MATCH_NUMBER = -1, -2  # as Navigation.argument
@@ -168,6 +169,8 @@ class Rows:
     - `classifiers: int64[labels]` or None: the value of CLASSIFIER for each label, as an operand of conditions.
     - `key, end: int64[n]` or None: the first ORDER BY key, and the end of the WITHIN bound that begins at the row, both
       in the order of their values. They serve only to number the matches of NO SKIP.
+    - `errors`: where `conditions` notes, by row, conditions that cannot be computed and therefore do not hold; None: it
+      raises DataError. Only engines that evaluate conditions one by one read it.
     """
 
     bounds: np.ndarray
@@ -177,6 +180,7 @@ class Rows:
     classifiers: np.ndarray | None = None
     key: np.ndarray | None = None
     end: np.ndarray | None = None
+    errors: dict[int, DataError] | None = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pyspark.sql import types as T
 
 from sqlext.catalog.checkpoint import StoredPattern, check_same_query
 from sqlext.catalog.warehouse import local_path
-from sqlext.engine.stream import late_rows
+from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.fingerprint import fingerprint
 from sqlext.engine.stream.stream_checks import is_processing_time
 from sqlext.errors import BindError, Place, UnsupportedError
@@ -44,10 +44,9 @@ def start(spark: SparkSession, target: StreamTarget, frame: DataFrame, plans: Se
     if folder is not None:
         check_same_query(Path(folder), _patterns(plans))
     started = _start(spark, name, frame, checkpoint, target)
-    if late_rows.table_setting(spark):
-        for plan in plans:
-            table = late_rows.open_table(spark, fingerprint(plan))
-            late_rows.follow(spark, table, _trigger_options(_trigger(spark, target)))
+    for plan in plans:
+        for table in side_tables.open_tables(spark, fingerprint(plan)):
+            side_tables.follow(spark, table, _trigger_options(_trigger(spark, target)))
     return started
 
 

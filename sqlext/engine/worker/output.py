@@ -27,13 +27,18 @@ MEMBER_ROWS = 1 << 20  # of all arrays in a batch of the result
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """Matches, the rows in which they were found with their `columns`, and `out`, the result rows made of them."""
+    """Matches, the rows in which they were found with their `columns`, and `out`, the result rows made of them.
+
+    `errors`: where to note, with its row and match, a measure that cannot be computed and therefore is NULL; None:
+    raise DataError.
+    """
 
     plan: WorkerPlan
     columns: dict[str, pa.Array]
     rows: Rows
     spans: Spans
     out: OutputRows
+    errors: list[tuple[int, int, DataError]] | None = None
 
 
 def result_batches(
@@ -77,7 +82,7 @@ def _slices(block: Block) -> Iterator[tuple[int, int]]:
 def _result(block: Block) -> pa.RecordBatch:
     plan = block.plan
     columns = [taken(block.columns[name], block.out.row) for name in plan.carried]
-    columns += [SLOT_COLUMNS[slot.kind](slot, block) for slot in plan.slots]
+    columns += [_slot_column(slot, block) for slot in plan.slots]
     names = [*plan.carried, *(slot.name for slot in plan.slots)]
     if plan.task.output.shows_unmatched:
         columns.append(as_arrow(block.out.match >= 0))
@@ -85,6 +90,29 @@ def _result(block: Block) -> pa.RecordBatch:
     if not columns:  # a match without a column still counts as a row
         columns, names = [pa.nulls(len(block.out.row), pa.bool_())], ["__nothing"]
     return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def _slot_column(slot: Slot, block: Block) -> pa.Array:
+    try:
+        return SLOT_COLUMNS[slot.kind](slot, block)
+    except DataError:
+        if block.errors is None:
+            raise
+    return _computable(slot, block)
+
+
+def _computable(slot: Slot, block: Block) -> pa.Array:
+    """The column row by row, with NULL where it cannot be computed."""
+    assert block.errors is not None
+    make = SLOT_COLUMNS[slot.kind]
+    parts = [make(slot, replace(block, out=block.out.slice(0, 0)))]
+    for i in range(len(block.out.row)):
+        try:
+            parts.append(make(slot, replace(block, out=block.out.slice(i, i + 1))))
+        except DataError as error:
+            parts.append(pa.nulls(1, parts[0].type))
+            block.errors.append((int(block.out.row[i]), int(block.out.match[i]), error))
+    return pa.concat_arrays(parts)
 
 
 # one function for each kind of slot
