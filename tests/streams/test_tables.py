@@ -105,12 +105,14 @@ RESULTS = {
 def test_no_row_of_data_ends_a_stream_and_what_fails_is_null_counted_and_reported(events):
     big = 2**63 - 1
     events.sql(f"""CREATE TABLE numbers AS
-      SELECT k, TIMESTAMP '2026-01-01' + make_dt_interval(0, 0, 0, i) AS ts, c, i, v, s FROM VALUES (1, 1, 'A', 0L, '1'), (1, 2, 'B', 0L, '1'), (2, 3, 'A', 1L, '1'), (2, 4, 'B', 5L, 'x'),
-        (3, 5, 'A', 2L, '1'), (3, 6, 'B', 4L, '3'), (4, 7, 'A', {big}L, '1'), (4, 8, 'B', {big}L, '1'),
-        (9, 99, 'C', 1L, '1') AS t(k, i, c, v, s)""")
+        SELECT k, TIMESTAMP '2026-01-01' + make_dt_interval(0, 0, 0, i) AS ts, c, i, v, s
+          FROM VALUES (1, 1, 'A', 0L, '1'), (1, 2, 'B', 0L, '1'), (2, 3, 'A', 1L, '1'), (2, 4, 'B', 5L, 'x'),
+            (3, 5, 'A', 2L, '1'), (3, 6, 'B', 4L, '3'), (4, 7, 'A', {big}L, '1'), (4, 8, 'B', {big}L, '1'),
+            (9, 99, 'C', 1L, '1') AS t(k, i, c, v, s)""")
     parts = [
-        f"SELECT '{name}' AS name, k, CAST(n AS STRING) AS n FROM STREAM numbers WATERMARK ts DELAY OF INTERVAL 1 SECOND"
-        f" MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES {clause})"
+        f"""SELECT '{name}' AS name, k, CAST(n AS STRING) AS n
+              FROM STREAM numbers WATERMARK ts DELAY OF INTERVAL 1 SECOND
+              MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES {clause})"""
         for name, clause in FAILING.items()
     ]
     query = "\nUNION ALL\n".join(parts)
