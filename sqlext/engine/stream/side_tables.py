@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
 
 from sqlext.catalog.warehouse import local_path
 from sqlext.errors import UnsupportedError
@@ -95,11 +94,14 @@ def write(rows: pa.Table, folder: str, name: str) -> None:
     os.replace(part, os.path.join(folder, f"{name}.parquet"))
 
 
-def follow(spark: SparkSession, table: SideTable, trigger: dict) -> StreamingQuery:
-    """Start the query that copies written files into the table; with availableNow wait until it has copied all."""
+def follow(spark: SparkSession, table: SideTable, title: str, trigger: dict) -> None:
+    """Start the query that copies written files into the table; with availableNow wait until it has copied all.
+
+    `title`: the name of the streaming table that has such rows.
+    """
     files = spark.readStream.schema(COLUMNS[table.setting]).parquet(str(table.folder))
     writer = files.writeStream.format("delta").option("checkpointLocation", str(table.checkpoint))
+    writer = writer.queryName(f"{title}/{table.setting.rpartition('.')[2]}/{table.folder.name}")
     query = writer.trigger(**trigger).toTable(table.name) if trigger else writer.toTable(table.name)
     if trigger.get("availableNow"):
         query.awaitTermination()
-    return query
