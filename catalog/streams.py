@@ -8,10 +8,7 @@ rows.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import Any
-
-from pyspark.errors import PySparkException
 
 from sqlext.rewriter.text.names import Parts
 
@@ -52,14 +49,6 @@ def forget(title: str) -> None:
     """Forget the queries of a table that is dropped."""
     for name in [name for name in _started if name == title or name.startswith(f"{title}/")]:
         del _started[name]
-
-
-def failure(query: Any) -> str | None:
-    """Why a query failed, in one line; None if it did not."""
-    with suppress(PySparkException):  # a query of a session that has ended
-        error = query.exception()
-        return None if error is None else root_cause(str(error))
-    return None
 
 
 def root_cause(message: str) -> str:

@@ -66,7 +66,7 @@ class Settings:
 def _setting(spark: SparkSession, name: str, default: str, values: tuple[str, ...]) -> str:
     value = spark.conf.get(name, default) or default
     if value not in values:
-        what = name.removeprefix("sqlext.")
+        what = name.rpartition(".")[2]
         raise BindError(what.upper(), f'there is no {what} "{value}"', hint=f"{name} is {', '.join(values)}.")
     return value
 

@@ -101,13 +101,6 @@ def choose_on_stream(task: Task, facts: StreamFacts) -> tuple[str, str]:
     return engine.name, engine.reason(task, facts)
 
 
-def tolerant_engine(task: Task) -> str:
-    """The name of the engine for streams that notes what fails in `Rows.errors` instead of raising it."""
-    if not isinstance(task, CepTask):
-        return "reference"
-    return "path_search" if task.skip.mode == NO_SKIP else "path_verdicts"
-
-
 def decide(
     task: Task,
     rows: Rows,

@@ -99,7 +99,7 @@ def test_a_stream_that_fails_is_shown_with_its_error(life):
     with settings(life, {"sqlext.stream.on_data_error": "fail"}):
         life.sql(failing)
     query = next(q for q in life.streams.active if q.name == "life.broken")
-    with pytest.raises(Exception, match="STREAM_FAILED|DIVIDE"):
+    with pytest.raises(Exception, match=r"STREAM_FAILED|DIVIDE"):
         query.processAllAvailable()
     shown = {row.name: row for row in life.sql("SHOW STREAMING TABLES").collect()}["life.broken"]
     assert shown.state == "failed" and "DIVIDE_BY_ZERO" in shown.last_error

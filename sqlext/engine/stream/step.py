@@ -23,11 +23,12 @@ from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk,
 from sqlext.engine.worker.output import Block, block_batches
 from sqlext.engine.worker.read_rows import columns_of, read_rows, rows_needed, time_columns
 from sqlext.errors import DataError
+from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.event_time import BEGINNING, NEVER, Decisions, EventTimes, Failure, SearchPosition
 from sqlext.pattern.measures import navigation
-from sqlext.pattern.strategy import decide, tolerant_engine
+from sqlext.pattern.strategy import decide
 from sqlext.pattern.stream.rowtime import result_times
-from sqlext.pattern.task import NO_SKIP, Rows, Spans
+from sqlext.pattern.task import NO_SKIP, Rows, Spans, Task
 from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW, PARTITION_START
 
 
@@ -268,9 +269,16 @@ def _decide(
     errors: dict[int, DataError] = {}
     rows = replace(read_rows(columns, worker, errors), errors={})
     before = _positions(rows.bounds, code, key_code, state)
-    decisions = decide(worker.task, rows, event_times, before, plan.facts, tolerant_engine(worker.task))
+    decisions = decide(worker.task, rows, event_times, before, plan.facts, _tolerant_engine(worker.task))
     neighbours = [Failure(row, int(event_times.key[row]), error) for row, error in errors.items()]
     return rows, before, decisions, [*neighbours, *decisions.failures]
+
+
+def _tolerant_engine(task: Task) -> str:
+    """The name of the engine for streams that notes what fails in `Rows.errors` instead of raising it."""
+    if not isinstance(task, CepTask):
+        return "reference"
+    return "path_search" if task.skip.mode == NO_SKIP else "path_verdicts"
 
 
 def _positions(bounds: np.ndarray, code: np.ndarray, key_code: np.ndarray, state: State) -> SearchPosition:

@@ -88,7 +88,7 @@ def _status(spark: SparkSession, title: str) -> Status:
     query = _query(spark, title)
     if query is None:
         return Status(title, STOPPED)
-    error = streams.failure(query)
+    error = _failure(query)
     state = FAILED if error else RUNNING if streams.running(spark, title) else STOPPED
     progress, kept = _progress(query)
     watermark = _time((progress.get("eventTime") or {}).get("watermark"))
@@ -103,6 +103,14 @@ def _status(spark: SparkSession, title: str) -> Status:
         failed_rows=None if kept is None else kept.failed_rows,
         last_error=error,
     )
+
+
+def _failure(query: Any) -> str | None:
+    """Why a query failed, in one line; None if it did not."""
+    with suppress(PySparkException):  # a query of a session that has ended
+        error = query.exception()
+        return None if error is None else streams.root_cause(str(error))
+    return None
 
 
 def _progress(query: Any) -> tuple[dict[str, Any], StreamState | None]:
