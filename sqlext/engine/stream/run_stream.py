@@ -77,7 +77,7 @@ def run_stream(
     )
     parcels = rows.mapInArrow(partial(pack, buckets=operator.buckets), PARCEL_DDL)
     decided = _stateful(parcels, operator)
-    return _result(plan, queries, _columns(decided, plan, arriving), skips_failures)
+    return _result(plan, queries, prefix, _columns(decided, plan, arriving), skips_failures)
 
 
 def _buckets(plan: MatchPlan, spark: SparkSession) -> int | None:
@@ -167,16 +167,16 @@ def _stateful(parcels: DataFrame, operator: OperatorPlan) -> DataFrame:
     return observed.where(F.col("kind") == RESULT)
 
 
-def _result(plan: MatchPlan, queries: Queries, matches: DataFrame, is_guarded: bool) -> DataFrame:
+def _result(plan: MatchPlan, queries: Queries, prefix: Text, matches: DataFrame, is_guarded: bool) -> DataFrame:
     """The columns of the result; those with a measure that cannot be computed are counted in the query's metrics."""
     name = queries.name(matches)
     guarded_plan = guarded_measures(plan) if is_guarded else plan
     if guarded_plan is not plan:
         with suppress(BindError):
-            rows = queries.run(result_query(guarded_plan, name))
+            rows = queries.run(result_query(guarded_plan, name, prefix))
             failed = F.count_if(F.col(FAILURE).isNotNull()).alias("failed_results")
             return rows.observe(f"{RESULT_METRICS}_{uuid.uuid4().hex[:8]}", failed).drop(FAILURE)
-    return queries.run(result_query(plan, name))
+    return queries.run(result_query(plan, name, prefix))
 
 
 def _columns(decided: DataFrame, plan: MatchPlan, arriving: T.StructType) -> DataFrame:
