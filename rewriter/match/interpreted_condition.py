@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlext.errors import Place, UnsupportedError
-from sqlext.expressions.function_table import FUNCTIONS, not_in_table, parameter_types
+from sqlext.expressions.function_table import parameter_types
 from sqlext.pattern.task import (
     CLASSIFIER_NAME,
     MATCH_NUMBER,
@@ -140,8 +140,6 @@ class InterpretedCondition:
             value = self._value(children[0], self._type(children[0]))
             pair = (value, Literal(node.name, OBJECT))
             return self._bound(name, pair, (self._type(children[0]), "string"), result, node)
-        if name not in FUNCTIONS:
-            raise not_in_table(f"{name}()" if node.kind == "call" else name).with_(place=self._place(node))
         have = tuple(self._type(child) for child in children)
         try:
             wanted = parameter_types(name, have, result, self.parts.settings)

@@ -20,6 +20,7 @@ from sqlext.rewriter.match.subqueries import correlation_error, subqueries
 from sqlext.rewriter.match.unread import unread
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.sources import check_repeatable
+from sqlext.session_functions import python_functions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +74,7 @@ class ClauseBinder:
             is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
             is_ansi=is_ansi,
             time_zone=self.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
+            functions=() if self.is_portable else python_functions(self.spark, clause.whole.text),
             takes_start_bounds=not self.is_portable,
             is_streaming=rows.isStreaming,
             unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),

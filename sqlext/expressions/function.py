@@ -11,12 +11,22 @@ Evaluate = Callable[..., Any]
 Thunk = Callable[[], Any]  # evaluates an argument
 
 
+@dataclass(frozen=True, kw_only=True)
+class PythonFunction:
+    """A registered UDF: `pickled` by cloudpickle, with the Spark type of its result."""
+
+    name: str
+    pickled: bytes
+    result: str
+
+
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a session that change values: `spark.sql.ansi.enabled` and `spark.sql.session.timeZone`."""
+    """What of a session changes values: `spark.sql.ansi.enabled`, `spark.sql.session.timeZone`, and its Python UDFs."""
 
     is_ansi: bool
     time_zone: str
+    functions: tuple[PythonFunction, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -148,24 +148,11 @@ def evaluate(condition: Condition, path: Tested) -> Value | None:
     if isinstance(condition, Operand):
         return path.operand(condition)
     if isinstance(condition, SparkCall):
-        return _spark_value(condition, path)
+        return condition.apply(*(partial(evaluate, argument, path) for argument in condition.arguments))
     lazy = _LAZY.get(condition.function)
     if lazy is not None:
         return lazy(condition.arguments, path)
     return _strict(condition, path)
-
-
-def _spark_value(call: SparkCall, path: Tested) -> Value | None:
-    """The value of a function of Spark. One that propagates NULL does not evaluate the arguments behind a NULL."""
-    if call.is_lazy:
-        return call.apply(*(partial(evaluate, argument, path) for argument in call.arguments))
-    values = []
-    for argument in call.arguments:
-        value = evaluate(argument, path)
-        if value is None and not call.takes_nulls:
-            return None
-        values.append(value)
-    return call.apply(*values)
 
 
 def satisfier(task: MatchTask, rows: Rows) -> Satisfies:

@@ -17,7 +17,7 @@ from sqlext.expressions.aggregates.aggregate_table import aggregate
 from sqlext.expressions.aggregates.aggregator import Aggregator
 from sqlext.expressions.aggregates.distinct_rows import SortKey
 from sqlext.expressions.function import Settings
-from sqlext.expressions.function_table import FUNCTIONS, bind
+from sqlext.expressions.function_table import evaluation
 from sqlext.pattern.program import Program
 
 # as Navigation.argument: the rank of the variable's name among all strings; the match number; the name itself
@@ -172,18 +172,9 @@ class SparkCall:
 
     @cached_property
     def apply(self) -> Callable[..., Any]:
-        """The function of the argument values, or, if it `is_lazy`, of functions that return them."""
+        """The function of functions without parameters that evaluate the arguments."""
         constants = {i: a.value for i, a in enumerate(self.arguments) if isinstance(a, Literal)}
-        return bind(self.function, self.types, self.type, self.settings, constants)
-
-    @property
-    def is_lazy(self) -> bool:
-        return FUNCTIONS[self.function].is_lazy
-
-    @property
-    def takes_nulls(self) -> bool:
-        """Are all arguments evaluated and passed, also where one is NULL?"""
-        return FUNCTIONS[self.function].takes_nulls
+        return evaluation(self.function, self.types, self.type, self.settings, constants)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "apply"}

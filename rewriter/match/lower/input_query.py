@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlext.errors import UnsupportedError
+from sqlext.expressions.function import PythonFunction, Settings
 from sqlext.expressions.spark_types import has_plain_equality, is_orderable
 from sqlext.pattern.task import Aggregate, Navigation
 from sqlext.rewriter.match.condition_parts import TypeResolver
@@ -26,6 +27,7 @@ class InputRelation:
 
     `is_aggregate`: is a function of this name an aggregate? `is_static`: no Spark is at hand to compute scalars
     (`sqlext_match`), so only columns can be read. `takes_start_bounds`: conjuncts of DEFINE may become bounds.
+    `functions`: the Python UDFs that the clause may call.
     `unread`: columns, in lower case, that nothing reads in the clause's result. `is_streaming`: the rows never end, and
     Spark has no window functions over them.
     """
@@ -35,10 +37,15 @@ class InputRelation:
     is_aggregate: Callable[[str], bool]
     is_ansi: bool = True
     time_zone: str = "UTC"
+    functions: tuple[PythonFunction, ...] = ()
     is_static: bool = False
     takes_start_bounds: bool = True
     is_streaming: bool = False
     unread: frozenset[str] = frozenset()
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(self.is_ansi, self.time_zone, self.functions)
 
     @property
     def names(self) -> tuple[str, ...]:

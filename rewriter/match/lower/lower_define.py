@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
-from sqlext.expressions.function import Settings
 from sqlext.pattern.columnar import is_columnar
 from sqlext.pattern.task import Call, Condition
 from sqlext.rewriter.match.condition import build_condition
@@ -94,7 +93,7 @@ class Conditions:
             items=items,
             source=self.context.source,
             resolver=self.context.relation.resolver,
-            settings=Settings(self.context.relation.is_ansi, self.context.relation.time_zone),
+            settings=self.context.relation.settings,
             navigation=self.context.navigation,
             aggregate=self.context.aggregate,
             column=self._operand,
