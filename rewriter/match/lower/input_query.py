@@ -58,7 +58,8 @@ class Context:
 
     `label_sets`: the labels of each variable and SUBSET. `needs_times`: workers report when each result is decided, so
     they must evaluate all conditions themselves. `needs_cep`: the clause wants more than preferred matches of
-    neighbouring rows, so it becomes a CepTask.
+    neighbouring rows, so it becomes a CepTask. `leaves_frame`: can a reference in the condition of a label reach a row
+    beyond the frame of a window?
     """
 
     clause: MatchClause
@@ -67,6 +68,7 @@ class Context:
     label_sets: dict[str, tuple[int, ...]]
     needs_times: bool
     needs_cep: bool
+    leaves_frame: Callable[[Reference, int], bool] = lambda reference, label: False
     columns: list[InputColumn] = field(default_factory=list)
 
     def slice(self, fragment: Fragment) -> Text:
@@ -136,9 +138,8 @@ class Context:
         if self.relation.is_static and reference.step:
             return False
         is_current = not reference.from_first and reference.offset == 0 and (labels is None or label in labels)
-        return is_current and (
-            reference.kind == "navigation" or (reference.kind == "classifier" and reference.step == 0)
-        )
+        is_read = reference.kind == "navigation" and not (reference.reads_labels or reference.reads_numbers)
+        return is_current and (is_read or (reference.kind == "classifier" and reference.step == 0))
 
 
 def partition_by(context: Context) -> tuple[Text, ...]:
