@@ -7,11 +7,10 @@ Spark has no public way to read a registered function back. `extend` therefore w
 from __future__ import annotations
 
 import functools
-import re
 import uuid
 from typing import Any, NamedTuple
 
-from sqlext.expressions.function import PythonFunction
+from sqlext.expressions.python_functions import PythonFunction
 
 _ORIGINAL = "__sqlext_original__"
 _MARKER = "sqlext.functions"  # the runtime setting of a classic session that has its number
@@ -22,6 +21,7 @@ class _Registered(NamedTuple):
     function: Any
     result: Any  # a DataType, or its text
     eval_type: int
+    is_deterministic: bool
 
 
 _FUNCTIONS: dict[str, dict[str, _Registered]] = {}  # session: lower-case name: function
@@ -35,17 +35,16 @@ def python_function(spark: Any, name: str) -> PythonFunction | None:
     from pyspark import cloudpickle  # pickles functions of notebooks by value, as pyspark does
 
     return PythonFunction(
-        name=name.lower(),
+        name=name,
         pickled=cloudpickle.dumps(registered.function),
         result=_type_name(spark, registered.result),
+        is_deterministic=registered.is_deterministic,
     )
 
 
-def python_functions(spark: Any, text: str) -> tuple[PythonFunction, ...]:
-    """The scalar Python UDFs of the session whose names occur in a text."""
-    words = {word.lower() for word in re.findall(r"\w+", text)}
-    functions = (python_function(spark, name) for name in sorted(words & set(_FUNCTIONS.get(_key(spark), {}))))
-    return tuple(function for function in functions if function is not None)
+def function_names(spark: Any) -> list[str]:
+    """The names of all Python UDFs that the session has registered since it was extended, in lower case."""
+    return sorted(_FUNCTIONS.get(_key(spark), {}))
 
 
 def hook_register(spark: Any) -> None:
@@ -99,5 +98,5 @@ def _hooked(original: Any) -> Any:
 
 def _registered(f: Any, return_type: Any) -> _Registered:
     if hasattr(f, "asNondeterministic"):
-        return _Registered(f.func, f.returnType, f.evalType)
-    return _Registered(f, return_type or "string", _SCALAR[0])
+        return _Registered(f.func, f.returnType, f.evalType, f.deterministic)
+    return _Registered(f, return_type or "string", _SCALAR[0], True)

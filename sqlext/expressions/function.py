@@ -11,22 +11,12 @@ Evaluate = Callable[..., Any]
 Thunk = Callable[[], Any]  # evaluates an argument
 
 
-@dataclass(frozen=True, kw_only=True)
-class PythonFunction:
-    """A registered UDF: `pickled` by cloudpickle, with the Spark type of its result."""
-
-    name: str
-    pickled: bytes
-    result: str
-
-
 @dataclass(frozen=True)
 class Settings:
-    """What of a session changes values: `spark.sql.ansi.enabled`, `spark.sql.session.timeZone`, and its Python UDFs."""
+    """The settings of a session that change values: `spark.sql.ansi.enabled` and `spark.sql.session.timeZone`."""
 
     is_ansi: bool
     time_zone: str
-    functions: tuple[PythonFunction, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ then `bind`. The names are Spark's, in lower case, and operators and predicates 
 | `[]` | array and index, or map and key |
 | `extract` | the field's name as a string, value; the same as `date_part` |
 
-Units such as MONTH of `timestampdiff(MONTH, a, b)` are strings. A Python UDF in `Settings.functions` has its own name.
+Units such as MONTH of `timestampdiff(MONTH, a, b)` are strings.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from sqlext.expressions.control import CONTROL
 from sqlext.expressions.function import Evaluate, Function, Settings, Signature, Thunk, Types, null_propagating
 from sqlext.expressions.mathematics import MATHEMATICS
 from sqlext.expressions.nested_values import NESTED_VALUES
-from sqlext.expressions.python_functions import registered_function
 from sqlext.expressions.spark_types import TIME_TYPES, is_interval, is_numeric
 from sqlext.expressions.strings import STRINGS
 from sqlext.expressions.text_search import TEXT_SEARCH
@@ -55,14 +54,6 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-def function_of(name: str, settings: Settings) -> Function:
-    """The UDF of the session, or else the function of the table. Raises UnsupportedError FUNCTION_OVER_SEVERAL_ROWS."""
-    function = registered_function(name, settings) or FUNCTIONS.get(name)
-    if function is None:
-        raise not_in_table(name)
-    return function
-
-
 def parameter_types(name: str, types: Types, result: str, settings: Settings) -> Types:
     """The types to which Spark casts arguments of these types, where it gives the call the type `result`.
 
@@ -74,7 +65,9 @@ def parameter_types(name: str, types: Types, result: str, settings: Settings) ->
     >>> parameter_types("+", ("int", "double"), "double", ansi)
     ('double', 'double')
     """
-    function = function_of(name, settings)
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise not_in_table(name)
     signature = Signature(name=name, types=types, result=result, settings=settings)
     parameters = function.parameters(signature)
     if parameters is None:
@@ -92,7 +85,7 @@ def bind(
     """The Python function of the values of arguments of these types that returns Spark's value of type `result`.
 
     `types` are those of `parameter_types`. `constants`: the values of arguments (by position) that are constants, so
-    that a pattern, a format or a unit that is not built is refused now. If the function `is_lazy`, the Python
+    that a pattern, a format or a unit that is not built is refused now. If `FUNCTIONS[name].is_lazy`, the Python
     function receives one function without parameters for each argument.
 
     Raises UnsupportedError. The Python function raises DataError with the name of Spark's error class, and
@@ -104,7 +97,9 @@ def bind(
     >>> bind("coalesce", ("int", "int"), "int", settings)(lambda: None, lambda: 2)
     2
     """
-    function = function_of(name, settings)
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise not_in_table(name)
     signature = Signature(name=name, types=types, result=result, settings=settings, constants=constants or {})
     evaluate = function.bind(signature)
     return evaluate if function.is_lazy or function.takes_nulls else null_propagating(evaluate)
@@ -121,7 +116,7 @@ def evaluation(
     >>> divide(lambda: 1 // 0, lambda: None) is None
     True
     """
-    evaluate, function = bind(name, types, result, settings, constants), function_of(name, settings)
+    evaluate, function = bind(name, types, result, settings, constants), FUNCTIONS[name]
     if function.is_lazy:
         return evaluate
     if function.takes_nulls:

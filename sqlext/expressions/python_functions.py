@@ -1,11 +1,14 @@
 """Python UDFs that a session has registered, called where several rows meet.
 
-They are in the `Settings`, and hide built-in functions of their names. Arguments of a UDF are not cast, and it receives
-None for NULL.
+A caller looks a name up in the session first (`sqlext.session_functions`), because a registered function hides a
+built-in one, and then in `FUNCTIONS`. The arguments of a UDF are not cast, NULL is None to it, and
 
->>> rounded = PythonFunction(name="rounded", pickled=pickle.dumps(round), result="bigint")
->>> bind_python(rounded, ("double",))(2.7)
+>>> import pickle
+>>> price = PythonFunction(name="price", pickled=pickle.dumps(round), result="bigint")
+>>> bind_python(price, ("double",))(2.7)
 3
+
+is its value. A `PythonFunction` is part of a task that goes to workers.
 """
 
 from __future__ import annotations
@@ -14,12 +17,13 @@ import calendar
 import pickle
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from sqlext.errors import DataError, UnsupportedError
-from sqlext.expressions.function import Evaluate, Function, PythonFunction, Settings, Types
+from sqlext.expressions.function import Evaluate, Types
 from sqlext.expressions.numbers import fits, float_text, rescaled, to_float32, wrap
 from sqlext.expressions.spark_types import (
     FLOATS,
@@ -35,6 +39,16 @@ from sqlext.expressions.spark_types import (
 from sqlext.expressions.values import hashable
 
 _EPOCH = date(1970, 1, 1).toordinal()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonFunction:
+    """A registered UDF: `pickled` by cloudpickle, with the Spark type of its result."""
+
+    name: str
+    pickled: bytes
+    result: str
+    is_deterministic: bool = True
 
 
 def bind_python(function: PythonFunction, types: Types) -> Evaluate:
@@ -58,18 +72,6 @@ def bind_python(function: PythonFunction, types: Types) -> Evaluate:
             ) from error
 
     return evaluate
-
-
-def registered_function(name: str, settings: Settings) -> Function | None:
-    """The UDF of a name, or None if there is none."""
-    for function in settings.functions:
-        if function.name == name.lower():
-            return Function(
-                parameters=lambda signature: signature.types,
-                bind=lambda signature, f=function: bind_python(f, signature.types),  # type: ignore[misc]
-                takes_nulls=True,
-            )
-    return None
 
 
 def _unless_none(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:

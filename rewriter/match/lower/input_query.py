@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlext.errors import UnsupportedError
-from sqlext.expressions.function import PythonFunction, Settings
+from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.spark_types import has_plain_equality, is_orderable
 from sqlext.pattern.task import Aggregate, Navigation
 from sqlext.rewriter.match.condition_parts import TypeResolver
@@ -25,27 +25,22 @@ Groups = dict[str, list[tuple[str, str]]]  # partition, order, rest: (shown name
 class InputRelation:
     """The columns of a clause's input with their Spark types, in order, and what else is known of it.
 
-    `is_aggregate`: is a function of this name an aggregate? `is_static`: no Spark is at hand to compute scalars
-    (`sqlext_match`), so only columns can be read. `takes_start_bounds`: conjuncts of DEFINE may become bounds.
-    `functions`: the Python UDFs that the clause may call.
-    `unread`: columns, in lower case, that nothing reads in the clause's result. `is_streaming`: the rows never end, and
-    Spark has no window functions over them.
+    `is_aggregate`: is a function of this name an aggregate? `python_function`: the UDF of the session of this name.
+    `is_static`: no Spark is at hand to compute scalars (`sqlext_match`), so only columns can be read.
+    `takes_start_bounds`: conjuncts of DEFINE may become bounds. `unread`: columns, in lower case, that nothing reads in
+    the clause's result. `is_streaming`: the rows never end, and Spark has no window functions over them.
     """
 
     columns: tuple[tuple[str, str], ...]
     resolver: TypeResolver
     is_aggregate: Callable[[str], bool]
+    python_function: Callable[[str], PythonFunction | None] = lambda name: None
     is_ansi: bool = True
     time_zone: str = "UTC"
-    functions: tuple[PythonFunction, ...] = ()
     is_static: bool = False
     takes_start_bounds: bool = True
     is_streaming: bool = False
     unread: frozenset[str] = frozenset()
-
-    @property
-    def settings(self) -> Settings:
-        return Settings(self.is_ansi, self.time_zone, self.functions)
 
     @property
     def names(self) -> tuple[str, ...]:

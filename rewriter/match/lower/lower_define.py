@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
+from sqlext.expressions.function import Settings
 from sqlext.pattern.columnar import is_columnar
 from sqlext.pattern.task import Call, Condition
 from sqlext.rewriter.match.condition import build_condition
@@ -93,13 +94,14 @@ class Conditions:
             items=items,
             source=self.context.source,
             resolver=self.context.relation.resolver,
-            settings=self.context.relation.settings,
+            settings=Settings(self.context.relation.is_ansi, self.context.relation.time_zone),
             navigation=self.context.navigation,
             aggregate=self.context.aggregate,
             column=self._operand,
             is_local=lambda r: r.step == 0 and self.context.is_local(r, label),
             local_text=lambda r: self._local_text(r, label),
             names=tuple(name.key for name in self.context.clause.pattern_variables),
+            python_function=self.context.relation.python_function,
             spark_computes=not self.context.relation.is_static,
         )
         whole, *others = [build_condition(parts, lo, hi, self._undo()) for lo, hi in ranges]
