@@ -35,6 +35,11 @@ def start(spark: SparkSession, target: StreamTarget, frame: DataFrame, plans: Se
     Returns an empty DataFrame. Raises BindError: CHANGED_QUERY, if the checkpoint was written by another query.
     """
     name = quote(target.name)
+    if target.rows is not None:
+        raise UnsupportedError(
+            "STREAM_INSERT", "an INSERT from a stream appends rows to all columns of its table", place=target.rows,
+            hint="write INSERT INTO table SELECT …, with a value for every column in the table's order.",
+        )  # fmt: skip
     if not target.is_insert:
         spark.createDataFrame([], frame.schema).write.format("delta").mode("ignore").saveAsTable(name)
     frame = _as_table(spark, name, frame, target)
