@@ -25,7 +25,8 @@ _NOT_COLUMNS = frozenset(_KEYWORDS.split())
 class Reference:
     """A part of an expression that reads rows of the match.
 
-    `kind`: "navigation", "aggregate", "classifier", "match number", "sequence number", "rowtime" or "timed out".
+    `kind`: "navigation", "aggregate", "classifier", "match number", "sequence number", "rowtime", "timed out" or
+    "proctime".
     `variable`: the key of a pattern variable or SUBSET, None for the universal variable. `arguments` are evaluated on
     one input row. `argument_kind`: "row", or "classifier" if CLASSIFIER() is the whole argument. For aggregates,
     `function` is the lower-case name and `call` the whole call, in which an int i stands for `arguments[i]` and

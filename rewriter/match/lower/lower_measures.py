@@ -71,6 +71,8 @@ class Measures:
                 raise BindError("UNMAPPED_VARIABLE", message, place=item.place, hint=UNMAPPED_HINT)
 
     def slot_text(self, reference: Reference) -> Text:
+        if reference.kind == "proctime":
+            return standing_for("current_timestamp()", reference.place.start)
         slot = self._slot(reference)
         same = next((s for s in self.slots if replace(s, name="") == slot), None)
         if same is None:
