@@ -149,7 +149,7 @@ def evaluate(condition: Condition, path: Tested) -> Value | None:
     if isinstance(condition, Operand):
         return path.operand(condition)
     if isinstance(condition, SparkCall):
-        return condition.apply(*(partial(evaluate, argument, path) for argument in condition.arguments))
+        return _spark_value(condition, path)
     lazy = _LAZY.get(condition.function)
     if lazy is not None:
         return lazy(condition.arguments, path)
@@ -167,6 +167,22 @@ def holds(condition: Condition, path: Path) -> bool:
         row = path.taken[-1] if path.taken else path.start + len(path.labels) - 1
         errors.setdefault(row, error)
         return False
+
+
+def _spark_value(call: SparkCall, path: Tested) -> Value | None:
+    """The value of a function of Spark, which evaluates its arguments in Spark's order."""
+    try:
+        return call.apply(*(partial(evaluate, argument, path) for argument in call.arguments))
+    except DataError as e:
+        raise _in_condition(e, path.tested) from None
+
+
+def _in_condition(error: DataError, label: str) -> DataError:
+    """The error of a function, with the variable whose condition calls it."""
+    where = " in the condition that DEFINE gives for "
+    if where in error.message:
+        return error
+    return DataError(error.error_class.removeprefix("SQLEXT_"), f"{error.message}{where}{label}", hint=error.hint)
 
 
 def satisfier(task: MatchTask, rows: Rows, seen: tuple[int, int] | None = None) -> Satisfies:
