@@ -18,6 +18,7 @@ from sqlext.expressions.aggregates.aggregator import Aggregator
 from sqlext.expressions.aggregates.distinct_rows import SortKey
 from sqlext.expressions.function import Settings
 from sqlext.expressions.function_table import FUNCTIONS, bind
+from sqlext.expressions.python_functions import PythonFunction, bind_python
 from sqlext.pattern.program import Program
 
 # as Navigation.argument: the rank of the variable's name among all strings; the match number; the name itself
@@ -167,7 +168,8 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class SparkCall:
-    """A function of Spark, one of `expressions.FUNCTIONS`, over values of `types` and with a result of `type`.
+    """A function of Spark, one of `expressions.FUNCTIONS`, over values of `types` and with a result of `type`; or
+    `python`, a UDF of the session.
 
     Its values, and those of the operands below it, are Python's, as in `expressions.values`. Such a part of a condition
     is interpreted; a condition without one is compiled.
@@ -178,21 +180,24 @@ class SparkCall:
     types: tuple[str, ...]
     type: str
     settings: Settings
+    python: PythonFunction | None = None
 
     @cached_property
     def apply(self) -> Callable[..., Any]:
         """The function of the argument values, or, if it `is_lazy`, of functions that return them."""
+        if self.python is not None:
+            return bind_python(self.python, self.types)
         constants = {i: a.value for i, a in enumerate(self.arguments) if isinstance(a, Literal)}
         return bind(self.function, self.types, self.type, self.settings, constants)
 
     @property
     def is_lazy(self) -> bool:
-        return FUNCTIONS[self.function].is_lazy
+        return self.python is None and FUNCTIONS[self.function].is_lazy
 
     @property
     def takes_nulls(self) -> bool:
         """Are all arguments evaluated and passed, also where one is NULL?"""
-        return FUNCTIONS[self.function].takes_nulls
+        return self.python is not None or FUNCTIONS[self.function].takes_nulls
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "apply"}
