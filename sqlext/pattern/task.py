@@ -13,6 +13,7 @@ from typing import Any, Union
 
 import numpy as np
 
+from sqlext.errors import DataError
 from sqlext.expressions.aggregates.aggregate_table import aggregate
 from sqlext.expressions.aggregates.aggregator import Aggregator
 from sqlext.expressions.aggregates.distinct_rows import SortKey
@@ -299,6 +300,8 @@ class Rows:
     - `classifiers: int64[labels]` or None: the value of CLASSIFIER for each label, as an operand of conditions.
     - `key, end: int64[n]` or None: the first ORDER BY key, and the end of the WITHIN bound that begins at the row, both
       in the order of their values. They serve only to number the matches of NO SKIP.
+    - `errors`: where `conditions` notes, by row, conditions that cannot be computed and therefore do not hold; None: it
+      raises DataError. Only engines that evaluate conditions one by one read it.
     """
 
     bounds: np.ndarray
@@ -308,6 +311,7 @@ class Rows:
     classifiers: np.ndarray | None = None
     key: np.ndarray | None = None
     end: np.ndarray | None = None
+    errors: dict[int, DataError] | None = None
 
 
 @dataclass(frozen=True)
