@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlext.errors import Place, UnsupportedError
-from sqlext.expressions.function_table import FUNCTIONS, not_in_table, parameter_types
+from sqlext.expressions.function_table import parameter_types
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.pattern.task import (
     CLASSIFIER_NAME,
@@ -144,8 +144,6 @@ class InterpretedCondition:
         python = self.parts.python_function(name) if node.kind == "call" else None
         if python is not None:
             return self._python_call(node, python, result)
-        if name not in FUNCTIONS:
-            raise not_in_table(f"{name}()" if node.kind == "call" else name).with_(place=self._place(node))
         have = tuple(self._type(child) for child in children)
         try:
             wanted = parameter_types(name, have, result, self.parts.settings)
