@@ -10,11 +10,12 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, with_clause
 from sqlext.engine.queries import CHAR_TYPE, Queries, SparkTypeResolver, is_aggregate, with_outer_hint
 from sqlext.engine.stream.stream_checks import PROCTIME_VALUE, check_order, check_row_times, is_processing_time
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import BindError, SqlExtError, UnsupportedError
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.pushdown import pushed_down
+from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.match.unread import unread
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.sources import check_repeatable
@@ -73,7 +74,10 @@ class ClauseBinder:
             is_streaming=rows.isStreaming,
             unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),
         )
-        plan = lower(clause, source, inputs, self.strategy)
+        try:
+            plan = lower(clause, source, inputs, self.strategy)
+        except SqlExtError as e:
+            raise about_variable(e, names_of(clause)) from None
         check_row_times(plan)
         if not any(CHAR_TYPE in f.metadata for f in rows.schema.fields):
             plan = pushed_down(plan, tree, source, inputs.resolver)
