@@ -115,7 +115,7 @@ def _place_of_syntax(message: str, text: Text, user_text: str) -> Place | None:
     if HELPER.search(lines[-1][: int(position[2])]):  # Spark knows it by another name, of another length
         return None
     at = len("".join(lines[:-1])) + int(position[2])
-    near = _NEAR.search(message.split("\n")[0])
+    near = _NEAR.search(message.strip().split("\n")[0])
     starts = [m.start() for m in re.finditer(re.escape(near[1]), str(text))] if near else []
     if near and starts:
         start = min(starts, key=lambda s: abs(s - at))  # Spark's position is at times that of the word before
