@@ -13,7 +13,6 @@ from difflib import get_close_matches
 from typing import Any
 
 from sqlext.errors import ParseError, Place, SqlExtError, raise_all
-from sqlext.rewriter.match.bare_name import BEFORE_OPERAND, ends_in_name
 from sqlext.rewriter.match.match_clause import (
     AfterMatch,
     Definition,
@@ -38,6 +37,12 @@ PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE = (
 )  # fmt: skip
 ORDER_OF_SECTIONS = (PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE)
 
+# An operand follows these words, so the word behind them is a column and does not begin a section.
+_BEFORE_OPERAND = frozenset([
+    "ALL", "AND", "ANY", "AS", "BETWEEN", "BY", "CASE", "COLLATE", "DEFINE", "DISTINCT", "DIV", "ELSE", "ESCAPE",
+    "FINAL", "FROM", "ILIKE", "IN", "INTERVAL", "IS", "LIKE", "MEASURES", "NOT", "OR", "REGEXP", "RLIKE", "RUNNING",
+    "SOME", "THEN", "WHEN",
+])  # fmt: skip
 _CLOSERS = frozenset({")", "]", "}", "?"})
 _OPENERS = frozenset({"(", "-", "+", "~", "!", ":", "?", "{"})
 _HEADS_OF_TWO = {
@@ -170,7 +175,7 @@ class ClauseParser:
             return True
         if before.kind == SYMBOL:
             return before.text in _CLOSERS
-        return before.kind != WORD or before.word not in BEFORE_OPERAND or self.word(i - 2) in (".", "AS")
+        return before.kind != WORD or before.word not in _BEFORE_OPERAND or self.word(i - 2) in (".", "AS")
 
     def _ends_before_section(self, opening: int) -> bool:
         """Does a section follow the parentheses?
@@ -245,9 +250,6 @@ class ClauseParser:
         measures = []
         for lo, hi in self.items(section, "a measure"):
             as_ = self._last_as(lo, hi)
-            if as_ is None and self.is_free(hi - 1) and ends_in_name(self.tokens[lo:hi]):
-                measures.append(Measure(self.expression(lo, hi - 1), name_of(self.text, self.tokens[hi - 1])))
-                continue
             if as_ is None:
                 text = self.fragment(lo, hi).text
                 hint = f"write {text if len(text) < 40 else 'expression'} AS name."

@@ -16,8 +16,7 @@ from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes, variable_key
 from sqlext.rewriter.text.splice import Text, join
 
-STEPS = {"PREV": -1, "NEXT": 1, "LAG": -1, "LEAD": 1}  # LAG and LEAD are the words of Snowflake
-NAVIGATIONS = frozenset({"FIRST", "LAST", *STEPS})
+NAVIGATIONS = frozenset({"FIRST", "LAST", "PREV", "NEXT"})
 CLAUSE_FUNCTIONS = frozenset({"CLASSIFIER", "MATCH_NUMBER", "MATCH_SEQUENCE_NUMBER"})
 # Values of a complete match: function → (kind of reference, error in DEFINE, hint)
 OUTCOMES = {
@@ -77,8 +76,6 @@ class Analyser(Words):
             return self._prefixed_call(i)
         if self.raw(i + 1) == "." and variable_key(lexeme.raw) in self.scope.variables:
             return self._qualified_column(i)
-        if lexeme.word in CLAUSE_FUNCTIONS and self.raw(i + 1) != "." and self.scope.column(lexeme) is None:
-            return self._bare_call(i), i + 1
         if not self.scope.in_define and self.is_column(i):
             return self._universal_column(i)
         return None, i + 1
@@ -108,7 +105,7 @@ class Analyser(Words):
 
     def _call(self, i: int) -> tuple[Reference | None, int]:
         word, close = self.parts[i].word, self.closing(i + 1)
-        if word in STEPS:
+        if word in ("PREV", "NEXT"):
             return self._physical(i, close), close + 1
         if word in ("FIRST", "LAST"):
             return self._logical(i, close), close + 1
@@ -121,11 +118,6 @@ class Analyser(Words):
         if self._is_aggregate_name(i):
             return self._aggregate(i, close)
         return None, i + 1
-
-    def _bare_call(self, i: int) -> Reference:
-        """CLASSIFIER, MATCH_NUMBER and MATCH_SEQUENCE_NUMBER without parentheses, which Snowflake does not need."""
-        kinds = {"CLASSIFIER": "classifier", "MATCH_NUMBER": "match number"}
-        return Reference(kind=kinds.get(self.parts[i].word, "sequence number"), place=self.place(i, i + 1))
 
     def _number(self, i: int, close: int) -> Reference:
         if close != i + 2:
@@ -180,7 +172,7 @@ class Analyser(Words):
         """PREV or NEXT."""
         bounds = self.arguments(i + 1, close)
         distance = self._offset(i, bounds, default=1)
-        step = STEPS[self.parts[i].word] * distance
+        step = -distance if self.parts[i].word == "PREV" else distance
         place = self.place(i, close + 1)
         inner = self._nested_navigation(*bounds[0])
         if inner is None:

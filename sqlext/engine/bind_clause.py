@@ -9,13 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, with_clause
 from sqlext.engine.queries import CHAR_TYPE, Queries, SparkTypeResolver, is_aggregate, with_outer_hint
-from sqlext.engine.stream.stream_checks import (
-    PROCTIME_VALUE,
-    check_order,
-    check_row_times,
-    clock_edits,
-    is_processing_time,
-)
+from sqlext.engine.stream.stream_checks import PROCTIME_VALUE, check_order, check_row_times, is_processing_time
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
@@ -72,7 +66,6 @@ class ClauseBinder:
             source = source.edited([Edit(time.start, time.stop, PROCTIME_VALUE)])
         elif rows.isStreaming:
             check_order(clause, rows.schema)
-        source = source.edited(clock_edits(clause))
         self._check_subqueries(clause, prefix, source, tuple(rows.schema.names))
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
         inputs = InputRelation(

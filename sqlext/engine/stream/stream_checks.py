@@ -20,7 +20,7 @@ from sqlext.pattern.task import NO_SKIP, Condition, Task
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text import lexemes
-from sqlext.rewriter.text.splice import Edit, Text
+from sqlext.rewriter.text.splice import Text
 
 PROCTIME_VALUE = "current_timestamp()"  # Spark computes it for PROCTIME(), once for each micro-batch
 
@@ -29,14 +29,6 @@ def is_processing_time(clause: MatchClause) -> bool:
     """Is the first ORDER BY key PROCTIME()? Then rows are ordered by their arrival, and matches end by the clock."""
     is_call = re.compile(r"\s*PROCTIME\s*\(\s*\)\s*", re.IGNORECASE).fullmatch
     return bool(clause.order_by) and is_call(clause.order_by[0].expression.text) is not None
-
-
-def clock_edits(clause: MatchClause) -> list[Edit]:
-    """The edits that put Spark's clock in the place of MATCH_PROCTIME(), the word of Flink."""
-    calls = re.compile(r"\bMATCH_PROCTIME\s*\(\s*\)", re.IGNORECASE)
-    fragments = (measure.expression for measure in clause.measures)
-    places = ((f.start + m.start(), f.start + m.end()) for f in fragments for m in calls.finditer(f.text))
-    return [Edit(start, stop, PROCTIME_VALUE) for start, stop in places]
 
 
 def check_order(clause: MatchClause, schema: T.StructType) -> None:
