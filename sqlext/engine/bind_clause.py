@@ -17,7 +17,6 @@ from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.pushdown import pushed_down
 from sqlext.rewriter.match.subqueries import correlation_error, subqueries
-from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.match.unread import unread
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.sources import check_repeatable
@@ -78,10 +77,7 @@ class ClauseBinder:
             is_streaming=rows.isStreaming,
             unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),
         )
-        try:
-            plan = lower(clause, source, inputs, self.strategy)
-        except SqlExtError as e:
-            raise about_variable(e, names_of(clause)) from None
+        plan = lower(clause, source, inputs, self.strategy)
         check_row_times(plan)
         if not any(CHAR_TYPE in f.metadata for f in rows.schema.fields):
             plan = pushed_down(plan, tree, source, inputs.resolver)

@@ -171,7 +171,7 @@ JOIN = f"""{TABLE} v JOIN {TABLE} a ON a.p = v.p AND a.j = 1 JOIN {TABLE} b ON b
   JOIN {TABLE} p ON p.p = v.p AND p.j = v.j - 1"""
 
 
-def test_conditions(spark, number: int, outcome: Outcome) -> None:
+def check_conditions(spark, number: int, outcome: Outcome) -> None:
     """Run AT_ONCE conditions in DEFINE and add what comes out to `outcome`."""
     templates = dict(enumerate(conditions(number), 3))
     cases = " ".join(f"WHEN {j} THEN {in_join(t)}" for j, t in templates.items())
@@ -198,7 +198,7 @@ def test_conditions(spark, number: int, outcome: Outcome) -> None:
             outcome.wrong.append(f"DEFINE {text}: partition {p}: {actual.get((p, j))}, not {expected[p, j]}")
 
 
-def test_measures(spark, number: int, outcome: Outcome) -> None:
+def check_measures(spark, number: int, outcome: Outcome) -> None:
     """Run AT_ONCE values in MEASURES of a match of three rows and add what comes out to `outcome`."""
     templates = {j: t.replace("[P.", "[B.") for j, t in enumerate(measures(number))}
     values = ", ".join(f"CAST({in_join(t)} AS STRING) AS m{j}" for j, t in templates.items())
@@ -264,8 +264,8 @@ if __name__ == "__main__":
     result = Outcome()
     for number in range(first, first + count):
         before = len(result.wrong)
-        test_conditions(session, number, result)
-        test_measures(session, number, result)
+        check_conditions(session, number, result)
+        check_measures(session, number, result)
         for line in result.wrong[before:]:
             print(f"#### {number}\n{line}\n", flush=True)
         if number % 10 == 0:
