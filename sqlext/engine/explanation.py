@@ -44,7 +44,7 @@ def _join(number: int, asof: AsofJoin | RewrittenJoin | None) -> str:
     left = "the left rows go through it" if asof.carried else "its matches are joined to the left relation"
     times = f"{asof.left_time} {asof.operator} {asof.right_time}"
     lines = [
-        "LEFT ASOF JOIN" if asof.is_left else "INNER ASOF JOIN",
+        "LEFT ASOF JOIN" if asof.is_left else "INNER ASOF JOIN: left rows without a partner are left out",
         f"left {asof.left}", f"right {asof.right}",
         f"nearest row by {times}, keys {keys or 'none: one task orders all rows'}",
         f"window: both sides in one order, which carries the last right row along; {left}",

@@ -18,6 +18,9 @@ _QUALIFIER = re.compile(rf"{_HELPER_OF_SPARK}\.")
 _COLUMN = re.compile(r"""(["`]?)\b__[a-z]+_?\d+\b\1""")  # a column of ours, such as `__c2`
 _NEAR = re.compile(r"at or near '(.+?)'(?=[.:]|$)")
 _OWN_FUNCTIONS = frozenset({*CLAUSE_FUNCTIONS, *OUTCOMES})
+_QUOTED_HINT = (
+    'Spark reads "…" as a string: write the name in backticks, or SET spark.sql.ansi.doubleQuotedIdentifiers = true.'
+)
 _HAS_CLEAR_NAME = re.compile(r"(?!_LEGACY)[A-Z]")
 
 
@@ -35,7 +38,8 @@ def user_error(
         return _unknown_function(e, name, place, functions)
     if "is not a temp view of streaming logical plan" in str(e):
         return _no_stream(e, text, user_text)
-    hint = _result_name_hint(e) or _watermark_hint(condition, text, place)
+    quoted_hint = _QUOTED_HINT if place is not None and user_text[place.start] == '"' else None
+    hint = quoted_hint or _result_name_hint(e) or _watermark_hint(condition, text, place)
     return BindError(name, _message(e), place=place, hint=hint)
 
 
