@@ -27,7 +27,7 @@ class InputRelation:
     `is_aggregate`: is a function of this name an aggregate? `is_static`: no Spark is at hand to compute scalars
     (`sqlext_match`), so only columns can be read. `takes_start_bounds`: conjuncts of DEFINE may become bounds.
     `unread`: columns, in lower case, that nothing reads in the clause's result. `is_streaming`: the rows never end, and
-    Spark has no window functions over them.
+    Spark has no window functions over them. `shown`: columns, in lower case, that the query around a window shows.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -39,6 +39,7 @@ class InputRelation:
     takes_start_bounds: bool = True
     is_streaming: bool = False
     unread: frozenset[str] = frozenset()
+    shown: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -183,7 +184,7 @@ def _columns_read(context: Context) -> set[str]:
     names: set[str] = set().union(*(names_in(f) for f in fragments))
     if context.clause.rows_per_match.is_all_rows:
         names |= {n.lower() for n in context.relation.names} - context.relation.unread
-    return names
+    return names | context.relation.shown
 
 
 def carried(context: Context) -> tuple[tuple[str, ...], Groups]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Union
@@ -16,9 +16,10 @@ from sqlext.engine.queries import Queries, SparkTypeResolver, is_aggregate
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.match_plan import InputColumn, MatchPlan
-from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.text.tokens import tokens_inside
+from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.sources import check_repeatable
 from sqlext.rewriter.windows.lower_window import VALUE, lower_window
 from sqlext.rewriter.windows.parse_window import WindowClause
@@ -78,10 +79,11 @@ class _QueryPlanner:
         return self.source.slice(fragment.start, fragment.stop)
 
     def plan(self, plan_window: PlanWindow) -> tuple[Steps, list[Edit]]:
+        self._check_group_by()
         inputs = self._inputs()
         plans = [self._lower(number, inputs) for number in range(len(self.site.windows))]
         values = self._values()
-        outer = OuterQuery(tree=self.tree, site=self.site, source=self.source, values=values)
+        outer = OuterQuery(tree=self.tree, site=self.site, source=self.source, values=values, columns=inputs.names)
         edits = outer.item_edits()
         names = self._names(outer)
         edits += outer.tail_edits(outer.outputs(names))
@@ -120,9 +122,27 @@ class _QueryPlanner:
             columns=columns,
             resolver=SparkTypeResolver(self.queries, self.prefix, self.relation),
             is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
+            shown=self._shown(columns),
             is_ansi=self.is_ansi,
             time_zone=self.planner.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
         )
+
+    def _shown(self, columns: Sequence[tuple[str, str]]) -> frozenset[str]:
+        """The columns that the select list or ORDER BY may name, in lower case."""
+        outside = [*self.tree.tokens[self.site.select : self.site.query.from_],
+                   *self.tree.tokens[self.site.behind : self.site.query.stop]]  # fmt: skip
+        has_star = any(True for _ in self.tree.stars(self.site.query))
+        names = {unquoted(t.text).lower() for t in outside if t.is_name}
+        return frozenset(name.lower() for name, _ in columns if has_star or name.lower() in names)
+
+    def _check_group_by(self) -> None:
+        """Raise UnsupportedError for GROUP BY ALL, which would group by the columns that windows read, too."""
+        if is_at(self.tree.tokens, self.site.group, "GROUP", "BY", "ALL"):
+            place = self.tree.fragment(self.site.group, self.site.group + 3).place
+            message = "GROUP BY ALL is not built in a query with a row pattern in a window"
+            raise UnsupportedError(
+                "GROUP_BY_ALL", message, place=place, hint="name the columns, or group in a subquery."
+            )
 
     def _span(self, lo: int, hi: int) -> tuple[int, int]:
         fragment = self.tree.fragment(lo, hi)
