@@ -101,19 +101,22 @@ class OuterQuery:
                 edits += self._edits(lo, self._alias(lo, hi), self._new_names())
         return edits
 
-    def tail_edits(self, outputs: frozenset[str]) -> list[Edit]:
-        """The edits of QUALIFY, ORDER BY, … `outputs`: the names of the result's columns, in lower case."""
+    def tail_edits(self, names: Sequence[str]) -> list[Edit]:
+        """The edits of QUALIFY, ORDER BY, … `names`: those of the columns of `base_items`."""
         edits: list[Edit] = []
+        columns, outputs = {name.lower() for name in names}, self._outputs(names)
         for head, items in self.site.tail:
-            if self.tree.tokens[head].word == "QUALIFY":
+            is_filter = self.tree.tokens[head].word == "QUALIFY"
+            if is_filter:
                 edits.append(Edit(self.tree.tokens[head].start, self.tree.tokens[head].stop, "WHERE"))
             for lo, hi in items:
                 while hi - 1 > lo and self.tree.tokens[hi - 1].word in _DIRECTIONS:
                     hi -= 1
-                edits += self._edits(lo, hi, outputs)
+                if is_filter or hi != lo + 1 or self.tree.key(lo) not in columns:
+                    edits += self._edits(lo, hi, frozenset() if is_filter else outputs)
         return edits
 
-    def outputs(self, columns: Sequence[str]) -> frozenset[str]:
+    def _outputs(self, columns: Sequence[str]) -> frozenset[str]:
         """The names of the result, in lower case, that ORDER BY takes before the columns of the relations.
 
         A name that is not an alias means the same in both. With DISTINCT only the result can be ordered by.

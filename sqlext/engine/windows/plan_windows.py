@@ -86,7 +86,7 @@ class _QueryPlanner:
         outer = OuterQuery(tree=self.tree, site=self.site, source=self.source, values=values, columns=inputs.names)
         edits = outer.item_edits()
         names = self._names(outer)
-        edits += outer.tail_edits(outer.outputs(names))
+        edits += outer.tail_edits(names)
         moved = [rebased(plan, number) for number, plan in enumerate(plans)]
         base = self._base(outer, names, [c for columns, _, _ in moved for c in columns], [d for _, d, _ in moved])
         rows = self.queries.name(base.frame(self.queries, self.planner.spark))
