@@ -18,8 +18,8 @@ from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.match_plan import InputColumn, MatchPlan
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
-from sqlext.rewriter.text.tokens import tokens_inside
 from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.tree.read_windows import split_at_commas
 from sqlext.rewriter.tree.sources import check_repeatable
 from sqlext.rewriter.windows.lower_window import VALUE, lower_window
 from sqlext.rewriter.windows.parse_window import WindowClause
@@ -110,8 +110,7 @@ class _QueryPlanner:
         self._check_batch(frame)
         grouped = None
         if self.site.group < self.site.relation[1]:
-            keys = tokens_inside(self.tree.tokens, *self._span(self.site.group, self.site.relation[1]))
-            grouped = {t.text.strip("`").lower() for t in keys if t.is_name}
+            grouped = self._grouped()
         names = [f.name.lower() for f in frame.schema.fields]
         columns = tuple(
             (f.name, f.dataType.simpleString())
@@ -120,12 +119,32 @@ class _QueryPlanner:
         )
         return InputRelation(
             columns=columns,
-            resolver=SparkTypeResolver(self.queries, self.prefix, self.relation),
+            resolver=SparkTypeResolver(self.queries, self.prefix, self.relation, beside=self._items()),
             is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
             shown=self._shown(columns),
             is_ansi=self.is_ansi,
             time_zone=self.planner.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
         )
+
+    def _grouped(self) -> set[str]:
+        """The columns, in lower case, that are items of GROUP BY, also inside ROLLUP, CUBE and GROUPING SETS."""
+        tree, (_, stop) = self.tree, self.site.relation
+        depth = tree.tokens[self.site.group].depth
+        having = (i for i in range(self.site.group, stop) if tree.tokens[i].word == "HAVING")
+        end = next((i for i in having if tree.tokens[i].depth == depth), stop)
+        names: set[str] = set()
+        for lo, hi in split_at_commas(tree.tokens, self.site.group + 2, end):
+            if tree.tokens[lo].word in ("ROLLUP", "CUBE", "GROUPING"):
+                names |= {tree.key(i) for i in range(lo, hi) if tree.tokens[i].is_name}
+            elif all(t.is_name or t.text == "." for t in tree.tokens[lo:hi]):
+                names.add(tree.key(hi - 1))
+        return names
+
+    def _items(self) -> Text | None:
+        """The select list, which GROUP BY and HAVING may refer to; None in a query that does not group."""
+        if self.site.group == self.site.relation[1]:
+            return None
+        return OuterQuery(tree=self.tree, site=self.site, source=self.source, values={}, columns=()).base_items()
 
     def _shown(self, columns: Sequence[tuple[str, str]]) -> frozenset[str]:
         """The columns that the select list or ORDER BY may name, in lower case."""
@@ -143,10 +162,6 @@ class _QueryPlanner:
             raise UnsupportedError(
                 "GROUP_BY_ALL", message, place=place, hint="name the columns, or group in a subquery."
             )
-
-    def _span(self, lo: int, hi: int) -> tuple[int, int]:
-        fragment = self.tree.fragment(lo, hi)
-        return fragment.start, fragment.stop
 
     def _check_batch(self, frame: DataFrame) -> None:
         if frame.isStreaming:

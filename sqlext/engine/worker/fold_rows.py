@@ -31,7 +31,7 @@ def is_growing(slot: Slot) -> bool:
 
 
 def fold_column(slot: Slot, columns: dict[str, pa.Array], spans: Spans, out: OutputRows, is_ansi: bool) -> pa.Array:
-    """The slot's aggregate for each result row; NULL for rows in no match. Raises DataError as Spark does."""
+    """The slot's aggregate for each result row, over no rows for rows in no match. Raises DataError as Spark does."""
     fold = slot.fold
     assert fold is not None
     counts = navigation.member_count(slot.aggregate, spans, out)
@@ -47,9 +47,10 @@ def fold_column(slot: Slot, columns: dict[str, pa.Array], spans: Spans, out: Out
     members = list(zip(*arguments))
     aggregator = _bound(slot, fold, is_ansi)
     results: list[Any] = []
+    of_no_rows = aggregator.value(aggregator.empty)
     for lo, hi, start, is_matched in zip(runs, runs[1:], offset, views.match >= 0):
         prefixes = (start + counts[lo:hi]).tolist()
-        results += _prefix_values(aggregator, members, start, prefixes, fold.has_filter) if is_matched else [None]
+        results += _prefix_values(aggregator, members, start, prefixes, fold.has_filter) if is_matched else [of_no_rows]
     return to_arrow(results, fold.result)
 
 
