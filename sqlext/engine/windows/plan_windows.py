@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -111,17 +112,15 @@ class _QueryPlanner:
         grouped = None
         if self.site.group < self.site.relation[1]:
             grouped = self._grouped()
-        names = [f.name.lower() for f in frame.schema.fields]
-        columns = tuple(
-            (f.name, f.dataType.simpleString())
-            for f in frame.schema.fields
-            if names.count(f.name.lower()) == 1 and (grouped is None or f.name.lower() in grouped)
-        )
+        names = Counter(f.name.lower() for f in frame.schema.fields)
+        types = {f.name: f.dataType.simpleString() for f in frame.schema.fields}
+        columns = tuple((n, t) for n, t in types.items() if grouped is None or n.lower() in grouped)
         return InputRelation(
             columns=columns,
             resolver=SparkTypeResolver(self.queries, self.prefix, self.relation, beside=self._items()),
             is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
             shown=self._shown(columns),
+            ambiguous=frozenset(name for name, count in names.items() if count > 1),
             is_ansi=self.is_ansi,
             time_zone=self.planner.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
         )
