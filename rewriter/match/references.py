@@ -25,7 +25,8 @@ _NOT_COLUMNS = frozenset(_KEYWORDS.split())
 class Reference:
     """A part of an expression that reads rows of the match.
 
-    `kind`: "navigation", "aggregate", "classifier", "match number", "sequence number", "rowtime" or "timed out".
+    `kind`: "navigation", "aggregate", "classifier", "match number", "sequence number", "rowtime", "timed out" or
+    "proctime".
     `variable`: the key of a pattern variable or SUBSET, None for the universal variable. `arguments` are evaluated on
     one input row, and `argument_items` are their items: columns and, inside an expression, CLASSIFIER() and
     MATCH_NUMBER(), for which `arguments` has constants of the same type. `argument_kind`: "row", or "classifier" if

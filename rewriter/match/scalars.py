@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.match.aggregate_syntax import AggregateSyntax, Bounds, read_aggregate
+from sqlext.rewriter.match.other_words import in_standard_words
 from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, Scope, Words, render, unknown_column
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes, variable_key
@@ -22,6 +23,7 @@ CLAUSE_FUNCTIONS = frozenset({"CLASSIFIER", "MATCH_NUMBER", "MATCH_SEQUENCE_NUMB
 OUTCOMES = {
     "MATCH_ROWTIME": ("rowtime", "ROWTIME_IN_DEFINE", "use the time of a row: LAST(ts)."),
     "MATCH_TIMED_OUT": ("timed out", "TIMED_OUT_IN_DEFINE", "write it in MEASURES."),
+    "MATCH_PROCTIME": ("proctime", "PROCTIME_IN_DEFINE", "write it in MEASURES, or compare with current_timestamp()."),
 }
 # https://spark.apache.org/docs/4.2.0/api/sql/ "Aggregate functions"; FIRST and LAST are navigations here
 _AGGREGATE_NAMES = """
@@ -44,9 +46,8 @@ def analyse(fragment: Fragment, scope: Scope) -> list[Item]:
 
     Raises BindError (unknown columns, mixed variables, wrong nesting) and UnsupportedError.
     """
-    parts = lexemes(fragment, scope.source)
-    items = Analyser(parts, scope).items(0, len(parts))
-    return items
+    parts = in_standard_words(lexemes(fragment, scope.source), scope)
+    return Analyser(parts, scope).items(0, len(parts))
 
 
 class Analyser(Words):
@@ -98,7 +99,13 @@ class Analyser(Words):
             message = "FINAL has no meaning in DEFINE, where the match is not complete"
             raise self._error("FINAL_IN_DEFINE", message, i, i + 1, "leave FINAL out.")
         reference, after = self._call(i + 1)
-        if reference is None or reference.kind in ("match number", "sequence number", "rowtime", "timed out"):
+        if reference is None or reference.kind in (
+            "match number",
+            "sequence number",
+            "rowtime",
+            "timed out",
+            "proctime",
+        ):
             message = f"{word} belongs before FIRST, LAST or an aggregate"
             raise self._error("MISPLACED_PREFIX", message, i, i + 1, f"leave {word} out.")
         if reference.step:

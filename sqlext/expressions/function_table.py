@@ -148,7 +148,7 @@ def not_in_table(name: str) -> UnsupportedError:
     names = ", ".join(sorted(n for n in FUNCTIONS if n[:1].islower()))
     return UnsupportedError(
         "FUNCTION_OVER_SEVERAL_ROWS",
-        f"{name} cannot be computed over several rows",
+        f"{name}{'()' if name[:1].islower() else ''} cannot be computed over several rows",
         hint=f"over several rows there are operators, CASE, CAST and {names}; or compute it in the navigation "
         "where one row decides it.",
     )

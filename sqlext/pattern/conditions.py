@@ -156,17 +156,33 @@ def evaluate(condition: Condition, path: Tested) -> Value | None:
     return _strict(condition, path)
 
 
+def holds(condition: Condition, path: Path) -> bool:
+    """Is the condition true for a path? If it cannot be computed and `Rows.errors` notes errors, it does not hold."""
+    errors = path.rows.errors
+    if errors is None:
+        return evaluate(condition, path) is True
+    try:
+        return evaluate(condition, path) is True
+    except DataError as error:
+        row = path.taken[-1] if path.taken else path.start + len(path.labels) - 1
+        errors.setdefault(row, error)
+        return False
+
+
 def _spark_value(call: SparkCall, path: Tested) -> Value | None:
-    """The value of a function of Spark. One that propagates NULL does not evaluate the arguments behind a NULL."""
-    if call.is_lazy:
+    """The value of a function of Spark, which evaluates its arguments in Spark's order."""
+    try:
         return call.apply(*(partial(evaluate, argument, path) for argument in call.arguments))
-    values = []
-    for argument in call.arguments:
-        value = evaluate(argument, path)
-        if value is None and not call.takes_nulls:
-            return None
-        values.append(value)
-    return call.apply(*values)
+    except DataError as e:
+        raise _in_condition(e, path.tested) from None
+
+
+def _in_condition(error: DataError, label: str) -> DataError:
+    """The error of a function, with the variable whose condition calls it."""
+    where = " in the condition that DEFINE gives for "
+    if where in error.message:
+        return error
+    return DataError(error.error_class.removeprefix("SQLEXT_"), f"{error.message}{where}{label}", hint=error.hint)
 
 
 def satisfier(task: MatchTask, rows: Rows, seen: tuple[int, int] | None = None) -> Satisfies:
@@ -194,7 +210,7 @@ def satisfier(task: MatchTask, rows: Rows, seen: tuple[int, int] | None = None) 
             labels=(*labels, label),
             number=number,
         )
-        return evaluate(condition, path) is True
+        return holds(condition, path)
 
     return satisfies
 
