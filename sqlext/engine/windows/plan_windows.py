@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar, Union
 
 from pyspark.sql import DataFrame, SparkSession
@@ -25,6 +25,7 @@ from sqlext.rewriter.tree.sources import check_repeatable
 from sqlext.rewriter.windows.lower_window import VALUE, lower_window
 from sqlext.rewriter.windows.parse_window import WindowClause
 from sqlext.rewriter.windows.window_sql import COLUMN, PART, OuterQuery, fragment_of_call, rebased, through
+from sqlext.session_functions import python_function
 
 PlanWindow = Callable[[BoundClause, Queries], tuple[Union[PhysicalPlan, None], str]]
 
@@ -119,6 +120,7 @@ class _QueryPlanner:
             columns=columns,
             resolver=SparkTypeResolver(self.queries, self.prefix, self.relation, beside=self._items()),
             is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
+            python_function=cache(partial(python_function, self.planner.spark)),
             shown=self._shown(columns),
             ambiguous=frozenset(name for name, count in names.items() if count > 1),
             is_ansi=self.is_ansi,
