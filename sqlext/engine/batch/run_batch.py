@@ -15,10 +15,11 @@ from pyspark.sql import types as T
 from sqlext.engine.queries import Queries
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import UnsupportedError
-from sqlext.expressions.spark_types import aggregate_type, kind_of
+from sqlext.expressions.spark_types import aggregate_type
 from sqlext.rewriter.match.match_plan import IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
 from sqlext.rewriter.match.references import FILTER_PLACE
 from sqlext.rewriter.match.scalars import AGGREGATES
+from sqlext.rewriter.match.subqueries import subqueries
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
@@ -38,7 +39,7 @@ def run_batch(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) ->
         return match_batches(batches, worker)
 
     matches = rows.mapInArrow(match, output_schema(plan, rows.schema))
-    return queries.run(result_query(plan, queries.name(matches)))
+    return queries.run(result_query(plan, queries.name(matches), prefix))
 
 
 def check_types(plan: MatchPlan, schema: T.StructType) -> None:
@@ -161,25 +162,21 @@ def worker_plan(plan: MatchPlan, is_ansi: bool) -> WorkerPlan:
         task=plan.task,
         masks=tuple(name for name, _ in mask_columns(plan)),
         neighbours=() if plan.needs_window else tuple(neighbours),
-        operands=operand_kinds(plan),
+        operands=plan.operands,
         carried=plan.carried,
         partition_by=plan.carried[: len(plan.partition_by)],
         slots=plan.slots,
         bounds=plan.bounds,
+        frame_end=plan.frame_end,
         is_ansi=is_ansi,
     )
-
-
-def operand_kinds(plan: MatchPlan) -> tuple[tuple[str, str], ...]:
-    """The columns that conditions read, each with the kind of its values in a worker."""
-    return tuple((name, kind_of(spark_type) or "") for name, spark_type in plan.operands)
 
 
 def output_schema(plan: MatchPlan, inputs: T.StructType) -> T.StructType:
     """The columns that workers return, by the types of the columns `inputs` that they read."""
     fields = [T.StructField(name, inputs[name].dataType) for name in plan.carried]
     fields += [T.StructField(slot.name, _slot_type(slot, inputs)) for slot in plan.slots]
-    if plan.task.output.shows_unmatched:
+    if plan.task.output.has_unmatched:
         fields.append(T.StructField(IS_MATCHED, T.BooleanType()))
     return T.StructType(fields or [T.StructField("__nothing", T.BooleanType())])
 
@@ -205,12 +202,15 @@ def _slot_type(slot: Slot, inputs: T.StructType) -> T.DataType:
 # after the match: what Spark computes from it
 
 
-def result_query(plan: MatchPlan, matches: str) -> Text:
-    """The columns of the clause's result, from the relation `matches` that the workers return."""
+def result_query(plan: MatchPlan, matches: str, prefix: Text) -> Text:
+    """The columns of the clause's result, from the relation `matches` that the workers return.
+
+    `prefix`: the WITH clause that subqueries in measures may need.
+    """
     arrays = {s.name: s for s in plan.slots if s.kind == "members"}
     others = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
-    others += [IS_MATCHED] if plan.task.output.shows_unmatched else []
-    return shown_query(plan, aggregated(matches, others, arrays))
+    others += [IS_MATCHED] if plan.task.output.has_unmatched else []
+    return join(prefix if subqueries(plan.clause) else "", shown_query(plan, aggregated(matches, others, arrays)))
 
 
 def shown_query(plan: MatchPlan, rows: Text) -> Text:

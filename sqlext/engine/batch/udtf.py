@@ -30,7 +30,7 @@ def run_udtf(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spa
     function: Any = arrow_udtf(_matcher(worker_plan(plan, is_ansi)), returnType=schema)
     keys = [*plan.carried[: len(plan.partition_by)], ROW]
     matches = function(rows.asTable().partitionBy(BUCKET).orderBy(*keys))
-    return queries.run(result_query(plan, queries.name(matches)))
+    return queries.run(result_query(plan, queries.name(matches), prefix))
 
 
 def input_query(plan: MatchPlan, prefix: Text, spark: SparkSession) -> Text:

@@ -19,8 +19,9 @@ from sqlext.pattern import conditions
 from sqlext.pattern.cep.cep_task import CepTask, local_truth
 from sqlext.pattern.cep.desugared_program import GAP, DesugaredProgram, Variant
 from sqlext.pattern.cep.nfa import Clause, Final
+from sqlext.pattern.condition_reads import source_reads_labels
 from sqlext.pattern.task import (
-    CLASSIFIER,
+    CLASSIFIERS,
     MATCH_NUMBER,
     Aggregate,
     Call,
@@ -29,6 +30,8 @@ from sqlext.pattern.task import (
     Navigation,
     Operand,
     Rows,
+    SparkAggregate,
+    SparkCall,
 )
 
 
@@ -182,14 +185,18 @@ class _Tested:
     origin: int
 
     def rewritten(self, condition: Condition) -> Condition:
-        if isinstance(condition, Call):
+        if isinstance(condition, (Call, SparkCall)):
             return replace(condition, arguments=tuple(map(self.rewritten, condition.arguments)))
         if not isinstance(condition, Operand):
             return condition
         if isinstance(condition.source, Aggregate):
             return self._aggregate(condition, condition.source)
+        if isinstance(condition.source, SparkAggregate):
+            return self._spark_aggregate(condition, condition.source)
         if condition.source.argument == MATCH_NUMBER:
             return condition
+        if condition.source.by_label or condition.source.expression is not None:
+            raise NotExpressible
         return self._navigation(condition, condition.source)
 
     def _shift(self, labels: tuple[int, ...] | None) -> int:
@@ -200,7 +207,7 @@ class _Tested:
 
     def _navigation(self, operand: Operand, source: Navigation) -> Condition:
         counts, shift = source.labels is None or self.label in source.labels, self._shift(source.labels)
-        if source.argument == CLASSIFIER and (source.step or (counts and self.origin != self.label) or shift):
+        if source.argument in CLASSIFIERS and (source.step or (counts and self.origin != self.label) or shift):
             raise NotExpressible
         labels, offset = self.rewriting._real(source.labels), source.offset
         if source.from_first:
@@ -230,9 +237,14 @@ class _Tested:
             kind=operand.kind,
         )
 
+    def _spark_aggregate(self, operand: Operand, source: SparkAggregate) -> Condition:
+        if self._shift(source.labels) or source_reads_labels(source):
+            raise NotExpressible
+        return replace(operand, source=replace(source, labels=self.rewriting._real(source.labels)))
+
     def _aggregate(self, operand: Operand, source: Aggregate) -> Condition:
         shift = self._shift(source.labels)
-        if source.argument == CLASSIFIER and (shift or self.origin != self.label):
+        if source.argument in CLASSIFIERS and (shift or self.origin != self.label):
             raise NotExpressible
         real = replace(operand, source=replace(source, labels=self.rewriting._real(source.labels)))
         if shift == 0:
