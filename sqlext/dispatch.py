@@ -76,7 +76,10 @@ def _execute_immediate(call: SqlCall) -> DataFrame:
 
     Errors have their places in the statement that is executed.
     """
-    immediate = parse_execute_immediate(str(Source(call.text, bind(call.text, call.args)).slice(0, len(call.text))))
+    if parse_execute_immediate(call.text) is None:
+        return _run_plain(call)
+    bound = Source(call.text, bind(call.text, call.args)).slice(0, len(call.text))
+    immediate = parse_execute_immediate(str(bound))
     try:
         with quiet_probes():
             text = call.sql(f"SELECT {immediate.query}").collect()[0][0] if immediate else None
