@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import io
+import re
+import shlex
 import sys
 from datetime import date, datetime
 from decimal import Decimal
 from importlib.metadata import version
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from sqlext.catalog.warehouse import WAREHOUSE
-from sqlext.cli import FAILED, MISUSED, main, parse_parameter, split_statements
+from sqlext.cli import FAILED, MISUSED, _parser, main, parse_parameter, split_statements
 
+ROOT = Path(__file__).parents[2]
 PARAMETERS = [
     ("a=1", 1),
     ("a=-12", -12),
@@ -65,6 +69,17 @@ def test_a_wrong_call_ends_with_status_2(arguments, capsys):
         main(arguments)
     assert stopped.value.code == MISUSED
     assert "usage: sqlext" in capsys.readouterr().err
+
+
+def test_the_commands_of_documents_are_commands():
+    documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    text = "\n".join(path.read_text("utf-8") for path in documents).replace("\\\n", " ")
+    commands = [line for line in re.findall(r"^sqlext (.*)$", text, re.MULTILINE) if not line.startswith("demo")]
+    parsed = [_parser().parse_args(shlex.split(line, comments=True)) for line in commands]
+    assert len(parsed) >= 4
+    assert [
+        options.file for options in parsed if getattr(options, "file", None) and not (ROOT / options.file).exists()
+    ] == []
 
 
 def test_a_file_that_cannot_be_read_ends_with_status_2(tmp_path, capsys):
