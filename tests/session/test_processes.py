@@ -187,6 +187,7 @@ INTERRUPTED = """
     import os, signal, subprocess, sys, time
     query = "SELECT count(*) FROM range(100000000000) a JOIN range(10) b ON hash(a.id) % 7 = b.id"
     started = "SELECT 1 AS started"
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background of a shell ignores it
     command = [sys.executable, "-c", "from sqlext.cli import main; exit(main())", "run", "--master", "local[2]"]
     command += ["-e", f"{started};\\n{query}"]
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
