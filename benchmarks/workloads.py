@@ -306,6 +306,20 @@ UNPARTITIONED = (
         goal=SLOW,
         flink_lacks=ENDS_GREEDY,
     ),
+    *(
+        Workload(
+            name=f"sum_{name}",
+            rows=MILLION,
+            columns={"i": "i", "v": f"CAST({HASH} % 100 AS {spark_type})"},
+            reads=("i", "v"),
+            match="""MEASURES FIRST(A.i) AS began, COUNT(*) AS n
+    PATTERN (A+) DEFINE A AS SUM(A.v) <= 1000""",
+            totals="count(*), sum(began), sum(n)",
+            goal=SLOW,
+            flink_lacks=ENDS_GREEDY,
+        )
+        for name, spark_type in (("bigint", "BIGINT"), ("decimal", "DECIMAL(18, 2)"))
+    ),
     Workload(
         name="merge_ranges",
         rows=MILLION,

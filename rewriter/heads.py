@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from sqlext.errors import ParseError, Place, UnsupportedError
 from sqlext.rewriter.text.fragments import alone
 from sqlext.rewriter.text.names import Parts, RelationName, name_at, tokens_of, unquoted
-from sqlext.rewriter.text.tokens import STRING, Token, Tokens, closing
+from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, closing
+from sqlext.rewriter.tree.keywords import begins_query
 
 CREATE_VIEW, DROP_VIEW, DROP_TABLE = "CREATE VIEW", "DROP VIEW", "DROP TABLE"
 
@@ -189,9 +190,11 @@ STREAM_OPTIONS = ("checkpointLocation", "trigger")
 
 @dataclass(frozen=True, kw_only=True)
 class StreamTarget:
-    """`CREATE [OR REFRESH] STREAMING TABLE name [OPTIONS (…)] AS query` or `INSERT INTO name query`.
+    """`CREATE [OR REFRESH | OR REPLACE] STREAMING TABLE [IF NOT EXISTS] name [OPTIONS (…)] AS query`, or `INSERT INTO
+    name [rows] query`.
 
-    The query is characters `query_start` to `query_stop` (exclusive) of `text`.
+    The query is characters `query_start` to `query_stop` (exclusive) of `text`. `rows` is what INSERT has between the
+    name and the query: `(column, …)`, BY NAME, PARTITION (…) or REPLACE WHERE condition.
     """
 
     text: str
@@ -200,6 +203,9 @@ class StreamTarget:
     query_start: int
     query_stop: int
     is_insert: bool
+    or_replace: bool = False
+    if_not_exists: bool = False
+    rows: Place | None = None
     checkpoint: str | None = None
     trigger: str | None = None
 
@@ -212,8 +218,9 @@ def parse_target(text: str) -> StreamTarget | None:
     >>> target = parse_target("CREATE OR REFRESH STREAMING TABLE db.t AS SELECT 1;")
     >>> target.name, target.text[target.query_start : target.query_stop], target.is_insert
     (('db', 't'), 'SELECT 1', False)
-    >>> parse_target("INSERT INTO t SELECT 1").is_insert, parse_target("INSERT OVERWRITE t SELECT 1")
-    (True, None)
+    >>> insert = parse_target("INSERT INTO t (k, n) SELECT 1, 2")
+    >>> insert.text[insert.query_start : insert.query_stop], parse_target("INSERT OVERWRITE t SELECT 1")
+    ('SELECT 1, 2', None)
     """
     tokens = tokens_of(text)
     while tokens and tokens[-1].text == ";":
@@ -222,22 +229,46 @@ def parse_target(text: str) -> StreamTarget | None:
     is_insert = cursor.take("INSERT", "INTO")
     if is_insert:
         cursor.take("TABLE")
-    elif not (cursor.take("CREATE", "OR", "REFRESH") or cursor.take("CREATE")) or not cursor.take("STREAMING", "TABLE"):
+    or_replace = cursor.take("CREATE", "OR", "REPLACE")
+    is_create = or_replace or cursor.take("CREATE", "OR", "REFRESH") or cursor.take("CREATE")
+    if not is_insert and not (is_create and cursor.take("STREAMING", "TABLE")):
         return None
-    cursor.take("IF", "NOT", "EXISTS")
+    if_not_exists = not is_insert and cursor.take("IF", "NOT", "EXISTS")
     name = cursor.take_name()
     if name is None:
         return None
     options = {} if is_insert else _options(text, cursor)
-    if not is_insert:
+    behind_name = cursor.index
+    if is_insert:
+        _go_to_query(cursor)
+    else:
         cursor.take("AS")
     if cursor.is_at_end:
         return None
     return StreamTarget(
         text=text, name=name.parts, place=Place(text, name.start, name.stop), is_insert=is_insert,
+        or_replace=or_replace, if_not_exists=if_not_exists,
+        rows=_place(text, tokens[behind_name : cursor.index]) if is_insert else None,
         query_start=tokens[cursor.index].start, query_stop=tokens[-1].stop,
         checkpoint=options.get("checkpointlocation"), trigger=options.get("trigger"),
     )  # fmt: skip
+
+
+def _go_to_query(cursor: Cursor) -> None:
+    """Go behind `[PARTITION (…)] [IF NOT EXISTS] [(column, …)] [BY NAME]` or `REPLACE WHERE condition`."""
+    is_replacing = cursor.take("REPLACE", "WHERE")  # its condition may hold subqueries
+    while not cursor.is_at_end:
+        token = cursor.tokens[cursor.index]
+        if token.word in QUERY_STARTS or (
+            token.text == "(" and not is_replacing and begins_query(cursor.tokens, cursor.index)
+        ):
+            return
+        close = closing(cursor.tokens, cursor.index) if token.text == "(" else None
+        cursor.index = (cursor.index if close is None else close) + 1
+
+
+def _place(text: str, tokens: Tokens) -> Place | None:
+    return Place(text, tokens[0].start, tokens[-1].stop) if tokens else None
 
 
 def _options(text: str, cursor: Cursor) -> dict[str, str]:

@@ -8,15 +8,16 @@ from itertools import pairwise
 from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, tokenize
-from sqlext.rewriter.tree.keywords import is_at, is_time_join, without_pipe
+from sqlext.rewriter.tree.keywords import TYPE_WORDS, is_at, is_time_join, without_pipe
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.read_windows import window_queries
 from sqlext.rewriter.tree.statement_tree import Site, Tree
 
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"})
+_TYPES = "|".join(sorted(TYPE_WORDS))
 _CANDIDATE = re.compile(
-    rf"MATCH_?RECOGN|\bPATTERN{_BLANK}\(|(?:INTERVAL|ASOF){_BLANK}\bJOIN|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(sorted(_WINDOWS))}){_BLANK}\(",
+    rf"MATCH_?RECOGN|\bPATTERN{_BLANK}\(|INTERVAL{_BLANK}\bJOIN|ASOF{_BLANK}\b(?:{_TYPES}|JOIN)\b|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(sorted(_WINDOWS))}){_BLANK}\(",
     re.IGNORECASE | re.DOTALL,
 )
 

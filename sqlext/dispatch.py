@@ -13,13 +13,15 @@ from sqlext.catalog import views, warehouse
 from sqlext.engine import cached_views
 from sqlext.engine.sql_call import SqlCall
 from sqlext.quiet import quiet_probes
+from sqlext.rewriter import stream_heads, view_statements
 from sqlext.rewriter.execute_immediate import identifiers, parse_execute_immediate
 from sqlext.rewriter.heads import parse_head, parse_target
 from sqlext.rewriter.parameters import bind
 from sqlext.rewriter.scan import explained, is_extended
+from sqlext.rewriter.stream_heads import StreamCommand, parse_command
 from sqlext.rewriter.text.names import Parts, quote, split_name
 from sqlext.rewriter.text.splice import Source
-from sqlext.rewriter.view_statements import ALTER_AS, FIRST_WORDS, UNCACHE, parse_listing, parse_view_statement
+from sqlext.rewriter.view_statements import ALTER_AS, UNCACHE, parse_listing, parse_view_statement
 
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w+)", re.DOTALL)
 
@@ -31,7 +33,7 @@ def dispatch(call: SqlCall) -> DataFrame:
     if _first_word(call.text) == "BEGIN":
         return _run_script(call)
     call = _with_named_views(call)
-    if _first_word(call.text) in FIRST_WORDS:
+    if _first_word(call.text) in view_statements.FIRST_WORDS:
         return _about_views(call)
     if _first_word(call.text) == "EXECUTE":
         return _execute_immediate(call)
@@ -134,7 +136,10 @@ def _run_plain(call: SqlCall) -> DataFrame:
     """
     try:
         with quiet_probes() as records:
-            return _create_or_drop(call) if _first_word(call.text) in ("CREATE", "DROP") else call.by_spark()
+            word = _first_word(call.text)
+            if word in stream_heads.FIRST_WORDS and (command := parse_command(call.text)) is not None:
+                return _command(call, command)
+            return _create_or_drop(call) if word in ("CREATE", "DROP") else call.by_spark()
     except AnalysisException as error:
         # A script may have carried out half of its statements: it is not run again.
         view = None if _first_word(call.text) == "BEGIN" else _missing_view(call, error)
@@ -147,6 +152,12 @@ def _run_plain(call: SqlCall) -> DataFrame:
     from sqlext.engine import stored_views  # plain SQL does not wait for the planner
 
     return stored_views.answer(call, about, view)
+
+
+def _command(call: SqlCall, command: StreamCommand) -> DataFrame:
+    from sqlext.engine.stream.stream_commands import run_command  # plain SQL does not wait for the planner
+
+    return run_command(call.spark, command)
 
 
 def _first_word(text: str) -> str:

@@ -12,7 +12,7 @@ from sqlext.engine.physical import LEAD, PhysicalPlan
 from sqlext.engine.plan_statement import StatementPlan, plan_statement
 from sqlext.engine.portable.portable_sql import Printer
 from sqlext.engine.sql_call import SqlCall
-from sqlext.engine.statement import warn
+from sqlext.engine.warn import warn
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.task import NO_SKIP
 from sqlext.rewriter.joins.asof_sql import AsofJoin
@@ -44,7 +44,7 @@ def _join(number: int, asof: AsofJoin | RewrittenJoin | None) -> str:
     left = "the left rows go through it" if asof.carried else "its matches are joined to the left relation"
     times = f"{asof.left_time} {asof.operator} {asof.right_time}"
     lines = [
-        "LEFT ASOF JOIN" if asof.is_left else "INNER ASOF JOIN",
+        "LEFT ASOF JOIN" if asof.is_left else "INNER ASOF JOIN: left rows without a partner are left out",
         f"left {asof.left}", f"right {asof.right}",
         f"nearest row by {times}, keys {keys or 'none: one task orders all rows'}",
         f"window: both sides in one order, which carries the last right row along; {left}",

@@ -17,6 +17,9 @@ from sqlext.rewriter.text.splice import Text, join
 
 WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column that has one
 CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"  # in the metadata of CHAR and VARCHAR: Spark pads what it compares them with
+_QUOTED_HINT = (
+    'Spark reads "…" as a string: write the name in backticks, or SET spark.sql.ansi.doubleQuotedIdentifiers = true.'
+)
 HELPER = re.compile(r"__sqlext_helper_\d+__")
 
 
@@ -60,7 +63,9 @@ class Queries:
         condition = getattr(e, "getCondition", e.getErrorClass)() or "ANALYSIS"
         first_line = str(e).strip().split("\n")[0]
         message = re.sub(r"^\[[A-Z0-9_.]+\] ?|;? ?SQLSTATE: \w+.*$", "", first_line).rstrip("; ")
-        return BindError(condition.replace(".", "_"), message, place=self._place(e, text))
+        place = self._place(e, text)
+        hint = _QUOTED_HINT if place is not None and self.user_text[place.start] == '"' else None
+        return BindError(condition.replace(".", "_"), message, place=place, hint=hint)
 
     def _place(self, e: PySparkException, text: Text) -> Place | None:
         contexts = [c for c in e.getQueryContext() or [] if c.contextType().name == "SQL"]
@@ -114,7 +119,7 @@ class SparkTypeResolver:
         columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")
         table = self.queries.run(join("SELECT ", columns)).toArrow()
         values = [to_values(column.combine_chunks()) for column in table.columns]
-        return [None if v.valid is not None and not v.valid[0] else v.values[0].item() for v in values]
+        return [None if v.valid is not None and not v.valid[0] else v.values.tolist()[0] for v in values]
 
     def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]:
         columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")

@@ -33,8 +33,10 @@ from sqlext.pattern.task import (
 Value = Any  # bool, int or float; of interpreted parts as in `expressions.values`
 Satisfies = Callable[[int, int, list[int], int], bool]  # see `satisfier`
 
+_DIVISIONS = ("/", "%", "div", "mod", "pmod")  # Spark evaluates the divisor first
 _FAULTS = {
     "ARITHMETIC_OVERFLOW": ("integer overflow", "cast to a wider type, or set spark.sql.ansi.enabled to false"),
+    "NUMERIC_VALUE_OUT_OF_RANGE": ("decimal overflow", "cast to fewer digits, or to DOUBLE"),
     "DIVIDE_BY_ZERO": ("division by zero", "test the divisor first, for example with nullif(x, 0)"),
 }
 
@@ -155,24 +157,52 @@ def evaluate(condition: Condition, path: Tested) -> Value | None:
     return _strict(condition, path)
 
 
+def holds(condition: Condition, path: Path) -> bool:
+    """Is the condition true for a path? If it cannot be computed and `Rows.errors` notes errors, it does not hold."""
+    errors = path.rows.errors
+    if errors is None:
+        return evaluate(condition, path) is True
+    try:
+        return evaluate(condition, path) is True
+    except DataError as error:
+        row = path.taken[-1] if path.taken else path.start + len(path.labels) - 1
+        errors.setdefault(row, error)
+        return False
+
+
 def _spark_value(call: SparkCall, path: Tested) -> Value | None:
     """The value of a function of Spark. One that propagates NULL does not evaluate the arguments behind a NULL."""
+    values: list[Any] = []
     if call.is_lazy:
-        return call.apply(*(partial(evaluate, argument, path) for argument in call.arguments))
-    values = []
-    for argument in call.arguments:
-        value = evaluate(argument, path)
-        if value is None and not call.takes_nulls:
-            return None
-        values.append(value)
-    return call.apply(*values)
+        values = [partial(evaluate, argument, path) for argument in call.arguments]
+    else:
+        reads_right_first = call.function in _DIVISIONS
+        for argument in reversed(call.arguments) if reads_right_first else call.arguments:
+            value = evaluate(argument, path)
+            if value is None and not call.takes_nulls:
+                return None
+            values.append(value)
+        if reads_right_first:
+            values.reverse()
+    try:
+        return call.apply(*values)
+    except DataError as e:
+        raise _in_condition(e, path.tested) from None
 
 
-def satisfier(task: MatchTask, rows: Rows) -> Satisfies:
+def _in_condition(error: DataError, label: str) -> DataError:
+    """The error of a function, with the variable whose condition calls it."""
+    where = " in the condition that DEFINE gives for "
+    if where in error.message:
+        return error
+    return DataError(error.error_class.removeprefix("SQLEXT_"), f"{error.message}{where}{label}", hint=error.hint)
+
+
+def satisfier(task: MatchTask, rows: Rows, seen: tuple[int, int] | None = None) -> Satisfies:
     """The function `satisfies(start, number, labels, label)` that evaluates the conditions of a task.
 
     It returns whether row `start + len(labels)` satisfies `label` in match number `number`, where the rows from `start`
-    on are mapped to `labels`.
+    on are mapped to `labels`. PREV and NEXT reach rows `seen[0]` to `seen[1]` (exclusive), by default the partition.
     """
 
     def satisfies(start: int, number: int, labels: list[int], label: int) -> bool:
@@ -184,7 +214,7 @@ def satisfier(task: MatchTask, rows: Rows) -> Satisfies:
         if condition is None:
             return True
         k = int(np.searchsorted(rows.bounds, start, side="right")) - 1
-        partition = int(rows.bounds[k]), int(rows.bounds[k + 1])
+        partition = seen or (int(rows.bounds[k]), int(rows.bounds[k + 1]))
         path = Path(
             rows=rows,
             names=task.program.labels,
@@ -193,7 +223,7 @@ def satisfier(task: MatchTask, rows: Rows) -> Satisfies:
             labels=(*labels, label),
             number=number,
         )
-        return evaluate(condition, path) is True
+        return holds(condition, path)
 
     return satisfies
 
@@ -268,6 +298,8 @@ def aggregate_of(aggregate: Aggregate, values: list[Value], path: Tested) -> Val
     if not values:
         return None
     if aggregate.function == "sum":
+        if aggregate.digits:
+            return _within_digits(sum(values), aggregate.digits, aggregate.is_ansi, path)
         return reduce(lambda x, y: _bounded(x + y, 64, True, path) if isinstance(x, int) else x + y, values)
     if aggregate.function == "avg":
         return reduce(lambda x, y: x + y, map(float, values)) / len(values)
@@ -365,6 +397,8 @@ def _strict(call: Call, path: Tested) -> Value | None:
     if reads_right_first:
         return _divide(call, values[1], values[0], path)
     result = _STRICT[call.function](*values)
+    if call.digits:
+        return _within_digits(result, call.digits, call.is_ansi, path)
     return _bounded(result, call.bits, call.is_ansi, path) if call.kind == "int" else result
 
 
@@ -386,6 +420,15 @@ def _bounded(value: Value, bits: int, is_ansi: bool, path: Tested) -> Value:
     if wrapped != value and is_ansi:
         raise fault("ARITHMETIC_OVERFLOW", path.tested)
     return wrapped
+
+
+def _within_digits(value: Value, digits: int, is_ansi: bool, path: Tested) -> Value | None:
+    """The unscaled value of a decimal; one with more digits is an error if `is_ansi`, otherwise NULL."""
+    if abs(value) < 10**digits:
+        return value
+    if is_ansi:
+        raise fault("NUMERIC_VALUE_OUT_OF_RANGE", path.tested)
+    return None
 
 
 _STRICT: dict[str, Callable] = {

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlext.errors import UnsupportedError
+from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.spark_types import has_plain_equality, is_orderable
 from sqlext.pattern.task import Aggregate, Navigation
 from sqlext.rewriter.match.condition_parts import TypeResolver
@@ -24,15 +25,16 @@ Groups = dict[str, list[tuple[str, str]]]  # partition, order, rest: (shown name
 class InputRelation:
     """The columns of a clause's input with their Spark types, in order, and what else is known of it.
 
-    `is_aggregate`: is a function of this name an aggregate? `is_static`: no Spark is at hand to compute scalars
-    (`sqlext_match`), so only columns can be read. `takes_start_bounds`: conjuncts of DEFINE may become bounds.
-    `unread`: columns, in lower case, that nothing reads in the clause's result. `is_streaming`: the rows never end, and
-    Spark has no window functions over them.
+    `is_aggregate`: is a function of this name an aggregate? `python_function`: the UDF of the session of this name.
+    `is_static`: no Spark is at hand to compute scalars (`sqlext_match`), so only columns can be read.
+    `takes_start_bounds`: conjuncts of DEFINE may become bounds. `unread`: columns, in lower case, that nothing reads in
+    the clause's result. `is_streaming`: the rows never end, and Spark has no window functions over them.
     """
 
     columns: tuple[tuple[str, str], ...]
     resolver: TypeResolver
     is_aggregate: Callable[[str], bool]
+    python_function: Callable[[str], PythonFunction | None] = lambda name: None
     is_ansi: bool = True
     time_zone: str = "UTC"
     is_static: bool = False
@@ -51,7 +53,8 @@ class Context:
 
     `label_sets`: the labels of each variable and SUBSET. `needs_times`: workers report when each result is decided, so
     they must evaluate all conditions themselves. `needs_cep`: the clause wants more than preferred matches of
-    neighbouring rows, so it becomes a CepTask.
+    neighbouring rows, so it becomes a CepTask. `leaves_frame`: can a reference in the condition of a label reach a row
+    beyond the frame of a window?
     """
 
     clause: MatchClause
@@ -60,6 +63,7 @@ class Context:
     label_sets: dict[str, tuple[int, ...]]
     needs_times: bool
     needs_cep: bool
+    leaves_frame: Callable[[Reference, int], bool] = lambda reference, label: False
     columns: list[InputColumn] = field(default_factory=list)
 
     def slice(self, fragment: Fragment) -> Text:
@@ -129,9 +133,8 @@ class Context:
         if self.relation.is_static and reference.step:
             return False
         is_current = not reference.from_first and reference.offset == 0 and (labels is None or label in labels)
-        return is_current and (
-            reference.kind == "navigation" or (reference.kind == "classifier" and reference.step == 0)
-        )
+        is_read = reference.kind == "navigation" and not (reference.reads_labels or reference.reads_numbers)
+        return is_current and (is_read or (reference.kind == "classifier" and reference.step == 0))
 
 
 def partition_by(context: Context) -> tuple[Text, ...]:

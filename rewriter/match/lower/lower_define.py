@@ -100,6 +100,8 @@ class Conditions:
             column=self._operand,
             is_local=lambda r: r.step == 0 and self.context.is_local(r, label),
             local_text=lambda r: self._local_text(r, label),
+            names=tuple(name.key for name in self.context.clause.pattern_variables),
+            python_function=self.context.relation.python_function,
             spark_computes=not self.context.relation.is_static,
         )
         whole, *others = [build_condition(parts, lo, hi, self._undo()) for lo, hi in ranges]
@@ -111,7 +113,8 @@ class Conditions:
         """Is the conjunct computed on each row? Spark computes any; without Spark it must be a Boolean column."""
         if self.context.relation.is_static:
             return len(items) == 1 and not isinstance(items[0], Reference) and items[0].is_name
-        return all(self.context.is_local(x, label) for x in items if isinstance(x, Reference))
+        references = [x for x in items if isinstance(x, Reference)]
+        return all(self.context.is_local(x, label) and not self.context.leaves_frame(x, label) for x in references)
 
     def _can_be_mask(self, items: list[Item], conjunct: tuple[int, int], label: int) -> bool:
         """Can this conjunct be a mask? Where times are needed, a mask may not hide how far ahead it reads.

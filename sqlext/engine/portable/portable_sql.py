@@ -13,7 +13,9 @@ from sqlext.engine.batch.run_batch import aggregated, shown_query
 from sqlext.engine.portable.call_text import call_text, literal_text
 from sqlext.engine.portable.table_function import NAME
 from sqlext.errors import UnsupportedError
+from sqlext.expressions.spark_types import MAX_DIGITS, decimal_of
 from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.pattern.condition_reads import is_interpreted
 from sqlext.pattern.task import (
     CLASSIFIERS,
     MATCH_NUMBER,
@@ -26,7 +28,7 @@ from sqlext.pattern.task import (
     SparkAggregate,
     SparkCall,
 )
-from sqlext.rewriter.match.match_plan import IS_MATCHED, MatchPlan, Slot
+from sqlext.rewriter.match.match_plan import CLASSIFIER_FIELD, IS_MATCHED, MatchPlan, Slot
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join
 
@@ -49,6 +51,7 @@ _OPERATORS = {
 
 def portable_query(plan: MatchPlan, prefix: Text, is_ansi: bool) -> Text:
     """A query in plain Spark SQL for the clause's result."""
+    plan = replace(plan, slots=tuple(_as_members(slot) for slot in plan.slots))
     for part in _unknown(plan):
         place = plan.clause.keyword.place
         raise UnsupportedError("NOT_IN_TABLE_FUNCTION", f"sqlext_match does not know {part}", place=place)
@@ -70,8 +73,27 @@ def _unknown(plan: MatchPlan) -> Iterator[str]:
         yield "time-outs"
     if isinstance(task, CepTask) and any(end.absent for end in task.nfa.ends):
         yield "an absence at the end of a pattern"
+    if any(map(is_interpreted, plan.task.conditions)):
+        yield "functions of several rows in DEFINE other than comparisons, arithmetic and CASE"
+    if any((decimal_of(operand.spark_type) or (0,))[0] > MAX_DIGITS for operand in plan.operands):
+        yield f"decimals of more than {MAX_DIGITS} digits in DEFINE"
     if any(slot.kind == "rowtime" for slot in plan.slots):
         yield "MATCH_ROWTIME()"
+    if any(slot.by_label or CLASSIFIER_FIELD in slot.columns for slot in plan.slots):
+        yield "CLASSIFIER() or MATCH_NUMBER() in an expression that an aggregate reads"
+    if any(slot.kind == "fold" for slot in plan.slots):
+        yield "ORDER BY or a constant among the arguments of an aggregate"
+
+
+def _as_members(slot: Slot) -> Slot:
+    """Spark computes the aggregates that workers compute row by row, unless it cannot."""
+    if (
+        slot.fold is None
+        or not slot.call
+        or (slot.fold.order_by and slot.aggregate.function not in ("listagg", "string_agg"))
+    ):
+        return slot
+    return replace(slot, kind="members", fold=None)
 
 
 def _arguments(plan: MatchPlan, prefix: Text, is_ansi: bool) -> list[Text]:
