@@ -45,9 +45,13 @@ def install(is_connect: bool) -> None:
 
 
 def _recovering(convert: Callable[..., Any]) -> Callable[..., Any]:
+    from pyspark.errors import StreamingQueryException
+
     @functools.wraps(convert)
     def convert_exception(*args: Any, **kwargs: Any) -> Any:
         converted = convert(*args, **kwargs)
+        if isinstance(converted, StreamingQueryException):  # it has the query's name, and its users wait for it
+            return converted
         return next(filter(None, map(recovered, _texts(converted, args))), converted)
 
     return convert_exception
