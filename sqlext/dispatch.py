@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 from sqlext.catalog import views, warehouse
 from sqlext.engine import cached_views
 from sqlext.engine.sql_call import SqlCall
+from sqlext.errors import SqlExtError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import stream_heads, view_statements
 from sqlext.rewriter.execute_immediate import identifiers, parse_execute_immediate
@@ -124,7 +125,10 @@ def _run(call: SqlCall) -> DataFrame:
     query = explained(call.text)
     if query is None:
         return statement.run(call)
-    text = explanation.explain_statement(replace(call, text=query.text))
+    try:
+        text = explanation.explain_statement(replace(call, text=query.text))
+    except SqlExtError as e:
+        raise e.moved(call.text, query.start) from None
     return call.spark.createDataFrame([(text,)], "plan STRING")
 
 

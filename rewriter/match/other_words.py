@@ -4,7 +4,8 @@
 |---|---|---|
 | `LAG(x, n)`, `LEAD(x, n)` | Snowflake | `PREV(x, n)`, `NEXT(x, n)` |
 | `CLASSIFIER`, `MATCH_NUMBER` without parentheses | Snowflake, Oracle | `CLASSIFIER()`, `MATCH_NUMBER()` |
-| `MEASURES x name` | Oracle, DuckDB's lists | `MEASURES x AS name` |
+| `MEASURES x name` | Snowflake, Flink | `MEASURES x AS name` |
+| `"a".price`, where the variable a is quoted | all of them | `` `a`.price `` |
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import replace
 
 from sqlext.rewriter.match.references import Scope
 from sqlext.rewriter.text.lexemes import Lexeme
+from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.tokens import QUOTED, WORD, Tokens
 from sqlext.rewriter.tree.keywords import ends_operand
 
@@ -33,11 +35,18 @@ def in_standard_words(parts: Sequence[Lexeme], scope: Scope) -> list[Lexeme]:
     >>> scope = Scope(source=Source(text), variables={}, columns=("price", "lag"))
     >>> " ".join(x.raw for x in in_standard_words(lexemes(Fragment(text, 0, len(text))), scope))
     'PREV ( price , 2 ) + lag , classifier ( )'
+    >>> text = 'FIRST("a".price)'
+    >>> scope = Scope(source=Source(text), variables={"a": None}, columns=("price",))
+    >>> "".join(x.raw for x in in_standard_words(lexemes(Fragment(text, 0, len(text))), scope))
+    'FIRST(`a`.price)'
     """
     result: list[Lexeme] = []
     for i, part in enumerate(parts):
         before = parts[i - 1].raw if i else ""
         behind = parts[i + 1].raw if i + 1 < len(parts) else ""
+        is_argument = before == "(" and i > 1 and parts[i - 2].word == "CLASSIFIER"
+        if part.raw[0] == '"' and (behind == "." or is_argument) and part.raw[1:-1] in scope.variables:
+            part = replace(part, raw=quoted(part.raw[1:-1]))
         if part.word in _NAVIGATIONS and behind == "(" and before != ".":
             part = replace(part, raw=_NAVIGATIONS[part.word])
         result.append(part)

@@ -357,7 +357,7 @@ class Analyser(Words):
                 "NESTED_CALL",
                 f"{self.word(i)}() is not supported inside an expression that {function} reads",
                 place=self.place(i, close + 1),
-                hint=f"{function} takes an expression over the input's columns, or CLASSIFIER() alone.",
+                hint=f"{function} takes an expression over one row, which may hold CLASSIFIER() and MATCH_NUMBER().",
             )
         hint = "only PREV and NEXT can contain FIRST and LAST: PREV(LAST(A.price), 2)."
         raise self._error("NESTED_CALL", f"{self.parts[i].raw} cannot stand inside {function}", i, close + 1, hint)

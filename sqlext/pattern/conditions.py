@@ -33,7 +33,6 @@ from sqlext.pattern.task import (
 Value = Any  # bool, int or float; of interpreted parts as in `expressions.values`
 Satisfies = Callable[[int, int, list[int], int], bool]  # see `satisfier`
 
-_DIVISIONS = ("/", "%", "div", "mod", "pmod")  # Spark evaluates the divisor first
 _FAULTS = {
     "ARITHMETIC_OVERFLOW": ("integer overflow", "cast to a wider type, or set spark.sql.ansi.enabled to false"),
     "NUMERIC_VALUE_OUT_OF_RANGE": ("decimal overflow", "cast to fewer digits, or to DOUBLE"),
@@ -171,21 +170,9 @@ def holds(condition: Condition, path: Path) -> bool:
 
 
 def _spark_value(call: SparkCall, path: Tested) -> Value | None:
-    """The value of a function of Spark. One that propagates NULL does not evaluate the arguments behind a NULL."""
-    values: list[Any] = []
-    if call.is_lazy:
-        values = [partial(evaluate, argument, path) for argument in call.arguments]
-    else:
-        reads_right_first = call.function in _DIVISIONS
-        for argument in reversed(call.arguments) if reads_right_first else call.arguments:
-            value = evaluate(argument, path)
-            if value is None and not call.takes_nulls:
-                return None
-            values.append(value)
-        if reads_right_first:
-            values.reverse()
+    """The value of a function of Spark, which evaluates its arguments in Spark's order."""
     try:
-        return call.apply(*values)
+        return call.apply(*(partial(evaluate, argument, path) for argument in call.arguments))
     except DataError as e:
         raise _in_condition(e, path.tested) from None
 
