@@ -13,7 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from rich.console import Console
@@ -166,9 +166,17 @@ def _run_command(options: argparse.Namespace) -> int:
             options.action(spark, list(split_statements(text)), options)
     except (SqlExtError, PySparkException) as error:
         sys.stdout.flush()
-        print(_without_stack(str(error)), file=sys.stderr)
+        print(_reason(error), file=sys.stderr)
         return FAILED
     return 0
+
+
+def _reason(error: Exception) -> str:
+    """Why a statement failed, or the stream that it started."""
+    if isinstance(error, StreamingQueryException):
+        failures = [str(e) for query in streams.started().values() if (e := query.exception()) is not None]
+        return streams.root_cause(failures[-1] if failures else str(error))
+    return _without_stack(str(error))
 
 
 def _without_stack(message: str) -> str:
