@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from sqlext.catalog import views, warehouse
 from sqlext.engine.sql_call import SqlCall
+from sqlext.errors import SqlExtError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.heads import parse_target
 from sqlext.rewriter.scan import explained, is_extended
@@ -49,7 +50,10 @@ def _run(call: SqlCall) -> DataFrame:
     query = explained(call.text)
     if query is None:
         return statement.run(call)
-    text = explanation.explain_statement(replace(call, text=query.text))
+    try:
+        text = explanation.explain_statement(replace(call, text=query.text))
+    except SqlExtError as e:
+        raise e.moved(call.text, query.start) from None
     return call.spark.createDataFrame([(text,)], "plan STRING")
 
 

@@ -73,6 +73,17 @@ class SqlExtError(Exception):
         """The same error with its place in another text, in which the offsets are the same."""
         return self.with_(place=replace(self.place, text=text)) if self.place is not None else self
 
+    def moved(self: E, text: str, by: int) -> E:
+        """The same error about a longer `text`, in which the statement begins at character `by`.
+
+        >>> error = BindError("UNKNOWN_COLUMN", "there is no column x", place=Place("SELECT x", 7, 8))
+        >>> print(error.moved("EXPLAIN MATCH SELECT x", 14).place.excerpt())
+          1 | EXPLAIN MATCH SELECT x
+            |                      ^
+        """
+        place = self.place and Place(text, self.place.start + by, self.place.stop + by)
+        return self.with_(place=place)
+
     def __str__(self) -> str:
         lines = [f"{self.error_class}: {self.message}"]
         if self.place is not None:
@@ -123,6 +134,10 @@ class SqlExtErrors(ParseError):
     def with_(self, *, place: Place | None = None, hint: str | None = None) -> SqlExtErrors:
         """The errors, each with the place or hint."""
         return SqlExtErrors([error.with_(place=place, hint=hint) for error in self.errors])
+
+    def moved(self, text: str, by: int) -> SqlExtErrors:
+        """The errors, each moved."""
+        return SqlExtErrors([error.moved(text, by) for error in self.errors])
 
     def in_text(self, text: str) -> SqlExtErrors:
         """The errors, each with its place in another text."""

@@ -12,7 +12,7 @@ from sqlext.errors import ParseError, Place, SqlExtError, SqlExtErrors, Unsuppor
 from sqlext.rewriter.text.and_list import and_list, top_level
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import name_of
-from sqlext.rewriter.text.tokens import tokenize, words_of
+from sqlext.rewriter.text.tokens import closing, tokenize, words_of
 from sqlext.rewriter.tree.keywords import behind_join, first_word_of_join, is_at, is_time_join, without_pipe
 from sqlext.rewriter.tree.statement_tree import Join, Query, Tree
 
@@ -100,13 +100,13 @@ def _parse(tree: Tree, keyword: int) -> JoinClause:
         raise _misplaced(tree, keyword)
     join_type = _join_type(tree, join)
     right = _right(tree, join)
+    _check_criteria(tree, join)
     on = tree.fragment(*join.on) if join.on and join.on[0] < join.on[1] else None
     conjuncts = and_list(on) if on else ()
     condition = None
     if tree.tokens[keyword].word == "ASOF":
         condition = _inequality(conjuncts) if join.match_condition is None else None
         condition = condition or _match_condition(tree, join)
-    _check_criteria(tree, join)
     using = tree.tokens[slice(*join.using)] if join.using else ()
     return JoinClause(
         kind=tree.tokens[keyword].word,
@@ -208,8 +208,12 @@ def _comparison(conjunct: Fragment) -> MatchCondition | None:
 
 
 def _check_criteria(tree: Tree, join: Join) -> None:
-    """An INTERVAL JOIN has ON, with something in it."""
+    """An INTERVAL JOIN has ON, with something in it, and what opens is closed."""
     kind, i = tree.tokens[join.keyword].word, join.criteria
+    opening = join.using[0] - 1 if join.using else None
+    if opening is not None and closing(tree.tokens, opening) is None:
+        place = _place(tree, opening, opening + 1)
+        raise ParseError("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", place=place)
     if join.on is not None and join.on[0] == join.on[1]:
         raise ParseError("JOIN_CONDITION", "no condition follows ON", place=_place(tree, i, i + 1))
     if kind == "ASOF" or join.on is not None:

@@ -54,6 +54,12 @@ class InterpretedCondition:
 
     def _value(self, node: Node, wanted: str) -> Condition:
         """The value of a node as one of the Spark type `wanted`."""
+        try:
+            return self._value_of(node, wanted)
+        except UnsupportedError as e:
+            raise e.with_(place=e.place or self._place(node)) from None
+
+    def _value_of(self, node: Node, wanted: str) -> Condition:
         parts, have = self.parts, self._type(node)
         if have == "void" or node.kind == "unit":
             return Literal(node.name if node.kind == "unit" else None, OBJECT)
@@ -122,7 +128,7 @@ class InterpretedCondition:
         return self._cast(whole, have, wanted)
 
     def _column(self, text: Text, spark_type: str) -> int:
-        return self.parts.column(text, spark_type, OBJECT)
+        return self.parts.object_column(text, spark_type)
 
     def _reference(self, reference: Reference, spark_type: str) -> Condition:
         parts = self.parts

@@ -189,7 +189,9 @@ class Words:
         return self.scope.source.slice(self.parts[lo].start, stop)
 
     def place(self, lo: int, hi: int) -> Place:
-        return self.scope.place(self.parts[lo].start, self.parts[min(hi, len(self.parts)) - 1].stop)
+        """The place of lexemes lo to hi; of the one behind them if there are none."""
+        lo = min(lo, len(self.parts) - 1)
+        return self.scope.place(self.parts[lo].start, self.parts[min(max(hi, lo + 1), len(self.parts)) - 1].stop)
 
     def is_column(self, i: int) -> bool:
         """Is the word at i an input column, or the input's alias in front of one?"""

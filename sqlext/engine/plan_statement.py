@@ -24,11 +24,12 @@ from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.windows.plan_windows import BaseQuery, WindowPlanner
-from sqlext.errors import UnsupportedError
+from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.script import check_bound_before
@@ -165,7 +166,10 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
             relations |= steps
             parts += [step for step in steps.values() if isinstance(step, PhysicalPlan)]
         else:
-            planned, relation = plan_clause(binder.bind(part, source), queries)
+            try:
+                planned, relation = plan_clause(binder.bind(part, source), queries)
+            except SqlExtError as e:
+                raise about_variable(e, names_of(part.clause)) from None
             edits = [Edit(part.clause.whole.start, part.clause.whole.stop, relation)]
             if planned is not None:
                 parts.append(planned)

@@ -202,6 +202,9 @@ SELECT id, ts, last_value(CASE WHEN value <> 12 THEN value END IGNORE NULLS) OVE
 FROM sensors;
 -- error
 -- [PARSE_SYNTAX_ERROR] Syntax error at or near 'IGNORE'. SQLSTATE: 42601 (line 1, pos 63)
+-- write
+SELECT id, ts, last_value(CASE WHEN value <> 12 THEN value END) IGNORE NULLS OVER (PARTITION BY id ORDER BY ts) AS filled
+FROM sensors;
 
 -- == sessions by a gap
 SELECT id, session, count(*) AS n

@@ -332,8 +332,8 @@ FROM (VALUES 1, 2, 3) t(id)
 -- [2, 4], first
 
 -- == pattern recognition in a window
-SELECT cust, order_date, price, label OVER w AS label, bottom OVER w AS bottom
-FROM (SELECT customer_id AS cust, * FROM orders)
+SELECT customer_id, order_date, price, label OVER w AS label, bottom OVER w AS bottom
+FROM orders
 WINDOW w AS (
     PARTITION BY customer_id
     ORDER BY order_date
