@@ -10,14 +10,14 @@ from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, tokenize
 from sqlext.rewriter.tree.keywords import TYPE_WORDS, is_at, is_time_join, without_pipe
 from sqlext.rewriter.tree.read_tree import read_tree
-from sqlext.rewriter.tree.read_windows import window_queries
+from sqlext.rewriter.tree.read_windows import pattern_windows
 from sqlext.rewriter.tree.statement_tree import Site, Tree
 
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"})
 _TYPES = "|".join(sorted(TYPE_WORDS))
 _CANDIDATE = re.compile(
-    rf"MATCH_?RECOGN|\bPATTERN{_BLANK}\(|INTERVAL{_BLANK}\bJOIN|ASOF{_BLANK}\b(?:{_TYPES}|JOIN)\b|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(sorted(_WINDOWS))}){_BLANK}\(",
+    rf"MATCH_?RECOGN|\bPATTERN{_BLANK}\(|\b(?:DEFINE|MEASURES)\b|INTERVAL{_BLANK}\bJOIN|ASOF{_BLANK}\b(?:{_TYPES}|JOIN)\b|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(sorted(_WINDOWS))}){_BLANK}\(",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -234,7 +234,7 @@ def is_extended(text: str) -> bool:
         return False
     tokens = tokenize(text)
     has_join = any(is_time_join(tokens, i) for i in range(len(tokens)))
-    has_window = any(window_queries(read_tree(text)))
+    has_window = any(pattern_windows(read_tree(text).tokens))
     return bool(has_join or has_window or explained(text) or unbuilt(text, tokens) or scan(text))
 
 

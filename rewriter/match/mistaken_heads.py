@@ -57,7 +57,14 @@ def mistaken_head(words: Sequence[str], is_head_next: bool) -> MistakenHead | No
     """
     if is_head_next:
         return _search_mode(words)
-    return _query_clause(words) or _incomplete(words) or _misspelt(words)
+    return _query_clause(words) or _frame(words) or _incomplete(words) or _misspelt(words)
+
+
+def _frame(words: Sequence[str]) -> MistakenHead | None:
+    if words[0] not in ("ROWS", "RANGE") or words[1] not in ("BETWEEN", "UNBOUNDED") or words[2] in _ENDS:
+        return None
+    hint = "leave it out, or bound the match: WITHIN INTERVAL '1' HOUR behind PATTERN ( … ), or PATTERN (A B{0,5})."
+    return MistakenHead(meant=NOTHING, length=2, message="a frame belongs to a pattern in the WINDOW clause", hint=hint)
 
 
 def _search_mode(words: Sequence[str]) -> MistakenHead | None:

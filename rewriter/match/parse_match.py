@@ -193,7 +193,7 @@ class ClauseParser:
     def _check_order(self, sections: list[Section]) -> None:
         rank, seen = -1, set()
         for section in sections:
-            if section.head == NOTHING:
+            if section.head not in self.order:
                 continue
             this = self.order.index(section.head)
             if section.head in seen:

@@ -1,7 +1,7 @@
 """The windows with row patterns in a statement: which queries have them, and what stands OVER them.
 
-A window has a row pattern if PATTERN ( … ) or DEFINE variable AS stands directly in its parentheses. Spark has no such
-windows, so nothing of its own is taken for one.
+A window has a row pattern if PATTERN ( … ), DEFINE variable AS or MEASURES stands directly in its parentheses, behind
+an operand. Spark has no such windows, so nothing of its own is taken for one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,11 @@ class WindowQuery:
     `items` are those of the select list. `relation` is what stands between FROM and the WINDOW clause: relations,
     WHERE, GROUP BY and HAVING; the last two begin at `group`. `plain` are the other windows of the WINDOW clause: name
     in lower case → the tokens between their parentheses. `behind` is the first token behind the WINDOW clause, and
-    `tail` are QUALIFY, ORDER BY, SORT BY, … there: (keyword, its items).
+    `tail` are QUALIFY, ORDER BY, SORT BY, … there: (keyword, its items). If QUALIFY stands before the WINDOW clause,
+    `behind` is that word, and `late_clause` the WINDOW clause.
+
+    `overs` are the words OVER in the select list and in the tail. What must not be: `repeated` names of windows, and
+    `misplaced` calls between FROM and the WINDOW clause.
     """
 
     query: Query
@@ -58,9 +62,13 @@ class WindowQuery:
     group: int
     behind: int
     tail: tuple[tuple[int, tuple[Range, ...]], ...]
+    late_clause: Range | None
     plain: dict[str, Range]
     windows: tuple[PatternWindow, ...]
     calls: tuple[WindowCall, ...]
+    overs: tuple[int, ...]
+    repeated: tuple[int, ...]
+    misplaced: tuple[WindowCall, ...]
 
 
 def window_queries(tree: Tree) -> Iterator[WindowQuery]:
@@ -88,16 +96,22 @@ def _read(tree: Tree, query: Query, select: int) -> WindowQuery | None:
     heads = [i for i in range(query.from_stop, query.stop) if tokens[i].depth == depth and ends_from(tokens, i)]
     window = next((i for i in heads if tokens[i].word == "WINDOW"), None)
     behind = next((i for i in heads if tokens[i].word not in ("WHERE", "GROUP", "HAVING", "WINDOW")), query.stop)
-    definitions = {} if window is None else dict(_definitions(tree, window, behind))
-    named = {name: w for name, w in definitions.items() if has_pattern(tokens, w.opening, w.closing)}
+    own_stop = query.stop
     if select and tokens[select - 1].word in _SET_OPERATIONS:  # what follows belongs to all of its queries
-        heads = [i for i in heads if i < behind]
-    ranges = ((select + 1, query.from_), (behind, query.stop if heads and heads[-1] >= behind else behind))
+        later = (i for i in heads if i >= behind and tokens[i].word not in ("QUALIFY", "WINDOW"))
+        own_stop = next(later, query.stop)
+        heads = [i for i in heads if i < own_stop]
+    window_stop = next((i for i in heads if window is not None and i > window), own_stop)
+    pairs = [] if window is None else list(_definitions(tree, window, window_stop))
+    definitions = dict(pairs)
+    named = {name: w for name, w in definitions.items() if has_pattern(tokens, w.opening, w.closing)}
+    ranges = ((select + 1, query.from_), (behind, own_stop))
     calls = tuple(call for lo, hi in ranges for call in _calls(tree, lo, hi, named))
-    windows = tuple(dict.fromkeys([*named.values(), *(call.window for call in calls)]))
+    relation_stop = behind if window is None else min(behind, window)
+    misplaced = tuple(_calls(tree, query.from_ + 1, relation_stop, named))
+    windows = tuple(dict.fromkeys([*named.values(), *(call.window for call in (*calls, *misplaced))]))
     if not windows:
         return None
-    relation_stop = behind if window is None else window
     start = select + 1 + (tokens[select + 1].word in ("DISTINCT", "ALL"))
     return WindowQuery(
         query=query,
@@ -106,10 +120,14 @@ def _read(tree: Tree, query: Query, select: int) -> WindowQuery | None:
         relation=(query.from_ + 1, relation_stop),
         group=next((i for i in heads if tokens[i].word in ("GROUP", "HAVING")), relation_stop),
         behind=behind,
-        tail=tuple(_tail(tokens, [i for i in heads if i >= behind], query.stop)),
+        tail=tuple(_tail(tokens, [i for i in heads if i >= behind], own_stop)),
+        late_clause=None if window is None or window < behind else (window, window_stop),
         plain={name: (w.opening + 1, w.closing) for name, w in definitions.items() if name not in named},
         windows=windows,
         calls=calls,
+        overs=tuple(i for lo, hi in ranges for i in _overs(tokens, lo, hi)),
+        repeated=tuple(w.keyword for name, w in pairs if definitions[name] != w),
+        misplaced=misplaced,
     )
 
 
@@ -132,6 +150,15 @@ def _tail(tokens: Tokens, heads: list[int], stop: int) -> Iterator[tuple[int, tu
             yield head, tuple(split_at_commas(tokens, first, end))
 
 
+def pattern_windows(tokens: Tokens) -> Iterator[int]:
+    """The opening parentheses of all windows with row patterns in a statement, wherever they stand."""
+    for i in range(1, len(tokens)):
+        if tokens[i].text == "(" and tokens[i - 1].word in ("OVER", "AS") and not begins_query(tokens, i + 1):
+            close = closing(tokens, i)
+            if close is not None and has_pattern(tokens, i, close):
+                yield i
+
+
 def has_pattern(tokens: Tokens, opening: int, close: int) -> bool:
     """Is the window in these parentheses one with a row pattern?"""
     depth = tokens[opening].depth + 1
@@ -142,21 +169,36 @@ def has_pattern(tokens: Tokens, opening: int, close: int) -> bool:
             return True
         if tokens[i].word == "DEFINE" and is_at(tokens, i + 2, "AS") and tokens[i + 1].may_name:
             return True
+        if tokens[i].word == "MEASURES" and i > opening + 1 and ends_operand(tokens, i - 1) and tokens[i + 1].may_name:
+            return True
     return False
 
 
 def _calls(tree: Tree, lo: int, hi: int, named: dict[str, PatternWindow]) -> Iterator[WindowCall]:
     """What stands OVER windows with row patterns in tokens `lo` to `hi`, without the queries inside them."""
-    tokens, i = tree.tokens, lo
+    for over in _overs(tree.tokens, lo, hi):
+        window, stop = _window_at(tree, over, named)
+        if window is not None:
+            yield WindowCall(start=start_of_call(tree.tokens, over, lo), over=over, stop=stop, window=window)
+
+
+def _overs(tokens: Tokens, lo: int, hi: int) -> Iterator[int]:
+    """The words OVER in tokens `lo` to `hi`, without those inside windows and queries there."""
+    i = lo
     while i < hi:
         if tokens[i].text == "(" and begins_query(tokens, i + 1):
             i = closing(tokens, i) or hi
         elif tokens[i].word == "OVER" and i > lo and ends_operand(tokens, i - 1) and i + 1 < hi:
-            window, stop = _window_at(tree, i, named)
-            if window is not None:
-                yield WindowCall(start=_start_of_call(tokens, i, lo), over=i, stop=stop, window=window)
-                i = stop - 1
+            if tokens[i + 1].text == "(" or tokens[i + 1].is_name:
+                yield i
+            i = end_of_window(tokens, i) - 1
         i += 1
+
+
+def end_of_window(tokens: Tokens, over: int) -> int:
+    """The token behind the window that follows OVER."""
+    close = closing(tokens, over + 1) if tokens[over + 1].text == "(" else None
+    return over + 2 if close is None else close + 1
 
 
 def _window_at(tree: Tree, over: int, named: dict[str, PatternWindow]) -> tuple[PatternWindow | None, int]:
@@ -172,7 +214,7 @@ def _window_at(tree: Tree, over: int, named: dict[str, PatternWindow]) -> tuple[
     return (named.get(tree.key(over + 1)) if tokens[over + 1].is_name else None), over + 2
 
 
-def _start_of_call(tokens: Tokens, over: int, lo: int) -> int:
+def start_of_call(tokens: Tokens, over: int, lo: int) -> int:
     """The first token of `m`, `f(…)`, `f(…) IGNORE NULLS`, `f(…) FILTER (…)` or `f(…) WITHIN GROUP (…)` before OVER."""
     i = over - 1
     if tokens[i].word == "NULLS" and tokens[i - 1].word in ("IGNORE", "RESPECT"):

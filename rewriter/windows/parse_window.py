@@ -27,6 +27,7 @@ from sqlext.rewriter.text.tokens import WORD
 from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.read_windows import PatternWindow, WindowQuery
 from sqlext.rewriter.tree.statement_tree import Site, Tree
+from sqlext.rewriter.windows.check_query import check_query
 
 FRAME, SEARCH = "ROWS BETWEEN CURRENT ROW AND … FOLLOWING", "INITIAL or SEEK"
 _FRAME_WORDS = frozenset({"ROWS", "RANGE", "GROUPS"})
@@ -45,6 +46,7 @@ class WindowClause:
 
 def parse_windows(tree: Tree, site: WindowQuery) -> WindowClause:
     """The windows of a query. Raises ParseError, BindError and UnsupportedError, all errors of a window together."""
+    check_query(tree, site)
     clauses = tuple(_parse(tree, site, window) for window in site.windows)
     return WindowClause(site, clauses, tree.fragment(site.select, site.query.stop))
 

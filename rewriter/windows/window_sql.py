@@ -28,7 +28,7 @@ from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join, sub
 from sqlext.rewriter.tree.keywords import ends_operand
-from sqlext.rewriter.tree.read_windows import Range, WindowCall, WindowQuery
+from sqlext.rewriter.tree.read_windows import Range, WindowCall, WindowQuery, end_of_window, start_of_call
 from sqlext.rewriter.tree.statement_tree import Tree
 
 MIXED = "__mixed"  # in the base query: the places of the mixed items
@@ -91,6 +91,9 @@ class OuterQuery:
         tokens, site = self.tree.tokens, self.site
         edits = [*self.select_edits(columns)]
         edits.append(Edit(tokens[site.query.from_].start, tokens[site.behind - 1].stop, f"FROM {rows}"))
+        if site.late_clause is not None:
+            lo, hi = site.late_clause
+            edits.append(Edit(tokens[lo].start, tokens[hi - 1].stop, ""))
         return edits
 
     def item_edits(self) -> list[Edit]:
@@ -173,23 +176,38 @@ class OuterQuery:
         fragment = self.tree.fragment(lo, hi)
         items: list[Item] = []
         edits: list[Edit] = []
-        calls = {c.start: c for c in self.site.calls if lo <= c.start < hi}
-        places = {self.tree.tokens[start].start: call for start, call in calls.items()}
+        calls = {c.start: (c.stop, self.values[c.start]) for c in self.site.calls if lo <= c.start < hi}
+        calls |= dict(self._ordinary_calls(lo, hi, outputs))
+        places = {self.tree.tokens[start].start: start for start in calls}
         inside = 0
         for part in lexemes(fragment, self.source):
             if part.start < inside:
                 continue
-            call = places.get(part.start)
-            if call is None:
+            start = places.get(part.start)
+            if start is None:
                 items.append(part)
                 continue
-            whole = self.tree.fragment(call.start, call.stop)
+            stop, column = calls[start]
+            whole = self.tree.fragment(start, stop)
             inside = whole.stop
             items.append(Reference(kind="call", place=whole.place))
-            edits.append(Edit(whole.start, whole.stop, self.values[call.start]))
+            edits.append(Edit(whole.start, whole.stop, column))
         for start, stop in self._parts(parse(items, 0, len(items)), items, outputs):
             edits.append(Edit(start, stop, self._part(self.source.slice(start, stop))))
         return edits
+
+    def _ordinary_calls(self, lo: int, hi: int, outputs: frozenset[str]) -> Iterator[tuple[int, tuple[int, str]]]:
+        """(start, (stop, column of the base query)) of the calls over windows without patterns.
+
+        They are computed there because QUALIFY filters the rows behind them, and because named windows are known there.
+        """
+        tokens, patterned = self.tree.tokens, {call.over for call in self.site.calls}
+        for over in self.site.overs:
+            if lo <= over < hi and over not in patterned:
+                start, stop = start_of_call(tokens, over, lo), end_of_window(tokens, over)
+                holds_call = any(start < call.start < stop for call in self.site.calls)
+                if not holds_call and not {unquoted(t.text).lower() for t in tokens[start:stop] if t.is_name} & outputs:
+                    yield start, (stop, self._part(self.text(start, stop)))
 
     def _parts(self, node: Node, items: Sequence[Item], outputs: frozenset[str]) -> Iterator[tuple[int, int]]:
         """The characters of the largest parts of an expression that the base query computes."""

@@ -18,6 +18,7 @@ from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.read_windows import window_queries
 from sqlext.rewriter.tree.sources import visible_ctes
 from sqlext.rewriter.tree.statement_tree import Cte, Site, Tree
+from sqlext.rewriter.windows.check_query import unread_windows
 from sqlext.rewriter.windows.check_window import check_window
 from sqlext.rewriter.windows.parse_window import WindowClause, parse_windows
 
@@ -87,7 +88,9 @@ def parse_statement(text: str) -> ParsedStatement:
     sites = scan(text)
     clauses = _all_of(sites, lambda site: parse_match(text, tree.tokens, site))
     _all_of(clauses, check.check)
-    windows = _all_of(list(window_queries(tree)), lambda query: parse_windows(tree, query))
+    sites_of_windows = list(window_queries(tree))
+    raise_all(list(unread_windows(tree, sites_of_windows)))
+    windows = _all_of(sites_of_windows, lambda query: parse_windows(tree, query))
     _all_of([clause for part in windows for clause in part.clauses], check_window)
     return ParsedStatement(
         tree=tree,

@@ -13,15 +13,18 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.engine.bind_clause import BoundClause
 from sqlext.engine.parse_statement import ParsedStatement, with_clause
 from sqlext.engine.physical import PhysicalPlan
-from sqlext.engine.queries import Queries, SparkTypeResolver, is_aggregate
-from sqlext.errors import UnsupportedError
+from sqlext.engine.queries import Queries, SparkTypeResolver, is_aggregate, with_outer_hint
+from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.match_plan import InputColumn, MatchPlan
+from sqlext.rewriter.match.scalars import AGGREGATES
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
+from sqlext.rewriter.text.tokens import closing
 from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.read_windows import split_at_commas
 from sqlext.rewriter.tree.sources import check_repeatable
+from sqlext.rewriter.tree.statement_tree import Tree
 from sqlext.rewriter.windows.lower_window import VALUE, lower_window
 from sqlext.rewriter.windows.parse_window import WindowClause
 from sqlext.rewriter.windows.window_sql import COLUMN, PART, OuterQuery, fragment_of_call, rebased, through
@@ -81,8 +84,15 @@ class _QueryPlanner:
         return self.source.slice(fragment.start, fragment.stop)
 
     def plan(self, plan_window: PlanWindow) -> tuple[Steps, list[Edit]]:
+        try:
+            return self._plan(plan_window)
+        except BindError as e:
+            raise self._explained(e) from None
+
+    def _plan(self, plan_window: PlanWindow) -> tuple[Steps, list[Edit]]:
         self._check_group_by()
         inputs = self._inputs()
+        self._check_no_aggregates(inputs)
         plans = [self._lower(number, inputs) for number in range(len(self.site.windows))]
         values = self._values()
         outer = OuterQuery(tree=self.tree, site=self.site, source=self.source, values=values, columns=inputs.names)
@@ -136,7 +146,7 @@ class _QueryPlanner:
         names: set[str] = set()
         for lo, hi in split_at_commas(tree.tokens, self.site.group + 2, end):
             if tree.tokens[lo].word in ("ROLLUP", "CUBE", "GROUPING"):
-                names |= {tree.key(i) for i in range(lo, hi) if tree.tokens[i].is_name}
+                names |= {tree.key(i) for i in range(lo, hi) if tree.tokens[i].is_name and _ends_item(tree, i)}
             elif all(t.is_name or t.text == "." for t in tree.tokens[lo:hi]):
                 names.add(tree.key(hi - 1))
         return names
@@ -163,6 +173,22 @@ class _QueryPlanner:
             raise UnsupportedError(
                 "GROUP_BY_ALL", message, place=place, hint="name the columns, or group in a subquery."
             )
+
+    def _check_no_aggregates(self, inputs: InputRelation) -> None:
+        """Raise BindError for an aggregate of a call, as `max(count(*) OVER w)`."""
+        tokens = self.tree.tokens
+        for call in self.site.calls:
+            for i in range(self.site.select + 1, call.start):
+                name = self.tree.key(i - 1) if tokens[i].text == "(" and tokens[i - 1].is_name else None
+                if (
+                    name
+                    and (closing(tokens, i) or 0) >= call.stop
+                    and (name in AGGREGATES or inputs.is_aggregate(name))
+                ):
+                    place = self.tree.fragment(call.start, call.stop).place
+                    message = f"an aggregate, {name}, cannot read a call over a window"
+                    hint = "compute the call in a subquery, and the aggregate around it."
+                    raise BindError("NESTED_WINDOW_CALL", message, place=place, hint=hint)
 
     def _check_batch(self, frame: DataFrame) -> None:
         if frame.isStreaming:
@@ -191,6 +217,20 @@ class _QueryPlanner:
         query = join(self.prefix, "SELECT ", outer.base_items(), " FROM ", self.relation, self._windows([]))
         return self.queries.run(query).schema.names
 
+    def _explained(self, error: BindError) -> BindError:
+        """The error; one about a column that is a measure or that GROUP BY leaves out, with a hint."""
+        if error.place is None:
+            if error.error_class != "SQLEXT_MISSING_AGGREGATION":
+                return error
+            hint = "a window over groups reads the columns of GROUP BY; compute the others in a subquery."
+            return error.with_(place=self.part.clauses[0].keyword.place, hint=hint)
+        name = error.place.text[error.place.start : error.place.stop].rpartition(".")[2]
+        for window, clause in zip(self.site.windows, self.part.clauses):
+            if any(measure.name.text.lower() == unquoted(name).lower() for measure in clause.measures):
+                named = self.tree.tokens[window.keyword].text
+                return with_outer_hint(error, f"a measure is read over its window: {name} OVER {named}.")
+        return error
+
     def _windows(self, definitions: list[Text]) -> Text:
         """The WINDOW clause of the base query."""
         plain = [
@@ -206,3 +246,11 @@ class _QueryPlanner:
         items = join(outer.base_items(), *texts, separator=",\n       ")
         text = join(self.prefix, "SELECT ", items, "\nFROM ", self.relation, self._windows(windows))
         return BaseQuery(text, (*(f"{COLUMN}{i}" for i in range(len(names))), *(c.name for c in extra)))
+
+
+def _ends_item(tree: Tree, i: int) -> bool:
+    """Does an item of ROLLUP ( … ) that is a column end with token i?"""
+    first = i
+    while tree.tokens[first - 1].text == ".":
+        first -= 2
+    return tree.tokens[first - 1].text in ("(", ",") and tree.tokens[i + 1].text in (")", ",")
