@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -46,8 +47,9 @@ class ClauseBinder:
     strategy: str
     is_portable: bool = False
 
-    def bind(self, part: ClauseSite, source: Source) -> BoundClause:
-        """`source`: the statement with DataFrames in the place of the clauses inside this one.
+    def bind(self, part: ClauseSite, source: Source, hidden: Sequence[str] = ()) -> BoundClause:
+        """`source`: the statement with DataFrames in the place of the clauses inside this one. `hidden`: columns of its
+        input that it cannot see.
 
         Raises BindError and UnsupportedError.
         """
@@ -55,7 +57,8 @@ class ClauseBinder:
         ctes = self.statement.ctes(site.whole)
         check_repeatable(tree, ctes, (site.relation, *subqueries(clause)))
         prefix, relation = with_clause(ctes, source), source.slice(clause.relation.start, clause.relation.stop)
-        rows = self._input(join(prefix, "SELECT * FROM ", relation), is_subquery=bool(site.depth))
+        columns = f"* EXCEPT ({', '.join(hidden)})" if hidden else "*"
+        rows = self._input(join(prefix, f"SELECT {columns} FROM ", relation), is_subquery=bool(site.depth))
         if rows.isStreaming and self.is_portable:
             raise UnsupportedError(
                 "STREAM", "sqlext_match matches the rows that are there now, not a stream",

@@ -174,7 +174,8 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
             parts += [step for step in steps.values() if isinstance(step, PhysicalPlan)]
         else:
             try:
-                planned, relation = plan_clause(binder.bind(part, source), queries)
+                hidden = joins.hidden_in_input(part.site.keyword)
+                planned, relation = plan_clause(binder.bind(part, source, hidden), queries)
             except SqlExtError as e:
                 raise about_variable(e, names_of(part.clause)) from None
             edits = [Edit(part.clause.whole.start, part.clause.whole.stop, relation)]

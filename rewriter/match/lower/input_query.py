@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -45,6 +46,12 @@ class InputRelation:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.columns)
+
+    @property
+    def ambiguous(self) -> frozenset[str]:
+        """The names, in lower case, that several columns have."""
+        count = Counter(name.lower() for name in self.names)
+        return frozenset(name for name in count if count[name] > 1)
 
 
 @dataclass(kw_only=True)
@@ -174,7 +181,8 @@ def order_by(context: Context) -> tuple[tuple[Text, str], ...]:
     columns = _columns_read(context)
     keys_written = [k.expression for k in context.clause.order_by] + [k.expression for k in context.clause.partition_by]
     sorted_by = {expression.text.lower() for expression in keys_written}
-    ties = [n for n, t in context.relation.columns if n.lower() in columns - sorted_by and is_orderable(t)]
+    columns -= sorted_by | context.relation.ambiguous
+    ties = [n for n, t in context.relation.columns if n.lower() in columns and is_orderable(t)]
     return tuple([*keys, *((join(quoted(n)), "") for n in ties)]) or ((join("1"), ""),)
 
 
