@@ -83,8 +83,9 @@ def reader_of(tree: Tree, clause: JoinClause) -> Relation | None:
     >>> from sqlext.rewriter.joins.join_clause import parse_joins
     >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> tree = read_tree("SELECT * FROM (a ASOF JOIN b MATCH_CONDITION (a.t >= b.t)) MATCH_RECOGNIZE (…), c")
-    >>> tree.fragment(reader_of(tree, parse_joins(tree)[0]).clauses[0], 17).text
-    'MATCH_RECOGNIZE'
+    >>> reader = reader_of(tree, parse_joins(tree)[0])
+    >>> [tree.tokens[i].text for i in reader.clauses]
+    ['MATCH_RECOGNIZE']
     """
     reader = next((relation for relation in _around(tree, clause) if relation.clauses), None)
     if reader is not None:
