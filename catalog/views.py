@@ -161,7 +161,11 @@ def _read(spark: Any, sql: Callable[..., Any], schema: Parts, tail: str) -> list
     rows = sql(f"SELECT {_COLUMNS} FROM {table} {tail}").collect()
     return [
         View(
-            name=row.name, text=row.text, columns=tuple(row.columns), comment=row.comment, schema=tuple(row.schema),
+            name=row.name,
+            text=row.text,
+            columns=tuple(row.columns),
+            comment=row.comment,
+            schema=tuple(row.schema),
             created_by=row.created_by,
         )
         for row in rows

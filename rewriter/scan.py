@@ -15,7 +15,7 @@ from sqlext.rewriter.tree.statement_tree import Site, Tree
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"})
 _CANDIDATE = re.compile(
-    rf"MATCH_RECOGNIZE|(?:INTERVAL|ASOF){_BLANK}\bJOIN|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(sorted(_WINDOWS))}){_BLANK}\(",
+    rf"MATCH_?RECOGN|(?:INTERVAL|ASOF){_BLANK}\bJOIN|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(sorted(_WINDOWS))}){_BLANK}\(",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -55,6 +55,9 @@ def scan(text: str) -> tuple[Site, ...]:
                 sites += _site(tree, i)
             except SqlExtError as e:
                 errors.append(e)
+        elif _is_misspelt(tree.tokens, i):
+            message, place = f"{tree.tokens[i].text} is not a keyword", tree.fragment(i, i + 1).place
+            errors.append(ParseError("UNEXPECTED_WORD", message, place=place, hint="did you mean MATCH_RECOGNIZE?"))
     raise_all(errors)
     return tuple(sorted(sites, key=lambda site: site.whole.stop))
 
@@ -98,8 +101,32 @@ def _misplaced(tree: Tree, keyword: int) -> ParseError:
     if keyword and tree.tokens[keyword - 1].word == "|>":
         return ParseError("CLAUSE_AFTER_PIPE", f"{word} cannot follow |>, it belongs to a relation", place=place,
                           hint=f"write {without_pipe(tree.text, tree.tokens, keyword - 1)} {word} (…).")  # fmt: skip
-    return ParseError("MISPLACED_CLAUSE", f"{word} must stand directly behind the relation that it reads", place=place,
-                      hint=f"write FROM relation {word} (…) AS alias; its result can be joined to others.")  # fmt: skip
+    relations = _with_lateral_view(tree, keyword)
+    hint = f"write FROM relation {word} (…) AS alias; its result can be joined to others."
+    if relations is not None:
+        hint = f"write FROM (SELECT * FROM {relations}) {word} (…)."
+    message = f"{word} must stand directly behind the relation that it reads"
+    return ParseError("MISPLACED_CLAUSE", message, place=place, hint=hint)
+
+
+def _with_lateral_view(tree: Tree, keyword: int) -> str | None:
+    """The relations before the clause if they have a LATERAL VIEW, in one line, shortened if they are long."""
+    tokens, depth = tree.tokens, tree.tokens[keyword].depth
+    start = next((i for i in range(keyword - 1, -1, -1) if tokens[i].depth <= depth and tokens[i].word == "FROM"), None)
+    if start is None:
+        return None
+    outside = [token.word for token in tokens[start:keyword] if token.depth == depth]
+    if ("LATERAL", "VIEW") not in pairwise(outside) or not {"WHERE", "ON", "SELECT", "GROUP"}.isdisjoint(outside):
+        return None
+    text = " ".join(tree.fragment(start + 1, keyword).text.split())
+    return text if len(text) < 60 else "… LATERAL VIEW …"
+
+
+def _is_misspelt(tokens: Tokens, i: int) -> bool:
+    """Does token i stand for MATCH_RECOGNIZE, as `MATCH_RECOGNISE` before `( … PATTERN ( … ) … )`?"""
+    if not re.fullmatch("MATCH_?RECOGN[A-Z]*", tokens[i].word) or not is_at(tokens, i + 1, "("):
+        return False
+    return _holds_pattern(tokens, i + 2, closing(tokens, i + 1) or len(tokens))
 
 
 def _holds_only_names(tokens: Tokens, lo: int, hi: int) -> bool:

@@ -21,9 +21,19 @@ def dispatch(call: SqlCall) -> DataFrame:
     """The result of a statement in an extended session."""
     if "sqlext_match" in call.text.lower():
         _register_table_function(call)
-    if is_extended(call.text):
-        return _run(call)
-    return _run_plain(call)
+    if _first_word(call.text) == "BEGIN":
+        return _run_script(call)
+    return _run(call) if is_extended(call.text) else _run_plain(call)
+
+
+def _run_script(call: SqlCall) -> DataFrame:
+    """The result of BEGIN … END. Spark runs it as it is if there is nothing of ours in it."""
+    if not is_extended(call.text) and not views.mentioned(call.spark, call.sql, call.text):
+        return _run_plain(call)
+    from sqlext.engine.run_script import run_script  # plain SQL does not wait for the planner
+
+    result = run_script(call, dispatch)
+    return _run(call) if result is None else result
 
 
 def _register_table_function(call: SqlCall) -> None:

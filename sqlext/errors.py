@@ -10,7 +10,7 @@ Hint: pattern variables are A, B.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 E = TypeVar("E", bound="SqlExtError")
@@ -69,6 +69,10 @@ class SqlExtError(Exception):
         """
         return type(self)(self._name, self.message, place=place or self.place, hint=hint or self.hint)
 
+    def in_text(self: E, text: str) -> E:
+        """The same error with its place in another text, in which the offsets are the same."""
+        return self.with_(place=replace(self.place, text=text)) if self.place is not None else self
+
     def __str__(self) -> str:
         lines = [f"{self.error_class}: {self.message}"]
         if self.place is not None:
@@ -119,6 +123,10 @@ class SqlExtErrors(ParseError):
     def with_(self, *, place: Place | None = None, hint: str | None = None) -> SqlExtErrors:
         """The errors, each with the place or hint."""
         return SqlExtErrors([error.with_(place=place, hint=hint) for error in self.errors])
+
+    def in_text(self, text: str) -> SqlExtErrors:
+        """The errors, each with its place in another text."""
+        return SqlExtErrors([error.in_text(text) for error in self.errors])
 
     def __reduce__(self):
         return SqlExtErrors, (self.errors,)

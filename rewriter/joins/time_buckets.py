@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Union
 
-from sqlext.rewriter.spark_types import INTEGER_BITS
+from sqlext.expressions.spark_types import INTEGER_BITS
 from sqlext.rewriter.text.splice import Text, TextLike, join, sub
 
 MICROS, NTZ_MICROS, DAYS, INTEGERS, FLOATS = "micros", "ntz micros", "days", "integers", "floats"

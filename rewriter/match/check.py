@@ -103,7 +103,8 @@ def _skip_target_known(clause: MatchClause) -> Errors:
     after = clause.after_match
     known = _variables(clause) | {s.name.key: s.name for s in clause.subsets}
     if after is not None and after.target is not None and after.target.key not in known:
-        yield _unknown(after.target, f"AFTER MATCH SKIP {after.mode} names", known)
+        error = _unknown(after.target, f"AFTER MATCH SKIP {after.mode} names", known)
+        yield error.with_(hint="did you mean SKIP TO NEXT ROW?") if after.target.key == "NEXT" else error
 
 
 def _variables(clause: MatchClause) -> dict[str, Name]:

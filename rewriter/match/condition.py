@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, aggregate_type, decimal_of, kind_of
 from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
 from sqlext.rewriter.match.expression import Node, has_column, parse
 from sqlext.rewriter.match.references import Item, Reference, place_of, render
-from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, aggregate_type, decimal_of, kind_of
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
 FUNCTIONS = ("abs", "coalesce", "nvl", "ifnull", "nullif", "if", "iff", "least", "greatest")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Union
 
+from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of
 from sqlext.rewriter.match.expression import Node, conjuncts, parse
-from sqlext.rewriter.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of
 from sqlext.rewriter.text.lexemes import Lexeme
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.tokens import tokenize

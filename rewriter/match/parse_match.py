@@ -7,8 +7,9 @@ can stand, so columns of these names keep working.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from sqlext.errors import ParseError, Place, SqlExtError, raise_all
@@ -23,6 +24,7 @@ from sqlext.rewriter.match.match_clause import (
     SubsetItem,
     Within,
 )
+from sqlext.rewriter.match.mistaken_heads import NOTHING, mistaken_head
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import name_of
@@ -55,12 +57,16 @@ _HEADS_OF_TWO = {
 
 @dataclass(frozen=True, kw_only=True)
 class _Section:
-    """Tokens `lo` to `hi` (exclusive) follow the `head`, whose tokens begin at `start`."""
+    """Tokens `lo` to `hi` (exclusive) follow the `head`, whose tokens begin at `start`.
+
+    `is_mistaken`: an error says that its head is wrong.
+    """
 
     head: str
     start: int
     lo: int
     hi: int
+    is_mistaken: bool = False
 
 
 def parse_match(text: str, tokens: Tokens, site: Site) -> MatchClause:
@@ -90,10 +96,12 @@ class _Parser:
         self._check_order(sections)
         for section in sections:
             try:
-                _PARSERS[section.head](self, section)
+                if not section.is_mistaken or section.head not in (ROWS, AFTER, NOTHING):
+                    _PARSERS[section.head](self, section)
             except SqlExtError as e:
                 self.errors.append(e)
-        self._check_complete({section.head for section in sections})
+        if not any(section.head == NOTHING for section in sections):  # what is missing may be what could not be read
+            self._check_complete({section.head for section in sections})
         raise_all(self.errors)
         site = self.site
         return MatchClause(whole=site.whole, relation=site.relation, keyword=site.keyword, **self.parts)
@@ -103,12 +111,28 @@ class _Parser:
     def _sections(self) -> list[_Section]:
         """The sections of the body; words before the first section are an error."""
         first, end = self.site.opening + 1, self.site.closing
-        heads = [(i, *head) for i in range(first, end) if (head := self._head(i))]
-        stops = [i for i, _, _ in heads[1:]] + [end]
+        exact = {i: head for i in range(first, end) if (head := self._head(i))}
+        mistaken = {i: head for i in range(first, end) if i not in exact and (head := self._mistaken(i, exact))}
+        heads = sorted((exact | mistaken).items())
+        stops = [i for i, _ in heads[1:]] + [end]
         before = heads[0][0] if heads else end
         if before > first:
-            self._add("UNEXPECTED_WORD", "no clause of MATCH_RECOGNIZE begins like this", first, before, _ORDER_HINT)
-        return [_Section(head=head, start=i, lo=i + length, hi=stop) for (i, head, length), stop in zip(heads, stops)]
+            self._add("UNEXPECTED_WORD", "no clause of MATCH_RECOGNIZE begins like this", first, first + 1, _ORDER_HINT)
+        return [
+            _Section(head=head, start=i, lo=i + length, hi=stop, is_mistaken=i in mistaken)
+            for (i, (head, length)), stop in zip(heads, stops)
+        ]
+
+    def _mistaken(self, i: int, exact: Mapping[int, tuple[str, int]]) -> tuple[str, int] | None:
+        """The section that the writer may have meant to begin at i, and the number of wrong words there."""
+        token = self.tokens[i]
+        if token.depth != self.depth or token.kind != WORD or not self._is_free(i) or i - 1 in exact:
+            return None
+        wrong = mistaken_head([self._word(k) for k in range(i, i + 4)], i + 1 in exact)
+        if wrong is None:
+            return None
+        self._add(wrong.error_class, wrong.message, i, i + wrong.length, wrong.hint)
+        return wrong.meant, wrong.length
 
     def _head(self, i: int) -> tuple[str, int] | None:
         """The section that begins with token i, and the number of tokens of its head."""
@@ -152,6 +176,8 @@ class _Parser:
     def _check_order(self, sections: list[_Section]) -> None:
         rank, seen = -1, set()
         for section in sections:
+            if section.head == NOTHING:
+                continue
             this = ORDER_OF_SECTIONS.index(section.head)
             if section.head in seen:
                 self._add("DUPLICATE_CLAUSE", f"{self._title(section)} is written twice", section.start, section.lo)
@@ -291,7 +317,8 @@ class _Parser:
         start = lo
         if self._word(lo) != "WITHIN":
             message = "only WITHIN, SUBSET and DEFINE can follow PATTERN ( … )"
-            self._add("UNEXPECTED_WORD", message, lo, hi, _ORDER_HINT)
+            close = get_close_matches(self._word(lo), ["WITHIN"])
+            self._add("UNEXPECTED_WORD", message, lo, lo + 1, "did you mean WITHIN?" if close else _ORDER_HINT)
             return
         lo += 1
         is_inclusive = self._word(lo) == "INCLUSIVE"
@@ -328,7 +355,8 @@ class _Parser:
                 yield lo, hi
             else:
                 at = hi if hi in commas else lo - 1
-                self._add("MISSING_EXPRESSION", f"{wanted} is missing in {self._title(section)}", at, at + 1)
+                hint = "leave the comma out." if commas else None
+                self._add("MISSING_EXPRESSION", f"{wanted} is missing in {self._title(section)}", at, at + 1, hint)
 
     def _is_comma(self, i: int) -> bool:
         return self.tokens[i].text == "," and self.tokens[i].depth == self.depth

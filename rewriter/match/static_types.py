@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from sqlext.errors import BindError, Place
+from sqlext.expressions.spark_types import INTEGER_BITS, decimal_of
 from sqlext.rewriter.match.condition import FUNCTIONS
 from sqlext.rewriter.match.expression import Node, parse
-from sqlext.rewriter.spark_types import INTEGER_BITS, decimal_of
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import unquoted

@@ -18,7 +18,7 @@ from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
 from sqlext.engine.bind_clause import BoundClause, ClauseBinder
 from sqlext.engine.joins.plan_joins import JoinPlanner, PlannedJoin
-from sqlext.engine.parse_statement import ParsedStatement, parse_statement
+from sqlext.engine.parse_statement import ParsedStatement, Part, parse_statement
 from sqlext.engine.physical import PhysicalPlan, Settings, choose
 from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
@@ -27,7 +27,9 @@ from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Edit, Source, Text
+from sqlext.rewriter.tree.script import check_bound_before
 
 PlannedPart = Union[PhysicalPlan, PlannedJoin]
 
@@ -130,6 +132,7 @@ def plan_portable(call: SqlCall) -> StatementPlan:
 def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bool = False) -> StatementPlan:
     """`plan_clause`: how a bound clause is run, None if it is not, and the relation that stands for it in the text."""
     statement = parse_statement(call.text)
+    check_bound_before(call.text, [_whole(part) for part in statement.parts])
     queries = Queries(call.sql, call.frames, call.text)
     source = Source(call.text, parameters.bind(call.text, call.args, statement.pattern_bodies))
     relations: dict[str, PhysicalPlan | ViewPlan] = {}
@@ -162,6 +165,10 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
         queries=queries,
         warnings=tuple(_warnings(statement, relations)),
     )
+
+
+def _whole(part: Part) -> Fragment:
+    return part.whole if isinstance(part, JoinClause) else part.clause.whole
 
 
 def _query_of(view: View, call: SqlCall) -> SqlCall:

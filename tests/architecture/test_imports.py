@@ -9,6 +9,7 @@ from .source import MODULES, Import, imports, lines_of
 IMPORTS = [entry for module in MODULES.values() for entry in imports(module)]
 # What the modules of a package import of other distributions. A module of the first package that fits decides.
 LIBRARIES = {
+    "sqlext.expressions": {"numpy", "pyarrow"},
     "sqlext.pattern": {"numpy", "numba"},
     "sqlext.rewriter": {"sqlglot"},
     "sqlext.catalog": set(),

@@ -184,9 +184,13 @@ def test_the_state_does_not_grow(spark, streams, tmp_path):
 def test_j13_times_before_1970_are_late_since_spark_begins_its_watermark_there(spark, streams, tmp_path):
     left, right = streams
     before = -int(START.timestamp())
-    left.add([("a", 1, before - 5), ("a", 2, before + 5)]), right.add([("a", 11, before - 5), ("a", 12, before + 5)])
-    emitted = run(spark.sql(query("", f"l.k = r.k AND {RANGE}")), tmp_path / "checkpoint")
-    assert pairs(emitted.rows) == [(2, 12)]
+    left.add([("a", 1, before - 5), ("a", 2, before + 5), ("b", 3, before)])
+    right.add([("a", 11, before - 5), ("a", 12, before + 5), ("b", 13, before)])
+    left.add([("c", 4, 0)]), right.add([("c", 14, 0)])
+    emitted = run(
+        spark.sql(queries([(join, f"l.k = r.k AND {RANGE}") for join in ("", "LEFT")])), tmp_path / "checkpoint"
+    )
+    assert numbered(emitted.rows) == [(n, *pair) for n in (0, 1) for pair in [(2, 12), (4, 14)]]
 
 
 def test_processing_time_is_a_column_with_a_watermark(spark, streams, tmp_path):

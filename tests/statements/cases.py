@@ -3,7 +3,7 @@
 A file is a list of blocks. A block begins with `== title`. Below the title come
 
 - lines that begin with `set`, `args`, `frame` or `not` (see Case),
-- statements, each ended by `;` at the end of a line or by its expected outcome,
+- statements, each ended by `;` at the end of a line or by its expected outcome; a script by a line `END;` or `END`,
 - as the outcome, `rows a:int,b:string` (the result's columns as Spark's typeof prints them) and below it one row a
   line, in any order, as CAST(struct(*) AS STRING) prints it, without the braces; or
 - `error` and below it the message, or its first lines;
@@ -101,7 +101,7 @@ def _steps(lines: list[str]) -> Iterator[Step]:
             step = None
         elif line == "error" or line.startswith("rows"):
             step, text = Step("\n".join(text), line[:5].strip(), line[5:].strip()), []
-        elif line.endswith(";"):
+        elif line.endswith(";") and (text[:1] != ["BEGIN"] or line == "END;"):
             yield Step("\n".join([*text, line[:-1]]))
             text = []
         elif line or text:

@@ -218,7 +218,7 @@ def _slots(chance: random.Random) -> tuple[Slot, ...]:
 def _rows(chance: random.Random, is_within: bool, time: str) -> pa.Table:
     n = chance.randint(1, 24)
     spread = chance.choice([1, 3, 10])
-    times = np.sort([chance.randint(0, spread * n) for _ in range(n)]).astype(np.int64) - spread
+    times = np.sort([chance.randint(0, spread * n) for _ in range(n)]).astype(np.int64) + 1
     exclusive = chance.random() < 0.4
     mask = [1 << chance.randrange(3) if exclusive else chance.randrange(8) for _ in range(n)]
     columns = {
@@ -272,7 +272,7 @@ def stream_rows(case: Case, chance: random.Random) -> Iterator[tuple[int, Counte
 
     Without `needs_times` the time of every row is 0.
     """
-    stored, emitted, watermark = None, Counter(), -(1 << 60)
+    stored, emitted, watermark = None, Counter(), 0
     chunks: dict[int, bytes] = {}
     for rows, wanted in portions(case, chance):
         watermark = max(watermark, wanted)

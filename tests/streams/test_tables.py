@@ -9,6 +9,7 @@ import pytest
 import sqlext
 
 pytestmark = pytest.mark.spark
+EPOCH = -1767225600  # 1970-01-01 in seconds from the time that `append` counts from
 STREAM = "STREAM events WATERMARK ts DELAY OF INTERVAL 5 SECONDS"
 PAIRS = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES MATCH_ROWTIME() AS at, FIRST(i) AS f, LAST(i) AS l
   PATTERN (A B+) DEFINE A AS c = 'A', B AS c = 'B')"""
@@ -68,7 +69,7 @@ def test_a_streaming_table_is_started_resumed_and_refused_to_another_query(event
 def test_late_rows_are_counted_and_written_into_a_table(events):
     events.conf.set("sqlext.late_rows", "too_late")
     create = f"CREATE STREAMING TABLE timely AS SELECT k, f, l FROM {STREAM} {PAIRS}"
-    append(events, "1 0 A 1", "1 50 B 2")
+    append(events, "1 0 A 1", "1 50 B 2", f"1 {EPOCH} A 8", f"1 {EPOCH - 1} A 9")  # as bad clocks write
     events.sql(create)
     append(events, "1 45 B 3", "1 46 B 4", "1 90 C 5")  # the watermark is at 45: one of them is late
     events.sql(create)
@@ -80,7 +81,7 @@ def test_late_rows_are_counted_and_written_into_a_table(events):
         "SELECT row:i, time, watermark FROM (SELECT parse_json(row) AS row, time, watermark FROM too_late)"
     )
     assert sorted(f"{row.i} {row.time:%M:%S} {row.watermark:%M:%S}" for row in late.collect()) == [
-        "3 00:45 00:45", "6 01:00 01:25",
+        "3 00:45 00:45", "6 01:00 01:25", "8 00:00 00:00", "9 59:59 00:00",
     ]  # fmt: skip
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlext.errors import UnsupportedError
+from sqlext.expressions.spark_types import has_plain_equality, is_orderable
 from sqlext.pattern.task import Aggregate, Navigation
 from sqlext.rewriter.match.condition import TypeResolver
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import InputColumn, ShownColumn
 from sqlext.rewriter.match.references import Reference, Scope, unknown_column
-from sqlext.rewriter.spark_types import has_plain_equality, is_orderable
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes, names_in
 from sqlext.rewriter.text.names import quoted

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlext.errors import BindError, SqlExtError
+from sqlext.expressions.spark_types import INTEGER_BITS, kind_of
 from sqlext.pattern.mapped_variables import FirstRows, first_rows
 from sqlext.pattern.program import Program
 from sqlext.rewriter.match.expression import Node, conjuncts, has_column, parse
@@ -20,7 +21,6 @@ from sqlext.rewriter.match.lower.input_query import Context
 from sqlext.rewriter.match.lower.lower_define import Defined
 from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, InputColumn
 from sqlext.rewriter.match.references import Item, Reference, place_of, render
-from sqlext.rewriter.spark_types import INTEGER_BITS, kind_of
 from sqlext.rewriter.text.lexemes import Lexeme
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Text, TextLike, join

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
+from sqlext.expressions.spark_types import aggregate_type, kind_of
 from sqlext.pattern.task import CLASSIFIER
 from sqlext.rewriter.match.check import UNMAPPED_HINT, unmapped_variables
 from sqlext.rewriter.match.lower.input_query import Context
 from sqlext.rewriter.match.match_plan import IS_MATCHED, ROW_TIME, WITHIN_END, WITHIN_KEY, Slot
 from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, place_of, render
 from sqlext.rewriter.match.scalars import analyse
-from sqlext.rewriter.spark_types import aggregate_type, kind_of
 from sqlext.rewriter.text.splice import Text, join, standing_for
 
 _RUNNING_DISTINCT = ("count", "sum", "avg", "mean", "min", "max")

@@ -18,11 +18,11 @@ import numpy as np
 from pyspark.errors import PySparkException
 
 from sqlext.engine.queries import Queries, SparkTypeResolver
+from sqlext.expressions.spark_types import has_plain_equality
 from sqlext.pattern.mapped_variables import mandatory_variables
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.pushdown import are_repeatable
-from sqlext.rewriter.spark_types import has_plain_equality
 from sqlext.rewriter.text.names import name_at
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.text.tokens import Token, tokenize

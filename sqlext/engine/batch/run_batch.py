@@ -15,10 +15,10 @@ from pyspark.sql import types as T
 from sqlext.engine.queries import Queries
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import UnsupportedError
+from sqlext.expressions.spark_types import aggregate_type, kind_of
 from sqlext.rewriter.match.match_plan import IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
 from sqlext.rewriter.match.references import FILTER_PLACE
 from sqlext.rewriter.match.scalars import AGGREGATES
-from sqlext.rewriter.spark_types import aggregate_type, kind_of
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, TextLike, join
 

@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.conditions import reads_ahead
-from sqlext.pattern.event_time import BEGINNING, StreamFacts
+from sqlext.pattern.event_time import StreamFacts
 from sqlext.pattern.task import Condition, Task
 from sqlext.rewriter.match.match_plan import Slot
 
 # The columns of the state that hold the search position of each key (see `StreamPlan.key_schema`).
 BACK, NUMBER, MATCHED, TIME, DUE, FIRST = "__back", "__number", "__matched", "__at", "__due", "__first"
+FIRST_WATERMARK = 0  # 1970-01-01 00:00:00
 _POSITION = (BACK, NUMBER, MATCHED, TIME, DUE, FIRST)
 
 
@@ -89,9 +90,13 @@ class State:
 
     rows: pa.Table
     keys: pa.Table
-    watermark: int = BEGINNING
+    watermark: int
 
 
 def first_state(plan: StreamPlan) -> State:
-    """The state before any row has arrived."""
-    return State(plan.schema.empty_table(), plan.key_schema.empty_table())
+    """The state before any row has arrived.
+
+    Its watermark is where Spark's begins. So rows up to 1970 are late at once: Spark stops a query that emits a row
+    with such a time.
+    """
+    return State(plan.schema.empty_table(), plan.key_schema.empty_table(), FIRST_WATERMARK)

@@ -1,0 +1,122 @@
+"""Words that stand where a section of MATCH_RECOGNIZE could begin and begin none: misspelt heads, clauses of queries.
+
+Each is one error that names it, and the words behind it are not read as a part of the section before. So one wrong
+letter gives one error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+NOTHING = ""  # the section of words that are no part of the clause
+
+
+@dataclass(frozen=True, kw_only=True)
+class MistakenHead:
+    """`length` words that are wrong; the words behind them are read as the section `meant`, or not at all (NOTHING)."""
+
+    meant: str
+    length: int
+    message: str
+    hint: str
+    error_class: str = "UNEXPECTED_WORD"
+
+
+_FILTER_HINT = (
+    "filter the input, FROM (SELECT … WHERE …) MATCH_RECOGNIZE (…), or the result, behind the closing parenthesis."
+)
+_RESULT_HINT = "write it behind the closing parenthesis, for the result of the clause."
+_QUERY_CLAUSES = {
+    ("WHERE",): _FILTER_HINT,
+    ("HAVING",): _FILTER_HINT,
+    ("QUALIFY",): _RESULT_HINT,
+    ("LIMIT",): _RESULT_HINT,
+    ("GROUP", "BY"): "to match the rows of each group by themselves, write PARTITION BY.",
+    ("DISTRIBUTE", "BY"): "write PARTITION BY.",
+    ("CLUSTER", "BY"): "write PARTITION BY and ORDER BY.",
+    ("SORT", "BY"): "write ORDER BY.",
+}
+_SEARCH_MODES = ("INITIAL", "SEEK")
+_ENDS = ("", ",", ")")
+
+
+def mistaken_head(words: Sequence[str], is_head_next: bool) -> MistakenHead | None:
+    """The mistake that begins with the first of four words, or None.
+
+    `words` stand where no operand can; "" is a literal or lies behind the end of the clause. `is_head_next`: the second
+    word begins a section, so the first one may be a name.
+
+    >>> mistaken_head(["PATERN", "(", "A", ")"], False).hint
+    'did you mean PATTERN?'
+    >>> mistaken_head(["WHERE", "X", ">", ""], False).message
+    'WHERE cannot stand inside MATCH_RECOGNIZE'
+    >>> mistaken_head(["MEASURE", ",", "A", "."], False) is None   # a name
+    True
+    """
+    if is_head_next:
+        return _search_mode(words)
+    return _query_clause(words) or _incomplete(words) or _misspelt(words)
+
+
+def _search_mode(words: Sequence[str]) -> MistakenHead | None:
+    if words[0] not in _SEARCH_MODES or words[1:3] != ["PATTERN", "("]:
+        return None
+    hint = f"leave {words[0]} out: here the search goes on from row to row until a match is found."
+    return MistakenHead(
+        meant=NOTHING, length=1, message=f"{words[0]} belongs to a pattern in the WINDOW clause", hint=hint
+    )
+
+
+def _query_clause(words: Sequence[str]) -> MistakenHead | None:
+    for head, hint in _QUERY_CLAUSES.items():
+        if tuple(words[: len(head)]) == head and words[len(head)] not in (",", ")", "."):
+            message = f"{' '.join(head)} cannot stand inside MATCH_RECOGNIZE"
+            return MistakenHead(meant=NOTHING, length=len(head), message=message, hint=hint)
+    return None
+
+
+def _incomplete(words: Sequence[str]) -> MistakenHead | None:
+    """PARTITION and ORDER without BY, PATTERN without parentheses."""
+    if words[1] in _ENDS or not _is_word(words[1]):
+        return None
+    if words[0] in ("PARTITION", "ORDER") and words[1] != "BY":
+        hint = f"write {words[0]} BY."
+        return MistakenHead(meant=f"{words[0]} BY", length=1, message=f"BY is missing behind {words[0]}", hint=hint)
+    if words[0] == "PATTERN":
+        message, hint = "the parentheses of PATTERN are missing", "write PATTERN (A B+)."
+        return MistakenHead(meant=NOTHING, length=1, message=message, hint=hint, error_class="MISSING_PATTERN")
+    return None
+
+
+def _misspelt(words: Sequence[str]) -> MistakenHead | None:
+    first, second, third, _ = words
+    if second == "BY" and (meant := _close(first, ("PARTITION", "ORDER"))):
+        return _did_you_mean(f"{meant} BY", f"{meant} BY", words[:2])
+    if third == "PER" and (meant := _close(f"{first} {second}", ("ALL ROWS", "ONE ROW"))):
+        return _did_you_mean("ONE ROW or ALL ROWS PER MATCH", f"{meant} PER MATCH", words[:2])
+    if third in ("SKIP", "NO") and _close(f"{first} {second}", ("AFTER MATCH",)):
+        return _did_you_mean("AFTER MATCH", "AFTER MATCH", words[:2])
+    if second == "(" and first != "PATTERN" and _close(first, ("PATTERN",)):
+        return _did_you_mean("PATTERN", "PATTERN", words[:1])
+    if third == "=" and _close(first, ("SUBSET",)):
+        return _did_you_mean("SUBSET", "SUBSET", words[:1])
+    if third == "AS" and first != "DEFINE" and _close(first, ("DEFINE",)):
+        return _did_you_mean("DEFINE", "DEFINE", words[:1])
+    if _is_word(second) and first != "MEASURES" and _close(first, ("MEASURES",)):
+        return _did_you_mean("MEASURES", "MEASURES", words[:1])
+    return None
+
+
+def _did_you_mean(section: str, text: str, words: Sequence[str]) -> MistakenHead:
+    message = f"{' '.join(words)} is not a keyword of MATCH_RECOGNIZE"
+    return MistakenHead(meant=section, length=len(words), message=message, hint=f"did you mean {text}?")
+
+
+def _close(word: str, candidates: Iterable[str]) -> str | None:
+    return next(iter(get_close_matches(word, candidates, n=1, cutoff=0.75)), None)
+
+
+def _is_word(word: str) -> bool:
+    return word[:1].isalpha() or word[:1] == "_"

@@ -1,0 +1,160 @@
+"""The statements of a script, `BEGIN … END`, and the relations that a script creates itself.
+
+Spark's grammar of scripts (SqlBaseParser.g4, `compoundBody`) is read as far as its blocks go: where each begins and
+ends. What a script without declarations does at its top level may be run one statement after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlext.errors import Place, UnsupportedError
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import name_at
+from sqlext.rewriter.text.tokens import QUERY_STARTS, Tokens
+from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.tree.read_tree import read_tree
+from sqlext.rewriter.tree.sources import relations
+
+_BLOCKS = frozenset({"BEGIN", "IF", "CASE", "WHILE", "REPEAT", "LOOP", "FOR"})
+_BEFORE_STATEMENT = frozenset({";", ":", "BEGIN", "THEN", "ELSE", "DO", "LOOP", "REPEAT"})
+_CHANGES = frozenset({"CREATE", "REPLACE", "DROP", "ALTER", "CACHE", "USE", "EXECUTE"})
+_BEFORE_NAME = frozenset({
+    "OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY", "STREAMING", "REFRESH", "EXTERNAL", "LAZY", "TABLE", "VIEW", "IF",
+    "NOT", "EXISTS",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptStatement:
+    """Characters `start` to `stop` (exclusive) of the script `text`; `word` is the first word of the statement."""
+
+    text: str
+    start: int
+    stop: int
+    word: str
+
+    @property
+    def is_query(self) -> bool:
+        """Does the statement have a result, and not only an effect?"""
+        return self.word in QUERY_STARTS or self.word == "("
+
+    @property
+    def is_block(self) -> bool:
+        """Is it a statement of scripts alone, which Spark only runs between BEGIN and END?"""
+        return self.word in _BLOCKS or self.word == "SET"
+
+    @property
+    def alone(self) -> str:
+        """The script with blanks in the place of all other statements, so that every offset and line stays the same.
+
+        >>> first, second = read_script("BEGIN SELECT 1; SET x = 2; END")
+        >>> first.alone, second.alone
+        ('      SELECT 1', 'BEGIN           SET x = 2; END')
+        """
+        before, after = _blank(self.text[: self.start]), _blank(self.text[self.stop :])
+        statement = self.text[self.start : self.stop]
+        if self.word not in _BLOCKS - {"BEGIN"} and self.word != "SET":
+            return before + statement
+        begin, end = self.text.upper().index("BEGIN"), self.text.upper().rindex("END")
+        after = ";" + after[1 : end - self.stop] + "END"
+        return before[:begin] + "BEGIN" + before[begin + len("BEGIN") :] + statement + after
+
+
+def _blank(text: str) -> str:
+    return "".join(c if c == "\n" else " " for c in text)
+
+
+def read_script(text: str) -> tuple[ScriptStatement, ...]:
+    """The statements at the top level of a script.
+
+    Empty for other text, and for a script that only Spark can run as a whole: one with declarations, labels, or
+    nothing but a block in it.
+
+    >>> [s.word for s in read_script("BEGIN SELECT 1; IF x THEN SELECT CASE WHEN y THEN 2 END; END IF; END;")]
+    ['SELECT', 'IF']
+    >>> read_script("BEGIN DECLARE x INT; SELECT x; END"), read_script("SELECT 1")
+    ((), ())
+    """
+    tokens = read_tree(text).tokens
+    while tokens and tokens[-1].text == ";":
+        tokens = tokens[:-1]
+    if len(tokens) < 2 or tokens[0].word != "BEGIN" or tokens[-1].word != "END":
+        return ()
+    statements = tuple(_statements(text, tokens[1:-1]))
+    is_whole = any(s.word == "DECLARE" or is_at(tokens_at(tokens, s.start), 1, ":") for s in statements)
+    is_one_block = len(statements) == 1 and statements[0].is_block and statements[0].word != "BEGIN"
+    return () if is_whole or is_one_block else statements
+
+
+def tokens_at(tokens: Tokens, start: int) -> Tokens:
+    """The tokens from character `start` on."""
+    return tuple(token for token in tokens if token.start >= start)
+
+
+def _statements(text: str, tokens: Tokens) -> Iterator[ScriptStatement]:
+    """The statements between semicolons outside of all blocks."""
+    blocks: list[str] = []
+    first = 0
+    for i, token in enumerate(tokens):
+        before = tokens[i - 1].word if i else ";"
+        if before == "END" and token.word in _BLOCKS:  # END IF
+            continue
+        begins = before in _BEFORE_STATEMENT and (not blocks or blocks[-1] != "expression")
+        if token.word == "CASE" and not begins:
+            blocks.append("expression")
+        elif token.word in _BLOCKS and begins:
+            blocks.append(token.word)
+        elif token.word == "END" and blocks:
+            blocks.pop()
+        elif token.word == ";" and not blocks:
+            if first < i:
+                yield _statement(text, tokens, first, i)
+            first = i + 1
+    if first < len(tokens):
+        yield _statement(text, tokens, first, len(tokens))
+
+
+def _statement(text: str, tokens: Tokens, first: int, behind: int) -> ScriptStatement:
+    start, stop = tokens[first].start, tokens[behind - 1].stop
+    return ScriptStatement(text=text, start=start, stop=stop, word=tokens[first].word)
+
+
+def check_bound_before(text: str, readers: list[Fragment]) -> None:
+    """Raise UnsupportedError (SCRIPT_RELATION) if a clause or join of a script reads a relation that the script itself
+    creates, replaces, changes or drops: all of them are bound before the script runs.
+
+    `readers`: the clauses and joins.
+    """
+    tokens = read_tree(text).tokens
+    if not readers or not tokens or tokens[0].word != "BEGIN":
+        return
+    changes = dict(_changes(tokens))
+    for name in relations(text):
+        reads = any(reader.start <= name.start < reader.stop for reader in readers)
+        key = name.parts[-1].lower()
+        if reads and (key in changes or "" in changes):
+            word = changes.get(key) or changes[""]
+            change = f"{word} in this script may change what {name.parts[-1]} is"
+            raise UnsupportedError(
+                "SCRIPT_RELATION",
+                f"{change}, and the clause is bound before the script runs",
+                place=Place(text, name.start, name.stop),
+                hint="without DECLARE, IF and loops around them each statement of a script is bound when it runs.",
+            )  # fmt: skip
+
+
+def _changes(tokens: Tokens) -> Iterator[tuple[str, str]]:
+    """(name in lower case, first word) of each relation that a script changes; "" for one that may change any."""
+    for i, token in enumerate(tokens):
+        if token.word not in _CHANGES or (i and tokens[i - 1].word not in _BEFORE_STATEMENT):
+            continue
+        if token.word in ("USE", "EXECUTE"):
+            yield "", token.word
+        k = i + 1
+        while k < len(tokens) and tokens[k].word in _BEFORE_NAME:
+            k += 1
+        name = name_at(tokens, k)
+        if name is not None:
+            yield name.parts[-1].lower(), token.word

@@ -1,0 +1,83 @@
+"""What an aggregate is: a state for no rows, how a row is added, and the value of a state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlext.expressions.function import Settings, Types
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregator:
+    """An aggregate function, bound to the types of its arguments.
+
+    `empty` is the state for no rows. `add(state, *values)` returns the state with one more row, `values` being its
+    arguments, and leaves the old state as it was. `merge(state, later)` returns the state for the rows of both, in this
+    order. `value(state)` is Spark's value of the aggregate. `needs_rows`: a state grows with its rows.
+
+    Raises DataError where Spark ends the query, from `add`, `merge` or `value`.
+    """
+
+    empty: Any
+    add: Callable[..., Any]
+    merge: Callable[[Any, Any], Any]
+    value: Callable[[Any], Any]
+    needs_rows: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateCall:
+    """One use of an aggregate: its name, the types of its arguments, the type of its result, and the values of the
+    arguments (by position) that are constants. `ignores_nulls`: IGNORE NULLS was written."""
+
+    name: str
+    types: Types
+    result: str
+    settings: Settings
+    constants: Mapping[int, Any] = field(default_factory=dict)
+    ignores_nulls: bool = False
+
+
+def fold(aggregator: Aggregator, rows: Iterable[Sequence[Any]]) -> Any:
+    """The value of an aggregate over rows, each the values of its arguments.
+
+    >>> count = Aggregator(empty=0, add=lambda n, x: n + 1, merge=int.__add__, value=int)
+    >>> fold(count, [(7,), (8,)])
+    2
+    """
+    state = aggregator.empty
+    for row in rows:
+        state = aggregator.add(state, *row)
+    return aggregator.value(state)
+
+
+# collections as linked lists: () or (the list before, its last value, its length)
+
+EMPTY: tuple = ()
+
+
+def appended(before: tuple, value: Any) -> tuple:
+    return (before, value, 1 + (before[2] if before else 0))
+
+
+def listed(collection: tuple) -> list[Any]:
+    """The values in order.
+
+    >>> listed(appended(appended(EMPTY, "a"), "b"))
+    ['a', 'b']
+    """
+    return list(_backwards(collection))[::-1]
+
+
+def concatenated(before: tuple, later: tuple) -> tuple:
+    for value in listed(later):
+        before = appended(before, value)
+    return before
+
+
+def _backwards(collection: tuple) -> Iterator[Any]:
+    while collection:
+        yield collection[1]
+        collection = collection[0]

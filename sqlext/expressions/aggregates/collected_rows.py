@@ -1,0 +1,117 @@
+"""Aggregates that keep their rows: arrays, texts, percentiles and the most frequent value."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from sqlext.expressions.aggregates.aggregator import (
+    EMPTY,
+    AggregateCall,
+    Aggregator,
+    appended,
+    concatenated,
+    listed,
+)
+from sqlext.expressions.faults import invalid_value
+from sqlext.expressions.spark_types import ArrayOf, is_interval, nested
+from sqlext.expressions.values import hashable, order_key
+
+
+def _collecting(value: Callable[[list[Any]], Any]) -> Aggregator:
+    """A function of the list of all values that are not NULL."""
+
+    def add(state: tuple, new: Any) -> tuple:
+        return state if new is None else appended(state, new)
+
+    return Aggregator(
+        empty=EMPTY, add=add, merge=concatenated, value=lambda state: value(listed(state)), needs_rows=True
+    )
+
+
+def array_agg(call: AggregateCall) -> Aggregator:
+    """array_agg and collect_list: the values that are not NULL, in the order of the rows."""
+    return _collecting(lambda values: values)
+
+
+def collect_set(call: AggregateCall) -> Aggregator:
+    """The distinct values, in the order in which they first occur."""
+    spark_type = call.types[0]
+    return _collecting(lambda values: list({hashable(v, spark_type): v for v in reversed(values)}.values())[::-1])
+
+
+def listagg(call: AggregateCall) -> Aggregator:
+    """listagg and string_agg: the values with a delimiter between them; NULL over none."""
+    delimiter = call.constants.get(1)
+    if delimiter is None:
+        delimiter = b"" if call.types[0] == "binary" else ""
+    return _collecting(lambda values: delimiter.join(values) if values else None)
+
+
+def mode(call: AggregateCall) -> Aggregator:
+    """The most frequent value, the least of equally frequent ones."""
+    spark_type = call.types[0]
+
+    def value(values: list[Any]) -> Any:
+        if not values:
+            return None
+        counts = Counter(hashable(v, spark_type) for v in values)
+        most = max(counts.values())
+        kept = {hashable(v, spark_type): v for v in reversed(values)}
+        return min((kept[k] for k, n in counts.items() if n == most), key=lambda v: order_key(v, spark_type))
+
+    return _collecting(value)
+
+
+def median(call: AggregateCall) -> Aggregator:
+    return _percentiles(call, 0.5, is_discrete=False)
+
+
+def percentile(call: AggregateCall) -> Aggregator:
+    """percentile and percentile_cont: the interpolated value at each of the fractions."""
+    return _percentiles(call, call.constants[1], is_discrete=False)
+
+
+def percentile_disc(call: AggregateCall) -> Aggregator:
+    """The first value whose cumulative share reaches the fraction."""
+    return _percentiles(call, call.constants[1], is_discrete=True)
+
+
+def _percentiles(call: AggregateCall, fractions: Any, is_discrete: bool) -> Aggregator:
+    spark_type = call.types[0]
+    for fraction in fractions if isinstance(fractions, list) else [fractions]:
+        if fraction is None or not 0 <= fraction <= 1:
+            raise invalid_value(f"{call.name} takes fractions from 0.0 to 1.0, not {fraction}", "write 0.5.")
+
+    def value(values: list[Any]) -> Any:
+        if not values:
+            return None
+        ordered = sorted(values, key=lambda v: order_key(v, spark_type))
+        pick = _discrete if is_discrete else _interpolated
+        if isinstance(fractions, list):
+            return [_as_result(pick(ordered, float(f)), call.result) for f in fractions]
+        return _as_result(pick(ordered, float(fractions)), call.result)
+
+    return _collecting(value)
+
+
+def _interpolated(ordered: list[Any], fraction: float) -> Any:
+    position = (len(ordered) - 1) * fraction
+    lower, higher = math.floor(position), math.ceil(position)
+    low, high = float(ordered[lower]), float(ordered[higher])
+    if lower == higher or low == high:
+        return low
+    return (higher - position) * low + (position - lower) * high
+
+
+def _discrete(ordered: list[Any], fraction: float) -> Any:
+    return float(ordered[max(0, math.ceil(fraction * len(ordered)) - 1)])
+
+
+def _as_result(value: float, spark_type: str) -> Any:
+    """Intervals are whole numbers, which Java rounds down."""
+    parts = nested(spark_type)
+    element = parts.element if isinstance(parts, ArrayOf) else spark_type
+    return int(value) if is_interval(element) else value

@@ -1,0 +1,123 @@
+"""DISTINCT and ORDER BY inside an aggregate: other aggregators around one that knows neither."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cmp_to_key
+from typing import Any
+
+from sqlext.expressions.aggregates.aggregator import EMPTY, Aggregator, appended, concatenated, fold, listed
+from sqlext.expressions.values import compare, hashable
+
+_BITS = 4  # of a hash at each level of a set
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """A key of ORDER BY inside an aggregate, by the Spark type of its expression."""
+
+    spark_type: str
+    is_descending: bool = False
+    nulls_last: bool = False
+
+
+def distinct(inner: Aggregator, types: Sequence[str]) -> Aggregator:
+    """The aggregate over rows with different arguments, each where it occurs first.
+
+    The state is (rows so far as a set, rows so far in order, state of `inner`). Values are equal as in GROUP BY.
+
+    >>> count = Aggregator(empty=0, add=lambda n, x: n + 1, merge=int.__add__, value=int)
+    >>> fold(distinct(count, ["double"]), [(0.0,), (-0.0,), (2.0,)])
+    2
+    """
+
+    def add(state: tuple, *values: Any) -> tuple:
+        rows, order, inside = state
+        key = tuple(hashable(v, t) for v, t in zip(values, types))
+        if contains(rows, key):
+            return state
+        return (with_key(rows, key), appended(order, values), inner.add(inside, *values))
+
+    def merge(state: tuple, later: tuple) -> tuple:
+        for values in listed(later[1]):
+            state = add(state, *values)
+        return state
+
+    return Aggregator(
+        empty=(EMPTY, EMPTY, inner.empty),
+        add=add,
+        merge=merge,
+        value=lambda state: inner.value(state[2]),
+        needs_rows=True,
+    )
+
+
+def ordered(inner: Aggregator, keys: Sequence[SortKey], first_key: int) -> Aggregator:
+    """The aggregate over its rows in the order of `keys`, whose values follow the `first_key` arguments of `inner`.
+
+    Rows that are equal on all keys keep their order.
+    """
+
+    def order(left: tuple, right: tuple) -> int:
+        for key, a, b in zip(keys, left[first_key:], right[first_key:]):
+            if result := compare(a, b, key.spark_type):
+                is_null = a is None or b is None
+                return -result if (key.nulls_last if is_null else key.is_descending) else result
+        return 0
+
+    def value(state: tuple) -> Any:
+        rows = sorted(listed(state), key=cmp_to_key(order))
+        return fold(inner, (row[:first_key] for row in rows))
+
+    return Aggregator(
+        empty=EMPTY,
+        add=lambda state, *values: appended(state, values),
+        merge=concatenated,
+        value=value,
+        needs_rows=True,
+    )
+
+
+# sets that never change: a tree with 16 branches at each node, by the bits of the hash
+
+
+def contains(node: tuple, key: Any) -> bool:
+    """Is the key in the set? () is the empty set.
+
+    >>> contains(with_key(with_key((), "a"), "b"), "b"), contains(with_key((), "a"), "b")
+    (True, False)
+    """
+    rest = hash(key)
+    while node:
+        if node[0] is _LEAF:
+            return key in node[1]
+        node = node[rest & ((1 << _BITS) - 1)]
+        rest >>= _BITS
+    return False
+
+
+def with_key(node: tuple, key: Any, level: int = 0) -> tuple:
+    """The set with one more key; the old set stays as it was."""
+    if not node:
+        return (_LEAF, (key,))
+    if node[0] is _LEAF:
+        keys = node[1]
+        if len(keys) < _LEAF_KEYS or level >= _LEVELS:
+            return (_LEAF, (*keys, key))
+        node = _split(keys, level)
+    at = (hash(key) >> (_BITS * level)) & ((1 << _BITS) - 1)
+    return (*node[:at], with_key(node[at], key, level + 1), *node[at + 1 :])
+
+
+def _split(keys: tuple, level: int) -> tuple:
+    branches: list[tuple] = [()] * (1 << _BITS)
+    for key in keys:
+        at = (hash(key) >> (_BITS * level)) & ((1 << _BITS) - 1)
+        branches[at] = with_key(branches[at], key, level + 1)
+    return tuple(branches)
+
+
+_LEAF = "leaf"
+_LEAF_KEYS = 8
+_LEVELS = 15  # of 60 bits, fewer than a hash has

@@ -1,0 +1,163 @@
+"""Variance, standard deviation, skewness, kurtosis, covariance, correlation and linear regression.
+
+The updates are those of Spark's CentralMomentAgg, Covariance and PearsonCorrelation, in the same order of operations,
+so that values are the same to the last bit. Sources: D. Knuth, The Art of Computer Programming 2, 4.2.2; P. Pébay,
+SAND2008-6212.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from sqlext.expressions.aggregates.aggregator import AggregateCall, Aggregator
+
+_Moments = tuple[float, float, float, float, float]  # count, mean, and the sums of the 2nd to 4th powers of deviations
+_NONE = (0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def _moment_aggregator(value: Callable[[_Moments], float | None]) -> Aggregator:
+    return Aggregator(empty=_NONE, add=_with_value, merge=_merged, value=value)
+
+
+def _with_value(state: _Moments, value: Any) -> _Moments:
+    if value is None:
+        return state
+    n, mean, m2, m3, m4 = state
+    count = n + 1.0
+    delta = value - mean
+    step = delta / count
+    new_m2 = m2 + delta * (delta - step)
+    new_m3 = m3 - 3.0 * step * new_m2 + delta * (delta * delta - step * step)
+    new_m4 = (
+        m4
+        - 4.0 * step * new_m3
+        - 6.0 * (step * step) * new_m2
+        + delta * (delta * (delta * delta) - step * (step * step))
+    )
+    return (count, mean + step, new_m2, new_m3, new_m4)
+
+
+def _merged(left: _Moments, right: _Moments) -> _Moments:
+    n1, mean1, m2, m3, m4 = left
+    n2, mean2, right2, right3, right4 = right
+    n = n1 + n2
+    delta = mean2 - mean1
+    step = 0.0 if n == 0.0 else delta / n
+    new_m2 = m2 + right2 + delta * step * n1 * n2
+    new_m3 = m3 + right3 + step * step * delta * n1 * n2 * (n1 - n2) + 3.0 * step * (n1 * right2 - n2 * m2)
+    new_m4 = (
+        m4 + right4
+        + step * step * step * delta * n1 * n2 * (n1 * n1 - n1 * n2 + n2 * n2)
+        + 6.0 * step * step * (n1 * n1 * right2 + n2 * n2 * m2)
+        + 4.0 * step * (n1 * right3 - n2 * m3)
+    )  # fmt: skip
+    return (n, mean1 + step * n2, new_m2, new_m3, new_m4)
+
+
+def _population(state: _Moments) -> float | None:
+    return state[2] / state[0] if state[0] else None
+
+
+def _sample(state: _Moments) -> float | None:
+    return state[2] / (state[0] - 1.0) if state[0] > 1.0 else None
+
+
+def _root(value: float | None) -> float | None:
+    return None if value is None else math.sqrt(value) if value == value else value
+
+
+def var_pop(call: AggregateCall) -> Aggregator:
+    return _moment_aggregator(_population)
+
+
+def var_samp(call: AggregateCall) -> Aggregator:
+    return _moment_aggregator(_sample)
+
+
+def stddev_pop(call: AggregateCall) -> Aggregator:
+    return _moment_aggregator(lambda state: _root(_population(state)))
+
+
+def stddev_samp(call: AggregateCall) -> Aggregator:
+    return _moment_aggregator(lambda state: _root(_sample(state)))
+
+
+def skewness(call: AggregateCall) -> Aggregator:
+    def value(state: _Moments) -> float | None:
+        n, _, m2, m3, _ = state
+        return None if not n or m2 == 0.0 else math.sqrt(n) * m3 / math.sqrt(m2 * m2 * m2)
+
+    return _moment_aggregator(value)
+
+
+def kurtosis(call: AggregateCall) -> Aggregator:
+    def value(state: _Moments) -> float | None:
+        n, _, m2, _, m4 = state
+        return None if not n or m2 == 0.0 else n * m4 / (m2 * m2) - 3.0
+
+    return _moment_aggregator(value)
+
+
+# pairs
+
+_Pairs = tuple[float, float, float, float, float, float]  # count, means of x and y, sums of dx·dy, dx², dy²
+_NO_PAIRS = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def _pair_aggregator(value: Callable[[_Pairs], float | None]) -> Aggregator:
+    return Aggregator(empty=_NO_PAIRS, add=_with_pair, merge=_merged_pairs, value=value)
+
+
+def _with_pair(state: _Pairs, x: Any, y: Any) -> _Pairs:
+    if x is None or y is None:
+        return state
+    n, x_mean, y_mean, products, x_squares, y_squares = state
+    count = n + 1.0
+    dx, dy = x - x_mean, y - y_mean
+    dx_step, dy_step = dx / count, dy / count
+    new_x, new_y = x_mean + dx_step, y_mean + dy_step
+    return (
+        count,
+        new_x,
+        new_y,
+        products + dx * (y - new_y),
+        x_squares + dx * (x - new_x),
+        y_squares + dy * (y - new_y),
+    )
+
+
+def _merged_pairs(left: _Pairs, right: _Pairs) -> _Pairs:
+    n1, x1, y1, products, x_squares, y_squares = left
+    n2, x2, y2, right_products, right_x, right_y = right
+    n = n1 + n2
+    dx, dy = x2 - x1, y2 - y1
+    dx_step, dy_step = (0.0, 0.0) if n == 0.0 else (dx / n, dy / n)
+    return (
+        n,
+        x1 + dx_step * n2,
+        y1 + dy_step * n2,
+        products + right_products + dx * dy_step * n1 * n2,
+        x_squares + right_x + dx * dx_step * n1 * n2,
+        y_squares + right_y + dy * dy_step * n1 * n2,
+    )
+
+
+def covar_pop(call: AggregateCall) -> Aggregator:
+    return _pair_aggregator(lambda state: state[3] / state[0] if state[0] else None)
+
+
+def covar_samp(call: AggregateCall) -> Aggregator:
+    return _pair_aggregator(lambda state: state[3] / (state[0] - 1.0) if state[0] > 1.0 else None)
+
+
+def corr(call: AggregateCall) -> Aggregator:
+    def value(state: _Pairs) -> float | None:
+        n, _, _, products, x_squares, y_squares = state
+        if n < 2.0:
+            return None
+        denominator = math.sqrt(x_squares * y_squares) if x_squares * y_squares == x_squares * y_squares else math.nan
+        return products / denominator if denominator else None
+
+    return _pair_aggregator(value)

@@ -1,0 +1,361 @@
+"""CAST, `::` and TRY_CAST between the basic types, arrays, structs and maps; ANSI on and off."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from sqlext.errors import UnsupportedError
+from sqlext.expressions import faults
+from sqlext.expressions.calendars import DAY_US, SECOND_US, zone
+from sqlext.expressions.function import Evaluate, Function, Settings, Signature, null_propagating
+from sqlext.expressions.numbers import (
+    EXACT,
+    fits,
+    float_text,
+    float_to_integer,
+    saturated,
+    to_decimal,
+    to_float32,
+    wrap,
+)
+from sqlext.expressions.spark_types import (
+    FLOATS,
+    INTEGER_BITS,
+    ArrayOf,
+    MapOf,
+    decimal_of,
+    is_day_time,
+    is_interval,
+    is_year_month,
+    nested,
+)
+from sqlext.expressions.time_texts import (
+    read_date,
+    read_timestamp,
+    trimmed,
+    write_date,
+    write_interval,
+    write_timestamp,
+)
+from sqlext.expressions.values import hashable
+
+_INTEGER = re.compile(r"([+-]?\d+)(\.\d*)?|([+-]?)\.\d*", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_WORDS = {"inf": math.inf, "+inf": math.inf, "infinity": math.inf, "+infinity": math.inf, "nan": math.nan}
+_WORDS |= {"-inf": -math.inf, "-infinity": -math.inf}
+_TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
+
+
+def cast(source: str, target: str, settings: Settings) -> Evaluate:
+    """The function that casts a value, NULL included. Raises UnsupportedError CAST_OVER_SEVERAL_ROWS.
+
+    >>> cast("string", "decimal(4,1)", Settings(is_ansi=False, time_zone="UTC"))(" 1.25 ")
+    Decimal('1.3')
+    """
+    if source == target:
+        return lambda value: value
+    if source == "void":
+        return lambda _: None
+    parts = nested(source), nested(target)
+    if type(parts[0]) is type(parts[1]) and parts[0] is not None:
+        return null_propagating(_cast_nested(*parts, settings))
+    maker = _TARGETS.get(_family(target))
+    evaluate = maker and maker(source, target, settings)
+    if evaluate is None:
+        raise UnsupportedError(
+            "CAST_OVER_SEVERAL_ROWS",
+            f"the cast of {source} to {target} cannot be computed over several rows",
+            hint="it can cast booleans, numbers, strings, dates, timestamps and intervals to each other; cast the "
+            "column inside the navigation.",
+        )
+    return null_propagating(evaluate)
+
+
+def _family(spark_type: str) -> str:
+    if spark_type in INTEGER_BITS:
+        return "integer"
+    if spark_type in FLOATS:
+        return "float"
+    return "decimal" if decimal_of(spark_type) else "interval" if is_interval(spark_type) else spark_type
+
+
+def _cast_nested(source: Any, target: Any, settings: Settings) -> Evaluate:
+    if isinstance(source, ArrayOf):
+        element = cast(source.element, target.element, settings)
+        return lambda values: [element(v) for v in values]
+    if isinstance(source, MapOf):
+        key, value = cast(source.key, target.key, settings), cast(source.value, target.value, settings)
+        return lambda values: {hashable(key(k), target.key): value(v) for k, v in values.items()}
+    fields = [cast(a, b, settings) for a, b in zip(source.types, target.types)]
+    return lambda values: tuple(field(v) for field, v in zip(fields, values))
+
+
+# to strings and booleans
+
+
+def _to_string(source: str, target: str, settings: Settings) -> Evaluate | None:
+    if source in FLOATS:
+        return lambda value: float_text(value, source == "double")
+    if decimal_of(source):
+        return (lambda value: f"{value:f}") if settings.is_ansi else str
+    if source == "timestamp":
+        local = zone(settings.time_zone).to_local
+        return lambda value: write_timestamp(local(value))
+    if is_interval(source):
+        return lambda value: write_interval(value, source)
+    by_source: dict[str, Evaluate] = {
+        **dict.fromkeys(INTEGER_BITS, str),
+        "boolean": lambda value: "true" if value else "false",
+        "date": write_date,
+        "timestamp_ntz": write_timestamp,
+        "binary": lambda value: value.decode("utf-8", "replace"),
+    }
+    return by_source.get(source)
+
+
+def _to_binary(source: str, target: str, settings: Settings) -> Evaluate | None:
+    if source in INTEGER_BITS:
+        return lambda value: value.to_bytes(INTEGER_BITS[source] // 8, "big", signed=True)
+    return (lambda value: value.encode("utf-8", "surrogatepass")) if source == "string" else None
+
+
+def _to_boolean(source: str, target: str, settings: Settings) -> Evaluate | None:
+    def read(text: str) -> bool | None:
+        word = trimmed(text).lower()
+        return True if word in _TRUE else False if word in _FALSE else _failed(text, source, target, settings)
+
+    if source == "string":
+        return read
+    if source == "date":
+        return lambda _: None
+    return (lambda value: value != 0) if _family(source) in ("integer", "float", "decimal", "timestamp") else None
+
+
+def _failed(value: Any, source: str, target: str, settings: Settings) -> Any:
+    """A value that cannot be cast: NULL, or an error."""
+    if settings.is_ansi:
+        raise faults.invalid_cast(value, source, target)
+
+
+# to numbers
+
+
+def _to_integer(source: str, target: str, settings: Settings) -> Evaluate | None:
+    bits, is_ansi = INTEGER_BITS[target], settings.is_ansi
+
+    def read(text: str) -> int | None:
+        match = _INTEGER.fullmatch(trimmed(text))
+        if match is None or (is_ansi and match[0] != match[1]) or match[0] in ("+.", "-."):
+            return _failed(text, source, target, settings)
+        value = int(match[1] or 0)
+        return value if fits(value, bits) else _failed(text, source, target, settings)
+
+    def narrow(value: int) -> int:
+        if is_ansi and not fits(value, bits):
+            raise faults.cast_overflow(value, source, target)
+        return wrap(value, bits)
+
+    def truncate(value: float) -> int:
+        if is_ansi and (value != value or math.isinf(value) or not fits(math.trunc(value), bits)):
+            raise faults.cast_overflow(value, source, target)
+        return float_to_integer(value, target)
+
+    family = _family(source)
+    if family == "float":
+        return truncate
+    if family == "timestamp":
+        return lambda value: narrow(value // SECOND_US)
+    if family == "interval":
+        return _interval_to_integer(source, narrow)
+    by_source: dict[str, Evaluate] = {
+        "string": read,
+        "boolean": int,
+        "integer": narrow,
+        "decimal": lambda value: narrow(int(value)),
+        "date": lambda _: None,
+    }
+    return by_source.get(family)
+
+
+def _interval_to_integer(source: str, narrow: Callable[[int], int]) -> Evaluate | None:
+    last = source.split(" ")[-1]
+    size = {"year": 12, "month": 1, "day": DAY_US, "hour": 3600 * SECOND_US, "minute": 60 * SECOND_US}.get(last)
+    size = size or SECOND_US
+    return lambda value: narrow(int(math.copysign(1, value)) * (abs(value) // size))
+
+
+def _to_float(source: str, target: str, settings: Settings) -> Evaluate | None:
+    rounded: Callable[[float], float] = to_float32 if target == "float" else float
+
+    def read(text: str) -> float | None:
+        value = read_double(text)
+        return _failed(text, source, target, settings) if value is None else rounded(value)
+
+    by_source: dict[str, Evaluate] = {
+        "string": read,
+        "boolean": lambda value: float(value),
+        "integer": rounded,
+        "float": rounded,
+        "decimal": lambda value: rounded(float(value)),
+        "timestamp": lambda value: rounded(value / SECOND_US),
+        "date": lambda _: None,
+    }
+    return by_source.get(_family(source))
+
+
+def read_double(text: str) -> float | None:
+    """The number of a text as `Double.parseDouble` reads it, and the words for NaN and infinity.
+
+    >>> read_double(" 1.5e3 "), read_double("1d"), read_double("-inf"), read_double("1_0")
+    (1500.0, 1.0, -inf, None)
+    """
+    text = text.strip(" \t\n\r\f\v\0").lower()
+    if text in _WORDS:
+        return _WORDS[text]
+    number = text[:-1] if text[-1:] in ("d", "f") else text
+    return float(number) if _NUMBER.fullmatch(number) else None
+
+
+def _to_decimal(source: str, target: str, settings: Settings) -> Evaluate | None:
+    precision, scale = decimal_of(target) or (0, 0)
+
+    def fit(value: Decimal) -> Decimal | None:
+        return to_decimal(value, precision, scale, settings)
+
+    def read(text: str) -> Decimal | None:
+        number = trimmed(text)
+        if not _NUMBER.fullmatch(number):
+            return _failed(text, source, target, settings)
+        value = Decimal(number)
+        if value.adjusted() >= 38 and value:
+            if settings.is_ansi:
+                raise faults.decimal_out_of_range(text, precision, scale)
+            return None
+        return fit(value)
+
+    def from_float(value: float) -> Decimal | None:
+        if value != value or math.isinf(value):
+            return _failed(value, source, target, settings)
+        return fit(Decimal(repr(value)))
+
+    by_source: dict[str, Evaluate] = {
+        "string": read,
+        "boolean": lambda value: fit(Decimal(int(value))),
+        "integer": lambda value: fit(Decimal(value)),
+        "float": from_float,
+        "decimal": fit,
+        "timestamp": lambda value: fit(Decimal(repr(value / SECOND_US))),
+        "date": lambda _: None,
+    }
+    return by_source.get(_family(source))
+
+
+# to dates and times
+
+
+def _to_date(source: str, target: str, settings: Settings) -> Evaluate | None:
+    def read(text: str) -> int | None:
+        value = read_date(text)
+        return _failed(text, source, target, settings) if value is None else value
+
+    local = zone(settings.time_zone).to_local
+    by_source: dict[str, Evaluate] = {
+        "string": read,
+        "timestamp": lambda value: local(value) // DAY_US,
+        "timestamp_ntz": lambda value: value // DAY_US,
+    }
+    return by_source.get(source)
+
+
+def _to_timestamp(source: str, target: str, settings: Settings) -> Evaluate | None:
+    to_utc = zone(settings.time_zone).to_utc
+
+    def read(text: str) -> int | None:
+        value = read_timestamp(text, settings.time_zone)
+        return _failed(text, source, target, settings) if value is None else value
+
+    def from_float(value: float) -> int | None:
+        if value != value or math.isinf(value):
+            return _failed(value, source, target, settings)
+        if settings.is_ansi and not fits(math.trunc(value * SECOND_US), 64):
+            raise faults.cast_overflow(value, source, target)
+        return saturated(value * SECOND_US, 64)
+
+    by_source: dict[str, Evaluate] = {
+        "string": read,
+        "boolean": int,
+        "date": lambda value: _in_range(to_utc(value * DAY_US)),
+        "timestamp_ntz": to_utc,
+        "integer": lambda value: max(-(1 << 63), min((1 << 63) - 1, value * SECOND_US)),
+        "float": from_float,
+        "decimal": lambda value: wrap(int(EXACT.multiply(value, Decimal(SECOND_US))), 64),
+    }
+    return by_source.get(_family(source))
+
+
+def _to_timestamp_ntz(source: str, target: str, settings: Settings) -> Evaluate | None:
+    def read(text: str) -> int | None:
+        value = read_timestamp(text, None)
+        return _failed(text, source, target, settings) if value is None else value
+
+    by_source: dict[str, Evaluate] = {
+        "string": read,
+        "date": lambda value: _in_range(value * DAY_US),
+        "timestamp": zone(settings.time_zone).to_local,
+    }
+    return by_source.get(source)
+
+
+def _in_range(value: int) -> int:
+    if not fits(value, 64):
+        raise faults.datetime_overflow()
+    return value
+
+
+def _to_interval(source: str, target: str, settings: Settings) -> Evaluate | None:
+    """Between intervals: the value without the parts that are smaller than the last unit of the target."""
+    if not ((is_day_time(source) and is_day_time(target)) or (is_year_month(source) and is_year_month(target))):
+        return None
+    last = target.split(" ")[-1]
+    size = {"year": 12, "day": DAY_US, "hour": 3600 * SECOND_US, "minute": 60 * SECOND_US}.get(last, 1)
+    return lambda value: value - int(math.fmod(value, size)) if size > 1 else value
+
+
+_TARGETS: dict[str, Callable[[str, str, Settings], Evaluate | None]] = {
+    "string": _to_string,
+    "binary": _to_binary,
+    "boolean": _to_boolean,
+    "integer": _to_integer,
+    "float": _to_float,
+    "decimal": _to_decimal,
+    "date": _to_date,
+    "timestamp": _to_timestamp,
+    "timestamp_ntz": _to_timestamp_ntz,
+    "interval": _to_interval,
+}
+
+
+def _bind(signature: Signature) -> Evaluate:
+    return cast(signature.types[0], signature.result, signature.settings)
+
+
+def _bind_try(signature: Signature) -> Evaluate:
+    evaluate = cast(signature.types[0], signature.result, Settings(True, signature.settings.time_zone))
+
+    def evaluate_or_null(value: Any) -> Any:
+        try:
+            return evaluate(value)
+        except faults.DataError:
+            return None
+
+    return evaluate_or_null
+
+
+CASTS: dict[str, Function] = {
+    "CAST": Function(parameters=lambda s: s.types, bind=_bind),
+    "TRY_CAST": Function(parameters=lambda s: s.types, bind=_bind_try),
+}

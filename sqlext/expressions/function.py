@@ -1,0 +1,62 @@
+"""What a function of the table is, and the two forms in which its Python functions are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Types = tuple[str, ...]
+Evaluate = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a session that change values: `spark.sql.ansi.enabled` and `spark.sql.session.timeZone`."""
+
+    is_ansi: bool
+    time_zone: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signature:
+    """One use of a function: its name, the types of its arguments after the casts of `parameter_types`, the type of its
+    result, and the values of those arguments (by position) that are constants."""
+
+    name: str
+    types: Types
+    result: str
+    settings: Settings
+    constants: Mapping[int, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Function:
+    """A function or an operator of Spark.
+
+    `parameters(signature)` returns the types to which Spark casts arguments of the types in `signature`, or None if the
+    function does not take them. `bind(signature)` returns the Python function. It receives one value for each argument;
+    if `is_lazy`, one function without parameters for each argument, which evaluates it. The result of a function that
+    is neither lazy nor `takes_nulls` is NULL if an argument is; then `bind` returns a function that sees no NULL.
+    """
+
+    parameters: Callable[[Signature], Types | None]
+    bind: Callable[[Signature], Evaluate]
+    is_lazy: bool = False
+    takes_nulls: bool = False
+
+
+def null_propagating(evaluate: Evaluate) -> Evaluate:
+    """The function that returns None if an argument is None.
+
+    >>> null_propagating(max)(1, None) is None
+    True
+    """
+
+    def strict(*values: Any) -> Any:
+        for value in values:
+            if value is None:
+                return None
+        return evaluate(*values)
+
+    return strict

@@ -1,0 +1,98 @@
+"""The list of functions that are computed where several rows meet, and how to call them.
+
+A caller asks Spark for the types of an expression and of its parts. For each function over several rows it calls
+`parameter_types`, wraps an argument whose type differs in `CAST` (by `bind("CAST", (type,), parameter_type, …)`), and
+then `bind`. The names are Spark's, in lower case, and operators and predicates as they are written, in upper case:
+
+| name | arguments |
+|---|---|
+| `+ - * / % div negate`, `\\|\\|`, `& \\| ^ ~` | operands |
+| `= <> < <= > >= <=>`, `IS DISTINCT FROM`, `IS NULL`, `IS NOT NULL` | operands |
+| `AND OR NOT` | operands; AND and OR have two |
+| `BETWEEN` | value, low, high |
+| `IN` | value, choices… |
+| `LIKE`, `ILIKE`, `RLIKE` | value, pattern, and the escape character if there is one |
+| `CASE` | condition, value, condition, value, …, and the ELSE value if there is one |
+| `CAST`, `TRY_CAST` | value; the type is the `result` |
+| `.` | struct, the field's name as a string |
+| `[]` | array and index, or map and key |
+| `extract` | the field's name as a string, value; the same as `date_part` |
+
+Units such as MONTH of `timestampdiff(MONTH, a, b)` are strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlext.errors import UnsupportedError
+from sqlext.expressions.arithmetic import ARITHMETIC
+from sqlext.expressions.casts import CASTS
+from sqlext.expressions.comparisons import COMPARISONS
+from sqlext.expressions.control import CONTROL
+from sqlext.expressions.function import Evaluate, Function, Settings, Signature, Types, null_propagating
+
+FUNCTIONS: dict[str, Function] = {**COMPARISONS, **CONTROL, **CASTS, **ARITHMETIC}
+
+
+def parameter_types(name: str, types: Types, result: str, settings: Settings) -> Types:
+    """The types to which Spark casts arguments of these types, where it gives the call the type `result`.
+
+    Raises UnsupportedError FUNCTION_OVER_SEVERAL_ROWS.
+
+    >>> ansi = Settings(is_ansi=True, time_zone="UTC")
+    >>> parameter_types("<", ("int", "decimal(10,2)"), "boolean", ansi)
+    ('decimal(12,2)', 'decimal(12,2)')
+    >>> parameter_types("+", ("int", "double"), "double", ansi)
+    ('double', 'double')
+    """
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise not_in_table(name)
+    signature = Signature(name=name, types=types, result=result, settings=settings)
+    parameters = function.parameters(signature)
+    if parameters is None:
+        raise UnsupportedError(
+            "FUNCTION_OVER_SEVERAL_ROWS",
+            f"{name} of {', '.join(types)} cannot be computed over several rows",
+            hint="cast its arguments, or compute it in the navigation where one row decides it.",
+        )
+    return parameters
+
+
+def bind(
+    name: str, types: Types, result: str, settings: Settings, constants: Mapping[int, Any] | None = None
+) -> Evaluate:
+    """The Python function of the values of arguments of these types that returns Spark's value of type `result`.
+
+    `types` are those of `parameter_types`. `constants`: the values of arguments (by position) that are constants, so
+    that a pattern, a format or a unit that is not built is refused now. If `FUNCTIONS[name].is_lazy`, the Python
+    function receives one function without parameters for each argument.
+
+    Raises UnsupportedError. The Python function raises DataError with the name of Spark's error class, and
+    UnsupportedError for a value (a pattern, a format) that is not built.
+
+    >>> settings = Settings(is_ansi=True, time_zone="UTC")
+    >>> bind("+", ("int", "int"), "int", settings)(1, None) is None
+    True
+    >>> bind("coalesce", ("int", "int"), "int", settings)(lambda: None, lambda: 2)
+    2
+    """
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise not_in_table(name)
+    signature = Signature(name=name, types=types, result=result, settings=settings, constants=constants or {})
+    evaluate = function.bind(signature)
+    return evaluate if function.is_lazy or function.takes_nulls else null_propagating(evaluate)
+
+
+def not_in_table(name: str) -> UnsupportedError:
+    """The refusal of a function that is not in the list, with the list."""
+    names = ", ".join(sorted(n for n in FUNCTIONS if n[:1].islower()))
+    return UnsupportedError(
+        "FUNCTION_OVER_SEVERAL_ROWS",
+        f"{name} cannot be computed over several rows",
+        hint=f"over several rows there are operators, CASE, CAST and {names}; or compute it in the navigation "
+        "where one row decides it.",
+    )

@@ -1,0 +1,132 @@
+"""Spark's types by name, and how workers store their values.
+
+Workers read this too, so that nothing here may import the tokenizer.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+FLOATS = ("float", "double")
+MAX_DIGITS = 18  # decimals of more digits do not fit an int64
+_DAY_TIME = re.compile(r"interval (day|hour|minute|second)( to (hour|minute|second))?")
+_YEAR_MONTH = re.compile(r"interval (year|month)( to month)?")
+
+
+def kind_of(spark_type: str) -> str | None:
+    """How workers store values of a Spark type: as "bool", "int", "float" or "rank" (the position among the sorted
+    strings of a batch); None if they cannot.
+
+    >>> [kind_of(t) for t in ("date", "decimal(10,2)", "decimal(20,2)", "string", "map<int,int>")]
+    ['int', 'int', None, 'rank', None]
+    """
+    if spark_type in INTEGER_BITS or spark_type in ("date", "timestamp", "timestamp_ntz"):
+        return "int"
+    if match := decimal_of(spark_type):
+        return "int" if match[0] <= MAX_DIGITS else None
+    if is_day_time(spark_type):
+        return "int"
+    return {"boolean": "bool", "float": "float", "double": "float", "string": "rank", "binary": "rank"}.get(spark_type)
+
+
+@cache
+def decimal_of(spark_type: str) -> tuple[int, int] | None:
+    """(precision, scale) of a decimal type."""
+    match = re.fullmatch(r"decimal\((\d+),(\d+)\)", spark_type)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def aggregate_type(function: str, argument: str) -> str | None:
+    """The Spark type of an aggregate over a column of type `argument`; None if workers do not compute it."""
+    if function == "count":
+        return "bigint"
+    if function in ("min", "max"):
+        return argument
+    if argument in INTEGER_BITS:
+        return {"sum": "bigint", "avg": "double", "mean": "double"}.get(function)
+    if argument in ("float", "double"):
+        return {"sum": "double", "avg": "double", "mean": "double"}.get(function)
+    if (digits := decimal_of(argument)) and function == "sum":
+        return f"decimal({min(38, digits[0] + 10)},{digits[1]})"
+    return None
+
+
+def has_plain_equality(spark_type: str) -> bool:
+    """Are two values of this type one key exactly if they are the same value?"""
+    plain = (*INTEGER_BITS, "boolean", "date", "timestamp", "timestamp_ntz", "string", "binary")
+    return spark_type in plain or spark_type.startswith("decimal(")
+
+
+def is_orderable(spark_type: str) -> bool:
+    """Can Spark sort values of this type?"""
+    return not any(t in spark_type for t in ("map<", "variant", "calendar", "geometry", "geography"))
+
+
+@dataclass(frozen=True)
+class ArrayOf:
+    element: str
+
+
+@dataclass(frozen=True)
+class MapOf:
+    key: str
+    value: str
+
+
+@dataclass(frozen=True)
+class StructOf:
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+
+
+@cache
+def nested(spark_type: str) -> ArrayOf | MapOf | StructOf | None:
+    """The parts of an array, a map or a struct; None for other types.
+
+    >>> nested("map<string,array<int>>")
+    MapOf(key='string', value='array<int>')
+    >>> nested("struct<a:decimal(10,2),b:struct<c:int>>")
+    StructOf(names=('a', 'b'), types=('decimal(10,2)', 'struct<c:int>'))
+    """
+    head, bracket, rest = spark_type.partition("<")
+    if not bracket or not rest.endswith(">"):
+        return None
+    parts = _split(rest[:-1])
+    if head == "array":
+        return ArrayOf(parts[0])
+    if head == "map":
+        return MapOf(*parts)
+    fields = [part.partition(":") for part in parts]
+    return StructOf(tuple(f[0] for f in fields), tuple(f[2] for f in fields)) if head == "struct" else None
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas that are outside of all brackets."""
+    parts, depth, start = [], 0, 0
+    for i, letter in enumerate(text):
+        depth += (letter in "<(") - (letter in ">)")
+        if letter == "," and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+    return [*parts, text[start:]] if text else []
+
+
+def is_day_time(spark_type: str) -> bool:
+    """Is this a type of intervals that are a number of microseconds?"""
+    return _DAY_TIME.fullmatch(spark_type) is not None
+
+
+def is_year_month(spark_type: str) -> bool:
+    """Is this a type of intervals that are a number of months?"""
+    return _YEAR_MONTH.fullmatch(spark_type) is not None
+
+
+def is_interval(spark_type: str) -> bool:
+    return is_day_time(spark_type) or is_year_month(spark_type)
+
+
+def is_numeric(spark_type: str) -> bool:
+    return spark_type in INTEGER_BITS or spark_type in FLOATS or decimal_of(spark_type) is not None

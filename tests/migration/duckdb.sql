@@ -1,0 +1,231 @@
+-- What users of DuckDB write: its guides of ASOF joins, windows and time series.
+
+-- == relations
+CREATE OR REPLACE TEMPORARY VIEW prices AS
+SELECT * FROM VALUES ('APPL', TIMESTAMP '2026-01-01 00:00:00', 1), ('APPL', TIMESTAMP '2026-01-01 00:00:10', 2), ('APPL', TIMESTAMP '2026-01-01 00:00:20', 3),
+  ('GOOG', TIMESTAMP '2026-01-01 00:00:00', 1), ('GOOG', TIMESTAMP '2026-01-01 00:00:20', 4) AS prices(ticker, when, price);
+CREATE OR REPLACE TEMPORARY VIEW holdings AS
+SELECT * FROM VALUES ('APPL', TIMESTAMP '2025-12-31 23:59:30', 5.16D), ('APPL', TIMESTAMP '2026-01-01 00:00:15', 2.94D), ('APPL', TIMESTAMP '2026-01-01 00:00:20', 10.0D),
+  ('GOOG', TIMESTAMP '2026-01-01 00:00:30', 23.0D), ('DATA', TIMESTAMP '2026-01-01 00:00:05', 6.6D) AS holdings(ticker, when, shares);
+CREATE OR REPLACE TEMPORARY VIEW sensors AS
+SELECT * FROM VALUES (1, TIMESTAMP '2026-01-01 00:04:00', 10), (1, TIMESTAMP '2026-01-01 00:07:00', 12), (1, TIMESTAMP '2026-01-01 00:16:00', 11),
+  (2, TIMESTAMP '2026-01-01 00:01:00', 30), (2, TIMESTAMP '2026-01-01 00:31:00', 33) AS sensors(id, ts, value);
+CREATE OR REPLACE TEMPORARY VIEW events AS
+SELECT * FROM VALUES ('a', 1, 4), ('b', 3, 6), ('c', 7, 9), ('d', 8, 12) AS events(name, lo, hi);
+
+-- == ASOF join
+SELECT h.ticker, h.when, price * shares AS value
+FROM holdings h
+ASOF JOIN prices p
+       ON h.ticker = p.ticker
+      AND h.when >= p.when;
+-- error
+-- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
+--   3 | ASOF JOIN prices p
+--     | ^^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+
+-- == ASOF LEFT join
+SELECT h.ticker, h.when, price * shares AS value
+FROM holdings h
+ASOF LEFT JOIN prices p
+            ON h.ticker = p.ticker
+           AND h.when >= p.when
+ORDER BY ALL;
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near 'ASOF'. SQLSTATE: 42601 (line 3, pos 0)
+
+-- == ASOF join with USING
+SELECT ticker, h.when, price * shares AS value
+FROM holdings h
+ASOF JOIN prices p USING (ticker, when);
+-- error
+-- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
+--   3 | ASOF JOIN prices p USING (ticker, when)
+--     | ^^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+
+-- == ASOF LEFT JOIN with USING
+SELECT ticker, price
+FROM holdings h
+ASOF LEFT JOIN prices p USING (ticker, when)
+WHERE price IS NULL;
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near 'ASOF'. SQLSTATE: 42601 (line 3, pos 0)
+
+-- == the time of the right side
+SELECT h.ticker, h.when AS held_at, p.when AS priced_at, p.price
+FROM prices p
+ASOF JOIN holdings h
+  ON h.ticker = p.ticker AND p.when >= h.when;
+-- error
+-- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
+--   3 | ASOF JOIN holdings h
+--     | ^^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+
+-- == ASOF join with a strict inequality
+SELECT h.ticker, h.when, p.price
+FROM holdings h
+ASOF JOIN prices p ON h.ticker = p.ticker AND h.when > p.when;
+-- error
+-- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
+--   3 | ASOF JOIN prices p ON h.ticker = p.ticker AND h.when > p.when
+--     | ^^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+
+-- == the next row instead of the previous one
+SELECT h.ticker, h.when, p.when AS next_when
+FROM holdings h
+ASOF JOIN prices p ON p.ticker = h.ticker AND p.when >= h.when;
+-- error
+-- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
+--   3 | ASOF JOIN prices p ON p.ticker = h.ticker AND p.when >= h.when
+--     | ^^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+
+-- == ASOF join without a key
+SELECT s.id, s.ts, e.t
+FROM sensors s
+ASOF JOIN (SELECT explode(array(TIMESTAMP '2026-01-01 00:00:00', TIMESTAMP '2026-01-01 00:10:00')) AS t) e
+  ON s.ts >= e.t;
+-- error
+-- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
+--   3 | ASOF JOIN (SELECT explode(array(TIMESTAMP '2026-01-01 00:00:00', TIMESTAMP '2026-01-01 00:10:00')) AS t) e
+--     | ^^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+
+-- == an ASOF join over a CTE
+WITH p AS (FROM prices SELECT ticker, when, price * 10 AS price10)
+SELECT h.ticker, p.price10
+FROM holdings h ASOF JOIN p ON h.ticker = p.ticker AND h.when >= p.when
+WHERE h.shares > 5;
+-- error
+-- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
+--   3 | FROM holdings h ASOF JOIN p ON h.ticker = p.ticker AND h.when >= p.when
+--     |                 ^^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+
+-- == the last value for a calendar of times
+SELECT s.id, c.t, s.value
+FROM (SELECT id, t FROM (SELECT DISTINCT id FROM sensors)
+      CROSS JOIN (SELECT explode(sequence(TIMESTAMP '2026-01-01 00:00:00', TIMESTAMP '2026-01-01 00:30:00', INTERVAL 15 MINUTES)) AS t)) c
+ASOF LEFT JOIN sensors s ON c.id = s.id AND c.t >= s.ts;
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near 'ASOF'. SQLSTATE: 42601 (line 4, pos 0)
+
+-- == overlapping intervals
+SELECT a.name AS first, b.name AS second
+FROM events a JOIN events b ON a.lo < b.hi AND b.lo < a.hi AND a.name < b.name
+ORDER BY ALL;
+-- rows first:string,second:string
+-- a, b
+-- c, d
+
+-- == rows within a range of time
+SELECT a.id, a.ts, count(*) AS n
+FROM sensors a JOIN sensors b
+  ON a.id = b.id AND b.ts BETWEEN a.ts - INTERVAL 10 MINUTES AND a.ts
+GROUP BY ALL ORDER BY ALL;
+-- rows id:int,ts:timestamp,n:bigint
+-- 1, 2026-01-01 00:04:00, 1
+-- 1, 2026-01-01 00:07:00, 2
+-- 1, 2026-01-01 00:16:00, 2
+-- 2, 2026-01-01 00:01:00, 1
+-- 2, 2026-01-01 00:31:00, 1
+
+-- == a moving average over rows
+SELECT id, ts, avg(value) OVER (PARTITION BY id ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS a
+FROM sensors;
+-- rows id:int,ts:timestamp,a:double
+-- 1, 2026-01-01 00:04:00, 10.0
+-- 1, 2026-01-01 00:07:00, 11.0
+-- 1, 2026-01-01 00:16:00, 11.5
+-- 2, 2026-01-01 00:01:00, 30.0
+-- 2, 2026-01-01 00:31:00, 31.5
+
+-- == a moving average over a range of time
+SELECT id, ts, avg(value) OVER recent AS a
+FROM sensors
+WINDOW recent AS (PARTITION BY id ORDER BY ts RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW);
+-- rows id:int,ts:timestamp,a:double
+-- 1, 2026-01-01 00:04:00, 10.0
+-- 1, 2026-01-01 00:07:00, 11.0
+-- 1, 2026-01-01 00:16:00, 11.5
+-- 2, 2026-01-01 00:01:00, 30.0
+-- 2, 2026-01-01 00:31:00, 33.0
+
+-- == QUALIFY
+SELECT id, ts, value
+FROM sensors
+QUALIFY row_number() OVER (PARTITION BY id ORDER BY ts DESC) = 1;
+-- rows id:int,ts:timestamp,value:int
+-- 1, 2026-01-01 00:16:00, 11
+-- 2, 2026-01-01 00:31:00, 33
+
+-- == buckets of time
+SELECT id, date_trunc('hour', ts) AS hour, max(value) AS top
+FROM sensors
+GROUP BY ALL;
+-- rows id:int,hour:timestamp,top:int
+-- 1, 2026-01-01 00:00:00, 12
+-- 2, 2026-01-01 00:00:00, 33
+
+-- == time_bucket
+SELECT id, time_bucket(INTERVAL '15 minutes', ts) AS bucket, count(*) AS n
+FROM sensors
+GROUP BY ALL;
+-- rows id:int,bucket:timestamp,n:bigint
+-- 1, 2026-01-01 00:00:00, 2
+-- 1, 2026-01-01 00:15:00, 1
+-- 2, 2026-01-01 00:00:00, 1
+-- 2, 2026-01-01 00:30:00, 1
+
+-- == FILTER
+SELECT id, count(*) FILTER (WHERE value > 10) AS n
+FROM sensors
+GROUP BY id;
+-- rows id:int,n:bigint
+-- 1, 2
+-- 2, 2
+
+-- == the row of a maximum
+SELECT id, max_by(ts, value) AS ts
+FROM sensors
+GROUP BY id;
+-- rows id:int,ts:timestamp
+-- 1, 2026-01-01 00:07:00
+-- 2, 2026-01-01 00:31:00
+
+-- == forward fill
+SELECT id, ts, last_value(CASE WHEN value <> 12 THEN value END IGNORE NULLS) OVER (PARTITION BY id ORDER BY ts) AS filled
+FROM sensors;
+-- error
+-- [PARSE_SYNTAX_ERROR] Syntax error at or near 'IGNORE'. SQLSTATE: 42601 (line 1, pos 63)
+
+-- == sessions by a gap
+SELECT id, session, count(*) AS n
+FROM (SELECT *, sum(is_new) OVER (PARTITION BY id ORDER BY ts) AS session
+      FROM (SELECT *, CASE WHEN ts - lag(ts) OVER (PARTITION BY id ORDER BY ts) <= INTERVAL 5 MINUTES THEN 0 ELSE 1 END AS is_new FROM sensors))
+GROUP BY id, session;
+-- rows id:int,session:bigint,n:bigint
+-- 1, 1, 2
+-- 1, 2, 1
+-- 2, 1, 1
+-- 2, 2, 1
+
+-- == two ASOF joins
+SELECT h.ticker, p.price, q.price AS next_price
+FROM holdings h
+ASOF JOIN prices p ON h.ticker = p.ticker AND h.when >= p.when
+ASOF JOIN prices q ON h.ticker = q.ticker AND h.when <= q.when;
+-- error
+-- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
+--   3 | ASOF JOIN prices p ON h.ticker = p.ticker AND h.when >= p.when
+--     | ^^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+--
+-- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
+--   4 | ASOF JOIN prices q ON h.ticker = q.ticker AND h.when <= q.when
+--     | ^^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.

@@ -1,0 +1,435 @@
+-- What users of Flink SQL write: its documentation of pattern recognition, joins and windows, and its cookbooks.
+
+-- == relations
+CREATE OR REPLACE TEMPORARY VIEW Ticker AS
+SELECT * FROM VALUES ('ACME', TIMESTAMP '2026-06-01 10:00:00', 12, 1), ('ACME', TIMESTAMP '2026-06-01 10:00:01', 17, 2),
+  ('ACME', TIMESTAMP '2026-06-01 10:00:02', 19, 1), ('ACME', TIMESTAMP '2026-06-01 10:00:03', 21, 3), ('ACME', TIMESTAMP '2026-06-01 10:00:04', 16, 2),
+  ('ACME', TIMESTAMP '2026-06-01 10:00:05', 14, 1), ('ACME', TIMESTAMP '2026-06-01 10:00:06', 13, 2), ('ACME', TIMESTAMP '2026-06-01 10:00:07', 15, 1),
+  ('ACME', TIMESTAMP '2026-06-01 12:00:08', 20, 4), ('ACME', TIMESTAMP '2026-06-01 12:00:09', 11, 1)
+  AS Ticker(symbol, rowtime, price, tax);
+CREATE OR REPLACE TEMPORARY VIEW MyTable AS
+SELECT * FROM VALUES (1, 'a', 7, TIMESTAMP '2026-06-01 00:00:01'), (2, 'b', 7, TIMESTAMP '2026-06-01 00:00:02'), (3, 'c', 7, TIMESTAMP '2026-06-01 00:00:03'),
+  (4, 'a', 8, TIMESTAMP '2026-06-01 00:00:01'), (5, 'c', 8, TIMESTAMP '2026-06-01 00:00:02'), (6, 'a', 7, TIMESTAMP '2026-06-01 00:00:04')
+  AS MyTable(id, name, userid, proctime);
+CREATE OR REPLACE TEMPORARY VIEW Orders AS
+SELECT * FROM VALUES (1, 'EUR', 10, TIMESTAMP '2026-06-01 10:15:00'), (2, 'USD', 5, TIMESTAMP '2026-06-01 10:30:00'), (3, 'EUR', 7, TIMESTAMP '2026-06-01 11:10:00')
+  AS Orders(id, currency, amount, order_time);
+CREATE OR REPLACE TEMPORARY VIEW Shipments AS
+SELECT * FROM VALUES (11, 1, TIMESTAMP '2026-06-01 12:00:00'), (12, 2, TIMESTAMP '2026-06-01 15:00:00'), (13, 3, TIMESTAMP '2026-06-01 15:10:00')
+  AS Shipments(id, order_id, ship_time);
+CREATE OR REPLACE TEMPORARY VIEW RatesHistory AS
+SELECT * FROM VALUES ('EUR', 114, TIMESTAMP '2026-06-01 09:00:00'), ('USD', 100, TIMESTAMP '2026-06-01 09:00:00'), ('EUR', 116, TIMESTAMP '2026-06-01 11:00:00')
+  AS RatesHistory(currency, rate, update_time);
+CREATE OR REPLACE TEMPORARY VIEW Bid AS
+SELECT * FROM VALUES (TIMESTAMP '2026-06-01 08:05:00', 4, 'C'), (TIMESTAMP '2026-06-01 08:07:00', 2, 'A'), (TIMESTAMP '2026-06-01 08:09:00', 5, 'D'),
+  (TIMESTAMP '2026-06-01 08:11:00', 3, 'B'), (TIMESTAMP '2026-06-01 08:13:00', 1, 'E'), (TIMESTAMP '2026-06-01 08:17:00', 6, 'F')
+  AS Bid(bidtime, price, item);
+CREATE OR REPLACE TEMPORARY VIEW Logins AS
+SELECT * FROM VALUES ('u', 'fail', TIMESTAMP '2026-06-01 07:00:00'), ('u', 'fail', TIMESTAMP '2026-06-01 07:00:02'), ('u', 'ok', TIMESTAMP '2026-06-01 07:00:03'),
+  ('v', 'fail', TIMESTAMP '2026-06-01 07:00:00'), ('v', 'fail', TIMESTAMP '2026-06-01 07:00:20') AS Logins(userid, type, ts);
+
+-- == three names in a row
+SELECT T.aid, T.bid, T.cid
+FROM MyTable
+    MATCH_RECOGNIZE (
+      PARTITION BY userid
+      ORDER BY proctime
+      MEASURES
+        A.id AS aid,
+        B.id AS bid,
+        C.id AS cid
+      PATTERN (A B C)
+      DEFINE
+        A AS name = 'a',
+        B AS name = 'b',
+        C AS name = 'c'
+    ) AS T;
+-- rows aid:int,bid:int,cid:int
+-- 1, 2, 3
+
+-- == periods of a falling price
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE (
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES
+            START_ROW.rowtime AS start_tstamp,
+            LAST(PRICE_DOWN.rowtime) AS bottom_tstamp,
+            LAST(PRICE_UP.rowtime) AS end_tstamp
+        ONE ROW PER MATCH
+        AFTER MATCH SKIP TO LAST PRICE_UP
+        PATTERN (START_ROW PRICE_DOWN+ PRICE_UP)
+        DEFINE
+            PRICE_DOWN AS
+                (LAST(PRICE_DOWN.price, 1) IS NULL AND PRICE_DOWN.price < START_ROW.price) OR
+                    PRICE_DOWN.price < LAST(PRICE_DOWN.price, 1),
+            PRICE_UP AS
+                PRICE_UP.price > LAST(PRICE_DOWN.price, 1)
+    ) MR;
+-- rows symbol:string,start_tstamp:timestamp,bottom_tstamp:timestamp,end_tstamp:timestamp
+-- ACME, 2026-06-01 10:00:03, 2026-06-01 10:00:06, 2026-06-01 10:00:07
+
+-- == an average below a threshold
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE (
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES
+            FIRST(A.rowtime) AS start_tstamp,
+            LAST(A.rowtime) AS end_tstamp,
+            AVG(A.price) AS avgPrice
+        ONE ROW PER MATCH
+        AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A+ B)
+        DEFINE
+            A AS AVG(A.price) < 18
+    ) MR;
+-- rows symbol:string,start_tstamp:timestamp,end_tstamp:timestamp,avgPrice:double
+-- ACME, 2026-06-01 10:00:00, 2026-06-01 12:00:08, 16.333333333333332
+
+-- == a limit of time
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES
+            C.rowtime AS dropTime,
+            A.price - C.price AS dropDiff
+        ONE ROW PER MATCH
+        AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A B* C) WITHIN INTERVAL '1' HOUR
+        DEFINE
+            B AS B.price > A.price - 4,
+            C AS C.price < A.price - 4
+    );
+-- rows symbol:string,dropTime:timestamp,dropDiff:int
+-- ACME, 2026-06-01 10:00:05, 5
+-- ACME, 2026-06-01 12:00:09, 9
+
+-- == a greedy quantifier
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES
+            C.price AS lastPrice
+        ONE ROW PER MATCH
+        AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A B* C)
+        DEFINE
+            A AS A.price > 10,
+            B AS B.price < 20,
+            C AS C.price > 12
+    );
+-- rows symbol:string,lastPrice:int
+-- ACME, 20
+-- ACME, 21
+
+-- == a reluctant quantifier
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES
+            C.price AS lastPrice
+        ONE ROW PER MATCH
+        AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A B*? C)
+        DEFINE
+            A AS A.price > 10,
+            B AS B.price < 20,
+            C AS C.price > 12
+    );
+-- rows symbol:string,lastPrice:int
+-- ACME, 14
+-- ACME, 15
+-- ACME, 17
+-- ACME, 21
+
+-- == sums of products in a condition
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES
+            SUM(A.price * A.tax) AS taxed,
+            COUNT(A.price) AS n
+        ONE ROW PER MATCH
+        AFTER MATCH SKIP TO NEXT ROW
+        PATTERN (A{2,} B)
+        DEFINE
+            A AS SUM(A.price * A.tax) < 100,
+            B AS B.price < 15
+    );
+-- rows symbol:string,taxed:bigint,n:bigint
+-- ACME, 46, 2
+-- ACME, 95, 2
+-- ACME, 95, 2
+
+-- == logical offsets
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES
+            FIRST(A.price, 1) AS secondPrice,
+            LAST(A.price, 1) AS lastButOne,
+            FIRST(A.price * A.tax) AS first_tax
+        PATTERN (A{3,} B)
+        DEFINE
+            A AS LAST(A.price, 1) IS NULL OR A.price > LAST(A.price, 1),
+            B AS B.price < LAST(A.price)
+    );
+-- rows symbol:string,secondPrice:int,lastButOne:int,first_tax:int
+-- ACME, 15, 15, 26
+-- ACME, 17, 19, 12
+
+-- == skipping to the first row of a variable
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES
+            SUM(A.price) AS sumPrice,
+            FIRST(rowtime) AS startTime,
+            LAST(rowtime) AS endTime
+        ONE ROW PER MATCH
+        AFTER MATCH SKIP TO FIRST C
+        PATTERN (A+ C)
+        DEFINE
+            A AS SUM(A.price) < 50
+    );
+-- rows symbol:string,sumPrice:bigint,startTime:timestamp,endTime:timestamp
+-- ACME, 20, 2026-06-01 12:00:08, 2026-06-01 12:00:09
+-- ACME, 37, 2026-06-01 10:00:03, 2026-06-01 10:00:05
+-- ACME, 42, 2026-06-01 10:00:05, 2026-06-01 12:00:08
+-- ACME, 48, 2026-06-01 10:00:00, 2026-06-01 10:00:03
+
+-- == the time of a match
+SELECT symbol, start_row, matched_at
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES A.rowtime AS start_row, MATCH_ROWTIME() AS matched_at
+        PATTERN (A B)
+        DEFINE B AS B.price < A.price
+    );
+-- rows symbol:string,start_row:timestamp,matched_at:timestamp
+-- ACME, 2026-06-01 10:00:03, 2026-06-01 10:00:04
+-- ACME, 2026-06-01 10:00:05, 2026-06-01 10:00:06
+-- ACME, 2026-06-01 12:00:08, 2026-06-01 12:00:09
+
+-- == MATCH_ROWTIME of a column
+SELECT symbol, matched_at
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES MATCH_ROWTIME(rowtime) AS matched_at
+        PATTERN (A B)
+        DEFINE B AS B.price < A.price
+    );
+-- error
+-- SQLEXT_TOO_MANY_ARGUMENTS: MATCH_ROWTIME takes no argument
+--   6 |         MEASURES MATCH_ROWTIME(rowtime) AS matched_at
+--     |                  ^^^^^^^^^^^^^^^^^^^^^^
+-- write
+SELECT symbol, matched_at
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES LAST(rowtime) AS matched_at
+        PATTERN (A B)
+        DEFINE B AS B.price < A.price
+    );
+-- rows symbol:string,matched_at:timestamp
+-- ACME, 2026-06-01 10:00:04
+-- ACME, 2026-06-01 10:00:06
+-- ACME, 2026-06-01 12:00:09
+
+-- == casts of columns of two rows
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES A.price AS a_price, B.price AS b_price
+        PATTERN (A B)
+        DEFINE B AS CAST(B.price AS DOUBLE) / A.price > 1.1
+    );
+-- rows symbol:string,a_price:int,b_price:int
+-- ACME, 12, 17
+-- ACME, 13, 15
+-- ACME, 19, 21
+
+-- == TIMESTAMPDIFF in a condition
+SELECT *
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES A.rowtime AS a_time, B.rowtime AS b_time
+        AFTER MATCH SKIP TO NEXT ROW
+        PATTERN (A B)
+        DEFINE B AS TIMESTAMPDIFF(SECOND, A.rowtime, B.rowtime) > 60
+    );
+-- error
+-- SQLEXT_DEFINE_EXPRESSION: DEFINE cannot compute timestampdiff() over several rows yet
+--   9 |         DEFINE B AS TIMESTAMPDIFF(SECOND, A.rowtime, B.rowtime) > 60
+--     |                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: over several rows it can use operators, CASE, CAST between numbers, abs, coalesce, nvl, ifnull, nullif, if, iff, least, greatest.
+
+-- == two failed logins within seconds
+SELECT *
+FROM Logins
+    MATCH_RECOGNIZE(
+        PARTITION BY userid
+        ORDER BY ts
+        MEASURES FIRST(F.ts) AS first_fail, LAST(F.ts) AS last_fail
+        AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (F{2}) WITHIN INTERVAL '10' SECOND
+        DEFINE F AS F.type = 'fail'
+    ) AS T;
+-- rows userid:string,first_fail:timestamp,last_fail:timestamp
+-- u, 2026-06-01 07:00:00, 2026-06-01 07:00:02
+
+-- == an alternative rewritten for Flink as an optional
+SELECT *
+FROM Logins
+    MATCH_RECOGNIZE(
+        PARTITION BY userid
+        ORDER BY ts
+        MEASURES F.type AS first_type, COALESCE(S.type, 'none') AS then_type
+        PATTERN (F S?)
+        DEFINE F AS F.type = 'fail', S AS S.type = 'ok'
+    ) AS T;
+-- rows userid:string,first_type:string,then_type:string
+-- u, fail, none
+-- u, fail, ok
+-- v, fail, none
+-- v, fail, none
+
+-- == an interval join in WHERE
+SELECT o.id, s.id AS shipment
+FROM Orders o, Shipments s
+WHERE o.id = s.order_id
+AND o.order_time BETWEEN s.ship_time - INTERVAL '4' HOUR AND s.ship_time;
+-- rows id:int,shipment:int
+-- 1, 11
+-- 3, 13
+
+-- == a temporal join
+SELECT Orders.id, Orders.amount * RatesHistory.rate AS converted
+FROM Orders
+LEFT JOIN RatesHistory FOR SYSTEM_TIME AS OF Orders.order_time
+ON Orders.currency = RatesHistory.currency;
+-- error
+-- Invalid time travel spec: timestamp expression cannot refer to any columns.
+-- write
+SELECT Orders.id, Orders.amount * RatesHistory.rate AS converted
+FROM Orders
+LEFT ASOF JOIN RatesHistory MATCH_CONDITION (Orders.order_time >= RatesHistory.update_time)
+ON Orders.currency = RatesHistory.currency;
+-- rows id:int,converted:int
+-- 1, 1140
+-- 2, 500
+-- 3, 812
+
+-- == a tumbling window
+SELECT window_start, window_end, SUM(price) AS total_price
+  FROM TUMBLE(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTES)
+  GROUP BY window_start, window_end;
+-- error
+-- SQLEXT_WINDOW_FUNCTION: TUMBLE over a TABLE is not built yet
+--   2 |   FROM TUMBLE(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTES)
+--     |        ^^^^^^
+-- Hint: Spark itself groups by window(ts, '10 minutes') and session_window(ts, '5 minutes').
+-- write
+SELECT window.start AS window_start, window.end AS window_end, SUM(price) AS total_price
+  FROM Bid
+  GROUP BY window(bidtime, '10 minutes');
+-- rows window_start:timestamp,window_end:timestamp,total_price:bigint
+-- 2026-06-01 08:00:00, 2026-06-01 08:10:00, 11
+-- 2026-06-01 08:10:00, 2026-06-01 08:20:00, 10
+
+-- == a hopping window
+SELECT window_start, window_end, SUM(price) AS total_price
+  FROM HOP(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES)
+  GROUP BY window_start, window_end;
+-- error
+-- SQLEXT_WINDOW_FUNCTION: HOP over a TABLE is not built yet
+--   2 |   FROM HOP(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES)
+--     |        ^^^
+-- Hint: Spark itself groups by window(ts, '10 minutes') and session_window(ts, '5 minutes').
+-- write
+SELECT window.start AS window_start, window.end AS window_end, SUM(price) AS total_price
+  FROM Bid
+  GROUP BY window(bidtime, '10 minutes', '5 minutes');
+-- rows window_start:timestamp,window_end:timestamp,total_price:bigint
+-- 2026-06-01 08:00:00, 2026-06-01 08:10:00, 11
+-- 2026-06-01 08:05:00, 2026-06-01 08:15:00, 15
+-- 2026-06-01 08:10:00, 2026-06-01 08:20:00, 10
+-- 2026-06-01 08:15:00, 2026-06-01 08:25:00, 6
+
+-- == deduplication
+SELECT id, name, userid
+FROM (
+    SELECT *, ROW_NUMBER() OVER (PARTITION BY userid ORDER BY proctime DESC) AS rownum
+    FROM MyTable)
+WHERE rownum = 1;
+-- rows id:int,name:string,userid:int
+-- 5, c, 8
+-- 6, a, 7
+
+-- == an OVER window of a range of time
+SELECT symbol, rowtime, price,
+       SUM(price) OVER (PARTITION BY symbol ORDER BY rowtime RANGE BETWEEN INTERVAL '2' SECOND PRECEDING AND CURRENT ROW) AS s
+FROM Ticker
+WHERE price < 16;
+-- rows symbol:string,rowtime:timestamp,price:int,s:bigint
+-- ACME, 2026-06-01 10:00:00, 12, 12
+-- ACME, 2026-06-01 10:00:05, 14, 14
+-- ACME, 2026-06-01 10:00:06, 13, 27
+-- ACME, 2026-06-01 10:00:07, 15, 42
+-- ACME, 2026-06-01 12:00:09, 11, 11
+
+-- == the time of the machine
+SELECT userid, matched_at IS NOT NULL AS has_time
+FROM Logins
+    MATCH_RECOGNIZE(
+        PARTITION BY userid
+        ORDER BY ts
+        MEASURES MATCH_PROCTIME() AS matched_at
+        PATTERN (F F)
+        DEFINE F AS F.type = 'fail'
+    );
+-- error
+-- SQLEXT_UNRESOLVED_ROUTINE: Cannot resolve routine `MATCH_PROCTIME` on search path [`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`].
+--   6 |         MEASURES MATCH_PROCTIME() AS matched_at
+--     |                  ^^^^^^^^^^^^^^^^
+
+-- == a match that begins with a rise and then falls for at least two rows
+SELECT symbol, peak, falls
+FROM Ticker
+    MATCH_RECOGNIZE(
+        PARTITION BY symbol
+        ORDER BY rowtime
+        MEASURES LAST(U.price) AS peak, COUNT(D.price) AS falls
+        AFTER MATCH SKIP TO LAST D
+        PATTERN (S U+ D{2,})
+        DEFINE
+            U AS U.price > LAST(price, 1),
+            D AS D.price < LAST(price, 1)
+    );
+-- rows symbol:string,peak:int,falls:bigint
+-- ACME, 21, 3

@@ -1,0 +1,541 @@
+-- What users of Oracle write: SQL for Pattern Matching, and tutorials about it. The data and the words are ours.
+
+-- == relations
+CREATE OR REPLACE TEMPORARY VIEW ticker AS
+SELECT symbol, DATE '2026-04-01' + day AS tstamp, price
+FROM VALUES ('ACME', array(20, 16, 13, 17, 22, 18, 18, 14, 19, 21)), ('GLOBEX', array(50, 52, 55, 51, 48, 49, 53, 47, 44, 60))
+  AS series(symbol, prices) LATERAL VIEW posexplode(prices) AS day, price;
+CREATE OR REPLACE TEMPORARY VIEW clicks AS
+SELECT * FROM VALUES (1, 'mary'), (4, 'sam'), (11, 'mary'), (12, 'mary'), (13, 'sam'), (23, 'sam'), (32, 'mary'), (34, 'sam'), (36, 'mary')
+  AS clicks(tstamp, user_id);
+CREATE OR REPLACE TEMPORARY VIEW calls AS
+SELECT * FROM VALUES (1, 'ann', 'bob', 0, 100), (2, 'ann', 'bob', 130, 190), (3, 'ann', 'cyd', 200, 260), (4, 'ann', 'bob', 230, 300),
+  (5, 'ann', 'bob', 500, 560), (6, 'dan', 'bob', 50, 80), (7, 'dan', 'bob', 90, 120)
+  AS calls(id, caller, callee, start_time, end_time);
+CREATE OR REPLACE TEMPORARY VIEW event_log AS
+SELECT * FROM VALUES (1, 'jo', 'deposit', 1000000), (2, 'jo', 'transfer', 1000), (5, 'jo', 'transfer', 1500), (20, 'jo', 'transfer', 1200),
+  (25, 'jo', 'transfer', 1200000), (60, 'jo', 'transfer', 1000), (27, 'kim', 'transfer', 900), (40, 'kim', 'transfer', 1700),
+  (70, 'kim', 'transfer', 1900), (72, 'kim', 'transfer', 1000000)
+  AS event_log(time, userid, event, amount);
+CREATE OR REPLACE TEMPORARY VIEW auth_log AS
+SELECT * FROM VALUES (1, 2, 'disk'), (2, 2, 'disk'), (3, 2, 'disk'), (4, 3, 'net'), (5, 2, 'disk'), (6, 3, 'net'), (7, 3, 'net'), (8, 3, 'net'),
+  (9, 3, 'net') AS auth_log(tstamp, errno, module);
+CREATE OR REPLACE TEMPORARY VIEW sites AS
+SELECT * FROM VALUES (1, 30), (2, 25), (3, 20), (4, 60), (5, 5), (6, 40), (7, 41), (8, 10) AS sites(site, weight);
+CREATE OR REPLACE TEMPORARY VIEW bookings AS
+SELECT * FROM VALUES (DATE '2026-01-01', DATE '2026-01-05'), (DATE '2026-01-03', DATE '2026-01-10'), (DATE '2026-01-10', DATE '2026-01-12'),
+  (DATE '2026-02-01', DATE '2026-02-03'), (DATE '2026-02-02', DATE '2026-02-02'), (DATE '2026-03-01', DATE '2026-03-02')
+  AS bookings(start_date, end_date);
+
+-- == V shapes, one row for each
+SELECT *
+FROM Ticker MATCH_RECOGNIZE (
+     PARTITION BY symbol
+     ORDER BY tstamp
+     MEASURES  STRT.tstamp AS start_tstamp,
+               LAST(DOWN.tstamp) AS bottom_tstamp,
+               LAST(UP.tstamp) AS end_tstamp
+     ONE ROW PER MATCH
+     AFTER MATCH SKIP TO LAST UP
+     PATTERN (STRT DOWN+ UP+)
+     DEFINE
+        DOWN AS DOWN.price < PREV(DOWN.price),
+        UP AS UP.price > PREV(UP.price)
+     ) MR
+ORDER BY MR.symbol, MR.start_tstamp;
+-- rows symbol:string,start_tstamp:date,bottom_tstamp:date,end_tstamp:date
+-- ACME, 2026-04-01, 2026-04-03, 2026-04-05
+-- ACME, 2026-04-07, 2026-04-08, 2026-04-10
+-- GLOBEX, 2026-04-03, 2026-04-05, 2026-04-07
+-- GLOBEX, 2026-04-07, 2026-04-09, 2026-04-10
+
+-- == V shapes, all rows
+SELECT *
+FROM Ticker MATCH_RECOGNIZE (
+     PARTITION BY symbol
+     ORDER BY tstamp
+     MEASURES  STRT.tstamp AS start_tstamp,
+               FINAL LAST(DOWN.tstamp) AS bottom_tstamp,
+               FINAL LAST(UP.tstamp) AS end_tstamp,
+               MATCH_NUMBER() AS match_num,
+               CLASSIFIER() AS var_match
+     ALL ROWS PER MATCH
+     AFTER MATCH SKIP TO LAST UP
+     PATTERN (STRT DOWN+ UP+)
+     DEFINE
+        DOWN AS DOWN.price < PREV(DOWN.price),
+        UP AS UP.price > PREV(UP.price)
+     ) MR
+WHERE symbol = 'ACME'
+ORDER BY MR.symbol, MR.match_num, MR.tstamp;
+-- rows symbol:string,tstamp:date,start_tstamp:date,bottom_tstamp:date,end_tstamp:date,match_num:bigint,var_match:string,price:int
+-- ACME, 2026-04-01, 2026-04-01, 2026-04-03, 2026-04-05, 1, STRT, 20
+-- ACME, 2026-04-02, 2026-04-01, 2026-04-03, 2026-04-05, 1, DOWN, 16
+-- ACME, 2026-04-03, 2026-04-01, 2026-04-03, 2026-04-05, 1, DOWN, 13
+-- ACME, 2026-04-04, 2026-04-01, 2026-04-03, 2026-04-05, 1, UP, 17
+-- ACME, 2026-04-05, 2026-04-01, 2026-04-03, 2026-04-05, 1, UP, 22
+-- ACME, 2026-04-07, 2026-04-07, 2026-04-08, 2026-04-10, 2, STRT, 18
+-- ACME, 2026-04-08, 2026-04-07, 2026-04-08, 2026-04-10, 2, DOWN, 14
+-- ACME, 2026-04-09, 2026-04-07, 2026-04-08, 2026-04-10, 2, UP, 19
+-- ACME, 2026-04-10, 2026-04-07, 2026-04-08, 2026-04-10, 2, UP, 21
+
+-- == aggregates over a variable, running and final
+SELECT symbol, tstamp, match_num, var_match, up_days, total_days, cnt_days, price_dif, price
+FROM Ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol
+  ORDER BY tstamp
+  MEASURES
+    MATCH_NUMBER() AS match_num,
+    CLASSIFIER() AS var_match,
+    FINAL COUNT(UP.tstamp) AS up_days,
+    FINAL COUNT(tstamp) AS total_days,
+    RUNNING COUNT(tstamp) AS cnt_days,
+    price - STRT.price AS price_dif
+  ALL ROWS PER MATCH
+  AFTER MATCH SKIP TO LAST UP
+  PATTERN (STRT DOWN+ UP+)
+  DEFINE
+    DOWN AS DOWN.price < PREV(DOWN.price),
+    UP AS UP.price > PREV(UP.price)
+  ) MR
+WHERE symbol = 'GLOBEX'
+ORDER BY MR.symbol, MR.match_num, MR.tstamp;
+-- rows symbol:string,tstamp:date,match_num:bigint,var_match:string,up_days:bigint,total_days:bigint,cnt_days:bigint,price_dif:int,price:int
+-- GLOBEX, 2026-04-03, 1, STRT, 2, 5, 1, 0, 55
+-- GLOBEX, 2026-04-04, 1, DOWN, 2, 5, 2, -4, 51
+-- GLOBEX, 2026-04-05, 1, DOWN, 2, 5, 3, -7, 48
+-- GLOBEX, 2026-04-06, 1, UP, 2, 5, 4, -6, 49
+-- GLOBEX, 2026-04-07, 1, UP, 2, 5, 5, -2, 53
+-- GLOBEX, 2026-04-07, 2, STRT, 1, 4, 1, 0, 53
+-- GLOBEX, 2026-04-08, 2, DOWN, 1, 4, 2, -6, 47
+-- GLOBEX, 2026-04-09, 2, DOWN, 1, 4, 3, -9, 44
+-- GLOBEX, 2026-04-10, 2, UP, 1, 4, 4, 7, 60
+
+-- == W shapes
+SELECT *
+FROM Ticker MATCH_RECOGNIZE (
+     PARTITION BY symbol
+     ORDER BY tstamp
+     MEASURES STRT.tstamp AS start_tstamp,
+              UP.tstamp   AS end_tstamp
+     ONE ROW PER MATCH
+     AFTER MATCH SKIP TO LAST UP
+     PATTERN (STRT DOWN+ UP+ DOWN+ UP+)
+     DEFINE
+       DOWN AS DOWN.price < PREV(DOWN.price),
+       UP AS UP.price > PREV(UP.price)
+     ) MR
+ORDER BY MR.symbol, MR.start_tstamp;
+-- rows symbol:string,start_tstamp:date,end_tstamp:date
+-- GLOBEX, 2026-04-03, 2026-04-10
+
+-- == a union of variables
+SELECT symbol, first_stdn, avg_stdn, avg_price
+FROM Ticker MATCH_RECOGNIZE (
+     PARTITION BY symbol
+     ORDER BY tstamp
+     MEASURES FIRST(STDN.tstamp) AS first_stdn,
+              ROUND(AVG(STDN.price), 2) AS avg_stdn,
+              ROUND(AVG(price), 2) AS avg_price
+     ONE ROW PER MATCH
+     AFTER MATCH SKIP TO LAST UP
+     PATTERN (STRT DOWN+ UP+)
+     SUBSET STDN = (STRT, DOWN)
+     DEFINE
+        DOWN AS DOWN.price < PREV(DOWN.price),
+        UP AS UP.price > PREV(UP.price)
+     );
+-- rows symbol:string,first_stdn:date,avg_stdn:double,avg_price:double
+-- ACME, 2026-04-01, 16.33, 17.6
+-- ACME, 2026-04-07, 16.0, 18.0
+-- GLOBEX, 2026-04-03, 51.33, 51.2
+-- GLOBEX, 2026-04-07, 48.0, 51.0
+
+-- == a drop of more than eight percent
+SELECT MR_ORCL.symbol, MR_ORCL.timestamp, MR_ORCL.Aprice, MR_ORCL.Bprice, MR_ORCL.PctDrop
+FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol
+  ORDER BY tstamp
+  MEASURES B.tstamp AS timestamp, A.price AS Aprice, B.price AS Bprice,
+           ((B.price - A.price) * 100) / A.price AS PctDrop
+  ONE ROW PER MATCH
+  AFTER MATCH SKIP TO B
+  PATTERN (A B)
+  DEFINE B AS (B.price - A.price) / A.price < -0.08
+) MR_ORCL;
+-- rows symbol:string,timestamp:date,Aprice:int,Bprice:int,PctDrop:double
+-- ACME, 2026-04-02, 20, 16, -20.0
+-- ACME, 2026-04-03, 16, 13, -18.75
+-- ACME, 2026-04-06, 22, 18, -18.181818181818183
+-- ACME, 2026-04-08, 18, 14, -22.22222222222222
+-- GLOBEX, 2026-04-08, 53, 47, -11.320754716981131
+
+-- == a dip of eight percent that has returned to the original price
+SELECT *
+FROM Ticker MATCH_RECOGNIZE (
+     PARTITION BY symbol
+     ORDER BY tstamp
+     MEASURES  A.tstamp          AS start_timestamp,
+               A.price           AS start_price,
+               B.price           AS drop_price,
+               COUNT(C.*) + 1    AS cnt_days,
+               D.tstamp          AS end_timestamp,
+               D.price           AS end_price
+     ONE ROW PER MATCH
+     AFTER MATCH SKIP PAST LAST ROW
+     PATTERN (A B C* D)
+     DEFINE
+          B AS (B.price < 0.92 * PREV(B.price)),
+          C AS (C.price < A.price),
+          D AS (D.price >= A.price)
+     ) MR
+ORDER BY MR.symbol, MR.start_timestamp;
+-- rows symbol:string,start_timestamp:date,start_price:int,drop_price:int,cnt_days:bigint,end_timestamp:date,end_price:int
+-- ACME, 2026-04-01, 20, 16, 3, 2026-04-05, 22
+-- ACME, 2026-04-07, 18, 14, 1, 2026-04-09, 19
+-- GLOBEX, 2026-04-07, 53, 47, 2, 2026-04-10, 60
+
+-- == V and U shapes
+SELECT symbol, start_tstamp, flat_days, end_tstamp
+FROM Ticker MATCH_RECOGNIZE (
+     PARTITION BY symbol
+     ORDER BY tstamp
+     MEASURES  STRT.tstamp AS start_tstamp,
+               COUNT(FLAT.*) AS flat_days,
+               LAST(UP.tstamp) AS end_tstamp
+     ONE ROW PER MATCH
+     AFTER MATCH SKIP TO LAST UP
+     PATTERN (STRT DOWN+ FLAT* DOWN* UP+)
+     DEFINE
+          DOWN AS price < PREV(price),
+          FLAT AS price = PREV(price),
+          UP AS price > PREV(price)
+     ) MR;
+-- rows symbol:string,start_tstamp:date,flat_days:bigint,end_tstamp:date
+-- ACME, 2026-04-01, 0, 2026-04-05
+-- ACME, 2026-04-05, 1, 2026-04-10
+-- GLOBEX, 2026-04-03, 0, 2026-04-07
+-- GLOBEX, 2026-04-07, 0, 2026-04-10
+
+-- == rows between
+SELECT symbol, tstamp, price
+FROM Ticker MATCH_RECOGNIZE (
+     PARTITION BY symbol ORDER BY tstamp
+     ALL ROWS PER MATCH
+     AFTER MATCH SKIP TO LAST UP
+     PATTERN (STRT {- DOWN+ -} UP+)
+     DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)
+     )
+WHERE symbol = 'ACME';
+-- rows symbol:string,tstamp:date,price:int
+-- ACME, 2026-04-01, 20
+-- ACME, 2026-04-04, 17
+-- ACME, 2026-04-05, 22
+-- ACME, 2026-04-07, 18
+-- ACME, 2026-04-09, 19
+-- ACME, 2026-04-10, 21
+
+-- == sessions of clicks
+SELECT tstamp, user_id, session_id
+FROM clicks MATCH_RECOGNIZE (
+     PARTITION BY user_id
+     ORDER BY tstamp
+     MEASURES match_number() AS session_id
+     ALL ROWS PER MATCH
+     PATTERN (b s*)
+     DEFINE s AS (s.tstamp - PREV(tstamp) <= 10)
+     )
+ORDER BY user_id, tstamp;
+-- rows tstamp:int,user_id:string,session_id:bigint
+-- 1, mary, 1
+-- 11, mary, 1
+-- 12, mary, 1
+-- 13, sam, 1
+-- 23, sam, 1
+-- 32, mary, 2
+-- 34, sam, 2
+-- 36, mary, 2
+-- 4, sam, 1
+
+-- == sessions with their length
+SELECT session_id, user_id, start_tstamp, no_of_events, duration
+FROM clicks MATCH_RECOGNIZE (
+     PARTITION BY user_id
+     ORDER BY tstamp
+     MEASURES  match_number() session_id,
+               COUNT(*) AS no_of_events,
+               FIRST(b.tstamp) AS start_tstamp,
+               LAST(s.tstamp) - FIRST(b.tstamp) AS duration
+     ONE ROW PER MATCH
+     PATTERN (b s+)
+     DEFINE s AS (s.tstamp - PREV(tstamp) <= 10)
+     )
+ORDER BY user_id, session_id;
+-- error
+-- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
+--   5 |      MEASURES  match_number() session_id,
+--     |                ^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write match_number() session_id AS name.
+
+-- == dropped calls
+SELECT caller, callee, first_start, effective_duration, restarts
+FROM calls MATCH_RECOGNIZE (
+     PARTITION BY caller, callee
+     ORDER BY start_time
+     MEASURES A.start_time AS first_start,
+              SUM(end_time - start_time) AS effective_duration,
+              COUNT(B.*) AS restarts
+     ONE ROW PER MATCH
+     PATTERN (A B*)
+     DEFINE B AS B.start_time - PREV(B.end_time) < 60
+     ) call_sets
+ORDER BY caller, callee, first_start;
+-- rows caller:string,callee:string,first_start:int,effective_duration:bigint,restarts:bigint
+-- ann, bob, 0, 230, 2
+-- ann, bob, 500, 60, 0
+-- ann, cyd, 200, 60, 0
+-- dan, bob, 50, 60, 1
+
+-- == suspicious transfers
+SELECT userid, first_t, last_t, amount
+FROM (SELECT * FROM event_log WHERE event = 'transfer')
+MATCH_RECOGNIZE (
+     PARTITION BY userid
+     ORDER BY time
+     MEASURES FIRST(x.time) first_t, y.time last_t, y.amount amount
+     ONE ROW PER MATCH
+     PATTERN (x{3,} y)
+     DEFINE x AS (amount < 2000),
+            y AS (amount >= 1000000 AND LAST(x.time) - FIRST(x.time) < 30 AND y.time - LAST(x.time) < 10)
+     );
+-- error
+-- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
+--   6 |      MEASURES FIRST(x.time) first_t, y.time last_t, y.amount amount
+--     |               ^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write FIRST(x.time) first_t AS name.
+--
+-- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
+--   6 |      MEASURES FIRST(x.time) first_t, y.time last_t, y.amount amount
+--     |                                      ^^^^^^^^^^^^^
+-- Hint: write y.time last_t AS name.
+--
+-- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
+--   6 |      MEASURES FIRST(x.time) first_t, y.time last_t, y.amount amount
+--     |                                                     ^^^^^^^^^^^^^^^
+-- Hint: write y.amount amount AS name.
+
+-- == suspicious transfers in sum
+SELECT userid, first_t, last_t, small_sum
+FROM (SELECT * FROM event_log WHERE event = 'transfer')
+MATCH_RECOGNIZE (
+     PARTITION BY userid
+     ORDER BY time
+     MEASURES FIRST(time) AS first_t, LAST(time) AS last_t, SUM(x.amount) AS small_sum
+     ONE ROW PER MATCH
+     PATTERN (x{2,} y)
+     DEFINE x AS (amount < 2000),
+            y AS (amount >= 1000000 AND SUM(x.amount) < 3800)
+     );
+-- rows userid:string,first_t:int,last_t:int,small_sum:bigint
+-- jo, 2, 25, 3700
+-- kim, 40, 72, 3600
+
+-- == three or more of the same error in a row
+SELECT MR_EL.errno, MR_EL.first_t, MR_EL.last_t, MR_EL.cnt
+FROM auth_log MATCH_RECOGNIZE (
+     ORDER BY tstamp
+     MEASURES S.errno AS errno, S.module AS module, COUNT(*) AS cnt, FIRST(S.tstamp) AS first_t, LAST(F.tstamp) AS last_t
+     ONE ROW PER MATCH
+     AFTER MATCH SKIP TO LAST F
+     PATTERN (S F{2,})
+     DEFINE F AS F.errno = PREV(F.errno)
+     ) MR_EL
+ORDER BY MR_EL.first_t;
+-- rows errno:int,first_t:int,last_t:int,cnt:bigint
+-- 2, 1, 3, 3
+-- 3, 6, 9, 4
+
+-- == groups of consecutive values
+SELECT *
+FROM (SELECT explode(array(1, 2, 3, 5, 6, 9, 11, 12)) AS n)
+MATCH_RECOGNIZE (
+  ORDER BY n
+  MEASURES FIRST(n) AS firstn, LAST(n) AS lastn
+  PATTERN (A B*)
+  DEFINE B AS n = PREV(n) + 1
+);
+-- rows firstn:int,lastn:int
+-- 1, 3
+-- 11, 12
+-- 5, 6
+-- 9, 9
+
+-- == bins of a fixed size
+SELECT *
+FROM sites MATCH_RECOGNIZE (
+  ORDER BY site
+  MEASURES FIRST(site) first_site, LAST(site) last_site, SUM(weight) sum_weight
+  PATTERN (A+)
+  DEFINE A AS SUM(weight) <= 100
+);
+-- error
+-- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
+--   4 |   MEASURES FIRST(site) first_site, LAST(site) last_site, SUM(weight) sum_weight
+--     |            ^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write FIRST(site) first_site AS name.
+--
+-- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
+--   4 |   MEASURES FIRST(site) first_site, LAST(site) last_site, SUM(weight) sum_weight
+--     |                                    ^^^^^^^^^^^^^^^^^^^^
+-- Hint: write LAST(site) last_site AS name.
+--
+-- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
+--   4 |   MEASURES FIRST(site) first_site, LAST(site) last_site, SUM(weight) sum_weight
+--     |                                                          ^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: write SUM(weight) sum_weight AS name.
+
+-- == merged date ranges
+SELECT *
+FROM bookings MATCH_RECOGNIZE (
+  ORDER BY start_date, end_date
+  MEASURES FIRST(start_date) AS start_date, MAX(end_date) AS end_date
+  PATTERN (A* B)
+  DEFINE A AS MAX(end_date) >= NEXT(start_date)
+);
+-- rows start_date:date,end_date:date
+-- 2026-01-01, 2026-01-12
+-- 2026-02-01, 2026-02-03
+-- 2026-03-01, 2026-03-02
+
+-- == empty matches are rows of their own
+SELECT symbol, mn, cnt
+FROM (SELECT * FROM ticker WHERE symbol = 'ACME') MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY tstamp
+  MEASURES match_number() AS mn, COUNT(*) AS cnt
+  ONE ROW PER MATCH
+  PATTERN (UP*)
+  DEFINE UP AS price > PREV(price)
+);
+-- rows symbol:string,mn:bigint,cnt:bigint
+-- ACME, 1, 0
+-- ACME, 2, 0
+-- ACME, 3, 0
+-- ACME, 4, 2
+-- ACME, 5, 0
+-- ACME, 6, 0
+-- ACME, 7, 0
+-- ACME, 8, 2
+
+-- == unmatched rows too
+SELECT tstamp, cls, mn
+FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY tstamp
+  MEASURES CLASSIFIER() AS cls, MATCH_NUMBER() AS mn
+  ALL ROWS PER MATCH WITH UNMATCHED ROWS
+  PATTERN (STRT UP{2,})
+  DEFINE UP AS UP.price > PREV(UP.price)
+)
+WHERE symbol = 'ACME';
+-- rows tstamp:date,cls:string,mn:bigint
+-- 2026-04-01, null, null
+-- 2026-04-02, null, null
+-- 2026-04-03, STRT, 1
+-- 2026-04-04, UP, 1
+-- 2026-04-05, UP, 1
+-- 2026-04-06, null, null
+-- 2026-04-07, null, null
+-- 2026-04-08, STRT, 2
+-- 2026-04-09, UP, 2
+-- 2026-04-10, UP, 2
+
+-- == in any order
+SELECT *
+FROM auth_log MATCH_RECOGNIZE (
+  ORDER BY tstamp
+  MEASURES FIRST(tstamp) AS from_t, LAST(tstamp) AS to_t, CLASSIFIER() AS last_var
+  PATTERN (PERMUTE(D, N, N2))
+  DEFINE D AS module = 'disk', N AS module = 'net', N2 AS errno > 2
+);
+-- rows from_t:int,to_t:int,last_var:string
+-- 4, 6, N2
+
+-- == nested navigation
+SELECT *
+FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY tstamp
+  MEASURES FIRST(DOWN.price, 1) AS second_down, PREV(FIRST(DOWN.price)) AS before_down, NEXT(LAST(UP.price)) AS after_up
+  AFTER MATCH SKIP PAST LAST ROW
+  PATTERN (DOWN+ UP+)
+  DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)
+);
+-- rows symbol:string,second_down:int,before_down:int,after_up:int
+-- ACME, 13, 20, 18
+-- ACME, null, 18, null
+-- GLOBEX, 44, 53, null
+-- GLOBEX, 48, 55, 47
+
+-- == days between two rows of a match
+SELECT symbol, days_between
+FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY tstamp
+  MEASURES LAST(UP.tstamp) - STRT.tstamp AS days_between
+  PATTERN (STRT DOWN+ UP+)
+  DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price) AND UP.tstamp - STRT.tstamp <= 4
+);
+-- error
+-- SQLEXT_DATATYPE_MISMATCH_BINARY_OP_DIFF_TYPES: Cannot resolve "((tstamp - tstamp) <= 4)" due to data type mismatch: the left and right operands of the binary operator have incompatible types ("INTERVAL DAY" and "INT").
+--   6 |   DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price) AND UP.tstamp - STRT.tstamp <= 4
+--     |                                                                        ^^^^^^^^^^^^^^^^^^^^^^^^^
+-- write
+SELECT symbol, days_between
+FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY tstamp
+  MEASURES datediff(LAST(UP.tstamp), STRT.tstamp) AS days_between
+  PATTERN (STRT DOWN+ UP+)
+  DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price) AND datediff(UP.tstamp, STRT.tstamp) <= 4
+);
+-- error
+-- SQLEXT_DEFINE_EXPRESSION: DEFINE cannot compute datediff() over several rows yet
+--   6 |   DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price) AND datediff(UP.tstamp, STRT.tstamp) <= 4
+--     |                                                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: over several rows it can use operators, CASE, CAST between numbers, abs, coalesce, nvl, ifnull, nullif, if, iff, least, greatest.
+
+-- == functions of Oracle around measures
+SELECT symbol, start_day, swing
+FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY tstamp
+  MEASURES TO_CHAR(FIRST(tstamp), 'yyyy-MM-dd') AS start_day, NVL(MAX(UP.price), 0) - NVL(MIN(DOWN.price), 0) AS swing
+  PATTERN (STRT DOWN+ UP+)
+  DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)
+);
+-- rows symbol:string,start_day:string,swing:int
+-- ACME, 2026-04-01, 9
+-- ACME, 2026-04-07, 7
+-- GLOBEX, 2026-04-03, 5
+-- GLOBEX, 2026-04-08, 16
+
+-- == names in double quotes
+SELECT "Symbol", mno AS "Match"
+FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY tstamp
+  MEASURES MATCH_NUMBER() AS mno, symbol AS "Symbol2"
+  PATTERN (STRT DOWN+ UP+)
+  DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)
+);
+-- error
+-- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '"Match"'.
+--   1 | SELECT "Symbol", mno AS "Match"
+--     |                         ^
+-- write
+SELECT symbol AS `Symbol`, mno AS `Match`
+FROM ticker MATCH_RECOGNIZE (
+  PARTITION BY symbol ORDER BY tstamp
+  MEASURES MATCH_NUMBER() AS mno, symbol AS `Symbol2`
+  PATTERN (STRT DOWN+ UP+)
+  DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)
+);
+-- rows Symbol:string,Match:bigint
+-- ACME, 1
+-- ACME, 2
+-- GLOBEX, 1
+-- GLOBEX, 2

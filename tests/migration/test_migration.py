@@ -1,0 +1,109 @@
+"""Statements of users of other systems give the rows, or the error, that are written behind them.
+
+`python -m tests.migration.test_migration [SYSTEM …]` writes the outcomes anew. Check every row of the difference by
+hand: these files are the only place that knows what other systems return.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from sqlext.errors import SqlExtError
+from sqlext.quiet import quiet_probes
+from tests.statements.cases import as_lines, result_of
+
+from .statements import HERE, SYSTEMS, Outcome, System, Version, all_versions, read
+
+pytestmark = pytest.mark.spark
+AT_ONCE = 12  # queries in one statement, because Spark's cost per job would be most of the time
+
+
+@contextmanager
+def relations(spark, system: System):
+    """The views of a file while it runs."""
+    for text in system.relations:
+        spark.sql(text)
+    try:
+        yield
+    finally:
+        for view in spark.catalog.listTables():
+            if view.isTemporary:
+                spark.catalog.dropTempView(view.name)
+
+
+def run(spark, versions: list[Version]) -> list[Outcome]:
+    """The outcome of each statement. Those that give rows run together, unless one of them fails."""
+    for text in (text for version in versions for text in version.before):
+        spark.sql(text)
+    try:
+        with quiet_probes():
+            rows = spark.sql("\nUNION ALL\n".join(as_lines(v.text, i) for i, v in enumerate(versions))).collect()
+    except Exception as e:
+        if len(versions) > 1:
+            return [outcome for version in versions for outcome in run(spark, [Version(version.text)])]
+        return [error_of(spark, versions[0].text, e)]
+    return [Outcome("rows", *result_of(row)) for row in sorted(rows, key=lambda row: row.n)]
+
+
+def error_of(spark, text: str, wrapped: Exception) -> Outcome:
+    """The error of the statement as its author sees it: without the query that `as_lines` puts around it."""
+    error = wrapped
+    try:
+        with quiet_probes():
+            spark.sql(text).collect()
+    except Exception as e:
+        error = e
+    lines = str(error).strip().split("\n")
+    return Outcome("error", "", lines if isinstance(error, SqlExtError) else lines[:1])
+
+
+def outcomes(spark, system: System, kind: str) -> dict[tuple[str, int], Outcome]:
+    """(title, which version) → what came out of the statements whose expected outcome is of this kind."""
+    chosen = [((m.title, m.versions.index(v)), v) for m, v in all_versions(system) if v.outcome.kind == kind]
+    result = {}
+    step = AT_ONCE if kind == "rows" else 1
+    for i in range(0, len(chosen), step):
+        part = chosen[i : i + step]
+        result.update(zip([key for key, _ in part], run(spark, [v for _, v in part])))
+    return result
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_statements_of_other_systems(spark, name):
+    system = read(name)
+    with relations(spark, system):
+        actual = {**outcomes(spark, system, "rows"), **outcomes(spark, system, "error")}
+    expected = {(m.title, m.versions.index(v)): v.outcome for m, v in all_versions(system)}
+    assert {key: str(actual[key]) for key in expected} == {key: str(o) for key, o in expected.items()}
+
+
+def test_every_system_has_twenty_statements():
+    systems = [read(name) for name in SYSTEMS]
+    assert min(len(system.statements) for system in systems) >= 20
+    assert {path.stem for path in HERE.glob("*.sql")} == set(SYSTEMS)
+
+
+def write(spark, names) -> None:
+    """Write the files anew with the outcomes of today, and print how many statements run unchanged."""
+    for name in names or SYSTEMS:
+        system = read(name)
+        with relations(spark, system):
+            for _, version in all_versions(system):
+                (version.outcome,) = run(spark, [version])
+        for statement in system.statements:
+            if statement.is_unchanged:
+                statement.rewritten = None
+        (HERE / f"{name}.sql").write_text(str(system), "utf-8")
+        unchanged = sum(statement.is_unchanged for statement in system.statements)
+        print(f"{name}: {unchanged} of {len(system.statements)} run unchanged", flush=True)
+
+
+if __name__ == "__main__":
+    import sqlext
+    from tests.conftest import SETTINGS
+
+    session = sqlext.session("migration", master="local[2]", **SETTINGS)
+    write(session, sys.argv[1:])
