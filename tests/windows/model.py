@@ -79,7 +79,7 @@ class Trigger:
         if kind == "watermark":
             pane.timers.add(("event", pane.last))
         elif kind == "every_time" and ON_GRID in self.rules:
-            pane.timers.add(("event", self._next(max(row["ts"], now["event"])) - (BEFORE_TIME in self.rules)))
+            pane.timers.add(("event", self._next(max(row["ts"], now["event"] + 1)) - (BEFORE_TIME in self.rules)))
         elif kind == "every_time" and self.state is None:
             self._set(pane, "event", self._next(row["ts"]))
         elif kind == "every_proc" and WALL_CLOCK in self.rules:
@@ -174,6 +174,7 @@ class Model:
         self.waiting: list[tuple[str, Row]] = []  # EVENT_ORDER: rows that the watermark has not passed
         self.allowed: list[tuple[str, Row]] = []  # EVENT_ORDER: late rows of this micro-batch that are allowed
         self.corrected: dict[tuple[str, Window], Pane] = {}  # LATE_ONCE: the complete windows that got some of them
+        self.moment = 0  # EVENT_ORDER: the time of a firing that a late row causes, 0 for other rows
         self.at = 0
 
     def step(self, at: int, what: str, x: list) -> None:
@@ -200,11 +201,12 @@ class Model:
 
     def pass_rows(self, watermark: int) -> None:
         """EVENT_ORDER: take the rows that the watermark passes, each when the time has come to it."""
+        self.moment = max(watermark, self.now["event"] + 1)
         for key, row in sorted(self.allowed, key=_in_order):
             self.take(key, row)
         for pane in self.corrected.values():
-            self.fire(pane, max(watermark, self.now["event"]))
-        self.allowed, self.corrected = [], {}
+            self.fire(pane, self.moment)
+        self.allowed, self.corrected, self.moment = [], {}, 0
         passed = [entry for entry in self.waiting if entry[1]["ts"] <= watermark]
         self.waiting = [entry for entry in self.waiting if entry[1]["ts"] > watermark]
         for key, row in sorted(passed, key=_in_order):
@@ -228,7 +230,7 @@ class Model:
                 if is_complete and LATE_ONCE in self.rules:
                     self.corrected[key, window] = pane
                 elif fires:
-                    self.fire(pane, row["ts"])
+                    self.fire(pane, self.moment or row["ts"])
         is_late = row["ts"] + self.case["lateness"] <= self.now["event"]
         if not is_taken and is_late:
             self.late.append(row["id"])
@@ -257,15 +259,16 @@ class Model:
                 if p.window[0] == whole[0]:
                     pane.fired = p.fired
                 elif p.fired:
-                    self.record(p, [], "MERGED", self.now["event"])
+                    self.record(p, [], "MERGED", self.moment)
         return whole
 
     # firings
 
     def ring(self, clock: str, time: int) -> None:
-        """Ring all timers up to a time."""
-        self.now[clock], rung = max(self.now[clock], time), 0
-        until = self.now[clock]
+        """Ring all timers up to a time: with EVENT_ORDER each when the time has come to it, else all at the end."""
+        until, rung = max(self.now[clock], time), 0
+        if EVENT_ORDER not in self.rules:
+            self.now[clock] = until
         while due := sorted(
             (t, n) for n, p in enumerate(self.panes.values()) for c, t in p.timers if c == clock and t <= until
         ):
@@ -273,15 +276,15 @@ class Model:
             assert rung < 20000, "a global window's every_time rings for ever"
             at, pane = due[0][0], list(self.panes.values())[due[0][1]]
             pane.timers.discard((clock, at))
+            self.now[clock] = max(self.now[clock], at)
             if any([t.fires_on_timer(pane, clock, at) for t in pane.triggers]):
-                self.fire(pane, at if clock == "event" else self.now["event"])
+                self.fire(pane, at if clock == "event" else self.now["event"] + 1)
             if (clock, at) == ("event", pane.close):
                 del self.panes[pane.key, pane.window]
+        self.now[clock] = until
 
     def fire(self, pane: Pane, time: int) -> None:
         is_complete = self.now["event"] >= pane.last
-        if EVENT_ORDER in self.rules:
-            is_complete = time >= pane.last
         timing = "EARLY" if not is_complete else "LATE" if pane.was_on_time else "ON_TIME"
         if not pane.rows or (NEEDS_ROW in self.rules and not pane.news and timing != "ON_TIME"):
             return

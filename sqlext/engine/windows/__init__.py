@@ -1,0 +1,1 @@
+"""Windows with triggers and evictors: EMIT, in batch and on streams."""
