@@ -121,9 +121,9 @@ def early_every(every: int, entries: Entries, panes: PaneTimes, watermark: int) 
 
 
 def in_order(points: list[Points]) -> Points:
-    """All points, by pane and in the order in which they fire."""
+    """All points, by pane and in the order in which they fire; at one place those of earlier lists come first."""
     joined = Points(*(np.concatenate([getattr(p, name) for p in points]) for name in Points._fields))
-    order = np.lexsort((joined.time, joined.is_complete, joined.seen, joined.pane))
+    order = np.lexsort((joined.is_complete, joined.seen, joined.pane))
     return Points(*(column[order] for column in joined))
 
 

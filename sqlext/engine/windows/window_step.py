@@ -129,7 +129,7 @@ def _points(
     open_ = entries.take(~was_complete[entries.pane])
     clock_points, panes = _on_clock(panes, size, before, clock, plan)
     rung, delta = [clock_points], panes.delta
-    for trigger in plan.emit.triggers:
+    for trigger in sorted(plan.emit.triggers, key=lambda t: t.kind == EARLY_EVERY):  # a row fires before time does
         if trigger.kind == EVERY_ROWS:
             rung.append(firing_points.every_rows(int(trigger.amount), open_, panes.times))
         elif trigger.kind == EARLY_EVERY:
@@ -148,10 +148,16 @@ def _points(
         firing_points.complete(complete, size[complete], last[complete]),
         firing_points.complete(corrected, size[corrected], np.full(len(corrected), moment)),
     ])  # fmt: skip
+    was_on_time = panes.was_on_time.copy()
+    was_on_time[points.pane[points.is_complete]] = True
     panes = replace(
-        panes, count=panes.count + size, fired=panes.fired + np.bincount(points.pane, minlength=len(panes)),
-        news=_news(panes, windows, points), delta=delta, was_on_time=panes.was_on_time | (np.bincount(points.pane[points.is_complete], minlength=len(panes)) > 0),
-    )  # fmt: skip
+        panes,
+        count=panes.count + size,
+        fired=panes.fired + np.bincount(points.pane, minlength=len(panes)),
+        news=_news(panes, windows, points),
+        was_on_time=was_on_time,
+        delta=delta,
+    )
     return points, panes
 
 
