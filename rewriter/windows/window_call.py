@@ -116,7 +116,8 @@ class _Reader:
     def _ranges(self) -> list[tuple[int, int]]:
         depth, ranges, start = self.tokens[self.name].depth + 1, [], self.name + 2
         for i in range(start, self.close + 1):
-            if i == self.close or (self.tokens[i].text == "," and self.tokens[i].depth == depth and not self._in_keys(start, i)):
+            is_comma = self.tokens[i].text == "," and self.tokens[i].depth == depth
+            if i == self.close or (is_comma and not self._in_keys(start, i)):
                 ranges.append((start, i))
                 start = i + 1
         return [(lo, hi) for lo, hi in ranges if lo < hi]
