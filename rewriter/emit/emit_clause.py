@@ -10,7 +10,7 @@ from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import NUMBER, Tokens
 from sqlext.rewriter.tree.keywords import ends_operand, is_at
 from sqlext.rewriter.tree.statement_tree import Query, Tree
-from sqlext.rewriter.windows.window_call import WindowCall
+from sqlext.rewriter.emit.window_call import WindowCall
 
 AFTER_WATERMARK, EARLY_EVERY, ON_CLOCK = "AFTER WATERMARK", "EARLY EVERY", "EARLY EVERY … PROCESSING TIME"
 EVERY_ROWS, ON_DELTA, AFTER_DELAY = "EVERY … ROWS", "ON DELTA", "AFTER DELAY"
@@ -67,7 +67,7 @@ def parse_emits(tree: Tree, calls: Sequence[WindowCall]) -> tuple[EmitClause, ..
     """The EMIT clauses of a statement, inner ones first. Raises ParseError.
 
     >>> from sqlext.rewriter.tree.read_tree import read_tree
-    >>> from sqlext.rewriter.windows.window_call import parse_window_calls
+    >>> from sqlext.rewriter.emit.window_call import parse_window_calls
     >>> text = '''SELECT k, count(*) AS n FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR)
     ...           GROUP BY k, window_start EMIT EVERY 10 ROWS, ON DELTA(v) > 2 DISCARDING EVICT KEEP LAST 3 ROWS'''
     >>> (clause,) = parse_emits(read_tree(text), parse_window_calls(read_tree(text)))

@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.windows.firing_points import NOTHING, PaneTimes
-from sqlext.engine.windows.partials import Aggregation, States, restored, stored
-from sqlext.engine.windows.window_plan import WindowPlan
+from sqlext.engine.emit.firing_points import NOTHING, PaneTimes
+from sqlext.engine.emit.partials import Aggregation, States, restored, stored
+from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.worker.arrow import as_arrow, as_numpy, one_chunk
 
 _NUMBERS = ("start", "end", "count", "fired", "news", "clock_due", "delay_due")

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.windows.panes import Panes, joined, new_panes
-from sqlext.engine.windows.partials import Aggregation
+from sqlext.engine.emit.panes import Panes, joined, new_panes
+from sqlext.engine.emit.partials import Aggregation
 from sqlext.engine.worker.arrow import as_arrow
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.engine.windows.window_plan import CUMULATE, GLOBAL, HOP, TUMBLE, Assigner
+from sqlext.engine.emit.window_plan import CUMULATE, GLOBAL, HOP, TUMBLE, Assigner
 from sqlext.pattern.event_time import BEGINNING, NEVER
 
 

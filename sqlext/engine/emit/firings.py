@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.windows.assigned import Assigned
-from sqlext.engine.windows.firing_points import Points
-from sqlext.engine.windows.panes import Panes
-from sqlext.engine.windows.partials import Aggregation, States
-from sqlext.engine.windows.window_plan import WindowPlan
+from sqlext.engine.emit.assigned import Assigned
+from sqlext.engine.emit.firing_points import Points
+from sqlext.engine.emit.panes import Panes
+from sqlext.engine.emit.partials import Aggregation, States
+from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.worker.arrow import as_arrow, strings
 from sqlext.pattern.event_time import NEVER
 

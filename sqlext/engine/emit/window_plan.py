@@ -129,7 +129,7 @@ class WindowPlan:
     @property
     def partial_fields(self) -> tuple[tuple[pa.DataType, ...], ...]:
         """The types of the partial aggregates of each call; none where firings are computed from rows."""
-        from sqlext.engine.windows.partials import state_fields
+        from sqlext.engine.emit.partials import state_fields
 
         return () if self.keeps_rows else tuple(state_fields(call) for call in self.aggregates)
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlext.engine.stream.stream_plan import SortKey
-from sqlext.engine.windows import window_plan as w
-from sqlext.engine.windows.window_step import advance, first_state
+from sqlext.engine.emit import window_plan as w
+from sqlext.engine.emit.window_step import advance, first_state
 
 from .model import FOREVER, OURS, answer
 from .test_model import CASES

@@ -19,14 +19,14 @@ import pyarrow as pa
 
 from sqlext.engine.stream.step import Step, followed_by
 from sqlext.engine.stream.stream_plan import State
-from sqlext.engine.windows import firing_points
-from sqlext.engine.windows.assigned import Assigned, StepRows, assigned, step_rows, times
-from sqlext.engine.windows.firing_points import NOTHING, Points
-from sqlext.engine.windows.firings import firing_rows, merged_rows, partial_values
-from sqlext.engine.windows.panes import Panes, stored_panes
-from sqlext.engine.windows.partials import Aggregation, States, aggregation
-from sqlext.engine.windows.seen_rows import PaneRows, delta_values, pane_rows, seen, still_seen
-from sqlext.engine.windows.window_plan import (
+from sqlext.engine.emit import firing_points
+from sqlext.engine.emit.assigned import Assigned, StepRows, assigned, step_rows, times
+from sqlext.engine.emit.firing_points import NOTHING, Points
+from sqlext.engine.emit.firings import firing_rows, merged_rows, partial_values
+from sqlext.engine.emit.panes import Panes, stored_panes
+from sqlext.engine.emit.partials import Aggregation, States, aggregation
+from sqlext.engine.emit.seen_rows import PaneRows, delta_values, pane_rows, seen, still_seen
+from sqlext.engine.emit.window_plan import (
     AFTER_DELAY,
     EARLY_EVERY,
     END,

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from sqlext.engine.stream.row_order import key_codes, sorted_rows
 from sqlext.engine.stream.stream_plan import State
-from sqlext.engine.windows.assigners import assign
-from sqlext.engine.windows.firing_points import Entries
-from sqlext.engine.windows.panes import Panes, joined, new_panes
-from sqlext.engine.windows.partials import Aggregation
-from sqlext.engine.windows.sessions import session_windows, take_late_rows
-from sqlext.engine.windows.window_plan import END, SESSION, START, WindowPlan
+from sqlext.engine.emit.assigners import assign
+from sqlext.engine.emit.firing_points import Entries
+from sqlext.engine.emit.panes import Panes, joined, new_panes
+from sqlext.engine.emit.partials import Aggregation
+from sqlext.engine.emit.sessions import session_windows, take_late_rows
+from sqlext.engine.emit.window_plan import END, SESSION, START, WindowPlan
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk
 
 

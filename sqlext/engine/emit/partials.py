@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.windows.window_plan import FiringAggregate
+from sqlext.engine.emit.window_plan import FiringAggregate
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, to_arrow, to_values
 from sqlext.errors import DataError
 from sqlext.expressions.aggregates.aggregate_table import aggregate

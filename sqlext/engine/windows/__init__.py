@@ -1,1 +1,0 @@
-"""Windows with triggers and evictors: EMIT, in batch and on streams."""
