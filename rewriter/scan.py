@@ -10,12 +10,13 @@ from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, tokenize
 from sqlext.rewriter.tree.keywords import is_at, is_time_join, without_pipe
 from sqlext.rewriter.tree.read_tree import read_tree
+from sqlext.rewriter.tree.read_windows import window_queries
 from sqlext.rewriter.tree.statement_tree import Site, Tree
 
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"})
 _CANDIDATE = re.compile(
-    rf"MATCH_?RECOGN|(?:INTERVAL|ASOF){_BLANK}\bJOIN|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(sorted(_WINDOWS))}){_BLANK}\(",
+    rf"MATCH_?RECOGN|\bPATTERN{_BLANK}\(|(?:INTERVAL|ASOF){_BLANK}\bJOIN|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(sorted(_WINDOWS))}){_BLANK}\(",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -232,7 +233,8 @@ def is_extended(text: str) -> bool:
         return False
     tokens = tokenize(text)
     has_join = any(is_time_join(tokens, i) for i in range(len(tokens)))
-    return bool(has_join or explained(text) or unbuilt(text, tokens) or scan(text))
+    has_window = any(window_queries(read_tree(text)))
+    return bool(has_join or has_window or explained(text) or unbuilt(text, tokens) or scan(text))
 
 
 def _fragment(text: str, tokens: Tokens, lo: int, hi: int) -> Fragment | None:

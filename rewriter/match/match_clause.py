@@ -69,12 +69,28 @@ class RowsPerMatch:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Frame:
+    """`ROWS BETWEEN CURRENT ROW AND …` of a window with a row pattern, and INITIAL or SEEK (`seeks`).
+
+    `rows` is the expression before FOLLOWING. It is None for CURRENT ROW and, if `is_unbounded`, UNBOUNDED FOLLOWING.
+    """
+
+    rows: Fragment | None = None
+    is_unbounded: bool = False
+    seeks: bool = False
+    fragment: Fragment
+
+
+@dataclass(frozen=True, kw_only=True)
 class MatchClause:
     """`relation MATCH_RECOGNIZE ( … )`.
 
     `whole` runs from the relation's first character to the closing parenthesis, without an alias behind it.
     `relation` is the input with its own alias and WATERMARK; `keyword` is the word MATCH_RECOGNIZE.
     `pattern_variables` are the names of PATTERN in the order of their first use, with those of absences and UNTIL.
+
+    A window with a row pattern (`frame`) is such a clause, too: its `relation` is all that stands in the query between
+    FROM and the WINDOW clause, and its `keyword` is the name of the window, or the OVER in front of it.
     """
 
     whole: Fragment
@@ -91,3 +107,4 @@ class MatchClause:
     within: Within | None = None
     subsets: tuple[SubsetItem, ...] = ()
     definitions: tuple[Definition, ...] = ()
+    frame: Frame | None = None

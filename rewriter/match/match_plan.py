@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlext.pattern.task import Aggregate, Condition, Navigation, Task
 from sqlext.rewriter.match.match_clause import MatchClause
@@ -22,6 +23,18 @@ class InputColumn:
 
     name: str
     text: Text
+
+
+class OperandColumn(NamedTuple):
+    """A column of the input query that conditions read.
+
+    `kind`: how workers store its values: "bool", "int", "float", "rank" (`spark_types.kind_of`), or "object": as
+    `expressions.values` represents them.
+    """
+
+    name: str
+    spark_type: str
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,17 @@ class Bound:
     is_inclusive: bool = False
     admits_start: bool = False
     written: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameEnd:
+    """How many rows behind the current one the frame of a window reaches: `rows`, or what input column `column` holds.
+
+    Without either it reaches the end of the partition.
+    """
+
+    rows: int | None = None
+    column: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +109,9 @@ class MatchPlan:
     `relation` is the input as written and `input_types` its columns with their Spark types. `columns` are those of the
     input query; `carried` names the ones that the result shows for a row of the match (with ONE ROW PER MATCH, the
     first row). `filters` are conditions that leave out whole partitions without changing the result. `order_by` holds
-    (expression, direction). `masks[b]` is the condition of bit b; `operands` names the columns that conditions read
-    (Rows.columns), with their Spark types. All `bounds` hold at once. Without `needs_window`, workers compute what
-    masks read of neighbouring rows, and find the partitions by comparing keys.
+    (expression, direction). `masks[b]` is the condition of bit b; `operands` are the columns that conditions read
+    (Rows.columns). All `bounds` hold at once. Without `needs_window`, workers compute what
+    masks read of neighbouring rows, and find the partitions by comparing keys. `frame_end` is that of a window.
     """
 
     clause: MatchClause
@@ -98,13 +122,14 @@ class MatchPlan:
     partition_by: tuple[Text, ...]
     order_by: tuple[tuple[Text, str], ...]
     task: Task
-    operands: tuple[tuple[str, str], ...]
+    operands: tuple[OperandColumn, ...]
     slots: tuple[Slot, ...]
     shown: tuple[ShownColumn, ...]
     bounds: tuple[Bound, ...] = ()
     needs_window: bool = True
     filters: tuple[Text, ...] = ()
     input_types: tuple[tuple[str, str], ...] = ()
+    frame_end: FrameEnd = FrameEnd()
 
     @property
     def input(self) -> Text:

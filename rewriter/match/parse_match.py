@@ -36,7 +36,6 @@ PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE = (
     "DEFINE",
 )  # fmt: skip
 ORDER_OF_SECTIONS = (PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE)
-_ORDER_HINT = f"the order is {', '.join(ORDER_OF_SECTIONS)}."
 
 # An operand follows these words, so the word behind them is a column and does not begin a section.
 _BEFORE_OPERAND = frozenset([
@@ -56,7 +55,7 @@ _HEADS_OF_TWO = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Section:
+class Section:
     """Tokens `lo` to `hi` (exclusive) follow the `head`, whose tokens begin at `start`.
 
     `is_mistaken`: an error says that its head is wrong.
@@ -81,10 +80,15 @@ def parse_match(text: str, tokens: Tokens, site: Site) -> MatchClause:
     >>> clause.order_by[0].is_descending, clause.measures[0].expression.text, clause.definitions[0].condition.text
     (True, 'A.x + 1', 'x > 0')
     """
-    return _Parser(text, tokens, site).clause()
+    return ClauseParser(text, tokens, site).clause()
 
 
-class _Parser:
+class ClauseParser:
+    """Parses the sections of one clause. `what` is its name in messages, `order` the order of its sections."""
+
+    what = "MATCH_RECOGNIZE"
+    order: tuple[str, ...] = ORDER_OF_SECTIONS
+
     def __init__(self, text: str, tokens: Tokens, site: Site):
         self.text, self.tokens, self.site = text, tokens, site
         self.depth = site.depth + 1
@@ -92,12 +96,12 @@ class _Parser:
         self.parts: dict[str, Any] = {}  # fields of MatchClause
 
     def clause(self) -> MatchClause:
-        sections = self._sections()
+        sections = self.sections()
         self._check_order(sections)
         for section in sections:
             try:
                 if not section.is_mistaken or section.head not in (ROWS, AFTER, NOTHING):
-                    _PARSERS[section.head](self, section)
+                    self.parse(section)
             except SqlExtError as e:
                 self.errors.append(e)
         if not any(section.head == NOTHING for section in sections):  # what is missing may be what could not be read
@@ -106,60 +110,72 @@ class _Parser:
         site = self.site
         return MatchClause(whole=site.whole, relation=site.relation, keyword=site.keyword, **self.parts)
 
+    def parse(self, section: Section) -> None:
+        """Parse one section into `parts`."""
+        _PARSERS[section.head](self, section)
+
+    @property
+    def order_hint(self) -> str:
+        return f"the order is {', '.join(self.order)}."
+
     # sections
 
-    def _sections(self) -> list[_Section]:
+    def sections(self) -> list[Section]:
         """The sections of the body; words before the first section are an error."""
         first, end = self.site.opening + 1, self.site.closing
-        exact = {i: head for i in range(first, end) if (head := self._head(i))}
+        exact = {i: head for i in range(first, end) if (head := self.head(i))}
         mistaken = {i: head for i in range(first, end) if i not in exact and (head := self._mistaken(i, exact))}
         heads = sorted((exact | mistaken).items())
         stops = [i for i, _ in heads[1:]] + [end]
         before = heads[0][0] if heads else end
         if before > first:
-            self._add("UNEXPECTED_WORD", "no clause of MATCH_RECOGNIZE begins like this", first, first + 1, _ORDER_HINT)
+            self.before_sections(first, before)
         return [
-            _Section(head=head, start=i, lo=i + length, hi=stop, is_mistaken=i in mistaken)
+            Section(head=head, start=i, lo=i + length, hi=stop, is_mistaken=i in mistaken)
             for (i, (head, length)), stop in zip(heads, stops)
         ]
+
+    def before_sections(self, lo: int, hi: int) -> None:
+        """Take the words before the first section, which there must not be."""
+        self.add("UNEXPECTED_WORD", f"no clause of {self.what} begins like this", lo, lo + 1, self.order_hint)
 
     def _mistaken(self, i: int, exact: Mapping[int, tuple[str, int]]) -> tuple[str, int] | None:
         """The section that the writer may have meant to begin at i, and the number of wrong words there."""
         token = self.tokens[i]
-        if token.depth != self.depth or token.kind != WORD or not self._is_free(i) or i - 1 in exact:
+        if token.depth != self.depth or token.kind != WORD or not self.is_free(i) or i - 1 in exact:
             return None
-        wrong = mistaken_head([self._word(k) for k in range(i, i + 4)], i + 1 in exact)
+        wrong = mistaken_head([self.word(k) for k in range(i, i + 4)], i + 1 in exact)
         if wrong is None:
             return None
-        self._add(wrong.error_class, wrong.message, i, i + wrong.length, wrong.hint)
+        self.add(wrong.error_class, wrong.message, i, i + wrong.length, wrong.hint)
         return wrong.meant, wrong.length
 
-    def _head(self, i: int) -> tuple[str, int] | None:
+    def head(self, i: int) -> tuple[str, int] | None:
         """The section that begins with token i, and the number of tokens of its head."""
         token = self.tokens[i]
         if token.depth != self.depth or token.kind != WORD:
             return None
-        two = self._words(i, 2)
+        two = self.words(i, 2)
         if two in _HEADS_OF_TWO:  # no expression holds these words side by side
             return _HEADS_OF_TWO[two], 2
-        is_free = self._is_free(i)
+        is_free = self.is_free(i)
         if two == (PATTERN, "("):
             return (PATTERN, 1) if is_free or self._ends_before_section(i + 1) else None
-        if token.word == SUBSET and self._word(i + 2) == "=":
+        if token.word == SUBSET and self.word(i + 2) == "=":
             return (SUBSET, 1) if is_free else None
         if token.word == DEFINE:
-            is_list = self._word(i - 1) == "," and self._word(i + 2) == "AS" and self.tokens[i + 1].may_name
+            is_list = self.word(i - 1) == "," and self.word(i + 2) == "AS" and self.tokens[i + 1].may_name
             return (DEFINE, 1) if is_list or (is_free and self._begins_operand(i + 1)) else None
         return (MEASURES, 1) if token.word == MEASURES and is_free and self._begins_operand(i + 1) else None
 
-    def _is_free(self, i: int) -> bool:
+    def is_free(self, i: int) -> bool:
         """Is i a place where no operand can stand, because one ends before it or because the body begins here?"""
         before = self.tokens[i - 1]
         if i == self.site.opening + 1:
             return True
         if before.kind == SYMBOL:
             return before.text in _CLOSERS
-        return before.kind != WORD or before.word not in _BEFORE_OPERAND or self._word(i - 2) in (".", "AS")
+        return before.kind != WORD or before.word not in _BEFORE_OPERAND or self.word(i - 2) in (".", "AS")
 
     def _ends_before_section(self, opening: int) -> bool:
         """Does a section follow the parentheses?
@@ -167,42 +183,42 @@ class _Parser:
         In `A.x AS x, PATTERN (A) DEFINE …` there is one comma too many, and no function called pattern.
         """
         close = closing(self.tokens, opening)
-        return close is not None and self._word(close + 1) in ("", "WITHIN", SUBSET, DEFINE)
+        return close is not None and self.word(close + 1) in ("", "WITHIN", SUBSET, DEFINE)
 
     def _begins_operand(self, i: int) -> bool:
         """Can an operand begin at i? At the end of the clause, yes: there one is missing."""
         return i >= self.site.closing or self.tokens[i].kind != SYMBOL or self.tokens[i].text in _OPENERS
 
-    def _check_order(self, sections: list[_Section]) -> None:
+    def _check_order(self, sections: list[Section]) -> None:
         rank, seen = -1, set()
         for section in sections:
             if section.head == NOTHING:
                 continue
-            this = ORDER_OF_SECTIONS.index(section.head)
+            this = self.order.index(section.head)
             if section.head in seen:
-                self._add("DUPLICATE_CLAUSE", f"{self._title(section)} is written twice", section.start, section.lo)
+                self.add("DUPLICATE_CLAUSE", f"{self._title(section)} is written twice", section.start, section.lo)
             elif this < rank:
-                message = f"{self._title(section)} must stand before {ORDER_OF_SECTIONS[rank]}"
-                self._add("CLAUSE_ORDER", message, section.start, section.lo, _ORDER_HINT)
+                message = f"{self._title(section)} must stand before {self.order[rank]}"
+                self.add("CLAUSE_ORDER", message, section.start, section.lo, self.order_hint)
             rank = max(rank, this)
             seen.add(section.head)
 
-    def _title(self, section: _Section) -> str:
-        return " ".join(self._words(section.start, section.lo - section.start))
+    def _title(self, section: Section) -> str:
+        return " ".join(self.words(section.start, section.lo - section.start))
 
     def _check_complete(self, heads: set[str]) -> None:
         keyword = self.site.opening - 1
         if PATTERN not in heads:
-            message = "MATCH_RECOGNIZE needs a PATTERN"
-            self._add("MISSING_PATTERN", message, keyword, keyword + 1, "write PATTERN (A+ B).")
+            message = f"{self.what} needs a PATTERN"
+            self.add("MISSING_PATTERN", message, keyword, keyword + 1, "write PATTERN (A+ B).")
         if self._is_closed_too_early():
-            message = "this parenthesis closes MATCH_RECOGNIZE, but another of its clauses follows"
-            self._add("UNEXPECTED_BRACKET", message, self.site.closing, self.site.closing + 1)
+            message = f"this parenthesis closes {self.what}, but another of its clauses follows"
+            self.add("UNEXPECTED_BRACKET", message, self.site.closing, self.site.closing + 1)
         elif DEFINE not in heads:
             variables = self.parts.get("pattern_variables")
             name = variables[0].text if variables else "A"
             hint = f"write DEFINE {name} AS true if every row can be mapped to {name}."
-            self._add("MISSING_DEFINE", "MATCH_RECOGNIZE needs a DEFINE", keyword, keyword + 1, hint)
+            self.add("MISSING_DEFINE", f"{self.what} needs a DEFINE", keyword, keyword + 1, hint)
 
     def _is_closed_too_early(self) -> bool:
         """Does a section follow the closing parenthesis, as in `PATTERN (A)) DEFINE A AS …`?"""
@@ -211,51 +227,51 @@ class _Parser:
 
     # lists of expressions
 
-    def _partition_by(self, section: _Section) -> None:
+    def _partition_by(self, section: Section) -> None:
         keys = []
-        for lo, hi in self._items(section, "an expression"):
+        for lo, hi in self.items(section, "an expression"):
             as_ = self._last_as(lo, hi)
             name = self._name_behind(as_, hi) if as_ else None
-            keys.append(PartitionKey(self._expression(lo, as_ or hi), name))
+            keys.append(PartitionKey(self.expression(lo, as_ or hi), name))
         self.parts["partition_by"] = tuple(keys)
 
-    def _order_by(self, section: _Section) -> None:
-        self.parts["order_by"] = tuple(self._order_key(lo, hi) for lo, hi in self._items(section, "an expression"))
+    def _order_by(self, section: Section) -> None:
+        self.parts["order_by"] = tuple(self._order_key(lo, hi) for lo, hi in self.items(section, "an expression"))
 
     def _order_key(self, lo: int, hi: int) -> OrderKey:
         nulls_first, is_descending = None, False
-        if hi - lo > 2 and self._words(hi - 2, 2) in (("NULLS", "FIRST"), ("NULLS", "LAST")):
-            nulls_first, hi = self._word(hi - 1) == "FIRST", hi - 2
-        if hi - lo > 1 and self._word(hi - 1) in ("ASC", "DESC") and self._word(hi - 2) != ".":
-            is_descending, hi = self._word(hi - 1) == "DESC", hi - 1
-        return OrderKey(self._expression(lo, hi), is_descending, nulls_first)
+        if hi - lo > 2 and self.words(hi - 2, 2) in (("NULLS", "FIRST"), ("NULLS", "LAST")):
+            nulls_first, hi = self.word(hi - 1) == "FIRST", hi - 2
+        if hi - lo > 1 and self.word(hi - 1) in ("ASC", "DESC") and self.word(hi - 2) != ".":
+            is_descending, hi = self.word(hi - 1) == "DESC", hi - 1
+        return OrderKey(self.expression(lo, hi), is_descending, nulls_first)
 
-    def _measures(self, section: _Section) -> None:
+    def _measures(self, section: Section) -> None:
         measures = []
-        for lo, hi in self._items(section, "a measure"):
+        for lo, hi in self.items(section, "a measure"):
             as_ = self._last_as(lo, hi)
             if as_ is None:
-                text = self._fragment(lo, hi).text
+                text = self.fragment(lo, hi).text
                 hint = f"write {text if len(text) < 40 else 'expression'} AS name."
-                self._add("MEASURE_WITHOUT_NAME", "a measure needs a name", lo, hi, hint)
+                self.add("MEASURE_WITHOUT_NAME", "a measure needs a name", lo, hi, hint)
                 continue
             name = self._name_behind(as_, hi)
             self._check_no_second_as(lo, as_)
-            measures.append(Measure(self._expression(lo, as_), name))
+            measures.append(Measure(self.expression(lo, as_), name))
         self.parts["measures"] = tuple(measures)
 
-    def _define(self, section: _Section) -> None:
+    def _define(self, section: Section) -> None:
         definitions = []
-        for lo, hi in self._items(section, "variable AS condition"):
-            if not self.tokens[lo].may_name or self._word(lo + 1) != "AS":
+        for lo, hi in self.items(section, "variable AS condition"):
+            if not self.tokens[lo].may_name or self.word(lo + 1) != "AS":
                 hint = "write DEFINE A AS x > 0."
-                self._add("MISSING_AS", "each item of DEFINE is variable AS condition", lo, min(lo + 2, hi), hint)
+                self.add("MISSING_AS", "each item of DEFINE is variable AS condition", lo, min(lo + 2, hi), hint)
                 continue
             if lo + 2 == hi:
-                self._add("MISSING_EXPRESSION", "a condition is missing behind AS", lo + 1, hi)
+                self.add("MISSING_EXPRESSION", "a condition is missing behind AS", lo + 1, hi)
                 continue
             self._check_no_second_as(lo + 2, hi)
-            definitions.append(Definition(name_of(self.text, self.tokens[lo]), self._expression(lo + 2, hi)))
+            definitions.append(Definition(name_of(self.text, self.tokens[lo]), self.expression(lo + 2, hi)))
         self.parts["definitions"] = tuple(definitions)
 
     def _check_no_second_as(self, lo: int, hi: int) -> None:
@@ -263,48 +279,48 @@ class _Parser:
         at = next((i for i in range(lo, hi) if self._is_as(i)), None)
         if at is not None and at > lo:
             message = f"AS is written twice: is a comma missing before {self.tokens[at - 1].text}?"
-            self._add("MISSING_COMMA", message, at - 1, at + 1)
+            self.add("MISSING_COMMA", message, at - 1, at + 1)
 
     # sections with a syntax of their own
 
-    def _rows_per_match(self, section: _Section) -> None:
-        words, head = self._words(section.lo, section.hi - section.lo), self._title(section)
+    def _rows_per_match(self, section: Section) -> None:
+        words, head = self.words(section.lo, section.hi - section.lo), self._title(section)
         options = _ALL_ROWS if head == "ALL ROWS" else _ONE_ROW
         if words[:2] != ("PER", "MATCH") or words[2:] not in options:
             *others, last = [" ".join(option) for option in options if option]
             listed = f"{', '.join(others)} or {last}" if others else last
             message = f"this is not a known form of {head} PER MATCH"
             hint = f"write {head} PER MATCH, alone or followed by {listed}."
-            raise self._error("ROWS_PER_MATCH", message, section.start, section.hi, hint)
+            raise self.error("ROWS_PER_MATCH", message, section.start, section.hi, hint)
         empty, shows_timeouts = options[words[2:]]
-        fragment = self._fragment(section.start, section.hi)
+        fragment = self.fragment(section.start, section.hi)
         self.parts["rows_per_match"] = RowsPerMatch(
             is_all_rows=head == "ALL ROWS", empty=empty, shows_timeouts=shows_timeouts, fragment=fragment
         )
 
-    def _after_match(self, section: _Section) -> None:
+    def _after_match(self, section: Section) -> None:
         lo, hi, else_next_row = section.lo, section.hi, False
-        if hi - lo > 3 and self._words(hi - 3, 3) == ("ELSE", "NEXT", "ROW"):
+        if hi - lo > 3 and self.words(hi - 3, 3) == ("ELSE", "NEXT", "ROW"):
             else_next_row, hi = True, hi - 3
-        mode, target = _FIXED_SKIPS.get(self._words(lo, hi - lo)), None
+        mode, target = _FIXED_SKIPS.get(self.words(lo, hi - lo)), None
         if mode is None:
             mode, target = self._skip_to(section, lo, hi)
         elif else_next_row:
-            raise self._error("SKIP_ELSE", "ELSE NEXT ROW can follow only SKIP TO a variable", hi, section.hi)
+            raise self.error("SKIP_ELSE", "ELSE NEXT ROW can follow only SKIP TO a variable", hi, section.hi)
         self.parts["after_match"] = AfterMatch(
-            mode=mode, target=target, else_next_row=else_next_row, fragment=self._fragment(section.start, section.hi)
+            mode=mode, target=target, else_next_row=else_next_row, fragment=self.fragment(section.start, section.hi)
         )
 
-    def _skip_to(self, section: _Section, lo: int, hi: int) -> tuple[str, Name]:
-        side = self._word(lo + 2) if hi - lo == 4 else "LAST"
-        is_skip_to = self._words(lo, 2) == ("SKIP", "TO") and hi - lo in (3, 4) and side in ("FIRST", "LAST")
+    def _skip_to(self, section: Section, lo: int, hi: int) -> tuple[str, Name]:
+        side = self.word(lo + 2) if hi - lo == 4 else "LAST"
+        is_skip_to = self.words(lo, 2) == ("SKIP", "TO") and hi - lo in (3, 4) and side in ("FIRST", "LAST")
         if not is_skip_to or not self.tokens[hi - 1].may_name:
             hint = "write SKIP PAST LAST ROW, SKIP TO NEXT ROW, SKIP TO [FIRST | LAST] variable or NO SKIP."
             message = "this is not a known form of AFTER MATCH"
-            raise self._error("AFTER_MATCH_SKIP", message, section.start, section.hi, hint)
+            raise self.error("AFTER_MATCH_SKIP", message, section.start, section.hi, hint)
         return f"TO {side}", name_of(self.text, self.tokens[hi - 1])
 
-    def _pattern(self, section: _Section) -> None:
+    def _pattern(self, section: Section) -> None:
         close = closing(self.tokens, section.lo)
         assert close is not None and close < section.hi  # the clause's own parentheses enclose it
         start, stop = self.tokens[section.lo].stop, self.tokens[close].start
@@ -315,29 +331,29 @@ class _Parser:
 
     def _within(self, lo: int, hi: int) -> None:
         start = lo
-        if self._word(lo) != "WITHIN":
+        if self.word(lo) != "WITHIN":
             message = "only WITHIN, SUBSET and DEFINE can follow PATTERN ( … )"
-            close = get_close_matches(self._word(lo), ["WITHIN"])
-            self._add("UNEXPECTED_WORD", message, lo, lo + 1, "did you mean WITHIN?" if close else _ORDER_HINT)
+            close = get_close_matches(self.word(lo), ["WITHIN"])
+            self.add("UNEXPECTED_WORD", message, lo, lo + 1, "did you mean WITHIN?" if close else self.order_hint)
             return
         lo += 1
-        is_inclusive = self._word(lo) == "INCLUSIVE"
+        is_inclusive = self.word(lo) == "INCLUSIVE"
         lo += is_inclusive
-        between_rows = hi - lo > 1 and self._words(hi - 2, 2) == ("BETWEEN", "ROWS")
+        between_rows = hi - lo > 1 and self.words(hi - 2, 2) == ("BETWEEN", "ROWS")
         hi -= 2 * between_rows
         if lo >= hi:
             hint = "write WITHIN INTERVAL '1' HOUR."
-            self._add("MISSING_EXPRESSION", "WITHIN needs an interval", start, start + 1, hint)
+            self.add("MISSING_EXPRESSION", "WITHIN needs an interval", start, start + 1, hint)
             return
-        self.parts["within"] = Within(self._expression(lo, hi), is_inclusive, between_rows)
+        self.parts["within"] = Within(self.expression(lo, hi), is_inclusive, between_rows)
 
-    def _subset(self, section: _Section) -> None:
+    def _subset(self, section: Section) -> None:
         items = []
-        for lo, hi in self._items(section, "union = (variable, …)"):
+        for lo, hi in self.items(section, "union = (variable, …)"):
             names = self.tokens[lo], *self.tokens[lo + 3 : hi - 1 : 2]
-            frame = *self._words(lo + 1, 2), *(t.word for t in self.tokens[lo + 4 : hi : 2])
+            frame = *self.words(lo + 1, 2), *(t.word for t in self.tokens[lo + 4 : hi : 2])
             if not all(name.may_name for name in names) or frame != ("=", "(", *"," * (len(names) - 2), ")"):
-                self._add(
+                self.add(
                     "SUBSET_SYNTAX", "each item of SUBSET is union = (variable, …)", lo, hi, "write SUBSET U = (A, B)."
                 )
                 continue
@@ -347,7 +363,7 @@ class _Parser:
 
     # pieces
 
-    def _items(self, section: _Section, wanted: str) -> Iterator[tuple[int, int]]:
+    def items(self, section: Section, wanted: str) -> Iterator[tuple[int, int]]:
         """The ranges of tokens between the commas; an empty range is an error and is left out."""
         commas = [i for i in range(section.lo, section.hi) if self._is_comma(i)]
         for lo, hi in zip([section.lo, *(c + 1 for c in commas)], [*commas, section.hi]):
@@ -356,47 +372,47 @@ class _Parser:
             else:
                 at = hi if hi in commas else lo - 1
                 hint = "leave the comma out." if commas else None
-                self._add("MISSING_EXPRESSION", f"{wanted} is missing in {self._title(section)}", at, at + 1, hint)
+                self.add("MISSING_EXPRESSION", f"{wanted} is missing in {self._title(section)}", at, at + 1, hint)
 
     def _is_comma(self, i: int) -> bool:
         return self.tokens[i].text == "," and self.tokens[i].depth == self.depth
 
     def _is_as(self, i: int) -> bool:
         token = self.tokens[i]
-        return token.word == "AS" and token.depth == self.depth and self._word(i - 1) != "."
+        return token.word == "AS" and token.depth == self.depth and self.word(i - 1) != "."
 
     def _last_as(self, lo: int, hi: int) -> int | None:
         return next((i for i in range(hi - 1, lo - 1, -1) if self._is_as(i)), None)
 
     def _name_behind(self, as_: int, hi: int) -> Name:
         if as_ + 2 != hi or not self.tokens[as_ + 1].may_name:
-            raise self._error("EXPECTED_NAME", "AS must be followed by one name", as_, max(hi, as_ + 1),
+            raise self.error("EXPECTED_NAME", "AS must be followed by one name", as_, max(hi, as_ + 1),
                               "write a name with other characters in backticks: `a b`.")  # fmt: skip
         return name_of(self.text, self.tokens[as_ + 1])
 
-    def _expression(self, lo: int, hi: int) -> Fragment:
+    def expression(self, lo: int, hi: int) -> Fragment:
         if lo >= hi:
-            raise self._error("MISSING_EXPRESSION", "an expression is missing before this", lo, lo + 1)
-        return self._fragment(lo, hi)
+            raise self.error("MISSING_EXPRESSION", "an expression is missing before this", lo, lo + 1)
+        return self.fragment(lo, hi)
 
-    def _fragment(self, lo: int, hi: int) -> Fragment:
+    def fragment(self, lo: int, hi: int) -> Fragment:
         return Fragment(self.text, self.tokens[lo].start, self.tokens[hi - 1].stop)
 
-    def _word(self, i: int) -> str:
+    def word(self, i: int) -> str:
         """The word or symbol at i; "" outside of the clause."""
         return self.tokens[i].word if 0 <= i < self.site.closing else ""
 
-    def _words(self, i: int, number: int) -> tuple[str, ...]:
-        return tuple(self._word(k) for k in range(i, i + number))
+    def words(self, i: int, number: int) -> tuple[str, ...]:
+        return tuple(self.word(k) for k in range(i, i + number))
 
-    def _error(self, error_class: str, message: str, lo: int, hi: int, hint: str | None = None) -> ParseError:
+    def error(self, error_class: str, message: str, lo: int, hi: int, hint: str | None = None) -> ParseError:
         """The error for tokens lo to hi."""
         first: Token = self.tokens[lo]
         place = Place(self.text, first.start, self.tokens[max(hi - 1, lo)].stop)
         return ParseError(error_class, message, place=place, hint=hint)
 
-    def _add(self, error_class: str, message: str, lo: int, hi: int, hint: str | None = None) -> None:
-        self.errors.append(self._error(error_class, message, lo, hi, hint))
+    def add(self, error_class: str, message: str, lo: int, hi: int, hint: str | None = None) -> None:
+        self.errors.append(self.error(error_class, message, lo, hi, hint))
 
 
 # words behind PER MATCH → (RowsPerMatch.empty, RowsPerMatch.shows_timeouts)
@@ -416,13 +432,13 @@ _FIXED_SKIPS: dict[tuple[str, ...], str] = {
     ("SKIP", "TO", "NEXT", "ROW"): "TO NEXT ROW",
     ("NO", "SKIP"): "NO SKIP",
 }
-_PARSERS: dict[str, Callable[[_Parser, _Section], None]] = {
-    PARTITION_BY: _Parser._partition_by,
-    ORDER_BY: _Parser._order_by,
-    MEASURES: _Parser._measures,
-    ROWS: _Parser._rows_per_match,
-    AFTER: _Parser._after_match,
-    PATTERN: _Parser._pattern,
-    SUBSET: _Parser._subset,
-    DEFINE: _Parser._define,
+_PARSERS: dict[str, Callable[[ClauseParser, Section], None]] = {
+    PARTITION_BY: ClauseParser._partition_by,
+    ORDER_BY: ClauseParser._order_by,
+    MEASURES: ClauseParser._measures,
+    ROWS: ClauseParser._rows_per_match,
+    AFTER: ClauseParser._after_match,
+    PATTERN: ClauseParser._pattern,
+    SUBSET: ClauseParser._subset,
+    DEFINE: ClauseParser._define,
 }

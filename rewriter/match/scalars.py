@@ -43,10 +43,10 @@ def analyse(fragment: Fragment, scope: Scope) -> list[Item]:
     Raises BindError (unknown columns, mixed variables, wrong nesting) and UnsupportedError.
     """
     parts = lexemes(fragment, scope.source)
-    return _Analyser(parts, scope).items(0, len(parts))
+    return Analyser(parts, scope).items(0, len(parts))
 
 
-class _Analyser(Words):
+class Analyser(Words):
     """A recursive descent over lexemes; every method takes a range `lo` to `hi` (exclusive) of them."""
 
     def items(self, lo: int, hi: int) -> list[Item]:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NoReturn
+from decimal import Decimal
+from typing import Any, NoReturn
 
 from sqlext.errors import BindError, Place
 from sqlext.expressions.spark_types import INTEGER_BITS, decimal_of
-from sqlext.rewriter.match.condition import FUNCTIONS
+from sqlext.rewriter.match.compiled_condition import FUNCTIONS
 from sqlext.rewriter.match.expression import Node, parse
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
@@ -36,6 +37,18 @@ class StaticTypeResolver:
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
         """As TypeResolver.constants, for numbers, TRUE, FALSE, NULL and CASTs of them."""
         return [self._constant(text) for text in texts]
+
+    def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]:
+        """As TypeResolver.values, for numbers, strings, TRUE, FALSE, NULL and CASTs of them."""
+        return [self._value(text, spark_type) for text, spark_type in zip(texts, types)]
+
+    def _value(self, text: Text, spark_type: str) -> Any:
+        raw = str(text).strip("() ")
+        if spark_type == "string" and raw[:1] == "'":
+            return raw[1:-1].replace("\\'", "'")
+        value = self._constant(text)
+        digits = decimal_of(spark_type)
+        return Decimal(value).scaleb(-digits[1]) if digits and value is not None else value
 
     def _type_of(self, text: Text) -> str:
         items = _items(text)

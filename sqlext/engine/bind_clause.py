@@ -69,6 +69,7 @@ class ClauseBinder:
             resolver=SparkTypeResolver(self.queries, prefix, relation),
             is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
             is_ansi=is_ansi,
+            time_zone=self.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
             takes_start_bounds=not self.is_portable,
             is_streaming=rows.isStreaming,
             unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),

@@ -15,8 +15,11 @@ from sqlext.rewriter.scan import scan, unbuilt
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.tree.read_tree import read_tree
+from sqlext.rewriter.tree.read_windows import window_queries
 from sqlext.rewriter.tree.sources import visible_ctes
 from sqlext.rewriter.tree.statement_tree import Cte, Site, Tree
+from sqlext.rewriter.windows.check_window import check_window
+from sqlext.rewriter.windows.parse_window import WindowClause, parse_windows
 
 
 @dataclass(frozen=True)
@@ -27,32 +30,40 @@ class ClauseSite:
     clause: MatchClause
 
 
-Part = Union[ClauseSite, JoinClause]
+Part = Union[ClauseSite, JoinClause, WindowClause]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedStatement:
-    """`clauses` and `joins` in the order of their ends: a clause in the input of another one comes before it."""
+    """`clauses`, `joins` and `windows` in the order of their ends: a clause in the input of another one comes before
+    it."""
 
     tree: Tree
     clauses: tuple[ClauseSite, ...]
     joins: tuple[JoinClause, ...]
+    windows: tuple[WindowClause, ...] = ()
 
     @property
     def parts(self) -> list[Part]:
-        """The clauses and the joins; one that stands in the input or in an operand of another comes before it."""
-        parts: list[Part] = [*self.clauses, *self.joins]
-        return sorted(parts, key=lambda part: (part if isinstance(part, JoinClause) else part.clause).whole.stop)
+        """The clauses, the joins and the queries with windows; one that stands inside another comes before it."""
+        parts: list[Part] = [*self.clauses, *self.joins, *self.windows]
+        return sorted(parts, key=lambda part: (part.clause if isinstance(part, ClauseSite) else part).whole.stop)
+
+    @property
+    def all_clauses(self) -> list[MatchClause]:
+        """The MATCH_RECOGNIZE clauses and the windows with row patterns."""
+        windows = (clause for part in self.windows for clause in part.clauses)
+        return [*(part.clause for part in self.clauses), *windows]
 
     @property
     def warnings(self) -> list[str]:
         """Sentences about what is legal and probably not meant."""
-        return [sentence for part in self.clauses for sentence in check.warnings(part.clause)]
+        return [sentence for clause in self.all_clauses for sentence in check.warnings(clause)]
 
     @property
     def pattern_bodies(self) -> list[tuple[int, int]]:
         """Where the bodies of PATTERN stand, in which a ? is no parameter."""
-        patterns = (part.clause.pattern_text for part in self.clauses)
+        patterns = (clause.pattern_text for clause in self.all_clauses)
         return [(pattern.start, pattern.stop) for pattern in patterns]
 
     def ctes(self, reader: Fragment) -> tuple[Cte, ...]:
@@ -76,7 +87,14 @@ def parse_statement(text: str) -> ParsedStatement:
     sites = scan(text)
     clauses = _all_of(sites, lambda site: parse_match(text, tree.tokens, site))
     _all_of(clauses, check.check)
-    return ParsedStatement(tree=tree, clauses=tuple(map(ClauseSite, sites, clauses)), joins=parse_joins(tree))
+    windows = _all_of(list(window_queries(tree)), lambda query: parse_windows(tree, query))
+    _all_of([clause for part in windows for clause in part.clauses], check_window)
+    return ParsedStatement(
+        tree=tree,
+        clauses=tuple(map(ClauseSite, sites, clauses)),
+        joins=parse_joins(tree),
+        windows=tuple(windows),
+    )
 
 
 def _all_of(items: Sequence[Any], step: Callable[[Any], Any]) -> list[Any]:

@@ -3,6 +3,7 @@
 | form | runs |
 |---|---|
 | stream | clauses over a stream: a stateful operator |
+| window | windows with row patterns: as tasks, but with one result for each row |
 | lead | fixed sequences of rows: Spark's window functions, without Python |
 | udtf | every clause, where `sqlext.engine` is udtf |
 | ranges | one partition on many cores: ranges of its order are matched at once |
@@ -105,7 +106,7 @@ class Form:
 
     `refusal`: why it does not run a clause, as a sentence, or None; `strategy`: (name, why); `frame` builds the result,
     and `preview` stands in for it where building it has an effect; `input_query`: what Spark computes before the match,
-    None if there is no "before"; `parallel`: how rows are spread over tasks, as a sentence, None for streams.
+    None if there is no "before"; `parallel`: how rows are spread over tasks, None if there is no choice.
     """
 
     name: str
@@ -191,6 +192,17 @@ STREAM = Form(
     parallel=None,
 )
 
+# windows with row patterns
+
+WINDOW = Form(
+    name="window",
+    refusal=lambda clause, settings: None if clause.plan.task.frame is not None else "the clause is no window.",
+    strategy=_strategy_of_workers,
+    frame=lambda p, queries, spark: _tasks_frame(p, queries, spark),
+    input_query=run_batch.input_query,
+    parallel=None,
+)
+
 # lead
 
 
@@ -264,4 +276,4 @@ TASKS = Form(
     parallel=lambda plan, settings: ranges.refusal(plan, settings.parallel, settings.cores) or "",
 )
 
-FORMS = (STREAM, LEAD, UDTF, RANGES, TASKS)
+FORMS = (STREAM, WINDOW, LEAD, UDTF, RANGES, TASKS)

@@ -18,11 +18,13 @@ from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
 from sqlext.engine.bind_clause import BoundClause, ClauseBinder
 from sqlext.engine.joins.plan_joins import JoinPlanner, PlannedJoin
-from sqlext.engine.parse_statement import ParsedStatement, Part, parse_statement
+from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, Part, parse_statement
 from sqlext.engine.physical import PhysicalPlan, Settings, choose
 from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
 from sqlext.engine.sql_call import SqlCall
+from sqlext.engine.windows.plan_windows import BaseQuery, WindowPlanner
+from sqlext.errors import UnsupportedError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
 from sqlext.rewriter.joins.join_clause import JoinClause
@@ -30,6 +32,7 @@ from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.script import check_bound_before
+from sqlext.rewriter.windows.parse_window import WindowClause
 
 PlannedPart = Union[PhysicalPlan, PlannedJoin]
 
@@ -44,7 +47,7 @@ class StatementPlan:
 
     call: SqlCall
     parts: tuple[PlannedPart, ...]
-    relations: Mapping[str, PhysicalPlan | ViewPlan]
+    relations: Mapping[str, PlannedRelation]
     source: Source
     queries: Queries
     warnings: tuple[str, ...]
@@ -106,6 +109,7 @@ class ViewPlan:
         return frame.toDF(*self.columns) if self.columns else frame
 
 
+PlannedRelation = Union[PhysicalPlan, ViewPlan, BaseQuery]
 PlanClause = Callable[[BoundClause, Queries], tuple[Union[PhysicalPlan, None], str]]
 
 
@@ -124,6 +128,11 @@ def plan_portable(call: SqlCall) -> StatementPlan:
     """The statement in plain SQL, with a call of `sqlext_match` in the place of each clause."""
 
     def plan_clause(clause: BoundClause, queries: Queries) -> tuple[None, str]:
+        if clause.plan.task.frame is not None:
+            raise UnsupportedError(
+                "PORTABLE_WINDOW", "sqlext_match does not know windows with row patterns",
+                place=clause.plan.clause.keyword.place, hint="run the statement with spark.sql in an extended session.",
+            )  # fmt: skip
         return None, f"({portable_query(clause.plan, clause.prefix, clause.is_ansi)})"
 
     return _plan(call, Settings.of(call.spark).strategy, plan_clause, is_portable=True)
@@ -135,7 +144,7 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
     check_bound_before(call.text, [_whole(part) for part in statement.parts])
     queries = Queries(call.sql, call.frames, call.text)
     source = Source(call.text, parameters.bind(call.text, call.args, statement.pattern_bodies))
-    relations: dict[str, PhysicalPlan | ViewPlan] = {}
+    relations: dict[str, PlannedRelation] = {}
     for mention in views.mentioned(call.spark, call.sql, call.text):
         view = ViewPlan(plan_statement(_query_of(mention.view, call)), mention.view.columns)
         name = queries.name(view.preview())
@@ -144,12 +153,17 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
     binder = ClauseBinder(
         spark=call.spark, statement=statement, queries=queries, strategy=strategy, is_portable=is_portable
     )
+    windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=strategy)
     joins = JoinPlanner(statement, queries, call.spark.conf.get("spark.sql.session.timeZone") or "")
     parts: list[PlannedPart] = []
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
         if isinstance(part, JoinClause):
             join, edits = joins.plan(part, source)
             parts.append(join)
+        elif isinstance(part, WindowClause):
+            steps, edits = windows.plan(part, source, plan_clause)
+            relations |= steps
+            parts += [step for step in steps.values() if isinstance(step, PhysicalPlan)]
         else:
             planned, relation = plan_clause(binder.bind(part, source), queries)
             edits = [Edit(part.clause.whole.start, part.clause.whole.stop, relation)]
@@ -168,7 +182,7 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
 
 
 def _whole(part: Part) -> Fragment:
-    return part.whole if isinstance(part, JoinClause) else part.clause.whole
+    return part.clause.whole if isinstance(part, ClauseSite) else part.whole
 
 
 def _query_of(view: View, call: SqlCall) -> SqlCall:
@@ -181,5 +195,5 @@ def _view_edit(mention: Mention, name: str, statement: ParsedStatement) -> Edit:
     return Edit(mention.name.start, mention.name.stop, name + alias)
 
 
-def _warnings(statement: ParsedStatement, relations: Mapping[str, PhysicalPlan | ViewPlan]) -> list[str]:
+def _warnings(statement: ParsedStatement, relations: Mapping[str, PlannedRelation]) -> list[str]:
     return [*statement.warnings, *(sentence for relation in relations.values() for sentence in relation.warnings)]

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 
 from sqlext.engine.worker.arrow import to_values
 from sqlext.errors import BindError, Place
+from sqlext.expressions.values import from_arrow
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.text.splice import Text, join
 
@@ -114,6 +115,11 @@ class SparkTypeResolver:
         table = self.queries.run(join("SELECT ", columns)).toArrow()
         values = [to_values(column.combine_chunks()) for column in table.columns]
         return [None if v.valid is not None and not v.valid[0] else v.values[0].item() for v in values]
+
+    def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]:
+        columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")
+        table = self.queries.run(join("SELECT ", columns)).toArrow()
+        return [from_arrow(column.combine_chunks(), t)[0] for column, t in zip(table.columns, types)]
 
 
 def is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:

@@ -355,7 +355,10 @@ def _bind_try(signature: Signature) -> Evaluate:
     return evaluate_or_null
 
 
+_CAST = Function(parameters=lambda s: s.types, bind=_bind)
+_TYPE_NAMES = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "string", "binary")
+
 CASTS: dict[str, Function] = {
-    "CAST": Function(parameters=lambda s: s.types, bind=_bind),
+    **dict.fromkeys(("CAST", *_TYPE_NAMES, "date", "timestamp"), _CAST),
     "TRY_CAST": Function(parameters=lambda s: s.types, bind=_bind_try),
 }

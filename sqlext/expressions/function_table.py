@@ -32,8 +32,25 @@ from sqlext.expressions.casts import CASTS
 from sqlext.expressions.comparisons import COMPARISONS
 from sqlext.expressions.control import CONTROL
 from sqlext.expressions.function import Evaluate, Function, Settings, Signature, Types, null_propagating
+from sqlext.expressions.mathematics import MATHEMATICS
+from sqlext.expressions.nested_values import NESTED_VALUES
+from sqlext.expressions.strings import STRINGS
+from sqlext.expressions.text_search import TEXT_SEARCH
+from sqlext.expressions.time_parts import TIME_PARTS
+from sqlext.expressions.times import TIMES
 
-FUNCTIONS: dict[str, Function] = {**COMPARISONS, **CONTROL, **CASTS, **ARITHMETIC}
+FUNCTIONS: dict[str, Function] = {
+    **COMPARISONS,
+    **CONTROL,
+    **CASTS,
+    **ARITHMETIC,
+    **MATHEMATICS,
+    **STRINGS,
+    **TEXT_SEARCH,
+    **TIMES,
+    **TIME_PARTS,
+    **NESTED_VALUES,
+}
 
 
 def parameter_types(name: str, types: Types, result: str, settings: Settings) -> Types:

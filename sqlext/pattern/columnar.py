@@ -14,7 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from sqlext.errors import DataError
-from sqlext.pattern.task import Call, Condition, Literal, Navigation, Operand, Rows, Values
+from sqlext.pattern.conditions import is_interpreted
+from sqlext.pattern.task import Call, Condition, Literal, Navigation, Operand, Rows, SparkCall, Values
 
 Column = tuple[np.ndarray, np.ndarray]  # values, valid: bool[n]
 
@@ -28,6 +29,8 @@ def is_columnar(condition: Condition) -> bool:
     >>> is_columnar(Operand(Navigation(argument=0, offset=1), "int"))
     False
     """
+    if is_interpreted(condition):
+        return False
     if isinstance(condition, Operand):
         source = condition.source
         return isinstance(source, Navigation) and source.argument >= 0 and not source.from_first and source.offset == 0
@@ -53,6 +56,7 @@ def truth(condition: Condition, rows: Rows) -> np.ndarray:
 
 
 def _evaluate(condition: Condition, rows: Rows) -> Column:
+    assert not isinstance(condition, SparkCall)  # see is_columnar
     if isinstance(condition, Literal):
         return _constant(condition.value, len(rows.mask))
     if isinstance(condition, Operand):

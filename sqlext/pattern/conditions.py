@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
-from typing import NamedTuple, Union
+from functools import partial, reduce
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.pattern.task import (
-    CLASSIFIER,
+    CLASSIFIER_NAME,
+    CLASSIFIERS,
     MATCH_NUMBER,
     Aggregate,
     Call,
@@ -24,16 +25,28 @@ from sqlext.pattern.task import (
     Navigation,
     Operand,
     Rows,
+    SparkCall,
     Task,
+    Values,
 )
 
-Value = Union[bool, int, float]
+Value = Any  # bool, int or float; of interpreted parts as in `expressions.values`
 Satisfies = Callable[[int, int, list[int], int], bool]  # see `satisfier`
 
 _FAULTS = {
     "ARITHMETIC_OVERFLOW": ("integer overflow", "cast to a wider type, or set spark.sql.ansi.enabled to false"),
     "DIVIDE_BY_ZERO": ("division by zero", "test the divisor first, for example with nullif(x, 0)"),
 }
+
+
+class Tested(Protocol):
+    """What the evaluation of a condition needs of the path: the values of its operands, and a name for its errors."""
+
+    def operand(self, operand: Operand) -> Value | None: ...
+
+    @property
+    def tested(self) -> str:
+        """The variable whose condition is evaluated."""
 
 
 class Path(NamedTuple):
@@ -51,6 +64,15 @@ class Path(NamedTuple):
     labels: tuple[int, ...]
     number: int
     taken: tuple[int, ...] | None = None
+
+    @property
+    def tested(self) -> str:
+        return self.names[self.labels[-1]]
+
+    def operand(self, operand: Operand) -> Value | None:
+        if isinstance(operand.source, Aggregate):
+            return _aggregate(operand.source, self)
+        return _navigate(operand.source, operand.missing, self)
 
     def mapped(self, labels: tuple[int, ...] | None) -> list[int]:
         """The rows with one of `labels` (None: any), in order."""
@@ -70,7 +92,7 @@ def walk(condition: Condition) -> Iterator[Condition]:
     while stack:
         current = stack.pop()
         yield current
-        if isinstance(current, Call):
+        if isinstance(current, (Call, SparkCall)):
             stack.extend(reversed(current.arguments))
 
 
@@ -94,14 +116,26 @@ def fault(error_class: str, label: str) -> DataError:
     return DataError(error_class, f"{problem} in the condition that DEFINE gives for {label}", hint=hint)
 
 
-def evaluate(condition: Condition, path: Path) -> Value | None:
+def is_interpreted(condition: Condition | None) -> bool:
+    """Does a part of the condition have values that only Python can compute with?
+
+    >>> is_interpreted(Literal(True, "bool")), is_interpreted(Literal("a", "object"))
+    (False, True)
+    """
+    return condition is not None and any(
+        isinstance(part, SparkCall) or (not isinstance(part, Call) and part.kind == "object")
+        for part in walk(condition)
+    )
+
+
+def evaluate(condition: Condition, path: Tested) -> Value | None:
     """The value of a condition for a path, None for NULL.
 
     The order of evaluation is Spark's, because it decides which errors are raised: AND, OR, IF and COALESCE evaluate a
     later argument only if they need it. All other functions that propagate NULL stop at the first NULL; `/` and `%`
     evaluate the divisor first.
 
-    Raises DataError: ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO.
+    Raises DataError: ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO, and what functions of Spark raise.
 
     >>> evaluate(Call(function="or", arguments=(Literal(None, "bool"), Literal(True, "bool")), kind="bool"), None)
     True
@@ -109,13 +143,26 @@ def evaluate(condition: Condition, path: Path) -> Value | None:
     if isinstance(condition, Literal):
         return condition.value
     if isinstance(condition, Operand):
-        if isinstance(condition.source, Aggregate):
-            return _aggregate(condition.source, path)
-        return _navigate(condition.source, condition.missing, path)
+        return path.operand(condition)
+    if isinstance(condition, SparkCall):
+        return _spark_value(condition, path)
     lazy = _LAZY.get(condition.function)
     if lazy is not None:
         return lazy(condition.arguments, path)
     return _strict(condition, path)
+
+
+def _spark_value(call: SparkCall, path: Tested) -> Value | None:
+    """The value of a function of Spark. One that propagates NULL does not evaluate the arguments behind a NULL."""
+    if call.is_lazy:
+        return call.apply(*(partial(evaluate, argument, path) for argument in call.arguments))
+    values = []
+    for argument in call.arguments:
+        value = evaluate(argument, path)
+        if value is None and not call.takes_nulls:
+            return None
+        values.append(value)
+    return call.apply(*values)
 
 
 def satisfier(task: MatchTask, rows: Rows) -> Satisfies:
@@ -165,12 +212,25 @@ def _navigate(navigation: Navigation, missing: Value | None, path: Path) -> Valu
 
 
 def _read(argument: int, row: int, path: Path) -> Value | None:
-    if argument == CLASSIFIER:
+    if argument in CLASSIFIERS:
         label = path.label_at(row)
-        assert path.rows.classifiers is not None
-        return None if label is None else path.rows.classifiers[label].item()
-    column = path.rows.columns[argument]
-    return column.values[row].item() if column.valid is None or column.valid[row] else None
+        return None if label is None else classifier(argument, label, path.rows, path.names)
+    return cell(path.rows.columns[argument], row)
+
+
+def classifier(argument: int, label: int, rows: Rows, names: tuple[str, ...]) -> Value:
+    """What CLASSIFIER() of a row with this label is: its rank or its name."""
+    if argument == CLASSIFIER_NAME:
+        return names[label]
+    assert rows.classifiers is not None
+    return rows.classifiers[label].item()
+
+
+def cell(column: Values, row: int) -> Value | None:
+    if column.valid is not None and not column.valid[row]:
+        return None
+    value = column.values[row]
+    return value if column.values.dtype == np.object_ else value.item()
 
 
 def _aggregate(aggregate: Aggregate, path: Path) -> Value | None:
@@ -178,6 +238,11 @@ def _aggregate(aggregate: Aggregate, path: Path) -> Value | None:
     if aggregate.argument is None:
         return len(mapped)
     values = [v for row in mapped if (v := _read(aggregate.argument, row, path)) is not None]
+    return aggregate_of(aggregate, values, path)
+
+
+def aggregate_of(aggregate: Aggregate, values: list[Value], path: Tested) -> Value | None:
+    """An aggregate of the values that are not NULL, in the order of their rows."""
     if aggregate.is_distinct:  # keep the first of equal values, in row order: a sum of floats depends on the order
         first: dict[tuple[bool, Value], Value] = {}
         for value in values:
@@ -202,7 +267,7 @@ def _order(value: Value) -> tuple[bool, Value]:
     return (True, 0) if value != value else (False, value)
 
 
-def _and(arguments: tuple[Condition, ...], path: Path) -> Value | None:
+def _and(arguments: tuple[Condition, ...], path: Tested) -> Value | None:
     left = evaluate(arguments[0], path)
     if left is False:
         return False
@@ -210,7 +275,7 @@ def _and(arguments: tuple[Condition, ...], path: Path) -> Value | None:
     return False if right is False else None if left is None or right is None else True
 
 
-def _or(arguments: tuple[Condition, ...], path: Path) -> Value | None:
+def _or(arguments: tuple[Condition, ...], path: Tested) -> Value | None:
     left = evaluate(arguments[0], path)
     if left is True:
         return True
@@ -218,33 +283,33 @@ def _or(arguments: tuple[Condition, ...], path: Path) -> Value | None:
     return True if right is True else None if left is None or right is None else False
 
 
-def _if(arguments: tuple[Condition, ...], path: Path) -> Value | None:
+def _if(arguments: tuple[Condition, ...], path: Tested) -> Value | None:
     return evaluate(arguments[1] if evaluate(arguments[0], path) is True else arguments[2], path)
 
 
-def _coalesce(arguments: tuple[Condition, ...], path: Path) -> Value | None:
+def _coalesce(arguments: tuple[Condition, ...], path: Tested) -> Value | None:
     left = evaluate(arguments[0], path)
     return evaluate(arguments[1], path) if left is None else left
 
 
-def _null_safe_equal(arguments: tuple[Condition, ...], path: Path) -> Value | None:
+def _null_safe_equal(arguments: tuple[Condition, ...], path: Tested) -> Value | None:
     left, right = (evaluate(argument, path) for argument in arguments)
     return left is right if left is None or right is None else _order(left) == _order(right)
 
 
-def _is_null(arguments: tuple[Condition, ...], path: Path) -> Value | None:
+def _is_null(arguments: tuple[Condition, ...], path: Tested) -> Value | None:
     return evaluate(arguments[0], path) is None
 
 
 def _extreme(least_or_greatest: Callable) -> Callable:
-    def extreme(arguments: tuple[Condition, ...], path: Path) -> Value | None:
+    def extreme(arguments: tuple[Condition, ...], path: Tested) -> Value | None:
         values = [v for argument in arguments if (v := evaluate(argument, path)) is not None]
         return least_or_greatest(values, key=_order) if values else None
 
     return extreme
 
 
-_LAZY: dict[str, Callable[[tuple[Condition, ...], Path], Value | None]] = {
+_LAZY: dict[str, Callable[[tuple[Condition, ...], Tested], Value | None]] = {
     "and": _and,
     "or": _or,
     "if": _if,
@@ -256,7 +321,7 @@ _LAZY: dict[str, Callable[[tuple[Condition, ...], Path], Value | None]] = {
 }
 
 
-def _strict(call: Call, path: Path) -> Value | None:
+def _strict(call: Call, path: Tested) -> Value | None:
     """The value of a function that is NULL if any argument is NULL."""
     reads_right_first = call.function in ("divide", "remainder")
     values: list[Value] = []
@@ -273,9 +338,9 @@ def _strict(call: Call, path: Path) -> Value | None:
     return _bounded(result, call.bits, call.is_ansi, path) if call.kind == "int" else result
 
 
-def _divide(call: Call, dividend: Value, divisor: Value, path: Path) -> Value:
+def _divide(call: Call, dividend: Value, divisor: Value, path: Tested) -> Value:
     if divisor == 0:
-        raise fault("DIVIDE_BY_ZERO", path.names[path.labels[-1]])
+        raise fault("DIVIDE_BY_ZERO", path.tested)
     if call.function == "divide":
         return dividend / divisor
     if call.kind == "float":
@@ -284,12 +349,12 @@ def _divide(call: Call, dividend: Value, divisor: Value, path: Path) -> Value:
     return int(math.copysign(1, dividend)) * (abs(dividend) % abs(divisor))  # the sign of the dividend, as in Java
 
 
-def _bounded(value: Value, bits: int, is_ansi: bool, path: Path) -> Value:
+def _bounded(value: Value, bits: int, is_ansi: bool, path: Tested) -> Value:
     """An integer result in `bits` bits; one that does not fit is an error if `is_ansi`, otherwise it wraps."""
     half = 1 << (bits - 1)
     wrapped = (int(value) + half) % (2 * half) - half
     if wrapped != value and is_ansi:
-        raise fault("ARITHMETIC_OVERFLOW", path.names[path.labels[-1]])
+        raise fault("ARITHMETIC_OVERFLOW", path.tested)
     return wrapped
 
 
@@ -318,7 +383,7 @@ def rows_ahead(condition: Condition | None) -> int:
     if condition is None:
         return 0
     sources = [operand.source for operand in operands(condition)]
-    return max([0, *(s.step for s in sources if isinstance(s, Navigation) and s.argument != CLASSIFIER)])
+    return max([0, *(s.step for s in sources if isinstance(s, Navigation) and s.argument not in CLASSIFIERS)])
 
 
 def reads_ahead(task: Task, neighbours: Iterable[Condition | None] = ()) -> bool:
@@ -331,4 +396,4 @@ def rows_back(condition: Condition | None) -> int:
     if condition is None:
         return 0
     sources = [operand.source for operand in operands(condition)]
-    return max([0, *(-s.step for s in sources if isinstance(s, Navigation) and s.argument != CLASSIFIER)])
+    return max([0, *(-s.step for s in sources if isinstance(s, Navigation) and s.argument not in CLASSIFIERS)])

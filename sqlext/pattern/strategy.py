@@ -10,6 +10,7 @@ EXPLAIN MATCH names the engine that runs.
 | lazy_dfa | row-local DEFINE, no WITHIN | linear |
 | bounded | row-local DEFINE, with or without WITHIN | linear |
 | threads | every contiguous pattern, for run-dependent DEFINE | see there |
+| interpreted | as threads, where DEFINE calls functions of Spark over several rows | as threads, in Python |
 | cep | CEP tasks: skipped rows, absences, NO SKIP | that of the engine in CEP_ENGINES |
 | reference | everything | exponential, with a budget of steps |
 
@@ -28,7 +29,7 @@ from sqlext.pattern.automaton import count_positions, listed_targets
 from sqlext.pattern.batch import reference
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_task import inner_facts, inner_task, undecidable
-from sqlext.pattern.conditions import operands, satisfier
+from sqlext.pattern.conditions import is_interpreted, operands, satisfier
 from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
 from sqlext.pattern.program import MatchEnd, MatchStart
 from sqlext.pattern.task import MATCH_NUMBER, NO_SKIP, MatchTask, Navigation, Rows, Spans, Task
@@ -177,12 +178,21 @@ def _run_dependent(task: Task, *_: Any) -> str | None:
     return f"the condition of {', '.join(names)} depends on the rows matched so far." if names else None
 
 
-def _refused_by_threads(task: Task) -> str | None:
+def _interpreted(task: Task) -> str | None:
+    names = [name for name, condition in zip(task.program.labels, task.conditions) if is_interpreted(condition)]
+    return f"the condition of {', '.join(names)} calls functions of Spark over several rows." if names else None
+
+
+def _refused_by_interpreted(task: Task) -> str | None:
     return "it knows only matches whose rows are neighbours." if isinstance(task, CepTask) else None
 
 
+def _refused_by_threads(task: Task) -> str | None:
+    return _refused_by_interpreted(task) or _interpreted(task)
+
+
 def _refused_by_bounded(task: Task) -> str | None:
-    return _refused_by_threads(task) or _run_dependent(task)
+    return _refused_by_interpreted(task) or _run_dependent(task)
 
 
 def _refused_by_lazy_dfa(task: Task) -> str | None:
@@ -213,6 +223,10 @@ def _why_bounded(task: Task) -> str:
 
 def _why_threads(task: Task) -> str:
     return str(_run_dependent(task))
+
+
+def _why_interpreted(task: Task) -> str:
+    return str(_interpreted(task) or _run_dependent(task))
 
 
 def _refused_by_cep(task: Task) -> str | None:
@@ -348,6 +362,12 @@ def _threads(task: MatchTask, rows: Rows) -> Iterator[Spans]:
     return thread_search.find(task, rows)
 
 
+def _interpret(task: MatchTask, rows: Rows) -> Iterator[Spans]:
+    from sqlext.pattern.batch.threads import interpreted_search
+
+    return interpreted_search.find(task, rows)
+
+
 def _cep(task: CepTask, rows: Rows) -> Iterator[Spans]:
     from sqlext.pattern.cep import timeouts
 
@@ -405,6 +425,7 @@ BATCH_ENGINES = (
     Engine("lazy_dfa", _refused_by_lazy_dfa, _why_lazy_dfa, _lazy_dfa),
     Engine("bounded", _refused_by_bounded, _why_bounded, _bounded),
     Engine("threads", _refused_by_threads, _why_threads, _threads),
+    Engine("interpreted", _refused_by_interpreted, _why_interpreted, _interpret),
     Engine("cep", _refused_by_cep, _why_cep, _cep),
     Engine("reference", lambda *_: None, lambda task: _REFERENCE, _reference),
 )

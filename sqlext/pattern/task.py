@@ -6,14 +6,20 @@ matches Rows against it, and `navigation` turns the Spans into values. A task is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Union
+from functools import cached_property
+from typing import Any, Union
 
 import numpy as np
 
+from sqlext.expressions.function import Settings
+from sqlext.expressions.function_table import FUNCTIONS, bind
 from sqlext.pattern.program import Program
 
-CLASSIFIER, MATCH_NUMBER = -1, -2  # as Navigation.argument
+# as Navigation.argument: the rank of the variable's name among all strings; the match number; the name itself
+CLASSIFIER, MATCH_NUMBER, CLASSIFIER_NAME = -1, -2, -3
+CLASSIFIERS = (CLASSIFIER, CLASSIFIER_NAME)
 
 SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, SKIP_TO_FIRST, SKIP_TO_LAST = (
     "PAST LAST ROW",
@@ -39,9 +45,9 @@ class Navigation:
 
     From the mapped rows with a label in `labels` (None: all mapped rows) take the `offset`-th from the front
     (`from_first`) or from the back, then move `step` physical rows (PREV < 0 < NEXT). The value is NULL if there is no
-    such row, or if it is outside the partition. `argument` is the index of a column, CLASSIFIER (NULL on rows that are
-    not mapped) or MATCH_NUMBER, for which the other fields have no meaning. `is_final` matters only where a measure is
-    shown for every row.
+    such row, or if it is outside the partition. `argument` is the index of a column, CLASSIFIER or CLASSIFIER_NAME
+    (NULL on rows that are not mapped), or MATCH_NUMBER, for which the other fields have no meaning. `is_final` matters
+    only where a measure is shown for every row.
     """
 
     argument: int
@@ -68,9 +74,10 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Literal:
-    """`value` None is NULL; bool, int or float. `kind`: "bool", "int" (64 bits) or "float" (64 bits)."""
+    """`value` None is NULL. `kind`: "bool", "int" (64 bits), "float" (64 bits), or "object", a value of Spark as
+    `expressions` represents it, which only interpreted conditions read."""
 
-    value: bool | int | float | None
+    value: Any
     kind: str
 
 
@@ -102,7 +109,40 @@ class Call:
     is_ansi: bool = True
 
 
-Condition = Union[Literal, Operand, Call]
+@dataclass(frozen=True, kw_only=True)
+class SparkCall:
+    """A function of Spark, one of `expressions.FUNCTIONS`, over values of `types` and with a result of `type`.
+
+    Its values, and those of the operands below it, are Python's, as in `expressions.values`. Such a part of a condition
+    is interpreted; a condition without one is compiled.
+    """
+
+    function: str
+    arguments: tuple[Condition, ...]
+    types: tuple[str, ...]
+    type: str
+    settings: Settings
+
+    @cached_property
+    def apply(self) -> Callable[..., Any]:
+        """The function of the argument values, or, if it `is_lazy`, of functions that return them."""
+        constants = {i: a.value for i, a in enumerate(self.arguments) if isinstance(a, Literal)}
+        return bind(self.function, self.types, self.type, self.settings, constants)
+
+    @property
+    def is_lazy(self) -> bool:
+        return FUNCTIONS[self.function].is_lazy
+
+    @property
+    def takes_nulls(self) -> bool:
+        """Are all arguments evaluated and passed, also where one is NULL?"""
+        return FUNCTIONS[self.function].takes_nulls
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "apply"}
+
+
+Condition = Union[Literal, Operand, Call, SparkCall]
 
 # The number of arguments of each function. They are of one kind, except for those of if and float.
 CALLS = {
@@ -117,12 +157,36 @@ CALLS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """What the result shows: ONE ROW or ALL ROWS PER MATCH, empty matches, rows in no match, partial matches."""
+    """What the result shows: ONE ROW or ALL ROWS PER MATCH, empty matches, rows in no match, partial matches.
 
+    `is_window`: one row for each row of the input, with the match that the search from this row found.
+    """
+
+    is_window: bool = False
     is_all_rows: bool = False
     shows_empty: bool = True
     shows_unmatched: bool = False
     shows_timeouts: bool = False
+
+    @property
+    def has_unmatched(self) -> bool:
+        """Can a row of the result belong to no match?"""
+        return self.shows_unmatched or self.is_window
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """How the rows of a window are matched (R020). A frame is the current row and rows behind it, below Rows.limit.
+
+    INITIAL: a match begins at the current row. SEEK (`seeks`): at the first row of the frame where one can begin; then
+    Rows.limit is present and belongs to the current row, not to the first row of the match. `is_seen`: a condition may
+    reach beyond the frame by PREV or NEXT, where it must read NULL.
+
+    Source: Trino, PatternRecognitionPartition.
+    """
+
+    seeks: bool = False
+    is_seen: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +195,8 @@ class Task:
 
     Row i satisfies label l if bit `bits[l]` of its mask is set (`bits[l]` None: no row-local condition) and
     `conditions[l]` (None: no run-dependent condition) is true for the path. `is_within`: Rows.limit is present.
-    `strategy` names the strategy that runs the task; "auto" lets `pattern.strategy` choose.
+    `frame`: the matches are those of a window, see `Frame`. `strategy` names the strategy that runs the task; "auto"
+    lets `pattern.strategy` choose.
     """
 
     program: Program
@@ -140,6 +205,7 @@ class Task:
     skip: Skip = Skip()
     output: Output = Output()
     is_within: bool = False
+    frame: Frame | None = None
     strategy: str = "auto"
 
 
@@ -150,7 +216,10 @@ class MatchTask(Task):
 
 @dataclass(frozen=True)
 class Values:
-    """A column of int64, float64 or bool `values[n]`; row i is NULL where `not valid[i]` (None: no NULLs)."""
+    """A column of int64, float64 or bool `values[n]`; row i is NULL where `not valid[i]` (None: no NULLs).
+
+    Columns that only interpreted conditions read hold Python values (dtype object).
+    """
 
     values: np.ndarray
     valid: np.ndarray | None = None
@@ -219,6 +288,7 @@ class Spans:
 
     `row: int64[k]` (None: as above): the row of mapped row j, where the rows of a match need not be neighbours.
     `timed_out: bool[m]` (None: nowhere): is it a partial match of SHOW TIMEOUT MATCHES, which has no number?
+    `current: int64[m]` (None: as `start`): the row of the window that has the match.
     """
 
     start: np.ndarray  # int64[m]
@@ -233,6 +303,7 @@ class Spans:
     unmatched_time: np.ndarray | None = None
     row: np.ndarray | None = None
     timed_out: np.ndarray | None = None
+    current: np.ndarray | None = None
 
     @property
     def length(self) -> np.ndarray:

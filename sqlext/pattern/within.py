@@ -1,9 +1,10 @@
-"""WITHIN, and conditions with the same meaning: how far a match that starts at a row may reach."""
+"""WITHIN, conditions with the same meaning, and frames: how far a match that starts at a row may reach."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from sqlext.errors import DataError
 from sqlext.pattern.jit import compiled
 from sqlext.pattern.task import Values
 
@@ -26,6 +27,36 @@ def limits(bounds: np.ndarray, key: Values, end: Values, is_inclusive: bool, adm
     keys, ends = in_order(key.values), in_order(end.values)
     _find_limits(bounds, keys, np.array(is_valid), ends, np.array(has_end), is_inclusive, admits_start, limit)
     return limit
+
+
+def frame_limits(bounds: np.ndarray, following: Values | int | None) -> np.ndarray:
+    """`limit: int64[n]` of the frames that end `following` rows behind each row (None: with its partition).
+
+    Raises DataError: FRAME_OFFSET, for a NULL or a negative number.
+
+    >>> frame_limits(np.array([0, 3, 5]), 1).tolist(), frame_limits(np.array([0, 3, 5]), None).tolist()
+    ([2, 3, 3, 5, 5], [3, 3, 3, 5, 5])
+    """
+    end = np.repeat(bounds[1:], np.diff(bounds))
+    if following is None:
+        return end
+    rows = np.arange(len(end))
+    if isinstance(following, int):
+        return np.minimum(end, rows + min(following, len(end)) + 1)
+    is_valid = following.values >= 0
+    if following.valid is not None:
+        is_valid &= following.valid
+    if not is_valid.all():
+        bad = int(np.argmin(is_valid))
+        is_null = following.valid is not None and not following.valid[bad]
+        number = bad - int(bounds[np.searchsorted(bounds, bad, side="right") - 1]) + 1
+        offset = "NULL" if is_null else f"{following.values[bad]}"
+        raise DataError(
+            "FRAME_OFFSET",
+            f"the frame of row {number} of its partition ends {offset} rows behind it",
+            hint="write coalesce(…, 0) or greatest(…, 0) around the expression before FOLLOWING.",
+        )
+    return np.minimum(end, rows + np.minimum(following.values.astype(np.int64), len(end)) + 1)
 
 
 def in_order(values: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.pattern.batch import reference
-from sqlext.pattern.batch.threads import thread_search
+from sqlext.pattern.batch.threads import interpreted_search, thread_search
 from sqlext.pattern.task import MatchTask, Rows, Spans
 
 
@@ -18,6 +18,10 @@ def by_reference(task: MatchTask, rows: Rows) -> list:
 
 def by_threads(task: MatchTask, rows: Rows, **limits) -> list:
     return outcome(thread_search.find(task, rows, thread_search.Limits(**limits)))
+
+
+def by_python(task: MatchTask, rows: Rows, **limits) -> list:
+    return outcome(interpreted_search.find(task, rows, interpreted_search.SearchLimits(**limits)))
 
 
 def outcome(blocks: Iterable[Spans]) -> list:

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from compare import by_reference, by_threads
+from compare import by_python, by_reference, by_threads
 from notation import aggregate, call, literal, navigation
 
 from sqlext.pattern import ast
@@ -30,6 +30,7 @@ LIMITS = (
     {"is_filtered": False, "remember_after": 0, "block_rows": 3},
     {"remember_after": 1, "memo_keys": 2, "memo_words": 12, "block_rows": 1},
 )
+LIMITS_IN_PYTHON = ({"is_filtered": False, "remember_after": 0, "block_rows": 3}, {"is_filtered": True, "memo_keys": 2})
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -47,6 +48,9 @@ def test_threads_find_what_the_reference_finds(seed, is_ambiguous):
             if isinstance(expected[0], str) and limits.get("is_filtered", True):
                 continue  # with the masks of later rows, the search may never reach the row with the error
             assert by_threads(task, rows, **limits) == expected, (task, rows, limits)
+        for limits in LIMITS_IN_PYTHON:
+            if not isinstance(expected[0], str) or not limits["is_filtered"]:
+                assert by_python(task, rows, **limits) == expected, (task, rows, limits)
     assert matched > 15
 
 

@@ -41,7 +41,7 @@ REFUSALS = [
     ("A", {"strategy": "two_pass", "conditions": (ALWAYS,)}, "condition of A"),
     ("A", {"strategy": "lazy_dfa", "conditions": (ALWAYS,)}, "condition of A"),
     ("A", {"strategy": "bounded", "conditions": (ALWAYS,)}, "condition of A"),
-    ("A", {"strategy": "quantum"}, "there are only two_pass, lazy_dfa, bounded, threads, cep, reference"),
+    ("A", {"strategy": "quantum"}, "there are only two_pass, lazy_dfa, bounded, threads, interpreted, cep, reference"),
 ]
 
 
@@ -53,7 +53,7 @@ def test_a_strategy_that_cannot_run_the_task_is_refused(pattern, changes, refusa
     assert refusal in str(error.value)
 
 
-@pytest.mark.parametrize("strategy", ["auto", "two_pass", "lazy_dfa", "bounded", "threads", "reference"])
+@pytest.mark.parametrize("strategy", ["auto", "two_pass", "lazy_dfa", "bounded", "threads", "interpreted", "reference"])
 def test_every_strategy_runs_by_name(strategy):
     task = replace(task_of("A B+"), strategy=strategy)
     assert joined(match(task, rows_of(task, ["ABBA", "AB"])))["length"] == [3, 2]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlext.errors import UnsupportedError
 from sqlext.expressions.spark_types import has_plain_equality, is_orderable
 from sqlext.pattern.task import Aggregate, Navigation
-from sqlext.rewriter.match.condition import TypeResolver
+from sqlext.rewriter.match.condition_parts import TypeResolver
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import InputColumn, ShownColumn
 from sqlext.rewriter.match.references import Reference, Scope, unknown_column
@@ -34,6 +34,7 @@ class InputRelation:
     resolver: TypeResolver
     is_aggregate: Callable[[str], bool]
     is_ansi: bool = True
+    time_zone: str = "UTC"
     is_static: bool = False
     takes_start_bounds: bool = True
     is_streaming: bool = False

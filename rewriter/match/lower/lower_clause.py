@@ -41,12 +41,12 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
     """
     _check_columns_unique(clause, relation)
     labels = tuple(name.key for name in clause.pattern_variables)
-    program = _program(clause, labels)
+    program = program_of(clause, labels)
     context = Context(
         clause=clause,
         source=source,
         relation=relation,
-        label_sets=_label_sets(clause, labels),
+        label_sets=label_sets_of(clause, labels),
         needs_times=relation.is_streaming or _needs_row_time(clause),
         needs_cep=_needs_cep(clause),
     )
@@ -63,7 +63,7 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
         program=program,
         bits=bits,
         conditions=dependent,
-        skip=_skip(context),
+        skip=skip_of(context),
         output=_output(clause),
         is_within=bool(bounds),
         strategy=strategy,
@@ -116,21 +116,24 @@ def _needs_cep(clause: MatchClause) -> bool:
     )
 
 
-def _label_sets(clause: MatchClause, labels: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+def label_sets_of(clause: MatchClause, labels: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+    """The labels of each variable and SUBSET."""
     label_sets: dict[str, tuple[int, ...]] = {key: (i,) for i, key in enumerate(labels)}
     for subset in clause.subsets:
         label_sets[subset.name.key] = tuple(sorted({i for m in subset.members for i in label_sets[m.key]}))
     return label_sets
 
 
-def _program(clause: MatchClause, labels: tuple[str, ...]) -> Program:
+def program_of(clause: MatchClause, labels: tuple[str, ...]) -> Program:
+    """The program of the pattern. Raises UnsupportedError with its place."""
     try:
         return compile_pattern(skeleton(clause.pattern), labels)
     except SqlExtError as e:
         raise e.with_(place=e.place or clause.pattern_text.place) from None
 
 
-def _skip(context: Context) -> Skip:
+def skip_of(context: Context) -> Skip:
+    """AFTER MATCH SKIP."""
     after = context.clause.after_match
     if after is None:
         return Skip()

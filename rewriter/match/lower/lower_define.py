@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
+from sqlext.expressions.function import Settings
 from sqlext.pattern.columnar import is_columnar
 from sqlext.pattern.task import Call, Condition
-from sqlext.rewriter.match.condition import ConditionBuilder
+from sqlext.rewriter.match.condition import build_condition
+from sqlext.rewriter.match.condition_parts import ConditionParts
 from sqlext.rewriter.match.expression import conjuncts
 from sqlext.rewriter.match.lower.input_query import Context
 from sqlext.rewriter.match.match_clause import Definition
-from sqlext.rewriter.match.match_plan import WINDOW, Mask
+from sqlext.rewriter.match.match_plan import WINDOW, Mask, OperandColumn
 from sqlext.rewriter.match.references import Item, Reference, render
 from sqlext.rewriter.match.scalars import analyse
 from sqlext.rewriter.text.lexemes import string_literal
@@ -26,7 +28,7 @@ class Conditions:
 
     def __init__(self, context: Context, needs_window: bool):
         self.context, self.needs_window = context, needs_window
-        self.operands: list[tuple[str, str]] = []
+        self.operands: list[OperandColumn] = []
         self.masks: list[Mask] = []
         self.mask_shapes: list[Text] = []  # the masks without window functions, of the same types
         self.dropped: set[tuple[int, int]] = set()  # (label, first item) of conjuncts that bounds make true
@@ -88,11 +90,11 @@ class Conditions:
 
     def _run_dependent(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition:
         """The conjuncts of these ranges as one condition; Spark computes the parts that the current row decides."""
-        builder = ConditionBuilder(
+        parts = ConditionParts(
             items=items,
             source=self.context.source,
             resolver=self.context.relation.resolver,
-            is_ansi=self.context.relation.is_ansi,
+            settings=Settings(self.context.relation.is_ansi, self.context.relation.time_zone),
             navigation=self.context.navigation,
             aggregate=self.context.aggregate,
             column=self._operand,
@@ -100,7 +102,7 @@ class Conditions:
             local_text=lambda r: self._local_text(r, label),
             spark_computes=not self.context.relation.is_static,
         )
-        whole, *others = [builder.build(lo, hi) for lo, hi in ranges]
+        whole, *others = [build_condition(parts, lo, hi, self._undo()) for lo, hi in ranges]
         for condition in others:
             whole = Call(function="and", arguments=(whole, condition), kind="bool")
         return whole
@@ -149,15 +151,24 @@ class Conditions:
         """The conjuncts with PREV and NEXT as a condition that workers evaluate on columns; None if they cannot."""
         if self.needs_window:
             return None
-        columns, operands = list(self.context.columns), list(self.operands)
+        undo = self._undo()
         try:
             condition = self._run_dependent(items, ranges, label)
             if is_columnar(condition):
                 return condition
         except SqlExtError:
             pass  # Spark may be able to compute it, and reports the error if not
-        self.context.columns, self.operands = columns, operands
+        undo()
         return None
+
+    def _undo(self) -> Callable[[], None]:
+        """A function that removes the columns and operands that are added from now on."""
+        columns, operands = list(self.context.columns), list(self.operands)
+
+        def undo() -> None:
+            self.context.columns, self.operands = list(columns), list(operands)
+
+        return undo
 
     def _check_masks_boolean(self) -> None:
         errors: list[SqlExtError] = []
@@ -173,11 +184,11 @@ class Conditions:
                 )
         raise_all(errors)
 
-    def _operand(self, text: Text, spark_type: str) -> int:
-        name = self.context.input_column("v", text)
-        if (name, spark_type) not in self.operands:
-            self.operands.append((name, spark_type))
-        return self.operands.index((name, spark_type))
+    def _operand(self, text: Text, spark_type: str, kind: str) -> int:
+        operand = OperandColumn(self.context.input_column("v", text), spark_type, kind)
+        if operand not in self.operands:
+            self.operands.append(operand)
+        return self.operands.index(operand)
 
 
 def _all_of(conjuncts: list[Text]) -> Text:

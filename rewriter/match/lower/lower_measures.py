@@ -37,7 +37,7 @@ class Measures:
                 items = analyse(measure.expression, scope)
                 self._check_no_free_star(items)
                 self._check_mapped(items)
-                text = render(items, self.context.source, self._slot_text)
+                text = render(items, self.context.source, self.slot_text)
                 measures.append((measure.name.text, text if len(items) == 1 else join("(", text, ")")))
                 kinds = {x.kind for x in items if isinstance(x, Reference)}
                 self.of_all_rows |= {measure.name.text} if kinds == {"rowtime"} else set()
@@ -70,7 +70,7 @@ class Measures:
                 message = f'"{item.variable}" maps no row, so a measure cannot read it'
                 raise BindError("UNMAPPED_VARIABLE", message, place=item.place, hint=UNMAPPED_HINT)
 
-    def _slot_text(self, reference: Reference) -> Text:
+    def slot_text(self, reference: Reference) -> Text:
         slot = self._slot(reference)
         same = next((s for s in self.slots if replace(s, name="") == slot), None)
         if same is None:

@@ -58,6 +58,10 @@ def refusal(plan: MatchPlan) -> str | None:
     return next((reason for rule in RULES if (reason := rule(plan))), None)
 
 
+def _is_clause(plan: MatchPlan) -> str | None:
+    return "a window has a match for each of its rows." if plan.task.frame is not None else None
+
+
 def _is_fixed(plan: MatchPlan) -> str | None:
     if isinstance(plan.task, CepTask):
         return "the rows of a match need not be neighbours, or every match is returned."
@@ -110,6 +114,7 @@ def _rows(slot: Slot, labels: Labels) -> str:
 
 
 RULES: tuple[Callable[[MatchPlan], str | None], ...] = (
+    _is_clause,
     _is_fixed,
     _is_one_row,
     _is_row_local,

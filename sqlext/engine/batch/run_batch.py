@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from sqlext.engine.queries import Queries
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import UnsupportedError
-from sqlext.expressions.spark_types import aggregate_type, kind_of
+from sqlext.expressions.spark_types import aggregate_type
 from sqlext.rewriter.match.match_plan import IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
 from sqlext.rewriter.match.references import FILTER_PLACE
 from sqlext.rewriter.match.scalars import AGGREGATES
@@ -161,25 +161,21 @@ def worker_plan(plan: MatchPlan, is_ansi: bool) -> WorkerPlan:
         task=plan.task,
         masks=tuple(name for name, _ in mask_columns(plan)),
         neighbours=() if plan.needs_window else tuple(neighbours),
-        operands=operand_kinds(plan),
+        operands=plan.operands,
         carried=plan.carried,
         partition_by=plan.carried[: len(plan.partition_by)],
         slots=plan.slots,
         bounds=plan.bounds,
+        frame_end=plan.frame_end,
         is_ansi=is_ansi,
     )
-
-
-def operand_kinds(plan: MatchPlan) -> tuple[tuple[str, str], ...]:
-    """The columns that conditions read, each with the kind of its values in a worker."""
-    return tuple((name, kind_of(spark_type) or "") for name, spark_type in plan.operands)
 
 
 def output_schema(plan: MatchPlan, inputs: T.StructType) -> T.StructType:
     """The columns that workers return, by the types of the columns `inputs` that they read."""
     fields = [T.StructField(name, inputs[name].dataType) for name in plan.carried]
     fields += [T.StructField(slot.name, _slot_type(slot, inputs)) for slot in plan.slots]
-    if plan.task.output.shows_unmatched:
+    if plan.task.output.has_unmatched:
         fields.append(T.StructField(IS_MATCHED, T.BooleanType()))
     return T.StructType(fields or [T.StructField("__nothing", T.BooleanType())])
 
@@ -209,7 +205,7 @@ def result_query(plan: MatchPlan, matches: str) -> Text:
     """The columns of the clause's result, from the relation `matches` that the workers return."""
     arrays = {s.name: s for s in plan.slots if s.kind == "members"}
     others = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
-    others += [IS_MATCHED] if plan.task.output.shows_unmatched else []
+    others += [IS_MATCHED] if plan.task.output.has_unmatched else []
     return shown_query(plan, aggregated(matches, others, arrays))
 
 

@@ -10,10 +10,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sqlext.engine.batch.run_batch import aggregated, shown_query
+from sqlext.engine.portable.call_text import call_text, literal_text
 from sqlext.engine.portable.table_function import NAME
 from sqlext.errors import UnsupportedError
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
+from sqlext.pattern.task import (
+    CLASSIFIERS,
+    MATCH_NUMBER,
+    Aggregate,
+    Call,
+    Condition,
+    Literal,
+    Navigation,
+    Operand,
+    SparkCall,
+)
 from sqlext.rewriter.match.match_plan import IS_MATCHED, MatchPlan, Slot
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join
@@ -96,7 +107,8 @@ def _table(plan: MatchPlan, prefix: Text) -> Text:
     """The query of the table argument: the plan's columns, in types that the call can compute with, and the bits."""
     texts = {c.name: c.text for c in plan.columns}
     columns = [join(text, f" AS {name}") for name, text in texts.items()]
-    columns += [join(_number(texts[n], t), f" AS {_operand(n, t)}") for n, t in plan.operands if _operand(n, t) != n]
+    numbers = {_operand(*operand): operand for operand in plan.operands if _operand(*operand) != operand.name}
+    columns += [join(_number(texts[o.name], o.spark_type), f" AS {name}") for name, o in numbers.items()]
     columns += [join(mask.text, f" AS __is_{b}") for b, mask in enumerate(plan.masks)]
     columns += [join(_struct(s, plan), f" AS {s.name}_row") for s in plan.slots if s.kind == "members"]
     columns += [join(f"TRUE AS {_ONE}")] if any(map(_has_missing, plan.task.conditions)) else []
@@ -120,9 +132,9 @@ def _struct(slot: Slot, plan: MatchPlan) -> Text:
     )
 
 
-def _operand(name: str, spark_type: str) -> str:
+def _operand(name: str, spark_type: str, kind: str) -> str:
     """The column that conditions read; for types that are computed as numbers, the column with the number."""
-    return f"{name}_number" if str(_number(Text(), spark_type)) else name
+    return f"{name}_number" if kind != "object" and str(_number(Text(), spark_type)) else name
 
 
 def _number(text: Text, spark_type: str) -> Text:
@@ -146,7 +158,7 @@ class Printer:
 
     def __init__(self, plan: MatchPlan):
         self.labels = plan.task.program.labels
-        self.operands = [_operand(name, spark_type) for name, spark_type in plan.operands]
+        self.operands = [_operand(*operand) for operand in plan.operands]
         self.sets: dict[tuple[int, ...], str] = {
             (i,): name.fragment.text for i, name in enumerate(plan.clause.pattern_variables)
         }
@@ -193,7 +205,7 @@ class Printer:
             return "MATCH_NUMBER()"
         argument = (
             self.variable(navigation.labels, column)
-            if navigation.argument != CLASSIFIER
+            if navigation.argument not in CLASSIFIERS
             else f"CLASSIFIER({self.set_name(navigation.labels)})"
         )
         final = "FINAL " if navigation.is_final else ""
@@ -204,7 +216,7 @@ class Printer:
         return text
 
     def aggregate(self, aggregate: Aggregate, column: str) -> str:
-        if aggregate.argument == CLASSIFIER:
+        if aggregate.argument in CLASSIFIERS:
             argument = f"CLASSIFIER({self.set_name(aggregate.labels)})"
         else:
             argument = self.variable(aggregate.labels, column or "*")
@@ -226,6 +238,8 @@ class Printer:
         if isinstance(condition, Operand):
             return self.operand(condition)
         arguments = [self.condition(a) for a in condition.arguments]
+        if isinstance(condition, SparkCall):
+            return call_text(condition, arguments)
         if condition.function in _OPERATORS:
             return f"({arguments[0]} {_OPERATORS[condition.function]} {arguments[1]})"
         return _function(condition, arguments)
@@ -242,6 +256,8 @@ class Printer:
 
 
 def _literal(value: bool | int | float | None, kind: str) -> str:
+    if kind == "object":
+        return literal_text(value)
     if value is None:
         return f"CAST(NULL AS {({'bool': 'BOOLEAN', 'int': 'BIGINT', 'float': 'DOUBLE'})[kind]})"
     if isinstance(value, bool):

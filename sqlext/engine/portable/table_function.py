@@ -25,7 +25,7 @@ from pyspark.sql.functions import udtf
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 
-from sqlext.engine.batch.run_batch import operand_kinds, output_schema
+from sqlext.engine.batch.run_batch import output_schema
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.match.check import check
@@ -166,7 +166,7 @@ def _analyse(schema: T.StructType, arguments: dict[str, str], is_ansi: bool) -> 
     worker = WorkerPlan(
         task=replace(plan.task, is_within=bool(within)),
         masks=mask_names(len(plan.masks)),
-        operands=operand_kinds(plan),
+        operands=plan.operands,
         carried=tuple(map(_row_column, carrying.carried)),
         slots=slots,
         bounds=(Bound(is_inclusive="<=" in arguments["within"]),) if within else (),
@@ -260,7 +260,7 @@ def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: WorkerPlan) -> pa.Tab
         return pa.array([row[i] for row in rows], analysis.types[i])
 
     numbers = np.arange(len(rows))
-    wanted = {*plan.carried, *(c for s in plan.slots for c in s.columns), *(name for name, _ in plan.operands)}
+    wanted = {*plan.carried, *(c for s in plan.slots for c in s.columns), *(operand.name for operand in plan.operands)}
     columns: dict[str, pa.Array] = {}
     for name, i in analysis.reads:
         if name in wanted:

@@ -14,7 +14,7 @@ from typing import Any
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa import Final, Nfa, Target
 from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
-from sqlext.pattern.task import Aggregate, Condition, Literal, Navigation, Operand, Task
+from sqlext.pattern.task import Aggregate, Condition, Literal, Navigation, Operand, SparkCall, Task
 from sqlext.rewriter.match.match_plan import MatchPlan, Slot
 
 
@@ -69,6 +69,9 @@ def _condition(condition: Condition | None) -> list[Any] | None:
     if isinstance(condition, Operand):
         return ["operand", _source(condition.source), condition.kind, str(condition.missing)]
     arguments = [_condition(argument) for argument in condition.arguments]
+    if isinstance(condition, SparkCall):
+        settings = [condition.settings.is_ansi, condition.settings.time_zone]
+        return ["spark", condition.function, arguments, condition.types, condition.type, *settings]
     return ["call", condition.function, arguments, condition.kind, condition.bits, condition.is_ansi]
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from sqlext.engine.worker.arrow import as_arrow, as_numpy, differs
 from sqlext.engine.worker.output import result_batches
 from sqlext.engine.worker.read_rows import columns_of, read_rows, rows_needed, time_columns
+from sqlext.engine.worker.window_output import window_batches
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.stream.rowtime import Times, batch_times
@@ -93,6 +94,9 @@ def match_partitions(table: pa.Table, plan: WorkerPlan) -> Iterator[pa.RecordBat
     """The result rows of whole partitions."""
     columns = columns_of(table)
     rows = read_rows(columns, plan)
+    if plan.task.output.is_window:
+        yield from window_batches(columns, rows, match(plan.task, rows), plan)
+        return
     times = _times(columns, rows, plan) if any(slot.kind == "rowtime" for slot in plan.slots) else None
     for spans in match(plan.task, rows):
         yield from result_batches(columns, rows, times.of(spans, rows.bounds) if times else spans, plan)

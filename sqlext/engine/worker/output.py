@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlext.engine.worker.arrow import are_valid, as_arrow, lists, strings, taken, to_arrow, to_values
-from sqlext.engine.worker.read_rows import time_columns
+from sqlext.engine.worker.read_rows import frame_ends, time_columns
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.errors import DataError
 from sqlext.pattern.event_time import NEVER
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.measures.navigation import OutputRows
+from sqlext.pattern.measures.window_rows import in_frames
 from sqlext.pattern.stream.rowtime import result_times
 from sqlext.pattern.task import CLASSIFIER, Rows, Spans, Values
 from sqlext.pattern.within import floats_in_order
@@ -42,6 +43,11 @@ def result_batches(
     """The result rows of a block of matches. Raises DataError where AFTER MATCH SKIP failed."""
     out = navigation.output_rows(spans, plan.task.output)
     yield from block_batches(Block(plan=plan, columns=columns, rows=rows, spans=spans, out=out))
+    check_skip(columns, spans, plan)
+
+
+def check_skip(columns: dict[str, pa.Array], spans: Spans, plan: WorkerPlan) -> None:
+    """Raise DataError where AFTER MATCH SKIP failed."""
     if spans.failure is not None:
         raise _skip_error(columns, spans, plan)
 
@@ -79,7 +85,7 @@ def _result(block: Block) -> pa.RecordBatch:
     columns = [taken(block.columns[name], block.out.row) for name in plan.carried]
     columns += [SLOT_COLUMNS[slot.kind](slot, block) for slot in plan.slots]
     names = [*plan.carried, *(slot.name for slot in plan.slots)]
-    if plan.task.output.shows_unmatched:
+    if plan.task.output.has_unmatched:
         columns.append(as_arrow(block.out.match >= 0))
         names.append(IS_MATCHED)
     if not columns:  # a match without a column still counts as a row
@@ -92,6 +98,8 @@ def _result(block: Block) -> pa.RecordBatch:
 
 def _value(slot: Slot, block: Block) -> pa.Array:
     row = navigation.navigate(slot.navigation, block.spans, block.out, block.rows.bounds)
+    if block.plan.task.frame is not None and slot.navigation.step:
+        row = in_frames(row, block.out, frame_ends(block.rows))
     return taken(block.columns[slot.columns[0]], row)
 
 

@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from sqlext.engine.worker.arrow import as_numpy, mask_bytes, one_chunk, ranks, strings, to_values
 from sqlext.engine.worker.worker_plan import WorkerPlan
+from sqlext.expressions.values import from_arrow
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.columnar import truth
 from sqlext.pattern.conditions import rows_ahead
 from sqlext.pattern.task import Rows, Values
-from sqlext.pattern.within import in_order, limits
-from sqlext.rewriter.match.match_plan import PARTITION_START, ROW_TIME, WITHIN_END, WITHIN_KEY
+from sqlext.pattern.within import frame_limits, in_order, limits
+from sqlext.rewriter.match.match_plan import PARTITION_START, ROW_TIME, WITHIN_END, WITHIN_KEY, OperandColumn
 
 
 def columns_of(table: pa.Table) -> dict[str, pa.Array]:
@@ -62,7 +63,10 @@ def _with_neighbours(rows: Rows, plan: WorkerPlan) -> np.ndarray:
 
 
 def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -> np.ndarray | None:
-    """Rows.limit: the nearest of the plan's bounds."""
+    """Rows.limit: the nearest of the plan's bounds, or the ends of the frames of a window."""
+    if plan.task.frame is not None and plan.task.is_within and not plan.bounds:
+        end = plan.frame_end
+        return frame_limits(bounds, end.rows if end.column is None else to_values(columns[end.column]))
     if not plan.bounds:
         return None
     each = [
@@ -70,6 +74,11 @@ def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -
         for b in plan.bounds
     ]
     return reduce(np.minimum, each)
+
+
+def frame_ends(rows: Rows) -> np.ndarray:
+    """`int64[n]`: where the frame of each row of a window ends."""
+    return frame_limits(rows.bounds, None) if rows.limit is None else rows.limit
 
 
 def _operands(columns: dict[str, pa.Array], plan: WorkerPlan) -> tuple[tuple[Values, ...], np.ndarray | None]:
@@ -80,11 +89,21 @@ def _operands(columns: dict[str, pa.Array], plan: WorkerPlan) -> tuple[tuple[Val
     if not plan.operands:
         return (), None
     names = strings(plan.task.program.labels)
-    texts = [columns[name] for name, kind in plan.operands if kind == "rank"]
+    texts = [columns[operand.name] for operand in plan.operands if operand.kind == "rank"]
     ranked = iter(ranks([names, *texts]))
     classifiers = next(ranked).values
-    values = tuple(next(ranked) if kind == "rank" else to_values(columns[name]) for name, kind in plan.operands)
+    values = tuple(
+        next(ranked) if operand.kind == "rank" else _values(columns[operand.name], operand) for operand in plan.operands
+    )
     return values, classifiers
+
+
+def _values(column: pa.Array, operand: OperandColumn) -> Values:
+    if operand.kind != "object":
+        return to_values(column)
+    values = np.empty(len(column), np.object_)
+    values[:] = from_arrow(column, operand.spark_type)
+    return Values(values)
 
 
 # event times

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlext.pattern.task import Condition, Task
-from sqlext.rewriter.match.match_plan import Bound, Slot
+from sqlext.rewriter.match.match_plan import Bound, FrameEnd, OperandColumn, Slot
 
 MASK_BITS = 64  # bits of one mask column
 
@@ -16,18 +16,19 @@ class WorkerPlan:
 
     - `masks`: the integer columns that hold the bits of the task, MASK_BITS in each; none if all bits are set;
     - `neighbours`: (bit, condition on neighbouring rows that must hold as well);
-    - `operands`: (column that conditions read, its kind: "bool", "int", "float" or "rank"), by Navigation.argument;
+    - `operands`: the columns that conditions read, by Navigation.argument;
     - `carried`: the input columns that the result shows; `partition_by`: the columns of the partition keys.
     """
 
     task: Task
     masks: tuple[str, ...] = ()
     neighbours: tuple[tuple[int, Condition], ...] = ()
-    operands: tuple[tuple[str, str], ...] = ()
+    operands: tuple[OperandColumn, ...] = ()
     carried: tuple[str, ...] = ()
     partition_by: tuple[str, ...] = ()
     slots: tuple[Slot, ...] = ()
     bounds: tuple[Bound, ...] = ()
+    frame_end: FrameEnd = FrameEnd()
     is_ansi: bool = True
 
 

@@ -23,6 +23,7 @@ from sqlext.pattern.task import (
     Operand,
     Rows,
     Spans,
+    SparkCall,
     Task,
     Values,
 )
@@ -56,7 +57,7 @@ def refusal(task: Task) -> str | None:
 
 def _reads_outside(condition: Condition | None) -> str:
     """What a run-dependent condition reads that is not in the rows of its match, or ""."""
-    if isinstance(condition, Call):
+    if isinstance(condition, (Call, SparkCall)):
         return next(filter(None, map(_reads_outside, condition.arguments)), "")
     if not isinstance(condition, Operand) or not isinstance(condition.source, Navigation):
         return ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Union
 
 import numpy as np
 
@@ -22,6 +23,8 @@ MAX_STEPS = 5_000_000  # of one search
 BLOCK_ROWS = 1 << 16  # mapped rows, and also matches, that complete a block
 
 MappedRows = list[tuple[int, bool]]  # (label, is_hidden) of each mapped row of a match, in order
+# (start row, match number, partition, limit) -> the mapped rows of the preferred match, None without one
+Searcher = Callable[[int, int, tuple[int, int], int], Union[MappedRows, None]]
 
 
 def search(
@@ -97,16 +100,24 @@ def find(
     Source: Trino, PatternRecognitionPartition.
     """
     satisfies = satisfies or satisfier(task, rows)
+
+    def search_from(start: int, number: int, bounds: tuple[int, int], limit: int) -> MappedRows | None:
+        def is_satisfied(label: int, labels: list[int]) -> bool:
+            return satisfies(start, number, labels, label)
+
+        return search(task.program, start, bounds, limit, is_satisfied, max_steps)
+
+    return find_with(search_from, task, rows, block_rows)
+
+
+def find_with(searcher: Searcher, task: MatchTask, rows: Rows, block_rows: int = BLOCK_ROWS) -> Iterator[Spans]:
+    """All matches of all partitions, as `find`, with another search for the match that starts at one row."""
     block = Block()
     for bounds in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
         row, matched_end, number = bounds[0], bounds[0], 1
         while row < bounds[1]:
             limit = bounds[1] if rows.limit is None else int(rows.limit[row])
-
-            def is_satisfied(label: int, labels: list[int], start: int = row, number: int = number) -> bool:
-                return satisfies(start, number, labels, label)
-
-            mapped = search(task.program, row, bounds, limit, is_satisfied, max_steps)
+            mapped = searcher(row, number, bounds, limit)
             if mapped is None:
                 if task.output.shows_unmatched and row >= matched_end:
                     block.unmatched.append(row)

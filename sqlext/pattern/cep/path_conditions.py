@@ -20,7 +20,7 @@ from sqlext.pattern.cep.cep_task import CepTask, local_truth
 from sqlext.pattern.cep.desugared_program import GAP, DesugaredProgram, Variant
 from sqlext.pattern.cep.nfa import Clause, Final
 from sqlext.pattern.task import (
-    CLASSIFIER,
+    CLASSIFIERS,
     MATCH_NUMBER,
     Aggregate,
     Call,
@@ -29,6 +29,7 @@ from sqlext.pattern.task import (
     Navigation,
     Operand,
     Rows,
+    SparkCall,
 )
 
 
@@ -182,7 +183,7 @@ class _Tested:
     origin: int
 
     def rewritten(self, condition: Condition) -> Condition:
-        if isinstance(condition, Call):
+        if isinstance(condition, (Call, SparkCall)):
             return replace(condition, arguments=tuple(map(self.rewritten, condition.arguments)))
         if not isinstance(condition, Operand):
             return condition
@@ -200,7 +201,7 @@ class _Tested:
 
     def _navigation(self, operand: Operand, source: Navigation) -> Condition:
         counts, shift = source.labels is None or self.label in source.labels, self._shift(source.labels)
-        if source.argument == CLASSIFIER and (source.step or (counts and self.origin != self.label) or shift):
+        if source.argument in CLASSIFIERS and (source.step or (counts and self.origin != self.label) or shift):
             raise NotExpressible
         labels, offset = self.rewriting._real(source.labels), source.offset
         if source.from_first:
@@ -232,7 +233,7 @@ class _Tested:
 
     def _aggregate(self, operand: Operand, source: Aggregate) -> Condition:
         shift = self._shift(source.labels)
-        if source.argument == CLASSIFIER and (shift or self.origin != self.label):
+        if source.argument in CLASSIFIERS and (shift or self.origin != self.label):
             raise NotExpressible
         real = replace(operand, source=replace(source, labels=self.rewriting._real(source.labels)))
         if shift == 0:

@@ -13,8 +13,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sqlext.pattern.batch.threads.path_keys import (
+    KEY_HAS_VALUE,
+    KEY_NEVER,
+    KEY_VALUE,
+    KEY_VALUE_COUNT,
+    KeyPart,
+    SeenParts,
+    is_current,
+)
 from sqlext.pattern.conditions import operands, walk
-from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
+from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Operand, SparkCall
 
 # operands: column, set, offset, step, register of the value to use where no row is reached
 CURRENT, LAST, FIRST, LAST_ALL, FIRST_ALL = range(5)
@@ -33,17 +42,6 @@ JUMP, JUMP_IF_FALSE, JUMP_IF_TRUE, JUMP_UNLESS_TRUE, JUMP_IF_NULL, JUMP_UNLESS_N
 # accumulators: how a mapped row changes the pair (value, count of values)
 COUNT_ROWS, COUNT_VALUES, SUM, SUM_F, AVERAGE_OF, MIN, MAX, MIN_F, MAX_F = range(9)
 OVERFLOWN = -1  # as the count of a SUM
-
-# the parts of a path that a later condition can see; they make the key of a failed state; comments name the operands
-KEY_LAST, KEY_FIRST, KEY_COUNT = range(3)  # set, offset
-KEY_LAST_LABEL, KEY_FIRST_LABEL = range(3, 5)  # set, offset, step
-KEY_DEPTH, KEY_START, KEY_START_LABEL, KEY_RECENT_LABEL = range(5, 9)  # offset
-KEY_NUMBER = 9
-KEY_VALUE, KEY_VALUE_COUNT, KEY_HAS_VALUE = range(10, 13)  # accumulator
-KEY_LIMIT = 13
-KEY_NEVER = 14  # no exact key is short enough: such states are not remembered
-
-KeyPart = tuple[int, int, int, int]
 
 _OPCODES = {
     "add": (ADD, ADD_F), "subtract": (SUBTRACT, SUBTRACT_F), "multiply": (MULTIPLY, MULTIPLY_F),
@@ -115,6 +113,11 @@ def _numbers(items: Iterable) -> dict:
     return {item: i for i, item in enumerate(dict.fromkeys(items))}
 
 
+def _kind(condition: Condition) -> str:
+    assert not isinstance(condition, SparkCall)
+    return condition.kind
+
+
 def _can_fail(condition: Condition) -> bool:
     for part in walk(condition):
         if isinstance(part, Call) and part.is_ansi and part.function in _CAN_FAIL:
@@ -133,11 +136,14 @@ class _Assembler:
     constants: dict[tuple[bool, int], int] = field(default_factory=dict)  # (is NULL, bits) → register
     columns: dict[int, int] = field(default_factory=dict)
     distinct: dict[int, int] = field(default_factory=dict)
-    sets: dict[frozenset[int], int] = field(default_factory=dict)
     accumulators: dict[tuple, int] = field(default_factory=dict)
     seen: list[frozenset[KeyPart]] = field(default_factory=list)
     tested: int = 0
     most_registers: int = 0
+    parts: SeenParts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.parts = SeenParts(self._seen_by_aggregate)
 
     # --- the parts of a condition -------------------------------------------------------------------------------------
 
@@ -156,7 +162,7 @@ class _Assembler:
         self._into(condition, len(self.constants))
         parts: set[KeyPart] = set()
         for operand in operands(condition):
-            parts.update(self._seen_by(operand))
+            parts.update(self.parts.seen_by(operand, label))
         self.seen.append(frozenset(parts))
 
     def _constant(self, value, kind: str) -> int:
@@ -187,6 +193,7 @@ class _Assembler:
             return self._constant(condition.value, condition.kind)
         if isinstance(condition, Operand):
             return self._operand(condition, to)
+        assert isinstance(condition, Call)  # the strategy refuses interpreted conditions
         lazy = {"and": self._junction, "or": self._junction, "if": self._if, "coalesce": self._coalesce}
         if condition.function in lazy:
             return lazy[condition.function](condition, to)
@@ -219,7 +226,7 @@ class _Assembler:
         return to
 
     def _call(self, call: Call, to: int) -> int:
-        is_float = any(argument.kind == "float" for argument in call.arguments)
+        is_float = any(_kind(argument) == "float" for argument in call.arguments)
         opcode = _OPCODES[call.function][is_float]
         if len(call.arguments) == 1:
             return self._emit(opcode, to, self._value(call.arguments[0], to), 0, call.bits, call.is_ansi)
@@ -244,14 +251,6 @@ class _Assembler:
     def _column(self, argument: int) -> int:
         return argument if argument == CLASSIFIER else self.columns.setdefault(argument, len(self.columns))
 
-    def _set(self, labels: tuple[int, ...]) -> int:
-        return self.sets.setdefault(frozenset(labels), len(self.sets))
-
-    def _is_current(self, source: Navigation) -> bool:
-        """Does the navigation always start from the current row?"""
-        is_mapped = source.labels is None or self.tested in source.labels
-        return is_mapped and not source.from_first and source.offset == 0
-
     def _operand(self, operand: Operand, to: int) -> int:
         source = operand.source
         if isinstance(source, Aggregate):
@@ -260,12 +259,12 @@ class _Assembler:
         if source.argument == MATCH_NUMBER:
             return self._emit(NUMBER, to)
         column, missing = self._column(source.argument), self._constant(operand.missing, operand.kind)
-        if self._is_current(source):
+        if is_current(source, self.tested):
             opcode, labels = CURRENT, 0
         elif source.labels is None:
             opcode, labels = (FIRST_ALL if source.from_first else LAST_ALL), 0
         else:
-            opcode, labels = (FIRST if source.from_first else LAST), self._set(source.labels)
+            opcode, labels = (FIRST if source.from_first else LAST), self.parts.set_number(source.labels)
         return self._emit(opcode, to, column, labels, source.offset, source.step, missing)
 
     def _accumulator(self, source: Aggregate, kind: str) -> int:
@@ -288,19 +287,6 @@ class _Assembler:
     def _number_accumulator(self, *accumulator) -> int:
         return self.accumulators.setdefault(accumulator, len(self.accumulators))
 
-    # --- the parts of the path that an operand can see ----------------------------------------------------------------
-
-    def _seen_by(self, operand: Operand) -> Iterable[KeyPart]:
-        source = operand.source
-        if isinstance(source, Aggregate):
-            return self._seen_by_aggregate(source, operand.kind)
-        if source.argument == MATCH_NUMBER:
-            return [(KEY_NUMBER, 0, 0, 0)]
-        bases = self._seen_bases(source)
-        if source.argument != CLASSIFIER:
-            return bases
-        return [*bases, *self._seen_labels(source)]
-
     def _seen_by_aggregate(self, source: Aggregate, kind: str) -> list[KeyPart]:
         number = self._accumulator(source, kind)
         if source.function in ("min", "max"):
@@ -312,36 +298,6 @@ class _Assembler:
         how_many = KEY_HAS_VALUE if source.function == "sum" else KEY_VALUE_COUNT
         return [(KEY_VALUE, number, 0, 0), (how_many, number, 0, 0)]
 
-    def _older_bases(self, source: Navigation) -> int:
-        """The number of last rows before the current one from which LAST can start."""
-        assert source.labels is not None
-        return source.offset + (self.tested not in source.labels)
-
-    def _seen_bases(self, source: Navigation) -> list[KeyPart]:
-        offset = source.offset
-        if self._is_current(source):
-            return []
-        if source.labels is None:
-            return [(KEY_START, 0, 0, 0)] if source.from_first else [(KEY_DEPTH, offset, 0, 0)]
-        number = self._set(source.labels)
-        if source.from_first:
-            return [(KEY_FIRST, number, offset, 0), (KEY_COUNT, number, offset + 1, 0)]
-        return [(KEY_LAST, number, j, 0) for j in range(self._older_bases(source))]
-
-    def _seen_labels(self, source: Navigation) -> list[KeyPart]:
-        """The labels that CLASSIFIER can reach: those next to the rows seen, and the last ones before the next row."""
-        offset, step = source.offset, source.step
-        is_last_all = source.labels is None and not source.from_first
-        recent = [(KEY_RECENT_LABEL, k, 0, 0) for k in range((offset if is_last_all else 0) - step)]
-        if is_last_all or self._is_current(source):
-            return recent
-        if source.labels is None:
-            return [*recent, (KEY_START_LABEL, offset + step, 0, 0)]
-        number = self._set(source.labels)
-        if source.from_first:
-            return [*recent, (KEY_FIRST_LABEL, number, offset, step)]
-        return [*recent, *((KEY_LAST_LABEL, number, j, step) for j in range(self._older_bases(source)))]
-
     # --- the tables ---------------------------------------------------------------------------------------------------
 
     def finish(self, starts: list[int]) -> Code:
@@ -349,7 +305,9 @@ class _Assembler:
         is_null = np.zeros(len(registers), np.bool_)
         for (null, bits), register in self.constants.items():
             registers[register], is_null[register] = bits, null
-        push = [[number for labels, number in self.sets.items() if label in labels] for label in range(self.labels)]
+        push = [
+            [number for labels, number in self.parts.sets.items() if label in labels] for label in range(self.labels)
+        ]
         feeds = [[a[3] is None or label in a[3] for label in range(self.labels)] for a in self.accumulators]
         return Code(
             code=np.array(self.code, np.int32).reshape(-1, 8),
@@ -361,7 +319,7 @@ class _Assembler:
             distinct=tuple(self.distinct),
             push_start=np.cumsum([0, *map(len, push)], dtype=np.int64),
             push=np.array([number for numbers in push for number in numbers], np.int32),
-            sets=len(self.sets),
+            sets=len(self.parts.sets),
             accumulators=np.array([a[:3] for a in self.accumulators], np.int32).reshape(-1, 3),
             feeds=np.array(feeds, np.bool_).reshape(-1, self.labels),
             seen=tuple(self.seen),

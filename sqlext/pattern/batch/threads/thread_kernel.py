@@ -14,6 +14,7 @@ import numpy as np
 from sqlext.pattern.automaton import DONE
 from sqlext.pattern.batch.blocks import MAPPED, NO_MATCH, NUMBER, PARTITION, ROW, book, has_room, next_partition
 from sqlext.pattern.batch.threads import condition_code as op
+from sqlext.pattern.batch.threads import path_keys as keys
 from sqlext.pattern.batch.threads.condition_machine import OVERFLOW, TRUE, evaluate_lines, float_order
 from sqlext.pattern.batch.threads.memo import COUNT as MEMO_COUNT
 from sqlext.pattern.batch.threads.memo import add, contains, forget
@@ -191,31 +192,31 @@ def _write_key(
     out[1] = stop
     for k in range(first, last):
         part, a, b, step = key[k, 0], key[k, 1], key[k, 2], key[k, 3]
-        if part == op.KEY_LAST or part == op.KEY_LAST_LABEL:
+        if part == keys.KEY_LAST or part == keys.KEY_LAST_LABEL:
             at = stacks[a, tops[a] - 1 - b] if b < tops[a] else -1
-            word = at if part == op.KEY_LAST or at < 0 else _label_at(at + step, label, path, start, stop)
-        elif part == op.KEY_FIRST or part == op.KEY_FIRST_LABEL:
+            word = at if part == keys.KEY_LAST or at < 0 else _label_at(at + step, label, path, start, stop)
+        elif part == keys.KEY_FIRST or part == keys.KEY_FIRST_LABEL:
             at = stacks[a, b] if b < tops[a] else -1
-            word = at if part == op.KEY_FIRST or at < 0 else _label_at(at + step, label, path, start, stop)
-        elif part == op.KEY_COUNT:
+            word = at if part == keys.KEY_FIRST or at < 0 else _label_at(at + step, label, path, start, stop)
+        elif part == keys.KEY_COUNT:
             word = min(tops[a], b)
-        elif part == op.KEY_DEPTH:
+        elif part == keys.KEY_DEPTH:
             word = min(stop - start, a)
-        elif part == op.KEY_START:
+        elif part == keys.KEY_START:
             word = start
-        elif part == op.KEY_START_LABEL:
+        elif part == keys.KEY_START_LABEL:
             word = _label_at(start + a, label, path, start, stop)
-        elif part == op.KEY_RECENT_LABEL:
+        elif part == keys.KEY_RECENT_LABEL:
             word = _label_at(stop - 1 - a, label, path, start, stop)
-        elif part == op.KEY_NUMBER:
+        elif part == keys.KEY_NUMBER:
             word = number
-        elif part == op.KEY_VALUE:
+        elif part == keys.KEY_VALUE:
             word = sums[stop - start, a]
-        elif part == op.KEY_VALUE_COUNT:
+        elif part == keys.KEY_VALUE_COUNT:
             word = counts[stop - start, a]
-        elif part == op.KEY_HAS_VALUE:
+        elif part == keys.KEY_HAS_VALUE:
             word = min(counts[stop - start, a], 1)
-        elif part == op.KEY_LIMIT:
+        elif part == keys.KEY_LIMIT:
             word = limit
         else:
             return 0

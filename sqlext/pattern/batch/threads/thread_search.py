@@ -11,7 +11,7 @@ This module turns a task and its rows into the arrays of the kernel, and the ker
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,9 +20,10 @@ import numpy as np
 from sqlext.errors import DataError, UnsupportedError
 from sqlext.pattern.automaton import Automaton, Graph, automaton, targets_from
 from sqlext.pattern.batch.blocks import BLOCK_ROWS, ROW, all_blocks
-from sqlext.pattern.batch.threads.condition_code import KEY_LIMIT, KEY_NEVER, Code, KeyPart, assemble
+from sqlext.pattern.batch.threads.condition_code import Code, assemble
 from sqlext.pattern.batch.threads.condition_machine import OVERFLOW
 from sqlext.pattern.batch.threads.memo import empty_memo
+from sqlext.pattern.batch.threads.path_keys import key_parts, seen_behind
 from sqlext.pattern.batch.threads.thread_kernel import (
     BUDGET,
     FAULT_CODE,
@@ -38,7 +39,6 @@ from sqlext.pattern.batch.threads.thread_kernel import (
 from sqlext.pattern.batch.two_pass import live_positions
 from sqlext.pattern.closure import new_search, write_targets
 from sqlext.pattern.conditions import fault
-from sqlext.pattern.program import Instruction, MatchLabel, successors
 from sqlext.pattern.skip_kernels import is_skip_target
 from sqlext.pattern.task import CLASSIFIER, MatchTask, Rows, Spans, Values
 
@@ -102,7 +102,7 @@ def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[
             memo = empty_memo(limits.memo_keys, limits.memo_words, before=memo)
             outcome = search_all(tables, inputs, work, memo, is_target, effort, progress, state, block)
         if outcome == BUDGET:
-            raise _budget_error(rows, int(state[ROW]), int(progress[STEPS]))
+            raise budget_error(rows, int(state[ROW]), int(progress[STEPS]))
         if outcome:
             error_class = "ARITHMETIC_OVERFLOW" if progress[FAULT_CODE] == OVERFLOW else "DIVIDE_BY_ZERO"
             raise fault(error_class, task.program.labels[progress[FAULT_LABEL]])
@@ -110,7 +110,7 @@ def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[
     return all_blocks(fill, task, positions, len(rows.mask), limits.block_rows)
 
 
-def _budget_error(rows: Rows, row: int, steps: int) -> DataError:
+def budget_error(rows: Rows, row: int, steps: int) -> DataError:
     first = rows.bounds[np.searchsorted(rows.bounds, row, side="right") - 1]
     return DataError(
         "STEP_BUDGET",
@@ -134,8 +134,8 @@ def compile_task(task: MatchTask, is_limited: bool) -> tuple[Automaton, Code, Ta
     positions = automaton(task.program, task.bits)
     graph = positions.graph
     follow_start, follow = _follow(graph)
-    seen = _seen_behind(task.program.instructions, code.seen)
-    keys = [_key(seen[at + 1], is_limited) for at in graph.instruction]
+    seen = seen_behind(task.program.instructions, code.seen)
+    keys = [key_parts(seen[at + 1], is_limited) for at in graph.instruction]
     tables = Tables(
         follow_start=follow_start,
         follow=follow,
@@ -179,36 +179,6 @@ def _targets_in_small(graph: Graph, begin: int, at_start: bool) -> np.ndarray:
 def _targets_in_large(graph: Graph, begin: int, at_start: bool) -> np.ndarray:
     targets = np.empty(len(graph.instruction) + 1, np.int32)
     return targets[: write_targets(graph, new_search(graph), begin, at_start, targets)].copy()
-
-
-def _seen_behind(instructions: Sequence[Instruction], seen: Sequence[frozenset[KeyPart]]) -> list[frozenset[KeyPart]]:
-    """For each instruction, the parts of the path that the conditions tested from it on can see.
-
-    `seen[l]` is what the condition of label l can see. Computed backward to a fixed point; sets are bits of integers.
-    """
-    parts = sorted(frozenset().union(*seen))
-    bit = {part: 1 << k for k, part in enumerate(parts)}
-    own = [sum(bit[part] for part in by_label) for by_label in seen]
-    needed = [0] * len(instructions)
-    changed = True
-    while changed:
-        changed = False
-        for at in range(len(instructions) - 1, -1, -1):
-            instruction = instructions[at]
-            need = own[instruction.label] if isinstance(instruction, MatchLabel) else 0
-            for following in successors(instruction, at):
-                need |= needed[following]
-            changed |= need != needed[at]
-            needed[at] = need
-    sets = {need: frozenset(part for part in parts if need & bit[part]) for need in set(needed)}
-    return [sets[need] for need in needed]
-
-
-def _key(parts: frozenset[KeyPart], is_limited: bool) -> list[KeyPart]:
-    never = (KEY_NEVER, 0, 0, 0)
-    if never in parts:
-        return [never]
-    return sorted(parts) + ([(KEY_LIMIT, 0, 0, 0)] if is_limited else [])
 
 
 # --- from rows to arrays ----------------------------------------------------------------------------------------------

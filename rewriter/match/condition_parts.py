@@ -1,0 +1,139 @@
+"""The parts of a run-dependent condition: their types, which Spark resolves, and the texts that Spark computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from sqlext.errors import Place, UnsupportedError
+from sqlext.expressions.function import Settings
+from sqlext.expressions.spark_types import aggregate_type
+from sqlext.pattern.task import Aggregate, Navigation
+from sqlext.rewriter.match.expression import Node, has_column
+from sqlext.rewriter.match.references import Item, Reference, place_of, render
+from sqlext.rewriter.text.splice import Source, Text, join, standing_for
+
+
+class TypeResolver(Protocol):
+    """Resolves what only Spark knows.
+
+    `types`: the simple type names of expressions over the input's rows. `constants`: the values of constant
+    expressions, each a CAST to the type in which a Literal stores it. `values`: the values of constant expressions of
+    these types, as `expressions.values` represents them.
+    """
+
+    def types(self, texts: Sequence[Text]) -> list[str]: ...
+
+    def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]: ...
+
+    def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]: ...
+
+
+@dataclass(kw_only=True)
+class ConditionParts:
+    """The condition of one variable, and what its lowering needs.
+
+    `navigation(reference, column)` and `aggregate(reference, column)` return the rows that a reference reads.
+    `column(text, spark_type, kind)` returns the index of an operand column of a kind, see `OperandColumn`.
+    `is_local(reference)`: does the current row alone decide what the reference reads? `local_text`: the text by which
+    Spark computes such a reference. Without `spark_computes`, matchers evaluate the parts of one row as well. `types`:
+    the types of texts resolved so far.
+    """
+
+    items: Sequence[Item]
+    source: Source
+    resolver: TypeResolver
+    settings: Settings
+    navigation: Callable[[Reference, int], Navigation]
+    aggregate: Callable[[Reference, int | None], Aggregate]
+    column: Callable[[Text, str, str], int]
+    is_local: Callable[[Reference], bool]
+    local_text: Callable[[Reference], Text]
+    spark_computes: bool = True
+    types: dict[str, str] = field(default_factory=dict)
+
+    def resolve(self, texts: Iterable[Text]) -> None:
+        new = {str(t): t for t in texts if str(t) not in self.types}
+        self.types.update(zip(new, self.resolver.types(list(new.values()))))
+
+    def type(self, node: Node) -> str:
+        if not self.is_text(node):
+            return "boolean"
+        return self.types[str(self.typed_text(node))]
+
+    def common_type(self, node: Node) -> str:
+        return self.types[str(self.common_text(node))]
+
+    def is_text(self, node: Node) -> bool:
+        """Does the node have a text of its own? The comparison that `CASE x WHEN y` implies has none."""
+        return node.name != "of case"
+
+    def typed_text(self, node: Node) -> Text:
+        """An expression over one input row that has the type of the node."""
+        return render(self.items[node.start : node.stop], self.source, self.typed_reference)
+
+    def typed_reference(self, reference: Reference) -> Text:
+        at = reference.place.start
+        if reference.kind == "classifier" or reference.argument_kind == "classifier":
+            return standing_for("CAST('' AS STRING)" if reference.kind == "classifier" else "0L", at)
+        if reference.kind in ("match number", "sequence number"):
+            return standing_for("CAST(1 AS BIGINT)", at)
+        if reference.kind == "aggregate":
+            return standing_for(f"CAST(NULL AS {self.aggregate_type(reference)})", at)
+        return join("(", reference.arguments[0], ")")
+
+    def common_text(self, node: Node) -> Text:
+        return join("coalesce(", join(*(self.typed_text(c) for c in node.children), separator=", "), ")")
+
+    def aggregate_type(self, reference: Reference) -> str:
+        if not reference.arguments:
+            argument = "string"
+        else:
+            self.resolve([reference.arguments[0]])
+            argument = self.types[str(reference.arguments[0])]
+        result = aggregate_type(reference.function, argument) if len(reference.arguments) < 2 else None
+        if result is None:
+            raise UnsupportedError(
+                "AGGREGATE_IN_DEFINE",
+                f"{reference.function}({argument}) is not supported in DEFINE",
+                place=reference.place,
+                hint="use count, sum, avg, min or max of numbers; for avg, CAST decimals AS DOUBLE.",
+            )
+        return result
+
+    # nodes that one row decides
+
+    def needs_one_row(self, node: Node) -> bool:
+        """Is one row enough to compute the node: the current one, or the one that a navigation reads?"""
+        references = self.run_dependent(node)
+        return not references or self.reads_one_row(node, references)
+
+    def run_dependent(self, node: Node) -> list[Reference]:
+        return [x for x in self.items[node.start : node.stop] if isinstance(x, Reference) and not self.is_local(x)]
+
+    def text(self, node: Node, replace_reference: Callable[[Reference], Text]) -> Text:
+        """The text that Spark computes. A column alone is rendered plainly: `v` and `(v)` would become two columns."""
+        items = self.items[node.start : node.stop]
+        reference = items[0]
+        if len(items) == 1 and isinstance(reference, Reference) and reference.kind == "navigation":
+            return reference.arguments[0]
+        return render(items, self.source, replace_reference)
+
+    def reads_one_row(self, node: Node, references: list[Reference]) -> bool:
+        """Does the node read only one navigated row, and nothing of the current row?"""
+        first = references[0]
+        return (
+            first.kind == "navigation"
+            and all(r.source == first.source for r in references)
+            and not any(isinstance(x, Reference) and self.is_local(x) for x in self.items[node.start : node.stop])
+            and not has_column(node, self.items)
+        )
+
+    def cast(self, text: Text, spark_type: str, wanted: str) -> Text:
+        if spark_type == wanted:
+            return text
+        return join("CAST((", text, f") AS {wanted})")
+
+    def place(self, node: Node) -> Place:
+        return place_of(self.items[node.start : node.stop], self.source)

@@ -1,0 +1,172 @@
+"""Run-dependent conditions that are interpreted: from the tree of an expression to SparkCalls.
+
+Every function of `expressions.function_table` may read several rows, with the types and the casts that Spark chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlext.errors import Place, UnsupportedError
+from sqlext.expressions.function_table import FUNCTIONS, not_in_table, parameter_types
+from sqlext.pattern.task import (
+    CLASSIFIER_NAME,
+    MATCH_NUMBER,
+    Aggregate,
+    Condition,
+    Literal,
+    Navigation,
+    Operand,
+    SparkCall,
+)
+from sqlext.rewriter.match.condition_parts import ConditionParts
+from sqlext.rewriter.match.expression import Node
+from sqlext.rewriter.match.references import Reference, render
+from sqlext.rewriter.text.splice import Text, join
+
+OBJECT = "object"
+_NAMES = {"iff": "if", "DIV": "div", "element": "[]", "field": "."}  # of nodes and aliases → of functions
+
+
+@dataclass(frozen=True)
+class InterpretedCondition:
+    """Lowers a condition to SparkCalls. Raises UnsupportedError for what no function of the table computes."""
+
+    parts: ConditionParts
+
+    def lower(self, node: Node) -> Condition:
+        """The condition of a Boolean node."""
+        self.parts.resolve(self._texts_to_type(node))
+        return self._value(node, "boolean")
+
+    def _texts_to_type(self, node: Node) -> Iterable[Text]:
+        if self.parts.is_text(node) and node.kind != "unit":
+            yield self.parts.typed_text(node)
+            if self.parts.spark_computes and self.parts.needs_one_row(node):
+                return
+        for child in node.children:
+            yield from self._texts_to_type(child)
+
+    def _value(self, node: Node, wanted: str) -> Condition:
+        """The value of a node as one of the Spark type `wanted`."""
+        parts, have = self.parts, self._type(node)
+        if have == "void" or node.kind == "unit":
+            return Literal(node.name if node.kind == "unit" else None, OBJECT)
+        if parts.is_text(node) and (parts.spark_computes or not node.children):
+            references = parts.run_dependent(node)
+            if not references:
+                return self._local(node, have, wanted)
+            if parts.reads_one_row(node, references) and parts.spark_computes:
+                return self._navigated(node, references[0], have, wanted)
+            if node.kind == "reference":
+                return self._cast(self._reference(references[0], have), have, wanted)
+        return self._cast(self._call(node, have), have, wanted)
+
+    def _type(self, node: Node) -> str:
+        return "string" if node.kind == "unit" else self.parts.type(node)
+
+    def _cast(self, value: Condition, have: str, wanted: str) -> Condition:
+        if have == wanted:
+            return value
+        return self._bound("CAST", (value,), (have,), wanted, None)
+
+    def _spark_cast(self, text: Text, have: str, wanted: str) -> tuple[Text, str]:
+        """The text with as much of a cast as cannot fail on rows that no condition tests, and its type."""
+        if have in (wanted, "string"):
+            return text, have
+        return self.parts.cast(text, have, wanted), wanted
+
+    # parts that one row decides
+
+    def _local(self, node: Node, have: str, wanted: str) -> Condition:
+        """The value of a node that the current row decides."""
+        text = self.parts.text(node, self.parts.local_text)
+        if node.kind == "literal":
+            text = self.parts.cast(text, have, wanted)
+            return Literal(self.parts.resolver.values([text], [wanted])[0], OBJECT)
+        text, have = self._spark_cast(text, have, wanted)
+        return self._cast(Operand(Navigation(argument=self._column(text, have)), OBJECT), have, wanted)
+
+    def _navigated(self, node: Node, reference: Reference, have: str, wanted: str) -> Condition:
+        """The value of a node that Spark computes on every row and the navigation reads.
+
+        Where there is no such row, the value is that of the node for NULL: `coalesce(LAST(A.v), 0)` is then 0.
+        """
+        parts = self.parts
+        text, have = self._spark_cast(parts.text(node, parts.typed_reference), have, wanted)
+        value = Operand(parts.navigation(reference, self._column(text, have)), OBJECT)
+        if node.kind == "reference":
+            return self._cast(value, have, wanted)
+        argument = parts.typed_reference(reference)
+        parts.resolve([argument])
+        nothing = join("CAST(NULL AS ", parts.types[str(argument)], ")")
+        missing = parts.cast(render(parts.items[node.start : node.stop], parts.source, lambda _: nothing), "", have)
+        if parts.resolver.constants([join("(", missing, ") IS NULL")])[0]:
+            return self._cast(value, have, wanted)
+        is_there = Operand(parts.navigation(reference, self._column(join("TRUE"), "boolean")), OBJECT)
+        constant = Operand(Navigation(argument=self._column(missing, have)), OBJECT)
+        whole = self._bound("if", (is_there, value, constant), ("boolean", have, have), have, None)
+        return self._cast(whole, have, wanted)
+
+    def _column(self, text: Text, spark_type: str) -> int:
+        return self.parts.column(text, spark_type, OBJECT)
+
+    def _reference(self, reference: Reference, spark_type: str) -> Condition:
+        parts = self.parts
+        if reference.kind == "classifier":
+            return Operand(parts.navigation(reference, CLASSIFIER_NAME), OBJECT)
+        if reference.kind == "match number":
+            return Operand(Navigation(argument=MATCH_NUMBER), OBJECT)
+        if reference.kind == "sequence number":
+            return Operand(Aggregate(function="count"), OBJECT)
+        if reference.kind == "navigation":
+            return Operand(parts.navigation(reference, self._column(reference.arguments[0], spark_type)), OBJECT)
+        index = CLASSIFIER_NAME if reference.argument_kind == "classifier" else None
+        if reference.arguments:
+            index = self._column(reference.arguments[0], parts.types[str(reference.arguments[0])])
+        return Operand(parts.aggregate(reference, index), OBJECT)
+
+    # functions
+
+    def _call(self, node: Node, result: str) -> Condition:
+        name = node.name if node.kind == "call" else _NAMES.get(node.kind, node.kind)
+        name, children = _NAMES.get(name, name), node.children
+        if node.kind == "opaque":
+            raise self._not_read(node)
+        if node.kind == "field":
+            value = self._value(children[0], self._type(children[0]))
+            pair = (value, Literal(node.name, OBJECT))
+            return self._bound(name, pair, (self._type(children[0]), "string"), result, node)
+        if name not in FUNCTIONS:
+            raise not_in_table(f"{name}()" if node.kind == "call" else name).with_(place=self._place(node))
+        have = tuple(self._type(child) for child in children)
+        try:
+            wanted = parameter_types(name, have, result, self.parts.settings)
+        except UnsupportedError as e:
+            raise e.with_(place=self._place(node)) from None
+        arguments = tuple(self._value(child, t) for child, t in zip(children, wanted))
+        return self._bound(name, arguments, wanted, result, node)
+
+    def _bound(
+        self, name: str, arguments: tuple[Condition, ...], types: tuple[str, ...], result: str, node: Node | None
+    ) -> SparkCall:
+        """The call, if it can be computed."""
+        call = SparkCall(function=name, arguments=arguments, types=types, type=result, settings=self.parts.settings)
+        try:
+            call.apply  # noqa: B018  (binds the function, which refuses what it cannot compute)
+        except UnsupportedError as e:
+            raise e.with_(place=e.place or (self._place(node) if node else None)) from None
+        return call
+
+    def _place(self, node: Node) -> Place:
+        return self.parts.place(node)
+
+    def _not_read(self, node: Node) -> UnsupportedError:
+        return UnsupportedError(
+            "DEFINE_EXPRESSION",
+            "DEFINE cannot compute this expression over several rows",
+            place=self._place(node),
+            hint="over several rows there are no lambdas, subqueries and window functions; compute in the navigation "
+            "what one row decides: LAST(transform(A.list, x -> x + 1)).",
+        )

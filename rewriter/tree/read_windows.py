@@ -1,0 +1,193 @@
+"""The windows with row patterns in a statement: which queries have them, and what stands OVER them.
+
+A window has a row pattern if PATTERN ( … ) or DEFINE variable AS stands directly in its parentheses. Spark has no such
+windows, so nothing of its own is taken for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlext.rewriter.text.tokens import Tokens, closing
+from sqlext.rewriter.tree.keywords import begins_query, ends_from, ends_operand, is_at
+from sqlext.rewriter.tree.statement_tree import Query, Tree
+
+_WITH_ITEMS = frozenset({"QUALIFY", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"})
+
+Range = tuple[int, int]  # of tokens; the end is exclusive
+
+
+@dataclass(frozen=True)
+class PatternWindow:
+    """A window with a row pattern in the parentheses at tokens `opening` and `closing`.
+
+    `keyword` is its name in the WINDOW clause, or the OVER in front of it.
+    """
+
+    keyword: int
+    opening: int
+    closing: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowCall:
+    """`measure OVER w` or `function(…) OVER (…)` at tokens `start` to `stop`; `over` is the word OVER."""
+
+    start: int
+    over: int
+    stop: int
+    window: PatternWindow
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowQuery:
+    """A query with windows that have row patterns.
+
+    `items` are those of the select list. `relation` is what stands between FROM and the WINDOW clause: relations,
+    WHERE, GROUP BY and HAVING; the last two begin at `group`. `plain` are the other windows of the WINDOW clause: name
+    in lower case → the tokens between their parentheses. `behind` is the first token behind the WINDOW clause, and
+    `tail` are QUALIFY, ORDER BY, SORT BY, … there: (keyword, its items).
+    """
+
+    query: Query
+    select: int
+    items: tuple[Range, ...]
+    relation: Range
+    group: int
+    behind: int
+    tail: tuple[tuple[int, tuple[Range, ...]], ...]
+    plain: dict[str, Range]
+    windows: tuple[PatternWindow, ...]
+    calls: tuple[WindowCall, ...]
+
+
+def window_queries(tree: Tree) -> Iterator[WindowQuery]:
+    """The queries of a statement that have windows with row patterns.
+
+    >>> from sqlext.rewriter.tree.read_tree import read_tree
+    >>> text = "SELECT a, 1 + m OVER w AS n FROM t WHERE a > 0 WINDOW w AS (PATTERN (A) DEFINE A AS x > 0) ORDER BY n"
+    >>> tree = read_tree(text)
+    >>> query, = window_queries(tree)
+    >>> [tree.fragment(call.start, call.stop).text for call in query.calls], tree.fragment(*query.relation).text
+    (['m OVER w'], 't WHERE a > 0')
+    """
+    for query in dict.fromkeys(relation.query for relation in tree.relations):
+        if query is not None and query.select is not None:
+            windows = _read(tree, query, query.select)
+            if windows is not None:
+                yield windows
+
+
+def _read(tree: Tree, query: Query, select: int) -> WindowQuery | None:
+    tokens = tree.tokens
+    depth = tokens[select].depth
+    if tokens[query.from_].depth != depth or query.from_ < select:
+        return None
+    heads = [i for i in range(query.from_stop, query.stop) if tokens[i].depth == depth and ends_from(tokens, i)]
+    window = next((i for i in heads if tokens[i].word == "WINDOW"), None)
+    behind = next((i for i in heads if tokens[i].word not in ("WHERE", "GROUP", "HAVING", "WINDOW")), query.stop)
+    definitions = {} if window is None else dict(_definitions(tree, window, behind))
+    named = {name: w for name, w in definitions.items() if has_pattern(tokens, w.opening, w.closing)}
+    ranges = ((select + 1, query.from_), (behind, query.stop))
+    calls = tuple(call for lo, hi in ranges for call in _calls(tree, lo, hi, named))
+    windows = tuple(dict.fromkeys([*named.values(), *(call.window for call in calls)]))
+    if not windows:
+        return None
+    relation_stop = behind if window is None else window
+    start = select + 1 + (tokens[select + 1].word in ("DISTINCT", "ALL"))
+    return WindowQuery(
+        query=query,
+        select=select,
+        items=tuple(split_at_commas(tokens, start, query.from_)),
+        relation=(query.from_ + 1, relation_stop),
+        group=next((i for i in heads if tokens[i].word in ("GROUP", "HAVING")), relation_stop),
+        behind=behind,
+        tail=tuple(_tail(tokens, [i for i in heads if i >= behind], query.stop)),
+        plain={name: (w.opening + 1, w.closing) for name, w in definitions.items() if name not in named},
+        windows=windows,
+        calls=calls,
+    )
+
+
+def _definitions(tree: Tree, window: int, stop: int) -> Iterator[tuple[str, PatternWindow]]:
+    """The definitions `name AS ( … )` of a WINDOW clause, by their names in lower case."""
+    i = window + 1
+    while i + 2 < stop and is_at(tree.tokens, i + 1, "AS", "("):
+        close = closing(tree.tokens, i + 2)
+        if close is None:
+            return
+        yield tree.key(i), PatternWindow(i, i + 2, close)
+        i = close + 2  # behind the comma
+
+
+def _tail(tokens: Tokens, heads: list[int], stop: int) -> Iterator[tuple[int, tuple[Range, ...]]]:
+    """QUALIFY and the clauses with BY, each with its items."""
+    for head, end in zip(heads, [*heads[1:], stop]):
+        first = head + 1 + (tokens[head].word != "QUALIFY")
+        if tokens[head].word in _WITH_ITEMS and first < end:
+            yield head, tuple(split_at_commas(tokens, first, end))
+
+
+def has_pattern(tokens: Tokens, opening: int, close: int) -> bool:
+    """Is the window in these parentheses one with a row pattern?"""
+    depth = tokens[opening].depth + 1
+    for i in range(opening + 1, close):
+        if tokens[i].depth != depth:
+            continue
+        if is_at(tokens, i, "PATTERN", "(") and (i == opening + 1 or ends_operand(tokens, i - 1)):
+            return True
+        if tokens[i].word == "DEFINE" and is_at(tokens, i + 2, "AS") and tokens[i + 1].may_name:
+            return True
+    return False
+
+
+def _calls(tree: Tree, lo: int, hi: int, named: dict[str, PatternWindow]) -> Iterator[WindowCall]:
+    """What stands OVER windows with row patterns in tokens `lo` to `hi`, without the queries inside them."""
+    tokens, i = tree.tokens, lo
+    while i < hi:
+        if tokens[i].text == "(" and begins_query(tokens, i + 1):
+            i = closing(tokens, i) or hi
+        elif tokens[i].word == "OVER" and i > lo and ends_operand(tokens, i - 1) and i + 1 < hi:
+            window, stop = _window_at(tree, i, named)
+            if window is not None:
+                yield WindowCall(start=_start_of_call(tokens, i, lo), over=i, stop=stop, window=window)
+                i = stop - 1
+        i += 1
+
+
+def _window_at(tree: Tree, over: int, named: dict[str, PatternWindow]) -> tuple[PatternWindow | None, int]:
+    """The window with a row pattern behind OVER, and the token behind it."""
+    tokens = tree.tokens
+    if tokens[over + 1].text == "(":
+        close = closing(tokens, over + 1)
+        if close is not None and has_pattern(tokens, over + 1, close):
+            return PatternWindow(over, over + 1, close), close + 1
+        return None, over + 1
+    return (named.get(tree.key(over + 1)) if tokens[over + 1].is_name else None), over + 2
+
+
+def _start_of_call(tokens: Tokens, over: int, lo: int) -> int:
+    """The first token of `m`, `f(…)`, `f(…) IGNORE NULLS`, `f(…) FILTER (…)` or `f(…) WITHIN GROUP (…)` before OVER."""
+    i = over - 1
+    if tokens[i].word == "NULLS" and tokens[i - 1].word in ("IGNORE", "RESPECT"):
+        i -= 2
+    while i > lo and tokens[i].text == ")":
+        opening = next((k for k in range(i - 1, lo - 1, -1) if tokens[k].depth == tokens[i].depth), lo)
+        if tokens[opening - 1].word == "FILTER":
+            i = opening - 2
+        elif is_at(tokens, opening - 2, "WITHIN", "GROUP"):
+            i = opening - 3
+        else:
+            i = opening - 1
+            break
+    while i - 2 >= lo and tokens[i - 1].text == ".":
+        i -= 2
+    return i
+
+
+def split_at_commas(tokens: Tokens, lo: int, hi: int) -> Iterator[Range]:
+    """The ranges of tokens between the commas that stand in no brackets inside `lo` to `hi`."""
+    depth = min((t.depth for t in tokens[lo:hi]), default=0)
+    commas = [i for i in range(lo, hi) if tokens[i].text == "," and tokens[i].depth == depth]
+    yield from zip([lo, *(c + 1 for c in commas)], [*commas, hi])

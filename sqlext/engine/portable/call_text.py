@@ -1,0 +1,63 @@
+"""Functions of Spark in conditions, as SQL."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from sqlext.pattern.task import SparkCall
+from sqlext.rewriter.text.lexemes import string_literal
+
+
+def call_text(call: SparkCall, arguments: list[str]) -> str:
+    """The SQL of a call whose arguments have these texts.
+
+    >>> from sqlext.expressions.function import Settings
+    >>> from sqlext.pattern.task import Literal
+    >>> one = Literal(1, "object")
+    >>> settings = Settings(is_ansi=True, time_zone="UTC")
+    >>> call = SparkCall(function="+", arguments=(one, one), types=("int", "int"), type="int", settings=settings)
+    >>> call_text(call, ["1", "LAST(A.v)"])
+    '(1 + LAST(A.v))'
+    """
+    name = call.function
+    if name in ("CAST", "TRY_CAST"):
+        return f"{name}({arguments[0]} AS {call.type})"
+    if name == "CASE":
+        return f"CASE {_branches(arguments)} END"
+    if name == "BETWEEN":
+        return f"({arguments[0]} BETWEEN {arguments[1]} AND {arguments[2]})"
+    if name == "IN":
+        return f"({arguments[0]} IN ({', '.join(arguments[1:])}))"
+    if name == "[]":
+        return f"{arguments[0]}[{arguments[1]}]"
+    if name == ".":
+        return f"{arguments[0]}.{arguments[1]}"
+    if name == "extract":
+        return f"extract({arguments[0].strip(chr(39))} FROM {arguments[1]})"
+    if name in ("IS NULL", "IS NOT NULL"):
+        return f"({arguments[0]} {name})"
+    if name in ("NOT", "negate"):
+        return f"({'NOT' if name == 'NOT' else '-'} {arguments[0]})"
+    if name in ("LIKE", "ILIKE", "RLIKE") and len(arguments) == 3:
+        return f"({arguments[0]} {name} {arguments[1]} ESCAPE {arguments[2]})"
+    if not name[0].islower() or name == "div":
+        return f"({f' {name} '.join(arguments)})"
+    return f"{name}({', '.join(arguments)})"
+
+
+def _branches(arguments: list[str]) -> str:
+    pairs = zip(arguments[0::2], arguments[1::2])
+    whens = " ".join(f"WHEN {condition} THEN {value}" for condition, value in pairs)
+    return f"{whens} ELSE {arguments[-1]}" if len(arguments) % 2 else whens
+
+
+def literal_text(value: Any) -> str:
+    """A value of a literal as SQL."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return string_literal(value)
+    if isinstance(value, bool):
+        return str(value).upper()
+    return f"{value}BD" if isinstance(value, Decimal) else f"{value!r}D" if isinstance(value, float) else str(value)

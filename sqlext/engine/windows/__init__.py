@@ -1,0 +1,1 @@
+"""Windows with row patterns on Spark."""

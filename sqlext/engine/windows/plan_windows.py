@@ -1,0 +1,171 @@
+"""The windows with row patterns of one query: bound to the columns of the query, and run one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar, Union
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.engine.bind_clause import BoundClause
+from sqlext.engine.parse_statement import ParsedStatement, with_clause
+from sqlext.engine.physical import PhysicalPlan
+from sqlext.engine.queries import Queries, SparkTypeResolver, is_aggregate
+from sqlext.errors import UnsupportedError
+from sqlext.rewriter.match.lower.input_query import InputRelation
+from sqlext.rewriter.match.match_plan import InputColumn, MatchPlan
+from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.splice import Edit, Source, Text, join
+from sqlext.rewriter.text.tokens import tokens_inside
+from sqlext.rewriter.tree.sources import check_repeatable
+from sqlext.rewriter.windows.lower_window import VALUE, lower_window
+from sqlext.rewriter.windows.parse_window import WindowClause
+from sqlext.rewriter.windows.window_sql import COLUMN, PART, OuterQuery, fragment_of_call, rebased, through
+
+PlanWindow = Callable[[BoundClause, Queries], tuple[Union[PhysicalPlan, None], str]]
+
+
+@dataclass(frozen=True)
+class BaseQuery:
+    """The query that computes, in the scope of the user's query, all that its rows alone determine."""
+
+    text: Text
+    columns: tuple[str, ...]
+    has_effect: ClassVar[bool] = False
+    warnings: ClassVar[tuple[str, ...]] = ()
+
+    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        return queries.run(self.text).toDF(*self.columns)
+
+
+Steps = dict[str, Union[PhysicalPlan, BaseQuery]]  # by the names that stand for them
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowPlanner:
+    """Plans the windows of one statement. `strategy`: the one that the session names, or "auto"."""
+
+    spark: SparkSession
+    statement: ParsedStatement
+    queries: Queries
+    strategy: str
+
+    def plan(self, part: WindowClause, source: Source, plan_window: PlanWindow) -> tuple[Steps, list[Edit]]:
+        """The steps before the outer query, and the edits of the statement that put it in the place of the user's.
+
+        Raises BindError and UnsupportedError.
+        """
+        return _QueryPlanner(self, part, source).plan(plan_window)
+
+
+class _QueryPlanner:
+    """Plans the windows of one query."""
+
+    def __init__(self, planner: WindowPlanner, part: WindowClause, source: Source):
+        self.planner, self.part, self.source = planner, part, source
+        self.queries, self.tree, self.site = planner.queries, planner.statement.tree, part.site
+        ctes = planner.statement.ctes(part.whole)
+        piece = self.tree.fragment(part.site.query.from_, part.site.query.stop)
+        check_repeatable(self.tree, ctes, piece)
+        self.prefix = with_clause(ctes, source)
+        self.relation = self.text(*part.site.relation)
+        self.is_ansi = planner.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
+
+    def text(self, lo: int, hi: int) -> Text:
+        fragment = self.tree.fragment(lo, hi)
+        return self.source.slice(fragment.start, fragment.stop)
+
+    def plan(self, plan_window: PlanWindow) -> tuple[Steps, list[Edit]]:
+        inputs = self._inputs()
+        plans = [self._lower(number, inputs) for number in range(len(self.site.windows))]
+        values = self._values()
+        outer = OuterQuery(tree=self.tree, site=self.site, source=self.source, values=values)
+        edits = outer.item_edits()
+        names = self._names(outer)
+        edits += outer.tail_edits(outer.outputs(names))
+        moved = [rebased(plan, number) for number, plan in enumerate(plans)]
+        base = self._base(outer, names, [c for columns, _, _ in moved for c in columns], [d for _, d, _ in moved])
+        rows = self.queries.name(base.frame(self.queries, self.planner.spark))
+        steps: Steps = {rows: base}
+        shown = [f"{COLUMN}{i}" for i, name in enumerate(names) if not name.startswith("__mixed")]
+        shown += [f"{PART}{i}" for i in range(len(outer.parts))]
+        for number, (_, _, plan) in enumerate(moved):
+            later = [c.name for columns, _, _ in moved[number + 1 :] for c in columns]
+            whole = through(plan, rows, [*shown, *later])
+            bound = BoundClause(plan=whole, prefix=Text(), is_ansi=self.is_ansi)
+            planned, rows = plan_window(bound, self.queries)
+            if planned is not None:
+                steps[rows] = planned
+            shown += [c.name for c in plan.shown]
+        return steps, [*edits, *outer.edits(rows, names)]
+
+    def _inputs(self) -> InputRelation:
+        """What the windows may read: the columns of FROM, in a grouping query those of GROUP BY."""
+        relations = self.text(self.site.relation[0], self.site.group)
+        frame = self.queries.run(join(self.prefix, "SELECT * FROM ", relations))
+        self._check_batch(frame)
+        grouped = None
+        if self.site.group < self.site.relation[1]:
+            keys = tokens_inside(self.tree.tokens, *self._span(self.site.group, self.site.relation[1]))
+            grouped = {t.text.strip("`").lower() for t in keys if t.is_name}
+        names = [f.name.lower() for f in frame.schema.fields]
+        columns = tuple(
+            (f.name, f.dataType.simpleString())
+            for f in frame.schema.fields
+            if names.count(f.name.lower()) == 1 and (grouped is None or f.name.lower() in grouped)
+        )
+        return InputRelation(
+            columns=columns,
+            resolver=SparkTypeResolver(self.queries, self.prefix, self.relation),
+            is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
+            is_ansi=self.is_ansi,
+        )
+
+    def _span(self, lo: int, hi: int) -> tuple[int, int]:
+        fragment = self.tree.fragment(lo, hi)
+        return fragment.start, fragment.stop
+
+    def _check_batch(self, frame: DataFrame) -> None:
+        if frame.isStreaming:
+            raise UnsupportedError(
+                "WINDOW_OVER_STREAM",
+                "a window gives each row the match of the rows behind it, so it cannot be computed over a stream",
+                place=self.part.clauses[0].keyword.place,
+                hint="write MATCH_RECOGNIZE, which emits a match when it is complete.",
+            )
+
+    def _lower(self, number: int, inputs: InputRelation) -> MatchPlan:
+        window = self.site.windows[number]
+        calls = [fragment_of_call(self.tree, c) for c in self.site.calls if c.window == window]
+        return lower_window(self.part.clauses[number], calls, self.source, inputs, self.planner.strategy)
+
+    def _values(self) -> dict[int, str]:
+        """The column of each call, by its first token."""
+        values: dict[int, str] = {}
+        for number, window in enumerate(self.site.windows):
+            calls = [c for c in self.site.calls if c.window == window]
+            values |= {c.start: f"__w{number}_{VALUE.strip('_')}{i}" for i, c in enumerate(calls)}
+        return values
+
+    def _names(self, outer: OuterQuery) -> list[str]:
+        """The names of the columns of the select list, with those that stand for mixed items."""
+        query = join(self.prefix, "SELECT ", outer.base_items(), " FROM ", self.relation, self._windows([]))
+        return self.queries.run(query).schema.names
+
+    def _windows(self, definitions: list[Text]) -> Text:
+        """The WINDOW clause of the base query."""
+        plain = [
+            join(quoted(name), " AS (", self.text(lo, hi) if lo < hi else "", ")")
+            for name, (lo, hi) in self.site.plain.items()
+        ]
+        windows = [*plain, *(d for d in definitions if d.pieces)]
+        return join("\nWINDOW ", join(*windows, separator=", ")) if windows else Text()
+
+    def _base(self, outer: OuterQuery, names: list[str], columns: list[InputColumn], windows: list[Text]) -> BaseQuery:
+        extra = [InputColumn(f"{PART}{i}", text) for i, text in enumerate(outer.parts)] + columns
+        texts = [join(c.text, f" AS {c.name}") for c in extra]
+        items = join(outer.base_items(), *texts, separator=",\n       ")
+        text = join(self.prefix, "SELECT ", items, "\nFROM ", self.relation, self._windows(windows))
+        return BaseQuery(text, (*(f"{COLUMN}{i}" for i in range(len(names))), *(c.name for c in extra)))

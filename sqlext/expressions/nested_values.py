@@ -1,0 +1,231 @@
+"""Arrays, maps and structs: making them, reading them and searching them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlext.expressions import faults
+from sqlext.expressions.coercion import cast_to, string_among_others, takes, unchanged, wider_type
+from sqlext.expressions.function import Evaluate, Function, Signature, Types
+from sqlext.expressions.json_paths import get_json_object
+from sqlext.expressions.spark_types import ArrayOf, MapOf, StructOf, nested
+from sqlext.expressions.values import compare, hashable, order_key
+
+
+def _element_type(spark_type: str) -> str:
+    parts = nested(spark_type)
+    return parts.element if isinstance(parts, ArrayOf) else "void"
+
+
+# parts of a value
+
+
+def _field(signature: Signature) -> Evaluate:
+    """The name is compared as it is written, then without case."""
+    parts = nested(signature.types[0])
+
+    def evaluate(value: Any, name: str) -> Any:
+        if isinstance(parts, ArrayOf):
+            return [None if element is None else element[_index(parts.element, name)] for element in value]
+        return value[_index(signature.types[0], name)]
+
+    return evaluate
+
+
+def _index(spark_type: str, name: str) -> int:
+    parts = nested(spark_type)
+    names = parts.names if isinstance(parts, StructOf) else ()
+    if name in names:
+        return names.index(name)
+    return [n.lower() for n in names].index(name.lower())
+
+
+def _key_types(signature: Signature) -> Types | None:
+    parts = nested(signature.types[0])
+    if isinstance(parts, MapOf):
+        return signature.types[0], parts.key
+    index = cast_to(signature.types[1], "int|integer") if isinstance(parts, ArrayOf) else None
+    return None if index is None else (signature.types[0], index)
+
+
+def _subscript(signature: Signature) -> Evaluate:
+    """`value[index]` counts from 0."""
+    return _part(signature, first=0, must_exist=signature.settings.is_ansi, from_end=False)
+
+
+def _get(signature: Signature) -> Evaluate:
+    return _part(signature, first=0, must_exist=False, from_end=False)
+
+
+def _element_at(signature: Signature) -> Evaluate:
+    """`element_at(value, index)` counts from 1, and from the end if the index is negative."""
+    must_exist = signature.settings.is_ansi and signature.name == "element_at"
+    return _part(signature, first=1, must_exist=must_exist, from_end=True)
+
+
+def _part(signature: Signature, first: int, must_exist: bool, from_end: bool) -> Evaluate:
+    parts = nested(signature.types[0])
+    if isinstance(parts, MapOf):
+        key_type = parts.key
+        return lambda value, key: value.get(hashable(key, key_type))
+
+    def element(value: list[Any], index: int) -> Any:
+        if from_end and index == 0:
+            raise faults.invalid_value("the index of element_at is 0", "the first element has the index 1")
+        at = len(value) + index if from_end and index < 0 else index - first
+        if 0 <= at < len(value):
+            return value[at]
+        if must_exist:
+            raise faults.invalid_index(index, len(value))
+        return None
+
+    return element
+
+
+# searching
+
+
+def _search_types(signature: Signature) -> Types | None:
+    """The element and the value that is searched are of one type."""
+    parts = nested(signature.types[0])
+    if not isinstance(parts, ArrayOf):
+        return None
+    common = wider_type(parts.element, signature.types[1], signature.settings.is_ansi, string_among_others)
+    return None if common is None else (f"array<{common}>", common)
+
+
+def _contains(signature: Signature) -> Evaluate:
+    element_type = signature.types[1]
+
+    def evaluate(values: list[Any], value: Any) -> bool | None:
+        if any(v is not None and compare(v, value, element_type) == 0 for v in values):
+            return True
+        return None if any(v is None for v in values) else False
+
+    return evaluate
+
+
+def _position(signature: Signature) -> Evaluate:
+    element_type = signature.types[1]
+    return lambda values, value: next(
+        (i for i, v in enumerate(values, 1) if v is not None and compare(v, value, element_type) == 0), 0
+    )
+
+
+def _size(signature: Signature) -> Evaluate:
+    """-1 for NULL without ANSI, as `spark.sql.legacy.sizeOfNull` has it."""
+    of_null = None if signature.settings.is_ansi or signature.name == "array_size" else -1
+    return lambda value: of_null if value is None else len(value)
+
+
+def _extreme(signature: Signature) -> Evaluate:
+    element_type = _element_type(signature.types[0])
+    choose = max if signature.name == "array_max" else min
+
+    def evaluate(values: list[Any]) -> Any:
+        present = [v for v in values if v is not None]
+        return choose(present, key=lambda v: order_key(v, element_type)) if present else None
+
+    return evaluate
+
+
+def _distinct(signature: Signature) -> Evaluate:
+    element_type = _element_type(signature.types[0])
+    return lambda values: list({hashable(v, element_type): v for v in reversed(values)}.values())[::-1]
+
+
+def _sort(signature: Signature) -> Evaluate:
+    element_type = _element_type(signature.types[0])
+
+    def evaluate(values: list[Any], is_ascending: bool = True) -> list[Any]:
+        return sorted(values, key=lambda v: order_key(v, element_type), reverse=not is_ascending)
+
+    return evaluate
+
+
+def _join(values: list[str | None], separator: str, null_text: str | None = None) -> str:
+    texts = (null_text if value is None else value for value in values)
+    return separator.join(text for text in texts if text is not None)
+
+
+def _slice(values: list[Any], start: int, length: int) -> list[Any]:
+    if start == 0:
+        raise faults.invalid_value("the start of slice is 0", "the first element has the index 1")
+    if length < 0:
+        raise faults.invalid_value("the length of slice is negative", "write a length of 0 or more")
+    at = start - 1 if start > 0 else len(values) + start
+    return values[at : at + length] if at >= 0 else []
+
+
+# making
+
+
+def _array_types(signature: Signature) -> Types:
+    return (_element_type(signature.result),) * len(signature.types)
+
+
+def _struct_types(signature: Signature) -> Types:
+    return signature.types
+
+
+def _named_struct(*values: Any) -> tuple[Any, ...]:
+    return values[1::2]
+
+
+def _map_types(signature: Signature) -> Types | None:
+    parts = nested(signature.result)
+    return (parts.key, parts.value) * (len(signature.types) // 2) if isinstance(parts, MapOf) else None
+
+
+def _map(signature: Signature) -> Evaluate:
+    parts = nested(signature.result)
+    key_type = parts.key if isinstance(parts, MapOf) else "void"
+
+    def evaluate(*values: Any) -> dict[Any, Any]:
+        keys = [hashable(key, key_type) for key in values[::2]]
+        if None in keys:
+            raise faults.invalid_value("a key of a map is NULL", "keys cannot be NULL")
+        if len(set(keys)) < len(keys):
+            raise faults.invalid_value("a map has the same key twice", "keys must differ")
+        return dict(zip(keys, values[1::2]))
+
+    return evaluate
+
+
+def _map_contains(signature: Signature) -> Evaluate:
+    parts = nested(signature.types[0])
+    key_type = parts.key if isinstance(parts, MapOf) else "void"
+    return lambda value, key: hashable(key, key_type) in value
+
+
+_ELEMENT_AT = Function(parameters=_key_types, bind=_element_at)
+_SIZE = Function(parameters=unchanged, bind=_size, takes_nulls=True)
+_MAP_KEYS = Function(parameters=unchanged, bind=lambda _: lambda value: list(value))
+_MAP_VALUES = Function(parameters=unchanged, bind=lambda _: lambda value: list(value.values()))
+
+NESTED_VALUES: dict[str, Function] = {
+    ".": Function(parameters=unchanged, bind=_field),
+    "[]": Function(parameters=_key_types, bind=_subscript),
+    "get": Function(parameters=_key_types, bind=_get),
+    "element_at": _ELEMENT_AT,
+    "try_element_at": _ELEMENT_AT,
+    "size": _SIZE,
+    "cardinality": _SIZE,
+    "array_size": _SIZE,
+    "array_contains": Function(parameters=_search_types, bind=_contains),
+    "array_position": Function(parameters=_search_types, bind=_position),
+    "array_max": Function(parameters=unchanged, bind=_extreme),
+    "array_min": Function(parameters=unchanged, bind=_extreme),
+    "array_distinct": Function(parameters=unchanged, bind=_distinct),
+    "sort_array": Function(parameters=takes("array", "boolean", optional=1), bind=_sort),
+    "array_join": Function(parameters=takes("array<string>", "string", "string", optional=1), bind=lambda _: _join),
+    "slice": Function(parameters=takes("array", "int", "int"), bind=lambda _: _slice),
+    "map_keys": _MAP_KEYS,
+    "map_values": _MAP_VALUES,
+    "map_contains_key": Function(parameters=_key_types, bind=_map_contains),
+    "array": Function(parameters=_array_types, bind=lambda _: lambda *values: list(values), takes_nulls=True),
+    "struct": Function(parameters=_struct_types, bind=lambda _: lambda *values: values, takes_nulls=True),
+    "named_struct": Function(parameters=_struct_types, bind=lambda _: _named_struct, takes_nulls=True),
+    "map": Function(parameters=_map_types, bind=_map, takes_nulls=True),
+    "get_json_object": Function(parameters=takes("string", "string"), bind=lambda _: get_json_object),
+}

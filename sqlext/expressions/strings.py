@@ -1,0 +1,207 @@
+"""Functions of strings. Positions count characters from 1."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from sqlext.expressions.coercion import as_result, takes
+from sqlext.expressions.faults import invalid_value
+from sqlext.expressions.function import Evaluate, Function, Signature, Types
+from sqlext.expressions.spark_types import ArrayOf, nested
+
+_WHOLE = (1 << 31) - 1
+
+
+def substring(text: Any, position: int, length: int = _WHOLE) -> Any:
+    """
+    >>> substring("abcde", -2), substring("abcde", 0, 2), substring("abc", -5, 3)
+    ('de', 'ab', 'a')
+    """
+    start = position - 1 if position > 0 else len(text) + position if position < 0 else 0
+    stop = start + length if length < _WHOLE else _WHOLE
+    return text[max(start, 0) : max(stop, 0)]
+
+
+def _left(text: Any, length: int) -> Any:
+    return text[: max(length, 0)]
+
+
+def _right(text: Any, length: int) -> Any:
+    return text[max(len(text) - length, 0) :] if length > 0 else text[:0]
+
+
+def _pad(text: Any, length: int, pad: Any, is_left: bool) -> Any:
+    missing = length - len(text)
+    if missing <= 0 or not pad:
+        return text[: max(length, 0)]
+    padding = (pad * (missing // len(pad) + 1))[:missing]
+    return padding + text if is_left else text + padding
+
+
+def _lpad(text: Any, length: int, pad: Any = None) -> Any:
+    return _pad(text, length, (" " if isinstance(text, str) else b"\0") if pad is None else pad, True)
+
+
+def _rpad(text: Any, length: int, pad: Any = None) -> Any:
+    return _pad(text, length, (" " if isinstance(text, str) else b"\0") if pad is None else pad, False)
+
+
+def split_part(text: str, delimiter: str, index: int) -> str:
+    """
+    >>> split_part("a.b.c", ".", 2), split_part("a.b.c", ".", -1), split_part("a.b.c", ".", 9)
+    ('b', 'c', '')
+    """
+    if index == 0:
+        raise invalid_value("the index of split_part is 0", "the first part has the index 1, the last one -1")
+    parts = text.split(delimiter) if delimiter else [text]
+    at = index - 1 if index > 0 else len(parts) + index
+    return parts[at] if 0 <= at < len(parts) else ""
+
+
+def _locate(sub: str | None, text: str | None, position: int | None = 1) -> int | None:
+    if position is None:
+        return 0
+    if sub is None or text is None:
+        return None
+    return 0 if position < 1 else 1 if not sub else text.find(sub, position - 1) + 1
+
+
+def _replace(text: str, search: str, replacement: str = "") -> str:
+    return text.replace(search, replacement) if search else text
+
+
+def _translate(text: str, letters: str, replacements: str) -> str:
+    table: dict[int, str | None] = {}
+    for i, letter in enumerate(letters):
+        table.setdefault(ord(letter), replacements[i] if i < len(replacements) else None)
+    return text.translate(table)
+
+
+def initcap(text: str) -> str:
+    """
+    >>> initcap("sPark-sql is")
+    'Spark-sql Is'
+    """
+    words = text.lower().split(" ")
+    return " ".join(word[:1].title() + word[1:] for word in words)
+
+
+def _substring_index(text: str, delimiter: str, count: int) -> str:
+    if not delimiter or count == 0:
+        return ""
+    parts = text.split(delimiter)
+    return delimiter.join(parts[:count] if count > 0 else parts[count:])
+
+
+def _chr(code: int) -> str:
+    return "" if code < 0 else chr(code & 0xFF)
+
+
+def _ascii(text: str) -> int:
+    return ord(text[0]) if text else 0
+
+
+def _concat_types(signature: Signature) -> Types | None:
+    return as_result(signature)
+
+
+def _concat(signature: Signature) -> Evaluate:
+    if isinstance(nested(signature.result), ArrayOf):
+        return lambda *arrays: [element for array in arrays for element in array]
+    empty: Any = b"" if signature.result == "binary" else ""
+    return lambda *texts: empty.join(texts)
+
+
+def _concat_ws(separator: str | None, *parts: Any) -> str | None:
+    if separator is None:
+        return None
+    texts = (text for part in parts for text in (part if isinstance(part, list) else [part]))
+    return separator.join(text for text in texts if text is not None)
+
+
+def _concat_ws_types(signature: Signature) -> Types:
+    return tuple(
+        "array<string>" if i and isinstance(nested(t), ArrayOf) else "string" for i, t in enumerate(signature.types)
+    )
+
+
+def _trim(side: str, text_first: bool) -> Callable[[Signature], Evaluate]:
+    strip: Callable[[str, str], str] = getattr(str, side)
+
+    def bind(signature: Signature) -> Evaluate:
+        if len(signature.types) == 1:
+            return lambda text: strip(text, " ")
+        return strip if text_first else lambda letters, text: strip(text, letters)
+
+    return bind
+
+
+def _sha2(value: bytes, bits: int) -> str | None:
+    size = bits or 256
+    return hashlib.new(f"sha{size}", value).hexdigest() if size in (224, 256, 384, 512) else None
+
+
+def _plain(evaluate: Evaluate, *parameters: str, optional: int = 0) -> Function:
+    return Function(parameters=takes(*parameters, optional=optional), bind=lambda _: evaluate)
+
+
+def _trimming(side: str, text_first: bool = False) -> Function:
+    return Function(parameters=takes("string", "string", optional=1), bind=_trim(side, text_first))
+
+
+_CONCAT = Function(parameters=_concat_types, bind=_concat)
+_LENGTH = _plain(len, "string|binary")
+_SUBSTRING = _plain(substring, "string|binary", "int", "int", optional=1)
+_LOCATE = Function(parameters=takes("string", "string", "int", optional=1), bind=lambda _: _locate, takes_nulls=True)
+
+STRINGS: dict[str, Function] = {
+    "lower": _plain(str.lower, "string"),
+    "lcase": _plain(str.lower, "string"),
+    "upper": _plain(str.upper, "string"),
+    "ucase": _plain(str.upper, "string"),
+    "initcap": _plain(initcap, "string"),
+    "trim": _trimming("strip"),
+    "ltrim": _trimming("lstrip"),
+    "rtrim": _trimming("rstrip"),
+    "btrim": _trimming("strip", text_first=True),
+    "substr": _SUBSTRING,
+    "substring": _SUBSTRING,
+    "left": _plain(_left, "string|binary", "int"),
+    "right": _plain(_right, "string", "int"),
+    "length": _LENGTH,
+    "len": _LENGTH,
+    "char_length": _LENGTH,
+    "character_length": _LENGTH,
+    "octet_length": _plain(lambda v: len(v.encode() if isinstance(v, str) else v), "string|binary"),
+    "bit_length": _plain(lambda v: 8 * len(v.encode() if isinstance(v, str) else v), "string|binary"),
+    "concat": _CONCAT,
+    "||": _CONCAT,
+    "concat_ws": Function(parameters=_concat_ws_types, bind=lambda _: _concat_ws, takes_nulls=True),
+    "lpad": _plain(_lpad, "string|binary", "int", "string|binary", optional=1),
+    "rpad": _plain(_rpad, "string|binary", "int", "string|binary", optional=1),
+    "split_part": _plain(split_part, "string", "string", "int"),
+    "startswith": _plain(lambda text, part: text.startswith(part), "string|binary", "string|binary"),
+    "endswith": _plain(lambda text, part: text.endswith(part), "string|binary", "string|binary"),
+    "contains": _plain(lambda text, part: part in text, "string|binary", "string|binary"),
+    "instr": _plain(lambda text, part: text.find(part) + 1, "string", "string"),
+    "locate": _LOCATE,
+    "position": _LOCATE,
+    "charindex": _LOCATE,
+    "replace": _plain(_replace, "string", "string", "string", optional=1),
+    "translate": _plain(_translate, "string", "string", "string"),
+    "reverse": _plain(lambda value: value[::-1], "string|array"),
+    "repeat": _plain(lambda text, times: text * times, "string", "int"),
+    "space": _plain(lambda times: " " * times, "int"),
+    "substring_index": _plain(_substring_index, "string", "string", "int"),
+    "ascii": _plain(_ascii, "string"),
+    "chr": _plain(_chr, "bigint"),
+    "char": _plain(_chr, "bigint"),
+    "md5": _plain(lambda value: hashlib.md5(value).hexdigest(), "binary"),
+    "sha": _plain(lambda value: hashlib.sha1(value).hexdigest(), "binary"),
+    "sha1": _plain(lambda value: hashlib.sha1(value).hexdigest(), "binary"),
+    "sha2": _plain(_sha2, "binary", "int"),
+    "crc32": _plain(zlib.crc32, "binary"),
+}

@@ -1,0 +1,113 @@
+"""LIKE, ILIKE, RLIKE and the functions of regular expressions."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sqlext.expressions.coercion import takes
+from sqlext.expressions.faults import invalid_value
+from sqlext.expressions.function import Evaluate, Function, Signature
+from sqlext.expressions.java_regex import java_regex, like_regex, replacement_parts
+
+
+def _like(text: str, pattern: str, escape: str = "\\") -> bool:
+    return like_regex(pattern, escape).fullmatch(text) is not None
+
+
+def _ilike(text: str, pattern: str, escape: str = "\\") -> bool:
+    return _like(text.lower(), pattern.lower(), escape)
+
+
+def _rlike(text: str, pattern: str) -> bool:
+    return java_regex(pattern).search(text) is not None
+
+
+def _group_index(regex: re.Pattern[str], index: int) -> int:
+    if not 0 <= index <= regex.groups:
+        raise invalid_value(
+            f"the pattern {regex.pattern!r} has no group {index}", f"it has the groups 0 to {regex.groups}"
+        )
+    return index
+
+
+def _extract(text: str, pattern: str, index: int = 1) -> str:
+    regex = java_regex(pattern)
+    match = regex.search(text)
+    if match is None:
+        return ""
+    return match[_group_index(regex, index)] or ""
+
+
+def _extract_all(text: str, pattern: str, index: int = 1) -> list[str]:
+    regex = java_regex(pattern)
+    return [match[_group_index(regex, index)] or "" for match in regex.finditer(text)]
+
+
+def _replace(text: str, pattern: str, replacement: str, position: int = 1) -> str:
+    if position < 1:
+        raise invalid_value("the position of regexp_replace is less than 1", "positions count from 1")
+    regex = java_regex(pattern)
+    if position - 1 >= len(text) and position > 1:
+        return text
+    if regex.search(text, position - 1) is None:
+        return text
+    parts = replacement_parts(replacement, regex)
+
+    def filled(match: re.Match[str]) -> str:
+        return "".join(part if isinstance(part, str) else match[part] or "" for part in parts)
+
+    kept = text[: position - 1]
+    pieces, end = [kept], len(kept)
+    for match in regex.finditer(text, position - 1):
+        pieces += [text[end : match.start()], filled(match)]
+        end = match.end()
+    return "".join([*pieces, text[end:]])
+
+
+def _count(text: str, pattern: str) -> int:
+    return sum(1 for _ in java_regex(pattern).finditer(text))
+
+
+def _substr(text: str, pattern: str) -> str | None:
+    match = java_regex(pattern).search(text)
+    return None if match is None else match[0]
+
+
+def _instr(text: str, pattern: str, _: int = 0) -> int:
+    match = java_regex(pattern).search(text)
+    return 0 if match is None else match.start() + 1
+
+
+def _searching(evaluate: Evaluate, *parameters: str, optional: int = 0) -> Function:
+    """A function whose second argument is a regular expression, read at once if it is constant."""
+
+    def bind(signature: Signature) -> Evaluate:
+        pattern: Any = signature.constants.get(1)
+        if isinstance(pattern, str):
+            java_regex(pattern)
+        return evaluate
+
+    return Function(parameters=takes(*parameters, optional=optional), bind=bind)
+
+
+def _bind_like(signature: Signature) -> Evaluate:
+    pattern: Any = signature.constants.get(1)
+    if isinstance(pattern, str):
+        like_regex(pattern, signature.constants.get(2) or "\\")
+    return _ilike if signature.name.lower() == "ilike" else _like
+
+
+_LIKE = Function(parameters=takes("string", "string", "string", optional=1), bind=_bind_like)
+_RLIKE = _searching(_rlike, "string", "string")
+
+TEXT_SEARCH: dict[str, Function] = {
+    **dict.fromkeys(("LIKE", "like", "ILIKE", "ilike"), _LIKE),
+    **dict.fromkeys(("RLIKE", "rlike", "regexp", "regexp_like"), _RLIKE),
+    "regexp_extract": _searching(_extract, "string", "string", "int", optional=1),
+    "regexp_extract_all": _searching(_extract_all, "string", "string", "int", optional=1),
+    "regexp_replace": _searching(_replace, "string", "string", "string", "int", optional=1),
+    "regexp_count": _searching(_count, "string", "string"),
+    "regexp_substr": _searching(_substr, "string", "string"),
+    "regexp_instr": _searching(_instr, "string", "string", "int", optional=1),
+}

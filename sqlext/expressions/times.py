@@ -1,0 +1,282 @@
+"""Functions that make, shift, compare, read and write dates and times."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from sqlext.expressions import faults
+from sqlext.expressions.calendars import (
+    DAY_US,
+    HOUR_US,
+    MINUTE_US,
+    SECOND_US,
+    add_months,
+    civil,
+    day_of,
+    is_valid_date,
+    month_length,
+    zone,
+)
+from sqlext.expressions.casts import cast
+from sqlext.expressions.coercion import takes
+from sqlext.expressions.function import Evaluate, Function, Settings, Signature, Types
+from sqlext.expressions.numbers import fits, wrap
+from sqlext.expressions.time_arithmetic import in_date_range, in_time_range, shift_months, shift_time
+from sqlext.expressions.time_formats import parts_of, read_time, write_time
+
+_SIZES = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1000,
+    "SECOND": SECOND_US,
+    "MINUTE": MINUTE_US,
+    "HOUR": HOUR_US,
+    "DAY": DAY_US,
+    "DAYOFYEAR": DAY_US,
+    "WEEK": 7 * DAY_US,
+}
+_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_TIME = "timestamp|timestamp_ntz"
+
+
+def _local(signature: Signature, spark_type: str) -> Callable[[int], int]:
+    return zone(signature.settings.time_zone).to_local if spark_type == "timestamp" else lambda value: value
+
+
+# differences and shifts
+
+
+def _toward_zero(value: int, size: int) -> int:
+    return -(-value // size) if value < 0 else value // size
+
+
+def whole_months(start: int, end: int) -> int:
+    """The whole months between two wall clocks, as `ChronoUnit.MONTHS.between` counts them.
+
+    >>> whole_months(day_of(2024, 1, 31) * DAY_US, day_of(2024, 2, 29) * DAY_US)
+    0
+    """
+    if end < start:
+        return -_months_forward(start, end, -1)
+    return _months_forward(start, end, 1)
+
+
+def _months_forward(start: int, end: int, sign: int) -> int:
+    (year, month, day), (other_year, other_month, other_day) = civil(start // DAY_US), civil(end // DAY_US)
+    months = sign * ((other_year - year) * 12 + other_month - month)
+    is_short = sign * (other_day * DAY_US + end % DAY_US - day * DAY_US - start % DAY_US) < 0
+    return months - is_short
+
+
+def _unit(text: str) -> str:
+    unit = text.upper()
+    if unit not in _SIZES and unit not in _MONTHS:
+        raise faults.invalid_value(f"{text} is no unit of time", "write YEAR, MONTH, DAY, HOUR, MINUTE or SECOND")
+    return unit
+
+
+def _timestampdiff(signature: Signature) -> Evaluate:
+    local_start, local_end = (_local(signature, t) for t in signature.types[1:])
+
+    def evaluate(text: str, start: int, end: int) -> int:
+        unit, lo, hi = _unit(text), local_start(start), local_end(end)
+        if unit in _MONTHS:
+            return _toward_zero(whole_months(lo, hi), _MONTHS[unit])
+        return _toward_zero(hi - lo, _SIZES[unit])
+
+    return evaluate
+
+
+def _timestampadd(signature: Signature) -> Evaluate:
+    name = signature.settings.time_zone if signature.types[2] == "timestamp" else None
+
+    def evaluate(text: str, count: int, value: int) -> int:
+        unit = _unit(text)
+        if unit in _MONTHS:
+            months = count * _MONTHS[unit]
+            if not fits(months, 32):
+                raise faults.datetime_overflow()
+            return shift_months(value, months, name)
+        amount = in_time_range(count * _SIZES[unit])
+        days = _toward_zero(amount, DAY_US)
+        return shift_time(value, days, amount - days * DAY_US, name)
+
+    return evaluate
+
+
+def _either(*functions: Function) -> Function:
+    """A name with several forms: the first that has as many parameters as there are arguments."""
+
+    def form(signature: Signature) -> Function | None:
+        return next((f for f in functions if f.parameters(signature) is not None), None)
+
+    def parameters(signature: Signature) -> Types | None:
+        found_form = form(signature)
+        return None if found_form is None else found_form.parameters(signature)
+
+    return Function(parameters=parameters, bind=lambda signature: form(signature).bind(signature))  # type: ignore[union-attr]
+
+
+def _add_days(day: int, days: int) -> int:
+    return wrap(day + days, 32)
+
+
+def months_between(signature: Signature) -> Evaluate:
+    """31 days are a month, unless both are the same day of the month or the last of it."""
+    local = _local(signature, signature.types[0])
+
+    def evaluate(end: int, start: int, is_rounded: bool = True) -> float:
+        (day, clock), (other, other_clock) = divmod(local(end), DAY_US), divmod(local(start), DAY_US)
+        (year, month, of_month), (other_year, other_month, other_of_month) = civil(day), civil(other)
+        months = float((year - other_year) * 12 + month - other_month)
+        are_last = of_month == month_length(year, month) and other_of_month == month_length(other_year, other_month)
+        if of_month == other_of_month or are_last:
+            return months
+        seconds = (of_month - other_of_month) * 86_400 + clock // SECOND_US - other_clock // SECOND_US
+        difference = months + seconds / (31 * 86_400)
+        return math.floor(difference * 1e8 + 0.5) / 1e8 if is_rounded else difference
+
+    return evaluate
+
+
+def last_day(day: int) -> int:
+    """
+    >>> civil(last_day(day_of(2024, 2, 3)))
+    (2024, 2, 29)
+    """
+    year, month, _ = civil(day)
+    return day_of(year, month, month_length(year, month))
+
+
+def _make_date(signature: Signature) -> Evaluate:
+    def evaluate(year: int, month: int, of_month: int) -> int | None:
+        if is_valid_date(year, month, of_month) and abs(year) <= 999_999_999:
+            return in_date_range(day_of(year, month, of_month))
+        if signature.settings.is_ansi:
+            raise faults.invalid_date(f"there is no date {year}-{month}-{of_month}")
+        return None
+
+    return evaluate
+
+
+# reading and writing
+
+
+def _reader(target: str, is_try: bool = False) -> Function:
+    """`to_date` and its like: a cast, or the reading of a text by a pattern."""
+
+    def parameters(signature: Signature) -> Types | None:
+        source = signature.types[0]
+        if len(signature.types) == 1:
+            return (source,)
+        texts = "string|date|timestamp|timestamp_ntz"
+        return takes(texts, "string")(signature) if len(signature.types) == 2 else None
+
+    def bind(signature: Signature) -> Evaluate:
+        settings = Settings(signature.settings.is_ansi and not is_try, signature.settings.time_zone)
+        if isinstance(signature.constants.get(1), str):
+            parts_of(signature.constants[1])
+        by_cast = cast(signature.types[0], signature.result, settings)
+        if len(signature.types) == 1 or signature.types[0] != "string":
+            return lambda value, _="": by_cast(value)
+        finish = cast("timestamp_ntz", signature.result, settings)
+
+        def read(text: str, pattern: str) -> int | None:
+            local = read_time(text, pattern)
+            if local is None and settings.is_ansi:
+                raise faults.invalid_cast(text, "string", f"{target} by the format {pattern}")
+            return finish(local)
+
+        return read
+
+    return Function(parameters=parameters, bind=bind)
+
+
+def _date_format(signature: Signature) -> Evaluate:
+    local = _local(signature, signature.types[0])
+    if isinstance(signature.constants.get(1), str):
+        parts_of(signature.constants[1])
+    return lambda value, pattern: write_time(local(value), pattern)
+
+
+def _from_unixtime(signature: Signature) -> Evaluate:
+    local = zone(signature.settings.time_zone).to_local
+    return lambda seconds, pattern="yyyy-MM-dd HH:mm:ss": write_time(local(wrap(seconds * SECOND_US, 64)), pattern)
+
+
+def _unix_timestamp(signature: Signature) -> Evaluate:
+    source, settings = signature.types[0], signature.settings
+    if source == "string":
+
+        def read(text: str, pattern: str = "yyyy-MM-dd HH:mm:ss") -> int | None:
+            local = read_time(text, pattern)
+            if local is None:
+                if settings.is_ansi:
+                    raise faults.invalid_cast(text, source, f"timestamp by the format {pattern}")
+                return None
+            return zone(settings.time_zone).to_utc(local) // SECOND_US
+
+        return read
+    to_timestamp = cast(source, "timestamp", settings)
+    return lambda value, _="": to_timestamp(value) // SECOND_US
+
+
+def _scaled(size: int, *, divides: bool) -> Evaluate:
+    return (lambda value: value // size) if divides else (lambda value: _fitting(value * size))
+
+
+def _fitting(value: int) -> int:
+    if not fits(value, 64):
+        raise faults.overflow("number")
+    return value
+
+
+def _timestamp_seconds(value: Any) -> int | None:
+    if isinstance(value, float):
+        return None if not math.isfinite(value) else max(-(1 << 63), min((1 << 63) - 1, int(value * SECOND_US)))
+    return _fitting(int(value * SECOND_US))
+
+
+def _plain(evaluate: Evaluate, *parameters: str, optional: int = 0) -> Function:
+    return Function(parameters=takes(*parameters, optional=optional), bind=lambda _: evaluate)
+
+
+_DATE_ADD = _plain(_add_days, "date", "int")
+_TIMESTAMPDIFF = Function(parameters=takes("string", _TIME, _TIME), bind=_timestampdiff)
+_TIMESTAMPADD = Function(parameters=takes("string", "int|bigint", _TIME), bind=_timestampadd)
+_DATEDIFF = _plain(lambda end, start: end - start, "date", "date")
+_UNIX = Function(parameters=takes("string|date|timestamp|timestamp_ntz", "string", optional=1), bind=_unix_timestamp)
+_ADD_MONTHS = _plain(
+    lambda day, months: in_date_range(add_months(day, months)),
+    "date",
+    "int|interval month|interval year|interval year to month",
+)
+
+TIMES: dict[str, Function] = {
+    "date_sub": _plain(lambda day, days: _add_days(day, -days), "date", "int"),
+    **dict.fromkeys(("date_add", "dateadd"), _either(_DATE_ADD, _TIMESTAMPADD)),
+    **dict.fromkeys(("datediff", "date_diff"), _either(_DATEDIFF, _TIMESTAMPDIFF)),
+    "timestampdiff": _TIMESTAMPDIFF,
+    "timestampadd": _TIMESTAMPADD,
+    "add_months": _ADD_MONTHS,
+    "months_between": Function(parameters=takes("timestamp", "timestamp", "boolean", optional=1), bind=months_between),
+    "last_day": _plain(last_day, "date"),
+    "make_date": Function(parameters=takes("int", "int", "int"), bind=_make_date),
+    "to_date": _reader("date"),
+    "try_to_date": _reader("date", is_try=True),
+    "to_timestamp": _reader("timestamp"),
+    "try_to_timestamp": _reader("timestamp", is_try=True),
+    "date_format": Function(parameters=takes("timestamp", "string"), bind=_date_format),
+    "from_unixtime": Function(parameters=takes("bigint", "string", optional=1), bind=_from_unixtime),
+    "unix_timestamp": _UNIX,
+    "to_unix_timestamp": _UNIX,
+    "unix_seconds": _plain(_scaled(SECOND_US, divides=True), "timestamp"),
+    "unix_millis": _plain(_scaled(1000, divides=True), "timestamp"),
+    "unix_micros": _plain(_scaled(1, divides=True), "timestamp"),
+    "unix_date": _plain(lambda day: day, "date"),
+    "date_from_unix_date": _plain(lambda day: day, "int"),
+    "timestamp_seconds": _plain(_timestamp_seconds, "bigint|numeric"),
+    "timestamp_millis": _plain(_scaled(1000, divides=False), "bigint"),
+    "timestamp_micros": _plain(_scaled(1, divides=False), "bigint"),
+}

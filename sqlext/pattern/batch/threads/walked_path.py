@@ -1,0 +1,187 @@
+"""The path of the search in Python, as conditions and the memo see it.
+
+What operands read is kept while the path grows and shrinks, so that no navigation walks along the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from sqlext.pattern.batch.threads import path_keys as keys
+from sqlext.pattern.batch.threads.path_keys import KeyPart, SeenParts
+from sqlext.pattern.conditions import Value, aggregate_of, classifier, walk
+from sqlext.pattern.task import CLASSIFIERS, MATCH_NUMBER, Aggregate, MatchTask, Navigation, Operand, Rows, Values
+
+Reader = Callable[[], Any]
+
+
+class WalkedPath:
+    """A path that maps the rows from `start` on to `labels`, in match `number` of the partition.
+
+    `stacks[s]`: the mapped rows with a label of set s. `accumulated[a]`: the values of aggregate a that are not NULL.
+    `seen[l]`: the parts of the path that the condition of label l can see. The path implements `conditions.Tested`.
+    """
+
+    def __init__(self, task: MatchTask, rows: Rows):
+        self.rows, self.names = rows, task.program.labels
+        self.partition, self.start, self.number, self.limit = (0, 0), 0, 1, 0
+        self.labels: list[int] = []
+        self.aggregates: dict[Aggregate, int] = {}
+        self.parts = SeenParts(self._seen_by_aggregate)
+        self.seen = tuple(self._seen(label, condition) for label, condition in enumerate(task.conditions))
+        self.cells = [_cells(column) for column in rows.columns]
+        self.readers: dict[int, Reader] = {}
+        for condition in task.conditions:
+            for part in walk(condition) if condition is not None else ():
+                if isinstance(part, Operand):
+                    self.readers[id(part)] = self._reader(part)
+        self.stacks: list[list[int]] = [[] for _ in self.parts.sets]
+        self.accumulated: list[list[Value]] = [[] for _ in self.aggregates]
+        self.pushes = [[s for labels, s in self.parts.sets.items() if x in labels] for x in range(len(self.names))]
+        self.feeds = [
+            [(a, self._argument(source)) for source, a in self.aggregates.items() if _takes(source, x)]
+            for x in range(len(self.names))
+        ]
+        self.fed: list[list[int]] = []  # for each mapped row the aggregates that it has given a value
+
+    # the path
+
+    def begin(self, start: int, number: int, partition: tuple[int, int], limit: int) -> None:
+        """Forget all rows, for a search from another row."""
+        self.partition, self.start, self.number, self.limit = partition, start, number, limit
+        self.labels.clear()
+        self.fed.clear()
+        for rows in (*self.stacks, *self.accumulated):
+            rows.clear()
+
+    def take(self, label: int) -> None:
+        """Map the next row to a label."""
+        row = self.start + len(self.labels)
+        self.labels.append(label)
+        for number in self.pushes[label]:
+            self.stacks[number].append(row)
+        fed = []
+        for number, argument in self.feeds[label]:
+            value = argument(row)
+            if value is not None:
+                self.accumulated[number].append(value)
+                fed.append(number)
+        self.fed.append(fed)
+
+    def give_back(self) -> None:
+        """Take the last row from the path."""
+        for number in self.pushes[self.labels.pop()]:
+            self.stacks[number].pop()
+        for number in self.fed.pop():
+            self.accumulated[number].pop()
+
+    # what conditions read
+
+    @property
+    def tested(self) -> str:
+        return self.names[self.labels[-1]]
+
+    def operand(self, operand: Operand) -> Value | None:
+        return self.readers[id(operand)]()
+
+    def _reader(self, operand: Operand) -> Reader:
+        source = operand.source
+        if isinstance(source, Aggregate):
+            number = self.aggregates[source]
+            return lambda: aggregate_of(source, self.accumulated[number], self)
+        if source.argument == MATCH_NUMBER:
+            return lambda: self.number
+        base, read, step, missing = self._base(source), self._read(source.argument), source.step, operand.missing
+
+        def navigate() -> Value | None:
+            at = base()
+            if at < 0:
+                return missing
+            return read(at + step) if self.partition[0] <= at + step < self.partition[1] else missing
+
+        return navigate
+
+    def _base(self, source: Navigation) -> Callable[[], int]:
+        """The mapped row that a navigation starts from, or -1."""
+        offset = source.offset
+        if source.labels is None and source.from_first:
+            return lambda: self.start + offset if offset < len(self.labels) else -1
+        if source.labels is None:
+            return lambda: self.start + len(self.labels) - 1 - offset if offset < len(self.labels) else -1
+        number, at = self.parts.set_number(source.labels), offset if source.from_first else -1 - offset
+
+        def stacked() -> int:
+            rows = self.stacks[number]
+            return rows[at] if offset < len(rows) else -1
+
+        return stacked
+
+    def _read(self, argument: int) -> Callable[[int], Value | None]:
+        if argument in CLASSIFIERS:
+            names = [classifier(argument, label, self.rows, self.names) for label in range(len(self.names))]
+
+            def label_at(row: int) -> Value | None:
+                return names[self.labels[row - self.start]] if 0 <= row - self.start < len(self.labels) else None
+
+            return label_at
+        return self.cells[argument].__getitem__
+
+    def _argument(self, source: Aggregate) -> Callable[[int], Value | None]:
+        return (lambda row: True) if source.argument is None else self._read(source.argument)
+
+    # what the memo compares
+
+    def key(self, position: int, parts: Sequence[KeyPart]) -> Hashable:
+        """The key of the state behind the last row, which was taken at a position."""
+        return position, self.start + len(self.labels), *(self._part(*part) for part in parts)
+
+    def _part(self, part: int, a: int, b: int, step: int) -> Hashable:
+        length = len(self.labels)
+        if part in (keys.KEY_LAST, keys.KEY_LAST_LABEL, keys.KEY_FIRST, keys.KEY_FIRST_LABEL):
+            rows = self.stacks[a]
+            at = -1 if b >= len(rows) else rows[-1 - b] if part in (keys.KEY_LAST, keys.KEY_LAST_LABEL) else rows[b]
+            return at if at < 0 or part in (keys.KEY_LAST, keys.KEY_FIRST) else self._label_at(at + step)
+        if part == keys.KEY_COUNT:
+            return min(len(self.stacks[a]), b)
+        if part == keys.KEY_DEPTH:
+            return min(length, a)
+        if part == keys.KEY_START:
+            return self.start
+        if part == keys.KEY_START_LABEL:
+            return self._label_at(self.start + a)
+        if part == keys.KEY_RECENT_LABEL:
+            return self._label_at(self.start + length - 1 - a)
+        if part == keys.KEY_NUMBER:
+            return self.number
+        return self.limit if part == keys.KEY_LIMIT else tuple(map(_exact, self.accumulated[a]))
+
+    def _label_at(self, row: int) -> int:
+        return self.labels[row - self.start] if 0 <= row - self.start < len(self.labels) else -1
+
+    def _seen(self, label: int, condition: Any) -> frozenset[KeyPart]:
+        parts: set[KeyPart] = set()
+        for part in walk(condition) if condition is not None else ():
+            if isinstance(part, Operand):
+                parts.update(self.parts.seen_by(part, label))
+        return frozenset(parts)
+
+    def _seen_by_aggregate(self, source: Aggregate, kind: str) -> list[KeyPart]:
+        return [(keys.KEY_VALUE, self.aggregates.setdefault(source, len(self.aggregates)), 0, 0)]
+
+
+def _takes(source: Aggregate, label: int) -> bool:
+    return source.labels is None or label in source.labels
+
+
+def _exact(value: Value) -> Hashable:
+    """A value that is equal only for the same value: -0.0 is not 0.0."""
+    return repr(value) if isinstance(value, float) else value
+
+
+def _cells(column: Values) -> list[Value | None]:
+    """A column as a list, None for NULL."""
+    values = column.values.tolist()
+    if column.valid is None:
+        return values
+    return [value if is_valid else None for value, is_valid in zip(values, column.valid.tolist())]
