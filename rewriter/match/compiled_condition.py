@@ -13,8 +13,8 @@ from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of, kind_of
 from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Navigation, Operand
 from sqlext.rewriter.match.condition_parts import ConditionParts
-from sqlext.rewriter.match.expression import Node
-from sqlext.rewriter.match.references import Reference, render
+from sqlext.rewriter.match.expression import Node, combines_searches
+from sqlext.rewriter.match.references import Reference
 from sqlext.rewriter.text.splice import Text, join
 
 FUNCTIONS = ("abs", "coalesce", "nvl", "ifnull", "nullif", "if", "iff", "least", "greatest")
@@ -28,6 +28,8 @@ _COMPARISONS = {
     ">=": "less_equal",
 }
 _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "remainder"}
+_OTHER_KINDS = ["AND", "OR", "NOT", "negate", "BETWEEN", "IN", "CASE", "CAST", "call", "reference", "literal", "column"]
+_KINDS = frozenset([*_COMPARISONS, *_ARITHMETIC, *_OTHER_KINDS, "IS NULL"])
 _DAY_US = 86_400_000_000
 
 
@@ -47,7 +49,7 @@ class CompiledCondition:
             yield self.parts.typed_text(node)
         if self.parts.spark_computes and self.parts.is_text(node) and self.parts.needs_one_row(node):
             return
-        if (node.kind == "call" and node.name not in FUNCTIONS) or node.kind in ("element", "opaque"):
+        if (node.kind == "call" and node.name not in FUNCTIONS) or node.kind not in _KINDS:
             raise self._several_rows(node)
         if node.kind in _COMPARISONS or node.kind in ("BETWEEN", "IN"):
             yield self.parts.common_text(node)
@@ -61,6 +63,8 @@ class CompiledCondition:
 
     def _lower(self, node: Node, wanted: str) -> Condition:
         """The node as a Condition whose values are of the Spark type `wanted`."""
+        if combines_searches(node):
+            return self._call(node)
         references = self.parts.run_dependent(node)
         if not references and self._is_null_cast(node):
             return Literal(None, self._kind(wanted, node))
@@ -100,7 +104,6 @@ class CompiledCondition:
 
         The value for "no such row" is a constant beside it: `coalesce(LAST(A.v), 0)` is then 0.
         """
-        items = self.parts.items[node.start : node.stop]
         if not self.parts.spark_computes:
             return None
         index = self._column(
@@ -112,11 +115,12 @@ class CompiledCondition:
         argument = self.parts.typed_reference(reference)
         self.parts.resolve([argument])
         nothing = join("CAST(NULL AS ", self.parts.types[str(argument)], ")")
-        missing = self.parts.cast(render(items, self.parts.source, lambda _: nothing), self.parts.type(node), wanted)
-        if kind_of(wanted) != "rank":
-            return Operand(source, kind, self.parts.resolver.constants([missing])[0])
-        if self.parts.resolver.constants([join("(", missing, ") IS NULL")])[0]:
-            return Operand(source, kind)
+        missing = self.parts.cast(self.parts.text(node, lambda _: nothing), self.parts.type(node), wanted)
+        if not self.parts.holds_query(node):
+            if kind_of(wanted) != "rank":
+                return Operand(source, kind, self.parts.resolver.constants([missing])[0])
+            if self.parts.resolver.constants([join("(", missing, ") IS NULL")])[0]:
+                return Operand(source, kind)
         one = Operand(self.parts.navigation(reference, self._column(join("1"), "int")), "int")
         constant = Operand(Navigation(argument=self._column(missing, wanted)), kind)
         return Call(

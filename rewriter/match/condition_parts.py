@@ -10,7 +10,7 @@ from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import aggregate_type
 from sqlext.pattern.task import Aggregate, Navigation
-from sqlext.rewriter.match.expression import Node, has_column
+from sqlext.rewriter.match.expression import Node, combines_searches, has_column, holds_query
 from sqlext.rewriter.match.references import Item, Reference, place_of, render
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
@@ -106,6 +106,8 @@ class ConditionParts:
 
     def needs_one_row(self, node: Node) -> bool:
         """Is one row enough to compute the node: the current one, or the one that a navigation reads?"""
+        if combines_searches(node):
+            return False
         references = self.run_dependent(node)
         return not references or self.reads_one_row(node, references)
 
@@ -118,7 +120,10 @@ class ConditionParts:
         reference = items[0]
         if len(items) == 1 and isinstance(reference, Reference) and reference.kind == "navigation":
             return reference.arguments[0]
-        return render(items, self.source, replace_reference)
+        text = render(items, self.source, replace_reference)
+        if node.kind == "IN query":  # as a value Spark has false in the place of NULL, for NOT IN too
+            return join("CASE WHEN ", text, " THEN TRUE WHEN NOT (", text, ") THEN FALSE END")
+        return text
 
     def reads_one_row(self, node: Node, references: list[Reference]) -> bool:
         """Does the node read only one navigated row, and nothing of the current row?"""
@@ -129,6 +134,10 @@ class ConditionParts:
             and not any(isinstance(x, Reference) and self.is_local(x) for x in self.items[node.start : node.stop])
             and not has_column(node, self.items)
         )
+
+    def holds_query(self, node: Node) -> bool:
+        """Does Spark run a query for the node, even without its references?"""
+        return holds_query(self.items[node.start : node.stop])
 
     def cast(self, text: Text, spark_type: str, wanted: str) -> Text:
         if spark_type == wanted:

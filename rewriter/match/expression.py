@@ -1,18 +1,20 @@
 """The tree of a scalar expression, for the conditions that depend on the match so far.
 
 A small operator-precedence parser over the items of `scalars`. Every node keeps its range of items, so Spark can
-compute any part of the expression as the user wrote it. Syntax that the parser does not know (`LIKE`, lambdas,
-subqueries) becomes an "opaque" node, which one row must be enough to compute.
+compute any part of the expression as the user wrote it. Syntax that the parser does not know (lambdas)
+becomes an "opaque" node, which one row must be enough to compute.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from sqlext.rewriter.match.references import Item, Reference
 from sqlext.rewriter.text.and_list import split_at_and
-from sqlext.rewriter.text.lexemes import Lexeme
+from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme
+from sqlext.rewriter.text.names import unquoted
 
 # https://spark.apache.org/docs/latest/sql-ref-operators.html "Operator Precedence", loosest first
 _COMPARISONS = frozenset({"=", "==", "<=>", "<>", "!=", "<", "<=", ">", ">="})
@@ -35,7 +37,10 @@ _BINARY = {
 }
 _NOT, _PREDICATE, _UNARY = 3, 4, 12
 _UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
-_PREDICATES = ("IS", "NOT", "BETWEEN", "IN")
+_LIKE = {"LIKE": "LIKE", "ILIKE": "ILIKE", "RLIKE": "RLIKE", "REGEXP": "RLIKE"}
+_PREDICATES = ("IS", "NOT", "BETWEEN", "IN", *_LIKE)
+_WITH_UNIT = ("timestampdiff", "timestampadd", "datediff", "date_diff", "dateadd", "date_add")  # with three arguments
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _ENDS = (")", "]", ",", "THEN", "WHEN", "ELSE", "END", "AS")  # of an operand
 
 
@@ -44,8 +49,10 @@ class Node:
     """Items `start` to `stop` (exclusive) of an expression.
 
     `kind`: an operator ("AND", "<", "+", …), "NOT", "negate", "BETWEEN", "IN", "IS NULL", "CASE" (pairs of condition
-    and value, then the ELSE value if there is one), "CAST" (`name` is the type), "call" (`name` in lower case),
-    "field", "element", "reference", "literal", "column" or "opaque".
+    and value, then the ELSE value if there is one), "CAST" or "TRY_CAST" (`name` is the type), "LIKE", "ILIKE",
+    "RLIKE", "IS DISTINCT FROM", "IS NOT DISTINCT FROM", "call" (`name` in lower case), "unit" (`MONTH` in a call, its
+    `name`), "query" (a scalar subquery, or EXISTS with its subquery), "IN query" (also NOT IN; its child is the value
+    that is searched), "field" (`name`), "element", "reference", "literal", "column" or "opaque".
     """
 
     kind: str
@@ -80,6 +87,22 @@ def has_column(node: Node, items: Sequence[Item]) -> bool:
     return node.kind == "column" or any(has_column(child, items) for child in node.children)
 
 
+def holds_query(items: Sequence[Item]) -> bool:
+    """Is there a subquery among the items?"""
+    words = [item.word if isinstance(item, Lexeme) else "" for item in items]
+    return any(word == "(" and after in SUBQUERY_STARTS for word, after in pairwise(words))
+
+
+def combines_searches(node: Node) -> bool:
+    """Does the node combine the results of `IN (query)` by AND, OR and NOT?
+
+    Matchers evaluate these operators, because a NULL of `IN (query)` that Spark reports as false becomes true by NOT.
+    """
+    if node.kind not in ("AND", "OR", "NOT"):
+        return False
+    return any(child.kind == "IN query" or combines_searches(child) for child in node.children)
+
+
 class _CannotRead(Exception):
     pass
 
@@ -100,6 +123,19 @@ class _Parser:
     def is_literal(self, ahead: int) -> bool:
         item = self.items[self.i + ahead] if self.i + ahead < self.stop else None
         return isinstance(item, Lexeme) and item.is_literal
+
+    def is_query(self, ahead: int = 0) -> bool:
+        return self.word(ahead) == "(" and self.word(ahead + 1) in SUBQUERY_STARTS
+
+    def skip_query(self) -> None:
+        """Go behind a query in parentheses."""
+        depth = 0
+        while self.i < self.stop:
+            depth += (self.word() in _OPENING) - (self.word() in _CLOSING)
+            self.i += 1
+            if depth == 0:
+                return
+        raise _CannotRead
 
     def expect(self, word: str) -> None:
         if self.word() != word:
@@ -134,13 +170,39 @@ class _Parser:
             low = self.expression(_BINARY["|"])
             self.expect("AND")
             node = self.node("BETWEEN", start, left, low, self.expression(_BINARY["|"]))
-        elif word == "IN" and self.word() == "(" and self.word(1) not in ("SELECT", "WITH"):
+        elif word == "IN" and self.is_query():
+            self.skip_query()
+            return self.node("IN query", start, left)
+        elif word == "IN" and self.word() == "(":
             node = self.node("IN", start, left, *self.arguments())
         elif word == "IS" and not is_negated:
-            is_negated = self.word() == "NOT"
-            self.i += is_negated
-            self.expect("NULL")
+            return self.test(start, left)
+        elif word in _LIKE and self.word() not in ("ANY", "ALL", "SOME"):
+            pattern = self.expression(_BINARY["|"])
+            escape: tuple[Node, ...] = ()
+            if self.word() == "ESCAPE":
+                self.i += 1
+                escape = (self.primary(),)
+            node = self.node(_LIKE[word], start, left, pattern, *escape)
+        else:
+            raise _CannotRead
+        return self.node("NOT", start, node) if is_negated else node
+
+    def test(self, start: int, left: Node) -> Node:
+        """What follows IS: [NOT] NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM value."""
+        is_negated = self.word() == "NOT"
+        self.i += is_negated
+        word = self.word()
+        self.i += 1
+        if word == "DISTINCT":
+            self.expect("FROM")
+            right = self.expression(_BINARY["|"])
+            return self.node("IS NOT DISTINCT FROM" if is_negated else "IS DISTINCT FROM", start, left, right)
+        if word in ("NULL", "UNKNOWN"):
             node = self.node("IS NULL", start, left)
+        elif word in ("TRUE", "FALSE"):
+            literal = Node(kind="literal", start=self.i - 1, stop=self.i)
+            node = self.node("<=>", start, left, literal)
         else:
             raise _CannotRead
         return self.node("NOT", start, node) if is_negated else node
@@ -151,10 +213,10 @@ class _Parser:
             self.i += 1
             operand = self.expression(_NOT if word == "NOT" else _UNARY)
             return self.node("NOT", start, operand)
-        if word == "-":
+        if word in ("-", "+", "~"):
             self.i += 1
             operand = self.expression(_UNARY)
-            return self.node("negate", start, operand)
+            return self.node({"-": "negate", "+": "positive"}.get(word, word), start, operand)
         return self.primary()
 
     def primary(self) -> Node:
@@ -165,16 +227,24 @@ class _Parser:
         if isinstance(item, Reference):
             self.i += 1
             return self.postfixed(self.node("reference", start))
+        if self.is_query() or (item.word == "EXISTS" and self.is_query(1)):
+            self.i += item.word == "EXISTS"
+            self.skip_query()
+            return self.postfixed(self.node("query", start))
         if item.raw == "(":
             return self.parenthesised()
         if item.word == "CASE":
             return self.case()
-        if item.word == "CAST" and self.word(1) == "(":
-            return self.cast()
+        if item.word in ("CAST", "TRY_CAST") and self.word(1) == "(":
+            return self.postfixed(self.cast(item.word))
+        if item.word == "EXTRACT" and self.word(1) == "(":
+            return self.extract()
         if item.is_name and self.word(1) == "(":
             self.i += 1
-            arguments = self.arguments()
-            return self.postfixed(self.node("call", start, *arguments, name=item.raw.lower()))
+            arguments, name = self.arguments(), unquoted(item.raw).lower()
+            if name in _WITH_UNIT and len(arguments) == 3 and arguments[0].kind == "column":
+                arguments = (self.unit(arguments[0]), *arguments[1:])
+            return self.postfixed(self.node("call", start, *arguments, name=name))
         self.i += 1
         if item.word == "INTERVAL":
             return self.interval(start)
@@ -186,6 +256,20 @@ class _Parser:
         if item.is_name:
             return self.postfixed(self.node("column", start))
         raise _CannotRead
+
+    def unit(self, column: Node) -> Node:
+        """The node of a unit that was read as a column."""
+        return replace(column, kind="unit", name=self.raw(column.start, column.stop))
+
+    def extract(self) -> Node:
+        """`EXTRACT(field FROM value)`"""
+        start = self.i
+        self.i += 3
+        field = Node(kind="unit", start=self.i - 1, stop=self.i, name=self.raw(self.i - 1, self.i))
+        self.expect("FROM")
+        value = self.expression(0)
+        self.expect(")")
+        return self.node("call", start, field, value, name="extract")
 
     def interval(self, start: int) -> Node:
         """`INTERVAL '1' DAY`, `INTERVAL -5 MINUTES`, `INTERVAL '1 2' DAY TO HOUR`, `INTERVAL 1 DAY 2 HOURS`."""
@@ -209,7 +293,7 @@ class _Parser:
                 node = self.node("element", node.start, node, index)
             elif operator == ".":
                 self.i += 1
-                node = self.node("field", node.start, node)
+                node = self.node("field", node.start, node, name=unquoted(self.raw(self.i - 1, self.i)))
             else:
                 first = self.i
                 self.i += 1
@@ -240,7 +324,7 @@ class _Parser:
         self.i += 1
         return tuple(nodes)
 
-    def cast(self) -> Node:
+    def cast(self, kind: str) -> Node:
         start = self.i
         self.i += 2
         operand = self.expression(0)
@@ -255,7 +339,7 @@ class _Parser:
                 raise _CannotRead
         name = self.raw(first, self.i)
         self.i += 1
-        return self.node("CAST", start, operand, name=name)
+        return self.node(kind, start, operand, name=name)
 
     def case(self) -> Node:
         start = self.i

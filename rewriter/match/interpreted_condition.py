@@ -21,8 +21,8 @@ from sqlext.pattern.task import (
     SparkCall,
 )
 from sqlext.rewriter.match.condition_parts import ConditionParts
-from sqlext.rewriter.match.expression import Node
-from sqlext.rewriter.match.references import Reference, render
+from sqlext.rewriter.match.expression import Node, combines_searches
+from sqlext.rewriter.match.references import Reference
 from sqlext.rewriter.text.splice import Text, join
 
 OBJECT = "object"
@@ -53,7 +53,7 @@ class InterpretedCondition:
         parts, have = self.parts, self._type(node)
         if have == "void" or node.kind == "unit":
             return Literal(node.name if node.kind == "unit" else None, OBJECT)
-        if parts.is_text(node) and (parts.spark_computes or not node.children):
+        if parts.is_text(node) and not combines_searches(node) and (parts.spark_computes or not node.children):
             references = parts.run_dependent(node)
             if not references:
                 return self._local(node, have, wanted)
@@ -101,8 +101,8 @@ class InterpretedCondition:
         argument = parts.typed_reference(reference)
         parts.resolve([argument])
         nothing = join("CAST(NULL AS ", parts.types[str(argument)], ")")
-        missing = parts.cast(render(parts.items[node.start : node.stop], parts.source, lambda _: nothing), "", have)
-        if parts.resolver.constants([join("(", missing, ") IS NULL")])[0]:
+        missing = parts.cast(parts.text(node, lambda _: nothing), "", have)
+        if not parts.holds_query(node) and parts.resolver.constants([join("(", missing, ") IS NULL")])[0]:
             return self._cast(value, have, wanted)
         is_there = Operand(parts.navigation(reference, self._column(join("TRUE"), "boolean")), OBJECT)
         constant = Operand(Navigation(argument=self._column(missing, have)), OBJECT)
@@ -134,6 +134,8 @@ class InterpretedCondition:
         name, children = _NAMES.get(name, name), node.children
         if node.kind == "opaque":
             raise self._not_read(node)
+        if node.kind == "IN query":
+            raise self._not_searched(node)
         if node.kind == "field":
             value = self._value(children[0], self._type(children[0]))
             pair = (value, Literal(node.name, OBJECT))
@@ -162,11 +164,19 @@ class InterpretedCondition:
     def _place(self, node: Node) -> Place:
         return self.parts.place(node)
 
+    def _not_searched(self, node: Node) -> UnsupportedError:
+        return UnsupportedError(
+            "DEFINE_EXPRESSION",
+            "DEFINE cannot search a value of several rows in a query",
+            place=self._place(node),
+            hint="search a value of one row, LAST(A.v) IN (SELECT …), or compare with a scalar subquery.",
+        )
+
     def _not_read(self, node: Node) -> UnsupportedError:
         return UnsupportedError(
             "DEFINE_EXPRESSION",
             "DEFINE cannot compute this expression over several rows",
             place=self._place(node),
-            hint="over several rows there are no lambdas, subqueries and window functions; compute in the navigation "
+            hint="over several rows there are no lambdas and window functions; compute in the navigation "
             "what one row decides: LAST(transform(A.list, x -> x + 1)).",
         )

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Union
 
 from sqlext.errors import BindError, Place
-from sqlext.rewriter.text.lexemes import Lexeme
+from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source, Text, join
 
@@ -124,7 +124,7 @@ class Words:
         return self.raw(i).upper()
 
     def is_subquery(self, i: int) -> bool:
-        return self.raw(i) == "(" and self.word(i + 1) in ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
+        return self.raw(i) == "(" and self.word(i + 1) in SUBQUERY_STARTS
 
     def closing(self, i: int) -> int:
         """The index of the parenthesis that closes the one at i."""

@@ -9,6 +9,9 @@ from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
 
+# Behind a parenthesis in an expression; MAP and REDUCE, which begin queries too, are functions there.
+SUBQUERY_STARTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
+
 
 @dataclass(frozen=True, kw_only=True)
 class Lexeme:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from sqlext.errors import ParseError, Place, UnsupportedError
@@ -72,10 +73,10 @@ def _check_not_shadowed(tree: Tree, visible: list[Cte]) -> None:
                 )  # fmt: skip
 
 
-def check_repeatable(tree: Tree, ctes: tuple[Cte, ...], piece: Fragment) -> None:
-    """Raise UnsupportedError (RANDOM_CTE) if a piece of the statement reads one of `ctes` that is random, and the rest
-    of the statement reads it too: the two would see different rows."""
-    pieces = [piece]
+def check_repeatable(tree: Tree, ctes: tuple[Cte, ...], read: Sequence[Fragment]) -> None:
+    """Raise UnsupportedError (RANDOM_CTE) if pieces of the statement read one of `ctes` that is random and that is read
+    more than once: the readers would see different rows."""
+    pieces = list(read)
     needed: list[Cte] = []
     for cte in reversed(ctes):
         if any(_readers(tree, _key(cte), piece) for piece in pieces):

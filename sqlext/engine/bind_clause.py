@@ -10,11 +10,13 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, with_clause
 from sqlext.engine.queries import CHAR_TYPE, Queries, SparkTypeResolver, is_aggregate, with_outer_hint
 from sqlext.engine.stream.stream_checks import PROCTIME_VALUE, check_order, check_row_times, is_processing_time
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
+from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.pushdown import pushed_down
+from sqlext.rewriter.match.subqueries import correlation_error, subqueries
 from sqlext.rewriter.match.unread import unread
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.sources import check_repeatable
@@ -50,7 +52,7 @@ class ClauseBinder:
         """
         site, clause, tree = part.site, part.clause, self.statement.tree
         ctes = self.statement.ctes(site.whole)
-        check_repeatable(tree, ctes, site.relation)
+        check_repeatable(tree, ctes, (site.relation, *subqueries(clause)))
         prefix, relation = with_clause(ctes, source), source.slice(clause.relation.start, clause.relation.stop)
         rows = self._input(join(prefix, "SELECT * FROM ", relation), is_subquery=bool(site.depth))
         if rows.isStreaming and self.is_portable:
@@ -63,6 +65,7 @@ class ClauseBinder:
             source = source.edited([Edit(time.start, time.stop, PROCTIME_VALUE)])
         elif rows.isStreaming:
             check_order(clause, rows.schema)
+        self._check_subqueries(clause, prefix, source, tuple(rows.schema.names))
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
         inputs = InputRelation(
             columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
@@ -89,3 +92,21 @@ class ClauseBinder:
                 raise
             hint = "is it a column of an outer query? The input cannot read it: join with the clause's result instead."
             raise with_outer_hint(e, hint) from None
+
+    def _check_subqueries(self, clause: MatchClause, prefix: Text, source: Source, columns: tuple[str, ...]) -> None:
+        """Raise BindError for a subquery that Spark cannot run by itself, UnsupportedError for one over a stream."""
+        errors: list[SqlExtError] = []
+        for query in subqueries(clause):
+            try:
+                rows = self.queries.run(join(prefix, source.slice(query.start, query.stop)))
+            except BindError as e:
+                errors.append(correlation_error(clause, columns, e) or e)
+                continue
+            if rows.isStreaming:
+                errors.append(
+                    UnsupportedError(
+                        "STREAMING_SUBQUERY", "a subquery in MATCH_RECOGNIZE cannot read a stream", place=query.place,
+                        hint="read the table as it is now: leave STREAM out.",
+                    )
+                )  # fmt: skip
+        raise_all(errors)

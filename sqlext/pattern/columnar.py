@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sqlext.errors import DataError
-from sqlext.pattern.conditions import is_interpreted
+from sqlext.pattern.condition_reads import is_interpreted
 from sqlext.pattern.task import Call, Condition, Literal, Navigation, Operand, Rows, SparkCall, Values
 
 Column = tuple[np.ndarray, np.ndarray]  # values, valid: bool[n]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any, NamedTuple, Protocol
 
@@ -25,8 +25,8 @@ from sqlext.pattern.task import (
     Navigation,
     Operand,
     Rows,
+    SparkAggregate,
     SparkCall,
-    Task,
     Values,
 )
 
@@ -37,6 +37,24 @@ _FAULTS = {
     "ARITHMETIC_OVERFLOW": ("integer overflow", "cast to a wider type, or set spark.sql.ansi.enabled to false"),
     "DIVIDE_BY_ZERO": ("division by zero", "test the divisor first, for example with nullif(x, 0)"),
 }
+
+
+class LabelledRows(Protocol):
+    """The rows around a path, and their labels."""
+
+    @property
+    def rows(self) -> Rows: ...
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def tested(self) -> str: ...
+
+    def label_at(self, row: int) -> int | None: ...
 
 
 class Tested(Protocol):
@@ -72,6 +90,8 @@ class Path(NamedTuple):
     def operand(self, operand: Operand) -> Value | None:
         if isinstance(operand.source, Aggregate):
             return _aggregate(operand.source, self)
+        if isinstance(operand.source, SparkAggregate):
+            return _spark_aggregate(operand.source, self)
         return _navigate(operand.source, operand.missing, self)
 
     def mapped(self, labels: tuple[int, ...] | None) -> list[int]:
@@ -86,24 +106,19 @@ class Path(NamedTuple):
         return self.labels[row - self.start] if 0 <= row - self.start < len(self.labels) else None
 
 
-def walk(condition: Condition) -> Iterator[Condition]:
-    """Yield the condition and all conditions below it, parents first, left to right."""
-    stack = [condition]
-    while stack:
-        current = stack.pop()
-        yield current
-        if isinstance(current, (Call, SparkCall)):
-            stack.extend(reversed(current.arguments))
+class RowOfPath(NamedTuple):
+    """One row of a path or around it, for conditions that read nothing but this row, its label and the match number."""
 
+    path: LabelledRows
+    row: int
 
-def operands(condition: Condition) -> tuple[Operand, ...]:
-    """The distinct operands of a condition, in order of their first use.
+    @property
+    def tested(self) -> str:
+        return self.path.tested
 
-    >>> operands(Call(function="is_null", arguments=(Operand(Navigation(argument=0), "int"),),
-    ...     kind="bool"))[0].source.argument
-    0
-    """
-    return tuple(dict.fromkeys(part for part in walk(condition) if isinstance(part, Operand)))
+    def operand(self, operand: Operand) -> Value | None:
+        assert isinstance(operand.source, Navigation)
+        return read(operand.source, self.row, self.path)
 
 
 def fault(error_class: str, label: str) -> DataError:
@@ -114,18 +129,6 @@ def fault(error_class: str, label: str) -> DataError:
     """
     problem, hint = _FAULTS[error_class]
     return DataError(error_class, f"{problem} in the condition that DEFINE gives for {label}", hint=hint)
-
-
-def is_interpreted(condition: Condition | None) -> bool:
-    """Does a part of the condition have values that only Python can compute with?
-
-    >>> is_interpreted(Literal(True, "bool")), is_interpreted(Literal("a", "object"))
-    (False, True)
-    """
-    return condition is not None and any(
-        isinstance(part, SparkCall) or (not isinstance(part, Call) and part.kind == "object")
-        for part in walk(condition)
-    )
 
 
 def evaluate(condition: Condition, path: Tested) -> Value | None:
@@ -208,10 +211,22 @@ def _navigate(navigation: Navigation, missing: Value | None, path: Path) -> Valu
     row = base + navigation.step
     if not path.partition[0] <= row < path.partition[1]:
         return missing
+    return read(navigation, row, path)
+
+
+def read(navigation: Navigation, row: int, path: LabelledRows) -> Value | None:
+    """The value of the argument of a navigation on the row that it reaches."""
+    if navigation.expression is not None:
+        return evaluate(navigation.expression, RowOfPath(path, row))
+    if navigation.argument == MATCH_NUMBER:
+        return path.number
+    if navigation.by_label:
+        label = path.label_at(row)
+        return cell(path.rows.columns[navigation.by_label[-1 if label is None else label]], row)
     return _read(navigation.argument, row, path)
 
 
-def _read(argument: int, row: int, path: Path) -> Value | None:
+def _read(argument: int, row: int, path: LabelledRows) -> Value | None:
     if argument in CLASSIFIERS:
         label = path.label_at(row)
         return None if label is None else classifier(argument, label, path.rows, path.names)
@@ -257,6 +272,21 @@ def aggregate_of(aggregate: Aggregate, values: list[Value], path: Tested) -> Val
     if aggregate.function == "avg":
         return reduce(lambda x, y: x + y, map(float, values)) / len(values)
     return (min if aggregate.function == "min" else max)(values, key=_order)
+
+
+def _spark_aggregate(source: SparkAggregate, path: Path) -> Value | None:
+    aggregator = source.aggregator
+    state = aggregator.empty
+    for row in path.mapped(source.labels):
+        state = with_row(source, state, RowOfPath(path, row))
+    return aggregator.value(state)
+
+
+def with_row(source: SparkAggregate, state: Any, row: RowOfPath) -> Any:
+    """The state of an aggregate with one more row."""
+    if source.filter is not None and evaluate(source.filter, row) is not True:
+        return state
+    return source.aggregator.add(state, *(evaluate(argument, row) for argument in source.arguments))
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
@@ -371,29 +401,3 @@ _STRICT: dict[str, Callable] = {
     "equal": lambda x, y: _order(x) == _order(y),
     "not_equal": lambda x, y: _order(x) != _order(y),
 }
-
-
-def rows_ahead(condition: Condition | None) -> int:
-    """How many rows behind the current one a condition may read.
-
-    >>> from sqlext.pattern.task import Call, Operand
-    >>> rows_ahead(Call(function="is_null", arguments=(Operand(Navigation(argument=0, step=2), "int"),), kind="bool"))
-    2
-    """
-    if condition is None:
-        return 0
-    sources = [operand.source for operand in operands(condition)]
-    return max([0, *(s.step for s in sources if isinstance(s, Navigation) and s.argument not in CLASSIFIERS)])
-
-
-def reads_ahead(task: Task, neighbours: Iterable[Condition | None] = ()) -> bool:
-    """Does a condition of a task, or one that its masks hold besides bits, read rows behind the current one?"""
-    return any(map(rows_ahead, (*task.conditions, *neighbours)))
-
-
-def rows_back(condition: Condition | None) -> int:
-    """How many rows before a match's first one a condition may read."""
-    if condition is None:
-        return 0
-    sources = [operand.source for operand in operands(condition)]
-    return max([0, *(-s.step for s in sources if isinstance(s, Navigation) and s.argument not in CLASSIFIERS)])

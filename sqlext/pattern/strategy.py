@@ -29,10 +29,11 @@ from sqlext.pattern.automaton import count_positions, listed_targets
 from sqlext.pattern.batch import reference
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_task import inner_facts, inner_task, undecidable
-from sqlext.pattern.conditions import is_interpreted, operands, satisfier
+from sqlext.pattern.condition_reads import is_interpreted, reads_number
+from sqlext.pattern.conditions import satisfier
 from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
 from sqlext.pattern.program import MatchEnd, MatchStart
-from sqlext.pattern.task import MATCH_NUMBER, NO_SKIP, MatchTask, Navigation, Rows, Spans, Task
+from sqlext.pattern.task import NO_SKIP, MatchTask, Rows, Spans, Task
 
 MAX_TWO_PASS_POSITIONS = 64  # bits of one integer
 
@@ -293,9 +294,7 @@ def _refused_by_unknown_rows(task: Task, facts: StreamFacts) -> str | None:
         return "the times of the decisions are read."
     if any(isinstance(x, (MatchStart, MatchEnd)) for x in task.program.instructions):
         return "PATTERN tests for the first or the last row of the partition."
-    sources = [o.source for condition in task.conditions if condition is not None for o in operands(condition)]
-    reads_number = any(isinstance(s, Navigation) and s.argument == MATCH_NUMBER for s in sources)
-    return "a condition reads MATCH_NUMBER()." if reads_number else None
+    return "a condition reads MATCH_NUMBER()." if any(map(reads_number, task.conditions)) else None
 
 
 def _why_walk(*_: Any) -> str:

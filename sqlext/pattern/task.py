@@ -13,6 +13,9 @@ from typing import Any, Union
 
 import numpy as np
 
+from sqlext.expressions.aggregates.aggregate_table import aggregate
+from sqlext.expressions.aggregates.aggregator import Aggregator
+from sqlext.expressions.aggregates.distinct_rows import SortKey
 from sqlext.expressions.function import Settings
 from sqlext.expressions.function_table import FUNCTIONS, bind
 from sqlext.pattern.program import Program
@@ -48,6 +51,10 @@ class Navigation:
     such row, or if it is outside the partition. `argument` is the index of a column, CLASSIFIER or CLASSIFIER_NAME
     (NULL on rows that are not mapped), or MATCH_NUMBER, for which the other fields have no meaning. `is_final` matters
     only where a measure is shown for every row.
+
+    For interpreted conditions: `by_label` has the column to read for each label, and at its end the one for rows that
+    are not mapped; or `expression` is evaluated on the row that is reached, as if it was the current one, and its
+    navigations read only this row.
     """
 
     argument: int
@@ -56,6 +63,8 @@ class Navigation:
     offset: int = 0
     step: int = 0
     is_final: bool = False
+    by_label: tuple[int, ...] = ()
+    expression: Condition | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +79,44 @@ class Aggregate:
     labels: tuple[int, ...] | None = None
     is_distinct: bool = False
     is_final: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkAggregate:
+    """An aggregate of `expressions.aggregates` over the mapped rows with a label in `labels` (None: all).
+
+    `arguments` are evaluated on each of these rows, as Navigation.expression is: those that are not `constants`
+    (position, value), then the keys of `order_by`. Only rows for which `filter` is true count. `types` are those of
+    all arguments, constants included.
+    """
+
+    function: str
+    arguments: tuple[Condition, ...]
+    types: tuple[str, ...]
+    type: str
+    settings: Settings
+    labels: tuple[int, ...] | None = None
+    is_distinct: bool = False
+    constants: tuple[tuple[int, Any], ...] = ()
+    order_by: tuple[SortKey, ...] = ()
+    ignores_nulls: bool = False
+    filter: Condition | None = None
+
+    @cached_property
+    def aggregator(self) -> Aggregator:
+        return aggregate(
+            self.function,
+            self.types,
+            self.type,
+            self.settings,
+            is_distinct=self.is_distinct,
+            constants={i: list(v) if isinstance(v, tuple) else v for i, v in self.constants},
+            order_by=self.order_by,
+            ignores_nulls=self.ignores_nulls,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "aggregator"}
 
 
 @dataclass(frozen=True)
@@ -89,7 +136,7 @@ class Operand:
     f: the column holds f(v), and `missing` holds f(NULL).
     """
 
-    source: Navigation | Aggregate
+    source: Navigation | Aggregate | SparkAggregate
     kind: str
     missing: bool | int | float | None = None
 

@@ -22,7 +22,7 @@ from sqlext.engine.worker.match_rows import match_batches
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.program import Done, MatchLabel, Program
 from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand
-from sqlext.rewriter.match.match_plan import Bound, Slot
+from sqlext.rewriter.match.match_plan import Bound, OperandColumn, Slot
 
 def value(labels):
     return Operand(Navigation(argument=0, labels=labels), "int")
@@ -38,7 +38,8 @@ slots = (
 )
 bounds = (Bound(is_inclusive=True),) if task.is_within else ()
 plan = WorkerPlan(
-    task=task, masks=("m",), operands=(("v", "int"),), carried=("k",), partition_by=("k",), slots=slots, bounds=bounds
+    task=task, masks=("m",), operands=(OperandColumn("v", "bigint", "int"),), carried=("k",), partition_by=("k",),
+    slots=slots, bounds=bounds,
 )
 v = as_arrow(np.array([1, 2, 1, 5]))
 batch = pa.RecordBatch.from_arrays(

@@ -18,7 +18,7 @@ from sqlext.engine.worker.match_rows import match_batches
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand, Output, Skip
-from sqlext.rewriter.match.match_plan import Bound, Slot
+from sqlext.rewriter.match.match_plan import Bound, OperandColumn, Slot
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 
 from ..statements.cases import as_lines, result_of, settings
@@ -71,7 +71,7 @@ def plan_of(chance: random.Random) -> WorkerPlan:
         task=task,
         masks=("m",),
         neighbours=neighbours,
-        operands=(("v", "int"),),
+        operands=(OperandColumn("v", "bigint", "int"),),
         carried=("i", *keys),
         partition_by=keys,
         slots=slots,

@@ -10,7 +10,7 @@ from cep_harness import listed, random_case
 
 from sqlext.errors import DataError
 from sqlext.pattern.batch.parts import part_of
-from sqlext.pattern.conditions import reads_ahead
+from sqlext.pattern.condition_reads import reads_ahead
 from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
 from sqlext.pattern.strategy import decide, match, stream_refusal
 

@@ -18,7 +18,7 @@ from test_matches import skip_of
 
 from sqlext.pattern.batch.parts import may_fail, part_of
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.conditions import reads_ahead
+from sqlext.pattern.condition_reads import reads_ahead
 from sqlext.pattern.event_time import BEGINNING, EventTimes, SearchPosition, StreamFacts, first_position
 from sqlext.pattern.strategy import (
     CEP_STREAM_ENGINES,

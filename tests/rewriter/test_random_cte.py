@@ -16,7 +16,7 @@ RANDOM = "WITH c AS (SELECT id AS i, rand() AS r FROM range(3)) "
 def check(text: str) -> None:
     tree = read_tree(text)
     for site in scan(text):
-        check_repeatable(tree, visible_ctes(tree, site.whole), site.relation)
+        check_repeatable(tree, visible_ctes(tree, site.whole), [site.relation])
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ from sqlext.pattern.task import (
     Output,
     Skip,
 )
-from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, Slot
+from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, OperandColumn, Slot
 
 LABELS = "ABC"
 QUANTIFIERS = [(0, None), (1, None), (0, 1), (2, None), (0, 2), (1, 2), (2, 2)]
@@ -68,7 +68,7 @@ def random_case(chance: random.Random) -> Case:
         task=task,
         masks=("mask",),
         neighbours=neighbours,
-        operands=(("v", "int"),),
+        operands=(OperandColumn("v", "bigint", "int"),),
         carried=carried,
         partition_by=("k",),
         slots=slots,

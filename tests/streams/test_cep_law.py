@@ -14,7 +14,7 @@ from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.conditions import reads_ahead
+from sqlext.pattern.condition_reads import reads_ahead
 from sqlext.pattern.program import MatchStart
 from sqlext.pattern.strategy import stream_refusal
 from sqlext.pattern.task import NO_SKIP, MatchTask, Output, Skip

@@ -12,12 +12,15 @@ FILE = """
 CREATE TABLE run_events AS SELECT * FROM VALUES
   (TIMESTAMP '2026-01-01 00:00:00', 'A'), (TIMESTAMP '2026-01-01 00:00:01', 'B'),
   (TIMESTAMP '2026-01-01 00:01:00', 'C') AS event(ts, c);
+CREATE TABLE run_pair AS SELECT 'A' AS first, 'B' AS then;
 CREATE STREAMING TABLE run_pairs AS
   SELECT * FROM STREAM run_events WATERMARK ts DELAY OF INTERVAL 1 SECONDS
-  MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(c) AS c PATTERN (A B) DEFINE A AS c = 'A', B AS c = 'B');
+  MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(c) AS c PATTERN (A B)
+    DEFINE A AS c IN (SELECT first FROM run_pair), B AS B.c <> A.c AND B.c = (SELECT max(then) FROM run_pair));
 SELECT * FROM run_pairs;
 DROP TABLE run_pairs;
 DROP TABLE run_events;
+DROP TABLE run_pair;
 """
 
 

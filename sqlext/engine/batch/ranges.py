@@ -126,7 +126,7 @@ def run_ranges(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -
     parcels = ranges.mapInArrow(within_ranges, PARCELS)
     gathered = parcels.repartition("task").sortWithinPartitions("range_number", "number")
     matches = gathered.mapInArrow(across_ranges, output_schema(plan, ranges.schema))
-    return queries.run(result_query(plan, queries.name(matches)))
+    return queries.run(result_query(plan, queries.name(matches), prefix))
 
 
 def input_query(plan: MatchPlan, prefix: Text) -> Text:

@@ -19,6 +19,7 @@ from sqlext.expressions.spark_types import aggregate_type
 from sqlext.rewriter.match.match_plan import IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
 from sqlext.rewriter.match.references import FILTER_PLACE
 from sqlext.rewriter.match.scalars import AGGREGATES
+from sqlext.rewriter.match.subqueries import subqueries
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
@@ -38,7 +39,7 @@ def run_batch(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) ->
         return match_batches(batches, worker)
 
     matches = rows.mapInArrow(match, output_schema(plan, rows.schema))
-    return queries.run(result_query(plan, queries.name(matches)))
+    return queries.run(result_query(plan, queries.name(matches), prefix))
 
 
 def check_types(plan: MatchPlan, schema: T.StructType) -> None:
@@ -201,12 +202,15 @@ def _slot_type(slot: Slot, inputs: T.StructType) -> T.DataType:
 # after the match: what Spark computes from it
 
 
-def result_query(plan: MatchPlan, matches: str) -> Text:
-    """The columns of the clause's result, from the relation `matches` that the workers return."""
+def result_query(plan: MatchPlan, matches: str, prefix: Text) -> Text:
+    """The columns of the clause's result, from the relation `matches` that the workers return.
+
+    `prefix`: the WITH clause that subqueries in measures may need.
+    """
     arrays = {s.name: s for s in plan.slots if s.kind == "members"}
     others = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
     others += [IS_MATCHED] if plan.task.output.has_unmatched else []
-    return shown_query(plan, aggregated(matches, others, arrays))
+    return join(prefix if subqueries(plan.clause) else "", shown_query(plan, aggregated(matches, others, arrays)))
 
 
 def shown_query(plan: MatchPlan, rows: Text) -> Text:

@@ -35,7 +35,7 @@ def run_udtf(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spa
     keys = ", ".join([*plan.carried[: len(plan.partition_by)], ROW])
     call = f"{name}(TABLE({queries.name(rows)}) PARTITION BY ({BUCKET}) ORDER BY ({keys}))"
     matches = queries.run(join("SELECT * FROM ", call))
-    return queries.run(result_query(plan, queries.name(matches)))
+    return queries.run(result_query(plan, queries.name(matches), prefix))
 
 
 def input_query(plan: MatchPlan, prefix: Text, spark: SparkSession) -> Text:

@@ -23,6 +23,7 @@ from sqlext.pattern.task import (
     Literal,
     Navigation,
     Operand,
+    SparkAggregate,
     SparkCall,
 )
 from sqlext.rewriter.match.match_plan import IS_MATCHED, MatchPlan, Slot
@@ -203,6 +204,8 @@ class Printer:
     def navigation(self, navigation: Navigation, column: str) -> str:
         if navigation.argument == MATCH_NUMBER:
             return "MATCH_NUMBER()"
+        if navigation.expression is not None:
+            column = f"({self.condition(navigation.expression)})"
         argument = (
             self.variable(navigation.labels, column)
             if navigation.argument not in CLASSIFIERS
@@ -222,6 +225,15 @@ class Printer:
             argument = self.variable(aggregate.labels, column or "*")
         distinct = "DISTINCT " if aggregate.is_distinct else ""
         return f"{'FINAL ' if aggregate.is_final else ''}{aggregate.function}({distinct}{argument})"
+
+    def spark_aggregate(self, source: SparkAggregate) -> str:
+        """For EXPLAIN MATCH. Arguments are evaluated on the rows that are aggregated."""
+        rows = "" if source.labels is None else f"{self.set_name(source.labels)}: "
+        distinct = "DISTINCT " if source.is_distinct else ""
+        constants = [literal_text(value) for _, value in source.constants]
+        arguments = [self.condition(argument) for argument in source.arguments]
+        where = f" FILTER (WHERE {self.condition(source.filter)})" if source.filter else ""
+        return f"{source.function}({rows}{distinct}{', '.join([*arguments, *constants])}){where}"
 
     def variable(self, labels: tuple[int, ...] | None, column: str) -> str:
         return column if labels is None else f"{self.set_name(labels)}.{column}"
@@ -246,6 +258,8 @@ class Printer:
 
     def operand(self, operand: Operand) -> str:
         source = operand.source
+        if isinstance(source, SparkAggregate):
+            return self.spark_aggregate(source)
         name = self.operands[source.argument] if source.argument is not None and source.argument >= 0 else ""
         if isinstance(source, Aggregate):
             return self.aggregate(source, name)

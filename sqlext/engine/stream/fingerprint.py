@@ -14,7 +14,7 @@ from typing import Any
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa import Final, Nfa, Target
 from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
-from sqlext.pattern.task import Aggregate, Condition, Literal, Navigation, Operand, SparkCall, Task
+from sqlext.pattern.task import Aggregate, Condition, Literal, Navigation, Operand, SparkAggregate, SparkCall, Task
 from sqlext.rewriter.match.match_plan import MatchPlan, Slot
 
 
@@ -75,11 +75,18 @@ def _condition(condition: Condition | None) -> list[Any] | None:
     return ["call", condition.function, arguments, condition.kind, condition.bits, condition.is_ansi]
 
 
-def _source(source: Navigation | Aggregate) -> list[Any]:
+def _source(source: Navigation | Aggregate | SparkAggregate) -> list[Any]:
+    if isinstance(source, SparkAggregate):
+        arguments = [_condition(argument) for argument in (*source.arguments, source.filter)]
+        settings = [source.settings.is_ansi, source.settings.time_zone]
+        keys = [[key.spark_type, key.is_descending, key.nulls_last] for key in source.order_by]
+        options = [source.labels, source.is_distinct, source.ignores_nulls, keys, [str(c) for c in source.constants]]
+        return ["spark aggregate", source.function, arguments, source.types, source.type, *settings, *options]
     if isinstance(source, Aggregate):
         return ["aggregate", source.function, source.argument, source.labels, source.is_distinct, source.is_final]
     steps = [source.from_first, source.offset, source.step]
-    return ["navigation", source.argument, source.labels, *steps, source.is_final]
+    computed = [source.by_label, _condition(source.expression)] if source.by_label or source.expression else []
+    return ["navigation", source.argument, source.labels, *steps, source.is_final, *computed]
 
 
 def _nfa(nfa: Nfa) -> list[Any]:

@@ -65,7 +65,7 @@ def run_stream(
     )
     parcels = rows.mapInArrow(partial(pack, buckets=operator.buckets), PARCEL_DDL)
     decided = _stateful(parcels, operator)
-    return queries.run(result_query(plan, queries.name(_columns(decided, plan, arriving))))
+    return queries.run(result_query(plan, queries.name(_columns(decided, plan, arriving)), prefix))
 
 
 def _buckets(plan: MatchPlan, spark: SparkSession) -> int | None:

@@ -13,10 +13,10 @@ from sqlext.pattern.automaton import DONE, automaton, targets_behind, targets_fr
 from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_task import lasting_task
-from sqlext.pattern.conditions import reads_ahead, rows_back, walk
+from sqlext.pattern.condition_reads import reads_ahead, reads_number, rows_back
 from sqlext.pattern.program import MatchEnd, MatchStart
 from sqlext.pattern.strategy import stream_refusal
-from sqlext.pattern.task import MATCH_NUMBER, NO_SKIP, Condition, Navigation, Operand, Task
+from sqlext.pattern.task import NO_SKIP, Condition, Task
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text import lexemes
@@ -214,8 +214,7 @@ def warnings(plan: MatchPlan) -> list[str]:
 
 def counts_matches(plan: MatchPlan) -> bool:
     """Does a measure or a condition read MATCH_NUMBER()?"""
-    operands = (part.source for c in _conditions(plan) for part in walk(c) if isinstance(part, Operand))
-    reads = any(isinstance(source, Navigation) and source.argument == MATCH_NUMBER for source in operands)
+    reads = any(map(reads_number, _conditions(plan)))
     return reads or any(slot.kind == "match number" for slot in plan.slots)
 
 

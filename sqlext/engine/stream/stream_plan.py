@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sqlext.engine.worker.worker_plan import WorkerPlan
-from sqlext.pattern.conditions import reads_ahead
+from sqlext.pattern.condition_reads import reads_ahead
 from sqlext.pattern.event_time import StreamFacts
 from sqlext.pattern.task import Condition, Task
 from sqlext.rewriter.match.match_plan import Slot

@@ -68,7 +68,7 @@ class _QueryPlanner:
         self.queries, self.tree, self.site = planner.queries, planner.statement.tree, part.site
         ctes = planner.statement.ctes(part.whole)
         piece = self.tree.fragment(part.site.query.from_, part.site.query.stop)
-        check_repeatable(self.tree, ctes, piece)
+        check_repeatable(self.tree, ctes, [piece])
         self.prefix = with_clause(ctes, source)
         self.relation = self.text(*part.site.relation)
         self.is_ansi = planner.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"

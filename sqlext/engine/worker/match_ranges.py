@@ -23,7 +23,7 @@ from sqlext.engine.worker.read_rows import columns_of, read_rows
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.batch import parts
 from sqlext.pattern.batch.cuts import find_cuts
-from sqlext.pattern.conditions import rows_ahead, rows_back
+from sqlext.pattern.condition_reads import rows_ahead, rows_back
 from sqlext.pattern.strategy import match
 from sqlext.pattern.task import Rows
 from sqlext.rewriter.match.match_plan import PARTITION_START

@@ -13,7 +13,7 @@ from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.expressions.values import from_arrow
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.columnar import truth
-from sqlext.pattern.conditions import rows_ahead
+from sqlext.pattern.condition_reads import rows_ahead
 from sqlext.pattern.task import Rows, Values
 from sqlext.pattern.within import frame_limits, in_order, limits
 from sqlext.rewriter.match.match_plan import PARTITION_START, ROW_TIME, WITHIN_END, WITHIN_KEY, OperandColumn

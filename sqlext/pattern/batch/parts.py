@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from sqlext.pattern.automaton import DONE, automaton, count_positions, targets_from
+from sqlext.pattern.condition_reads import reads_number
 from sqlext.pattern.program import MatchEnd, MatchStart
 from sqlext.pattern.task import (
-    MATCH_NUMBER,
     SKIP_PAST_LAST_ROW,
     SKIP_TO_FIRST,
     SKIP_TO_NEXT_ROW,
@@ -59,11 +59,12 @@ def _reads_outside(condition: Condition | None) -> str:
     """What a run-dependent condition reads that is not in the rows of its match, or ""."""
     if isinstance(condition, (Call, SparkCall)):
         return next(filter(None, map(_reads_outside, condition.arguments)), "")
-    if not isinstance(condition, Operand) or not isinstance(condition.source, Navigation):
+    if not isinstance(condition, Operand):
         return ""
-    if condition.source.argument == MATCH_NUMBER:
+    if reads_number(condition):
         return "MATCH_NUMBER()"
-    return "PREV or NEXT of a row of the match" if condition.source.step else ""
+    steps = isinstance(condition.source, Navigation) and condition.source.step
+    return "PREV or NEXT of a row of the match" if steps else ""
 
 
 def may_fail(task: Task) -> bool:

@@ -19,6 +19,7 @@ from sqlext.pattern import conditions
 from sqlext.pattern.cep.cep_task import CepTask, local_truth
 from sqlext.pattern.cep.desugared_program import GAP, DesugaredProgram, Variant
 from sqlext.pattern.cep.nfa import Clause, Final
+from sqlext.pattern.condition_reads import source_reads_labels
 from sqlext.pattern.task import (
     CLASSIFIERS,
     MATCH_NUMBER,
@@ -29,6 +30,7 @@ from sqlext.pattern.task import (
     Navigation,
     Operand,
     Rows,
+    SparkAggregate,
     SparkCall,
 )
 
@@ -189,8 +191,12 @@ class _Tested:
             return condition
         if isinstance(condition.source, Aggregate):
             return self._aggregate(condition, condition.source)
+        if isinstance(condition.source, SparkAggregate):
+            return self._spark_aggregate(condition, condition.source)
         if condition.source.argument == MATCH_NUMBER:
             return condition
+        if condition.source.by_label or condition.source.expression is not None:
+            raise NotExpressible
         return self._navigation(condition, condition.source)
 
     def _shift(self, labels: tuple[int, ...] | None) -> int:
@@ -230,6 +236,11 @@ class _Tested:
             arguments=(Call(function="less", arguments=(n, count), kind="bool"), first, last),
             kind=operand.kind,
         )
+
+    def _spark_aggregate(self, operand: Operand, source: SparkAggregate) -> Condition:
+        if self._shift(source.labels) or source_reads_labels(source):
+            raise NotExpressible
+        return replace(operand, source=replace(source, labels=self.rewriting._real(source.labels)))
 
     def _aggregate(self, operand: Operand, source: Aggregate) -> Condition:
         shift = self._shift(source.labels)

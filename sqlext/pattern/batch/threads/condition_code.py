@@ -22,8 +22,18 @@ from sqlext.pattern.batch.threads.path_keys import (
     SeenParts,
     is_current,
 )
-from sqlext.pattern.conditions import operands, walk
-from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condition, Literal, Operand, SparkCall
+from sqlext.pattern.condition_reads import operands, walk
+from sqlext.pattern.task import (
+    CLASSIFIER,
+    MATCH_NUMBER,
+    Aggregate,
+    Call,
+    Condition,
+    Literal,
+    Operand,
+    SparkAggregate,
+    SparkCall,
+)
 
 # operands: column, set, offset, step, register of the value to use where no row is reached
 CURRENT, LAST, FIRST, LAST_ALL, FIRST_ALL = range(5)
@@ -253,6 +263,7 @@ class _Assembler:
 
     def _operand(self, operand: Operand, to: int) -> int:
         source = operand.source
+        assert not isinstance(source, SparkAggregate)
         if isinstance(source, Aggregate):
             opcode = {"count": COUNT, "avg": AVERAGE}.get(source.function, VALUE)
             return self._emit(opcode, to, self._accumulator(source, operand.kind))
@@ -287,7 +298,8 @@ class _Assembler:
     def _number_accumulator(self, *accumulator) -> int:
         return self.accumulators.setdefault(accumulator, len(self.accumulators))
 
-    def _seen_by_aggregate(self, source: Aggregate, kind: str) -> list[KeyPart]:
+    def _seen_by_aggregate(self, source: Aggregate | SparkAggregate, kind: str) -> list[KeyPart]:
+        assert isinstance(source, Aggregate)
         number = self._accumulator(source, kind)
         if source.function in ("min", "max"):
             return [(KEY_VALUE, number, 0, 0), (KEY_HAS_VALUE, number, 0, 0)]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from sqlext.pattern.condition_reads import source_reads_labels, source_reads_number
 from sqlext.pattern.program import Instruction, MatchLabel, successors
-from sqlext.pattern.task import CLASSIFIERS, MATCH_NUMBER, Aggregate, Navigation, Operand
+from sqlext.pattern.task import MATCH_NUMBER, Aggregate, Navigation, Operand, SparkAggregate
 
 # the comments name the operands of a part
 KEY_LAST, KEY_FIRST, KEY_COUNT = range(3)  # set, offset
@@ -34,7 +35,7 @@ class SeenParts:
     `seen_by_aggregate(source, kind)` returns the parts that an aggregate sees.
     """
 
-    def __init__(self, seen_by_aggregate: Callable[[Aggregate, str], list[KeyPart]]):
+    def __init__(self, seen_by_aggregate: Callable[[Aggregate | SparkAggregate, str], list[KeyPart]]):
         self.seen_by_aggregate = seen_by_aggregate
         self.sets: dict[frozenset[int], int] = {}
 
@@ -44,14 +45,13 @@ class SeenParts:
     def seen_by(self, operand: Operand, tested: int) -> Iterable[KeyPart]:
         """The parts of the path before the current row that an operand of the condition of label `tested` can see."""
         source = operand.source
-        if isinstance(source, Aggregate):
+        if not isinstance(source, Navigation):
             return self.seen_by_aggregate(source, operand.kind)
+        number = [(KEY_NUMBER, 0, 0, 0)] if source_reads_number(source) else []
         if source.argument == MATCH_NUMBER:
-            return [(KEY_NUMBER, 0, 0, 0)]
-        bases = self._bases(source, tested)
-        if source.argument not in CLASSIFIERS:
-            return bases
-        return [*bases, *self._labels(source, tested)]
+            return number
+        labels = self._labels(source, tested) if source_reads_labels(source) else []
+        return [*number, *self._bases(source, tested), *labels]
 
     def _older_bases(self, source: Navigation, tested: int) -> int:
         """The number of last rows before the current one from which LAST can start."""

@@ -6,12 +6,24 @@ What operands read is kept while the path grows and shrinks, so that no navigati
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from sqlext.errors import DataError
 from sqlext.pattern.batch.threads import path_keys as keys
 from sqlext.pattern.batch.threads.path_keys import KeyPart, SeenParts
-from sqlext.pattern.conditions import Value, aggregate_of, classifier, walk
-from sqlext.pattern.task import CLASSIFIERS, MATCH_NUMBER, Aggregate, MatchTask, Navigation, Operand, Rows, Values
+from sqlext.pattern.condition_reads import source_reads_number, walk
+from sqlext.pattern.conditions import RowOfPath, Value, aggregate_of, classifier, read, with_row
+from sqlext.pattern.task import (
+    CLASSIFIERS,
+    MATCH_NUMBER,
+    Aggregate,
+    MatchTask,
+    Navigation,
+    Operand,
+    Rows,
+    SparkAggregate,
+    Values,
+)
 
 Reader = Callable[[], Any]
 
@@ -19,7 +31,8 @@ Reader = Callable[[], Any]
 class WalkedPath:
     """A path that maps the rows from `start` on to `labels`, in match `number` of the partition.
 
-    `stacks[s]`: the mapped rows with a label of set s. `accumulated[a]`: the values of aggregate a that are not NULL.
+    `stacks[s]`: the mapped rows with a label of set s. `accumulated[a]`: the values of aggregate a that are not NULL,
+    or its states, the last of which is the one for all rows of the path.
     `seen[l]`: the parts of the path that the condition of label l can see. The path implements `conditions.Tested`.
     """
 
@@ -27,20 +40,20 @@ class WalkedPath:
         self.rows, self.names = rows, task.program.labels
         self.partition, self.start, self.number, self.limit = (0, 0), 0, 1, 0
         self.labels: list[int] = []
-        self.aggregates: dict[Aggregate, int] = {}
+        self.aggregates: dict[Aggregate | SparkAggregate, int] = {}
         self.parts = SeenParts(self._seen_by_aggregate)
         self.seen = tuple(self._seen(label, condition) for label, condition in enumerate(task.conditions))
         self.cells = [_cells(column) for column in rows.columns]
+        self.accumulated: list[list[Value]] = [[] for _ in self.aggregates]
         self.readers: dict[int, Reader] = {}
         for condition in task.conditions:
             for part in walk(condition) if condition is not None else ():
                 if isinstance(part, Operand):
                     self.readers[id(part)] = self._reader(part)
         self.stacks: list[list[int]] = [[] for _ in self.parts.sets]
-        self.accumulated: list[list[Value]] = [[] for _ in self.aggregates]
         self.pushes = [[s for labels, s in self.parts.sets.items() if x in labels] for x in range(len(self.names))]
         self.feeds = [
-            [(a, self._argument(source)) for source, a in self.aggregates.items() if _takes(source, x)]
+            [(a, self._feed(source)) for source, a in self.aggregates.items() if _takes(source, x)]
             for x in range(len(self.names))
         ]
         self.fed: list[list[int]] = []  # for each mapped row the aggregates that it has given a value
@@ -62,8 +75,8 @@ class WalkedPath:
         for number in self.pushes[label]:
             self.stacks[number].append(row)
         fed = []
-        for number, argument in self.feeds[label]:
-            value = argument(row)
+        for number, feed in self.feeds[label]:
+            value = feed(row)
             if value is not None:
                 self.accumulated[number].append(value)
                 fed.append(number)
@@ -87,12 +100,14 @@ class WalkedPath:
 
     def _reader(self, operand: Operand) -> Reader:
         source = operand.source
-        if isinstance(source, Aggregate):
-            number = self.aggregates[source]
-            return lambda: aggregate_of(source, self.accumulated[number], self)
+        if not isinstance(source, Navigation):
+            values = self.accumulated[self.aggregates[source]]
+            if isinstance(source, SparkAggregate):
+                return lambda: _value(source, values)
+            return lambda: aggregate_of(source, values, self)
         if source.argument == MATCH_NUMBER:
             return lambda: self.number
-        base, read, step, missing = self._base(source), self._read(source.argument), source.step, operand.missing
+        base, read, step, missing = self._base(source), self._read(source), source.step, operand.missing
 
         def navigate() -> Value | None:
             at = base()
@@ -117,7 +132,12 @@ class WalkedPath:
 
         return stacked
 
-    def _read(self, argument: int) -> Callable[[int], Value | None]:
+    def _read(self, source: Navigation) -> Callable[[int], Value | None]:
+        if source.expression is not None or source.by_label:
+            return lambda row: read(source, row, self)
+        return self._read_column(source.argument)
+
+    def _read_column(self, argument: int) -> Callable[[int], Value | None]:
         if argument in CLASSIFIERS:
             names = [classifier(argument, label, self.rows, self.names) for label in range(len(self.names))]
 
@@ -127,8 +147,16 @@ class WalkedPath:
             return label_at
         return self.cells[argument].__getitem__
 
-    def _argument(self, source: Aggregate) -> Callable[[int], Value | None]:
-        return (lambda row: True) if source.argument is None else self._read(source.argument)
+    def _feed(self, source: Aggregate | SparkAggregate) -> Callable[[int], Any]:
+        """What a row adds to `accumulated`, None for nothing."""
+        if isinstance(source, SparkAggregate):
+            states = self.accumulated[self.aggregates[source]]
+            return lambda row: _next_state(source, states, RowOfPath(self, row))
+        return (lambda row: True) if source.argument is None else self._read_column(source.argument)
+
+    def label_at(self, row: int) -> int | None:
+        """As `conditions.LabelledRows`."""
+        return self.labels[row - self.start] if 0 <= row - self.start < len(self.labels) else None
 
     # what the memo compares
 
@@ -154,7 +182,10 @@ class WalkedPath:
             return self._label_at(self.start + length - 1 - a)
         if part == keys.KEY_NUMBER:
             return self.number
-        return self.limit if part == keys.KEY_LIMIT else tuple(map(_exact, self.accumulated[a]))
+        if part == keys.KEY_LIMIT:
+            return self.limit
+        values = self.accumulated[a]
+        return _exact(tuple(values[-1:] if part == keys.KEY_VALUE else values))
 
     def _label_at(self, row: int) -> int:
         return self.labels[row - self.start] if 0 <= row - self.start < len(self.labels) else -1
@@ -166,17 +197,49 @@ class WalkedPath:
                 parts.update(self.parts.seen_by(part, label))
         return frozenset(parts)
 
-    def _seen_by_aggregate(self, source: Aggregate, kind: str) -> list[KeyPart]:
-        return [(keys.KEY_VALUE, self.aggregates.setdefault(source, len(self.aggregates)), 0, 0)]
+    def _seen_by_aggregate(self, source: Aggregate | SparkAggregate, kind: str) -> list[KeyPart]:
+        number = self.aggregates.setdefault(source, len(self.aggregates))
+        if isinstance(source, Aggregate):
+            return [(keys.KEY_VALUE_COUNT, number, 0, 0)]  # all values
+        if source.aggregator.needs_rows:
+            return [(keys.KEY_NEVER, 0, 0, 0)]
+        reads = [(keys.KEY_NUMBER, 0, 0, 0)] if source_reads_number(source) else []
+        return [*reads, (keys.KEY_VALUE, number, 0, 0)]
 
 
-def _takes(source: Aggregate, label: int) -> bool:
+class _Failure(NamedTuple):
+    """The state of an aggregate behind a row that it cannot take."""
+
+    error: DataError
+
+
+def _next_state(source: SparkAggregate, states: list[Any], row: RowOfPath) -> Any:
+    """The state with one more row. An error is raised only when a condition reads the aggregate."""
+    state = states[-1] if states else source.aggregator.empty
+    if isinstance(state, _Failure):
+        return state
+    try:
+        return with_row(source, state, row)
+    except DataError as e:
+        return _Failure(e)
+
+
+def _value(source: SparkAggregate, states: list[Any]) -> Value | None:
+    state = states[-1] if states else source.aggregator.empty
+    if isinstance(state, _Failure):
+        raise state.error
+    return source.aggregator.value(state)
+
+
+def _takes(source: Aggregate | SparkAggregate, label: int) -> bool:
     return source.labels is None or label in source.labels
 
 
 def _exact(value: Value) -> Hashable:
     """A value that is equal only for the same value: -0.0 is not 0.0."""
-    return repr(value) if isinstance(value, float) else value
+    if isinstance(value, tuple):
+        return tuple(map(_exact, value))
+    return repr(value) if isinstance(value, (float, _Failure)) else value
 
 
 def _cells(column: Values) -> list[Value | None]:
