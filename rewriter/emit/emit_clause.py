@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlext.errors import ParseError, SqlExtError, raise_all
+from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import NUMBER, Tokens
 from sqlext.rewriter.tree.keywords import ends_operand, is_at
 from sqlext.rewriter.tree.statement_tree import Query, Tree
-from sqlext.rewriter.emit.window_call import WindowCall
 
 AFTER_WATERMARK, EARLY_EVERY, ON_CLOCK = "AFTER WATERMARK", "EARLY EVERY", "EARLY EVERY … PROCESSING TIME"
 EVERY_ROWS, ON_DELTA, AFTER_DELAY = "EVERY … ROWS", "ON DELTA", "AFTER DELAY"
@@ -119,7 +119,8 @@ class _Reader:
         if self.i < self.stop:
             raise self._unexpected()
         return EmitClause(
-            whole=self.tree.fragment(select, self.stop), keyword=self.tree.fragment(self.emit, self.emit + 1), call=call,
+            whole=self.tree.fragment(select, self.stop),
+            keyword=self.tree.fragment(self.emit, self.emit + 1), call=call,
             items=tuple(self._item(lo, hi) for lo, hi in self._list(select + 1, from_)),
             where=self._part(heads, "WHERE", 1),
             keys=tuple(self.tree.fragment(lo, hi) for lo, hi in self._list(*self._range(heads, "GROUP", 2))),
@@ -142,9 +143,10 @@ class _Reader:
         inside = []
         for call in self.calls:
             query = call.relation.query
-            if query is not None and query.select is not None and self.tokens[query.from_].depth == self.depth:
-                if query.select < self.emit and self.emit < max(query.end, query.stop):
-                    inside.append((call, query))
+            if query is None or query.select is None or self.tokens[query.from_].depth != self.depth:
+                continue
+            if query.select < self.emit < max(query.end, query.stop):
+                inside.append((call, query))
         if not inside:
             hint = (
                 "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES) … GROUP BY window_start, window_end."

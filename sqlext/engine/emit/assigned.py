@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.stream.row_order import key_codes, sorted_rows
-from sqlext.engine.stream.stream_plan import State
 from sqlext.engine.emit.assigners import assign
 from sqlext.engine.emit.firing_points import Entries
 from sqlext.engine.emit.panes import Panes, joined, new_panes
 from sqlext.engine.emit.partials import Aggregation
 from sqlext.engine.emit.sessions import session_windows, take_late_rows
 from sqlext.engine.emit.window_plan import END, SESSION, START, WindowPlan
+from sqlext.engine.stream.row_order import key_codes, sorted_rows
+from sqlext.engine.stream.stream_plan import State
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk
 
 

@@ -17,8 +17,6 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.stream.step import Step, followed_by
-from sqlext.engine.stream.stream_plan import State
 from sqlext.engine.emit import firing_points
 from sqlext.engine.emit.assigned import Assigned, StepRows, assigned, step_rows, times
 from sqlext.engine.emit.firing_points import NOTHING, Points
@@ -36,6 +34,8 @@ from sqlext.engine.emit.window_plan import (
     START,
     WindowPlan,
 )
+from sqlext.engine.stream.step import Step, followed_by
+from sqlext.engine.stream.stream_plan import State
 from sqlext.engine.worker.arrow import are_valid, as_arrow, one_chunk
 from sqlext.expressions.function import Settings
 from sqlext.pattern.event_time import BEGINNING, NEVER
