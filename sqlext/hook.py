@@ -3,7 +3,7 @@
 The method is hooked on the session's class, because Spark creates new Python objects for one session
 (`SparkSession.getActiveSession()`, `df.sparkSession`). A classic session is marked as extended in its runtime settings,
 a Connect session by its id (servers may refuse unknown settings). In all other sessions, and for all text that is not
-ours, the original method gets the very same arguments.
+ours, the original method gets the very same arguments. `spark.udf.register` is hooked beside it (`session_functions`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sqlext.engine.sql_call import SqlCall
+from sqlext.session_functions import forget, hook_register, unhook_register
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,6 +39,7 @@ def extend(spark: SparkSession) -> SparkSession:
     if not _is_marked(spark):
         _mark(spark)
         _EXTENDED[cls] += 1
+        hook_register(spark)
     return spark
 
 
@@ -47,8 +49,10 @@ def restore(spark: SparkSession) -> SparkSession:
     if _is_marked(spark):
         _unmark(spark)
         _EXTENDED[cls] -= 1
+        forget(spark)
     if _EXTENDED[cls] <= 0 and hasattr(cls.sql, ORIGINAL):
         cls.sql = getattr(cls.sql, ORIGINAL)
+        unhook_register(spark)
         del _EXTENDED[cls]
     return spark
 

@@ -27,15 +27,22 @@ class Reference:
 
     `kind`: "navigation", "aggregate", "classifier", "match number", "sequence number", "rowtime" or "timed out".
     `variable`: the key of a pattern variable or SUBSET, None for the universal variable. `arguments` are evaluated on
-    one input row. `argument_kind`: "row", or "classifier" if CLASSIFIER() is the whole argument. For aggregates,
-    `function` is the lower-case name and `call` the whole call, in which an int i stands for `arguments[i]` and
-    FILTER_PLACE for the place where a FILTER clause may stand.
+    one input row, and `argument_items` are their items: columns and, inside an expression, CLASSIFIER() and
+    MATCH_NUMBER(), for which `arguments` has constants of the same type. `argument_kind`: "row", or "classifier" if
+    CLASSIFIER() is the whole argument.
+
+    For aggregates, `function` is the lower-case name, and `parameters` are its arguments in order: an int i stands for
+    `arguments[i]`, a text is a constant. `order_by` has (argument, is descending, NULLs are last) of each sort key,
+    which `is_within_group` or between the parentheses; `filter` is the argument that is the condition of FILTER;
+    `nulls` is "IGNORE", "RESPECT" or empty. `call` is the whole call without FILTER, in which an int i stands for
+    `arguments[i]` and FILTER_PLACE for the place of FILTER.
     """
 
     kind: str
     place: Place
     variable: str | None = None
     arguments: tuple[Text, ...] = ()
+    argument_items: tuple[tuple[Item, ...], ...] = ()
     argument_kind: str = "row"
     from_first: bool = False
     offset: int = 0
@@ -43,7 +50,26 @@ class Reference:
     is_final: bool = False
     function: str = ""
     is_distinct: bool = False
+    parameters: tuple[Text | int, ...] = ()
+    order_by: tuple[tuple[int, bool, bool | None], ...] = ()
+    is_within_group: bool = False
+    filter: int | None = None
+    nulls: str = ""
     call: tuple[Text | int, ...] = ()
+
+    @property
+    def reads_labels(self) -> bool:
+        """Does an argument read CLASSIFIER()?"""
+        return "classifier" in self._kinds_in_arguments
+
+    @property
+    def reads_numbers(self) -> bool:
+        """Does an argument read MATCH_NUMBER()?"""
+        return "match number" in self._kinds_in_arguments
+
+    @property
+    def _kinds_in_arguments(self) -> set[str]:
+        return {x.kind for items in self.argument_items for x in items if isinstance(x, Reference)}
 
     @property
     def source(self) -> tuple:
@@ -76,13 +102,19 @@ class Scope:
 
 def render(items: Sequence[Item], source: Source, replace_reference: Callable[[Reference], Text]) -> Text:
     """The text of consecutive items as the user wrote it, with every reference replaced."""
-    pieces: list[Text] = []
+    pieces = text_and_references(items, source)
+    return join(*(replace_reference(piece) if isinstance(piece, Reference) else piece for piece in pieces))
+
+
+def text_and_references(items: Sequence[Item], source: Source) -> list[Text | Reference]:
+    """The references among consecutive items, with the text as the user wrote it before, between and behind them."""
+    pieces: list[Text | Reference] = []
     at = _start(items[0])
     for item in items:
         if isinstance(item, Reference):
-            pieces += [source.slice(at, item.place.start), replace_reference(item)]
+            pieces += [source.slice(at, item.place.start), item]
             at = item.place.stop
-    return join(*pieces, source.slice(at, _stop(items[-1])))
+    return [*pieces, source.slice(at, _stop(items[-1]))]
 
 
 def _start(item: Item) -> int:

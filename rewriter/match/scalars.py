@@ -7,14 +7,14 @@ and syntax of Spark passes through.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from sqlext.errors import BindError, UnsupportedError
-from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, Scope, Words, unknown_column
+from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.rewriter.match.aggregate_syntax import AggregateSyntax, Bounds, read_aggregate
+from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, Scope, Words, render, unknown_column
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import Lexeme, lexemes, variable_key
-from sqlext.rewriter.text.splice import Text, join
+from sqlext.rewriter.text.lexemes import lexemes, variable_key
+from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
 NAVIGATIONS = frozenset({"FIRST", "LAST", "PREV", "NEXT"})
 CLAUSE_FUNCTIONS = frozenset({"CLASSIFIER", "MATCH_NUMBER", "MATCH_SEQUENCE_NUMBER"})
@@ -35,6 +35,8 @@ _AGGREGATE_NAMES = """
     try_avg try_sum var_pop var_samp variance vector_avg vector_sum
 """
 AGGREGATES = frozenset(_AGGREGATE_NAMES.split())
+# What stands in the text of an argument for a call that one input row does not decide: a constant of its type
+_CONSTANTS = {"classifier": "CAST('' AS STRING)", "match number": "CAST(1 AS BIGINT)"}
 
 
 def analyse(fragment: Fragment, scope: Scope) -> list[Item]:
@@ -43,7 +45,22 @@ def analyse(fragment: Fragment, scope: Scope) -> list[Item]:
     Raises BindError (unknown columns, mixed variables, wrong nesting) and UnsupportedError.
     """
     parts = lexemes(fragment, scope.source)
-    return Analyser(parts, scope).items(0, len(parts))
+    items = Analyser(parts, scope).items(0, len(parts))
+    if scope.in_define:
+        _check_define(items)
+    return items
+
+
+def _check_define(items: list[Item]) -> None:
+    """Raise UnsupportedError for calls whose arguments DEFINE cannot compute."""
+    for item in items:
+        if isinstance(item, Reference) and item.argument_kind == "row" and (item.reads_labels or item.reads_numbers):
+            raise UnsupportedError(
+                "NESTED_CALL",
+                "in DEFINE, CLASSIFIER() and MATCH_NUMBER() cannot stand inside an expression that a call reads",
+                place=item.place,
+                hint="a call takes an expression over the input's columns, or CLASSIFIER() alone.",
+            )
 
 
 class Analyser(Words):
@@ -164,8 +181,7 @@ class Analyser(Words):
         place, from_first = self.place(i, close + 1), self.parts[i].word == "FIRST"
         inner = self._nested_classifier(*bounds[0])
         if inner is None:
-            argument, variable, _ = self._argument(*bounds[0], self.parts[i].word)
-            inner = Reference(kind="navigation", place=place, variable=variable, arguments=(argument,))
+            inner = self._argument(*bounds[0], self.parts[i].word).navigation(place)
         return replace(inner, place=place, from_first=from_first, offset=offset)
 
     def _physical(self, i: int, close: int) -> Reference:
@@ -176,8 +192,7 @@ class Analyser(Words):
         place = self.place(i, close + 1)
         inner = self._nested_navigation(*bounds[0])
         if inner is None:
-            argument, variable, _ = self._argument(*bounds[0], self.parts[i].word)
-            inner = Reference(kind="navigation", place=place, variable=variable, arguments=(argument,))
+            inner = self._argument(*bounds[0], self.parts[i].word).navigation(place)
         return replace(inner, place=place, step=step)
 
     def _nested_navigation(self, lo: int, hi: int) -> Reference | None:
@@ -212,46 +227,82 @@ class Analyser(Words):
     # aggregates
 
     def _aggregate(self, i: int, close: int) -> tuple[Reference, int]:
-        after = self._aggregate_tail(i, close)
-        first = i + 2 + (self.word(i + 2) in ("DISTINCT", "ALL") and _is_keyword(self.parts, i + 2))
+        syntax = read_aggregate(self, i)
+        self._check_aggregate(i, syntax)
         base = Reference(
             kind="aggregate",
-            place=self.place(i, after),
+            place=self.place(i, syntax.stop),
             function=self.parts[i].raw.lower(),
-            is_distinct=first > i + 2 and self.word(i + 2) == "DISTINCT",
+            is_distinct=syntax.is_distinct,
+            nulls=syntax.nulls,
         )
-        star = self._counted_rows(i, first, close)
+        star = self._counted_rows(i, syntax.first, close)
         if star is not None:
-            return replace(base, variable=star[0], call=(self.slice(i, after),)), after
-        bounds = self.arguments(first - 1, close) + self._sort_keys(close, after)
-        if len(bounds) == 1 and (inner := self._nested_classifier(*bounds[0])):
-            return replace(base, variable=inner.variable, argument_kind="classifier"), after
-        return self._aggregate_of(base, i, after, bounds), after
+            base = replace(base, variable=star[0], call=(self.slice(i, close + 1), FILTER_PLACE))
+            return (base if syntax.filter is None else self._filtered_count(base, i, syntax.filter)), syntax.stop
+        is_alone = len(syntax.arguments) == 1 and not syntax.order_by and syntax.filter is None
+        reference = self._aggregate_of(base, i, syntax)
+        if is_alone and self._nested_classifier(*syntax.arguments[0]):
+            reference = replace(reference, arguments=(), argument_kind="classifier")
+        return reference, syntax.stop
 
-    def _aggregate_of(self, base: Reference, i: int, after: int, bounds: list[tuple[int, int]]) -> Reference:
+    def _filtered_count(self, base: Reference, i: int, condition: tuple[int, int]) -> Reference:
+        """`COUNT(*) FILTER (WHERE condition)`; with `COUNT(A.*)` the condition reads A as well."""
+        argument = self._argument(*condition, self.parts[i].raw)
+        if argument.variables - {base.variable}:
+            raise self._mixed(i, condition[1], argument.variables | {base.variable})
+        return replace(base, arguments=(argument.text,), argument_items=(argument.items,), filter=0)
+
+    def _check_aggregate(self, i: int, syntax: AggregateSyntax) -> None:
+        if self.word(syntax.stop) == "OVER":
+            raise self._window_function(i, syntax.stop + 1)
+        if self.scope.in_define and syntax.filter is not None:
+            raise UnsupportedError(
+                "AGGREGATE_FILTER",
+                "FILTER is not supported in an aggregate in DEFINE",
+                place=self.place(syntax.filter[0] - 3, syntax.stop),
+                hint=f"write {self.parts[i].raw}(CASE WHEN condition THEN value END).",
+            )
+
+    def _aggregate_of(self, base: Reference, i: int, syntax: AggregateSyntax) -> Reference:
         """Arguments that read the row are taken out of the call, constants (`0.5`, `','`) stay in it."""
-        arguments = [(b, *self._argument(*b, self.parts[i].raw)) for b in bounds]
-        reading = [(b, text, variable) for b, text, variable, reads in arguments if reads]
-        variables = {v for _, _, v in reading}
+        name = self.parts[i].raw
+        written = [(bounds, self._argument(*bounds, name)) for bounds in syntax.arguments]
+        keys = [(key.bounds, self._argument(*key.bounds, name)) for key in syntax.order_by]
+        conditions = [(syntax.filter, self._argument(*syntax.filter, name))] if syntax.filter else []
+        reading = [pair for pair in written if pair[1].reads_row]
+        if not reading and not keys:  # SUM(1): a constant for every row
+            reading = written[:1]
+        taken = [*reading, *keys, *conditions]
+        variables = {v for _, argument in taken for v in argument.variables}
         if len(variables) > 1:
-            raise self._mixed(bounds[0][0], bounds[-1][1], variables)
-        if not reading:  # SUM(1): a constant for every row
-            reading = [(b, text, variable) for b, text, variable, _ in arguments[:1]]
-        call: list[Text | int] = []
-        slice, at = self.scope.source.slice, self.parts[i].start
-        for n, ((lo, hi), _, _) in enumerate(reading):
-            call += [slice(at, self.parts[lo].start), n]
-            at = self.parts[hi - 1].stop  # blanks stay: `ORDER BY x DESC`
-        before_nulls = after - 2 if self.word(after - 2) in ("IGNORE", "RESPECT") else after
-        call += [slice(at, self.parts[before_nulls - 1].stop), FILTER_PLACE]
-        if before_nulls < after:
-            call.append(join(" ", self.slice(before_nulls, after)))
+            raise self._mixed(taken[0][0][0], taken[-1][0][1], variables)
         return replace(
             base,
             variable=variables.pop() if variables else None,
-            arguments=tuple(text for _, text, _ in reading),
-            call=tuple(call),
+            arguments=tuple(argument.text for _, argument in taken),
+            argument_items=tuple(argument.items for _, argument in taken),
+            parameters=tuple(reading.index(p) if p in reading else p[1].text for p in written),
+            order_by=tuple(
+                (len(reading) + n, key.is_descending, key.nulls_last) for n, key in enumerate(syntax.order_by)
+            ),
+            filter=len(taken) - 1 if conditions else None,
+            is_within_group=syntax.is_within_group,
+            call=self._call_parts(i, syntax, [b for b, _ in (*reading, *(keys if syntax.is_within_group else []))]),
         )
+
+    def _call_parts(self, i: int, syntax: AggregateSyntax, arguments: list[Bounds]) -> tuple[Text | int, ...]:
+        """Reference.call: the text between the arguments, and their numbers."""
+        call: list[Text | int] = []
+        slice, at = self.scope.source.slice, self.parts[i].start
+        for n, (lo, hi) in enumerate(arguments):
+            call += [slice(at, self.parts[lo].start), n]
+            at = self.parts[hi - 1].stop  # blanks stay: `ORDER BY x DESC`
+        has_own_order = syntax.order_by and not syntax.is_within_group  # Spark has no ORDER BY between the parentheses
+        call += [join(")") if has_own_order else slice(at, self.parts[syntax.call_stop - 1].stop), FILTER_PLACE]
+        if self.word(syntax.call_stop) in ("IGNORE", "RESPECT"):
+            call.append(join(f" {syntax.nulls} NULLS"))
+        return tuple(call)
 
     def _counted_rows(self, i: int, first: int, close: int) -> tuple[str | None] | None:
         """(variable,) of `COUNT(*)` and `COUNT(A.*)`; None for other calls."""
@@ -267,64 +318,42 @@ class Analyser(Words):
             raise self._error("UNKNOWN_PATTERN_VARIABLE", message, first, first + 1, self._variables_hint())
         return (variable,)
 
-    def _aggregate_tail(self, i: int, close: int) -> int:
-        """The index behind `WITHIN GROUP (…)` or `IGNORE NULLS`; FILTER and OVER are refused."""
-        after = close + 1
-        if self.word(after) in ("IGNORE", "RESPECT") and self.word(after + 1) == "NULLS":
-            after += 2
-        if self.word(after) == "WITHIN" and self.word(after + 1) == "GROUP":
-            after = self.closing(after + 2) + 1
-        if self.word(after) == "FILTER" and self.raw(after + 1) == "(":
-            raise UnsupportedError(
-                "AGGREGATE_FILTER",
-                "FILTER is not supported in an aggregate over rows of a match",
-                place=self.place(after, self.closing(after + 1) + 1),
-                hint=f"write {self.parts[i].raw}(CASE WHEN condition THEN value END).",
-            )
-        if self.word(after) == "OVER":
-            raise self._window_function(i, after + 1)
-        return after
-
     def _window_function(self, lo: int, hi: int) -> BindError:
         message = "a window function cannot stand in MATCH_RECOGNIZE"
         return self._error("WINDOW_FUNCTION", message, lo, hi, "compute it in a subquery that is the input.")
 
-    def _sort_keys(self, close: int, after: int) -> list[tuple[int, int]]:
-        """The expressions of `WITHIN GROUP (ORDER BY e [ASC|DESC])`."""
-        if after <= close + 1 or self.word(close + 1) != "WITHIN":
-            return []
-        lo = close + 4  # behind WITHIN GROUP (
-        lo += 2 if self.word(lo) == "ORDER" else 1  # the tokenizer may return ORDER BY as one token
-        hi = after - 1
-        while self.word(hi - 1) in ("ASC", "DESC", "NULLS", "FIRST", "LAST"):
-            hi -= 1
-        return [(lo, hi)]
-
     # arguments
 
-    def _argument(self, lo: int, hi: int, function: str) -> tuple[Text, str | None, bool]:
-        """(text without qualifiers, variable, whether it reads the row) of one argument."""
-        pieces: list[Text] = []
-        variables: set[str | None] = set()
-        at = i = lo
+    def _argument(self, lo: int, hi: int, function: str) -> Argument:
+        """One argument, whose columns may be qualified by one variable."""
+        items: list[Item] = []
+        i = lo
         while i < hi:
-            if self.is_subquery(i):
-                i = self.closing(i) + 1
-                continue
-            if self.parts[i].is_name and self.raw(i - 1) != ".":
-                self._check_not_nested(i, function)
-                if self.raw(i + 1) == "." and variable_key(self.parts[i].raw) in self.scope.variables:
-                    self._check_member(i)
-                    variables.add(variable_key(self.parts[i].raw))
-                    pieces.append(self.slice(at, i, trailing=True))
-                    at = i = i + 2
-                elif self.raw(i + 1) != "(" and self.is_column(i):
-                    variables.add(None)
-            i += 1
-        if len(variables) > 1:
-            raise self._mixed(lo, hi, variables)
-        pieces.append(self.slice(at, hi))
-        return join(*pieces), next(iter(variables), None), bool(variables)
+            reference, after = self._row_reference(i, function)
+            items.extend(self.parts[i:after] if reference is None else [reference])
+            i = after
+        argument = Argument(self.scope.source, tuple(items))
+        if len(argument.variables) > 1:
+            raise self._mixed(lo, hi, argument.variables)
+        return argument
+
+    def _row_reference(self, i: int, function: str) -> tuple[Reference | None, int]:
+        """The column or call of ours that begins at i in an argument, and the index behind it."""
+        if self.is_subquery(i):
+            return None, self.closing(i) + 1
+        if not self.parts[i].is_name or self.raw(i - 1) == ".":
+            return None, i + 1
+        if self.raw(i + 1) == "(":
+            return self._row_call(i, function)
+        if self.raw(i + 1) == "." and variable_key(self.parts[i].raw) in self.scope.variables:
+            return self._qualified_column(i)
+        return self._universal_column(i) if self.is_column(i) else (None, i + 1)
+
+    def _row_call(self, i: int, function: str) -> tuple[Reference | None, int]:
+        if self.word(i) in ("CLASSIFIER", "MATCH_NUMBER"):
+            return self._call(i)
+        self._check_not_nested(i, function)
+        return None, i + 1
 
     def _check_not_nested(self, i: int, function: str) -> None:
         if self.raw(i + 1) != "(" or not (self._is_own_call(i) or self.word(i) in OUTCOMES):
@@ -361,6 +390,40 @@ class Analyser(Words):
         return f"the pattern variables are {', '.join(self.scope.variables)}."
 
 
-def _is_keyword(parts: Sequence[Lexeme], i: int) -> bool:
-    """Is DISTINCT or ALL at i the keyword and not a column? Then something other than `)`, `,` or `.` follows."""
-    return i + 1 < len(parts) and parts[i + 1].raw not in (")", ",", ".")
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a navigation or an aggregate: an expression over one row of the match."""
+
+    source: Source
+    items: tuple[Item, ...]
+
+    @property
+    def references(self) -> list[Reference]:
+        return [item for item in self.items if isinstance(item, Reference)]
+
+    @property
+    def variables(self) -> set[str | None]:
+        """The variables whose rows it reads; None is the universal variable."""
+        return {r.variable for r in self.references if r.kind != "match number"}
+
+    @property
+    def reads_row(self) -> bool:
+        return bool(self.references)
+
+    @property
+    def text(self) -> Text:
+        """The expression over an input row: columns without their variables."""
+        return render(self.items, self.source, _over_input)
+
+    def navigation(self, place: Place) -> Reference:
+        """The reference that reads the argument on one row."""
+        variable = next(iter(self.variables), None)
+        return Reference(
+            kind="navigation", place=place, variable=variable, arguments=(self.text,), argument_items=(self.items,)
+        )
+
+
+def _over_input(reference: Reference) -> Text:
+    if reference.kind in _CONSTANTS:
+        return standing_for(_CONSTANTS[reference.kind], reference.place.start)
+    return reference.arguments[0]

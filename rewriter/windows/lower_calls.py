@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.rewriter.match.aggregate_syntax import read_aggregate
 from sqlext.rewriter.match.lower.input_query import Context
 from sqlext.rewriter.match.lower.lower_measures import Measures
 from sqlext.rewriter.match.references import FILTER_PLACE, Reference
-from sqlext.rewriter.match.scalars import Analyser
+from sqlext.rewriter.match.scalars import Analyser, Argument
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import unquoted
@@ -19,6 +20,7 @@ from sqlext.rewriter.text.splice import Text, join
 _OF_THE_PARTITION = frozenset({
     "ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD",
 })  # fmt: skip
+_COUNTS = ("count", "count_if", "approx_count_distinct")  # over no rows they are 0
 _FIRST, _LAST, _NTH = ("FIRST_VALUE", "FIRST"), ("LAST_VALUE", "LAST"), ("NTH_VALUE",)
 
 
@@ -51,7 +53,7 @@ class Calls:
             raise BindError("WINDOW_FUNCTION", message, place=call.place,
                             hint="an aggregate, first_value, last_value and nth_value can.")  # fmt: skip
         text = self.measures.slot_text(reference)
-        return join("coalesce(", text, ", 0L)") if reference.function == "count" else text
+        return join("coalesce(", text, ", 0L)") if reference.function in _COUNTS else text
 
     def _measure(self, call: Fragment, part: Lexeme) -> Text:
         text = self.values.get(unquoted(part.raw).lower())
@@ -83,7 +85,15 @@ class Calls:
 def _array_of(argument: Text, place: Place) -> Reference:
     """array_agg(argument)"""
     call = (join("array_agg("), 0, join(")"), FILTER_PLACE)
-    return Reference(kind="aggregate", place=place, arguments=(argument,), function="array_agg", call=call)
+    return Reference(
+        kind="aggregate",
+        place=place,
+        arguments=(argument,),
+        argument_items=((Reference(kind="navigation", place=place, arguments=(argument,)),),),
+        function="array_agg",
+        parameters=(0,),
+        call=call,
+    )
 
 
 class CallReader(Analyser):
@@ -97,16 +107,15 @@ class CallReader(Analyser):
 
     def navigation(self, name: str) -> tuple[Text, int, bool]:
         """(argument, number of the row from 1, IGNORE NULLS) of first_value, last_value and nth_value."""
-        close = self.closing(1)
-        after = self._aggregate_tail(0, close)
-        bounds = self.arguments(1, close)
+        syntax = read_aggregate(self, 0)
+        bounds = list(syntax.arguments)
         number, most = 1, 2 if name in _NTH else 1
         if name in (*_FIRST, *_LAST) and len(bounds) == 2 and str(self.slice(*bounds[1])).upper() in ("TRUE", "FALSE"):
             is_true = str(self.slice(*bounds.pop())).upper() == "TRUE"  # first_value(v, true) ignores NULLs
             return self.slice(*bounds[0]), 1, is_true
-        if len(bounds) != most or after != len(self.parts):
+        if len(bounds) != most or syntax.stop != len(self.parts) or syntax.filter or syntax.order_by:
             example = "nth_value(v, 2)" if name in _NTH else f"{name.lower()}(v)"
-            raise self._error("WRONG_ARGUMENTS", f"{self.parts[0].raw} has the wrong arguments", 0, close + 1,
+            raise self._error("WRONG_ARGUMENTS", f"{self.parts[0].raw} has the wrong arguments", 0, syntax.call_stop,
                               f"write {example}, with or without IGNORE NULLS behind it.")  # fmt: skip
         if name in _NTH:
             text = str(self.slice(*bounds[1]))
@@ -114,12 +123,13 @@ class CallReader(Analyser):
                 raise self._error("WRONG_OFFSET", "the second argument of nth_value must be a number from 1",
                                   *bounds[1])  # fmt: skip
             number = int(text)
-        return self.slice(*bounds[0]), number, self.word(close + 1) == "IGNORE"
+        return self.slice(*bounds[0]), number, syntax.nulls == "IGNORE"
 
-    def _argument(self, lo: int, hi: int, function: str) -> tuple[Text, str | None, bool]:
+    def _argument(self, lo: int, hi: int, function: str) -> Argument:
         """As in MEASURES, but any expression: in a grouping query `sum(sum(v)) OVER w` is one."""
         reads = any(self.is_column(k) or (self.raw(k + 1) == "(" and self._is_aggregate_name(k)) for k in range(lo, hi))
-        return self.slice(lo, hi), None, reads
+        whole = Reference(kind="navigation", place=self.place(lo, hi), arguments=(self.slice(lo, hi),))
+        return Argument(self.scope.source, (whole,) if reads else tuple(self.parts[lo:hi]))
 
     def _nested_classifier(self, lo: int, hi: int) -> None:
         return None

@@ -7,9 +7,12 @@ WITHIN, and the result has, for each row of the input, a column for every call `
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
+from sqlext.errors import BindError, SqlExtError, raise_all
 from sqlext.expressions.spark_types import INTEGER_BITS
+from sqlext.pattern.mapped_variables import rows_before
+from sqlext.pattern.program import Program
 from sqlext.pattern.task import Frame as TaskFrame
 from sqlext.pattern.task import MatchTask, Output
 from sqlext.rewriter.match.lower.input_query import (
@@ -50,16 +53,17 @@ def lower_window(
         label_sets=label_sets_of(clause, labels),
         needs_times=False,
         needs_cep=False,
+        leaves_frame=_Reach(clause, program).leaves_frame,
     )
     frame_end = _frame_end(context)
     conditions = Conditions(context, keys_need_window(context))
     defined = conditions.definitions()
     assert clause.frame is not None
     is_bounded = not clause.frame.is_unbounded or clause.frame.seeks
+    is_seen = _is_frame_seen(context, labels, defined)
     bounds: list[Bound] = []
-    if not is_bounded:
+    if not is_bounded and not is_seen:
         bounds, conditions.dropped = start_bounds(context, program, labels, defined)
-    _check_built(context, defined)
     bits, dependent = conditions.lower(labels, defined)
     measures = Measures(context)
     values = _values(context, measures, calls)
@@ -71,7 +75,7 @@ def lower_window(
         skip=skip_of(context),
         output=Output(is_window=True),
         is_within=is_bounded or bool(bounds),
-        frame=TaskFrame(seeks=clause.frame.seeks),
+        frame=TaskFrame(seeks=clause.frame.seeks, is_seen=is_seen),
         strategy=strategy,
     )
     return MatchPlan(
@@ -93,17 +97,37 @@ def lower_window(
     )
 
 
-def _check_built(context: Context, defined: Defined) -> None:
-    """Raise UnsupportedError for SEEK, and for PREV and NEXT in DEFINE, which may reach beyond the frame."""
-    frame = context.clause.frame
-    assert frame is not None
-    if frame.seeks:
-        raise UnsupportedError("NOT_BUILT", "SEEK is not built", place=frame.fragment.place)
-    for _, items in defined.values():
-        for item in items:
-            if isinstance(item, Reference) and item.step:
-                message = "PREV and NEXT in DEFINE are not built in a window"
-                raise UnsupportedError("NOT_BUILT", message, place=item.place)
+@dataclass(frozen=True)
+class _Reach:
+    """How far PREV and NEXT reach in the conditions of a window.
+
+    The frame begins at the current row, so PREV is NULL where it would leave a match that begins there. A pattern whose
+    first rows need no PREV never gets there.
+    """
+
+    clause: MatchClause
+    program: Program
+
+    def leaves_frame(self, reference: Reference, label: int) -> bool:
+        """Can a reference in the condition of a label reach a row beyond the frame?"""
+        frame = self.clause.frame
+        assert frame is not None
+        if reference.kind != "navigation" or not reference.step:
+            return False
+        if reference.step > 0:
+            return not frame.is_unbounded
+        starts_here = reference.variable in (None, self.program.labels[label])
+        is_current = starts_here and not reference.from_first and reference.offset == 0
+        return not is_current or rows_before(self.program)[label] < -reference.step
+
+
+def _is_frame_seen(context: Context, labels: tuple[str, ...], defined: Defined) -> bool:
+    """Can a condition reach a row beyond the frame?"""
+    return any(
+        isinstance(item, Reference) and context.leaves_frame(item, labels.index(variable))
+        for variable, (_, items) in defined.items()
+        for item in items
+    )
 
 
 def _values(context: Context, measures: Measures, calls: Sequence[Fragment]) -> list[Text]:

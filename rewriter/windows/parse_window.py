@@ -109,7 +109,10 @@ class WindowParser(ClauseParser):
             super().parse(section)
 
     def _frame(self, lo: int, hi: int) -> Frame:
-        fragment, words = self.fragment(lo, hi), self.words(lo, hi - lo)
+        fragment = self.fragment(lo, hi)
+        if hi - lo > 3 and self.words(hi - 3, 3) == ("EXCLUDE", "NO", "OTHERS"):  # the default: no row is left out
+            hi -= 3
+        words = self.words(lo, hi - lo)
         if words[:5] != ("ROWS", "BETWEEN", "CURRENT", "ROW", "AND") or words[5:] == ():
             raise self._other_frame(lo, hi)
         if words[5:] == ("UNBOUNDED", "FOLLOWING"):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from sqlext.expressions import faults
 from sqlext.expressions.coercion import as_decimal, as_result, digits_of
 from sqlext.expressions.function import Evaluate, Function, Settings, Signature, Types
-from sqlext.expressions.numbers import EXACT, fits, rescaled, to_decimal, to_float32, wrap
+from sqlext.expressions.numbers import DECIMAL128, EXACT, fits, rescaled, to_decimal, to_float32, wrap
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, decimal_of, is_interval
 from sqlext.expressions.time_arithmetic import TIME_ARITHMETIC
 
@@ -59,12 +61,21 @@ def _remainder(a: int, b: int) -> int:
     return int(math.copysign(1, a)) * (abs(a) % abs(b))
 
 
+def _positive_remainder(bits: int) -> Callable[[int, int], int]:
+    """The sum of a negative remainder and the divisor is that of Java's int or long, which may wrap."""
+
+    def evaluate(a: int, b: int) -> int:
+        remainder = _remainder(a, b)
+        return remainder if remainder >= 0 else _remainder(wrap(remainder + b, max(bits, 32)), b)
+
+    return evaluate
+
+
 _INTEGERS: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
     "%": _remainder,
-    "pmod": lambda a, b: r if (r := _remainder(a, b)) >= 0 else _remainder(r + b, b),
 }
 _FLOATS: dict[str, Callable[[float, float], float]] = {
     "+": lambda a, b: a + b,
@@ -91,7 +102,7 @@ def _zero(symbol: str, settings: Settings) -> Any:
 
 
 def _integer_operation(symbol: str, bits: int, settings: Settings) -> Evaluate:
-    operation, divides = _INTEGERS[symbol], symbol in ("%", "pmod")
+    operation, divides = _INTEGERS.get(symbol) or _positive_remainder(bits), symbol in ("%", "pmod")
 
     def evaluate(a: int, b: int) -> int | None:
         if divides and b == 0:
@@ -141,15 +152,21 @@ def _div_operands(signature: Signature) -> Types:
 
 def _div(signature: Signature) -> Evaluate:
     is_ansi = signature.settings.is_ansi
+    (precision, scale), (_, divisor_scale) = (decimal_of(t) or (0, 0) for t in signature.types)
+    most = 10 ** min(38, precision - scale + divisor_scale)  # Spark's quotient of decimals is a decimal before a bigint
 
     def evaluate(a: Any, b: Any) -> int | None:
         if not b:
             return _zero("div", signature.settings)
         if isinstance(a, Decimal):
             value = int(EXACT.divide_int(a, b))
+            if abs(value) >= most:
+                if is_ansi:
+                    raise faults.decimal_out_of_range(value, 38, 0)
+                return None
         else:
             value = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-        if is_ansi and not fits(value, 64):
+        if is_ansi and not isinstance(a, Decimal) and not fits(value, 64):
             raise faults.overflow("number")
         return wrap(value, 64)
 
@@ -160,18 +177,26 @@ def _div(signature: Signature) -> Evaluate:
 
 
 def _negate(signature: Signature) -> Evaluate:
-    return _unary(signature, lambda a: -a)
+    return _unary(signature, operator.neg)
 
 
 def _abs(signature: Signature) -> Evaluate:
     return _unary(signature, abs)
 
 
+def _negated(value: Decimal, precision: int, scale: int) -> Decimal:
+    """Spark negates only 34 digits."""
+    result = rescaled(DECIMAL128.minus(value), precision, scale)
+    if result is None:
+        raise faults.decimal_out_of_range(-value, precision, scale)
+    return result
+
+
 def _unary(signature: Signature, operation: Callable[[Any], Any]) -> Evaluate:
     """A result that is out of range is that of the lowest integer."""
-    result, is_ansi = signature.result, signature.settings.is_ansi
+    result, is_ansi, keeps_positive = signature.result, signature.settings.is_ansi, operation is abs
     if digits := decimal_of(result):
-        return lambda a: rescaled(EXACT.minus(a) if operation(a) != a else a, *digits)
+        return lambda a: a if keeps_positive and a >= 0 else _negated(a, *digits)
     if result in FLOATS:
         return operation
     bits = INTEGER_BITS.get(result, 32 if "month" in result or "year" in result else 64)
@@ -188,9 +213,12 @@ def _unary(signature: Signature, operation: Callable[[Any], Any]) -> Evaluate:
     return evaluate
 
 
+_OPERATION = Function(parameters=_operands, bind=_bind)
+
 ARITHMETIC: dict[str, Function] = {
-    **{name: Function(parameters=_operands, bind=_bind) for name in ("+", "-", "*", "/", "%", "pmod", *_SYMBOLS)},
-    "div": Function(parameters=_div_operands, bind=_div),
+    **dict.fromkeys(("+", "-", "*", "try_add", "try_subtract", "try_multiply"), _OPERATION),
+    **dict.fromkeys(("/", "%", "mod", "pmod", "try_divide", "try_mod"), replace(_OPERATION, is_right_first=True)),
+    "div": Function(parameters=_div_operands, bind=_div, is_right_first=True),
     "negate": Function(parameters=as_result, bind=_negate),
     "positive": Function(parameters=as_result, bind=lambda _: lambda a: a),
     "abs": Function(parameters=as_result, bind=_abs),

@@ -68,6 +68,15 @@ def civil(day: int) -> tuple[int, int, int]:
     return year_of_era + era * 400 + (month <= 2), month, of_month
 
 
+def write_year(year: int) -> str:
+    """
+    >>> write_year(44), write_year(-44), write_year(10_000)
+    ('0044', '-0044', '+10000')
+    """
+    sign = "-" if year < 0 else "+" if year > 9999 else ""
+    return f"{sign}{abs(year):04}"
+
+
 def day_of(year: int, month: int, of_month: int) -> int:
     """The day of a valid date.
 

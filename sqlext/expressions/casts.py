@@ -13,7 +13,7 @@ from sqlext.expressions import faults
 from sqlext.expressions.calendars import DAY_US, SECOND_US, zone
 from sqlext.expressions.function import Evaluate, Function, Settings, Signature, null_propagating
 from sqlext.expressions.numbers import (
-    EXACT,
+    DECIMAL128,
     fits,
     float_text,
     float_to_integer,
@@ -27,6 +27,7 @@ from sqlext.expressions.spark_types import (
     INTEGER_BITS,
     ArrayOf,
     MapOf,
+    StructOf,
     decimal_of,
     is_day_time,
     is_interval,
@@ -107,6 +108,8 @@ def _to_string(source: str, target: str, settings: Settings) -> Evaluate | None:
         return lambda value: write_timestamp(local(value))
     if is_interval(source):
         return lambda value: write_interval(value, source)
+    if (parts := nested(source)) is not None:
+        return _nested_to_string(parts, settings)
     by_source: dict[str, Evaluate] = {
         **dict.fromkeys(INTEGER_BITS, str),
         "boolean": lambda value: "true" if value else "false",
@@ -115,6 +118,23 @@ def _to_string(source: str, target: str, settings: Settings) -> Evaluate | None:
         "binary": lambda value: value.decode("utf-8", "replace"),
     }
     return by_source.get(source)
+
+
+def _nested_to_string(parts: ArrayOf | MapOf | StructOf, settings: Settings) -> Evaluate:
+    """`[1, null]`, `{a -> 1}` and `{1, x}`."""
+
+    def text_of(spark_type: str) -> Evaluate:
+        evaluate = cast(spark_type, "string", settings)
+        return lambda value: "null" if value is None else evaluate(value)
+
+    if isinstance(parts, ArrayOf):
+        element = text_of(parts.element)
+        return lambda values: f"[{', '.join(map(element, values))}]"
+    if isinstance(parts, MapOf):
+        key, item = text_of(parts.key), text_of(parts.value)
+        return lambda values: f"{{{', '.join(f'{key(k)} -> {item(v)}' for k, v in values.items())}}}"
+    fields = [text_of(t) for t in parts.types]
+    return lambda values: f"{{{', '.join(field(v) for field, v in zip(fields, values))}}}"
 
 
 def _to_binary(source: str, target: str, settings: Settings) -> Evaluate | None:
@@ -168,7 +188,7 @@ def _to_integer(source: str, target: str, settings: Settings) -> Evaluate | None
     if family == "float":
         return truncate
     if family == "timestamp":
-        return lambda value: narrow(value // SECOND_US)
+        return lambda value: narrow(value // SECOND_US) if is_ansi or fits(value // SECOND_US, bits) else None
     if family == "interval":
         return _interval_to_integer(source, narrow)
     by_source: dict[str, Evaluate] = {
@@ -239,7 +259,7 @@ def _to_decimal(source: str, target: str, settings: Settings) -> Evaluate | None
 
     def from_float(value: float) -> Decimal | None:
         if value != value or math.isinf(value):
-            return _failed(value, source, target, settings)
+            return None
         return fit(Decimal(repr(value)))
 
     by_source: dict[str, Evaluate] = {
@@ -292,7 +312,7 @@ def _to_timestamp(source: str, target: str, settings: Settings) -> Evaluate | No
         "timestamp_ntz": to_utc,
         "integer": lambda value: max(-(1 << 63), min((1 << 63) - 1, value * SECOND_US)),
         "float": from_float,
-        "decimal": lambda value: wrap(int(EXACT.multiply(value, Decimal(SECOND_US))), 64),
+        "decimal": lambda value: wrap(int(DECIMAL128.multiply(value, Decimal(SECOND_US))), 64),
     }
     return by_source.get(_family(source))
 

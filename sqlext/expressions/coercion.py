@@ -67,8 +67,8 @@ def _numeric_type(left: str, right: str) -> str:
         is_single = "double" not in (left, right) and not (decimal_of(left) or decimal_of(right))
         return "float" if is_single else "double"
     (p, s), (q, t) = digits_of(left) or (0, 0), digits_of(right) or (0, 0)
-    scale = max(s, t)
-    return decimal_type(max(p - s, q - t) + scale, scale)
+    whole, scale = max(p - s, q - t), max(s, t)
+    return decimal_type(whole + scale, min(scale, max(0, 38 - whole)))  # digits before the point come first
 
 
 def _interval_type(left: str, right: str) -> str | None:
@@ -116,7 +116,10 @@ def string_in_comparison(other: str, is_ansi: bool) -> str | None:
     """
     if is_ansi:
         return _string_in_ansi(other)
-    return None if nested(other) else "double" if decimal_of(other) else other
+    if nested(other):
+        return None
+    digits = decimal_of(other)
+    return "double" if digits and digits[1] else other
 
 
 def string_among_others(other: str, is_ansi: bool) -> str | None:

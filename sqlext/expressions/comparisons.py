@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from sqlext.expressions.casts import cast
 from sqlext.expressions.coercion import alike, compared, takes, unchanged
-from sqlext.expressions.function import Evaluate, Function, Signature, null_propagating
+from sqlext.expressions.function import Evaluate, Function, Signature, Thunk, Types, null_propagating
 from sqlext.expressions.spark_types import FLOATS, nested
 from sqlext.expressions.values import compare
 
@@ -40,26 +42,48 @@ def _null_safe(signature: Signature) -> Evaluate:
     return lambda a, b: (compare(a, b, spark_type) == 0) == is_equal
 
 
-def _between(signature: Signature) -> Evaluate:
-    spark_type = signature.types[0]
-    at_least = null_propagating(lambda a, b: compare(a, b, spark_type) >= 0)
+def _between_types(signature: Signature) -> Types | None:
+    """Unchanged, because the value is compared with each bound in another type."""
+    value, low, high = signature.types
+    bounds = [replace(signature, types=pair) for pair in ((value, low), (value, high))]
+    return signature.types if all(compared(pair) for pair in bounds) else None
 
-    def evaluate(value: Any, low: Any, high: Any) -> bool | None:
-        sides = at_least(value, low), at_least(high, value)
-        return False if False in sides else None if None in sides else True
+
+def _between(signature: Signature) -> Evaluate:
+    value_type, low_type, high_type = signature.types
+    at_least = _in_common_type(replace(signature, name=">=", types=(value_type, low_type)))
+    at_most = _in_common_type(replace(signature, name="<=", types=(value_type, high_type)))
+
+    def evaluate(value: Thunk, low: Thunk, high: Thunk) -> bool | None:
+        is_above = at_least(value(), low())
+        is_below = False if is_above is False else at_most(value(), high())
+        return False if is_below is False else None if is_above is None or is_below is None else True
 
     return evaluate
+
+
+def _in_common_type(signature: Signature) -> Evaluate:
+    """The comparison of two values, NULL included, after the casts to their common type."""
+    common = compared(signature) or signature.types
+    left, right = (cast(t, c, signature.settings) for t, c in zip(signature.types, common))
+    test = null_propagating(_comparison(replace(signature, types=common)))
+    return lambda a, b: test(left(a), right(b))
 
 
 def _in(signature: Signature) -> Evaluate:
     spark_type = signature.types[0]
 
-    def evaluate(value: Any, *choices: Any) -> bool | None:
+    def evaluate(searched: Thunk, *choices: Thunk) -> bool | None:
+        value = searched()
         if value is None:
             return None
-        if any(choice is not None and compare(value, choice, spark_type) == 0 for choice in choices):
-            return True
-        return None if None in choices else False
+        has_null = False
+        for choice in choices:
+            other = choice()
+            has_null |= other is None
+            if other is not None and compare(value, other, spark_type) == 0:
+                return True
+        return None if has_null else False
 
     return evaluate
 
@@ -74,8 +98,8 @@ COMPARISONS: dict[str, Function] = {
     "IS DISTINCT FROM": Function(parameters=compared, bind=_null_safe, takes_nulls=True),
     "IS NOT DISTINCT FROM": Function(parameters=compared, bind=_null_safe, takes_nulls=True),
     "equal_null": Function(parameters=compared, bind=_null_safe, takes_nulls=True),
-    "BETWEEN": Function(parameters=compared, bind=_between, takes_nulls=True),
-    "IN": Function(parameters=alike, bind=_in, takes_nulls=True),
+    "BETWEEN": Function(parameters=_between_types, bind=_between, is_lazy=True),
+    "IN": Function(parameters=alike, bind=_in, is_lazy=True),
     "IS NULL": Function(parameters=unchanged, bind=lambda _: lambda value: value is None, takes_nulls=True),
     "IS NOT NULL": Function(parameters=unchanged, bind=lambda _: lambda value: value is not None, takes_nulls=True),
     "isnan": Function(parameters=takes("double|float"), bind=_is_nan, takes_nulls=True),

@@ -7,10 +7,8 @@ from typing import Any
 
 from sqlext.expressions.casts import cast
 from sqlext.expressions.coercion import as_result, compared, takes
-from sqlext.expressions.function import Evaluate, Function, Signature, Types
+from sqlext.expressions.function import Evaluate, Function, Signature, Thunk, Types
 from sqlext.expressions.values import compare
-
-Thunk = Callable[[], Any]
 
 
 def _and(left: Thunk, right: Thunk) -> bool | None:

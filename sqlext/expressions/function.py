@@ -8,6 +8,7 @@ from typing import Any
 
 Types = tuple[str, ...]
 Evaluate = Callable[..., Any]
+Thunk = Callable[[], Any]  # evaluates an argument
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,14 @@ class Function:
     function does not take them. `bind(signature)` returns the Python function. It receives one value for each argument;
     if `is_lazy`, one function without parameters for each argument, which evaluates it. The result of a function that
     is neither lazy nor `takes_nulls` is NULL if an argument is; then `bind` returns a function that sees no NULL.
+    `is_right_first`: Spark evaluates the right argument before the left one, a divisor for example.
     """
 
     parameters: Callable[[Signature], Types | None]
     bind: Callable[[Signature], Evaluate]
     is_lazy: bool = False
     takes_nulls: bool = False
+    is_right_first: bool = False
 
 
 def null_propagating(evaluate: Evaluate) -> Evaluate:

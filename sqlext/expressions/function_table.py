@@ -23,7 +23,7 @@ Units such as MONTH of `timestampdiff(MONTH, a, b)` are strings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlext.errors import UnsupportedError
@@ -31,9 +31,10 @@ from sqlext.expressions.arithmetic import ARITHMETIC
 from sqlext.expressions.casts import CASTS
 from sqlext.expressions.comparisons import COMPARISONS
 from sqlext.expressions.control import CONTROL
-from sqlext.expressions.function import Evaluate, Function, Settings, Signature, Types, null_propagating
+from sqlext.expressions.function import Evaluate, Function, Settings, Signature, Thunk, Types, null_propagating
 from sqlext.expressions.mathematics import MATHEMATICS
 from sqlext.expressions.nested_values import NESTED_VALUES
+from sqlext.expressions.spark_types import TIME_TYPES, is_interval, is_numeric
 from sqlext.expressions.strings import STRINGS
 from sqlext.expressions.text_search import TEXT_SEARCH
 from sqlext.expressions.time_parts import TIME_PARTS
@@ -102,6 +103,44 @@ def bind(
     signature = Signature(name=name, types=types, result=result, settings=settings, constants=constants or {})
     evaluate = function.bind(signature)
     return evaluate if function.is_lazy or function.takes_nulls else null_propagating(evaluate)
+
+
+def evaluation(
+    name: str, types: Types, result: str, settings: Settings, constants: Mapping[int, Any] | None = None
+) -> Callable[..., Any]:
+    """`bind` for callers that evaluate the arguments too: one function without parameters for each, in Spark's order.
+
+    The order decides which errors are raised: a function that propagates NULL stops at the first NULL.
+
+    >>> divide = evaluation("/", ("double", "double"), "double", Settings(is_ansi=True, time_zone="UTC"))
+    >>> divide(lambda: 1 // 0, lambda: None) is None
+    True
+    """
+    evaluate, function = bind(name, types, result, settings, constants), FUNCTIONS[name]
+    if function.is_lazy:
+        return evaluate
+    if function.takes_nulls:
+        return lambda *arguments: evaluate(*(argument() for argument in arguments))
+    is_right_first = _is_right_first(function, types)
+
+    def strict(*arguments: Thunk) -> Any:
+        values = []
+        for argument in reversed(arguments) if is_right_first else arguments:
+            value = argument()
+            if value is None:
+                return None
+            values.append(value)
+        return evaluate(*(reversed(values) if is_right_first else values))
+
+    return strict
+
+
+def _is_right_first(function: Function, types: Types) -> bool:
+    """Spark reads `interval + time` as `time + interval`, and `number * interval` as `interval * number`."""
+    if len(types) != 2 or not any(is_interval(t) for t in types):
+        return function.is_right_first
+    left, right = types
+    return (is_interval(left) and right in TIME_TYPES) or (is_numeric(left) and is_interval(right))
 
 
 def not_in_table(name: str) -> UnsupportedError:

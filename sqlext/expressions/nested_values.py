@@ -131,7 +131,14 @@ def _extreme(signature: Signature) -> Evaluate:
 
 def _distinct(signature: Signature) -> Evaluate:
     element_type = _element_type(signature.types[0])
-    return lambda values: list({hashable(v, element_type): v for v in reversed(values)}.values())[::-1]
+
+    def evaluate(values: list[Any]) -> list[Any]:
+        first: dict[Any, Any] = {}
+        for value in values:
+            first.setdefault(hashable(value, element_type), value)
+        return list(first.values())
+
+    return evaluate
 
 
 def _sort(signature: Signature) -> Evaluate:

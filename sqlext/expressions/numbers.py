@@ -13,6 +13,7 @@ from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import INTEGER_BITS
 
 EXACT = Context(prec=800, rounding=ROUND_HALF_UP, Emin=-9999, Emax=9999)  # sums, products and doubles have their digits
+DECIMAL128 = Context(prec=34)  # where Spark computes by Scala's BigDecimal, which rounds to 34 digits
 
 
 def wrap(value: int, bits: int) -> int:

@@ -11,6 +11,7 @@ from functools import cache
 
 INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 FLOATS = ("float", "double")
+TIME_TYPES = ("date", "timestamp", "timestamp_ntz")
 MAX_DIGITS = 18  # decimals of more digits do not fit an int64
 _DAY_TIME = re.compile(r"interval (day|hour|minute|second)( to (hour|minute|second))?")
 _YEAR_MONTH = re.compile(r"interval (year|month)( to month)?")

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlext.expressions.coercion import as_result, takes
 from sqlext.expressions.faults import invalid_value
-from sqlext.expressions.function import Evaluate, Function, Signature, Types
+from sqlext.expressions.function import Evaluate, Function, Signature, Types, null_propagating
 from sqlext.expressions.spark_types import ArrayOf, nested
 
 _WHOLE = (1 << 31) - 1
@@ -109,10 +109,11 @@ def _concat_types(signature: Signature) -> Types | None:
 
 
 def _concat(signature: Signature) -> Evaluate:
+    """Spark evaluates all arguments, even behind a NULL."""
     if isinstance(nested(signature.result), ArrayOf):
-        return lambda *arrays: [element for array in arrays for element in array]
+        return null_propagating(lambda *arrays: [element for array in arrays for element in array])
     empty: Any = b"" if signature.result == "binary" else ""
-    return lambda *texts: empty.join(texts)
+    return null_propagating(lambda *texts: empty.join(texts))
 
 
 def _concat_ws(separator: str | None, *parts: Any) -> str | None:
@@ -152,7 +153,7 @@ def _trimming(side: str, text_first: bool = False) -> Function:
     return Function(parameters=takes("string", "string", optional=1), bind=_trim(side, text_first))
 
 
-_CONCAT = Function(parameters=_concat_types, bind=_concat)
+_CONCAT = Function(parameters=_concat_types, bind=_concat, takes_nulls=True)
 _LENGTH = _plain(len, "string|binary")
 _SUBSTRING = _plain(substring, "string|binary", "int", "int", optional=1)
 _LOCATE = Function(parameters=takes("string", "string", "int", optional=1), bind=lambda _: _locate, takes_nulls=True)
@@ -189,7 +190,6 @@ STRINGS: dict[str, Function] = {
     "instr": _plain(lambda text, part: text.find(part) + 1, "string", "string"),
     "locate": _LOCATE,
     "position": _LOCATE,
-    "charindex": _LOCATE,
     "replace": _plain(_replace, "string", "string", "string", optional=1),
     "translate": _plain(_translate, "string", "string", "string"),
     "reverse": _plain(lambda value: value[::-1], "string|array"),

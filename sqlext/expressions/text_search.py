@@ -71,7 +71,7 @@ def _count(text: str, pattern: str) -> int:
 
 def _substr(text: str, pattern: str) -> str | None:
     match = java_regex(pattern).search(text)
-    return None if match is None else match[0]
+    return (match[0] or None) if match else None
 
 
 def _instr(text: str, pattern: str, _: int = 0) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -137,10 +138,11 @@ def _bind_scaled(signature: Signature) -> Evaluate:
     def scaled(interval: int, factor: Any) -> int:
         if not multiplies and not factor:
             raise faults.division_by_zero()
-        if isinstance(factor, float) and (factor != factor or factor in (float("inf"), float("-inf"))):
-            raise faults.interval_overflow()
         if isinstance(factor, float):
-            value = Decimal(interval * factor if multiplies else interval / factor)
+            exact = interval * factor if multiplies else interval / factor
+            if not math.isfinite(exact):
+                raise faults.interval_overflow()
+            value = Decimal(exact)
         else:
             value = (EXACT.multiply if multiplies else EXACT.divide)(Decimal(interval), Decimal(factor))
         return in_interval_range(int(EXACT.to_integral_value(value)), result)

@@ -6,10 +6,10 @@ import re
 from functools import lru_cache
 
 from sqlext.errors import UnsupportedError
-from sqlext.expressions.calendars import DAY_US, HOUR_US, MINUTE_US, SECOND_US, civil, day_of, is_valid_date
+from sqlext.expressions.calendars import DAY_US, HOUR_US, MINUTE_US, SECOND_US, civil, day_of, is_valid_date, write_year
 
 _FIELDS = {
-    "yyyy": (r"(?P<year>\d{4})", "year"),
+    "yyyy": (r"(?P<year>-?\d{4}|[+-]\d{5,6})", "year"),
     "MM": (r"(?P<month>\d\d)", "month"),
     "dd": (r"(?P<day>\d\d)", "day"),
     "HH": (r"(?P<hour>\d\d)", "hour"),
@@ -70,7 +70,7 @@ def read_time(text: str, pattern: str) -> int | None:
     fields = {name: int(value) for name, value in match.groupdict().items() if name != "fraction"}
     date = fields.get("year", 1970), fields.get("month", 1), fields.get("day", 1)
     hour, minute, second = fields.get("hour", 0), fields.get("minute", 0), fields.get("second", 0)
-    if not is_valid_date(*date) or date[0] < 1 or hour > 23 or minute > 59 or second > 59:
+    if not is_valid_date(*date) or hour > 23 or minute > 59 or second > 59:
         return None
     fraction = (match.groupdict().get("fraction") or "")[:6].ljust(6, "0")
     clock = hour * HOUR_US + minute * MINUTE_US + second * SECOND_US + int(fraction)
@@ -85,11 +85,13 @@ def write_time(local_us: int, pattern: str) -> str:
     day, of_day = divmod(local_us, DAY_US)
     seconds, fraction = divmod(of_day, SECOND_US)
     year, month, of_month = civil(day)
-    values = dict(yyyy=year, MM=month, dd=of_month, HH=seconds // 3600, mm=seconds // 60 % 60, ss=seconds % 60)
+    values = dict(MM=month, dd=of_month, HH=seconds // 3600, mm=seconds // 60 % 60, ss=seconds % 60)
     return "".join(
         text
         if not is_field
-        else f"{values[text]:0{len(text)}}"
+        else write_year(year)
+        if text == "yyyy"
+        else f"{values[text]:02}"
         if text in values
         else f"{fraction:06}".ljust(len(text), "0")[: len(text)]
         for text, is_field in parts_of(pattern)

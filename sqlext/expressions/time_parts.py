@@ -170,20 +170,18 @@ def first_day(day: int, unit: str) -> int:
 
 
 def _date_trunc(signature: Signature) -> Evaluate:
-    is_zoned, name = signature.types[1] == "timestamp", signature.settings.time_zone
+    in_zone = zone(signature.settings.time_zone)
 
     def truncated(text: str, value: int) -> int | None:
         unit = _UNIT.get(text.lower())
         if unit is None:
             return None
-        in_zone = zone(name)
-        local = in_zone.to_local(value) if is_zoned else value
+        local = in_zone.to_local(value)
         if unit in _SIZES:
             if unit in ("second", "millisecond", "microsecond"):
                 return in_time_range(value - value % _SIZES[unit])
             return in_time_range(value - local % _SIZES[unit])
-        start = first_day(local // DAY_US, unit) * DAY_US
-        return in_time_range(in_zone.to_utc(start) if is_zoned else start)
+        return in_time_range(in_zone.to_utc(first_day(local // DAY_US, unit) * DAY_US))
 
     return truncated
 
@@ -220,6 +218,6 @@ TIME_PARTS: dict[str, Function] = {
     "extract": _EXTRACT,
     "date_part": _EXTRACT,
     "datepart": _EXTRACT,
-    "date_trunc": Function(parameters=takes("string", "timestamp|timestamp_ntz"), bind=_date_trunc),
+    "date_trunc": Function(parameters=takes("string", "timestamp"), bind=_date_trunc),
     "trunc": Function(parameters=takes("date", "string"), bind=lambda _: _trunc),
 }

@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 
 from sqlext.errors import UnsupportedError
-from sqlext.expressions.calendars import DAY_US, HOUR_US, MINUTE_US, SECOND_US, civil, day_of, is_valid_date, zone
+from sqlext.expressions.calendars import (
+    DAY_US,
+    HOUR_US,
+    MINUTE_US,
+    SECOND_US,
+    civil,
+    day_of,
+    is_valid_date,
+    write_year,
+    zone,
+)
 from sqlext.expressions.numbers import fits
 
 _SPACES = "".join(map(chr, range(33))) + "\x7f"
@@ -91,8 +101,7 @@ def write_date(day: int) -> str:
     ('1970-01-01', '-0001-12-31', '+10000-01-01')
     """
     year, month, of_month = civil(day)
-    sign = "-" if year < 0 else "+" if year > 9999 else ""
-    return f"{sign}{abs(year):04}-{month:02}-{of_month:02}"
+    return f"{write_year(year)}-{month:02}-{of_month:02}"
 
 
 def write_timestamp(local_us: int) -> str:

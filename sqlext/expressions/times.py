@@ -57,16 +57,14 @@ def whole_months(start: int, end: int) -> int:
     >>> whole_months(day_of(2024, 1, 31) * DAY_US, day_of(2024, 2, 29) * DAY_US)
     0
     """
-    if end < start:
-        return -_months_forward(start, end, -1)
-    return _months_forward(start, end, 1)
-
-
-def _months_forward(start: int, end: int, sign: int) -> int:
-    (year, month, day), (other_year, other_month, other_day) = civil(start // DAY_US), civil(end // DAY_US)
-    months = sign * ((other_year - year) * 12 + other_month - month)
-    is_short = sign * (other_day * DAY_US + end % DAY_US - day * DAY_US - start % DAY_US) < 0
-    return months - is_short
+    (day, clock), (other_day, other_clock) = divmod(start, DAY_US), divmod(end, DAY_US)
+    if other_day > day and other_clock < clock:
+        other_day -= 1
+    elif other_day < day and other_clock > clock:
+        other_day += 1
+    (year, month, of_month), (other_year, other_month, other_of_month) = civil(day), civil(other_day)
+    months = (other_year - year) * 12 + other_month - month
+    return _toward_zero(months * 32 + other_of_month - of_month, 32)
 
 
 def _unit(text: str) -> str:
@@ -77,10 +75,10 @@ def _unit(text: str) -> str:
 
 
 def _timestampdiff(signature: Signature) -> Evaluate:
-    local_start, local_end = (_local(signature, t) for t in signature.types[1:])
+    local = _local(signature, "timestamp")
 
     def evaluate(text: str, start: int, end: int) -> int:
-        unit, lo, hi = _unit(text), local_start(start), local_end(end)
+        unit, lo, hi = _unit(text), local(start), local(end)
         if unit in _MONTHS:
             return _toward_zero(whole_months(lo, hi), _MONTHS[unit])
         return _toward_zero(hi - lo, _SIZES[unit])
@@ -99,8 +97,9 @@ def _timestampadd(signature: Signature) -> Evaluate:
                 raise faults.datetime_overflow()
             return shift_months(value, months, name)
         amount = in_time_range(count * _SIZES[unit])
-        days = _toward_zero(amount, DAY_US)
-        return shift_time(value, days, amount - days * DAY_US, name)
+        if _SIZES[unit] < DAY_US:
+            return in_time_range(value + amount)
+        return shift_time(value, amount // DAY_US, 0, name)
 
     return evaluate
 
@@ -124,10 +123,11 @@ def _add_days(day: int, days: int) -> int:
 
 def months_between(signature: Signature) -> Evaluate:
     """31 days are a month, unless both are the same day of the month or the last of it."""
-    local = _local(signature, signature.types[0])
+    in_zone = zone(signature.settings.time_zone)
 
     def evaluate(end: int, start: int, is_rounded: bool = True) -> float:
-        (day, clock), (other, other_clock) = divmod(local(end), DAY_US), divmod(local(start), DAY_US)
+        day, other = (in_zone.to_local(value) // DAY_US for value in (end, start))
+        clock, other_clock = end - in_zone.to_utc(day * DAY_US), start - in_zone.to_utc(other * DAY_US)
         (year, month, of_month), (other_year, other_month, other_of_month) = civil(day), civil(other)
         months = float((year - other_year) * 12 + month - other_month)
         are_last = of_month == month_length(year, month) and other_of_month == month_length(other_year, other_month)
@@ -218,8 +218,10 @@ def _unix_timestamp(signature: Signature) -> Evaluate:
             return zone(settings.time_zone).to_utc(local) // SECOND_US
 
         return read
-    to_timestamp = cast(source, "timestamp", settings)
-    return lambda value, _="": to_timestamp(value) // SECOND_US
+    if source == "date":
+        to_timestamp = cast(source, "timestamp", settings)
+        return lambda value, _="": to_timestamp(value) // SECOND_US
+    return lambda value, _="": _toward_zero(value, SECOND_US)
 
 
 def _scaled(size: int, *, divides: bool) -> Evaluate:
@@ -243,14 +245,14 @@ def _plain(evaluate: Evaluate, *parameters: str, optional: int = 0) -> Function:
 
 
 _DATE_ADD = _plain(_add_days, "date", "int")
-_TIMESTAMPDIFF = Function(parameters=takes("string", _TIME, _TIME), bind=_timestampdiff)
+_TIMESTAMPDIFF = Function(parameters=takes("string", "timestamp", "timestamp"), bind=_timestampdiff)
 _TIMESTAMPADD = Function(parameters=takes("string", "int|bigint", _TIME), bind=_timestampadd)
 _DATEDIFF = _plain(lambda end, start: end - start, "date", "date")
 _UNIX = Function(parameters=takes("string|date|timestamp|timestamp_ntz", "string", optional=1), bind=_unix_timestamp)
 _ADD_MONTHS = _plain(
     lambda day, months: in_date_range(add_months(day, months)),
     "date",
-    "int|interval month|interval year|interval year to month",
+    "int",
 )
 
 TIMES: dict[str, Function] = {

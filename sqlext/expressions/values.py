@@ -159,6 +159,8 @@ def hashable(value: Any, spark_type: str) -> Any:
         return tuple(hashable(element, parts.element) for element in value)
     if isinstance(parts, StructOf):
         return tuple(hashable(element, t) for element, t in zip(value, parts.types))
+    if isinstance(parts, MapOf):
+        return frozenset((key, hashable(element, parts.value)) for key, element in value.items())
     if spark_type in ("float", "double"):
         return math.nan if value != value else value + 0.0  # math.nan is one object, which equals itself in a container
     return value

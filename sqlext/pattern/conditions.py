@@ -168,11 +168,11 @@ def _spark_value(call: SparkCall, path: Tested) -> Value | None:
     return call.apply(*values)
 
 
-def satisfier(task: MatchTask, rows: Rows) -> Satisfies:
+def satisfier(task: MatchTask, rows: Rows, seen: tuple[int, int] | None = None) -> Satisfies:
     """The function `satisfies(start, number, labels, label)` that evaluates the conditions of a task.
 
     It returns whether row `start + len(labels)` satisfies `label` in match number `number`, where the rows from `start`
-    on are mapped to `labels`.
+    on are mapped to `labels`. PREV and NEXT reach rows `seen[0]` to `seen[1]` (exclusive), by default the partition.
     """
 
     def satisfies(start: int, number: int, labels: list[int], label: int) -> bool:
@@ -184,7 +184,7 @@ def satisfier(task: MatchTask, rows: Rows) -> Satisfies:
         if condition is None:
             return True
         k = int(np.searchsorted(rows.bounds, start, side="right")) - 1
-        partition = int(rows.bounds[k]), int(rows.bounds[k + 1])
+        partition = seen or (int(rows.bounds[k]), int(rows.bounds[k + 1]))
         path = Path(
             rows=rows,
             names=task.program.labels,

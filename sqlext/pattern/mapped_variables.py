@@ -6,6 +6,7 @@ The keys that cannot match are dropped by the variables of every match. A condit
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 from sqlext.pattern import ast
@@ -112,6 +113,34 @@ def _labels_behind(instructions: tuple[Instruction, ...]) -> tuple[list[bool], l
                 since[target] |= later
                 pending.append(target)
     return is_opening, before, since
+
+
+def rows_before(program: Program) -> tuple[int, ...]:
+    """For each label, how many rows of a match at least come before one that it is tested on.
+
+    >>> from sqlext.pattern.program import Done, Jump, MatchLabel, Split
+    >>> rows_before(Program((MatchLabel(0), Split(2, 4), MatchLabel(1), Jump(1), Done()), ("A", "B")))
+    (0, 1)
+    """
+    depth: dict[int, int] = {}
+    pending = deque([(0, 0)])
+    while pending:  # paths that take no row first
+        i, rows = pending.popleft()
+        if i in depth:
+            continue
+        depth[i] = rows
+        instruction = program.instructions[i]
+        for target in successors(instruction, i):
+            if isinstance(instruction, MatchLabel):
+                pending.append((target, rows + 1))
+            else:
+                pending.appendleft((target, rows))
+    fewest = [len(program.instructions)] * len(program.labels)
+    for i, rows in depth.items():
+        instruction = program.instructions[i]
+        if isinstance(instruction, MatchLabel):
+            fewest[instruction.label] = min(fewest[instruction.label], rows)
+    return tuple(fewest)
 
 
 def _labels(bits: int) -> Labels:

@@ -9,10 +9,11 @@ from sqlext.pattern.task import SKIP_PAST_LAST_ROW, SKIP_TO_FIRST, SKIP_TO_NEXT_
 NO_TARGET, FIRST_ROW = "no row", "first row"  # SkipFailure.reason
 
 
-def resume_row(skip: Skip, start: int, mapped: Sequence[tuple[int, int]]) -> int | str:
+def resume_row(skip: Skip, start: int, mapped: Sequence[tuple[int, int]], current: int | None = None) -> int | str:
     """The resume row behind a match that starts at row `start`, or the reason why there is none.
 
-    `mapped`: (row, label) of each mapped row. An empty match resumes at the next row.
+    `mapped`: (row, label) of each mapped row. An empty match resumes at the next row. `current`: the row behind which
+    the next one comes if it is not `start`, see `task.Frame`.
 
     Source: Trino, PatternRecognitionPartition.
 
@@ -21,8 +22,9 @@ def resume_row(skip: Skip, start: int, mapped: Sequence[tuple[int, int]]) -> int
     >>> resume_row(Skip(SKIP_TO_FIRST, labels=(0,)), 10, [(10, 0), (14, 1), (20, 1)])
     'first row'
     """
+    next_row = (start if current is None else current) + 1
     if not mapped or skip.mode == SKIP_TO_NEXT_ROW:
-        return start + 1
+        return next_row
     if skip.mode == SKIP_PAST_LAST_ROW:
         return mapped[-1][0] + 1
     targets = [row for row, label in mapped if label in skip.labels]
@@ -30,7 +32,7 @@ def resume_row(skip: Skip, start: int, mapped: Sequence[tuple[int, int]]) -> int
     if target is not None and target > start:
         return target
     if skip.else_next_row:
-        return start + 1
+        return next_row
     return NO_TARGET if target is None else FIRST_ROW
 
 

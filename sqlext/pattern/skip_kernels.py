@@ -40,14 +40,17 @@ def target_step(mode, is_target, position, first, length):
 
 
 @compiled
-def resume_row(mode, else_next_row, start, length, step):
-    """The resume row behind a match of `length` rows, and 0 or why there is none; `step`: see `target_step`."""
+def resume_row(mode, else_next_row, current, start, length, step):
+    """The resume row behind a match of `length` rows from row `start`, and 0 or why there is none.
+
+    `step`: see `target_step`. `current`: the row that the next one follows, `start` outside of windows with SEEK.
+    """
     if length == 0 or mode == TO_NEXT:
-        return start + 1, 0
+        return current + 1, 0
     if mode == PAST_LAST:
         return start + length, 0
     if step > 0:
         return start + step, 0
     if else_next_row:
-        return start + 1, 0
+        return current + 1, 0
     return start, NO_TARGET if step < 0 else FIRST_ROW

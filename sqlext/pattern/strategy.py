@@ -30,7 +30,6 @@ from sqlext.pattern.batch import reference
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_task import inner_facts, inner_task, undecidable
 from sqlext.pattern.condition_reads import is_interpreted, reads_number
-from sqlext.pattern.conditions import satisfier
 from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
 from sqlext.pattern.program import MatchEnd, MatchStart
 from sqlext.pattern.task import NO_SKIP, MatchTask, Rows, Spans, Task
@@ -197,7 +196,7 @@ def _refused_by_bounded(task: Task) -> str | None:
 
 
 def _refused_by_lazy_dfa(task: Task) -> str | None:
-    return _refused_by_bounded(task) or ("it does not know WITHIN." if task.is_within else None)
+    return _refused_by_bounded(task) or ("it does not know WITHIN and frames." if task.is_within else None)
 
 
 def _refused_by_two_pass(task: Task) -> str | None:
@@ -219,7 +218,7 @@ def _why_lazy_dfa(task: Task) -> str:
 
 
 def _why_bounded(task: Task) -> str:
-    return "DEFINE is row-local and WITHIN bounds the matches."
+    return f"DEFINE is row-local and {'WITHIN' if task.frame is None else 'a frame'} bounds the matches."
 
 
 def _why_threads(task: Task) -> str:
@@ -378,7 +377,7 @@ def _reference(task: Any, rows: Rows) -> Iterator[Spans]:
         from sqlext.pattern.cep import path_search
 
         return path_search.find(task, rows)
-    return reference.find(task, rows, satisfier(task, rows))
+    return reference.find(task, rows)
 
 
 def _shared_buffer(task: CepTask, rows: Rows) -> Iterator[Spans]:

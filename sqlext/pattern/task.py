@@ -22,6 +22,7 @@ from sqlext.pattern.program import Program
 
 # as Navigation.argument: the rank of the variable's name among all strings; the match number; the name itself
 CLASSIFIER, MATCH_NUMBER, CLASSIFIER_NAME = -1, -2, -3
+MAPPED = -4  # as Aggregate.argument: the values are those of the mapped rows of a block
 CLASSIFIERS = (CLASSIFIER, CLASSIFIER_NAME)
 
 SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, SKIP_TO_FIRST, SKIP_TO_LAST = (
@@ -71,7 +72,7 @@ class Navigation:
 class Aggregate:
     """`function` (lower case Spark name) over the mapped rows with a label in `labels` (None: all).
 
-    `argument` is the index of a column, CLASSIFIER, or None for COUNT(*) and COUNT(A.*).
+    `argument` is the index of a column, CLASSIFIER, MAPPED, or None for COUNT(*) and COUNT(A.*).
     """
 
     function: str

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from sqlext.expressions.function import Settings
-from sqlext.expressions.function_table import FUNCTIONS, bind, parameter_types
+from sqlext.expressions.function_table import bind, evaluation, parameter_types
 from sqlext.expressions.numbers import EXACT
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, decimal_of, is_day_time, is_numeric, is_year_month
 from sqlext.expressions.values import from_arrow, to_arrow
@@ -40,7 +40,7 @@ COLUMNS: dict[str, tuple[str, list[Any]]] = {
     "n": ("decimal(18,4)", ["0", "1.2345", "-99999999999999.9999", "10", None]),
     "s": (
         "string",
-        ["", "a", "abc", "Hello World", " x y ", "a,b,,c", "é ß ǅ", "𝄞z", "ABC", "foo.bar\nbaz", "100%", None],
+        ["", "a", "abc", "Hello World", " x y ", "a,b,,c", "é ß ǅ", "ABC", "foo.bar\nbaz", "100%", None],
     ),
     "t": ("string", ["b", "abc", "abcabc", "-a-b", "zz top", "a_b%c", "x1y22z333", "", None]),
     "dg": (
@@ -130,7 +130,7 @@ COLUMNS: dict[str, tuple[str, list[Any]]] = {
     "tn": ("timestamp_ntz", [0, 951782400000000, 1711852200000000, 1729996200123456, -1, 253402300799999999, None]),
     "dd": ("interval day to second", [0, DAY, -DAY - 1, 90_061_000_001, 31 * DAY, 1, -3_600_000_000, None]),
     "ymm": ("int", [0, 1, -1, 12, 14, -25, None]),
-    "bn": ("binary", [b"", b"abc", b"\x00\xff", "é".encode(), None]),
+    "bn": ("binary", [b"", b"abc", b"\x00\x7f", "é".encode(), None]),
     "ai": ("array<int>", [[], [1], [3, 1, 2, 3], [None, 0], [2**31 - 1, -1], None]),
     "ax": ("array<double>", [[], [NAN, 1.0, NAN, None], [0.0, -0.0], [2.5], None]),
     "az": ("array<string>", [[], ["b", "a", None, "b"], ["1", "2"], ["abc"], None]),
@@ -159,8 +159,8 @@ LITERALS: dict[str, list[str]] = {
 }  # fmt: skip
 # classes of arguments that only columns or literals have; all others are tests of the type
 ONLY: dict[str, tuple[str, ...]] = {
-    "digits": ("dg",), "datetext": ("dt",), "json": ("js",), "smallfloat": ("x",), "int": ("i", "j"), "ints": ("ai",),
-    "strings": ("az",), "map": ("mp",),
+    "digits": ("dg",), "datetext": ("dt",), "json": ("js",), "smallfloat": ("x",), "int": ("i", "j"),
+    "day": ("dy",), "ints": ("ai",), "strings": ("az",), "map": ("mp",),
     **dict.fromkeys(("letters", "like", "regex", "replacement", "unit", "path", "small", "onlyday"), ()),
 }  # fmt: skip
 IS_OF_CLASS: dict[str, Callable[[str], bool]] = {
@@ -283,10 +283,8 @@ def compiled(expression: Expression, settings: Settings) -> Compiled:
     wanted = parameter_types(expression.name, types, expression.spark_type, settings)
     arguments = [_cast(compiled(a, settings), a.spark_type, t, settings) for a, t in zip(expression.arguments, wanted)]
     constants = {i: a.value for i, a in enumerate(expression.arguments) if a.is_constant}
-    function = bind(expression.name, wanted, expression.spark_type, settings, constants)
-    if FUNCTIONS[expression.name].is_lazy:
-        return lambda row: function(*((lambda a=a: a(row)) for a in arguments))
-    return lambda row: function(*(a(row) for a in arguments))
+    function = evaluation(expression.name, wanted, expression.spark_type, settings, constants)
+    return lambda row: function(*((lambda a=a: a(row)) for a in arguments))
 
 
 def _cast(argument: Compiled, source: str, target: str, settings: Settings) -> Compiled:

@@ -62,7 +62,7 @@ def view(shown: Shown, spans: Spans, is_final: bool) -> list[tuple[int, int]]:
 
 
 def navigated(navigation: Navigation, shown: Shown, spans: Spans, bounds: list[int]) -> int | None:
-    seen = view(shown, spans, navigation.is_final or navigation.from_first)
+    seen = view(shown, spans, navigation.is_final)
     rows = [row for row, label in seen if navigation.labels is None or label in navigation.labels]
     if navigation.offset >= len(rows):
         return None

@@ -56,9 +56,14 @@ NAVIGATIONS = {  # text: (navigation, ALL ROWS, ONE ROW)
     "B.x": (Navigation(argument=0, labels=(B,)), [N, 1, 3, N, N, 7, N], [3, N, 7]),
     "C.x, hidden itself": (Navigation(argument=0, labels=(C,)), [N, N, 2, N, N, N, N], [2, N, N]),
     "FINAL C.x": (Navigation(argument=0, labels=(C,), is_final=True), [2, 2, 2, N, N, N, N], [2, N, N]),
-    "FIRST(B.x, 1), which RUNNING does not hide": (
+    "FIRST(B.x), not before B is mapped": (
+        Navigation(argument=0, labels=(B,), from_first=FIRST),
+        [N, 1, 1, N, N, 7, N],
+        [1, N, 7],
+    ),
+    "FIRST(B.x, 1)": (
         Navigation(argument=0, labels=(B,), from_first=FIRST, offset=1),
-        [3, 3, 3, N, N, N, N],
+        [N, N, 3, N, N, N, N],
         [3, N, N],
     ),
     "FINAL FIRST(B.x, 1)": (
@@ -83,7 +88,7 @@ NAVIGATIONS = {  # text: (navigation, ALL ROWS, ONE ROW)
     "NEXT(x, 3), out at 6": (Navigation(argument=0, step=3), [3, 4, N, N, N, N, N], [N, N, N]),
     "NEXT(FIRST(B.x), 4)": (
         Navigation(argument=0, labels=(B,), from_first=FIRST, offset=0, step=4),
-        [5, 5, 5, N, N, N, N],
+        [N, 5, 5, N, N, N, N],
         [5, N, N],
     ),
     "PREV(FINAL LAST(B.x), 3)": (
@@ -106,6 +111,11 @@ CLASSIFIERS = {
         [B, N, B],
     ),
     "FINAL LAST(CLASSIFIER())": (Navigation(argument=CLASSIFIER, is_final=True), [B, B, B, N, B, B, N], [B, N, B]),
+    "FIRST(CLASSIFIER(B))": (
+        Navigation(argument=CLASSIFIER, labels=(B,), from_first=FIRST),
+        [N, B, B, N, N, B, N],
+        [B, N, B],
+    ),
     "CLASSIFIER(U), U = (A, C)": (Navigation(argument=CLASSIFIER, labels=(A, C)), [A, A, C, N, A, A, N], [C, N, A]),
 }
 X = Values(np.array([1, 2, 4, 2, 16, 32, 64, 128]), np.array([1, 1, 1, 1, 1, 1, 1, 0], bool))

@@ -51,9 +51,7 @@ def views(spans: Spans, matches, output: Output):
 
 def reached(measure: Navigation, seen, whole) -> int:
     members = [
-        row
-        for row, label in (whole if measure.is_final or measure.from_first else seen)
-        if measure.labels is None or label in measure.labels
+        row for row, label in (whole if measure.is_final else seen) if measure.labels is None or label in measure.labels
     ]
     if measure.offset >= len(members):
         return -1

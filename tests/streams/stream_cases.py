@@ -37,7 +37,7 @@ from sqlext.pattern.task import (
     Output,
     Skip,
 )
-from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, OperandColumn, Slot
+from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, Fold, OperandColumn, Slot
 
 LABELS = "ABC"
 QUANTIFIERS = [(0, None), (1, None), (0, 1), (2, None), (0, 2), (1, 2), (2, 2)]
@@ -210,6 +210,21 @@ def _slots(chance: random.Random) -> tuple[Slot, ...]:
             kind="array",
             columns=("u",),
             aggregate=Aggregate(function="array_agg", argument=0, labels=None, is_final=chance.random() < 0.5),
+        ),
+        Slot(
+            name="best",
+            kind="fold",
+            columns=("v", "u"),
+            aggregate=Aggregate(function="max_by", argument=0, labels=labels),
+            fold=Fold(types=("bigint", "bigint"), result="bigint"),
+        ),
+        Slot(
+            name="labelled",
+            kind="fold",
+            columns=("v", "u", "u"),
+            by_label=(0, 1, 2),
+            aggregate=Aggregate(function="sum", argument=0, is_distinct=True),
+            fold=Fold(types=("bigint",), result="bigint"),
         ),
     ]
     return tuple(slots)

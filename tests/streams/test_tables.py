@@ -177,6 +177,6 @@ def test_what_a_stream_cannot_answer_is_refused_with_a_place(events):
     assert refused("ORDER BY ts PATTERN (A $)") == "SQLEXT_STREAM_HAS_NO_END at 1"
     assert refused("ORDER BY ts PATTERN (A X*)") == "SQLEXT_STREAM_NEVER_DECIDED at 1"
     assert refused("ORDER BY ts AFTER MATCH SKIP TO B PATTERN (A B?)") == "SQLEXT_STREAM_SKIP_MAY_FAIL at 1"
-    assert refused("ORDER BY ts MEASURES median(i) AS m PATTERN (A)") == "SQLEXT_STREAM_AGGREGATE at 1"
+    assert refused("ORDER BY ts MEASURES percentile_approx(i, 0.5) AS m PATTERN (A)") == "SQLEXT_STREAM_AGGREGATE at 1"
     every = "ORDER BY ts ALL ROWS PER MATCH WITH UNMATCHED ROWS AFTER MATCH NO SKIP PATTERN (A -> B)"
     assert refused(every) == "SQLEXT_STREAM_OPERATOR at 1"

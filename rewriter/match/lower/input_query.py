@@ -51,7 +51,8 @@ class Context:
 
     `label_sets`: the labels of each variable and SUBSET. `needs_times`: workers report when each result is decided, so
     they must evaluate all conditions themselves. `needs_cep`: the clause wants more than preferred matches of
-    neighbouring rows, so it becomes a CepTask.
+    neighbouring rows, so it becomes a CepTask. `leaves_frame`: can a reference in the condition of a label reach a row
+    beyond the frame of a window?
     """
 
     clause: MatchClause
@@ -60,6 +61,7 @@ class Context:
     label_sets: dict[str, tuple[int, ...]]
     needs_times: bool
     needs_cep: bool
+    leaves_frame: Callable[[Reference, int], bool] = lambda reference, label: False
     columns: list[InputColumn] = field(default_factory=list)
 
     def slice(self, fragment: Fragment) -> Text:

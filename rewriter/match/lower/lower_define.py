@@ -111,7 +111,8 @@ class Conditions:
         """Is the conjunct computed on each row? Spark computes any; without Spark it must be a Boolean column."""
         if self.context.relation.is_static:
             return len(items) == 1 and not isinstance(items[0], Reference) and items[0].is_name
-        return all(self.context.is_local(x, label) for x in items if isinstance(x, Reference))
+        references = [x for x in items if isinstance(x, Reference)]
+        return all(self.context.is_local(x, label) and not self.context.leaves_frame(x, label) for x in references)
 
     def _can_be_mask(self, items: list[Item], conjunct: tuple[int, int], label: int) -> bool:
         """Can this conjunct be a mask? Where times are needed, a mask may not hide how far ahead it reads.

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
-from sqlext.expressions.spark_types import aggregate_type, kind_of
+from sqlext.errors import BindError, SqlExtError, raise_all
 from sqlext.pattern.task import CLASSIFIER
 from sqlext.rewriter.match.check import UNMAPPED_HINT, unmapped_variables
 from sqlext.rewriter.match.lower.input_query import Context
+from sqlext.rewriter.match.lower.lower_aggregates import aggregate_slot
 from sqlext.rewriter.match.match_plan import IS_MATCHED, ROW_TIME, WITHIN_END, WITHIN_KEY, Slot
-from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, place_of, render
+from sqlext.rewriter.match.references import Item, Reference, place_of, render
 from sqlext.rewriter.match.scalars import analyse
 from sqlext.rewriter.text.splice import Text, join, standing_for
-
-_RUNNING_DISTINCT = ("count", "sum", "avg", "mean", "min", "max")
 
 
 class Measures:
@@ -71,12 +69,27 @@ class Measures:
                 raise BindError("UNMAPPED_VARIABLE", message, place=item.place, hint=UNMAPPED_HINT)
 
     def slot_text(self, reference: Reference) -> Text:
+        """Spark's expression for a reference: the name of its slot, or an expression over several slots."""
+        if reference.kind == "navigation" and (reference.reads_labels or reference.reads_numbers):
+            return self._computed_navigation(reference)
         slot = self._slot(reference)
         same = next((s for s in self.slots if replace(s, name="") == slot), None)
         if same is None:
             same = replace(slot, name=f"__s{len(self.slots)}")
             self.slots.append(same)
         return standing_for(same.name, reference.place.start)
+
+    def _computed_navigation(self, reference: Reference) -> Text:
+        """`LAST(f(v, CLASSIFIER()))` as f of LAST(v) and LAST(CLASSIFIER()); NULL if there is no such row."""
+
+        def on_row(part: Reference) -> Text:
+            if part.kind == "match number":
+                return self.slot_text(part)
+            return self.slot_text(replace(reference, kind=part.kind, arguments=part.arguments, argument_items=()))
+
+        value = render(reference.argument_items[0], self.context.source, on_row)
+        exists = self.slot_text(replace(reference, arguments=(join("TRUE"),), argument_items=()))
+        return join("CASE WHEN ", exists, " THEN ", value, " END")
 
     def _slot(self, reference: Reference) -> Slot:
         """The slot of a reference, without a name."""
@@ -86,64 +99,7 @@ class Measures:
             return Slot(kind="rowtime", columns=(WITHIN_KEY, WITHIN_END) if self.context.clause.within else (ROW_TIME,))
         if reference.kind == "classifier":
             return Slot(kind="classifier", navigation=self.context.navigation(reference, CLASSIFIER))
-        columns = tuple(self.context.input_column("a", text) for text in reference.arguments)
         if reference.kind == "navigation":
+            columns = tuple(self.context.input_column("a", text) for text in reference.arguments)
             return Slot(kind="value", columns=columns, navigation=self.context.navigation(reference, 0))
-        return self._aggregate_slot(reference, columns)
-
-    def _aggregate_slot(self, reference: Reference, columns: tuple[str, ...]) -> Slot:
-        function = reference.function
-        is_running = self.context.clause.rows_per_match.is_all_rows and not reference.is_final
-        if reference.is_distinct and is_running and function not in _RUNNING_DISTINCT:
-            raise UnsupportedError(
-                "RUNNING_DISTINCT",
-                f"a running {function}(DISTINCT) is not supported",
-                place=reference.place,
-                hint="write FINAL before it, or use count, sum, avg, min or max.",
-            )
-        if reference.argument_kind == "classifier":
-            return self._classifier_aggregate(reference)
-        if not columns:
-            return Slot(kind="aggregate", aggregate=self.context.aggregate(reference, None))
-        types = self.context.relation.resolver.types(reference.arguments)
-        if len(columns) == 1 and _is_fast(function, types[0], reference.is_distinct):
-            return Slot(kind="aggregate", columns=columns, aggregate=self.context.aggregate(reference, 0))
-        if (
-            function in ("array_agg", "collect_list")
-            and len(columns) == 1
-            and len(reference.call) == 4  # nothing but `name(argument)`
-            and not reference.is_distinct
-        ):
-            return Slot(kind="array", columns=columns, aggregate=self.context.aggregate(reference, 0))
-        self.context.relation.resolver.types([_call_over_input(reference)])  # Spark reports errors in the user's names
-        aggregate = self.context.aggregate(reference, 0)
-        return Slot(kind="members", columns=columns, aggregate=aggregate, call=reference.call)
-
-    def _classifier_aggregate(self, reference: Reference) -> Slot:
-        if reference.function in ("array_agg", "collect_list") and not reference.is_distinct:
-            return Slot(kind="array", aggregate=self.context.aggregate(reference, CLASSIFIER))
-        if reference.function == "count" and not reference.is_distinct:
-            return Slot(kind="aggregate", aggregate=self.context.aggregate(reference, None))
-        raise UnsupportedError(
-            "CLASSIFIER_AGGREGATE",
-            f"{reference.function}(CLASSIFIER()) is not supported",
-            place=reference.place,
-            hint="use an array function around array_agg(CLASSIFIER()).",
-        )
-
-
-def _call_over_input(reference: Reference) -> Text:
-    """The call of an aggregate over the rows of the input."""
-    parts = (p for p in reference.call if p != FILTER_PLACE)
-    return join(*(reference.arguments[p] if isinstance(p, int) else p for p in parts))
-
-
-def _is_fast(function: str, spark_type: str, is_distinct: bool) -> bool:
-    """Do workers compute this aggregate?"""
-    if function == "count" and not is_distinct:
-        return True
-    if spark_type.startswith("decimal") or kind_of(spark_type) not in ("int", "float"):
-        return False
-    return (
-        function in ("count", "min", "max", "sum", "avg", "mean") and aggregate_type(function, spark_type) is not None
-    )
+        return aggregate_slot(self.context, reference, self.slot_text)

@@ -12,11 +12,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
+from sqlext.engine.data_types import data_type
 from sqlext.engine.queries import Queries
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import UnsupportedError
 from sqlext.expressions.spark_types import aggregate_type
-from sqlext.rewriter.match.match_plan import IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
+from sqlext.rewriter.match.match_plan import CLASSIFIER_FIELD, IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
 from sqlext.rewriter.match.references import FILTER_PLACE
 from sqlext.rewriter.match.scalars import AGGREGATES
 from sqlext.rewriter.match.subqueries import subqueries
@@ -182,13 +183,16 @@ def output_schema(plan: MatchPlan, inputs: T.StructType) -> T.StructType:
 
 
 def _slot_type(slot: Slot, inputs: T.StructType) -> T.DataType:
-    types = [inputs[name].dataType for name in slot.columns]
+    arguments = slot.columns[:: len(slot.by_label) or 1]
+    types = [T.StringType() if name == CLASSIFIER_FIELD else inputs[name].dataType for name in arguments]
     if slot.kind == "value":
         return types[0]
     if slot.kind == "classifier":
         return T.StringType()
     if slot.kind == "timed out":
         return T.BooleanType()
+    if slot.fold is not None:
+        return data_type(slot.fold.result)
     if slot.kind == "array":
         return T.ArrayType(types[0] if types else T.StringType())
     if slot.kind == "members":
@@ -242,12 +246,18 @@ def aggregated(rows: TextLike, others: Sequence[str], arrays: Mapping[str, Slot]
     return join(query)
 
 
+def _filter(slot: Slot, member: str) -> str:
+    """The rows of a match that the aggregate reads; shorter arrays are filled with NULL."""
+    condition = "" if slot.filter is None else f" AND {member}.a{slot.filter}"
+    return f" FILTER (WHERE {member} IS NOT NULL{condition})"
+
+
 def _built_in(rows: TextLike, others: Sequence[str], arrays: Mapping[str, Slot]) -> Text:
-    """All aggregates at once; shorter arrays are filled with NULL, which FILTER leaves out."""
+    """All aggregates at once."""
     columns: list[TextLike] = [f"any_value({c}) AS {c}" for c in others]
     for array, slot in arrays.items():
         member = f"{_MEMBER}.{array}"
-        columns.append(join(_call(slot, member, f" FILTER (WHERE {member} IS NOT NULL)"), f" AS {slot.name}"))
+        columns.append(join(_call(slot, member, _filter(slot, member)), f" AS {slot.name}"))
     exploded = f"explode_outer(arrays_zip({', '.join(arrays)}))"
     return _grouped(columns, exploded, rows, [])
 

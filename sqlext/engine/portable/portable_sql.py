@@ -26,7 +26,7 @@ from sqlext.pattern.task import (
     SparkAggregate,
     SparkCall,
 )
-from sqlext.rewriter.match.match_plan import IS_MATCHED, MatchPlan, Slot
+from sqlext.rewriter.match.match_plan import CLASSIFIER_FIELD, IS_MATCHED, MatchPlan, Slot
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join
 
@@ -49,6 +49,7 @@ _OPERATORS = {
 
 def portable_query(plan: MatchPlan, prefix: Text, is_ansi: bool) -> Text:
     """A query in plain Spark SQL for the clause's result."""
+    plan = replace(plan, slots=tuple(_as_members(slot) for slot in plan.slots))
     for part in _unknown(plan):
         place = plan.clause.keyword.place
         raise UnsupportedError("NOT_IN_TABLE_FUNCTION", f"sqlext_match does not know {part}", place=place)
@@ -72,6 +73,21 @@ def _unknown(plan: MatchPlan) -> Iterator[str]:
         yield "an absence at the end of a pattern"
     if any(slot.kind == "rowtime" for slot in plan.slots):
         yield "MATCH_ROWTIME()"
+    if any(slot.by_label or CLASSIFIER_FIELD in slot.columns for slot in plan.slots):
+        yield "CLASSIFIER() or MATCH_NUMBER() in an expression that an aggregate reads"
+    if any(slot.kind == "fold" for slot in plan.slots):
+        yield "ORDER BY or a constant among the arguments of an aggregate"
+
+
+def _as_members(slot: Slot) -> Slot:
+    """Spark computes the aggregates that workers compute row by row, unless it cannot."""
+    if (
+        slot.fold is None
+        or not slot.call
+        or (slot.fold.order_by and slot.aggregate.function not in ("listagg", "string_agg"))
+    ):
+        return slot
+    return replace(slot, kind="members", fold=None)
 
 
 def _arguments(plan: MatchPlan, prefix: Text, is_ansi: bool) -> list[Text]:

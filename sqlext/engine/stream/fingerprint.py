@@ -15,7 +15,7 @@ from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa import Final, Nfa, Target
 from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
 from sqlext.pattern.task import Aggregate, Condition, Literal, Navigation, Operand, SparkAggregate, SparkCall, Task
-from sqlext.rewriter.match.match_plan import MatchPlan, Slot
+from sqlext.rewriter.match.match_plan import Fold, MatchPlan, Slot
 
 
 def fingerprint(plan: MatchPlan) -> str:
@@ -104,4 +104,13 @@ def _target(target: Target) -> list[Any]:
 
 def _slot(slot: Slot) -> list[Any]:
     sources = [_source(slot.navigation), _source(slot.aggregate)]
-    return [slot.name, slot.kind, slot.columns, *sources, [str(part) for part in slot.call]]
+    values = [slot.name, slot.kind, slot.columns, *sources, [str(part) for part in slot.call]]
+    return [*values, *_fold(slot.fold)] + ([["labels", slot.by_label]] if slot.by_label else [])
+
+
+def _fold(fold: Fold | None) -> list[Any]:
+    if fold is None:
+        return []
+    order = [[key.spark_type, key.is_descending, key.nulls_last] for key in fold.order_by]
+    constants = [[position, str(value)] for position, value in fold.constants]
+    return [["fold", fold.types, fold.result, constants, order, fold.has_filter, fold.ignores_nulls]]

@@ -9,6 +9,7 @@ from pyspark.sql import types as T
 
 from sqlext.engine.queries import WATERMARK
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
+from sqlext.expressions.aggregates.aggregate_table import AGGREGATES
 from sqlext.pattern.automaton import DONE, automaton, targets_behind, targets_from
 from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.cep.cep_task import CepTask
@@ -18,7 +19,7 @@ from sqlext.pattern.program import MatchEnd, MatchStart
 from sqlext.pattern.strategy import stream_refusal
 from sqlext.pattern.task import NO_SKIP, Condition, Task
 from sqlext.rewriter.match.match_clause import MatchClause
-from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.match.match_plan import MatchPlan, Slot
 from sqlext.rewriter.text import lexemes
 from sqlext.rewriter.text.splice import Text
 
@@ -174,20 +175,24 @@ def _failing_skip(plan: MatchPlan) -> Iterator[SqlExtError]:
 
 
 def _aggregates(plan: MatchPlan) -> Iterator[SqlExtError]:
+    """Aggregates that only Spark computes, over all rows of a match."""
     for slot in plan.slots:
         if slot.kind == "members":
-            text = next((part for part in slot.call if isinstance(part, Text)), None)
-            origin = text.origin(0) if text is not None and str(text) else None
-            keyword = plan.clause.keyword
-            place = (
-                keyword.place
-                if origin is None
-                else Place(keyword.source, origin, origin + len(slot.aggregate.function))
-            )
-            yield UnsupportedError(
-                "STREAM_AGGREGATE", f"{slot.aggregate.function} is not built for streams", place=place,
-                hint="use count, sum, avg, min or max of numbers and times, or array functions of array_agg.",
-            )  # fmt: skip
+            name = slot.aggregate.function
+            if name in AGGREGATES:
+                message = f"on streams {name} cannot read MATCH_NUMBER(), or a type that Python workers do not have"
+                hint = "take array_agg of the columns, and write array functions around it."
+            else:
+                message, hint = f"{name} is not built for streams", f"the aggregates are {', '.join(AGGREGATES)}."
+            yield UnsupportedError("STREAM_AGGREGATE", message, place=_place_of_call(slot, plan), hint=hint)
+
+
+def _place_of_call(slot: Slot, plan: MatchPlan) -> Place:
+    text, keyword = next((part for part in slot.call if isinstance(part, Text)), None), plan.clause.keyword
+    origin = text.origin(0) if text is not None and str(text) else None
+    if origin is None:
+        return keyword.place
+    return Place(keyword.source, origin, origin + len(slot.aggregate.function))
 
 
 def warnings(plan: MatchPlan) -> list[str]:

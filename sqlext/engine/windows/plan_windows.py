@@ -121,6 +121,7 @@ class _QueryPlanner:
             resolver=SparkTypeResolver(self.queries, self.prefix, self.relation),
             is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
             is_ansi=self.is_ansi,
+            time_zone=self.planner.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
         )
 
     def _span(self, lo: int, hi: int) -> tuple[int, int]:

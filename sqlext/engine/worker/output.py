@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlext.engine.worker.arrow import are_valid, as_arrow, lists, strings, taken, to_arrow, to_values
+from sqlext.engine.worker.fold_rows import fold_column, is_growing
 from sqlext.engine.worker.read_rows import frame_ends, time_columns
+from sqlext.engine.worker.slot_values import mapped_values, member_values
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.errors import DataError
 from sqlext.pattern.event_time import NEVER
@@ -18,9 +20,9 @@ from sqlext.pattern.measures import navigation
 from sqlext.pattern.measures.navigation import OutputRows
 from sqlext.pattern.measures.window_rows import in_frames
 from sqlext.pattern.stream.rowtime import result_times
-from sqlext.pattern.task import CLASSIFIER, Rows, Spans, Values
+from sqlext.pattern.task import MAPPED, Rows, Spans, Values
 from sqlext.pattern.within import floats_in_order
-from sqlext.rewriter.match.match_plan import IS_MATCHED, Slot
+from sqlext.rewriter.match.match_plan import CLASSIFIER_FIELD, IS_MATCHED, Slot
 
 OUTPUT_ROWS = 1 << 16  # of a batch of the result
 MEMBER_ROWS = 1 << 20  # of all arrays in a batch of the result
@@ -28,13 +30,17 @@ MEMBER_ROWS = 1 << 20  # of all arrays in a batch of the result
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """Matches, the rows in which they were found with their `columns`, and `out`, the result rows made of them."""
+    """Matches, the rows in which they were found with their `columns`, and `out`, the result rows made of them.
+
+    `mapped`: by slot, the values of an argument for each mapped row, computed once for all result rows.
+    """
 
     plan: WorkerPlan
     columns: dict[str, pa.Array]
     rows: Rows
     spans: Spans
     out: OutputRows
+    mapped: dict[str, pa.Array] = field(default_factory=dict)
 
 
 def result_batches(
@@ -66,7 +72,7 @@ def _slices(block: Block) -> Iterator[tuple[int, int]]:
     """
     n = len(block.out.row)
     most = OUTPUT_ROWS if block.spans.tails is None else n
-    arrays = [s.aggregate for s in block.plan.slots if s.kind in ("array", "members")]
+    arrays = [s.aggregate for s in block.plan.slots if s.kind in ("array", "members") or is_growing(s)]
     if not arrays:
         yield from ((lo, min(lo + most, n)) for lo in range(0, n, most))
         return
@@ -99,7 +105,7 @@ def _result(block: Block) -> pa.RecordBatch:
 def _value(slot: Slot, block: Block) -> pa.Array:
     row = navigation.navigate(slot.navigation, block.spans, block.out, block.rows.bounds)
     if block.plan.task.frame is not None and slot.navigation.step:
-        row = in_frames(row, block.out, frame_ends(block.rows))
+        row = in_frames(row, block.out, frame_ends(block.rows, block.plan))
     return taken(block.columns[slot.columns[0]], row)
 
 
@@ -147,21 +153,31 @@ def as_times(time: np.ndarray, kind: pa.DataType) -> pa.Array:
 def _aggregate(slot: Slot, block: Block) -> pa.Array:
     values = None
     if slot.columns:
-        column = block.columns[slot.columns[0]]
+        column = _argument_column(slot, block)
         is_count = slot.aggregate.function == "count" and not slot.aggregate.is_distinct
         values = Values(np.empty(0), are_valid(column)) if is_count else to_values(column)
-    result = navigation.aggregate(slot.aggregate, values, block.spans, block.out, is_ansi=block.plan.is_ansi)
+    one_aggregate = replace(slot.aggregate, argument=MAPPED) if slot.by_label else slot.aggregate
+    result = navigation.aggregate(one_aggregate, values, block.spans, block.out, is_ansi=block.plan.is_ansi)
     keeps_type = slot.aggregate.function in ("min", "max")
     return to_arrow(result, block.columns[slot.columns[0]].type if keeps_type else None)
+
+
+def _argument_column(slot: Slot, block: Block) -> pa.Array:
+    """The argument by row of the chunk, or by mapped row if it depends on labels."""
+    if not slot.by_label:
+        return block.columns[slot.columns[0]]
+    if slot.name not in block.mapped:
+        block.mapped[slot.name] = mapped_values(slot, block.columns, block.spans)
+    return block.mapped[slot.name]
 
 
 def _array(slot: Slot, block: Block) -> pa.Array:
     """array_agg, which leaves NULLs out."""
     row, offset = navigation.members(slot.aggregate, block.spans, block.out)
-    if slot.aggregate.argument == CLASSIFIER:
-        values = _label_names(navigation.member_labels(slot.aggregate, block.spans, block.out), block)
+    if slot.columns:
+        values = member_values(slot, 0, block.columns, row, _member_labels(slot, block))
     else:
-        values = taken(block.columns[slot.columns[0]], row)
+        values = _label_names(navigation.member_labels(slot.aggregate, block.spans, block.out), block)
     if values.null_count:
         valid = are_valid(values)
         offset = np.concatenate([[0], np.cumsum(valid)])[offset]
@@ -171,9 +187,25 @@ def _array(slot: Slot, block: Block) -> pa.Array:
 
 def _members(slot: Slot, block: Block) -> pa.Array:
     row, offset = navigation.members(slot.aggregate, block.spans, block.out)
-    names = [f"a{i}" for i in range(len(slot.columns))]
-    structs = pa.StructArray.from_arrays([taken(block.columns[c], row) for c in slot.columns], names=names)
-    return lists(offset, structs)
+    labels = _member_labels(slot, block)
+    fields = [
+        _label_names(navigation.member_labels(slot.aggregate, block.spans, block.out), block)
+        if name == CLASSIFIER_FIELD
+        else member_values(slot, i, block.columns, row, labels)
+        for i, name in enumerate(slot.columns[:: len(slot.by_label) or 1])
+    ]
+    return lists(offset, pa.StructArray.from_arrays(fields, names=[f"a{i}" for i in range(len(fields))]))
+
+
+def _member_labels(slot: Slot, block: Block) -> np.ndarray | None:
+    """The labels of the rows that `navigation.members` lists, where the slot reads them."""
+    if not slot.by_label:
+        return None
+    return navigation.member_labels(slot.aggregate, block.spans, block.out)
+
+
+def _fold(slot: Slot, block: Block) -> pa.Array:
+    return fold_column(slot, block.columns, block.spans, block.out, block.plan.is_ansi)
 
 
 SLOT_COLUMNS: dict[str, Callable[[Slot, Block], pa.Array]] = {
@@ -185,6 +217,7 @@ SLOT_COLUMNS: dict[str, Callable[[Slot, Block], pa.Array]] = {
     "timed out": _timed_out,
     "aggregate": _aggregate,
     "array": _array,
+    "fold": _fold,
     "members": _members,
 }
 

@@ -76,9 +76,9 @@ def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -
     return reduce(np.minimum, each)
 
 
-def frame_ends(rows: Rows) -> np.ndarray:
-    """`int64[n]`: where the frame of each row of a window ends."""
-    return frame_limits(rows.bounds, None) if rows.limit is None else rows.limit
+def frame_ends(rows: Rows, plan: WorkerPlan) -> np.ndarray:
+    """`int64[n]`: where the frame of each row of a window ends. A bound of DEFINE ends the match, not the frame."""
+    return frame_limits(rows.bounds, None) if rows.limit is None or plan.bounds else rows.limit
 
 
 def _operands(columns: dict[str, pa.Array], plan: WorkerPlan) -> tuple[tuple[Values, ...], np.ndarray | None]:

@@ -39,7 +39,14 @@ def array_agg(call: AggregateCall) -> Aggregator:
 def collect_set(call: AggregateCall) -> Aggregator:
     """The distinct values, in the order in which they first occur."""
     spark_type = call.types[0]
-    return _collecting(lambda values: list({hashable(v, spark_type): v for v in reversed(values)}.values())[::-1])
+
+    def value(values: list[Any]) -> list[Any]:
+        first: dict[Any, Any] = {}
+        for v in values:
+            first.setdefault(hashable(v, spark_type), v)
+        return list(first.values())
+
+    return _collecting(value)
 
 
 def listagg(call: AggregateCall) -> Aggregator:

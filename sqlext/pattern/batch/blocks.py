@@ -6,7 +6,7 @@ read, when a block is full, or when AFTER MATCH SKIP fails. Its loop is
     while has_room(state, block) and next_partition(state, bounds):
         length = …walk from row state[ROW], write positions behind state[MAPPED] until the walk `meets` an earlier one…
         if length == TOO_LONG: break
-        book(state, block, shared, is_target, length)
+        book(state, block, shared, is_target, length, 0)
 
 Long matches that overlap would cost the sum of their lengths. Therefore a block *shares* labels where matches overlap
 much and only whole matches are shown. A walk that reaches a row in the same position as an earlier walk of the block
@@ -45,9 +45,10 @@ FAILURE = 7  # 0 or one of skip_kernels.REASONS
 MODE, ELSE_NEXT_ROW, RECORDS_UNMATCHED = 8, 9, 10  # constants of the task
 MET, MET_AT = 11, 12  # the match that the walk from ROW has met, or -1, and the mapped row of the block where it did
 LENGTHS = 13  # the number of rows that the matches of a block that shares map in all
-STATE_SIZE = 14
+SOUGHT, SOUGHT_LIMIT = 14, 15  # with SEEK: rows below SOUGHT cannot begin a match that ends by SOUGHT_LIMIT
+STATE_SIZE = 16
 
-START, MATCH_NUMBER, MATCH_END = 0, 1, 2  # rows of Block.match
+START, MATCH_NUMBER, MATCH_END, CURRENT = 0, 1, 2, 3  # rows of Block.match
 LENGTH, TAIL, TAIL_AT, LAST_TARGET = 0, 1, 2, 3  # rows of Shared.tail
 LANE_MATCH, LANE_END, LANE_SHIFT = 0, 1, 2  # rows of Shared.lane
 
@@ -60,7 +61,7 @@ NO_MATCH, TOO_LONG = -1, -2  # instead of the length of a match; TOO_LONG: does 
 class Block(NamedTuple):
     """The arrays that a kernel fills.
 
-    - `match: int64[3, c]`: start row, number, and end of the mapped rows in `position`;
+    - `match: int64[4, c]`: start row, number, end of the mapped rows in `position`, and the row that has the match;
     - `position: int32[r]`: the position of each mapped row, which determines label and is_hidden;
     - `unmatched: int64[c]`: the unmatched rows.
     """
@@ -98,7 +99,8 @@ def all_blocks(
     A block grows as long as not even one match fits into it. `overlap`: the overlap of matches from which on blocks
     share, like OVERLAP; 0: the first block shares, too; None: no block does.
     """
-    if task.output.is_all_rows or task.skip.mode == SKIP_PAST_LAST_ROW:
+    seeks = task.frame is not None and task.frame.seeks
+    if task.output.is_all_rows or task.skip.mode == SKIP_PAST_LAST_ROW or seeks:
         overlap = None
     state, room, shares = _first_state(task), block_rows, overlap == 0
     while state[ROW] < n and not state[FAILURE]:
@@ -111,7 +113,7 @@ def all_blocks(
         elif shared and state[ROW] < n and not _goes_far(state, before, block):
             state, room = before, 2 * room
         else:
-            spans = _spans(state, block, shared, tables)
+            spans = _spans(state, block, shared, tables, seeks)
             shares = overlap is not None and _is_worth_sharing(state, before, overlap, shares)
             room = max(block_rows, 2 * int(state[MATCHED_END] - state[ROW]) if shares else 0)
             state[[MATCHES, MAPPED, UNMATCHED, LENGTHS]] = 0
@@ -120,7 +122,7 @@ def all_blocks(
 
 
 def _empty_block(matches: int, room: int) -> Block:
-    return Block(np.empty((3, matches), np.int64), np.empty(room, np.int32), np.empty(matches, np.int64))
+    return Block(np.empty((4, matches), np.int64), np.empty(room, np.int32), np.empty(matches, np.int64))
 
 
 def _nothing_shared(block: Block) -> Shared:
@@ -153,7 +155,7 @@ def _first_state(task: MatchTask) -> np.ndarray:
     return state
 
 
-def _spans(state: np.ndarray, block: Block, shared: Shared | None, tables: Automaton) -> Spans:
+def _spans(state: np.ndarray, block: Block, shared: Shared | None, tables: Automaton, seeks: bool) -> Spans:
     match, position = block.match[:, : state[MATCHES]], block.position[: state[MAPPED]]
     failed = int(state[FAILURE])
     return Spans(
@@ -165,6 +167,7 @@ def _spans(state: np.ndarray, block: Block, shared: Shared | None, tables: Autom
         unmatched=block.unmatched[: state[UNMATCHED]],
         failure=SkipFailure(REASONS[failed], int(match[START, -1]), int(match[MATCH_NUMBER, -1])) if failed else None,
         tails=_tails(shared.tail[:, : state[MATCHES]]) if shared else None,
+        current=match[CURRENT] if seeks else None,
     )
 
 
@@ -209,10 +212,11 @@ def meets(state, position, shared, row, q):
 
 
 @inlined
-def book(state, block, shared, is_target, length):
+def book(state, block, shared, is_target, length, shift):
     """Record the outcome of the search from the current row, and go to the next start row.
 
-    `length`: the number of positions that the search wrote, or NO_MATCH.
+    `length`: the number of positions that the search wrote, or NO_MATCH. `shift`: how many rows behind the current one
+    the match begins; 0 unless the search may SEEK.
     """
     row = state[ROW]
     if length == NO_MATCH:
@@ -222,18 +226,26 @@ def book(state, block, shared, is_target, length):
         state[ROW] = row + 1
     else:
         i, end = state[MATCHES], state[MAPPED] + length
-        block.match[START, i], block.match[MATCH_NUMBER, i], block.match[MATCH_END, i] = row, state[NUMBER], end
+        start = row + shift
+        block.match[START, i], block.match[MATCH_NUMBER, i], block.match[MATCH_END, i] = start, state[NUMBER], end
+        block.match[CURRENT, i] = row
         if shared is not None:
             own, length = length, _book_tail(state, block, shared, is_target, length)
             step = _target_with_tail(state, block, shared, is_target)
         else:
             step = target_step(state[MODE], is_target, block.position, state[MAPPED], length)
-        state[ROW], state[FAILURE] = resume_row(state[MODE], state[ELSE_NEXT_ROW], row, length, step)
+        state[ROW], state[FAILURE] = resume_row(state[MODE], state[ELSE_NEXT_ROW], row, start, length, step)
         if shared is not None:
             _open_lane(shared.lane, i, row + own, state[MAPPED] - row, state[ROW])
         state[MATCHES], state[MAPPED] = i + 1, end
         state[NUMBER] += 1
-        state[MATCHED_END] = max(state[MATCHED_END], row + length)
+        state[MATCHED_END] = max(state[MATCHED_END], start + length)
+
+
+@inlined
+def first_to_seek(state, limit):
+    """The first row from the current one on that SEEK has not tried with this limit, or with a larger one."""
+    return max(state[ROW], state[SOUGHT]) if limit <= state[SOUGHT_LIMIT] else state[ROW]
 
 
 @compiled

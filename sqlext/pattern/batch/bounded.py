@@ -34,11 +34,14 @@ from sqlext.pattern.batch.blocks import (
     OVERLAP,
     PARTITION,
     ROW,
+    SOUGHT,
+    SOUGHT_LIMIT,
     START,
     TOO_LONG,
     all_blocks,
     book,
     copy,
+    first_to_seek,
     has_room,
     next_partition,
 )
@@ -86,11 +89,11 @@ def find(
     n = len(rows.mask)
     ends, search = _new_ends(tables, n, _shift(tables.size) if shift is None else shift), new_search(tables.graph)
     limit = np.repeat(rows.bounds[1:], np.diff(rows.bounds)) if rows.limit is None else rows.limit
-    is_target = is_skip_target(task, tables)
+    is_target, seeks = is_skip_target(task, tables), task.frame is not None and task.frame.seeks
     _find_borders(tables.graph, ends, rows.bounds, rows.mask)
 
     def fill(state, block, shared):
-        _walk_all(tables.graph, ends, search, rows.bounds, rows.mask, limit, is_target, state, block, shared)
+        _walk_all(tables.graph, ends, search, rows.bounds, rows.mask, limit, is_target, seeks, state, block, shared)
 
     return all_blocks(fill, task, tables, n, block_rows, overlap)
 
@@ -224,10 +227,20 @@ def _walk(graph, ends, search, bounds, mask, row, start, end, limit, state, bloc
 
 
 @compiled
-def _walk_all(graph, ends, search, bounds, mask, limit, is_target, state, block, shared):
+def _walk_all(graph, ends, search, bounds, mask, limit, is_target, seeks, state, block, shared):
     while has_room(state, block) and next_partition(state, bounds):
         row, start, end = state[ROW], bounds[state[PARTITION]], bounds[state[PARTITION] + 1]
-        length = _walk(graph, ends, search, bounds, mask, row, start, end, limit[row], state, block, shared)
+        at, stop = row, row + 1
+        if seeks:
+            at, stop = first_to_seek(state, limit[row]), limit[row]
+        length = NO_MATCH
+        while at < stop:
+            length = _walk(graph, ends, search, bounds, mask, at, start, end, limit[row], state, block, shared)
+            if length != NO_MATCH:
+                break
+            at += 1
         if length == TOO_LONG:
             break
-        book(state, block, shared, is_target, length)
+        if seeks:
+            state[SOUGHT], state[SOUGHT_LIMIT] = at, limit[row]
+        book(state, block, shared, is_target, length, at - row)

@@ -290,4 +290,4 @@ def _walk_all(graph, states, search, bounds, mask, is_target, state, block, shar
         length = _walk(graph, states, search, bounds, mask, row, start, end, state, block.position, shared)
         if length == TOO_LONG:
             break
-        book(state, block, shared, is_target, length)
+        book(state, block, shared, is_target, length, 0)

@@ -23,8 +23,10 @@ MAX_STEPS = 5_000_000  # of one search
 BLOCK_ROWS = 1 << 16  # mapped rows, and also matches, that complete a block
 
 MappedRows = list[tuple[int, bool]]  # (label, is_hidden) of each mapped row of a match, in order
-# (start row, match number, partition, limit) -> the mapped rows of the preferred match, None without one
-Searcher = Callable[[int, int, tuple[int, int], int], Union[MappedRows, None]]
+Bounds = tuple[int, int]  # the first row, and the row behind the last one
+# (start row, match number, partition, limit, rows that PREV and NEXT reach) -> the mapped rows of the preferred match,
+# None without one
+Searcher = Callable[[int, int, Bounds, int, Bounds], Union[MappedRows, None]]
 
 
 def search(
@@ -99,9 +101,12 @@ def find(
 
     Source: Trino, PatternRecognitionPartition.
     """
-    satisfies = satisfies or satisfier(task, rows)
+    evaluate = satisfies or satisfier(task, rows)
+    sees_frame = task.frame is not None and task.frame.is_seen
 
-    def search_from(start: int, number: int, bounds: tuple[int, int], limit: int) -> MappedRows | None:
+    def search_from(start: int, number: int, bounds: tuple[int, int], limit: int, seen: Bounds) -> MappedRows | None:
+        satisfies = satisfier(task, rows, seen) if sees_frame else evaluate
+
         def is_satisfied(label: int, labels: list[int]) -> bool:
             return satisfies(start, number, labels, label)
 
@@ -117,17 +122,17 @@ def find_with(searcher: Searcher, task: MatchTask, rows: Rows, block_rows: int =
         row, matched_end, number = bounds[0], bounds[0], 1
         while row < bounds[1]:
             limit = bounds[1] if rows.limit is None else int(rows.limit[row])
-            mapped = searcher(row, number, bounds, limit)
+            start, mapped = _match_of(row, searcher, task, number, bounds, limit)
             if mapped is None:
                 if task.output.shows_unmatched and row >= matched_end:
                     block.unmatched.append(row)
                 row += 1
             else:
-                block.add(row, number, mapped)
-                matched_end = max(matched_end, row + len(mapped))
-                resume = resume_row(task.skip, row, numbered(row, [label for label, _ in mapped]))
+                block.add(start, number, mapped, row)
+                matched_end = max(matched_end, start + len(mapped))
+                resume = resume_row(task.skip, start, numbered(start, [label for label, _ in mapped]), row)
                 if isinstance(resume, str):
-                    yield block.spans(task, SkipFailure(resume, row, number))
+                    yield block.spans(task, SkipFailure(resume, start, number))
                     return
                 row, number = resume, number + 1
             if max(block.offset[-1], len(block.start), len(block.unmatched)) >= block_rows:
@@ -137,17 +142,32 @@ def find_with(searcher: Searcher, task: MatchTask, rows: Rows, block_rows: int =
         yield block.spans(task)
 
 
+def _match_of(
+    row: int, searcher: Searcher, task: MatchTask, number: int, bounds: Bounds, limit: int
+) -> tuple[int, MappedRows | None]:
+    """The match of a row, which begins at this row or, with SEEK, at the first row below `limit` where one can."""
+    seeks = task.frame is not None and task.frame.seeks
+    seen = (row, limit) if task.frame is not None and task.frame.is_seen else bounds
+    for start in range(row, limit if seeks else row + 1):
+        mapped = searcher(start, number, bounds, limit, seen)
+        if mapped is not None:
+            return start, mapped
+    return row, None
+
+
 @dataclass(kw_only=True)
 class Block:
     """A block of matches, in order, as lists; `offset` and `mapped` become offset, label and is_hidden of Spans."""
 
+    current: list[int] = field(default_factory=list)
     start: list[int] = field(default_factory=list)
     number: list[int] = field(default_factory=list)
     offset: list[int] = field(default_factory=lambda: [0])
     mapped: MappedRows = field(default_factory=list)
     unmatched: list[int] = field(default_factory=list)
 
-    def add(self, start: int, number: int, mapped: MappedRows) -> None:
+    def add(self, start: int, number: int, mapped: MappedRows, current: int = -1) -> None:
+        self.current.append(current)
         self.start.append(start)
         self.number.append(number)
         self.mapped += mapped
@@ -163,4 +183,5 @@ class Block:
             is_hidden=np.array([is_hidden for _, is_hidden in self.mapped], np.bool_) if hides else None,
             unmatched=np.array(self.unmatched, np.int64),
             failure=failure,
+            current=np.array(self.current, np.int64) if task.frame is not None and task.frame.seeks else None,
         )

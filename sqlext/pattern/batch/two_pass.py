@@ -184,4 +184,4 @@ def _walk_all(tables, live, bounds, is_target, state, block, shared):
         length = _walk(tables, live, state[ROW], start, end, state, block.position, shared)
         if length == TOO_LONG:
             break
-        book(state, block, shared, is_target, length)
+        book(state, block, shared, is_target, length, 0)

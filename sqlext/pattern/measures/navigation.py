@@ -20,7 +20,7 @@ import numpy as np
 from sqlext.errors import DataError
 from sqlext.pattern.measures import navigation_kernels as kernels
 from sqlext.pattern.measures import tails
-from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Values
+from sqlext.pattern.task import CLASSIFIER, MAPPED, Aggregate, Navigation, Output, Spans, Values
 
 FAST_AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})  # those `aggregate` computes
 
@@ -85,9 +85,8 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
     """`int64[o]`: the row of the chunk that each output row's navigation reads, -1 for NULL.
 
     `bounds` as in Rows. An empty match and an unmatched row have no mapped row to start from, so even PREV and NEXT
-    are NULL there. RUNNING bounds the rows that LAST sees; FIRST sees the whole match, as in Trino (whose
-    LogicalIndexNavigation looks forward through all labels). Time is linear in the mapped rows of the matches in
-    `out`, whatever the offset.
+    are NULL there. RUNNING bounds the rows that FIRST and LAST see (ISO/IEC 19075-5, 5.5), but not the row to which
+    NEXT goes on. Time is linear in the mapped rows of the matches in `out`, whatever the offset.
 
     >>> spans = Spans(start=np.array([1]), number=np.array([1]), offset=np.array([0, 3]), label=np.array([0, 1, 1],
     ...     "i2"), is_hidden=None, unmatched=np.array([4]))
@@ -102,7 +101,7 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
 
 def _reach(navigation: Navigation, spans: Spans, out: OutputRows) -> np.ndarray:
     """`int64[o]`: the row, or its place in Spans.row, from which PREV and NEXT go on; -1 without one."""
-    end = _view_end(spans, out, navigation.is_final or navigation.from_first)
+    end = _view_end(spans, out, navigation.is_final)
     from_first, n = navigation.from_first, min(navigation.offset, _FAR)
     if navigation.labels is None:
         return kernels.reach_any(out.match, end, _starts(spans), spans.offset, from_first, n)
@@ -115,7 +114,7 @@ def _reach(navigation: Navigation, spans: Spans, out: OutputRows) -> np.ndarray:
 def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.ndarray) -> np.ndarray:
     """`int16[o]`: the label of the row that `navigate` returns, -1 (NULL) where the match does not map that row.
 
-    RUNNING hides no labels, as in Trino.
+    RUNNING bounds the rows that `navigate` counts, and hides the label of no row that NEXT reaches.
 
     >>> spans = Spans(start=np.array([1]), number=np.array([1]), offset=np.array([0, 3]), label=np.array([0, 1, 1],
     ...     "i2"), is_hidden=None, unmatched=np.array([4]))
@@ -261,10 +260,11 @@ def aggregate(
     Time is linear in the mapped rows, or in the listed rows where matches have tails. The exceptions are DISTINCT, and
     sums that could be rounded or overflow, where the order of additions matters: they read every row of every match.
 
-    `values` is the argument by row of the chunk, or None for COUNT(*) and COUNT(A.*). Where the argument is CLASSIFIER
-    `values` is by *label*: ranks of the names for MIN and MAX, or None for COUNT, also with DISTINCT. Over no value
-    COUNT is 0 and the others are NULL; on unmatched rows all are NULL. Sums keep the type (int64 or float64), floats
-    are added in row order, averages are of float64 sums; NaN is the greatest value; Booleans are 0 and 1.
+    `values` is the argument by row of the chunk, or None for COUNT(*) and COUNT(A.*). Where the argument is MAPPED,
+    `values` is by mapped row of the block. Where it is CLASSIFIER, `values` is by *label*: ranks of the names for MIN
+    and MAX, or None for COUNT, also with DISTINCT. Over no value COUNT is 0 and the others are NULL; on unmatched rows
+    all are NULL. Sums keep the type (int64 or float64), floats are added in row order, averages are of float64 sums;
+    NaN is the greatest value; Booleans are 0 and 1.
 
     Raises DataError SQLEXT_ARITHMETIC_OVERFLOW where a sum does not fit int64; without `is_ansi` it wraps.
 
@@ -335,11 +335,18 @@ def _aggregate_unshared(
     while low < len(out) or not results:
         before = ends[low - 1] if low else 0
         high = max(low + 1, int(np.searchsorted(ends, before + GROUP_ROWS, "right")))
-        part = tails.unshared(spans, out.match[low:high])
-        results.append(aggregate(one_aggregate, values, part, output_rows(part, Output()), is_ansi=is_ansi))
+        part, own = tails.unshared(spans, out.match[low:high]), values
+        if one_aggregate.argument == MAPPED:
+            own = _values_at(values, tails.mapped_rows(spans, out.match[low:high])[0])
+        results.append(aggregate(one_aggregate, own, part, output_rows(part, Output()), is_ansi=is_ansi))
         low = high
     valid = [result.valid for result in results if result.valid is not None]
     return Values(np.concatenate([result.values for result in results]), np.concatenate(valid))
+
+
+def _values_at(values: Values | None, index: np.ndarray) -> Values:
+    assert values is not None
+    return Values(values.values[index], None if values.valid is None else values.valid[index])
 
 
 def _sums(views: _Views, values: np.ndarray, spans: Spans, is_ansi: bool) -> Values:
@@ -368,7 +375,9 @@ def _argument(aggregate: Aggregate, values: Values | None, spans: Spans) -> tupl
     numbers, valid, start = values.values, values.valid, spans.start
     if numbers.dtype == np.bool_:
         numbers = numbers.astype(np.int64)
-    if aggregate.argument == CLASSIFIER:
+    if aggregate.argument == MAPPED:
+        start = spans.offset[:-1]
+    elif aggregate.argument == CLASSIFIER:
         numbers, start = numbers[spans.label], spans.offset[:-1]
         valid = None if valid is None else valid[spans.label]
     elif spans.row is not None:

@@ -33,11 +33,7 @@ def unshared(spans: Spans, match: np.ndarray) -> Spans:
     >>> unshared(spans, np.array([1, 0])).label
     array([0, 1, 2, 0, 1, 2], dtype=int16)
     """
-    offset = np.zeros(len(match) + 1, np.int64)
-    np.cumsum(spans.length[match], out=offset[1:])
-    mapped = np.arange(offset[-1]) if spans.tails is None else _chained(match, offset, *_chains(spans))
-    if spans.tails is None:
-        mapped += np.repeat(spans.offset[match] - offset[:-1], np.diff(offset))
+    mapped, offset = mapped_rows(spans, match)
     return Spans(
         start=spans.start[match],
         number=spans.number[match],
@@ -47,6 +43,18 @@ def unshared(spans: Spans, match: np.ndarray) -> Spans:
         unmatched=spans.unmatched,
         failure=spans.failure,
     )
+
+
+def mapped_rows(spans: Spans, match: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`(int64[k], offset: int64[o + 1])`: the mapped rows of the block that the matches in `match` map, match by match.
+
+    Those of output row o are `offset[o]` to `offset[o + 1]` (exclusive).
+    """
+    offset = np.zeros(len(match) + 1, np.int64)
+    np.cumsum(spans.length[match], out=offset[1:])
+    if spans.tails is not None:
+        return _chained(match, offset, *_chains(spans)), offset
+    return np.arange(offset[-1]) + np.repeat(spans.offset[match] - offset[:-1], np.diff(offset)), offset
 
 
 def counts(spans: Spans, match: np.ndarray, is_member: np.ndarray) -> np.ndarray:

@@ -281,7 +281,7 @@ def _search_partition(tables, inputs, watermark, recorded, state, results):
             continue
         i, mode = state[MATCHES], tables.skip[0]
         step = target_step(mode, tables.is_target, results.position, state[MAPPED], length)
-        resume, failure = resume_row(mode, tables.skip[1], start, length, step)
+        resume, failure = resume_row(mode, tables.skip[1], start, start, length, step)
         state[MAPPED] += length
         results.match[0, i], results.match[1, i], results.match[2, i] = start, state[NUMBER], state[MAPPED]
         results.match[3, i] = state[TIME]

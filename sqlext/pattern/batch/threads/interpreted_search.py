@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlext.pattern.automaton import DONE, Graph, automaton, targets_from
-from sqlext.pattern.batch.reference import BLOCK_ROWS, MappedRows, find_with
+from sqlext.pattern.batch.reference import BLOCK_ROWS, Bounds, MappedRows, find_with
 from sqlext.pattern.batch.threads.path_keys import KEY_NEVER, KeyPart, key_parts, seen_behind
 from sqlext.pattern.batch.threads.thread_search import budget_error
 from sqlext.pattern.batch.threads.walked_path import WalkedPath
@@ -62,14 +62,16 @@ class _Searcher:
         self.memo: set[Hashable] = set()
         self.partition, self.steps = -1, 0
 
-    def search(self, start: int, number: int, bounds: tuple[int, int], limit: int) -> MappedRows | None:
+    def search(self, start: int, number: int, bounds: Bounds, limit: int, seen: Bounds) -> MappedRows | None:
         """The mapped rows of the preferred match from row `start`, None without one: see `reference.Searcher`."""
         if bounds[0] != self.partition:
             self.partition, self.steps = bounds[0], 0
             self.memo.clear()
+        elif seen != bounds:
+            self.memo.clear()  # what failed in another frame may not fail in this one
         budget = FIRST_STEPS + self.limits.steps_per_row * (bounds[1] - bounds[0])
         path = self.path
-        path.begin(start, number, bounds, limit)
+        path.begin(start, number, seen, limit)
         node = self.size + (start == bounds[0])
         nodes, cursors, spent = [node], [0], [self.steps]  # by depth: the place, the next alternative, the steps so far
         while True:

@@ -12,7 +12,19 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlext.pattern.automaton import DONE
-from sqlext.pattern.batch.blocks import MAPPED, NO_MATCH, NUMBER, PARTITION, ROW, book, has_room, next_partition
+from sqlext.pattern.batch.blocks import (
+    MAPPED,
+    NO_MATCH,
+    NUMBER,
+    PARTITION,
+    ROW,
+    SOUGHT,
+    SOUGHT_LIMIT,
+    book,
+    first_to_seek,
+    has_room,
+    next_partition,
+)
 from sqlext.pattern.batch.threads import condition_code as op
 from sqlext.pattern.batch.threads import path_keys as keys
 from sqlext.pattern.batch.threads.condition_machine import OVERFLOW, TRUE, evaluate_lines, float_order
@@ -24,6 +36,7 @@ from sqlext.pattern.task import CLASSIFIER
 FAULT, BUDGET, MEMO_FULL = -3, -4, -5  # instead of the length of a match, like NO_MATCH and TOO_LONG of `blocks`
 # progress: int64[4]: the steps taken in partition SEARCHED; the fault and the label whose condition raised it
 STEPS, SEARCHED, FAULT_CODE, FAULT_LABEL = range(4)
+SEEKS, IS_SEEN = 2, 3  # in `effort`
 FIRST_STEPS = 10_000  # every partition may take these
 
 
@@ -257,15 +270,15 @@ def find_reach(bounds, mask, follow_start, follow, is_final, bit, ends, reach):
 
 
 @internal
-def _search(t, r, w, memo, remember_after, progress, lo, hi, start, number, budget):
+def _search(t, r, w, memo, remember_after, progress, lo, hi, first, last, limit, start, number, budget):
     """Search the preferred match from row `start`; return its length or an outcome below 0.
 
-    The match's positions are in `w.path`. The outcomes are NO_MATCH, FAULT, BUDGET and MEMO_FULL.
+    The partition is rows `lo` to `hi`. PREV and NEXT reach rows `first` to `last` (exclusive). The match's positions
+    are in `w.path`. The outcomes are NO_MATCH, FAULT, BUDGET and MEMO_FULL.
     """
     follow_start, follow, label, bit, mask, live = t.follow_start, t.follow, t.label, t.bit, r.mask, r.live
     code_start, push_start, push, key_start = t.code_start, t.push_start, t.push, t.key_start
     path, cursor, spent, stacks, tops = w.path, w.cursor, w.spent, w.stacks, w.tops
-    limit = r.limit[start] if r.limit.size else hi
     has_accumulators, is_filtered = t.accumulators.shape[0] > 0, live.size > 0
     tops[:] = 0
     steps = progress[STEPS]
@@ -308,7 +321,7 @@ def _search(t, r, w, memo, remember_after, progress, lo, hi, start, number, budg
                     result = evaluate_lines(
                         t.code, code_start[tested], code_start[tested + 1], t.result[0], w.registers, w.floats,
                         w.is_null, r.values, r.valid, r.classifiers, label, path, stacks, tops, w.sums, w.sums_f,
-                        w.counts, lo, hi, start, row, number,
+                        w.counts, first, last, start, row, number,
                     )  # fmt: skip
                     if result >= OVERFLOW:
                         progress[FAULT_CODE], progress[FAULT_LABEL] = result, tested
@@ -359,7 +372,7 @@ def _search(t, r, w, memo, remember_after, progress, lo, hi, start, number, budg
 def search_all(t, r, w, memo, is_target, effort, progress, state, block):
     """Fill the block; return FAULT, BUDGET or MEMO_FULL if the search was broken off, otherwise 0.
 
-    `effort: int64[2]`: remember_after and steps_per_row of Limits.
+    `effort: int64[4]`: remember_after and steps_per_row of Limits; seeks and is_seen of Frame.
     """
     while has_room(state, block) and next_partition(state, r.bounds):
         if progress[SEARCHED] != state[PARTITION]:
@@ -368,14 +381,31 @@ def search_all(t, r, w, memo, is_target, effort, progress, state, block):
                 forget(memo)
         lo, hi = r.bounds[state[PARTITION]], r.bounds[state[PARTITION] + 1]
         budget = FIRST_STEPS + effort[1] * (hi - lo)
+        row = state[ROW]
+        limit = r.limit[row] if r.limit.size else hi
+        first, last, at, stop = lo, hi, row, row + 1
+        if effort[SEEKS]:
+            at, stop = row if effort[IS_SEEN] else first_to_seek(state, limit), limit
+        if effort[IS_SEEN]:
+            first, last = row, limit
         length = NO_MATCH
-        if r.reach.size == 0 or r.reach[state[ROW]] <= r.limit[state[ROW]]:
-            length = _search(t, r, w, memo, effort[0], progress, lo, hi, state[ROW], state[NUMBER], budget)
+        while at < stop:
+            if effort[IS_SEEN] and memo.counters[MEMO_COUNT]:
+                forget(memo)  # what failed in another frame may not fail in this one
+            if r.reach.size == 0 or r.reach[at] <= limit:
+                length = _search(
+                    t, r, w, memo, effort[0], progress, lo, hi, first, last, limit, at, state[NUMBER], budget
+                )
+            if length != NO_MATCH:
+                break
+            at += 1
+            if effort[SEEKS]:
+                state[SOUGHT], state[SOUGHT_LIMIT] = at, limit
         if length <= FAULT:
             return length
         if state[MAPPED] + length > len(block.position):
             break  # the match does not fit: the next block, if necessary a larger one, searches it again
         for j in range(length):
             block.position[state[MAPPED] + j] = w.path[j]
-        book(state, block, None, is_target, length)
+        book(state, block, None, is_target, length, at - row)
     return 0

@@ -40,7 +40,7 @@ from sqlext.pattern.batch.two_pass import live_positions
 from sqlext.pattern.closure import new_search, write_targets
 from sqlext.pattern.conditions import fault
 from sqlext.pattern.skip_kernels import is_skip_target
-from sqlext.pattern.task import CLASSIFIER, MatchTask, Rows, Spans, Values
+from sqlext.pattern.task import CLASSIFIER, Frame, MatchTask, Rows, Spans, Values
 
 MAX_FOLLOWERS = 1 << 25  # entries of the follow lists, 4 bytes each
 _SMALL = 256  # instructions: in programs up to this size Python lists targets faster than Numba loads a kernel
@@ -92,7 +92,8 @@ def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[
     work = _work(code, tables, longest=int(np.max(np.diff(rows.bounds), initial=0)))
     is_target = is_skip_target(task, positions)
     progress = np.full(4, -1, np.int64)
-    effort = np.array([limits.remember_after, limits.steps_per_row])
+    frame = task.frame or Frame()
+    effort = np.array([limits.remember_after, limits.steps_per_row, frame.seeks, frame.is_seen])
     memo = empty_memo(limits.memo_keys, limits.memo_words)
 
     def fill(state, block, shared):

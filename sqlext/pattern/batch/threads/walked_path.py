@@ -38,7 +38,7 @@ class WalkedPath:
 
     def __init__(self, task: MatchTask, rows: Rows):
         self.rows, self.names = rows, task.program.labels
-        self.partition, self.start, self.number, self.limit = (0, 0), 0, 1, 0
+        self.seen_rows, self.start, self.number, self.limit = (0, 0), 0, 1, 0
         self.labels: list[int] = []
         self.aggregates: dict[Aggregate | SparkAggregate, int] = {}
         self.parts = SeenParts(self._seen_by_aggregate)
@@ -60,9 +60,9 @@ class WalkedPath:
 
     # the path
 
-    def begin(self, start: int, number: int, partition: tuple[int, int], limit: int) -> None:
-        """Forget all rows, for a search from another row."""
-        self.partition, self.start, self.number, self.limit = partition, start, number, limit
+    def begin(self, start: int, number: int, seen: tuple[int, int], limit: int) -> None:
+        """Forget all rows, for a search from another row. PREV and NEXT reach rows `seen[0]` to `seen[1]`."""
+        self.seen_rows, self.start, self.number, self.limit = seen, start, number, limit
         self.labels.clear()
         self.fed.clear()
         for rows in (*self.stacks, *self.accumulated):
@@ -113,7 +113,7 @@ class WalkedPath:
             at = base()
             if at < 0:
                 return missing
-            return read(at + step) if self.partition[0] <= at + step < self.partition[1] else missing
+            return read(at + step) if self.seen_rows[0] <= at + step < self.seen_rows[1] else missing
 
         return navigate
 
