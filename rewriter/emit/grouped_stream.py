@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.emit.window_call import CUMULATE, GLOBAL, HOP, SESSION, WindowCall
-from sqlext.rewriter.emit.window_sql import WINDOW, spark_window
+from sqlext.rewriter.emit.window_relations import WINDOW, spark_window
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Edit, Source, join
 from sqlext.rewriter.tree.keywords import ends_operand, is_at

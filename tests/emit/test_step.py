@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.engine.emit import window_plan as w
 from sqlext.engine.emit.window_step import advance, first_state
+from sqlext.engine.stream.stream_plan import SortKey
 
 from ..sampling import sample
 from .model import FOREVER, OURS, answer

@@ -10,11 +10,20 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.emit.firing_points import NOTHING, PaneTimes
-from sqlext.engine.emit.partials import Aggregation, States, restored, stored
+from sqlext.engine.emit.partials import Aggregation, States, partial_fields, restored, stored
 from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.worker.arrow import as_arrow, as_numpy, one_chunk
 
 _NUMBERS = ("start", "end", "count", "fired", "news", "clock_due", "delay_due")
+
+
+def pane_schema(plan: WindowPlan) -> pa.Schema:
+    """The columns of the state that hold panes: the keys, `_NUMBERS`, was_on_time, delta, the partial aggregates."""
+    fields = [plan.schema.field(k) for k in plan.keys]
+    fields += [pa.field(f"__{name}", pa.int64()) for name in _NUMBERS]
+    fields += [pa.field("__was_on_time", pa.bool_()), pa.field("__delta", pa.float64())]
+    kinds = [kind for types in partial_fields(plan) for kind in types]
+    return pa.schema([*fields, *(pa.field(f"__partial{i}", kind) for i, kind in enumerate(kinds))])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +66,13 @@ class Panes:
         return replace(self, **arrays, keys=self.keys.take(as_arrow(at)), partials=partials)
 
     def table(self, plan: WindowPlan) -> pa.Table:
-        """The panes as `WindowPlan.key_schema` stores them."""
+        """The panes as `pane_schema` stores them."""
         numbers = [as_arrow(getattr(self, name)) for name in _NUMBERS]
         partials = [
-            column for states, fields in zip(self.partials, plan.partial_fields) for column in stored(states, fields)
+            column for states, fields in zip(self.partials, partial_fields(plan)) for column in stored(states, fields)
         ]
         columns = [*self.keys.columns, *numbers, as_arrow(self.was_on_time), as_arrow(self.delta), *partials]
-        return pa.Table.from_arrays(columns, schema=plan.key_schema)
+        return pa.Table.from_arrays(columns, schema=pane_schema(plan))
 
 
 def stored_panes(table: pa.Table, code: np.ndarray, plan: WindowPlan) -> Panes:
@@ -72,7 +81,7 @@ def stored_panes(table: pa.Table, code: np.ndarray, plan: WindowPlan) -> Panes:
     rest = iter(columns[len(plan.keys) :])
     numbers = {name: as_numpy(next(rest)).copy() for name in _NUMBERS}
     was_on_time, delta = as_numpy(next(rest)).copy(), as_numpy(next(rest)).copy()
-    partials = tuple(restored([next(rest) for _ in fields]) for fields in plan.partial_fields)
+    partials = tuple(restored([next(rest) for _ in fields]) for fields in partial_fields(plan))
     keys = table.select(plan.keys)
     return Panes(code=code, keys=keys, was_on_time=was_on_time, delta=delta, partials=partials, **numbers)
 

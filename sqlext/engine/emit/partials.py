@@ -14,13 +14,13 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.emit.window_plan import FiringAggregate
+from sqlext.engine.emit.window_plan import FiringAggregate, WindowPlan
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, to_arrow, to_values
 from sqlext.errors import DataError
 from sqlext.expressions.aggregates.aggregate_table import aggregate
 from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import INTEGER_BITS
-from sqlext.expressions.values import arrow_type, from_arrow
+from sqlext.expressions.values import from_arrow
 from sqlext.expressions.values import to_arrow as values_to_arrow
 from sqlext.pattern.task import Values
 
@@ -65,12 +65,13 @@ def aggregation(call: FiringAggregate, columns: Columns, settings: Settings) -> 
     return General(call, columns, kept, settings)
 
 
-def state_fields(call: FiringAggregate) -> tuple[pa.DataType, ...]:
-    """The Arrow types of the states of a call, see `Aggregation.fields`."""
-    schema = {name: pa.nulls(0, arrow_type(kind)) for name, kind in zip(call.columns, call.column_types)}
-    if call.filter:
-        schema[call.filter] = pa.nulls(0, pa.bool_())
-    return aggregation(call, schema, Settings(is_ansi=True, time_zone="UTC")).fields
+def partial_fields(plan: WindowPlan) -> list[tuple[pa.DataType, ...]]:
+    """The types of the partial aggregates of each call; none where firings are computed from rows."""
+    if plan.keeps_rows:
+        return []
+    columns = {field.name: pa.nulls(0, field.type) for field in plan.schema}
+    settings = Settings(is_ansi=plan.is_ansi, time_zone=plan.time_zone)
+    return [aggregation(call, columns, settings).fields for call in plan.aggregates]
 
 
 def _is_counted(call: FiringAggregate, columns: Columns, kept: np.ndarray | None) -> np.ndarray | None:

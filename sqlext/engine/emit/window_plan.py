@@ -19,10 +19,9 @@ EARLY_EVERY, ON_CLOCK = "EARLY EVERY", "EARLY EVERY … PROCESSING TIME"
 EVERY_ROWS, ON_DELTA, AFTER_DELAY = "EVERY … ROWS", "ON DELTA", "AFTER DELAY"
 KEEP_ROWS, KEEP_TIME, KEEP_DELTA = "KEEP LAST … ROWS", "KEEP LAST interval", "KEEP DELTA"
 
-# The columns of the state beside the keys: the windows of kept rows, and the state of each pane.
+# The windows of kept rows and of panes in the state.
 START, END = "__start", "__end"
 FIRING, TIMING, ROWTIME, AGGREGATE = "__firing", "__timing", "__rowtime", "__aggregate"  # the columns of a firing
-_PANE = (START, END, "__count", "__fired", "__news", "__clock_due", "__delay_due")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,22 +115,6 @@ class WindowPlan:
     def row_schema(self) -> pa.Schema:
         """The rows of the state: those that wait for the watermark, and the kept ones, once for each window."""
         return pa.schema([*self.schema, (START, pa.int64()), (END, pa.int64())])
-
-    @property
-    def key_schema(self) -> pa.Schema:
-        """The panes of the state, see `panes.Panes`."""
-        fields = [self.schema.field(k) for k in self.keys]
-        fields += [pa.field(name, pa.int64()) for name in _PANE]
-        fields += [pa.field("__on_time", pa.bool_()), pa.field("__delta", pa.float64())]
-        kinds = [kind for types in self.partial_fields for kind in types]
-        return pa.schema([*fields, *(pa.field(f"__partial{i}", kind) for i, kind in enumerate(kinds))])
-
-    @property
-    def partial_fields(self) -> tuple[tuple[pa.DataType, ...], ...]:
-        """The types of the partial aggregates of each call; none where firings are computed from rows."""
-        from sqlext.engine.emit.partials import state_fields
-
-        return () if self.keeps_rows else tuple(state_fields(call) for call in self.aggregates)
 
     def result_schema(self, values: Sequence[pa.Array]) -> pa.Schema:
         """The columns of a firing: the keys, what is known of the firing, and the values of the aggregates."""

@@ -21,7 +21,7 @@ from sqlext.engine.emit import firing_points
 from sqlext.engine.emit.assigned import Assigned, StepRows, assigned, step_rows, times
 from sqlext.engine.emit.firing_points import NOTHING, Points
 from sqlext.engine.emit.firings import firing_rows, merged_rows, partial_values
-from sqlext.engine.emit.panes import Panes, stored_panes
+from sqlext.engine.emit.panes import Panes, pane_schema, stored_panes
 from sqlext.engine.emit.partials import Aggregation, States, aggregation
 from sqlext.engine.emit.seen_rows import PaneRows, delta_values, pane_rows, seen, still_seen
 from sqlext.engine.emit.window_plan import (
@@ -43,7 +43,7 @@ from sqlext.pattern.event_time import BEGINNING, NEVER
 
 def first_state(plan: WindowPlan, watermark: int = BEGINNING) -> State:
     """The state before any row has arrived; `watermark`: up to which rows are late from the first step on."""
-    return State(plan.row_schema.empty_table(), plan.key_schema.empty_table(), watermark)
+    return State(plan.row_schema.empty_table(), pane_schema(plan).empty_table(), watermark)
 
 
 def advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, clock: int = BEGINNING) -> Step:
