@@ -7,7 +7,7 @@ UnsupportedError says what, and the condition is interpreted instead (`interpret
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.spark_types import INTEGER_BITS, MAX_DIGITS, decimal_of, kind_of
@@ -30,6 +30,7 @@ _COMPARISONS = {
 _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "remainder"}
 _OTHER_KINDS = ["AND", "OR", "NOT", "negate", "BETWEEN", "IN", "CASE", "CAST", "call", "reference", "literal", "column"]
 _KINDS = frozenset([*_COMPARISONS, *_ARITHMETIC, *_OTHER_KINDS, "IS NULL"])
+_EXACT_DIGITS = 15  # integers of so many digits are exact as a double
 _DAY_US = 86_400_000_000
 
 
@@ -75,8 +76,13 @@ class CompiledCondition:
             if operand is not None:
                 return operand
         if node.kind == "reference":
-            return self._convert(self._reference(references[0]), self.parts.type(node), wanted, node)
+            return self._convert(self._reference(references[0], node), self.parts.type(node), wanted, node)
         return self._convert(self._call(node), self.parts.type(node), wanted, node)
+
+    def _within_64_bits(self, value: bool | int | float | None, node: Node) -> bool | int | float | None:
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            raise self._unsupported(node, "a constant of so many digits", "write it with fewer digits.")
+        return value
 
     def _is_null_cast(self, node: Node) -> bool:
         """Is the node `CAST(NULL AS type)`? No column is needed for it."""
@@ -87,10 +93,9 @@ class CompiledCondition:
     def _local(self, node: Node, wanted: str) -> Condition:
         """The node as an operand that Spark computes on the current row."""
         text, have = self.parts.text(node, self.parts.local_text), self.parts.type(node)
-        if node.kind == "literal" and kind_of(wanted) != "rank":
-            return Literal(
-                self.parts.resolver.constants([self.parts.cast(text, have, wanted)])[0], self._kind(wanted, node)
-            )
+        if node.kind == "literal" and _kind_of(wanted) != "rank":
+            value = self.parts.resolver.constants([self.parts.cast(text, have, wanted)])[0]
+            return Literal(self._within_64_bits(value, node), self._kind(wanted, node))
         if not self.parts.spark_computes:
             return self._convert(
                 Operand(Navigation(argument=self._column(text, have)), self._kind(have, node)), have, wanted, node
@@ -117,7 +122,7 @@ class CompiledCondition:
         nothing = join("CAST(NULL AS ", self.parts.types[str(argument)], ")")
         missing = self.parts.cast(self.parts.text(node, lambda _: nothing), self.parts.type(node), wanted)
         if not self.parts.holds_query(node):
-            if kind_of(wanted) != "rank":
+            if _kind_of(wanted) != "rank":
                 return Operand(source, kind, self.parts.resolver.constants([missing])[0])
             if self.parts.resolver.constants([join("(", missing, ") IS NULL")])[0]:
                 return Operand(source, kind)
@@ -129,32 +134,37 @@ class CompiledCondition:
             kind=kind,
         )
 
-    def _reference(self, reference: Reference) -> Condition:
+    def _reference(self, reference: Reference, node: Node) -> Condition:
         if reference.kind == "classifier":
             return Operand(self.parts.navigation(reference, CLASSIFIER), "int")
         if reference.kind == "match number":
             return Operand(Navigation(argument=MATCH_NUMBER), "int")
         if reference.kind == "sequence number":
             return Operand(Aggregate(function="count"), "int")
+        if reference.argument_kind == "row" and (reference.reads_labels or reference.reads_numbers):
+            raise self._several_rows(node)
         if reference.kind == "navigation":
             spark_type = self.parts.types[str(self.parts.typed_reference(reference))]
             return Operand(
                 self.parts.navigation(reference, self._column(reference.arguments[0], spark_type)),
-                kind_of(spark_type) or "",
+                _kind_of(spark_type) or "",
             )
+        if self.parts.plain_aggregate_type(reference) is None:
+            raise self._several_rows(node)
         index = CLASSIFIER if reference.argument_kind == "classifier" else None
         if reference.arguments:
             argument = self.parts.types[str(reference.arguments[0])]
-            if kind_of(argument) is None:
+            if _kind_of(argument) is None:
                 raise self._no_kind(argument, reference.place)
             index = self._column(reference.arguments[0], argument)
-        kind = (
-            kind_of(self.parts.aggregate_type(reference)) or "int"
-        )  # the type of a sum of decimals has more digits than its values need
-        return Operand(self.parts.aggregate(reference, index), "int" if kind == "rank" else kind)
+        spark_type = self.parts.aggregate_type(reference)
+        kind, aggregate = _kind_of(spark_type) or "int", self.parts.aggregate(reference, index)
+        if reference.function == "sum" and (digits := decimal_of(spark_type)):
+            aggregate = replace(aggregate, digits=digits[0], is_ansi=self.parts.settings.is_ansi)
+        return Operand(aggregate, "int" if kind == "rank" else kind)
 
     def _column(self, text: Text, spark_type: str) -> int:
-        return self.parts.column(text, spark_type, kind_of(spark_type) or "")
+        return self.parts.column(text, spark_type, _kind_of(spark_type) or "")
 
     def _call(self, node: Node) -> Condition:
         kind, children = node.kind, node.children
@@ -194,17 +204,18 @@ class CompiledCondition:
         function = _ARITHMETIC[node.kind]
         if (result in INTEGER_BITS and function != "divide") or result == "double":
             return self._same(function, node, result)
-        digits = decimal_of(result)
-        if digits and digits[0] <= MAX_DIGITS and function in ("add", "subtract"):
+        digits, scales = decimal_of(result), [(decimal_of(t) or (0, 0))[1] for t in arguments]
+        is_exact = digits and set(map(_kind_of, arguments)) == {"int"}
+        if digits and is_exact and function in ("add", "subtract") and max(scales) == digits[1]:
             return self._same(function, node, result)
-        if digits and digits[0] <= MAX_DIGITS and function == "multiply":
-            scales = [(decimal_of(t) or (0, 0))[1] for t in arguments]
-            if sum(scales) == digits[1]:
-                return Call(
-                    function=function,
-                    arguments=tuple(self._lower(c, t) for c, t in zip(node.children, arguments)),
-                    kind="int",
-                )
+        if digits and is_exact and function == "multiply" and sum(scales) == digits[1]:
+            return Call(
+                function=function,
+                arguments=tuple(self._lower(c, t) for c, t in zip(node.children, arguments)),
+                kind="int",
+                is_ansi=self.parts.settings.is_ansi,
+                digits=digits[0],
+            )
         if function == "subtract" and set(arguments) <= {"timestamp", "timestamp_ntz"}:  # Spark subtracts local times
             return self._same(function, node, "timestamp_ntz")
         if function == "subtract" and arguments == ["date", "date"]:
@@ -226,6 +237,7 @@ class CompiledCondition:
             kind=self._kind(spark_type, node),
             bits=INTEGER_BITS.get(spark_type, 64),
             is_ansi=self.parts.settings.is_ansi,
+            digits=(decimal_of(spark_type) or (0,))[0],
         )
 
     def _function(self, node: Node) -> Condition:
@@ -277,7 +289,7 @@ class CompiledCondition:
         return value
 
     def _kind(self, spark_type: str, node: Node) -> str:
-        kind = kind_of(spark_type)
+        kind = _kind_of(spark_type)
         if kind is None:
             raise self._no_kind(spark_type, self.parts.place(node))
         return "int" if kind == "rank" else kind
@@ -287,27 +299,30 @@ class CompiledCondition:
             "TYPE_IN_DEFINE",
             f"a condition over several rows cannot use {spark_type}",
             place=place,
-            hint="it can use numbers, decimals of at most 18 digits, booleans, dates, timestamps and plain strings.",
+            hint="it can use numbers, booleans, dates, timestamps and plain strings.",
         )
 
     def _convert(self, value: Condition, spark_type: str, wanted: str, node: Node) -> Condition:
         """A value of a Call in another type. Only the widenings that Spark inserts are possible."""
-        if spark_type == wanted or kind_of(spark_type) == kind_of(wanted) == "float":
+        if spark_type == wanted or _kind_of(spark_type) == _kind_of(wanted) == "float":
             return value
         if spark_type in INTEGER_BITS and wanted in INTEGER_BITS and INTEGER_BITS[wanted] >= INTEGER_BITS[spark_type]:
             return value
         digits = decimal_of(spark_type) or (spark_type in INTEGER_BITS and (0, 0))
         wanted_digits = decimal_of(wanted)
-        if digits and wanted == "double":
+        if digits and wanted == "double" and digits[0] <= _EXACT_DIGITS:
             as_float = Call(function="float", arguments=(value,), kind="float")
             return (
                 Call(function="divide", arguments=(as_float, Literal(10.0 ** digits[1], "float")), kind="float")
                 if digits[1]
                 else as_float
             )
-        if digits and wanted_digits and wanted_digits[0] <= MAX_DIGITS + 10 and wanted_digits[1] >= digits[1]:
-            more = wanted_digits[1] - digits[1]
-            return Call(function="multiply", arguments=(value, Literal(10**more, "int")), kind="int") if more else value
+        more = wanted_digits[1] - digits[1] if digits and wanted_digits else -1
+        if wanted_digits and 0 <= more <= MAX_DIGITS:
+            scale = (value, Literal(10**more, "int"))
+            ansi = self.parts.settings.is_ansi
+            scaled = Call(function="multiply", arguments=scale, kind="int", is_ansi=ansi, digits=wanted_digits[0])
+            return scaled if more else value
         raise self._unsupported(
             node,
             f"the conversion of {spark_type} to {wanted} over several rows",
@@ -324,6 +339,11 @@ class CompiledCondition:
         return UnsupportedError(
             "DEFINE_EXPRESSION", f"DEFINE cannot compute {what} yet", place=self.parts.place(node), hint=hint
         )
+
+
+def _kind_of(spark_type: str) -> str | None:
+    """How matchers store values of a type, as `kind_of`. A decimal of any precision is its unscaled value."""
+    return "int" if decimal_of(spark_type) else kind_of(spark_type)
 
 
 def _chain(function: str, arguments: list[Condition], kind: str) -> Condition:

@@ -33,4 +33,4 @@ def build_condition(parts: ConditionParts, start: int, stop: int, undo: Callable
         return CompiledCondition(parts).lower(node)
     except UnsupportedError:
         undo()
-    return InterpretedCondition(parts).lower(node)
+    return InterpretedCondition(parts).value(node, "boolean")

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sqlext.errors import Place, UnsupportedError
+from sqlext.errors import Place
+from sqlext.expressions import spark_types
 from sqlext.expressions.function import Settings
-from sqlext.expressions.spark_types import aggregate_type
 from sqlext.pattern.task import Aggregate, Navigation
 from sqlext.rewriter.match.expression import Node, combines_searches, has_column, holds_query
-from sqlext.rewriter.match.references import Item, Reference, place_of, render
+from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, place_of, render
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
 
@@ -37,8 +37,8 @@ class ConditionParts:
     `navigation(reference, column)` and `aggregate(reference, column)` return the rows that a reference reads.
     `column(text, spark_type, kind)` returns the index of an operand column of a kind, see `OperandColumn`.
     `is_local(reference)`: does the current row alone decide what the reference reads? `local_text`: the text by which
-    Spark computes such a reference. Without `spark_computes`, matchers evaluate the parts of one row as well. `types`:
-    the types of texts resolved so far.
+    Spark computes such a reference. `names`: CLASSIFIER() of each label. Without `spark_computes`, matchers evaluate
+    the parts of one row as well. `types`: the types of texts resolved so far.
     """
 
     items: Sequence[Item]
@@ -50,6 +50,7 @@ class ConditionParts:
     column: Callable[[Text, str, str], int]
     is_local: Callable[[Reference], bool]
     local_text: Callable[[Reference], Text]
+    names: tuple[str, ...]
     spark_computes: bool = True
     types: dict[str, str] = field(default_factory=dict)
 
@@ -75,8 +76,8 @@ class ConditionParts:
 
     def typed_reference(self, reference: Reference) -> Text:
         at = reference.place.start
-        if reference.kind == "classifier" or reference.argument_kind == "classifier":
-            return standing_for("CAST('' AS STRING)" if reference.kind == "classifier" else "0L", at)
+        if reference.kind == "classifier":
+            return standing_for("CAST('' AS STRING)", at)
         if reference.kind in ("match number", "sequence number"):
             return standing_for("CAST(1 AS BIGINT)", at)
         if reference.kind == "aggregate":
@@ -87,20 +88,29 @@ class ConditionParts:
         return join("coalesce(", join(*(self.typed_text(c) for c in node.children), separator=", "), ")")
 
     def aggregate_type(self, reference: Reference) -> str:
-        if not reference.arguments:
-            argument = "string"
-        else:
-            self.resolve([reference.arguments[0]])
-            argument = self.types[str(reference.arguments[0])]
-        result = aggregate_type(reference.function, argument) if len(reference.arguments) < 2 else None
-        if result is None:
-            raise UnsupportedError(
-                "AGGREGATE_IN_DEFINE",
-                f"{reference.function}({argument}) is not supported in DEFINE",
-                place=reference.place,
-                hint="use count, sum, avg, min or max of numbers; for avg, CAST decimals AS DOUBLE.",
-            )
-        return result
+        """The type of an aggregate. Spark is asked where it is not known, and reports errors in the user's names."""
+        known = self.plain_aggregate_type(reference)
+        if known is not None:
+            return known
+        pieces = (p for p in reference.call if p != FILTER_PLACE)
+        call = join(*(self._argument(reference, p) if isinstance(p, int) else p for p in pieces))
+        self.resolve([call])
+        return self.types[str(call)]
+
+    def plain_aggregate_type(self, reference: Reference) -> str | None:
+        """The type of an aggregate that is compiled: `f(x)` or `f(DISTINCT x)`; None for others."""
+        if len(reference.argument_items) > 1 or reference.filter is not None or reference.nulls:
+            return None
+        if reference.argument_kind == "classifier" or not reference.argument_items:
+            return spark_types.aggregate_type(reference.function, "string")
+        if reference.reads_labels or reference.reads_numbers or len(reference.parameters) != 1 or reference.order_by:
+            return None
+        self.resolve([reference.arguments[0]])
+        return spark_types.aggregate_type(reference.function, self.types[str(reference.arguments[0])])
+
+    def _argument(self, reference: Reference, argument: int) -> Text:
+        """An argument over an input row, with constants for CLASSIFIER() and MATCH_NUMBER()."""
+        return render(reference.argument_items[argument], self.source, self.typed_reference)
 
     # nodes that one row decides
 
@@ -130,6 +140,7 @@ class ConditionParts:
         first = references[0]
         return (
             first.kind == "navigation"
+            and not any(r.reads_labels or r.reads_numbers for r in references)
             and all(r.source == first.source for r in references)
             and not any(isinstance(x, Reference) and self.is_local(x) for x in self.items[node.start : node.stop])
             and not has_column(node, self.items)

@@ -22,10 +22,10 @@ from sqlext.pattern.task import (
 )
 from sqlext.rewriter.match.condition_parts import ConditionParts
 from sqlext.rewriter.match.expression import Node, combines_searches
+from sqlext.rewriter.match.interpreted_arguments import OBJECT, InterpretedArguments
 from sqlext.rewriter.match.references import Reference
 from sqlext.rewriter.text.splice import Text, join
 
-OBJECT = "object"
 _NAMES = {"iff": "if", "DIV": "div", "element": "[]", "field": "."}  # of nodes and aliases → of functions
 
 
@@ -35,10 +35,10 @@ class InterpretedCondition:
 
     parts: ConditionParts
 
-    def lower(self, node: Node) -> Condition:
-        """The condition of a Boolean node."""
+    def value(self, node: Node, spark_type: str) -> Condition:
+        """The value of a node as one of a type; of a condition, as a Boolean."""
         self.parts.resolve(self._texts_to_type(node))
-        return self._value(node, "boolean")
+        return self._value(node, spark_type)
 
     def _texts_to_type(self, node: Node) -> Iterable[Text]:
         if self.parts.is_text(node) and node.kind != "unit":
@@ -120,12 +120,12 @@ class InterpretedCondition:
             return Operand(Navigation(argument=MATCH_NUMBER), OBJECT)
         if reference.kind == "sequence number":
             return Operand(Aggregate(function="count"), OBJECT)
+        arguments = InterpretedArguments(parts, _lower)
         if reference.kind == "navigation":
-            return Operand(parts.navigation(reference, self._column(reference.arguments[0], spark_type)), OBJECT)
-        index = CLASSIFIER_NAME if reference.argument_kind == "classifier" else None
-        if reference.arguments:
-            index = self._column(reference.arguments[0], parts.types[str(reference.arguments[0])])
-        return Operand(parts.aggregate(reference, index), OBJECT)
+            return arguments.navigated(reference, spark_type)
+        if not reference.argument_items:
+            return Operand(parts.aggregate(reference, None), OBJECT)
+        return arguments.aggregated(reference, spark_type)
 
     # functions
 
@@ -180,3 +180,7 @@ class InterpretedCondition:
             hint="over several rows there are no lambdas and window functions; compute in the navigation "
             "what one row decides: LAST(transform(A.list, x -> x + 1)).",
         )
+
+
+def _lower(parts: ConditionParts, node: Node, spark_type: str) -> Condition:
+    return InterpretedCondition(parts).value(node, spark_type)

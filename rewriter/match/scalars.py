@@ -46,21 +46,7 @@ def analyse(fragment: Fragment, scope: Scope) -> list[Item]:
     """
     parts = lexemes(fragment, scope.source)
     items = Analyser(parts, scope).items(0, len(parts))
-    if scope.in_define:
-        _check_define(items)
     return items
-
-
-def _check_define(items: list[Item]) -> None:
-    """Raise UnsupportedError for calls whose arguments DEFINE cannot compute."""
-    for item in items:
-        if isinstance(item, Reference) and item.argument_kind == "row" and (item.reads_labels or item.reads_numbers):
-            raise UnsupportedError(
-                "NESTED_CALL",
-                "in DEFINE, CLASSIFIER() and MATCH_NUMBER() cannot stand inside an expression that a call reads",
-                place=item.place,
-                hint="a call takes an expression over the input's columns, or CLASSIFIER() alone.",
-            )
 
 
 class Analyser(Words):

@@ -114,7 +114,7 @@ class SparkTypeResolver:
         columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")
         table = self.queries.run(join("SELECT ", columns)).toArrow()
         values = [to_values(column.combine_chunks()) for column in table.columns]
-        return [None if v.valid is not None and not v.valid[0] else v.values[0].item() for v in values]
+        return [None if v.valid is not None and not v.valid[0] else v.values.tolist()[0] for v in values]
 
     def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]:
         columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")

@@ -35,7 +35,9 @@ def is_columnar(condition: Condition) -> bool:
         source = condition.source
         return isinstance(source, Navigation) and source.argument >= 0 and not source.from_first and source.offset == 0
     if isinstance(condition, Call):
-        is_known = condition.function in _CALLS and (condition.is_ansi or condition.kind != "int")
+        is_known = (
+            condition.function in _CALLS and condition.digits <= 18 and (condition.is_ansi or condition.kind != "int")
+        )
         return is_known and all(map(is_columnar, condition.arguments))
     return True
 

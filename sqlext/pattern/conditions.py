@@ -35,6 +35,7 @@ Satisfies = Callable[[int, int, list[int], int], bool]  # see `satisfier`
 
 _FAULTS = {
     "ARITHMETIC_OVERFLOW": ("integer overflow", "cast to a wider type, or set spark.sql.ansi.enabled to false"),
+    "NUMERIC_VALUE_OUT_OF_RANGE": ("decimal overflow", "cast to fewer digits, or to DOUBLE"),
     "DIVIDE_BY_ZERO": ("division by zero", "test the divisor first, for example with nullif(x, 0)"),
 }
 
@@ -268,6 +269,8 @@ def aggregate_of(aggregate: Aggregate, values: list[Value], path: Tested) -> Val
     if not values:
         return None
     if aggregate.function == "sum":
+        if aggregate.digits:
+            return _within_digits(sum(values), aggregate.digits, aggregate.is_ansi, path)
         return reduce(lambda x, y: _bounded(x + y, 64, True, path) if isinstance(x, int) else x + y, values)
     if aggregate.function == "avg":
         return reduce(lambda x, y: x + y, map(float, values)) / len(values)
@@ -365,6 +368,8 @@ def _strict(call: Call, path: Tested) -> Value | None:
     if reads_right_first:
         return _divide(call, values[1], values[0], path)
     result = _STRICT[call.function](*values)
+    if call.digits:
+        return _within_digits(result, call.digits, call.is_ansi, path)
     return _bounded(result, call.bits, call.is_ansi, path) if call.kind == "int" else result
 
 
@@ -386,6 +391,15 @@ def _bounded(value: Value, bits: int, is_ansi: bool, path: Tested) -> Value:
     if wrapped != value and is_ansi:
         raise fault("ARITHMETIC_OVERFLOW", path.tested)
     return wrapped
+
+
+def _within_digits(value: Value, digits: int, is_ansi: bool, path: Tested) -> Value | None:
+    """The unscaled value of a decimal; one with more digits is an error if `is_ansi`, otherwise NULL."""
+    if abs(value) < 10**digits:
+        return value
+    if is_ansi:
+        raise fault("NUMERIC_VALUE_OUT_OF_RANGE", path.tested)
+    return None
 
 
 _STRICT: dict[str, Callable] = {

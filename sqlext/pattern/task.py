@@ -72,7 +72,8 @@ class Navigation:
 class Aggregate:
     """`function` (lower case Spark name) over the mapped rows with a label in `labels` (None: all).
 
-    `argument` is the index of a column, CLASSIFIER, MAPPED, or None for COUNT(*) and COUNT(A.*).
+    `argument` is the index of a column, CLASSIFIER, MAPPED, or None for COUNT(*) and COUNT(A.*). `digits`, `is_ansi`:
+    as in Call, for a sum of decimals.
     """
 
     function: str
@@ -80,6 +81,8 @@ class Aggregate:
     labels: tuple[int, ...] | None = None
     is_distinct: bool = False
     is_final: bool = False
+    digits: int = 0
+    is_ansi: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +151,10 @@ class Call:
 
     `kind` is that of the result. `bits` (8, 16, 32, 64) bounds integer arithmetic. With `is_ansi`, overflow and
     division by zero are errors; otherwise overflow wraps around and division by zero is NULL.
+
+    `digits` (0: not a decimal): the digits of a decimal, whose unscaled value is the integer. A value with more of them
+    is an error with `is_ansi`, otherwise NULL. Compiled code stops where 64 bits do not hold a value, and Python goes
+    on from there.
     """
 
     function: str
@@ -155,6 +162,7 @@ class Call:
     kind: str
     bits: int = 64
     is_ansi: bool = True
+    digits: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,7 +274,8 @@ class MatchTask(Task):
 class Values:
     """A column of int64, float64 or bool `values[n]`; row i is NULL where `not valid[i]` (None: no NULLs).
 
-    Columns that only interpreted conditions read hold Python values (dtype object).
+    Columns that only interpreted conditions read, and decimals that 64 bits do not hold, have Python values (dtype
+    object).
     """
 
     values: np.ndarray

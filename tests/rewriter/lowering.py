@@ -71,7 +71,7 @@ def rows_of(plan: MatchPlan, connection: sqlite3.Connection) -> Rows:
         bounds=bounds,
         mask=np.ascontiguousarray(mask),
         limit=np.min(all_limits, axis=0) if all_limits else None,
-        columns=tuple(values[name] for name, _, _ in plan.operands),
+        columns=tuple(values[name] for name, *_ in plan.operands),
     )
 
 

@@ -131,9 +131,8 @@ class Context:
         if self.relation.is_static and reference.step:
             return False
         is_current = not reference.from_first and reference.offset == 0 and (labels is None or label in labels)
-        return is_current and (
-            reference.kind == "navigation" or (reference.kind == "classifier" and reference.step == 0)
-        )
+        is_read = reference.kind == "navigation" and not (reference.reads_labels or reference.reads_numbers)
+        return is_current and (is_read or (reference.kind == "classifier" and reference.step == 0))
 
 
 def partition_by(context: Context) -> tuple[Text, ...]:

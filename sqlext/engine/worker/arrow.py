@@ -76,7 +76,9 @@ def lists(offset: np.ndarray, values: pa.Array) -> pa.Array:
 
 
 def to_values(column: pa.Array) -> Values:
-    """Numbers, booleans, dates, times and decimals of at most 18 digits as int64, float64 or bool arrays.
+    """Numbers, booleans, dates, times and decimals as int64, float64 or bool arrays.
+
+    A decimal is its unscaled value; where 64 bits do not hold all values of a column, they are Python's integers.
 
     >>> to_values(pa.array([1, None], pa.int32())).valid.tolist()
     [True, False]
@@ -85,9 +87,8 @@ def to_values(column: pa.Array) -> Values:
     kind = column.type
     if pa.types.is_null(kind):
         return Values(np.zeros(len(column), np.int64), np.zeros(len(column), bool))
-    if pa.types.is_decimal(kind):  # 16 bytes a value, little-endian; 18 digits fit the lower 8
-        words = np.frombuffer(column.buffers()[1], np.int64, 2 * (len(column) + column.offset))
-        return Values(np.ascontiguousarray(words[2 * column.offset :: 2]), valid)
+    if pa.types.is_decimal(kind):
+        return Values(_unscaled(column), valid)
     if pa.types.is_floating(kind):
         column = column.cast(pa.float64())
     elif pa.types.is_date32(kind):
@@ -98,6 +99,28 @@ def to_values(column: pa.Array) -> Values:
         column = column.cast(pa.int64())
     values = as_numpy(column)
     return Values(values if valid is None else np.where(valid, values, values.dtype.type(0)), valid)
+
+
+def _unscaled(column: pa.Array) -> np.ndarray:
+    """The unscaled values of a decimal column: 16 bytes each, little-endian. 18 digits fit the lower 8 bytes.
+
+    >>> import decimal
+    >>> _unscaled(pa.array([decimal.Decimal("1.05"), decimal.Decimal("1e20")], pa.decimal128(38, 2))).tolist()
+    [105, 10000000000000000000000]
+    """
+    buffer = column.buffers()[1]
+    if buffer is None:
+        return np.zeros(len(column), np.int64)
+    words = np.frombuffer(buffer, np.int64, 2 * (len(column) + column.offset))[2 * column.offset :]
+    low, high = words[0::2], words[1::2]
+    if column.type.precision <= 18:
+        return np.ascontiguousarray(low)
+    if column.null_count:
+        low, high = (np.where(are_valid(column), word, 0) for word in (low, high))
+    low = np.ascontiguousarray(low)
+    if ((low >> 63) == high).all():
+        return low
+    return high.astype(np.object_) * (1 << 64) + low.view(np.uint64).astype(np.object_)
 
 
 def to_arrow(values: Values, kind: pa.DataType | None) -> pa.Array:

@@ -115,11 +115,22 @@ def find(
     return find_with(search_from, task, rows, block_rows)
 
 
-def find_with(searcher: Searcher, task: MatchTask, rows: Rows, block_rows: int = BLOCK_ROWS) -> Iterator[Spans]:
-    """All matches of all partitions, as `find`, with another search for the match that starts at one row."""
+def find_with(
+    searcher: Searcher,
+    task: MatchTask,
+    rows: Rows,
+    block_rows: int = BLOCK_ROWS,
+    begin: tuple[int, int, int] = (0, 1, 0),
+) -> Iterator[Spans]:
+    """All matches of all partitions, as `find`, with another search for the match that starts at one row.
+
+    `begin`: the first start row, the number of its match, and the end of the rows that are in earlier matches.
+    """
     block = Block()
     for bounds in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
-        row, matched_end, number = bounds[0], bounds[0], 1
+        if bounds[1] <= begin[0]:
+            continue
+        row, number, matched_end = begin if begin[0] > bounds[0] else (bounds[0], 1, bounds[0])
         while row < bounds[1]:
             limit = bounds[1] if rows.limit is None else int(rows.limit[row])
             start, mapped = _match_of(row, searcher, task, number, bounds, limit)

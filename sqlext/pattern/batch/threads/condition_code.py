@@ -130,7 +130,7 @@ def _kind(condition: Condition) -> str:
 
 def _can_fail(condition: Condition) -> bool:
     for part in walk(condition):
-        if isinstance(part, Call) and part.is_ansi and part.function in _CAN_FAIL:
+        if isinstance(part, Call) and (part.is_ansi or part.digits) and part.function in _CAN_FAIL:
             return True
         if isinstance(part, Operand) and isinstance(part.source, Aggregate) and part.source.function == "sum":
             return True
@@ -238,8 +238,9 @@ class _Assembler:
     def _call(self, call: Call, to: int) -> int:
         is_float = any(_kind(argument) == "float" for argument in call.arguments)
         opcode = _OPCODES[call.function][is_float]
+        stops = call.is_ansi or call.digits > 0  # on overflow
         if len(call.arguments) == 1:
-            return self._emit(opcode, to, self._value(call.arguments[0], to), 0, call.bits, call.is_ansi)
+            return self._emit(opcode, to, self._value(call.arguments[0], to), 0, call.bits, stops)
         is_division = call.function in ("divide", "remainder")
         early, late = reversed(call.arguments) if is_division else call.arguments
         if call.function in _TAKES_NULLS or not _can_fail(late):
@@ -251,7 +252,7 @@ class _Assembler:
             end = self._jump(JUMP_IF_NULL, to)
         second = self._value(late, to + 1)
         left, right = (second, first) if is_division else (first, second)
-        self._emit(opcode, to, left, right, call.bits, call.is_ansi)
+        self._emit(opcode, to, left, right, call.bits, stops)
         if end is not None:
             self._land(end)
         return to

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sqlext.errors import DataError
 from sqlext.pattern.automaton import DONE, Graph, automaton, targets_from
 from sqlext.pattern.batch.reference import BLOCK_ROWS, Bounds, MappedRows, find_with
 from sqlext.pattern.batch.threads.path_keys import KEY_NEVER, KeyPart, key_parts, seen_behind
-from sqlext.pattern.batch.threads.thread_search import budget_error
 from sqlext.pattern.batch.threads.walked_path import WalkedPath
 from sqlext.pattern.batch.two_pass import live_positions
 from sqlext.pattern.conditions import evaluate
@@ -35,13 +35,15 @@ class SearchLimits:
     is_filtered: bool = True
 
 
-def find(task: MatchTask, rows: Rows, limits: SearchLimits | None = None) -> Iterator[Spans]:
-    """All matches of a task, in blocks.
+def find(
+    task: MatchTask, rows: Rows, limits: SearchLimits | None = None, begin: tuple[int, int, int] = (0, 1, 0)
+) -> Iterator[Spans]:
+    """All matches of a task, in blocks; `begin`: as in `reference.find_with`.
 
     Equal to `reference.find`. Raises DataError: STEP_BUDGET, and the errors of conditions.
     """
     limits = limits or SearchLimits()
-    return find_with(_Searcher(task, rows, limits).search, task, rows, limits.block_rows)
+    return find_with(_Searcher(task, rows, limits).search, task, rows, limits.block_rows, begin)
 
 
 class _Searcher:
@@ -154,3 +156,14 @@ class _Searcher:
 def _satisfied(rows: Rows, bit: int) -> bytes | None:
     """For each row, whether it has the bit; None without a bit."""
     return None if bit < 0 else (rows.mask[:, bit // 8] >> (bit % 8) & 1).astype(np.uint8).tobytes()
+
+
+def budget_error(rows: Rows, row: int, steps: int) -> DataError:
+    first = rows.bounds[np.searchsorted(rows.bounds, row, side="right") - 1]
+    return DataError(
+        "STEP_BUDGET",
+        f"the search for a match from row {row - first + 1} of its partition was given up after {steps:,} steps in "
+        "this partition: the rows can be mapped in too many ways",
+        hint="add WITHIN, let the variables exclude each other, or replace conditions on the match so far "
+        "(aggregates, FIRST) by conditions on the row or on PREV.",
+    )

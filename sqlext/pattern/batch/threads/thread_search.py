@@ -17,11 +17,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from sqlext.errors import DataError, UnsupportedError
+from sqlext.errors import UnsupportedError
 from sqlext.pattern.automaton import Automaton, Graph, automaton, targets_from
-from sqlext.pattern.batch.blocks import BLOCK_ROWS, ROW, all_blocks
+from sqlext.pattern.batch.blocks import BLOCK_ROWS, MATCHED_END, NUMBER, ROW, all_blocks
+from sqlext.pattern.batch.threads import interpreted_search
 from sqlext.pattern.batch.threads.condition_code import Code, assemble
 from sqlext.pattern.batch.threads.condition_machine import OVERFLOW
+from sqlext.pattern.batch.threads.interpreted_search import budget_error
 from sqlext.pattern.batch.threads.memo import empty_memo
 from sqlext.pattern.batch.threads.path_keys import key_parts, seen_behind
 from sqlext.pattern.batch.threads.thread_kernel import (
@@ -38,9 +40,10 @@ from sqlext.pattern.batch.threads.thread_kernel import (
 )
 from sqlext.pattern.batch.two_pass import live_positions
 from sqlext.pattern.closure import new_search, write_targets
+from sqlext.pattern.condition_reads import walk
 from sqlext.pattern.conditions import fault
 from sqlext.pattern.skip_kernels import is_skip_target
-from sqlext.pattern.task import CLASSIFIER, Frame, MatchTask, Rows, Spans, Values
+from sqlext.pattern.task import CLASSIFIER, Aggregate, Call, Condition, Frame, MatchTask, Operand, Rows, Spans, Values
 
 MAX_FOLLOWERS = 1 << 25  # entries of the follow lists, 4 bytes each
 _SMALL = 256  # instructions: in programs up to this size Python lists targets faster than Numba loads a kernel
@@ -87,10 +90,34 @@ def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[
     [[1]]
     """
     limits = limits or Limits()
+    if any(column.values.dtype == np.object_ for column in rows.columns):  # decimals that 64 bits do not hold
+        yield from _interpreted(task, rows, limits, (0, 1, 0))
+        return
+    try:
+        yield from _compiled(task, rows, limits)
+    except _Overflow as overflow:
+        yield from _interpreted(task, rows, limits, overflow.begin)
+
+
+@dataclass
+class _Overflow(Exception):
+    """64 bits do not hold a decimal; `begin`: where the block begins whose matches are not found yet."""
+
+    begin: tuple[int, int, int]
+
+
+def _interpreted(task: MatchTask, rows: Rows, limits: Limits, begin: tuple[int, int, int]) -> Iterator[Spans]:
+    """The matches by Python, whose integers have any number of digits."""
+    sizes = interpreted_search.SearchLimits(block_rows=limits.block_rows)
+    return interpreted_search.find(task, rows, sizes, begin)
+
+
+def _compiled(task: MatchTask, rows: Rows, limits: Limits) -> Iterator[Spans]:
     positions, code, tables = compile_task(task, rows.limit is not None)
     inputs = _input(task, rows, code, tables, limits.is_filtered)
     work = _work(code, tables, longest=int(np.max(np.diff(rows.bounds), initial=0)))
     is_target = is_skip_target(task, positions)
+    has_decimals = any(map(_has_decimals, task.conditions))
     progress = np.full(4, -1, np.int64)
     frame = task.frame or Frame()
     effort = np.array([limits.remember_after, limits.steps_per_row, frame.seeks, frame.is_seen])
@@ -98,6 +125,7 @@ def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[
 
     def fill(state, block, shared):
         nonlocal memo
+        begin = int(state[ROW]), int(state[NUMBER]), int(state[MATCHED_END])
         outcome = search_all(tables, inputs, work, memo, is_target, effort, progress, state, block)
         while outcome == MEMO_FULL:
             memo = empty_memo(limits.memo_keys, limits.memo_words, before=memo)
@@ -105,21 +133,19 @@ def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[
         if outcome == BUDGET:
             raise budget_error(rows, int(state[ROW]), int(progress[STEPS]))
         if outcome:
+            if progress[FAULT_CODE] == OVERFLOW and has_decimals:
+                raise _Overflow(begin)
             error_class = "ARITHMETIC_OVERFLOW" if progress[FAULT_CODE] == OVERFLOW else "DIVIDE_BY_ZERO"
             raise fault(error_class, task.program.labels[progress[FAULT_LABEL]])
 
     return all_blocks(fill, task, positions, len(rows.mask), limits.block_rows)
 
 
-def budget_error(rows: Rows, row: int, steps: int) -> DataError:
-    first = rows.bounds[np.searchsorted(rows.bounds, row, side="right") - 1]
-    return DataError(
-        "STEP_BUDGET",
-        f"the search for a match from row {row - first + 1} of its partition was given up after {steps:,} steps in "
-        "this partition: the rows can be mapped in too many ways",
-        hint="add WITHIN, let the variables exclude each other, or replace conditions on the match so far "
-        "(aggregates, FIRST) by conditions on the row or on PREV.",
-    )
+def _has_decimals(condition: Condition | None) -> bool:
+    """Has the condition arithmetic of decimals, or sums of them?"""
+    parts = walk(condition) if condition is not None else ()
+    sources = (part.source if isinstance(part, Operand) else part for part in parts)
+    return any(isinstance(source, (Aggregate, Call)) and source.digits > 0 for source in sources)
 
 
 # --- from the task to tables ------------------------------------------------------------------------------------------

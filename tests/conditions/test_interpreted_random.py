@@ -1,0 +1,151 @@
+"""Random patterns, interpreted conditions and rows: the search in Python finds what the reference finds."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from compare import by_python, by_reference, by_threads
+from test_threads_random import LABELS, LIMITS_IN_PYTHON, ambiguous_case, random_case
+
+from sqlext.expressions.function import Settings
+from sqlext.pattern.program import Done, MatchLabel, Program, Split
+from sqlext.pattern.strategy import choose
+from sqlext.pattern.task import (
+    CLASSIFIER_NAME,
+    MATCH_NUMBER,
+    Aggregate,
+    Call,
+    Condition,
+    Literal,
+    MatchTask,
+    Navigation,
+    Operand,
+    Output,
+    Rows,
+    SparkAggregate,
+    SparkCall,
+    Values,
+)
+
+SETTINGS = Settings(is_ansi=False, time_zone="UTC")
+SETS = [None, (0,), (1,), (2,), (0, 1), (1, 2)]
+NAME = Operand(Navigation(argument=CLASSIFIER_NAME), "object")
+NUMBER = Operand(Navigation(argument=MATCH_NUMBER), "object")
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("is_ambiguous", [False, True])
+def test_the_search_in_python_finds_what_the_reference_finds(seed, is_ambiguous):
+    rng = random.Random(seed)
+    matched = 0
+    for _ in range(40):
+        task, rows = ambiguous_case(rng) if is_ambiguous else random_case(rng)
+        conditions = [None if rng.random() < 0.4 else random_condition(rng) for _ in LABELS]
+        task = replace(task, conditions=(*conditions[:2], random_condition(rng)))
+        assert choose(task)[0] == "interpreted"
+        expected = by_reference(task, rows)
+        if expected[0] == "SQLEXT_STEP_BUDGET":
+            continue
+        matched += len(expected) > 1
+        for limits in LIMITS_IN_PYTHON:
+            assert by_python(task, rows, **limits) == expected, (task, rows, limits)
+    assert matched > 5
+
+
+def random_condition(rng: random.Random) -> Condition:
+    kind = rng.randrange(5)
+    if kind == 0:
+        navigation = replace(random_navigation(rng), argument=CLASSIFIER_NAME)
+        return call("=", "boolean", "string", Operand(navigation, "object"), Literal(rng.choice(LABELS), "object"))
+    if kind == 1:
+        arrays = [random_aggregate(rng, "array_agg", "array<bigint>") for _ in range(2)]
+        return call("<>", "boolean", "array<bigint>", *arrays)
+    function = rng.choice(["<", "<=", "=", "<>", "IS DISTINCT FROM"])
+    return call(function, "boolean", "bigint", random_number(rng), random_number(rng))
+
+
+def random_number(rng: random.Random) -> Condition:
+    kind = rng.randrange(6)
+    if kind == 0:
+        return Literal(rng.choice([0, 1, 2, 3, None]), "object")
+    if kind == 1:
+        return random_aggregate(rng, rng.choice(["sum", "min", "max", "count", "last_value", "count_if"]), "bigint")
+    if kind == 2:
+        return call("+", "bigint", "bigint", random_number(rng), random_number(rng))
+    navigation = random_navigation(rng)
+    if kind == 3:
+        return Operand(replace(navigation, by_label=(0, 1, 0, 1)), "object")
+    if kind == 4:
+        return Operand(replace(navigation, expression=on_row(rng)), "object")
+    return Operand(navigation, "object", rng.choice([None, 2]))
+
+
+def random_navigation(rng: random.Random) -> Navigation:
+    return Navigation(
+        argument=rng.choice([0, 1]),
+        labels=rng.choice(SETS),
+        from_first=rng.random() < 0.3,
+        offset=rng.choice([0, 0, 1]),
+        step=rng.choice([0, 0, -1, 1]),
+    )
+
+
+def on_row(rng: random.Random) -> Condition:
+    """A number that one row, its label and the match number decide."""
+    is_a = call("=", "boolean", "string", NAME, Literal("A", "object"))
+    value = Operand(Navigation(argument=rng.choice([0, 1])), "object")
+    other = rng.choice([NUMBER, Literal(2, "object")])
+    return SparkCall(
+        function="if",
+        arguments=(is_a, value, other),
+        types=("boolean", "bigint", "bigint"),
+        type="bigint",
+        settings=SETTINGS,
+    )
+
+
+def random_aggregate(rng: random.Random, function: str, result: str) -> Operand:
+    argument = (
+        call("<", "boolean", "bigint", on_row(rng), Literal(2, "object")) if function == "count_if" else on_row(rng)
+    )
+    source = SparkAggregate(
+        function=function,
+        arguments=(argument,),
+        types=("boolean" if function == "count_if" else "bigint",),
+        type=result,
+        settings=SETTINGS,
+        labels=rng.choice(SETS),
+        is_distinct=rng.random() < 0.2,
+        filter=call("<", "boolean", "bigint", NUMBER, Literal(2, "object")) if rng.random() < 0.2 else None,
+    )
+    return Operand(source, "object")
+
+
+def call(function: str, result: str, spark_type: str, *arguments: Condition) -> SparkCall:
+    types = (spark_type,) * len(arguments)
+    return SparkCall(function=function, arguments=arguments, types=types, type=result, settings=SETTINGS)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_python_goes_on_where_64_bits_do_not_hold_a_decimal(seed):
+    rng = random.Random(seed)
+    values = [rng.choice([5, 3, 2**61, -(2**61), 2**62]) for _ in range(30)]
+    total = Operand(Aggregate(function="sum", argument=0, labels=(0,), digits=28), "int")
+    last = [Operand(Navigation(argument=0, labels=(label,)), "int") for label in (0, 1)]
+    product = Call(function="multiply", arguments=(last[1], Literal(3, "int")), kind="int", digits=20)
+    both = Call(function="add", arguments=tuple(last), kind="int", digits=20)
+    condition = Call(function="less", arguments=rng.choice([(total, product), (product, both)]), kind="bool")
+    task = MatchTask(
+        program=Program((MatchLabel(0), Split(0, 2), MatchLabel(1), Done()), ("A", "B")),
+        bits=(None, None),
+        conditions=(None, condition),
+        output=Output(is_all_rows=True, shows_unmatched=True),
+    )
+    rows = Rows(bounds=np.array([0, 10, 30]), mask=np.zeros((30, 1), np.uint8), columns=(Values(np.array(values)),))
+    expected = by_reference(task, rows)
+    for block_rows in (2, 100):
+        assert by_threads(task, rows, block_rows=block_rows) == expected
+    assert by_threads(task, replace(rows, columns=(Values(np.array(values, np.object_)),))) == expected
