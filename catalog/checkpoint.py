@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sqlext.errors import BindError, Place
@@ -21,21 +21,61 @@ class StoredPattern:
     fingerprint: str
 
 
-def check_same_query(checkpoint: Path, patterns: Sequence[tuple[StoredPattern, Place]]) -> None:
-    """Raise BindError if other clauses wrote the checkpoint; record these if it is new."""
+@dataclass(frozen=True, kw_only=True)
+class StoredQuery:
+    """The query that wrote a checkpoint.
+
+    `words`: its text without the clauses, word by word; `statement`: the whole statement, "" if it cannot be run again
+    because it had parameters.
+    """
+
+    clauses: tuple[StoredPattern, ...]
+    words: tuple[str, ...] = ()
+    statement: str = ""
+
+
+def stored_query(checkpoint: Path) -> StoredQuery | None:
+    """The query that wrote a checkpoint; None if there is no record of it."""
     file = checkpoint / _FILE
     if not file.exists():
+        return None
+    fields = json.loads(file.read_text())
+    return StoredQuery(
+        clauses=tuple(StoredPattern(**clause) for clause in fields["clauses"]),
+        words=tuple(fields.get("words", ())),
+        statement=fields.get("statement", ""),
+    )
+
+
+def check_same_query(
+    checkpoint: Path, query: StoredQuery, patterns: Sequence[Place], words: Sequence[Place | None]
+) -> None:
+    """Raise BindError if another query wrote the checkpoint; record this one if it is new.
+
+    `patterns`: where the user wrote the PATTERN of each clause; `words`: where the user wrote each of `query.words`.
+    """
+    before = stored_query(checkpoint)
+    if before is None:
         checkpoint.mkdir(parents=True, exist_ok=True)
-        stored = [pattern.__dict__ for pattern, _ in patterns]
-        file.write_text(json.dumps({"version": _VERSION, "clauses": stored}, indent=1))
+        (checkpoint / _FILE).write_text(json.dumps({"version": _VERSION, **asdict(query)}, indent=1))
         return
-    before = [StoredPattern(**fields) for fields in json.loads(file.read_text())["clauses"]]
-    hint = f"DROP the table to begin anew, or remove {checkpoint} to keep the rows that the table has."
-    if len(before) != len(patterns):
-        message = f"a query with {len(before)} MATCH_RECOGNIZE wrote the checkpoint, this one has {len(patterns)}"
-        raise BindError("CHANGED_QUERY", message, place=patterns[0][1] if patterns else None, hint=hint)
-    for old, (new, place) in zip(before, patterns):
+    hint = "the old text resumes it; CREATE OR REPLACE STREAMING TABLE begins anew, without the table's rows."
+    if len(before.clauses) != len(query.clauses):
+        counts = f"{len(before.clauses)} MATCH_RECOGNIZE wrote the checkpoint, this one has {len(query.clauses)}"
+        raise BindError("CHANGED_QUERY", f"a query with {counts}", place=patterns[0] if patterns else None, hint=hint)
+    for old, new, place in zip(before.clauses, query.clauses, patterns):
         if old.fingerprint != new.fingerprint:
             what = f"PATTERN ({old.pattern})" if old.pattern != new.pattern else "other columns or conditions"
             message = f"the checkpoint was written by {what}: it may lack rows that this query needs"
             raise BindError("CHANGED_QUERY", message, place=place, hint=hint)
+    if before.words and before.words != query.words:
+        raise _changed_text(before.words, query.words, words, hint)
+
+
+def _changed_text(before: Sequence[str], now: Sequence[str], places: Sequence[Place | None], hint: str) -> BindError:
+    """The error that shows the first word that differs."""
+    same = next((i for i, (old, new) in enumerate(zip(before, now)) if old != new), min(len(before), len(now)))
+    old = " ".join(before[same : same + 6]) or "the end of the query"
+    place = next((p for p in [*places[same:], *reversed(places)] if p is not None), None)
+    message = f"the checkpoint was written by a query with other text here: {old}"
+    return BindError("CHANGED_QUERY", message, place=place, hint=hint)

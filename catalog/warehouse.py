@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
+from sqlext.catalog import streams
 from sqlext.rewriter.heads import DROP_TABLE, parse_head
 from sqlext.rewriter.text.names import Parts, quote
 
@@ -60,7 +61,15 @@ def _delta_folders(parent: Path) -> Iterator[Path]:
 def run_drop(
     spark: Any, sql: Callable[..., Any], text: str, args: Any = None, frames: Mapping[str, Any] | None = None
 ) -> Any:
-    """Run the statement; after a DROP TABLE of a registered table remove its files too."""
+    """Run the statement. DROP TABLE first stops the streams that write into the table.
+
+    After a DROP TABLE of a registered table its files are removed, too.
+    """
+    head = parse_head(text)
+    if head is not None and head.verb == DROP_TABLE:
+        title = streams.table_title(spark, head.name.parts)
+        streams.stop(spark, title)
+        streams.forget(title)
     folder = _files_of_dropped(spark, sql, text)
     result = sql(text, args, **(frames or {}))
     if folder is not None:

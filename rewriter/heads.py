@@ -163,7 +163,8 @@ STREAM_OPTIONS = ("checkpointLocation", "trigger")
 
 @dataclass(frozen=True, kw_only=True)
 class StreamTarget:
-    """`CREATE [OR REFRESH] STREAMING TABLE name [OPTIONS (…)] AS query` or `INSERT INTO name query`.
+    """`CREATE [OR REFRESH | OR REPLACE] STREAMING TABLE [IF NOT EXISTS] name [OPTIONS (…)] AS query`, or `INSERT INTO
+    name query`.
 
     The query is characters `query_start` to `query_stop` (exclusive) of `text`.
     """
@@ -174,6 +175,8 @@ class StreamTarget:
     query_start: int
     query_stop: int
     is_insert: bool
+    or_replace: bool = False
+    if_not_exists: bool = False
     checkpoint: str | None = None
     trigger: str | None = None
 
@@ -196,9 +199,11 @@ def parse_target(text: str) -> StreamTarget | None:
     is_insert = cursor.take("INSERT", "INTO")
     if is_insert:
         cursor.take("TABLE")
-    elif not (cursor.take("CREATE", "OR", "REFRESH") or cursor.take("CREATE")) or not cursor.take("STREAMING", "TABLE"):
+    or_replace = cursor.take("CREATE", "OR", "REPLACE")
+    is_create = or_replace or cursor.take("CREATE", "OR", "REFRESH") or cursor.take("CREATE")
+    if not is_insert and not (is_create and cursor.take("STREAMING", "TABLE")):
         return None
-    cursor.take("IF", "NOT", "EXISTS")
+    if_not_exists = not is_insert and cursor.take("IF", "NOT", "EXISTS")
     name = cursor.take_name()
     if name is None:
         return None
@@ -209,6 +214,7 @@ def parse_target(text: str) -> StreamTarget | None:
         return None
     return StreamTarget(
         text=text, name=name.parts, place=Place(text, name.start, name.stop), is_insert=is_insert,
+        or_replace=or_replace, if_not_exists=if_not_exists,
         query_start=tokens[cursor.index].start, query_stop=tokens[-1].stop,
         checkpoint=options.get("checkpointlocation"), trigger=options.get("trigger"),
     )  # fmt: skip

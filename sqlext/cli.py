@@ -21,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sqlext import demo
+from sqlext.catalog import streams
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.explain import compile, explain
 from sqlext.quiet import quiet_probes
@@ -184,7 +185,7 @@ def _without_stack(message: str) -> str:
 
 
 def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
-    running_before = {query.id for query in spark.streams.active}
+    before = streams.started()
     is_first = True
     if options.available_now:
         spark.conf.set("sqlext.stream.trigger", "available-now")
@@ -195,20 +196,23 @@ def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace
                 print()
             _show(result, options.limit)
             is_first = False
-    for query in spark.streams.active:  # of CREATE STREAMING TABLE; they would end with this process
-        if query.id not in running_before:
-            _follow(query)
+    # Those of CREATE STREAMING TABLE and INSERT, which would end with this process.
+    _follow([query for query in streams.started().values() if query not in before.values()])
 
 
-def _follow(query: StreamingQuery) -> None:
-    """Wait for the end of a streaming query, with a line on stderr for each micro-batch."""
-    shown, has_ended = -1, False
-    while not has_ended:
-        has_ended = bool(query.awaitTermination(1))
-        last = query.lastProgress
-        if last is not None and last["batchId"] > shown:
-            shown = last["batchId"]
-            print(progress_line(last), file=sys.stderr)
+def _follow(queries: Sequence[StreamingQuery]) -> None:
+    """Wait for the end of streaming queries, with a line on stderr for each micro-batch. Raises the error of one."""
+    shown = dict.fromkeys(range(len(queries)), -1)
+    while shown:
+        for i in list(shown):
+            query = queries[i]
+            has_ended = bool(query.awaitTermination(1))  # raises the error of the query
+            last = query.lastProgress
+            if last is not None and last["batchId"] > shown[i]:
+                shown[i] = last["batchId"]
+                print(progress_line(last), file=sys.stderr)
+            if has_ended:
+                del shown[i]
 
 
 def progress_line(progress: Any) -> str:
@@ -216,7 +220,8 @@ def progress_line(progress: Any) -> str:
 
     >>> progress_line({"name": "alerts", "batchId": 3, "numInputRows": 1200, "processedRowsPerSecond": 480.2,
     ...                "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
-    ...                "observedMetrics": {"sqlext_1": {"rows": 17, "bytes": 1100, "oldest": None, "late_rows": 0}}})
+    ...                "observedMetrics": {"sqlext_1": {"rows": 17, "bytes": 1100, "oldest": None, "late_rows": 0,
+    ...                                                   "failed_rows": 0}}})
     'alerts, batch 3: 1,200 rows, 480 rows/s, watermark 2026-01-01T00:00:00.000Z, keeps 17 rows in 1,100 bytes'
     """
     state = kept_state(progress["observedMetrics"])

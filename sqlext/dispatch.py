@@ -13,6 +13,7 @@ from sqlext.engine.sql_call import SqlCall
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.heads import parse_target
 from sqlext.rewriter.scan import explained, is_extended
+from sqlext.rewriter.stream_heads import FIRST_WORDS, StreamCommand, parse_command
 
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w+)", re.DOTALL)
 
@@ -60,13 +61,22 @@ def _run_plain(call: SqlCall) -> DataFrame:
     """
     try:
         with quiet_probes() as records:
-            return _create_or_drop(call) if _first_word(call.text) in ("CREATE", "DROP") else call.by_spark()
+            word = _first_word(call.text)
+            if word in FIRST_WORDS and (command := parse_command(call.text)) is not None:
+                return _command(call, command)
+            return _create_or_drop(call) if word in ("CREATE", "DROP") else call.by_spark()
     except AnalysisException as error:
         # A script may have carried out half of its statements: it is not run again.
         if _first_word(call.text) == "BEGIN" or _missing_view(call, error) is None:
             records.release()
             raise
     return _run(call)
+
+
+def _command(call: SqlCall, command: StreamCommand) -> DataFrame:
+    from sqlext.engine.stream.stream_commands import run_command  # plain SQL does not wait for the planner
+
+    return run_command(call.spark, command)
 
 
 def _first_word(text: str) -> str:

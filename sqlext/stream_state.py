@@ -12,25 +12,31 @@ if TYPE_CHECKING:
 
 # Light by design: `import sqlext` loads this, in workers too, and must not wait for pyspark or numba.
 
-METRICS = "sqlext"  # the prefix of the names of a clause's observed metrics
+METRICS, RESULT_METRICS = "sqlext", "sqlextresults"  # the prefixes of the names of a clause's observed metrics
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamState:
-    """`rows` are kept, in `bytes` of state; the oldest has the time `oldest`. `late_rows` came too late since the query
-    began."""
+    """`rows` are kept, in `bytes` of state; the oldest has the time `oldest`.
+
+    Since the query began `late_rows` came too late, and on `failed_rows` something could not be computed. In the last
+    micro-batch a measure of `failed_results` could not be computed from its parts.
+    """
 
     rows: int
     bytes: int
     oldest: datetime | None
     late_rows: int
+    failed_rows: int = 0
+    failed_results: int = 0
 
 
 def state(query: StreamingQuery) -> StreamState | None:
     """The rows that MATCH_RECOGNIZE keeps in a streaming query after its last micro-batch; None before the first one.
 
     >>> state(spark.streams.active[0])                          # doctest: +SKIP
-    StreamState(rows=1042, bytes=66688, oldest=datetime.datetime(2026, 1, 1, 0, 0, 3), late_rows=0)
+    StreamState(rows=1042, bytes=66688, oldest=datetime.datetime(2026, 1, 1, 0, 0, 3), late_rows=0, failed_rows=0,
+                failed_results=0)
     """
     for progress in reversed(query.recentProgress):
         stream_state = kept_state(progress["observedMetrics"])
@@ -42,12 +48,14 @@ def state(query: StreamingQuery) -> StreamState | None:
 def kept_state(metrics: Mapping[str, Any]) -> StreamState | None:
     """The state of all clauses of a query together, from the observed metrics of a micro-batch; None without a clause.
 
-    >>> kept_state({"sqlext_1": {"rows": 2, "bytes": 70, "oldest": None, "late_rows": 0}, "theirs": {}})
-    StreamState(rows=2, bytes=70, oldest=None, late_rows=0)
+    >>> kept_state({"sqlext_1": {"rows": 2, "bytes": 70, "oldest": None, "late_rows": 0, "failed_rows": 1}})
+    StreamState(rows=2, bytes=70, oldest=None, late_rows=0, failed_rows=1, failed_results=0)
     """
     reports = [row for name, row in metrics.items() if name.startswith(f"{METRICS}_")]
     if not reports:
         return None
-    rows, size, late = (sum(row[column] for row in reports) for column in ("rows", "bytes", "late_rows"))
+    counts = ("rows", "bytes", "late_rows", "failed_rows")
+    rows, size, late, failed = (sum(row[column] for row in reports) for column in counts)
     oldest = min((row["oldest"] for row in reports if row["oldest"]), default=None)
-    return StreamState(rows=rows, bytes=size, oldest=oldest, late_rows=late)
+    results = sum(row["failed_results"] for name, row in metrics.items() if name.startswith(f"{RESULT_METRICS}_"))
+    return StreamState(rows=rows, bytes=size, oldest=oldest, late_rows=late, failed_rows=failed, failed_results=results)

@@ -20,9 +20,12 @@ STATEMENTS = sorted((ROOT / "sql_examples").glob("*.sql"))
 EXPECT = "-- expect:"
 # A fenced block of SQL that ends in comments: the rows of the result, with two or more spaces between cells.
 BLOCK = re.compile(r"^```sql\n((?:(?!```).*\n)*?)((?:^-- .*\n)+)```", re.MULTILINE)
+WALKS = ("operations", "streams")  # documents whose blocks run one after the other
+FENCED = re.compile(r"^```(sql|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCKS = [
     pytest.param(sql, rows, id=f"{path.stem}-{i}")
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    if path.stem not in WALKS
     for i, (sql, rows) in enumerate(BLOCK.findall(path.read_text("utf-8")))
 ]
 
@@ -102,3 +105,19 @@ def test_the_sql_of_a_document_gives_the_rows_below_it(spark, sql, rows):
     cells = result.selectExpr(*(f"coalesce(CAST(`{name}` AS STRING), 'NULL')" for name in result.columns))
     expected = [re.split(r"\s{2,}", row.removeprefix("-- ").strip()) for row in rows.splitlines()]
     assert sorted(map(list, cells.collect())) == sorted(expected)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", WALKS)
+def test_a_document_runs_from_its_first_block_to_its_last(spark, clean_catalog, name):
+    names = {"spark": spark}
+    for language, block in FENCED.findall((ROOT / "docs" / f"{name}.md").read_text("utf-8")):
+        if language == "python":
+            exec(block, names)
+            continue
+        for statement in split_statements(block):
+            result = spark.sql(statement)
+        rows = re.findall(r"^-- (.*)\n", block, re.MULTILINE)
+        if rows:
+            cells = result.selectExpr(*(f"coalesce(CAST(`{column}` AS STRING), 'NULL')" for column in result.columns))
+            assert sorted(map(list, cells.collect())) == sorted(re.split(r"\s{2,}", row.strip()) for row in rows)

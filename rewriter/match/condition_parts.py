@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from sqlext.errors import Place
 from sqlext.expressions import spark_types
 from sqlext.expressions.function import Settings
+from sqlext.expressions.python_functions import PythonFunction
 from sqlext.pattern.task import Aggregate, Navigation
 from sqlext.rewriter.match.expression import Node, combines_searches, has_column, holds_query
 from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, place_of, render
@@ -37,8 +38,9 @@ class ConditionParts:
     `navigation(reference, column)` and `aggregate(reference, column)` return the rows that a reference reads.
     `column(text, spark_type, kind)` returns the index of an operand column of a kind, see `OperandColumn`.
     `is_local(reference)`: does the current row alone decide what the reference reads? `local_text`: the text by which
-    Spark computes such a reference. `names`: CLASSIFIER() of each label. Without `spark_computes`, matchers evaluate
-    the parts of one row as well. `types`: the types of texts resolved so far.
+    Spark computes such a reference. `names`: CLASSIFIER() of each label. `python_function(name)`: a UDF of the session.
+    Without `spark_computes`, matchers evaluate the parts of one row as well. `types`: the types of texts resolved so
+    far.
     """
 
     items: Sequence[Item]
@@ -51,6 +53,7 @@ class ConditionParts:
     is_local: Callable[[Reference], bool]
     local_text: Callable[[Reference], Text]
     names: tuple[str, ...]
+    python_function: Callable[[str], PythonFunction | None]
     spark_computes: bool = True
     types: dict[str, str] = field(default_factory=dict)
 

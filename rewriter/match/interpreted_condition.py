@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.function_table import FUNCTIONS, not_in_table, parameter_types
+from sqlext.expressions.python_functions import PythonFunction
 from sqlext.pattern.task import (
     CLASSIFIER_NAME,
     MATCH_NUMBER,
@@ -140,6 +141,9 @@ class InterpretedCondition:
             value = self._value(children[0], self._type(children[0]))
             pair = (value, Literal(node.name, OBJECT))
             return self._bound(name, pair, (self._type(children[0]), "string"), result, node)
+        python = self.parts.python_function(name) if node.kind == "call" else None
+        if python is not None:
+            return self._python_call(node, python, result)
         if name not in FUNCTIONS:
             raise not_in_table(f"{name}()" if node.kind == "call" else name).with_(place=self._place(node))
         have = tuple(self._type(child) for child in children)
@@ -150,11 +154,35 @@ class InterpretedCondition:
         arguments = tuple(self._value(child, t) for child, t in zip(children, wanted))
         return self._bound(name, arguments, wanted, result, node)
 
+    def _python_call(self, node: Node, python: PythonFunction, result: str) -> Condition:
+        """A UDF of the session, which receives its arguments as they are. It is called more often than once a row."""
+        if not python.is_deterministic:
+            raise UnsupportedError(
+                "DEFINE_EXPRESSION",
+                f"{python.name}() is not deterministic, so a condition over several rows cannot call it",
+                place=self._place(node),
+                hint="compute it in a subquery that is the input.",
+            )
+        types = tuple(self._type(child) for child in node.children)
+        arguments = tuple(self._value(child, t) for child, t in zip(node.children, types))
+        call = SparkCall(
+            function=python.name,
+            arguments=arguments,
+            types=types,
+            type=result,
+            settings=self.parts.settings,
+            python=python,
+        )
+        return self._checked(call, node)
+
     def _bound(
         self, name: str, arguments: tuple[Condition, ...], types: tuple[str, ...], result: str, node: Node | None
     ) -> SparkCall:
         """The call, if it can be computed."""
         call = SparkCall(function=name, arguments=arguments, types=types, type=result, settings=self.parts.settings)
+        return self._checked(call, node)
+
+    def _checked(self, call: SparkCall, node: Node | None) -> SparkCall:
         try:
             call.apply  # noqa: B018  (binds the function, which refuses what it cannot compute)
         except UnsupportedError as e:

@@ -14,6 +14,7 @@ PARTITION_START = "__first"  # Boolean input column: a partition begins here
 WITHIN_KEY, WITHIN_END = "__key", "__end"  # for WITHIN: the first ORDER BY key, and that key plus the bound
 ROW_TIME = "__time"  # for MATCH_ROWTIME() and streams without WITHIN: the first ORDER BY key
 LATE_ROW = "__row"  # for streams with a table for late rows: the whole row of the relation as JSON
+FAILURE = "__failure"  # for streams: what could not be computed on the row, NULL if nothing failed
 CLASSIFIER_FIELD = "__classifier"  # among Slot.columns of members: CLASSIFIER() of each row
 IS_MATCHED = "__is_matched"  # Boolean output column with WITH UNMATCHED ROWS
 WINDOW = "__rows"  # the name of the window over a partition's rows

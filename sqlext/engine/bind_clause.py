@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -20,6 +20,7 @@ from sqlext.rewriter.match.subqueries import correlation_error, subqueries
 from sqlext.rewriter.match.unread import unread
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.sources import check_repeatable
+from sqlext.session_functions import python_function
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +72,7 @@ class ClauseBinder:
             columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
             resolver=SparkTypeResolver(self.queries, prefix, relation),
             is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
+            python_function=cache(partial(python_function, self.spark)),
             is_ansi=is_ansi,
             time_zone=self.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
             takes_start_bounds=not self.is_portable,

@@ -12,7 +12,7 @@ from sqlext.engine.physical import LEAD, PhysicalPlan
 from sqlext.engine.plan_statement import StatementPlan, plan_statement
 from sqlext.engine.portable.portable_sql import Printer
 from sqlext.engine.sql_call import SqlCall
-from sqlext.engine.statement import warn
+from sqlext.engine.warn import warn
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.task import NO_SKIP
 from sqlext.rewriter.joins.asof_sql import AsofJoin

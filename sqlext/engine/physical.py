@@ -15,6 +15,7 @@ Settings of the session choose for tests and measurements; "auto" leaves the cho
 |---|---|
 | `sqlext.strategy` | auto, lead, or a strategy of `pattern.strategy` |
 | `sqlext.prefilter` | auto, off, on: are keys that cannot match dropped first, see `engine.batch.prefilter` |
+| `sqlext.stream.on_data_error` | skip, fail: does what cannot be computed on a row of a stream end the query |
 | `sqlext.parallel` | auto, off, on: are the rows of one key spread over tasks, see `engine.batch.ranges` |
 """
 
@@ -28,7 +29,8 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.engine.batch import lead, prefilter, ranges, run_batch, udtf
 from sqlext.engine.bind_clause import BoundClause
 from sqlext.engine.queries import Queries
-from sqlext.engine.stream import late_rows, run_stream, stream_checks
+from sqlext.engine.stream import run_stream, side_tables, stream_checks
+from sqlext.engine.stream.guard import FAIL, ON_DATA_ERROR, SKIP
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.pattern import strategy
 from sqlext.rewriter.match.match_plan import MatchPlan
@@ -44,7 +46,8 @@ class Settings:
     prefilter: str = "auto"
     parallel: str = "auto"
     cores: int | None = None
-    keeps_late_rows: bool = False
+    writes_side_tables: bool = False
+    skips_failures: bool = True
 
     @staticmethod
     def of(spark: SparkSession) -> Settings:
@@ -55,14 +58,15 @@ class Settings:
             prefilter=_setting(spark, "sqlext.prefilter", "auto", prefilter.MODES),
             parallel=_setting(spark, "sqlext.parallel", "auto", ranges.MODES),
             cores=ranges.local_cores(spark.conf.get("spark.master", "") or ""),
-            keeps_late_rows=bool(late_rows.table_setting(spark)),
+            writes_side_tables=bool(side_tables.table_names(spark)),
+            skips_failures=_setting(spark, ON_DATA_ERROR, SKIP, (SKIP, FAIL)) == SKIP,
         )
 
 
 def _setting(spark: SparkSession, name: str, default: str, values: tuple[str, ...]) -> str:
     value = spark.conf.get(name, default) or default
     if value not in values:
-        what = name.removeprefix("sqlext.")
+        what = name.rpartition(".")[2]
         raise BindError(what.upper(), f'there is no {what} "{value}"', hint=f"{name} is {', '.join(values)}.")
     return value
 
@@ -72,7 +76,8 @@ class PhysicalPlan:
     """A bound clause and how it is run.
 
     `reasons`: (decision, why), for EXPLAIN MATCH. `has_effect`: building the DataFrame to run has an effect on the
-    session or the catalog. `warnings`: sentences about state that is kept for ever.
+    session or the catalog. `skips_failures`: what cannot be computed does not end a stream.
+    `warnings`: sentences about state that is kept for ever.
     """
 
     plan: MatchPlan
@@ -82,6 +87,7 @@ class PhysicalPlan:
     strategy: str
     reasons: tuple[tuple[str, str], ...]
     has_effect: bool = False
+    skips_failures: bool = True
     warnings: tuple[str, ...] = ()
 
     @property
@@ -141,7 +147,8 @@ def choose(clause: BoundClause, settings: Settings, queries: Queries) -> Physica
         form=form,
         strategy=name,
         reasons=tuple(reasons),
-        has_effect=form is UDTF or (form is STREAM and settings.keeps_late_rows),
+        has_effect=form is UDTF or (form is STREAM and settings.writes_side_tables),
+        skips_failures=settings.skips_failures,
         warnings=tuple(stream_checks.warnings(plan)) if form is STREAM else (),
     )
 
@@ -178,16 +185,18 @@ def _strategy_of_workers(plan: MatchPlan, settings: Settings) -> tuple[str, str]
 # streams
 
 
+def _stream(p: PhysicalPlan, queries: Queries, spark: SparkSession, writes_tables: bool) -> DataFrame:
+    return run_stream.run_stream(
+        p.plan, queries, p.prefix, p.is_ansi, spark, writes_tables=writes_tables, skips_failures=p.skips_failures
+    )
+
+
 STREAM = Form(
     name=run_stream.NAME,
     refusal=lambda clause, settings: None if clause.is_streaming else "the input is not a stream.",
     strategy=lambda plan, settings: run_stream.engine(plan),
-    frame=lambda p, queries, spark: run_stream.run_stream(
-        p.plan, queries, p.prefix, p.is_ansi, spark, keeps_late_rows=p.has_effect
-    ),
-    preview=lambda p, queries, spark: run_stream.run_stream(
-        p.plan, queries, p.prefix, p.is_ansi, spark, keeps_late_rows=False
-    ),
+    frame=lambda p, queries, spark: _stream(p, queries, spark, writes_tables=p.has_effect),
+    preview=lambda p, queries, spark: _stream(p, queries, spark, writes_tables=False),
     input_query=lambda plan, prefix: run_batch.unsorted_query(plan),
     parallel=None,
 )

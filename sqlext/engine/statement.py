@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
 import uuid
-import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
@@ -17,6 +14,7 @@ from sqlext.engine.portable import table_function
 from sqlext.engine.queries import HELPER
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream import streaming_tables
+from sqlext.engine.warn import warn
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.heads import CREATE_VIEW, Head, parse_create_view, parse_head, parse_target
 from sqlext.rewriter.text.splice import Edit, Source, sub
@@ -33,9 +31,11 @@ def run(call: SqlCall) -> DataFrame:
     target = parse_target(call.text)
     if target is None:
         return plan.execute()
-    query = plan.queries.run(plan.source.slice(target.query_start, target.query_stop))
+    text = plan.source.slice(target.query_start, target.query_stop)
+    query = plan.queries.run(text)
     if query.isStreaming:
-        return streaming_tables.start(call.spark, target, query, plan.streams)
+        is_repeatable = not (call.args or call.frames)
+        return streaming_tables.start(call.spark, target, query, plan.streams, text, is_repeatable)
     if target.is_insert:
         return plan.execute()
     raise UnsupportedError(
@@ -87,12 +87,3 @@ def compile_statement(call: SqlCall) -> str:
     plan = plan_portable(call)
     warn(plan.warnings)
     return str(plan.text)
-
-
-def warn(sentences: Sequence[str]) -> None:
-    """Warn at the line of the user's code, the first one outside of this package."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "sqlext":
-        level, frame = level + 1, frame.f_back
-    for sentence in sentences:
-        warnings.warn(sentence, stacklevel=level)

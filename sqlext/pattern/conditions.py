@@ -156,6 +156,19 @@ def evaluate(condition: Condition, path: Tested) -> Value | None:
     return _strict(condition, path)
 
 
+def holds(condition: Condition, path: Path) -> bool:
+    """Is the condition true for a path? If it cannot be computed and `Rows.errors` notes errors, it does not hold."""
+    errors = path.rows.errors
+    if errors is None:
+        return evaluate(condition, path) is True
+    try:
+        return evaluate(condition, path) is True
+    except DataError as error:
+        row = path.taken[-1] if path.taken else path.start + len(path.labels) - 1
+        errors.setdefault(row, error)
+        return False
+
+
 def _spark_value(call: SparkCall, path: Tested) -> Value | None:
     """The value of a function of Spark. One that propagates NULL does not evaluate the arguments behind a NULL."""
     if call.is_lazy:
@@ -194,7 +207,7 @@ def satisfier(task: MatchTask, rows: Rows, seen: tuple[int, int] | None = None) 
             labels=(*labels, label),
             number=number,
         )
-        return evaluate(condition, path) is True
+        return holds(condition, path)
 
     return satisfies
 

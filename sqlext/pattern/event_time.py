@@ -21,9 +21,11 @@ path, and of the times of all start rows before.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from sqlext.errors import DataError
 from sqlext.pattern.task import Rows, Spans
 
 NEVER = np.iinfo(np.int64).max  # a time that does not come
@@ -64,10 +66,18 @@ class SearchPosition:
     is_first: np.ndarray
 
 
+class Failure(NamedTuple):
+    """What could not be computed for row `row`, which was decided at `time`."""
+
+    row: int
+    time: int
+    error: DataError
+
+
 @dataclass(frozen=True, kw_only=True)
 class Decisions:
     """`spans`: the decided matches; `time: int64[m]` of each, `unmatched_time: int64[u]`; `position`: where the next
-    search starts.
+    search starts; `failures`: what failed, none unless `Rows.errors` notes errors.
 
     Partial matches of SHOW TIMEOUT MATCHES stand among the matches, with the number of the next match.
     """
@@ -76,6 +86,7 @@ class Decisions:
     time: np.ndarray
     unmatched_time: np.ndarray
     position: SearchPosition
+    failures: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,11 +13,13 @@ from typing import Any, Union
 
 import numpy as np
 
+from sqlext.errors import DataError
 from sqlext.expressions.aggregates.aggregate_table import aggregate
 from sqlext.expressions.aggregates.aggregator import Aggregator
 from sqlext.expressions.aggregates.distinct_rows import SortKey
 from sqlext.expressions.function import Settings
 from sqlext.expressions.function_table import FUNCTIONS, bind
+from sqlext.expressions.python_functions import PythonFunction, bind_python
 from sqlext.pattern.program import Program
 
 # as Navigation.argument: the rank of the variable's name among all strings; the match number; the name itself
@@ -167,7 +169,8 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class SparkCall:
-    """A function of Spark, one of `expressions.FUNCTIONS`, over values of `types` and with a result of `type`.
+    """A function of Spark, one of `expressions.FUNCTIONS`, over values of `types` and with a result of `type`; or
+    `python`, a UDF of the session.
 
     Its values, and those of the operands below it, are Python's, as in `expressions.values`. Such a part of a condition
     is interpreted; a condition without one is compiled.
@@ -178,21 +181,24 @@ class SparkCall:
     types: tuple[str, ...]
     type: str
     settings: Settings
+    python: PythonFunction | None = None
 
     @cached_property
     def apply(self) -> Callable[..., Any]:
         """The function of the argument values, or, if it `is_lazy`, of functions that return them."""
+        if self.python is not None:
+            return bind_python(self.python, self.types)
         constants = {i: a.value for i, a in enumerate(self.arguments) if isinstance(a, Literal)}
         return bind(self.function, self.types, self.type, self.settings, constants)
 
     @property
     def is_lazy(self) -> bool:
-        return FUNCTIONS[self.function].is_lazy
+        return self.python is None and FUNCTIONS[self.function].is_lazy
 
     @property
     def takes_nulls(self) -> bool:
         """Are all arguments evaluated and passed, also where one is NULL?"""
-        return FUNCTIONS[self.function].takes_nulls
+        return self.python is not None or FUNCTIONS[self.function].takes_nulls
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "apply"}
@@ -294,6 +300,8 @@ class Rows:
     - `classifiers: int64[labels]` or None: the value of CLASSIFIER for each label, as an operand of conditions.
     - `key, end: int64[n]` or None: the first ORDER BY key, and the end of the WITHIN bound that begins at the row, both
       in the order of their values. They serve only to number the matches of NO SKIP.
+    - `errors`: where `conditions` notes, by row, conditions that cannot be computed and therefore do not hold; None: it
+      raises DataError. Only engines that evaluate conditions one by one read it.
     """
 
     bounds: np.ndarray
@@ -303,6 +311,7 @@ class Rows:
     classifiers: np.ndarray | None = None
     key: np.ndarray | None = None
     end: np.ndarray | None = None
+    errors: dict[int, DataError] | None = None
 
 
 @dataclass(frozen=True)

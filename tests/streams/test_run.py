@@ -34,3 +34,23 @@ def test_the_statement_after_a_streaming_table_sees_its_rows(spark, tmp_path, ca
     finally:
         spark.conf.unset("sqlext.stream.trigger")
     assert capsys.readouterr().out.splitlines() == ["c", "B"]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("options", [["--available-now"], []])
+def test_a_stream_that_fails_ends_the_run_with_its_error(spark, tmp_path, capsys, options):
+    file = tmp_path / "stream.sql"
+    file.write_text(
+        """CREATE TABLE run_zero AS SELECT TIMESTAMP '2026-01-01' AS ts, 0 AS v;
+        SET sqlext.stream.on_data_error = fail;
+        CREATE STREAMING TABLE run_failing AS SELECT ts, 1 / v AS x FROM STREAM run_zero"""
+    )
+    warehouse = spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:")
+    try:
+        assert main(["run", str(file), "--warehouse", warehouse, *options]) == 1
+    finally:
+        for name in ("sqlext.stream.trigger", "sqlext.stream.on_data_error"):
+            spark.conf.unset(name)
+        for table in ("run_failing", "run_zero"):
+            spark.sql(f"DROP TABLE {table}")
+    assert "DIVIDE_BY_ZERO" in capsys.readouterr().err

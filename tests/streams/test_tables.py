@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 import sqlext
+from tests.statements.cases import settings
 
 pytestmark = pytest.mark.spark
 EPOCH = -1767225600  # 1970-01-01 in seconds from the time that `append` counts from
@@ -83,6 +84,55 @@ def test_late_rows_are_counted_and_written_into_a_table(events):
     assert sorted(f"{row.i} {row.time:%M:%S} {row.watermark:%M:%S}" for row in late.collect()) == [
         "3 00:45 00:45", "6 01:00 01:25", "8 00:00 00:00", "9 59:59 00:00",
     ]  # fmt: skip
+
+
+FAILING = {  # name → measures and the rest of the clause; rows: 10 / v, a cast, a sum or PREV that overflows
+    "masks": "LAST(10 / B.v) AS n PATTERN (A B) DEFINE A AS c = 'A', B AS 10 / v > 1 AND CAST(s AS INT) > 0",
+    "path": "LAST(i) AS n PATTERN (A B) DEFINE A AS c = 'A', B AS B.v / A.v > 1",
+    "skipped": "LAST(i) AS n PATTERN (A -> B) DEFINE A AS c = 'A', B AS B.v / A.v > 1",
+    "every": "LAST(i) AS n AFTER MATCH NO SKIP PATTERN (A -> B) DEFINE A AS c = 'A', B AS B.v / A.v > 1",
+    "sums": "SUM(v) AS n PATTERN (A B) DEFINE A AS c = 'A'",
+    "neighbours": "LAST(i) AS n PATTERN (A B) DEFINE A AS c = 'A', B AS v + PREV(v) > 2",
+    "measures": "LAST(v) / FIRST(v) AS n PATTERN (A B) DEFINE A AS c = 'A'",
+}
+RESULTS = {
+    "masks": ["3 2.5"], "path": ["2 4", "3 6"], "skipped": ["2 4", "3 6"], "every": ["2 4", "3 6"],
+    "sums": ["1 0", "2 6", "3 6", "4 None"], "neighbours": ["2 4", "3 6"],
+    "measures": ["1 None", "2 5.0", "3 2.0", "4 1.0"],
+}  # fmt: skip
+
+
+def test_no_row_of_data_ends_a_stream_and_what_fails_is_null_counted_and_reported(events):
+    big = 2**63 - 1
+    events.sql(f"""CREATE TABLE numbers AS
+        SELECT k, TIMESTAMP '2026-01-01' + make_dt_interval(0, 0, 0, i) AS ts, c, i, v, s
+          FROM VALUES (1, 1, 'A', 0L, '1'), (1, 2, 'B', 0L, '1'), (2, 3, 'A', 1L, '1'), (2, 4, 'B', 5L, 'x'),
+            (3, 5, 'A', 2L, '1'), (3, 6, 'B', 4L, '3'), (4, 7, 'A', {big}L, '1'), (4, 8, 'B', {big}L, '1'),
+            (9, 99, 'C', 1L, '1') AS t(k, i, c, v, s)""")
+    parts = [
+        f"""SELECT '{name}' AS name, k, CAST(n AS STRING) AS n
+              FROM STREAM numbers WATERMARK ts DELAY OF INTERVAL 1 SECOND
+              MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES {clause})"""
+        for name, clause in FAILING.items()
+    ]
+    query = "\nUNION ALL\n".join(parts)
+    events.conf.set("sqlext.failed_rows", "failures")
+    try:
+        events.sql(f"CREATE STREAMING TABLE results AS {query}")
+    finally:
+        events.conf.unset("sqlext.failed_rows")
+    rows = {name: [] for name in FAILING}
+    for row in sorted(events.table("results").collect()):
+        rows[row.name].append(f"{row.k} {row.n}")
+    assert rows == RESULTS
+    failures = sorted(f"{r.time:%S} {r.error.partition(':')[0]}" for r in events.table("failures").collect())
+    in_spark = [f"{second} cannot be computed" for second in ("01", "02", "04")]
+    divided, overflow = ["02 SQLEXT_DIVIDE_BY_ZERO"] * 3, ["08 SQLEXT_ARITHMETIC_OVERFLOW"] * 2
+    assert failures == sorted([*in_spark, *divided, *overflow])
+    with settings(events, {"sqlext.stream.on_data_error": "fail"}), pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        events.sql(f"CREATE STREAMING TABLE strict AS {parts[0]}")
+    with settings(events, {"sqlext.stream.on_data_error": "no"}), pytest.raises(sqlext.BindError, match="skip, fail"):
+        events.sql(f"CREATE STREAMING TABLE strict AS {parts[0]}")
 
 
 def test_explain_of_a_stream_creates_nothing(events):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlext.errors import UnsupportedError
+from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.spark_types import has_plain_equality, is_orderable
 from sqlext.pattern.task import Aggregate, Navigation
 from sqlext.rewriter.match.condition_parts import TypeResolver
@@ -24,15 +25,16 @@ Groups = dict[str, list[tuple[str, str]]]  # partition, order, rest: (shown name
 class InputRelation:
     """The columns of a clause's input with their Spark types, in order, and what else is known of it.
 
-    `is_aggregate`: is a function of this name an aggregate? `is_static`: no Spark is at hand to compute scalars
-    (`sqlext_match`), so only columns can be read. `takes_start_bounds`: conjuncts of DEFINE may become bounds.
-    `unread`: columns, in lower case, that nothing reads in the clause's result. `is_streaming`: the rows never end, and
-    Spark has no window functions over them.
+    `is_aggregate`: is a function of this name an aggregate? `python_function`: the UDF of the session of this name.
+    `is_static`: no Spark is at hand to compute scalars (`sqlext_match`), so only columns can be read.
+    `takes_start_bounds`: conjuncts of DEFINE may become bounds. `unread`: columns, in lower case, that nothing reads in
+    the clause's result. `is_streaming`: the rows never end, and Spark has no window functions over them.
     """
 
     columns: tuple[tuple[str, str], ...]
     resolver: TypeResolver
     is_aggregate: Callable[[str], bool]
+    python_function: Callable[[str], PythonFunction | None] = lambda name: None
     is_ansi: bool = True
     time_zone: str = "UTC"
     is_static: bool = False

@@ -101,6 +101,7 @@ class Conditions:
             is_local=lambda r: r.step == 0 and self.context.is_local(r, label),
             local_text=lambda r: self._local_text(r, label),
             names=tuple(name.key for name in self.context.clause.pattern_variables),
+            python_function=self.context.relation.python_function,
             spark_computes=not self.context.relation.is_static,
         )
         whole, *others = [build_condition(parts, lo, hi, self._undo()) for lo, hi in ranges]

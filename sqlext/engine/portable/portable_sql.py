@@ -13,7 +13,9 @@ from sqlext.engine.batch.run_batch import aggregated, shown_query
 from sqlext.engine.portable.call_text import call_text, literal_text
 from sqlext.engine.portable.table_function import NAME
 from sqlext.errors import UnsupportedError
+from sqlext.expressions.spark_types import MAX_DIGITS, decimal_of
 from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.pattern.condition_reads import is_interpreted
 from sqlext.pattern.task import (
     CLASSIFIERS,
     MATCH_NUMBER,
@@ -71,6 +73,10 @@ def _unknown(plan: MatchPlan) -> Iterator[str]:
         yield "time-outs"
     if isinstance(task, CepTask) and any(end.absent for end in task.nfa.ends):
         yield "an absence at the end of a pattern"
+    if any(map(is_interpreted, plan.task.conditions)):
+        yield "functions of several rows in DEFINE other than comparisons, arithmetic and CASE"
+    if any((decimal_of(operand.spark_type) or (0,))[0] > MAX_DIGITS for operand in plan.operands):
+        yield f"decimals of more than {MAX_DIGITS} digits in DEFINE"
     if any(slot.kind == "rowtime" for slot in plan.slots):
         yield "MATCH_ROWTIME()"
     if any(slot.by_label or CLASSIFIER_FIELD in slot.columns for slot in plan.slots):

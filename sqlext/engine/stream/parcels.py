@@ -150,7 +150,7 @@ def table_of(parcels: list[bytes], schema: pa.Schema) -> pa.Table:
     for parcel in parcels:
         with pa.ipc.open_stream(pa.py_buffer(parcel)) as stream:
             tables.append(stream.read_all())
-    return pa.concat_tables(tables).cast(schema) if tables else schema.empty_table()
+    return pa.concat_tables(tables).select(schema.names).cast(schema) if tables else schema.empty_table()
 
 
 # from the operator

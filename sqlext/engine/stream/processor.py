@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
 
-from sqlext.engine.stream import late_rows, state_log
+from sqlext.engine.stream import side_tables, state_log
 from sqlext.engine.stream.parcels import BUCKETS_SETTING, state_partitions, stream_of, table_of
 from sqlext.engine.stream.state_log import Header, Log, Stored
 from sqlext.engine.stream.stream_plan import State, StreamPlan, first_state
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 # The rows that the operator returns. Those of kind RESULT hold result rows, as `parcels.unpack` reads them, or with the
 # time at which each was decided as `parcels.unpack_by_row` does. One row of kind REPORT for each call describes the
 # state of the bucket.
-OUTPUT_DDL = "kind INT, at TIMESTAMP, rows BINARY, kept BIGINT, bytes BIGINT, oldest TIMESTAMP, late BIGINT"
+OUTPUT_DDL = (
+    "kind INT, at TIMESTAMP, rows BINARY, kept BIGINT, bytes BIGINT, oldest TIMESTAMP, late BIGINT, failed BIGINT"
+)
 RESULT, REPORT = 0, 1
 ROWS, KEYS = "rows", "keys"  # the tables of the state
 PARCEL_ROWS = 1 << 16  # of the result
@@ -40,14 +42,15 @@ class OperatorPlan:
     """What the operator needs to know beside `stream`.
 
     `fingerprint`: of all that the state depends on; `buckets`: how many there are, None: as many as the state has
-    partitions; `late_folder`: where late rows are written (see `late_rows`); `shows_times`: whether Spark must see the
-    time of each result row.
+    partitions; `late_folder`, `failed_folder`: where late rows and failures are written (see `side_tables`);
+    `shows_times`: whether Spark must see the time of each result row.
     """
 
     stream: StreamPlan
     fingerprint: str
     buckets: int | None = None
     late_folder: str | None = None
+    failed_folder: str | None = None
     shows_times: bool = True
 
 
@@ -86,7 +89,7 @@ class MatchProcessor(StatefulProcessor):
         plan = self.plan.stream
         stored, sizes = self._stored()
         state = state_of(stored, plan)
-        arrived, watermark = table_of(parcels, plan.schema), 1000 * watermark_ms
+        arrived, watermark = table_of(parcels, plan.arriving), 1000 * watermark_ms
         if plan.is_processing_time:
             watermark = max(watermark, state.watermark + 1)
             arrived = stamped(arrived, watermark, plan)
@@ -97,10 +100,16 @@ class MatchProcessor(StatefulProcessor):
         self.called[bucket] = watermark_ms
         for times, batch in step.results:
             yield from _result_frames(times, batch, self.plan.shows_times)
-        if self.plan.late_folder and step.late.num_rows:
-            number = stored.header.next_number if stored else 0
-            late_rows.write(step.late, plan.time, state.watermark, self.plan.late_folder, f"{bucket}-{number}")
+        self._write_tables(step, state.watermark, f"{bucket}-{stored.header.next_number if stored else 0}")
         yield _report_frame(after, size, plan, 1000 * watermark_ms)
+
+    def _write_tables(self, step: Step, watermark: int, name: str) -> None:
+        """Write the late rows and the failures of a step; `name` follows from the state."""
+        if self.plan.late_folder:
+            late = side_tables.late_table(step.late, self.plan.stream.time, watermark)
+            side_tables.write(late, self.plan.late_folder, name)
+        if self.plan.failed_folder:
+            side_tables.write(step.failures, self.plan.failed_folder, name)
 
     def _buckets(self) -> int:
         return self.plan.buckets or state_partitions()
@@ -204,8 +213,9 @@ def stored_after(stored: Stored | None, step: Step, fingerprint: str, buckets: i
         ROWS: before.logs[ROWS].changed(step.keeps_row, step.new_rows, number),
         KEYS: before.logs[KEYS].changed(step.keeps_key, step.new_keys, number + 1),
     }
-    late = before.header.late + step.late.num_rows
-    return Stored(replace(before.header, watermark=step.watermark, next_number=number + 2, late=late), logs)
+    late, failed = before.header.late + step.late.num_rows, before.header.failed + step.failures.num_rows
+    header = replace(before.header, watermark=step.watermark, next_number=number + 2, late=late, failed=failed)
+    return Stored(header, logs)
 
 
 # the rows of OUTPUT_DDL
@@ -220,15 +230,20 @@ def _result_frames(times: np.ndarray, rows: pa.RecordBatch, shows_times: bool) -
 
 
 def _report_frame(after: Stored, size: int, plan: StreamPlan, watermark: int):
-    """How many rows the bucket keeps, in how many bytes, the time of the oldest, and how many came too late so far."""
+    """How many rows the bucket keeps, in how many bytes, the time of the oldest; how many rows were late or failed."""
     times = [chunk.alive().column(plan.time).cast(pa.int64()).to_numpy() for chunk in after.logs[ROWS].chunks]
     rows = sum(map(len, times))
     oldest = min((int(t.min()) for t in times if len(t)), default=None)
-    return _frame(REPORT, np.array([watermark + 1000]), None, (rows, size, after.header.late), oldest)
+    return _frame(
+        REPORT, np.array([watermark + 1000]), None, (rows, size, after.header.late, after.header.failed), oldest
+    )
 
 
-def _frame(kind: int, times: np.ndarray, parcel: bytes | None, counts: tuple[int, int, int] | None = None, oldest=None):
-    """A pandas DataFrame with a row for each time; the parcel is in the first row. `counts`: kept, bytes and late."""
+def _frame(kind: int, times: np.ndarray, parcel: bytes | None, counts: tuple[int, ...] | None = None, oldest=None):
+    """A pandas DataFrame with a row for each time; the parcel is in the first row.
+
+    `counts`: rows kept, their bytes, late rows, failed rows.
+    """
     import pandas as pd  # takes a quarter of a second, which only workers of streams need to spend
 
     n = len(times)
@@ -241,7 +256,7 @@ def _frame(kind: int, times: np.ndarray, parcel: bytes | None, counts: tuple[int
     def timestamps(values: np.ndarray):
         return pd.Series(values.astype("datetime64[us]")).dt.tz_localize("UTC")
 
-    kept, size, late = map(integers, counts or (0, 0, 0))
+    kept, size, late, failed = map(integers, counts or (0, 0, 0, 0))
     return pd.DataFrame(
         {
             "kind": np.full(n, kind, np.int32),
@@ -251,5 +266,6 @@ def _frame(kind: int, times: np.ndarray, parcel: bytes | None, counts: tuple[int
             "bytes": size,
             "oldest": timestamps(np.full(n, _NO_TIME if oldest is None else oldest)),
             "late": late,
+            "failed": failed,
         }
     )

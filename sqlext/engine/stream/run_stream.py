@@ -7,6 +7,7 @@ result, each row with its time → measures (Spark). What the operator does is i
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -26,46 +27,57 @@ from sqlext.engine.batch.run_batch import (
     worker_plan,
 )
 from sqlext.engine.queries import Queries
-from sqlext.engine.stream import late_rows, stream_checks
+from sqlext.engine.stream import side_tables, stream_checks
 from sqlext.engine.stream.fingerprint import fingerprint
+from sqlext.engine.stream.guard import guarded, guarded_measures
 from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack, unpack, unpack_by_row
 from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, MatchProcessor, OperatorPlan
 from sqlext.engine.stream.stream_checks import is_processing_time
 from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, stream_facts
+from sqlext.errors import BindError
 from sqlext.pattern.program import MatchStart
 from sqlext.pattern.strategy import choose_on_stream
-from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_KEY, MatchPlan, Slot
+from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW, ROW_TIME, WITHIN_KEY, MatchPlan, Slot
 from sqlext.rewriter.text.splice import Text, join
-from sqlext.stream_state import METRICS
+from sqlext.stream_state import METRICS, RESULT_METRICS
 
 NAME = "stream"
 
 
 def run_stream(
-    plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spark: SparkSession, keeps_late_rows: bool
+    plan: MatchPlan,
+    queries: Queries,
+    prefix: Text,
+    is_ansi: bool,
+    spark: SparkSession,
+    *,
+    writes_tables: bool,
+    skips_failures: bool,
 ) -> DataFrame:
     """The clause's result, a streaming DataFrame. `prefix`: the WITH clause that the relation may need.
 
-    `keeps_late_rows`: late rows are written into a table, which is created if it does not exist.
+    `writes_tables`: late rows and failures are written into the tables that are set, which are created if they do not
+    exist. `skips_failures`: what cannot be computed on a row is NULL (see `guard`).
     """
-    folder = None
-    if keeps_late_rows:
-        folder = str(late_rows.open_table(spark, fingerprint(plan)).folder)
-        plan = late_rows.with_rows(plan)
-    rows = queries.run(_input_query(plan, prefix))
+    folders: dict[str, str] = {}
+    if writes_tables:
+        folders = {t.setting: str(t.folder) for t in side_tables.open_tables(spark, fingerprint(plan))}
+        plan = side_tables.with_rows(plan)
+    rows = _input_rows(plan, queries, prefix, skips_failures)
     arriving = T.StructType([field for field in rows.schema.fields if field.name != BUCKET])
     check_types(plan, arriving)
-    stream = stream_plan(plan, arriving, is_ansi)
+    stream = replace(stream_plan(plan, arriving, is_ansi), skips_failures=skips_failures)
     operator = OperatorPlan(
         stream=stream,
         fingerprint=fingerprint(plan),
         buckets=_buckets(plan, spark),
-        late_folder=folder,
+        late_folder=folders.get(side_tables.LATE),
+        failed_folder=folders.get(side_tables.FAILED),
         shows_times=stream.needs_times,
     )
     parcels = rows.mapInArrow(partial(pack, buckets=operator.buckets), PARCEL_DDL)
     decided = _stateful(parcels, operator)
-    return queries.run(result_query(plan, queries.name(_columns(decided, plan, arriving)), prefix))
+    return _result(plan, queries, prefix, _columns(decided, plan, arriving), skips_failures)
 
 
 def _buckets(plan: MatchPlan, spark: SparkSession) -> int | None:
@@ -81,6 +93,15 @@ def engine(plan: MatchPlan) -> tuple[str, str]:
         name,
         f"the input is a stream: a match is emitted as soon as no later row can change it. {why[0].upper()}{why[1:]}",
     )
+
+
+def _input_rows(plan: MatchPlan, queries: Queries, prefix: Text, is_guarded: bool) -> DataFrame:
+    """What Spark computes of each row. A Python UDF cannot be guarded: Spark takes none inside of a lambda."""
+    guarded_plan = guarded(plan) if is_guarded else plan
+    if guarded_plan is not plan:
+        with suppress(BindError):
+            return queries.run(_input_query(guarded_plan, prefix))
+    return queries.run(_input_query(plan, prefix))
 
 
 def _input_query(plan: MatchPlan, prefix: Text) -> Text:
@@ -101,9 +122,12 @@ def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> Strea
     """What the operator needs to know; `arriving`: the columns of the rows that arrive."""
     worker = worker_plan(plan, is_ansi)
     worker = replace(worker, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
+    extra = [field.name for field in arriving.fields if field.name in (LATE_ROW, FAILURE)]
+    kept = T.StructType([field for field in arriving.fields if field.name not in extra])
     return StreamPlan(
         worker=worker,
-        schema=to_arrow_schema(arriving, timezone="UTC"),  # the state does not depend on the session's time zone
+        schema=to_arrow_schema(kept, timezone="UTC"),  # the state does not depend on the session's time zone
+        extra=tuple(extra),
         time=WITHIN_KEY if plan.clause.within else ROW_TIME,
         sort=tuple(_sort_key(name, direction) for name, _, direction in sort_keys(plan)[1:]),
         back=stream_checks.rows_read_back(plan),
@@ -138,8 +162,21 @@ def _stateful(parcels: DataFrame, operator: OperatorPlan) -> DataFrame:
         F.coalesce(F.sum(F.when(is_report, F.col("bytes"))), F.lit(0)).alias("bytes"),
         F.min(F.when(is_report, F.col("oldest"))).alias("oldest"),
         F.coalesce(F.sum(F.when(is_report, F.col("late"))), F.lit(0)).alias("late_rows"),
+        F.coalesce(F.sum(F.when(is_report, F.col("failed"))), F.lit(0)).alias("failed_rows"),
     )
     return observed.where(F.col("kind") == RESULT)
+
+
+def _result(plan: MatchPlan, queries: Queries, prefix: Text, matches: DataFrame, is_guarded: bool) -> DataFrame:
+    """The columns of the result; those with a measure that cannot be computed are counted in the query's metrics."""
+    name = queries.name(matches)
+    guarded_plan = guarded_measures(plan) if is_guarded else plan
+    if guarded_plan is not plan:
+        with suppress(BindError):
+            rows = queries.run(result_query(guarded_plan, name, prefix))
+            failed = F.count_if(F.col(FAILURE).isNotNull()).alias("failed_results")
+            return rows.observe(f"{RESULT_METRICS}_{uuid.uuid4().hex[:8]}", failed).drop(FAILURE)
+    return queries.run(result_query(plan, name, prefix))
 
 
 def _columns(decided: DataFrame, plan: MatchPlan, arriving: T.StructType) -> DataFrame:

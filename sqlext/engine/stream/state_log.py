@@ -83,13 +83,15 @@ class Header:
     """What is stored beside the chunks of a bucket.
 
     `plan`: the fingerprint of the query; `watermark`: int64 microseconds; `next_number`: the number of the next chunk;
-    `late`: how many rows came too late so far; `buckets`: how many buckets the query has.
+    `late`, `failed`: how many rows came too late so far, and on how many something failed; `buckets`: how many buckets
+    the query has.
     """
 
     plan: str
     watermark: int
     next_number: int = 0
     late: int = 0
+    failed: int = 0
     buckets: int = 0
 
 
@@ -108,6 +110,7 @@ class Stored:
             "watermark": header.watermark,
             "next_number": header.next_number,
             "late": header.late,
+            "failed": header.failed,
             "buckets": header.buckets,
             "chunks": {name: [(c.number, len(c.is_alive)) for c in log.chunks] for name, log in self.logs.items()},
         }

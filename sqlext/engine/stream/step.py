@@ -11,27 +11,31 @@ previous watermark, so they need not be stored.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.stream.row_order import key_codes, sorted_rows
-from sqlext.engine.stream.stream_plan import BACK, DUE, FIRST, MATCHED, NUMBER, TIME, State, StreamPlan
-from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk
+from sqlext.engine.stream.stream_plan import BACK, DUE, FAILURES, FIRST, MATCHED, NUMBER, TIME, State, StreamPlan
+from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk, strings
 from sqlext.engine.worker.output import Block, block_batches
 from sqlext.engine.worker.read_rows import columns_of, read_rows, rows_needed, time_columns
-from sqlext.pattern.event_time import BEGINNING, NEVER, EventTimes, SearchPosition
+from sqlext.errors import DataError
+from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.pattern.event_time import BEGINNING, NEVER, Decisions, EventTimes, Failure, SearchPosition
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.strategy import decide
 from sqlext.pattern.stream.rowtime import result_times
-from sqlext.pattern.task import NO_SKIP, Spans
-from sqlext.rewriter.match.match_plan import LATE_ROW, PARTITION_START
+from sqlext.pattern.task import NO_SKIP, Rows, Spans, Task
+from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW, PARTITION_START
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """`results`: (times, columns) of the result rows that became decided; `late`: the rows that came too late.
+    """`results`: (times, columns) of the result rows that became decided; `late`: the rows that came too late;
+    `failures`: what could not be computed, with the columns FAILURES.
 
     The next state consists of the rows and keys of the previous one where `keeps_row: bool[n]` and `keeps_key: bool[k]`
     are true, and of the new ones.
@@ -39,6 +43,7 @@ class Step:
 
     results: list[tuple[np.ndarray, pa.RecordBatch]]
     late: pa.Table
+    failures: pa.Table
     keeps_row: np.ndarray
     new_rows: pa.Table
     keeps_key: np.ndarray
@@ -73,12 +78,13 @@ def followed_by(first: Step, second: Step, state: State) -> Step:
 def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -> Step:
     """One step. `watermark`: int64 microseconds; no row up to it will arrive any more, and it never goes back.
 
-    Raises DataError as conditions and aggregates do.
+    Raises DataError as conditions and aggregates do, unless `plan.skips_failures`.
     """
     watermark = max(watermark, state.watermark)
     is_late = _is_late(arrived, state.watermark, plan)
     late, arrived = arrived.filter(pa.array(is_late)), arrived.filter(pa.array(~is_late))
-    rows = pa.concat_tables([state.rows, _without_text(arrived)])
+    failures = [_failed_on_arrival(arrived, plan)]
+    rows = pa.concat_tables([state.rows, arrived.select(plan.schema.names)])
     time = _times(rows.column(plan.time))
     code, key_code = key_codes([rows, state.keys], plan.keys)
     is_active = _active_keys(code, time, key_code, state, watermark)
@@ -94,10 +100,12 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -
         keeps_row[searched] = search.keeps_row()
         keeps_key = ~is_active[key_code]
         new_keys = search.keys()
+        failures.append(search.failed())
     old = state.rows.num_rows
     return Step(
         results=results,
         late=late,
+        failures=pa.concat_tables(failures),
         keeps_row=keeps_row[:old],
         new_rows=rows.slice(old).filter(pa.array(keeps_row[old:])),
         keeps_key=keeps_key,
@@ -106,12 +114,14 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -
     )
 
 
-def _without_text(arrived: pa.Table) -> pa.Table:
-    """The rows without LATE_ROW: only late rows are shown whole (see `late_rows`)."""
-    if LATE_ROW not in arrived.column_names:
-        return arrived
-    at = arrived.schema.get_field_index(LATE_ROW)
-    return arrived.set_column(at, arrived.schema.field(at), pa.nulls(arrived.num_rows, pa.string()))
+def _failed_on_arrival(arrived: pa.Table, plan: StreamPlan) -> pa.Table:
+    """The rows on which Spark could not compute an expression, with the columns FAILURES."""
+    if FAILURE not in arrived.column_names:
+        return FAILURES.empty_table()
+    failed = arrived.filter(arrived.column(FAILURE).is_valid())
+    has_row = LATE_ROW in failed.column_names
+    row = failed.column(LATE_ROW) if has_row else pa.nulls(failed.num_rows, pa.string())
+    return pa.table([failed.column(plan.time).cast(FAILURES.field("time").type), failed.column(FAILURE), row], FAILURES)
 
 
 def _is_late(arrived: pa.Table, watermark: int, plan: StreamPlan) -> np.ndarray:
@@ -138,7 +148,8 @@ def _active_keys(code, time, key_code, state: State, watermark: int) -> np.ndarr
 class _Search:
     """The outcome of the search in the rows of the active keys.
 
-    `block`: the decided matches; `time: int64[o]` of each of its result rows; `position`: where the next step resumes.
+    `block`: the decided matches; `time: int64[o]` of each of its result rows; `position`: where the next step resumes;
+    `failures`: of conditions, with their times.
     """
 
     plan: StreamPlan
@@ -147,6 +158,7 @@ class _Search:
     event_times: EventTimes
     time: np.ndarray
     position: SearchPosition
+    failures: list[Failure]
 
     def results(self) -> list[tuple[np.ndarray, pa.RecordBatch]]:
         """The result rows that are decided now and were not decided before."""
@@ -157,6 +169,24 @@ class _Search:
             results.append((times[at : at + batch.num_rows], batch))
             at += batch.num_rows
         return results
+
+    def failed(self) -> pa.Table:
+        """What could not be computed, with the columns FAILURES; to be called after `results`."""
+        spans, errors = self.block.spans, self.block.errors or []
+        assert spans.time is not None
+        measures = [Failure(row, int(spans.time[match]), error) for row, match, error in errors]
+        decided = [f for f in self.failures if self.state.watermark < f.time]
+        failures = sorted([*decided, *measures], key=lambda f: (f.time, f.row))
+        columns = [
+            as_arrow(np.array([f.time for f in failures], np.int64)).cast(FAILURES.field("time").type),
+            strings([f"{f.error.error_class}: {f.error.message}" for f in failures]),
+            strings([self._key(f.row) for f in failures]),
+        ]
+        return pa.table(columns, FAILURES)
+
+    def _key(self, row: int) -> str:
+        """The values of a row's keys as JSON."""
+        return json.dumps([self.block.columns[k][row].as_py() for k in self.plan.keys], default=str)
 
     @property
     def _bounds(self) -> np.ndarray:
@@ -208,7 +238,6 @@ def _search(
     """Resume the search in sorted rows. `code: int64[n]`, `key_code: int64[k]`: of the rows' and the state's keys."""
     worker, columns = plan.worker, columns_of(table)
     columns[PARTITION_START] = as_arrow(np.concatenate([[True], np.diff(code) != 0]))
-    rows = read_rows(columns, worker)
     key, end = time_columns(columns)
     event_times = EventTimes(
         key=key.values,
@@ -216,9 +245,8 @@ def _search(
         end=None if end is None else end.values,
         need=rows_needed(columns, worker),
     )
-    before = _positions(rows.bounds, code, key_code, state)
+    rows, before, decisions, failures = _decide(columns, code, key_code, event_times, state, plan)
     reads = [slot.navigation for slot in worker.slots if slot.kind == "value"]
-    decisions = decide(worker.task, rows, event_times, before, plan.facts, plan.engine)
     spans = replace(decisions.spans, time=decisions.time, unmatched_time=decisions.unmatched_time)
     out = navigation.output_rows(spans, worker.task.output)
     time = result_times(spans, out, reads, rows.bounds, key)
@@ -226,11 +254,49 @@ def _search(
     return _Search(
         plan=plan,
         state=state,
-        block=Block(plan=worker, columns=columns, rows=rows, spans=spans, out=out),
+        block=Block(
+            plan=worker, columns=columns, rows=rows, spans=spans, out=out, errors=[] if plan.skips_failures else None
+        ),
         event_times=event_times,
         time=time,
         position=resume(before, decisions.position, spans, out.match[time == NEVER], rows.bounds),
+        failures=failures,
     )
+
+
+def _decide(
+    columns: dict[str, pa.Array],
+    code: np.ndarray,
+    key_code: np.ndarray,
+    event_times: EventTimes,
+    state: State,
+    plan: StreamPlan,
+) -> tuple[Rows, SearchPosition, Decisions, list[Failure]]:
+    """The rows as matchers read them, where the search began, what it decided, and what could not be computed.
+
+    If a condition fails or a budget is spent, the engine that can skip failures decides the step instead.
+    """
+    worker = plan.worker
+    try:
+        rows = read_rows(columns, worker)
+        before = _positions(rows.bounds, code, key_code, state)
+        return rows, before, decide(worker.task, rows, event_times, before, plan.facts, plan.engine), []
+    except DataError:
+        if not plan.skips_failures:
+            raise
+    errors: dict[int, DataError] = {}
+    rows = replace(read_rows(columns, worker, errors), errors={})
+    before = _positions(rows.bounds, code, key_code, state)
+    decisions = decide(worker.task, rows, event_times, before, plan.facts, _tolerant_engine(worker.task))
+    neighbours = [Failure(row, int(event_times.key[row]), error) for row, error in errors.items()]
+    return rows, before, decisions, [*neighbours, *decisions.failures]
+
+
+def _tolerant_engine(task: Task) -> str:
+    """The name of the engine for streams that notes what fails in `Rows.errors` instead of raising it."""
+    if not isinstance(task, CepTask):
+        return "reference"
+    return "path_search" if task.skip.mode == NO_SKIP else "path_verdicts"
 
 
 def _positions(bounds: np.ndarray, code: np.ndarray, key_code: np.ndarray, state: State) -> SearchPosition:

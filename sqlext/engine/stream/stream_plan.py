@@ -15,6 +15,8 @@ from sqlext.rewriter.match.match_plan import Slot
 
 # The columns of the state that hold the search position of each key (see `StreamPlan.key_schema`).
 BACK, NUMBER, MATCHED, TIME, DUE, FIRST = "__back", "__number", "__matched", "__at", "__due", "__first"
+# The columns of a failure, those of the table of `sqlext.failed_rows`.
+FAILURES = pa.schema([("time", pa.timestamp("us", "UTC")), ("error", pa.string()), ("row", pa.string())])
 FIRST_WATERMARK = 0  # 1970-01-01 00:00:00
 _POSITION = (BACK, NUMBER, MATCHED, TIME, DUE, FIRST)
 
@@ -32,31 +34,40 @@ class SortKey:
 class StreamPlan:
     """What a step needs to know.
 
-    - `schema`: the columns of the rows that arrive; `time`: the one with their event time;
+    - `schema`: the columns that the state keeps of a row; `time`: the one with its event time;
+    - `extra`: further columns of the rows that arrive: LATE_ROW and FAILURE, if they are needed;
     - `sort`: the order of rows with equal times;
     - `back`: how many rows before a start row are read;
     - `counts_matches`: match numbers are needed;
     - `keeps_all_keys`: PATTERN has `^`, so the state must show which keys have had rows before;
     - `needs_times`: MATCH_ROWTIME() is needed;
     - `is_processing_time`: the time of a row is that of its arrival;
+    - `skips_failures`: a condition or an aggregate that fails does not end the query, see `guard`;
     - `engine`: the name of the engine that decides matches, None for the one that `facts` let `strategy` choose.
     """
 
     worker: WorkerPlan
     schema: pa.Schema
     time: str
+    extra: tuple[str, ...] = ()
     sort: tuple[SortKey, ...] = ()
     back: int = 0
     counts_matches: bool = False
     keeps_all_keys: bool = False
     needs_times: bool = True
     is_processing_time: bool = False
+    skips_failures: bool = False
     engine: str | None = None
 
     @property
     def facts(self) -> StreamFacts:
         neighbours = (condition for _, condition in self.worker.neighbours)
         return stream_facts(self.worker.task, neighbours, self.worker.slots, self.needs_times)
+
+    @property
+    def arriving(self) -> pa.Schema:
+        """The columns of the rows that arrive."""
+        return pa.schema([*self.schema, *((name, pa.string()) for name in self.extra)])
 
     @property
     def keys(self) -> tuple[str, ...]:

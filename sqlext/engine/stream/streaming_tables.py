@@ -2,10 +2,20 @@
 
 The checkpoint of a query lies in the folder of its table, so it moves with the table, and a statement that is run again
 resumes the query. Stopping a query does not end its input: what is undecided stays in the checkpoint.
+
+| CREATE STREAMING TABLE, and the table | does |
+|---|---|
+| does not exist | creates it and starts the query; an error if its folder holds files |
+| exists, the query is stopped | resumes it; an error if the text of the query has changed |
+| exists, the query is running | nothing, with a warning |
+| exists, IF NOT EXISTS | nothing |
+| exists, OR REPLACE | drops it first, with its files and its checkpoint |
+| exists and has rows, but no checkpoint | an error |
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,41 +24,108 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sqlext.catalog.checkpoint import StoredPattern, check_same_query
+from sqlext.catalog import streams
+from sqlext.catalog.checkpoint import StoredPattern, StoredQuery, check_same_query, stored_query
 from sqlext.catalog.warehouse import local_path
-from sqlext.engine.stream import late_rows
+from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.fingerprint import fingerprint
 from sqlext.engine.stream.stream_checks import is_processing_time
+from sqlext.engine.warn import warn
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.heads import StreamTarget
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text.names import quote, quoted
+from sqlext.rewriter.text.splice import Text
+from sqlext.rewriter.text.tokens import WORD, tokenize
 
 TRIGGER = "sqlext.stream.trigger"  # available-now, an interval, or nothing: each micro-batch starts at once
 NAME = "sqlext.stream.name"  # of the checkpoint, where several INSERT write into one table
 AVAILABLE_NOW = "available-now"
+CHECKPOINTS = "_checkpoints"  # in the folder of a table; Delta ignores names that begin so
+STREAM, INSERT = "stream", "insert"  # the names of checkpoints
 
 
-def start(spark: SparkSession, target: StreamTarget, frame: DataFrame, plans: Sequence[MatchPlan]) -> DataFrame:
-    """Start or resume the query `frame`, a stream with the clauses `plans`; it has the table's name.
+def start(
+    spark: SparkSession,
+    target: StreamTarget,
+    frame: DataFrame,
+    plans: Sequence[MatchPlan],
+    text: Text,
+    is_repeatable: bool,
+) -> DataFrame:
+    """Start or resume the query `frame`, a stream with the clauses `plans`; returns an empty DataFrame.
 
-    Returns an empty DataFrame. Raises BindError: CHANGED_QUERY, if the checkpoint was written by another query.
+    `text`: the query with a name in the place of each clause; `is_repeatable`: the statement has no parameters.
+
+    Raises BindError: CHANGED_QUERY if the checkpoint was written by another query, TABLE_EXISTS, LEFTOVERS.
     """
-    name = quote(target.name)
-    if not target.is_insert:
-        spark.createDataFrame([], frame.schema).write.format("delta").mode("ignore").saveAsTable(name)
-    frame = _as_table(spark, name, frame, target)
+    name, title = quote(target.name), streams.table_title(spark, target.name)
+    nothing = spark.createDataFrame([], T.StructType([]))
     _check_ends(plans, _trigger(spark, target), target)
+    if not target.is_insert:
+        if target.if_not_exists and spark.catalog.tableExists(name):
+            return nothing
+        _prepare(spark, name, frame, target)
+    frame = _as_table(spark, name, frame, target)
     checkpoint = target.checkpoint or _checkpoint(spark, name, target)
     folder = local_path(checkpoint)
     if folder is not None:
-        check_same_query(Path(folder), _patterns(plans))
-    started = _start(spark, name, frame, checkpoint, target)
-    if late_rows.table_setting(spark):
-        for plan in plans:
-            table = late_rows.open_table(spark, fingerprint(plan))
-            late_rows.follow(spark, table, _trigger_options(_trigger(spark, target)))
-    return started
+        query = _stored_query(target, plans, text, is_repeatable)
+        check_same_query(folder, query, [plan.clause.pattern_text.place for plan in plans], _places(text, target))
+    query_name = f"{title}/{_own(spark, target)}" if target.is_insert else title
+    if running := [query for query in streams.running(spark, title) if query.name == query_name]:
+        batch = (running[0].lastProgress or {}).get("batchId")
+        at = "" if batch is None else f", at micro-batch {batch}"
+        warn([f"{query_name} is running{at}; the statement started nothing. STOP STREAMING TABLE {title} ends it."])
+        return nothing
+    _run(spark, name, frame, checkpoint, query_name, _trigger(spark, target))
+    for plan in plans:
+        for table in side_tables.open_tables(spark, fingerprint(plan)):
+            side_tables.follow(spark, table, title, _trigger_options(_trigger(spark, target)))
+    return nothing
+
+
+def _prepare(spark: SparkSession, name: str, frame: DataFrame, target: StreamTarget) -> None:
+    """Create the table, unless a query has written into it before."""
+    if target.or_replace:
+        spark.sql(f"DROP TABLE IF EXISTS {name}").collect()
+        _remove_leftovers(_folder(spark, target))
+    if not spark.catalog.tableExists(name):
+        _check_leftovers(_folder(spark, target), target)
+        spark.createDataFrame([], frame.schema).write.format("delta").saveAsTable(name)
+        return
+    folder = local_path(target.checkpoint or _checkpoint(spark, name, target))
+    if folder is not None and stored_query(folder) is None and not spark.table(name).isEmpty():
+        raise BindError(
+            "TABLE_EXISTS", f"{name} has rows that no streaming table has written", place=target.place,
+            hint="INSERT INTO writes a stream into it; CREATE OR REPLACE STREAMING TABLE drops it first.",
+        )  # fmt: skip
+
+
+def _folder(spark: SparkSession, target: StreamTarget) -> Path | None:
+    """Where Spark will create the table; None if that is not on this machine."""
+    schema = quoted(target.name[-2]) if len(target.name) > 1 else quoted(spark.catalog.currentDatabase())
+    rows = spark.sql(f"DESCRIBE SCHEMA {schema}").collect()
+    location = next((row[1] for row in rows if row[0] == "Location"), "")
+    folder = local_path(location)
+    return None if folder is None else folder / target.name[-1].lower()
+
+
+def _check_leftovers(folder: Path | None, target: StreamTarget) -> None:
+    files = sorted(path.name for path in folder.iterdir()) if folder is not None and folder.is_dir() else []
+    if files:
+        what = "a checkpoint" if files == [CHECKPOINTS] else "a Delta table" if "_delta_log" in files else "files"
+        raise BindError(
+            "LEFTOVERS", f"there is no such table, but {folder} holds {what}: {', '.join(files[:5])}",
+            place=target.place,
+            hint="CREATE OR REPLACE STREAMING TABLE removes a table and its checkpoint there; or remove the folder.",
+        )  # fmt: skip
+
+
+def _remove_leftovers(folder: Path | None) -> None:
+    """Remove what a streaming table left in its folder; a folder of something else is left as it is."""
+    if folder is not None and ((folder / "_delta_log").is_dir() or (folder / CHECKPOINTS).is_dir()):
+        shutil.rmtree(folder)
 
 
 def _as_table(spark: SparkSession, name: str, frame: DataFrame, target: StreamTarget) -> DataFrame:
@@ -63,19 +140,37 @@ def _as_table(spark: SparkSession, name: str, frame: DataFrame, target: StreamTa
     return frame.select(*columns) if target.is_insert else frame
 
 
+def _own(spark: SparkSession, target: StreamTarget) -> str:
+    return spark.conf.get(NAME, "") or (INSERT if target.is_insert else STREAM)
+
+
 def _checkpoint(spark: SparkSession, name: str, target: StreamTarget) -> str:
-    """The folder of the checkpoint, in the table's folder but under a name that Delta ignores."""
+    """The folder of the checkpoint, in the table's folder."""
     location = str(spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"])
-    own = spark.conf.get(NAME, "") or ("insert" if target.is_insert else "stream")
-    return f"{location.rstrip('/')}/_checkpoints/{own}"
+    return f"{location.rstrip('/')}/{CHECKPOINTS}/{_own(spark, target)}"
 
 
-def _patterns(plans: Sequence[MatchPlan]) -> list[tuple[StoredPattern, Place]]:
-    texts = [plan.clause.pattern_text for plan in plans]
-    return [
-        (StoredPattern(" ".join(pattern.text.split()), fingerprint(plan)), pattern.place)
-        for plan, pattern in zip(plans, texts)
-    ]
+# what is recorded of a query
+
+
+def _stored_query(target: StreamTarget, plans: Sequence[MatchPlan], text: Text, is_repeatable: bool) -> StoredQuery:
+    clauses = (StoredPattern(" ".join(p.clause.pattern_text.text.split()), fingerprint(p)) for p in plans)
+    words = (token.text.upper() if token.kind == WORD else token.text for token in tokenize(str(text)))
+    return StoredQuery(
+        clauses=tuple(clauses), words=tuple(words), statement=target.text.strip() if is_repeatable else ""
+    )
+
+
+def _places(text: Text, target: StreamTarget) -> list[Place | None]:
+    """Where the user wrote each token of the query."""
+    places: list[Place | None] = []
+    for token in tokenize(str(text)):
+        origin = text.origin(token.start)
+        places.append(None if origin is None else Place(target.text, origin, origin + len(token.text)))
+    return places
+
+
+# the query
 
 
 def _trigger(spark: SparkSession, target: StreamTarget) -> str:
@@ -96,12 +191,11 @@ def _check_ends(plans: Sequence[MatchPlan], trigger: str, target: StreamTarget) 
         )  # fmt: skip
 
 
-def _start(spark: SparkSession, name: str, frame: DataFrame, checkpoint: str, target: StreamTarget) -> DataFrame:
-    trigger = _trigger(spark, target)
+def _run(spark: SparkSession, table: str, frame: DataFrame, checkpoint: str, query_name: str, trigger: str) -> None:
     writer = frame.writeStream.format("delta").outputMode("append").option("checkpointLocation", checkpoint)
     if trigger:
         writer = writer.trigger(**_trigger_options(trigger))
-    query = writer.queryName(".".join(target.name)).toTable(name)
+    query = writer.queryName(query_name).toTable(table)
+    streams.remember(query)
     if trigger == AVAILABLE_NOW:
         query.awaitTermination()  # the statement ends when the rows are in the table
-    return spark.createDataFrame([], T.StructType([]))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlext.engine.worker.arrow import are_valid, as_arrow, lists, strings, taken, to_arrow, to_values
-from sqlext.engine.worker.fold_rows import fold_column, is_growing
+from sqlext.engine.worker.fold_rows import Progress, fold_column, is_growing
 from sqlext.engine.worker.read_rows import frame_ends, time_columns
 from sqlext.engine.worker.slot_values import mapped_values, member_values
 from sqlext.engine.worker.worker_plan import WorkerPlan
@@ -32,7 +32,10 @@ MEMBER_ROWS = 1 << 20  # of all arrays in a batch of the result
 class Block:
     """Matches, the rows in which they were found with their `columns`, and `out`, the result rows made of them.
 
-    `mapped`: by slot, the values of an argument for each mapped row, computed once for all result rows.
+    `mapped`: by slot, the values of an argument for each mapped row, computed once for all result rows. `progress`: by
+    slot, how far an aggregate has read the match of the last result row, of which the next ones may see more.
+    `errors`: where to note, with its row and match, a measure that cannot be computed and therefore is NULL; None:
+    raise DataError.
     """
 
     plan: WorkerPlan
@@ -41,6 +44,8 @@ class Block:
     spans: Spans
     out: OutputRows
     mapped: dict[str, pa.Array] = field(default_factory=dict)
+    progress: dict[str, Progress] = field(default_factory=dict)
+    errors: list[tuple[int, int, DataError]] | None = None
 
 
 def result_batches(
@@ -89,7 +94,7 @@ def _slices(block: Block) -> Iterator[tuple[int, int]]:
 def _result(block: Block) -> pa.RecordBatch:
     plan = block.plan
     columns = [taken(block.columns[name], block.out.row) for name in plan.carried]
-    columns += [SLOT_COLUMNS[slot.kind](slot, block) for slot in plan.slots]
+    columns += [_slot_column(slot, block) for slot in plan.slots]
     names = [*plan.carried, *(slot.name for slot in plan.slots)]
     if plan.task.output.has_unmatched:
         columns.append(as_arrow(block.out.match >= 0))
@@ -97,6 +102,34 @@ def _result(block: Block) -> pa.RecordBatch:
     if not columns:  # a match without a column still counts as a row
         columns, names = [pa.nulls(len(block.out.row), pa.bool_())], ["__nothing"]
     return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def _slot_column(slot: Slot, block: Block) -> pa.Array:
+    try:
+        return SLOT_COLUMNS[slot.kind](slot, block)
+    except DataError:
+        if block.errors is None:
+            raise
+    return _computable(slot, block)
+
+
+def _computable(slot: Slot, block: Block) -> pa.Array:
+    """The column row by row, with NULL where it cannot be computed."""
+    assert block.errors is not None
+    make = SLOT_COLUMNS[slot.kind]
+    parts = [make(slot, _alone(block, 0, 0))]
+    for i in range(len(block.out.row)):
+        try:
+            parts.append(make(slot, _alone(block, i, i + 1)))
+        except DataError as error:
+            parts.append(pa.nulls(1, parts[0].type))
+            block.errors.append((int(block.out.row[i]), int(block.out.match[i]), error))
+    return pa.concat_arrays(parts)
+
+
+def _alone(block: Block, lo: int, hi: int) -> Block:
+    """The block with some of its result rows, and with nothing that is known of the others."""
+    return replace(block, out=block.out.slice(lo, hi), mapped={}, progress={})
 
 
 # one function for each kind of slot
@@ -205,7 +238,11 @@ def _member_labels(slot: Slot, block: Block) -> np.ndarray | None:
 
 
 def _fold(slot: Slot, block: Block) -> pa.Array:
-    return fold_column(slot, block.columns, block.spans, block.out, block.plan.is_ansi)
+    before, is_ansi = block.progress.get(slot.name), block.plan.is_ansi
+    column, after = fold_column(slot, block.columns, block.spans, block.out, before, is_ansi)
+    if after is not None:
+        block.progress[slot.name] = after
+    return column
 
 
 SLOT_COLUMNS: dict[str, Callable[[Slot, Block], pa.Array]] = {

@@ -10,11 +10,13 @@ import pyarrow as pa
 
 from sqlext.engine.worker.arrow import as_numpy, mask_bytes, one_chunk, ranks, strings, to_values
 from sqlext.engine.worker.worker_plan import WorkerPlan
+from sqlext.errors import DataError
 from sqlext.expressions.values import from_arrow
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.columnar import truth
 from sqlext.pattern.condition_reads import rows_ahead
-from sqlext.pattern.task import Rows, Values
+from sqlext.pattern.conditions import Path, holds
+from sqlext.pattern.task import Condition, Rows, Values
 from sqlext.pattern.within import frame_limits, in_order, limits
 from sqlext.rewriter.match.match_plan import PARTITION_START, ROW_TIME, WITHIN_END, WITHIN_KEY, OperandColumn
 
@@ -24,8 +26,12 @@ def columns_of(table: pa.Table) -> dict[str, pa.Array]:
     return {name: one_chunk(table.column(name)) for name in table.column_names}
 
 
-def read_rows(columns: dict[str, pa.Array], plan: WorkerPlan) -> Rows:
-    """The rows as matchers read them; PARTITION_START is one of the columns."""
+def read_rows(columns: dict[str, pa.Array], plan: WorkerPlan, errors: dict[int, DataError] | None = None) -> Rows:
+    """The rows as matchers read them; PARTITION_START is one of the columns.
+
+    `errors`: where to note, by row, conditions on neighbours that cannot be computed and therefore do not hold; None:
+    raise DataError.
+    """
     starts = as_numpy(columns[PARTITION_START])
     bounds = np.append(np.flatnonzero(starts), len(starts)).astype(np.int64)
     operands, classifiers = _operands(columns, plan)
@@ -37,7 +43,8 @@ def read_rows(columns: dict[str, pa.Array], plan: WorkerPlan) -> Rows:
         classifiers=classifiers,
     )
     if plan.neighbours:
-        rows = replace(rows, mask=_with_neighbours(rows, plan))
+        noting = replace(rows, errors=errors)
+        rows = replace(rows, mask=_with_neighbours(noting, plan))
     if isinstance(plan.task, CepTask) and plan.bounds:
         key, end = (in_order(to_values(columns[name]).values) for name in (plan.bounds[0].key, plan.bounds[0].end))
         rows = replace(rows, key=key, end=end)
@@ -58,8 +65,19 @@ def _with_neighbours(rows: Rows, plan: WorkerPlan) -> np.ndarray:
     """The mask without the bits that a row loses because of its neighbours."""
     mask = rows.mask.copy()
     for bit, condition in plan.neighbours:
-        mask[:, bit // 8] &= np.where(truth(condition, rows), np.uint8(255), np.uint8(255 - (1 << bit % 8)))
+        is_true = truth(condition, rows) if rows.errors is None else _truth_by_row(condition, rows)
+        mask[:, bit // 8] &= np.where(is_true, np.uint8(255), np.uint8(255 - (1 << bit % 8)))
     return mask
+
+
+def _truth_by_row(condition: Condition, rows: Rows) -> np.ndarray:
+    """`columnar.truth`, row by row, so that the rows where the condition cannot be computed are known."""
+    result = np.zeros(len(rows.mask), np.bool_)
+    for first, stop in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
+        for row in range(first, stop):
+            path = Path(rows=rows, names=("a variable",), partition=(first, stop), start=row, labels=(0,), number=1)
+            result[row] = holds(condition, path)
+    return result
 
 
 def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -> np.ndarray | None:

@@ -87,7 +87,7 @@ class PathEvaluator:
             number=path.number,
             taken=rows,
         )
-        return conditions.evaluate(condition, evaluated) is True
+        return conditions.holds(condition, evaluated)
 
 
 _NO_BOUND = 1 << 62

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from sqlext.errors import DataError
 from sqlext.pattern.cep import every_match, path_search, shared_buffer, timeouts
 from sqlext.pattern.cep.cep_reference import BOUND, NEXT_ROW, Path, Search
 from sqlext.pattern.cep.cep_task import CepTask, local_truth, next_satisfies, next_with, partition_ends
@@ -23,7 +24,7 @@ from sqlext.pattern.cep.every_match_tables import RowBits, States, row_bits, sta
 from sqlext.pattern.cep.nfa import Final
 from sqlext.pattern.cep.path_search import FastPaths
 from sqlext.pattern.cep.shared_buffer import Buffer
-from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, SearchPosition, StreamFacts
+from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, Failure, SearchPosition, StreamFacts
 from sqlext.pattern.task import Rows, Spans
 
 
@@ -64,9 +65,11 @@ def by_shared_buffer(
 def by_path_search(
     task: CepTask, rows: Rows, event_times: EventTimes, position: SearchPosition, facts: StreamFacts
 ) -> Decisions:
-    """Decide path by path. Raises DataError: STEP_BUDGET, and what conditions raise."""
+    """Decide path by path. Raises DataError: STEP_BUDGET, and what conditions raise, unless `rows.errors` notes it."""
     step = _Step(task=task, rows=rows, event_times=event_times, position=position)
-    return _decisions(step, *_by_paths(step))
+    decisions = _decisions(step, *_by_paths(step))
+    errors = (rows.errors or {}).items()
+    return replace(decisions, failures=tuple(Failure(row, int(event_times.key[row]), e) for row, e in errors))
 
 
 def _decisions(step: _Step, spans: Spans, time: np.ndarray, live: np.ndarray, partial: list[Path]) -> Decisions:
@@ -228,7 +231,7 @@ def _by_paths(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray, list[Path]]:
     for p, (first, behind) in enumerate(zip(step.position.row.tolist(), bounds[1:].tolist())):
         for start in searcher.starts((first, behind)):
             search = searcher.search(start, (int(bounds[p]), behind), 0)
-            for path, when in path_search.earliest(search.paths(step.task.nfa.pattern)):
+            for path, when in _paths(step, search):
                 sort, time = _decided_at(step, path, when)
                 if step.position.time[p] < time <= step.event_times.watermark:
                     matches.append((p, (*sort, path[-1][0], start), path))
@@ -242,6 +245,18 @@ def _by_paths(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray, list[Path]]:
     number = np.arange(len(paths)) - np.searchsorted(partition, partition) + step.position.number[partition]
     spans = path_search.as_spans([path[0][0] for path in paths], number, paths)
     return spans, np.array([times[i] for i in order], np.int64), live, partial
+
+
+def _paths(step: _Step, search: Search) -> list[tuple[Path, int]]:
+    """The paths from a start row; none, and no later ones, if the search spends its budget and that is only noted."""
+    try:
+        return list(path_search.earliest(search.paths(step.task.nfa.pattern)))
+    except DataError as error:
+        if step.rows.errors is None:
+            raise
+        step.rows.errors[search.start] = error
+        search.is_alive = False
+        return []
 
 
 def _decided_at(step: _Step, path: Path, when: int) -> tuple[tuple[int, int], int]:

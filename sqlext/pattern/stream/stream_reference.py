@@ -15,7 +15,7 @@ import numpy as np
 from sqlext.errors import DataError
 from sqlext.pattern.batch.reference import MAX_STEPS, Block, MappedRows
 from sqlext.pattern.conditions import satisfier
-from sqlext.pattern.event_time import BEGINNING, Decisions, EventTimes, SearchPosition, StreamFacts
+from sqlext.pattern.event_time import BEGINNING, Decisions, EventTimes, Failure, SearchPosition, StreamFacts
 from sqlext.pattern.program import Done, Jump, MatchLabel, MatchStart, Program, Split
 from sqlext.pattern.skip import numbered, resume_row
 from sqlext.pattern.task import MatchTask, Rows, SkipFailure
@@ -51,11 +51,12 @@ class Request(NamedTuple):
 
 class Outcome(NamedTuple):
     """`match`: its mapped rows, None if there is no match; `looked_at`: the last row that was needed to decide it;
-    `until`: the latest end of a bound that was needed, or BEGINNING."""
+    `until`: the latest end of a bound that was needed, or BEGINNING; `error`: why the search was given up."""
 
     match: MappedRows | None
     looked_at: int
     until: int
+    error: DataError | None = None
 
 
 Searcher = Callable[[Request], Union[Outcome, None]]  # None: unknown
@@ -72,7 +73,7 @@ class Facts(Protocol):
 
 
 def search(program: Program, request: Request, facts: Facts, max_steps: int = MAX_STEPS) -> Outcome | None:
-    """The outcome of one search, None for unknown. Raises DataError: STEP_BUDGET."""
+    """The outcome of one search, None for unknown; after `max_steps` it is given up with the error STEP_BUDGET."""
     first, behind = request.partition
     labels: list[int] = []
     hidden: list[bool] = []
@@ -113,12 +114,13 @@ def search(program: Program, request: Request, facts: Facts, max_steps: int = MA
             return None
         else:
             looked_at = max(looked_at, row)
-    raise DataError(
+    error = DataError(
         "STEP_BUDGET",
         f"the search for a match from one row took more than {max_steps:,} steps",
         hint="add WITHIN, let the variables exclude each other, or replace conditions on the match so far "
         "by conditions on the row or on PREV.",
     )
+    return Outcome(None, looked_at, until, error)
 
 
 class RowFacts:
@@ -158,7 +160,10 @@ def decide_with(
     position: SearchPosition,
     facts: StreamFacts,
 ) -> Decisions:
-    """Decide what one search after the other finds; after a failure of SKIP nothing more."""
+    """Decide what one search after the other finds; after a failure of SKIP nothing more.
+
+    Raises DataError: STEP_BUDGET, unless `rows.errors` notes what fails.
+    """
     driver = _Driver(searcher=searcher, task=task, rows=rows, event_times=event_times, needs_failed=facts.needs_failed)
     resumed = []
     for p in range(len(rows.bounds) - 1):
@@ -173,6 +178,7 @@ def decide_with(
         time=np.array(block.time, np.int64),
         unmatched_time=np.array(block.unmatched_time, np.int64),
         position=replace(position, row=columns[0], number=columns[1], matched_end=columns[2], time=columns[3]),
+        failures=tuple(driver.failures),
     )
 
 
@@ -195,6 +201,7 @@ class _Driver:
     event_times: EventTimes
     needs_failed: bool
     block: _TimedBlock = field(default_factory=_TimedBlock)
+    failures: list[Failure] = field(default_factory=list)
 
     def partition(self, position: SearchPosition, p: int) -> tuple[int, int, int, int]:
         """Search partition p; return the next row, number, matched_end and time."""
@@ -204,10 +211,15 @@ class _Driver:
         matched_end, time = int(position.matched_end[p]), int(position.time[p])
         while row < bounds[1]:
             request = Request(start=row, number=number, partition=bounds, is_first=bool(position.is_first[p]))
+            if self.rows.errors:
+                self.rows.errors.clear()
             outcome = self.searcher(request)
             if outcome is None:
+                self._note({row: int(self.event_times.key[row]) for row in self.rows.errors or ()})
                 break
             time = max(time, int(self.event_times.key[outcome.looked_at]), outcome.until)
+            self._give_up(row, time, outcome.error)
+            self._note(dict.fromkeys(self.rows.errors or (), time))
             if outcome.match is None:
                 if self.needs_failed or (task.output.shows_unmatched and row >= matched_end):
                     block.unmatched.append(row)
@@ -223,3 +235,14 @@ class _Driver:
                 break
             row, number = resume, number + 1
         return row, number, matched_end, time
+
+    def _give_up(self, start: int, time: int, error: DataError | None) -> None:
+        if error is not None and self.rows.errors is None:
+            raise error
+        if error is not None:
+            self.failures.append(Failure(start, time, error))
+
+    def _note(self, times: dict[int, int]) -> None:
+        """Note the errors of a search, each with a time: that of the decision, or of its row while it is undecided."""
+        errors = self.rows.errors or {}
+        self.failures += [Failure(row, time, errors[row]) for row, time in times.items()]

@@ -1,0 +1,62 @@
+"""The streaming queries that write into tables, by the names of the tables.
+
+A query has the name of its table: `alerts`, or `db.alerts` outside of the schema `default`, in lower case. Further
+queries of a table have a name behind a slash: `alerts/insert` for INSERT INTO, `alerts/late_rows` for the copy of late
+rows.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sqlext.rewriter.text.names import Parts
+
+_started: dict[str, Any] = {}  # the queries that this process started, running or not, by name
+
+
+def table_title(spark: Any, parts: Parts) -> str:
+    """The name of a table as the names of its queries have it."""
+    schema = parts[-2] if len(parts) > 1 else spark.catalog.currentDatabase()
+    return (parts[-1] if schema.lower() == "default" else f"{schema}.{parts[-1]}").lower()
+
+
+def remember(query: Any) -> None:
+    """Keep a query that was started, so that its end can be reported."""
+    _started[query.name] = query
+
+
+def started() -> dict[str, Any]:
+    """The queries that this process started, by name, also those that have ended."""
+    return dict(_started)
+
+
+def running(spark: Any, title: str) -> list[Any]:
+    """The running queries of a table."""
+    active = [query for query in spark.streams.active if query.name]
+    return [query for query in active if query.name == title or query.name.startswith(f"{title}/")]
+
+
+def stop(spark: Any, title: str) -> bool:
+    """Stop all queries of a table and wait until they have ended. Were there any?"""
+    queries = running(spark, title)
+    for query in queries:
+        query.stop()
+    return bool(queries)
+
+
+def forget(title: str) -> None:
+    """Forget the queries of a table that is dropped."""
+    for name in [name for name in _started if name == title or name.startswith(f"{title}/")]:
+        del _started[name]
+
+
+def root_cause(message: str) -> str:
+    """The error that our code raised in a worker, or the last one that Spark names in a message.
+
+    >>> root_cause("[STREAM_FAILED] Query …: [TASK_WRITE_FAILED] x\\nCaused by: [DIVIDE_BY_ZERO] Division.\\n at")
+    '[DIVIDE_BY_ZERO] Division.'
+    """
+    ours = re.findall(r"^(?:sqlext\.errors\.\w+: )?(SQLEXT_\w+: .*)", message, re.MULTILINE)
+    causes = re.findall(r"\[[A-Z][A-Z0-9_.]+\] .*", message.rpartition("Caused by: ")[2])
+    return str([*causes, *ours][-1]) if ours or causes else message.strip().split("\n")[0]

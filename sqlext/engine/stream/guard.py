@@ -1,0 +1,150 @@
+"""Expressions of a clause that Spark computes on a stream, guarded so that no row of data ends the query.
+
+Under ANSI a division by zero, an overflow or a failing cast is an error, and the query would meet the same row again at
+every restart. So an expression that cannot be computed on a row is NULL there, as Spark's own `try_` functions are: its
+condition does not hold, its measure is NULL. A further column, FAILURE, names the expressions that failed.
+
+Spark has no `try` for every expression, but `try_to_binary` evaluates its argument in one. The argument is a lambda,
+because Spark computes a common subexpression before both of its uses, even before a `try_` function, but never takes
+one out of a lambda. The lambda returns a hash, which keeps the optimizer from dropping the expression. It is evaluated
+once for all expressions of a row; only where it fails are they tested one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from sqlext.rewriter.match.match_plan import (
+    FAILURE,
+    LATE_ROW,
+    ROW_TIME,
+    WITHIN_END,
+    WITHIN_KEY,
+    InputColumn,
+    MatchPlan,
+    ShownColumn,
+)
+from sqlext.rewriter.text.names import unquoted
+from sqlext.rewriter.text.splice import Piece, Text, join
+from sqlext.rewriter.text.tokens import NUMBER, STRING, Token, Tokens, tokenize
+
+ON_DATA_ERROR = "sqlext.stream.on_data_error"
+SKIP, FAIL = "skip", "fail"  # the first is the default
+_NEVER_FAIL = (WITHIN_KEY, WITHIN_END, ROW_TIME, LATE_ROW)  # the watermark column, and that plus a constant
+_BARE = re.compile(r"\s*(\w+|`[^`]*`)(\.(\w+|`[^`]*`))*\s*")
+
+
+def guarded(plan: MatchPlan) -> MatchPlan:
+    """The plan with guarded expressions and the column FAILURE; the same plan if none of them can fail."""
+    risky = _risky(plan)
+    if plan.needs_window or not risky:
+        return plan
+    guard = _guard(risky)
+    return replace(
+        plan,
+        columns=(
+            InputColumn(FAILURE, _failure(list(risky.values()))),
+            *(replace(column, text=guard(column.text)) for column in plan.columns),
+        ),
+        masks=tuple(replace(mask, rest=guard(mask.rest)) for mask in plan.masks),
+        order_by=tuple((guard(text), direction) for text, direction in plan.order_by),
+    )
+
+
+def guarded_measures(plan: MatchPlan) -> MatchPlan:
+    """The plan with guarded measures and the column FAILURE of the result; the same plan if none of them can fail."""
+    risky = {str(column.text): column.text for column in plan.shown if not cannot_fail(str(column.text), {})}
+    if not risky:
+        return plan
+    guard = _guard(risky)
+    measures = (replace(column, text=guard(column.text)) for column in plan.shown)
+    return replace(plan, shown=(ShownColumn(FAILURE, _failure(list(risky.values()))), *measures))
+
+
+def _guard(risky: Mapping[str, Text]) -> Callable[[Text], Text]:
+    """The function that guards the texts `risky` and returns all others as they are."""
+
+    def guard(text: Text) -> Text:
+        if str(text) not in risky:
+            return text
+        return join(f"CASE WHEN {FAILURE} IS NULL OR ", is_computable([text]), " THEN ", text, " END")
+
+    return guard
+
+
+def is_computable(texts: Sequence[Text]) -> Text:
+    """A condition: can Spark compute all the expressions on this row?"""
+    value = join("hash(", join(*texts, separator=", "), ")")
+    tested = join("array_join(transform(array(0), __x -> CAST(", value, " AS STRING)), '')")
+    return join("try_to_binary(", tested, ", 'utf-8') IS NOT NULL")
+
+
+def _risky(plan: MatchPlan) -> dict[str, Text]:
+    """The expressions that may fail on some row."""
+    texts = [column.text for column in plan.columns if column.name not in _NEVER_FAIL]
+    texts += [mask.rest for mask in plan.masks]
+    texts += [text for text, _ in plan.order_by[1:]]
+    types = {name.lower(): spark_type for name, spark_type in plan.input_types}
+    return {str(text): text for text in texts if not cannot_fail(str(text), types)}
+
+
+def _failure(texts: Sequence[Text]) -> Text:
+    """NULL, or the expressions that failed."""
+    named = (join("IF(", is_computable([text]), ", NULL, ", _literal(str(text)), ")") for text in texts)
+    failed = join("'cannot be computed: ' || concat_ws('; ', ", join(*named, separator=", "), ")")
+    return join("CASE WHEN NOT ", is_computable(texts), " THEN ", failed, " END")
+
+
+def _literal(value: str) -> Text:
+    escaped = " ".join(value.split()).replace("\\", "\\\\").replace("'", "\\'")
+    return Text((Piece(f"'{escaped}'", is_verbatim=False),))
+
+
+# which expressions need no guard
+
+_LOGIC = frozenset({"AND", "OR", "NOT", "(", ")"})
+_COMPARISON = frozenset({"=", "==", "<", ">", "<=", ">=", "<=>", "!=", "<>", "IS", "NULL", "TRUE", "FALSE"})
+_FIXED = re.compile("tinyint|smallint|int|bigint|float|double|boolean|date|timestamp|timestamp_ntz")
+
+
+def cannot_fail(text: str, types: Mapping[str, str]) -> bool:
+    """Is the text a column, or comparisons of columns and literals without a cast that may fail?
+
+    `types`: those of the columns, by their names in lower case.
+
+    >>> types = {"v": "int", "s": "string"}
+    >>> [cannot_fail(text, types) for text in ("s", "v > 3 AND t.s = 'a'", "s > 3", "s = v", "v / 2 > 1", "f(v)")]
+    [True, True, False, False, False, False]
+    """
+    if _BARE.fullmatch(text):
+        return True
+    groups: list[list[Token]] = [[]]
+    for token in tokenize(text):
+        if token.word in _LOGIC:
+            groups.append([])
+        else:
+            groups[-1].append(token)
+    return all(_is_plain(tuple(group), types) for group in groups)
+
+
+def _is_plain(tokens: Tokens, types: Mapping[str, str]) -> bool:
+    """Are the tokens one comparison of texts, or one of numbers and times?"""
+    kinds, has_number, at = set(), False, 0
+    while at < len(tokens):
+        token = tokens[at]
+        if token.word in _COMPARISON or token.kind == STRING:
+            at += 1
+        elif token.kind == NUMBER:
+            has_number, at = True, at + 1
+        else:
+            while at + 2 < len(tokens) and tokens[at].is_name and tokens[at + 1].word == ".":
+                at += 2
+            kinds.add(_kind(types.get(unquoted(tokens[at].text).lower(), "") if tokens[at].is_name else ""))
+            at += 1
+    return kinds <= {"fixed"} or (kinds == {"string"} and not has_number)
+
+
+def _kind(spark_type: str) -> str:
+    return "string" if spark_type == "string" else "fixed" if _FIXED.fullmatch(spark_type) else "other"

@@ -1,0 +1,107 @@
+"""Rows that a stream could not use, as Delta tables: those that came too late, and those where something failed.
+
+| setting | one row of the table |
+|---|---|
+| `sqlext.late_rows` | `time`, the `watermark` that had passed it, and the whole `row` as JSON |
+| `sqlext.failed_rows` | `time`, the `error`, and the whole `row` as JSON; of a failed match the values of its keys |
+
+The operator writes the rows into files in a folder of the table. The names of the files follow from its state, so a
+micro-batch that is run again writes the same files. A second streaming query copies each file into the table once.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from sqlext.catalog.warehouse import local_path
+from sqlext.errors import UnsupportedError
+from sqlext.rewriter.match.match_plan import LATE_ROW, InputColumn, MatchPlan
+from sqlext.rewriter.text.names import quote, split_name
+from sqlext.rewriter.text.splice import join
+
+LATE, FAILED = "sqlext.late_rows", "sqlext.failed_rows"  # settings: the names of the tables
+COLUMNS = {
+    LATE: "time TIMESTAMP, watermark TIMESTAMP, row STRING",
+    FAILED: "time TIMESTAMP, error STRING, row STRING",
+}
+_TIMESTAMP = pa.timestamp("us", "UTC")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideTable:
+    """`setting`: LATE or FAILED; `name`: quoted; `folder`: where the operator of one clause writes its files."""
+
+    setting: str
+    name: str
+    folder: Path
+    checkpoint: Path
+
+
+def table_names(spark: SparkSession) -> dict[str, str]:
+    """The names of the tables that are set, by their settings."""
+    names = {setting: spark.conf.get(setting, "") or "" for setting in COLUMNS}
+    return {setting: name for setting, name in names.items() if name}
+
+
+def with_rows(plan: MatchPlan) -> MatchPlan:
+    """The plan with the whole rows of the relation as a further column."""
+    return replace(plan, columns=(*plan.columns, InputColumn(LATE_ROW, join("to_json(struct(*))"))))
+
+
+def open_tables(spark: SparkSession, fingerprint: str) -> list[SideTable]:
+    """The tables that are set, created if they do not exist.
+
+    Raises UnsupportedError if one is not in a folder of this machine.
+    """
+    return [_open(spark, setting, name, fingerprint) for setting, name in table_names(spark).items()]
+
+
+def _open(spark: SparkSession, setting: str, unquoted_name: str, fingerprint: str) -> SideTable:
+    name = quote(split_name(unquoted_name))
+    spark.createDataFrame([], COLUMNS[setting]).write.format("delta").mode("ignore").saveAsTable(name)
+    location = local_path(str(spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"]))
+    if location is None:
+        raise UnsupportedError(
+            "LATE_ROWS_FOLDER",
+            f"the table {name} of {setting} is not on this machine",
+            hint=f"unset {setting}; such rows are counted in any case.",
+        )
+    folder, checkpoint = location / "_arriving" / fingerprint, location / "_checkpoints" / fingerprint
+    folder.mkdir(parents=True, exist_ok=True)
+    return SideTable(setting=setting, name=name, folder=folder, checkpoint=checkpoint)
+
+
+def late_table(late: pa.Table, time: str, watermark: int) -> pa.Table:
+    """The late rows of one step with the columns of their table; `time`: the name of their time."""
+    watermarks = pa.array(np.full(late.num_rows, watermark)).cast(_TIMESTAMP)
+    return pa.table({"time": late.column(time).cast(_TIMESTAMP), "watermark": watermarks, "row": late.column(LATE_ROW)})
+
+
+def write(rows: pa.Table, folder: str, name: str) -> None:
+    """Write the rows of one step; to write them again changes nothing."""
+    if not rows.num_rows:
+        return
+    import pyarrow.parquet as pq  # takes 50 ms, and few workers meet such rows
+
+    part = os.path.join(folder, f"_{name}.part")  # Spark does not read files whose names begin with _
+    pq.write_table(rows, part)
+    os.replace(part, os.path.join(folder, f"{name}.parquet"))
+
+
+def follow(spark: SparkSession, table: SideTable, title: str, trigger: dict) -> None:
+    """Start the query that copies written files into the table; with availableNow wait until it has copied all.
+
+    `title`: the name of the streaming table that has such rows.
+    """
+    files = spark.readStream.schema(COLUMNS[table.setting]).parquet(str(table.folder))
+    writer = files.writeStream.format("delta").option("checkpointLocation", str(table.checkpoint))
+    writer = writer.queryName(f"{title}/{table.setting.rpartition('.')[2]}/{table.folder.name}")
+    query = writer.trigger(**trigger).toTable(table.name) if trigger else writer.toTable(table.name)
+    if trigger.get("availableNow"):
+        query.awaitTermination()

@@ -1,0 +1,166 @@
+"""Runs SHOW STREAMING TABLES, and DESCRIBE, STOP and REFRESH STREAMING TABLE."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from sqlext.catalog import streams
+from sqlext.catalog.checkpoint import stored_query
+from sqlext.catalog.warehouse import WAREHOUSE, local_path, warehouse_tables
+from sqlext.engine.stream.streaming_tables import AVAILABLE_NOW, CHECKPOINTS, STREAM, TRIGGER
+from sqlext.engine.warn import warn
+from sqlext.errors import BindError
+from sqlext.quiet import quiet_probes
+from sqlext.rewriter.stream_heads import DESCRIBE, SHOW, STOP, StreamCommand
+from sqlext.rewriter.text.names import quote
+from sqlext.stream_state import StreamState, kept_state
+
+_COLUMNS = (
+    "name STRING, state STRING, watermark TIMESTAMP, lag INTERVAL DAY TO SECOND, "
+    "rows_kept BIGINT, late_rows BIGINT, failed_rows BIGINT, last_error STRING"
+)
+RUNNING, STOPPED, FAILED = "running", "stopped", "failed"
+
+
+class Status(NamedTuple):
+    """A streaming table as SHOW STREAMING TABLES lists it.
+
+    `lag`: how far the watermark was behind the clock when the last micro-batch began.
+    """
+
+    name: str
+    state: str
+    watermark: datetime | None = None
+    lag: timedelta | None = None
+    rows_kept: int | None = None
+    late_rows: int | None = None
+    failed_rows: int | None = None
+    last_error: str | None = None
+
+
+def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
+    """The result of a command. Raises BindError: NOT_A_STREAMING_TABLE."""
+    if command.verb == SHOW:
+        return spark.createDataFrame([_status(spark, title) for title in _titles(spark)], _COLUMNS)
+    assert command.name is not None
+    title = streams.table_title(spark, command.name)
+    folder = _checkpoint(spark, command.name, title)
+    if folder is None and title not in streams.started() and not streams.running(spark, title):
+        raise BindError(
+            "NOT_A_STREAMING_TABLE", f"there is no streaming table {title}", place=command.place,
+            hint="SHOW STREAMING TABLES lists them.",
+        )  # fmt: skip
+    if command.verb == DESCRIBE:
+        rows = [(name, None if value is None else str(value)) for name, value in _description(spark, title, folder)]
+        return spark.createDataFrame(rows, "property STRING, value STRING")
+    if command.verb == STOP:
+        if not streams.stop(spark, title):
+            warn([f"the streaming table {title} was not running."])
+    else:
+        _refresh(spark, title, folder, command)
+    return spark.createDataFrame([], T.StructType([]))
+
+
+def _titles(spark: SparkSession) -> list[str]:
+    """The names of the streaming tables of the warehouse, and of those that this process started."""
+    warehouse = spark.conf.get(WAREHOUSE, None)
+    tables = warehouse_tables(Path(warehouse)) if warehouse else []
+    stored = [table for table in tables if stored_query(table.folder / CHECKPOINTS / STREAM) is not None]
+    active = [query.name for query in spark.streams.active if query.name]
+    names = [*(streams.table_title(spark, table.name) for table in stored), *streams.started(), *active]
+    return sorted({name for name in names if "/" not in name})
+
+
+def _query(spark: SparkSession, title: str) -> Any | None:
+    """The last query of the table, running or not."""
+    return next((q for q in spark.streams.active if q.name == title), streams.started().get(title))
+
+
+def _status(spark: SparkSession, title: str) -> Status:
+    query = _query(spark, title)
+    if query is None:
+        return Status(title, STOPPED)
+    error = _failure(query)
+    state = FAILED if error else RUNNING if streams.running(spark, title) else STOPPED
+    progress, kept = _progress(query)
+    watermark = _time((progress.get("eventTime") or {}).get("watermark"))
+    now = _time(progress.get("timestamp"))
+    return Status(
+        title,
+        state,
+        watermark=watermark,
+        lag=None if watermark is None or now is None else now - watermark,
+        rows_kept=None if kept is None else kept.rows,
+        late_rows=None if kept is None else kept.late_rows,
+        failed_rows=None if kept is None else kept.failed_rows,
+        last_error=error,
+    )
+
+
+def _failure(query: Any) -> str | None:
+    """Why a query failed, in one line; None if it did not."""
+    with suppress(PySparkException):  # a query of a session that has ended
+        error = query.exception()
+        return None if error is None else streams.root_cause(str(error))
+    return None
+
+
+def _progress(query: Any) -> tuple[dict[str, Any], StreamState | None]:
+    """The last progress of a query, and the last state that its clauses reported."""
+    with suppress(PySparkException):
+        recent = query.recentProgress
+        states = (kept_state(progress["observedMetrics"]) for progress in reversed(recent))
+        return (recent[-1] if recent else {}), next((state for state in states if state is not None), None)
+    return {}, None
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _checkpoint(spark: SparkSession, parts: tuple[str, ...], title: str) -> Path | None:
+    """The folder of the table's checkpoint, if there is one where it is by default."""
+    with suppress(PySparkException), quiet_probes():
+        location = local_path(str(spark.sql(f"DESCRIBE DETAIL {quote(parts)}").collect()[0]["location"]))
+        folder = None if location is None else location / CHECKPOINTS / STREAM
+        return folder if folder is not None and stored_query(folder) is not None else None
+    return None
+
+
+def _description(spark: SparkSession, title: str, folder: Path | None) -> Iterator[tuple[str, Any]]:
+    status, query = _status(spark, title), _query(spark, title)
+    yield from status._asdict().items()
+    progress, kept = ({}, None) if query is None else _progress(query)
+    for name, key in (("micro_batch", "batchId"), ("rows_per_second", "processedRowsPerSecond")):
+        yield name, progress.get(key)
+    yield "bytes_kept", kept and kept.bytes
+    yield "oldest_row", kept and kept.oldest
+    yield "checkpoint", folder
+    yield "statement", stored_query(folder).statement if folder is not None else None  # type: ignore[union-attr]
+
+
+def _refresh(spark: SparkSession, title: str, folder: Path | None, command: StreamCommand) -> None:
+    """Process the rows that are there now: by the running query, or by the statement that created the table."""
+    if running := [query for query in streams.running(spark, title) if query.name == title]:
+        running[0].processAllAvailable()
+        return
+    record = stored_query(folder) if folder is not None else None
+    if record is None or not record.statement:
+        raise BindError(
+            "NOT_A_STREAMING_TABLE", f"the statement that created {title} is not recorded", place=command.place,
+            hint="run its CREATE STREAMING TABLE again; statements with parameters are not kept.",
+        )  # fmt: skip
+    before = spark.conf.get(TRIGGER, None)
+    spark.conf.set(TRIGGER, AVAILABLE_NOW)
+    try:
+        spark.sql(record.statement)
+    finally:
+        spark.conf.unset(TRIGGER) if before is None else spark.conf.set(TRIGGER, before)

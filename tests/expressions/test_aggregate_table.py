@@ -1,0 +1,41 @@
+"""The table of aggregates computes what Spark computes; `aggregates_against_spark` compares more."""
+
+from __future__ import annotations
+
+import pytest
+
+from sqlext.errors import UnsupportedError
+from sqlext.expressions.aggregates.aggregate_table import aggregate
+from sqlext.expressions.aggregates.aggregator import fold
+from sqlext.expressions.function import Settings
+
+from ..sampling import SAMPLE
+from .aggregates_against_spark import run
+
+SETTINGS = Settings(True, "UTC")
+
+
+def test_aggregates_are_sparks_on_random_rows(spark):
+    comparison = run(spark, 1, int(SAMPLE) if SAMPLE.isdigit() else 0)
+    assert not comparison.differences, comparison.differences[:5]
+
+
+def test_an_unknown_aggregate_is_refused_with_the_list():
+    with pytest.raises(UnsupportedError, match=r"did you mean median\? The aggregates are count, "):
+        aggregate("medain", ("int",), "double", SETTINGS)
+
+
+def test_adding_a_row_leaves_the_old_state_as_it_was():
+    distinct = aggregate("count", ("int",), "bigint", SETTINGS, is_distinct=True)
+    states = [distinct.empty]
+    for i in range(3000):
+        states.append(distinct.add(states[-1], i % 2000))
+    assert [distinct.value(state) for state in states] == [min(i, 2000) for i in range(3001)]
+
+
+def test_sums_leave_their_type_with_an_error_or_by_wrapping():
+    rows = [(2**63 - 1,), (1,)]
+    assert fold(aggregate("try_sum", ("bigint",), "bigint", SETTINGS), rows) is None
+    assert fold(aggregate("sum", ("bigint",), "bigint", Settings(False, "UTC")), rows) == -(2**63)
+    with pytest.raises(Exception, match="ARITHMETIC_OVERFLOW"):
+        fold(aggregate("sum", ("bigint",), "bigint", SETTINGS), rows)

@@ -1,0 +1,105 @@
+"""The life of a streaming table: created, running, stopped, refreshed, replaced, dropped, and failed."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+import sqlext
+from sqlext.catalog.warehouse import local_path
+from tests.statements.cases import settings
+
+pytestmark = pytest.mark.spark
+STREAM = "STREAM life.source WATERMARK ts DELAY OF INTERVAL 0 SECONDS"
+QUERY = f"""SELECT k, l FROM {STREAM} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES LAST(i) AS l
+  PATTERN (A B) DEFINE A AS i % 2 = 1, B AS i % 2 = 0) WHERE l < 100"""
+
+
+@pytest.fixture
+def life(spark):
+    """A schema `life` with a table `source`; everything in it is dropped."""
+    spark.sql("CREATE DATABASE life")
+    spark.sql("CREATE TABLE life.source (k INT, ts TIMESTAMP, i INT)")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield spark
+    for query in spark.streams.active:
+        query.stop()
+    for row in spark.sql("SHOW TABLES IN life").collect():
+        spark.sql(f"DROP TABLE life.`{row.tableName}`")
+    spark.sql("DROP DATABASE life CASCADE")
+
+
+def append(spark, *rows: tuple[int, int]) -> None:
+    """Rows (k, i), each i seconds behind the first."""
+    values = ", ".join(f"({k}, TIMESTAMP '2026-01-01' + INTERVAL {i} SECONDS, {i})" for k, i in rows)
+    spark.sql(f"INSERT INTO life.source VALUES {values}")
+
+
+def rows(spark, table: str) -> list[tuple]:
+    return sorted(map(tuple, spark.table(table).collect()))
+
+
+def status(spark, name: str) -> tuple:
+    shown = {row.name: row for row in spark.sql("SHOW STREAMING TABLES").collect()}
+    return (shown[name].state, shown[name].late_rows) if name in shown else ()
+
+
+def folder(spark, name: str) -> Path:
+    return local_path(spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"])
+
+
+def test_a_streaming_table_lives_from_create_to_drop(life):
+    create = f"CREATE STREAMING TABLE life.`Pairs` AS {QUERY}"
+    append(life, (1, 1), (1, 2), (1, 3))
+    life.sql(create)
+    assert status(life, "life.pairs")[0] == "running"
+    with pytest.warns(UserWarning, match=r"life\.pairs is running.*; the statement started nothing"):
+        life.sql(create.lower())
+    life.sql("REFRESH STREAMING TABLE LIFE.pairs")  # waits until the running query has read all rows
+    assert rows(life, "life.pairs") == [(1, 2)]
+    life.sql("CREATE STREAMING TABLE IF NOT EXISTS life.pairs AS SELECT * FROM STREAM life.source")
+    life.sql("STOP STREAMING TABLE life.pairs")
+    assert status(life, "life.pairs") == ("stopped", 0)
+    with pytest.warns(UserWarning, match="was not running"):
+        life.sql("STOP STREAMING TABLE life.pairs")
+    append(life, (1, 4), (1, 9))
+    life.sql("refresh streaming table life.pairs")  # by the recorded statement
+    assert rows(life, "life.pairs") == [(1, 2), (1, 4)]
+    described = dict(map(tuple, life.sql("DESCRIBE STREAMING TABLE life.pairs").collect()))
+    assert (described["state"], described["late_rows"], described["statement"]) == ("stopped", "0", create)
+    with pytest.raises(sqlext.BindError, match="other text here: 100") as changed:
+        life.sql(create.replace("100", "50"))
+    assert changed.value.error_class == "SQLEXT_CHANGED_QUERY" and changed.value.place.excerpt().endswith("^^")
+    with settings(life, {"sqlext.stream.trigger": "available-now"}):
+        life.sql(create.replace("CREATE", "CREATE OR REPLACE").replace("100", "3"))
+    assert rows(life, "life.pairs") == [(1, 2)]
+    life.sql(create.replace("CREATE", "CREATE OR REFRESH").replace("100", "3"))
+    files = folder(life, "life.pairs")
+    life.sql("DROP TABLE life.pairs")
+    assert not life.streams.active and not files.exists() and status(life, "life.pairs") == ()
+    with pytest.raises(sqlext.BindError, match="there is no streaming table"):
+        life.sql("DESCRIBE STREAMING TABLE life.pairs")
+    (files / "_checkpoints" / "stream").mkdir(parents=True)
+    with pytest.raises(sqlext.BindError, match="holds a checkpoint") as leftovers:
+        life.sql(create)
+    assert leftovers.value.error_class == "SQLEXT_LEFTOVERS"
+    life.sql(create.replace("CREATE", "CREATE OR REPLACE"))
+    life.sql("DROP TABLE life.pairs")
+    life.sql("CREATE TABLE life.plain AS SELECT 1 AS k, 2 AS l")
+    with pytest.raises(sqlext.BindError, match="no streaming table has written"):
+        life.sql(f"CREATE STREAMING TABLE life.plain AS {QUERY}")
+
+
+def test_a_stream_that_fails_is_shown_with_its_error(life):
+    append(life, (1, 1), (1, 2), (1, 3))
+    failing = f"CREATE STREAMING TABLE life.broken AS {QUERY.replace('LAST(i)', '1 / (LAST(i) - 2)')}"
+    with settings(life, {"sqlext.stream.on_data_error": "fail"}):
+        life.sql(failing)
+    query = next(q for q in life.streams.active if q.name == "life.broken")
+    with pytest.raises(Exception, match=r"STREAM_FAILED|DIVIDE"):
+        query.processAllAvailable()
+    shown = {row.name: row for row in life.sql("SHOW STREAMING TABLES").collect()}["life.broken"]
+    assert shown.state == "failed" and "DIVIDE_BY_ZERO" in shown.last_error
