@@ -32,7 +32,7 @@ class PlannedEmit:
     warnings: ClassVar[tuple[str, ...]] = ()
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        return run_emit(self.plan, queries, self.prefix, is_ansi=self.is_ansi)
+        return run_emit(self.plan, queries, self.prefix, spark, is_ansi=self.is_ansi)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from sqlext.engine.emit.window_plan import Assigner, Emit, Evictor, FiringAggregate, Trigger, WindowPlan
+from sqlext.engine.emit.emit_processor import EmitBucketPlan, EmitProcessor
+from sqlext.engine.emit.panes import pane_schema
+from sqlext.engine.emit.window_plan import ROWTIME, Assigner, Emit, Evictor, FiringAggregate, Trigger, WindowPlan
 from sqlext.engine.queries import Queries
+from sqlext.engine.stream.decided_rows import decided_rows, result_columns
+from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack
+from sqlext.engine.stream.processor import OperatorPlan
 from sqlext.engine.stream.stream_plan import SortKey
-from sqlext.errors import UnsupportedError
 from sqlext.expressions.values import arrow_type
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
 from sqlext.rewriter.emit.window_call import CUMULATE, HOP, SESSION
@@ -20,23 +28,56 @@ from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
 
 
-def run_emit(plan: EmitPlan, queries: Queries, prefix: Text, *, is_ansi: bool) -> DataFrame:
+def run_emit(plan: EmitPlan, queries: Queries, prefix: Text, spark: SparkSession, *, is_ansi: bool) -> DataFrame:
     """The result of the query. `prefix`: the WITH clause that the data may need."""
     columns = join(*(join(text, f" AS {name}") for name, text in plan.columns), separator=",\n       ")
     query = join(prefix, "SELECT ", columns, "\nFROM ", plan.relation)
-    if queries.run(query).isStreaming:
-        raise UnsupportedError("EMIT_STREAM", "EMIT over a stream is not built yet", place=plan.clause.keyword.place)
-    keys = ", ".join(name for name, _ in plan.columns[: plan.keys]) or "0"
-    rows = queries.run(join("SELECT * FROM (", query, f") DISTRIBUTE BY {keys}"))
-    worker = window_plan(plan, rows.schema, is_ansi)
+    rows = queries.run(query)
+    windows = window_plan(plan, rows.schema, is_ansi)
+    fired = _on_stream(plan, query, windows, queries, spark) if rows.isStreaming else _batch(plan, rows, windows)
+    return queries.run(result_query(plan, queries.name(fired)))
 
+
+def _batch(plan: EmitPlan, rows: DataFrame, windows: WindowPlan) -> DataFrame:
     def fire(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from sqlext.engine.emit.fire_batch import fire_batch
 
-        return fire_batch(batches, worker)
+        return fire_batch(batches, windows)
 
-    fired = rows.mapInArrow(fire, firing_schema(worker))
-    return queries.run(result_query(plan, queries.name(fired)))
+    keys = [F.col(name) for name in windows.keys]
+    whole = rows.repartition(*keys) if keys else rows.repartition(1)
+    return whole.mapInArrow(fire, firing_schema(windows))
+
+
+def _on_stream(plan: EmitPlan, query: Text, windows: WindowPlan, queries: Queries, spark: SparkSession) -> DataFrame:
+    """The firings of a stream. `query`: the columns of its rows."""
+    hashed = f"hash({', '.join(windows.keys)})" if windows.keys else "0"
+    rows = queries.run(join(f"SELECT *, {hashed} AS {BUCKET} FROM (\n", query, ")"))
+    buckets = int(spark.conf.get(BUCKETS_SETTING, "") or 0) or None if windows.keys else 1
+    texts = [text for _, text in plan.shown] + ([plan.having] if plan.having is not None else [])
+    operator = OperatorPlan(
+        stream=EmitBucketPlan(windows, pane_schema(windows)),
+        fingerprint=fingerprint(plan, windows),
+        buckets=buckets,
+        shows_times=any(ROWTIME in str(text) for text in texts),
+    )
+    parcels = rows.mapInArrow(partial(pack, buckets=buckets), PARCEL_DDL)
+    decided = decided_rows(parcels, EmitProcessor(operator))
+    return result_columns(decided, [ROWTIME] if operator.shows_times else [], firing_schema(windows))
+
+
+def fingerprint(plan: EmitPlan, windows: WindowPlan) -> str:
+    """16 hexadecimal digits of what decides which rows are kept, in which columns, and when windows fire."""
+    emit = windows.emit
+    parts = [
+        [plan.clause.call.kind, sorted(plan.durations.items())],
+        [[trigger.kind, trigger.amount] for trigger in emit.triggers],
+        [emit.is_discarding, emit.lateness, [emit.evictor.kind, emit.evictor.amount] if emit.evictor else None],
+        [[name, str(text)] for name, text in plan.columns],
+        [[a.function, a.columns, a.types, a.result, a.is_distinct, a.filter] for a in plan.aggregates],
+        str(plan.relation),
+    ]
+    return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()[:16]
 
 
 def result_query(plan: EmitPlan, firings: str) -> Text:

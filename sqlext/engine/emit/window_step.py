@@ -35,7 +35,7 @@ from sqlext.engine.emit.window_plan import (
     WindowPlan,
 )
 from sqlext.engine.stream.step import Step, followed_by
-from sqlext.engine.stream.stream_plan import State
+from sqlext.engine.stream.stream_plan import FAILURES, State
 from sqlext.engine.worker.arrow import are_valid, as_arrow, one_chunk
 from sqlext.expressions.function import Settings
 from sqlext.pattern.event_time import BEGINNING, NEVER
@@ -87,6 +87,7 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, 
     return Step(
         results=[result for result in (ended, fired) if result[1].num_rows],
         late=arrived.filter(pa.array(is_late)),
+        failures=FAILURES.empty_table(),
         keeps_row=rows.is_waiting[:n],
         new_rows=pa.concat_tables(
             [rows.table.slice(n).filter(pa.array(rows.is_waiting[n:])), _kept_rows(rows, panes, *kept)]

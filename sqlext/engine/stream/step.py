@@ -67,6 +67,7 @@ def followed_by(first: Step, second: Step, state: State) -> Step:
     return Step(
         results=[*first.results, *second.results],
         late=pa.concat_tables([first.late, second.late]),
+        failures=pa.concat_tables([first.failures, second.failures]),
         keeps_row=keeps_row,
         new_rows=pa.concat_tables([rows, second.new_rows]),
         keeps_key=keeps_key,
