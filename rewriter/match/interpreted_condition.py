@@ -128,7 +128,7 @@ class InterpretedCondition:
         return self._cast(whole, have, wanted)
 
     def _column(self, text: Text, spark_type: str) -> int:
-        return self.parts.column(text, spark_type, OBJECT)
+        return self.parts.object_column(text, spark_type)
 
     def _reference(self, reference: Reference, spark_type: str) -> Condition:
         parts = self.parts
