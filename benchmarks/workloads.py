@@ -135,6 +135,7 @@ PARTITIONED = (
         tiny_rows=1_000,
         flink_lacks=ENDS_GREEDY,
         limits={"pandas": MILLION},
+        window=("n", "top", "bottom", "fall"),
     ),
     Workload(
         name="bin_packing",
@@ -305,6 +306,20 @@ UNPARTITIONED = (
         totals="count(*), sum(began), sum(n)",
         goal=SLOW,
         flink_lacks=ENDS_GREEDY,
+    ),
+    *(
+        Workload(
+            name=f"sum_{name}",
+            rows=MILLION,
+            columns={"i": "i", "v": f"CAST({HASH} % 100 AS {spark_type})"},
+            reads=("i", "v"),
+            match="""MEASURES FIRST(A.i) AS began, COUNT(*) AS n
+    PATTERN (A+) DEFINE A AS SUM(A.v) <= 1000""",
+            totals="count(*), sum(began), sum(n)",
+            goal=SLOW,
+            flink_lacks=ENDS_GREEDY,
+        )
+        for name, spark_type in (("bigint", "BIGINT"), ("decimal", "DECIMAL(18, 2)"))
     ),
     Workload(
         name="merge_ranges",

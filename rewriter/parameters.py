@@ -72,7 +72,12 @@ def _argument(text: str, marker: Marker, position: int, args: Arguments) -> Any:
     if isinstance(args, Mapping) and marker.name in args:
         return args[marker.name]
     close = get_close_matches(marker.name, names, n=1)
-    hint = f"did you mean :{close[0]}?" if close else None
+    listed = (
+        f"the arguments are {', '.join(map(str, names))}."
+        if names
+        else f'write spark.sql(text, {{"{marker.name}": …}}).'
+    )
+    hint = f"did you mean :{close[0]}?" if close else listed
     raise BindError("MISSING_ARGUMENT", f'no argument is called "{marker.name}"', hint=hint)
 
 

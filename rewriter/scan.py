@@ -10,14 +10,16 @@ from sqlext.rewriter.emit.emit_clause import is_emit
 from sqlext.rewriter.emit.window_call import DURATIONS, is_window_call
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, tokenize
-from sqlext.rewriter.tree.keywords import is_at, is_time_join, without_pipe
+from sqlext.rewriter.tree.keywords import TYPE_WORDS, is_at, is_time_join, without_pipe
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.read_windows import window_queries
 from sqlext.rewriter.tree.statement_tree import Site, Tree
 
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+_TYPES = "|".join(sorted(TYPE_WORDS))
 _CANDIDATE = re.compile(
-    rf"MATCH_?RECOGN|\bPATTERN{_BLANK}\(|(?:INTERVAL|ASOF){_BLANK}\bJOIN|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(DURATIONS)}){_BLANK}\(|\bEMIT\b",
+    rf"MATCH_?RECOGN|\bPATTERN{_BLANK}\(|INTERVAL{_BLANK}\bJOIN|ASOF{_BLANK}\b(?:{_TYPES}|JOIN)\b"
+    rf"|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(DURATIONS)}){_BLANK}\(|\bEMIT\b",
     re.IGNORECASE | re.DOTALL,
 )
 

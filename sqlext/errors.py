@@ -10,6 +10,8 @@ Hint: pattern variables are A, B.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -73,6 +75,17 @@ class SqlExtError(Exception):
         """The same error with its place in another text, in which the offsets are the same."""
         return self.with_(place=replace(self.place, text=text)) if self.place is not None else self
 
+    def moved(self: E, text: str, by: int) -> E:
+        """The same error about a longer `text`, in which the statement begins at character `by`.
+
+        >>> error = BindError("UNKNOWN_COLUMN", "there is no column x", place=Place("SELECT x", 7, 8))
+        >>> print(error.moved("EXPLAIN MATCH SELECT x", 14).place.excerpt())
+          1 | EXPLAIN MATCH SELECT x
+            |                      ^
+        """
+        place = self.place and Place(text, self.place.start + by, self.place.stop + by)
+        return self.with_(place=place)
+
     def __str__(self) -> str:
         lines = [f"{self.error_class}: {self.message}"]
         if self.place is not None:
@@ -80,6 +93,10 @@ class SqlExtError(Exception):
         if self.hint:
             lines.append(f"Hint: {self.hint}")
         return "\n".join(lines)
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython and Jupyter show instead of a traceback, whose lines are all ours and Spark's."""
+        return str(self).splitlines()
 
     def __reduce__(self):
         return _rebuild, (type(self), self._name, self.message, self.place, self.hint)
@@ -124,6 +141,10 @@ class SqlExtErrors(ParseError):
         """The errors, each with the place or hint."""
         return SqlExtErrors([error.with_(place=place, hint=hint) for error in self.errors])
 
+    def moved(self, text: str, by: int) -> SqlExtErrors:
+        """The errors, each moved."""
+        return SqlExtErrors([error.moved(text, by) for error in self.errors])
+
     def in_text(self, text: str) -> SqlExtErrors:
         """The errors, each with its place in another text."""
         return SqlExtErrors([error.in_text(text) for error in self.errors])
@@ -138,3 +159,12 @@ def raise_all(errors: list[SqlExtError]) -> None:
         raise errors[0]
     if errors:
         raise SqlExtErrors(errors)
+
+
+@contextmanager
+def places_in(text: str) -> Iterator[None]:
+    """Errors that are raised inside get their places in `text`, of which the text inside is a copy with blanks."""
+    try:
+        yield
+    except SqlExtError as error:
+        raise error.in_text(text) from None

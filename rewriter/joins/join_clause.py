@@ -6,14 +6,14 @@ single relation or a join tree in parentheses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlext.errors import ParseError, Place, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
 from sqlext.rewriter.text.and_list import and_list, top_level
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import name_of
-from sqlext.rewriter.text.tokens import tokenize, words_of
-from sqlext.rewriter.tree.keywords import first_word_of_join, is_at, is_time_join, without_pipe
+from sqlext.rewriter.text.tokens import closing, tokenize, words_of
+from sqlext.rewriter.tree.keywords import behind_join, first_word_of_join, is_at, is_time_join, without_pipe
 from sqlext.rewriter.tree.statement_tree import Join, Query, Tree
 
 _TYPES = {
@@ -60,6 +60,13 @@ class JoinClause:
     using: tuple[Name, ...]
     query: Query
 
+    @property
+    def is_of_spark(self) -> bool:
+        """Is this the syntax of Spark 4.3's own ASOF JOIN: the type before ASOF, and a MATCH_CONDITION?"""
+        condition = self.match_condition
+        is_in_on = condition is not None and self.on is not None and self.on.start <= condition.whole.start
+        return len(tokenize(self.keyword.text)) == 2 and condition is not None and not is_in_on
+
 
 def parse_joins(tree: Tree) -> tuple[JoinClause, ...]:
     """All joins on time of a statement; one that stands in an operand or the condition of another comes before it.
@@ -93,20 +100,24 @@ def _parse(tree: Tree, keyword: int) -> JoinClause:
         raise _misplaced(tree, keyword)
     join_type = _join_type(tree, join)
     right = _right(tree, join)
-    condition = _match_condition(tree, join) if tree.tokens[keyword].word == "ASOF" else None
     _check_criteria(tree, join)
     on = tree.fragment(*join.on) if join.on and join.on[0] < join.on[1] else None
+    conjuncts = and_list(on) if on else ()
+    condition = None
+    if tree.tokens[keyword].word == "ASOF":
+        condition = _inequality(conjuncts) if join.match_condition is None else None
+        condition = condition or _match_condition(tree, join)
     using = tree.tokens[slice(*join.using)] if join.using else ()
     return JoinClause(
         kind=tree.tokens[keyword].word,
         join_type=join_type,
         whole=tree.fragment(join.start, join.stop),
         left=tree.fragment(join.start, join.first),
-        words=tree.fragment(join.first, keyword + 2),
-        keyword=tree.fragment(keyword, keyword + 2),
+        words=tree.fragment(join.first, join.behind),
+        keyword=tree.fragment(keyword, join.behind),
         right=right,
         on=on,
-        conjuncts=and_list(on) if on else (),
+        conjuncts=tuple(c for c in conjuncts if condition is None or c != condition.whole),
         match_condition=condition,
         using=tuple(name_of(tree.text, token) for token in using if token.is_name),
         query=join.query,
@@ -120,7 +131,9 @@ def _place(tree: Tree, lo: int, hi: int) -> Place:
 def _join_type(tree: Tree, join: Join) -> str:
     kind = tree.tokens[join.keyword].word
     types = _TYPES_OF[kind]
-    words = " ".join(t.word for t in tree.tokens[join.first : join.keyword])
+    words = " ".join(
+        words_of([*tree.tokens[join.first : join.keyword], *tree.tokens[join.keyword + 1 : join.behind - 1]])
+    )
     if words in types:
         return types[words]
     hint = f"write the type of the join as one of {', '.join(t for t in types if t)}."
@@ -130,16 +143,17 @@ def _join_type(tree: Tree, join: Join) -> str:
         hint = "leave CROSS out: keys are optional in ON." if kind == "INTERVAL" else "leave CROSS out: ON is optional."
     elif words in _TYPES and kind == "ASOF":
         hint = "ASOF JOIN finds one right row for each left row: it is INNER or LEFT."
-    place = _place(tree, join.first, join.keyword + 2)
+    place = _place(tree, join.first, join.behind)
     raise ParseError("JOIN_TYPE", f"there is no {words} {kind} JOIN", place=place, hint=hint)
 
 
 def _misplaced(tree: Tree, keyword: int) -> ParseError:
     tokens, kind = tree.tokens, tree.tokens[keyword].word
     first = first_word_of_join(tokens, keyword)
-    place = _place(tree, keyword, keyword + 2)
+    behind = behind_join(tokens, keyword) or keyword + 1
+    place = _place(tree, keyword, behind)
     if first and tokens[first - 1].word == "|>":
-        words = " ".join(words_of(tokens[first : keyword + 2]))
+        words = " ".join(words_of(tokens[first:behind]))
         return ParseError("CLAUSE_AFTER_PIPE", f"{kind} JOIN cannot follow |>, it joins relations of FROM", place=place,
                           hint=f"write {without_pipe(tree.text, tokens, first - 1)} {words} ….")  # fmt: skip
     return ParseError("MISPLACED_CLAUSE", f"{kind} JOIN must stand between two relations of FROM", place=place,
@@ -147,7 +161,7 @@ def _misplaced(tree: Tree, keyword: int) -> ParseError:
 
 
 def _right(tree: Tree, join: Join) -> Fragment:
-    kind, right = tree.tokens[join.keyword].word, join.keyword + 2
+    kind, right = tree.tokens[join.keyword].word, join.behind
     if is_at(tree.tokens, right, "LATERAL"):
         raise UnsupportedError(
             "LATERAL_JOIN", f"{kind} JOIN cannot be LATERAL", place=_place(tree, right, right + 1),
@@ -165,33 +179,47 @@ def _match_condition(tree: Tree, join: Join) -> MatchCondition:
     if hi - lo < 4 or tree.tokens[hi - 1].text != ")":
         raise ParseError(
             "MATCH_CONDITION", "ASOF JOIN needs MATCH_CONDITION behind its right relation",
-            place=_place(tree, join.keyword, join.keyword + 2),
-            hint="write MATCH_CONDITION (a.t >= b.t), before ON or USING.",
+            place=_place(tree, join.keyword, join.behind),
+            hint="write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.",
         )  # fmt: skip
     inside = tree.fragment(lo + 2, hi - 1)
-    tokens = tokenize(inside.text)
-    top = list(top_level(words_of(tokens)))
-    at = [i for i in top if tokens[i].text in _COMPARISONS]
-    if len(at) != 1 or not 0 < at[0] < len(tokens) - 1 or any(tokens[i].word in ("AND", "OR") for i in top):
+    comparison = _comparison(inside)
+    if comparison is None:
         raise ParseError("MATCH_CONDITION", "MATCH_CONDITION is one comparison by >=, >, <= or <", place=inside.place,
                          hint="write further conditions in ON.")  # fmt: skip
-    return MatchCondition(
-        left=inside.part(tokens, 0, at[0]),
-        operator=tokens[at[0]].text,
-        right=inside.part(tokens, at[0] + 1, len(tokens)),
-        whole=tree.fragment(lo, hi),
-    )
+    return replace(comparison, whole=tree.fragment(lo, hi))
+
+
+def _inequality(conjuncts: tuple[Fragment, ...]) -> MatchCondition | None:
+    """The one comparison by >=, >, <= or < of ON, which DuckDB has in the place of MATCH_CONDITION."""
+    inequalities = [comparison for conjunct in conjuncts if (comparison := _comparison(conjunct))]
+    return inequalities[0] if len(inequalities) == 1 else None
+
+
+def _comparison(conjunct: Fragment) -> MatchCondition | None:
+    """The conjunct as a comparison by >=, >, <= or <."""
+    tokens = tokenize(conjunct.text)
+    top = list(top_level(words_of(tokens)))
+    at = [i for i in top if tokens[i].text in _COMPARISONS]
+    if len(at) != 1 or not 0 < at[0] < len(tokens) - 1 or any(tokens[i].word in ("AND", "OR", "NOT") for i in top):
+        return None
+    left, right = conjunct.part(tokens, 0, at[0]), conjunct.part(tokens, at[0] + 1, len(tokens))
+    return MatchCondition(left=left, operator=tokens[at[0]].text, right=right, whole=conjunct)
 
 
 def _check_criteria(tree: Tree, join: Join) -> None:
-    """An INTERVAL JOIN has ON, with something in it."""
+    """An INTERVAL JOIN has ON, with something in it, and what opens is closed."""
     kind, i = tree.tokens[join.keyword].word, join.criteria
+    opening = join.using[0] - 1 if join.using else None
+    if opening is not None and closing(tree.tokens, opening) is None:
+        place = _place(tree, opening, opening + 1)
+        raise ParseError("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", place=place)
     if join.on is not None and join.on[0] == join.on[1]:
         raise ParseError("JOIN_CONDITION", "no condition follows ON", place=_place(tree, i, i + 1))
     if kind == "ASOF" or join.on is not None:
         return
     hint = "write ON a.key = b.key AND b.t BETWEEN a.t - INTERVAL 5 MINUTES AND a.t."
-    place, message = _place(tree, join.keyword, join.keyword + 2), "INTERVAL JOIN needs ON with a range of time"
+    place, message = _place(tree, join.keyword, join.behind), "INTERVAL JOIN needs ON with a range of time"
     if is_at(tree.tokens, i, "USING"):
         place, message = _place(tree, i, i + 1), "INTERVAL JOIN takes ON, not USING"
     raise ParseError("JOIN_CONDITION", message, place=place, hint=hint)

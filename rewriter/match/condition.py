@@ -33,4 +33,7 @@ def build_condition(parts: ConditionParts, start: int, stop: int, undo: Callable
         return CompiledCondition(parts).lower(node)
     except UnsupportedError:
         undo()
-    return InterpretedCondition(parts).value(node, "boolean")
+    try:
+        return InterpretedCondition(parts).value(node, "boolean")
+    except UnsupportedError as e:
+        raise e.with_(place=e.place or parts.place(node)) from None

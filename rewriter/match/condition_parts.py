@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sqlext.errors import Place
+from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions import spark_types
 from sqlext.expressions.function import Settings
 from sqlext.expressions.python_functions import PythonFunction
+from sqlext.expressions.spark_types import is_year_month
+from sqlext.expressions.values import arrow_type
 from sqlext.pattern.task import Aggregate, Navigation
 from sqlext.rewriter.match.expression import Node, combines_searches, has_column, holds_query
 from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, place_of, render
@@ -56,6 +58,17 @@ class ConditionParts:
     python_function: Callable[[str], PythonFunction | None]
     spark_computes: bool = True
     types: dict[str, str] = field(default_factory=dict)
+
+    def object_column(self, text: Text, spark_type: str) -> int:
+        """The operand column of a value as `expressions` represents it. Raises UnsupportedError TYPE_OF_EXPRESSION."""
+        arrow_type(spark_type)
+        if is_year_month(spark_type):  # PyArrow has no such type
+            raise UnsupportedError(
+                "TYPE_OF_EXPRESSION",
+                f"a condition over several rows cannot read {spark_type}",
+                hint="compute the number of months inside the navigation, or add the interval to a date there.",
+            )
+        return self.column(text, spark_type, "object")
 
     def resolve(self, texts: Iterable[Text]) -> None:
         new = {str(t): t for t in texts if str(t) not in self.types}

@@ -85,7 +85,7 @@ class InterpretedArguments:
         if isinstance(parameter, int):
             return self._value(reference, parameter, spark_type)
         text = self.parts.cast(parameter, self._type(reference, parameter), spark_type)
-        return Operand(Navigation(argument=self.parts.column(text, spark_type, OBJECT)), OBJECT)
+        return Operand(Navigation(argument=self.parts.object_column(text, spark_type)), OBJECT)
 
     def _type(self, reference: Reference, parameter: Text | int) -> str:
         text = self._text(reference, parameter, "''") if isinstance(parameter, int) else parameter
@@ -112,7 +112,7 @@ class InterpretedArguments:
         have = self._type(reference, argument)
         labels = [string_literal(name) for name in self.parts.names] if "classifier" in kinds else []
         texts = [self._text(reference, argument, label) for label in (*labels, "NULL")]
-        columns = [self.parts.column(self.parts.cast(text, have, spark_type), spark_type, OBJECT) for text in texts]
+        columns = [self.parts.object_column(self.parts.cast(text, have, spark_type), spark_type) for text in texts]
         by_label = tuple(columns) if labels else ()
         return Operand(Navigation(argument=columns[-1], by_label=by_label), OBJECT)
 

@@ -5,11 +5,13 @@ Every function of `expressions.function_table` may read several rows, with the t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from sqlext.errors import Place, UnsupportedError
-from sqlext.expressions.function_table import FUNCTIONS, not_in_table, parameter_types
+from sqlext.expressions.function_table import parameter_types
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.pattern.task import (
     CLASSIFIER_NAME,
@@ -27,6 +29,7 @@ from sqlext.rewriter.match.interpreted_arguments import OBJECT, InterpretedArgum
 from sqlext.rewriter.match.references import Reference
 from sqlext.rewriter.text.splice import Text, join
 
+_PLAIN_STRING = re.compile(r"'[^'\\]*'")  # without quotes and escapes inside
 _NAMES = {"iff": "if", "DIV": "div", "element": "[]", "field": "."}  # of nodes and aliases → of functions
 
 
@@ -51,6 +54,12 @@ class InterpretedCondition:
 
     def _value(self, node: Node, wanted: str) -> Condition:
         """The value of a node as one of the Spark type `wanted`."""
+        try:
+            return self._value_of(node, wanted)
+        except UnsupportedError as e:
+            raise e.with_(place=e.place or self._place(node)) from None
+
+    def _value_of(self, node: Node, wanted: str) -> Condition:
         parts, have = self.parts, self._type(node)
         if have == "void" or node.kind == "unit":
             return Literal(node.name if node.kind == "unit" else None, OBJECT)
@@ -84,10 +93,18 @@ class InterpretedCondition:
         """The value of a node that the current row decides."""
         text = self.parts.text(node, self.parts.local_text)
         if node.kind == "literal":
-            text = self.parts.cast(text, have, wanted)
-            return Literal(self.parts.resolver.values([text], [wanted])[0], OBJECT)
+            return Literal(self._constant(text, have, wanted), OBJECT)
         text, have = self._spark_cast(text, have, wanted)
         return self._cast(Operand(Navigation(argument=self._column(text, have)), OBJECT), have, wanted)
+
+    def _constant(self, text: Text, have: str, wanted: str) -> Any:
+        """The value of a literal. Spark computes it, which takes a job, unless it is plain."""
+        raw = str(text)
+        if have == wanted == "int" and raw.isdigit():
+            return int(raw)
+        if have == wanted == "string" and _PLAIN_STRING.fullmatch(raw):
+            return raw[1:-1]
+        return self.parts.resolver.values([self.parts.cast(text, have, wanted)], [wanted])[0]
 
     def _navigated(self, node: Node, reference: Reference, have: str, wanted: str) -> Condition:
         """The value of a node that Spark computes on every row and the navigation reads.
@@ -111,7 +128,7 @@ class InterpretedCondition:
         return self._cast(whole, have, wanted)
 
     def _column(self, text: Text, spark_type: str) -> int:
-        return self.parts.column(text, spark_type, OBJECT)
+        return self.parts.object_column(text, spark_type)
 
     def _reference(self, reference: Reference, spark_type: str) -> Condition:
         parts = self.parts
@@ -144,8 +161,6 @@ class InterpretedCondition:
         python = self.parts.python_function(name) if node.kind == "call" else None
         if python is not None:
             return self._python_call(node, python, result)
-        if name not in FUNCTIONS:
-            raise not_in_table(f"{name}()" if node.kind == "call" else name).with_(place=self._place(node))
         have = tuple(self._type(child) for child in children)
         try:
             wanted = parameter_types(name, have, result, self.parts.settings)

@@ -25,6 +25,7 @@ from sqlext.rewriter.match.match_clause import (
     Within,
 )
 from sqlext.rewriter.match.mistaken_heads import NOTHING, mistaken_head
+from sqlext.rewriter.match.other_words import ends_in_name
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import name_of
@@ -250,6 +251,9 @@ class ClauseParser:
         measures = []
         for lo, hi in self.items(section, "a measure"):
             as_ = self._last_as(lo, hi)
+            if as_ is None and ends_in_name(self.tokens, lo, hi):
+                measures.append(Measure(self.expression(lo, hi - 1), name_of(self.text, self.tokens[hi - 1])))
+                continue
             if as_ is None:
                 text = self.fragment(lo, hi).text
                 hint = f"write {text if len(text) < 40 else 'expression'} AS name."

@@ -25,7 +25,8 @@ _NOT_COLUMNS = frozenset(_KEYWORDS.split())
 class Reference:
     """A part of an expression that reads rows of the match.
 
-    `kind`: "navigation", "aggregate", "classifier", "match number", "sequence number", "rowtime" or "timed out".
+    `kind`: "navigation", "aggregate", "classifier", "match number", "sequence number", "rowtime", "timed out" or
+    "proctime".
     `variable`: the key of a pattern variable or SUBSET, None for the universal variable. `arguments` are evaluated on
     one input row, and `argument_items` are their items: columns and, inside an expression, CLASSIFIER() and
     MATCH_NUMBER(), for which `arguments` has constants of the same type. `argument_kind`: "row", or "classifier" if
@@ -188,7 +189,9 @@ class Words:
         return self.scope.source.slice(self.parts[lo].start, stop)
 
     def place(self, lo: int, hi: int) -> Place:
-        return self.scope.place(self.parts[lo].start, self.parts[min(hi, len(self.parts)) - 1].stop)
+        """The place of lexemes lo to hi; of the one behind them if there are none."""
+        lo = min(lo, len(self.parts) - 1)
+        return self.scope.place(self.parts[lo].start, self.parts[min(max(hi, lo + 1), len(self.parts)) - 1].stop)
 
     def is_column(self, i: int) -> bool:
         """Is the word at i an input column, or the input's alias in front of one?"""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.match.aggregate_syntax import AggregateSyntax, Bounds, read_aggregate
+from sqlext.rewriter.match.other_words import in_standard_words
 from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, Scope, Words, render, unknown_column
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes, variable_key
@@ -22,6 +23,7 @@ CLAUSE_FUNCTIONS = frozenset({"CLASSIFIER", "MATCH_NUMBER", "MATCH_SEQUENCE_NUMB
 OUTCOMES = {
     "MATCH_ROWTIME": ("rowtime", "ROWTIME_IN_DEFINE", "use the time of a row: LAST(ts)."),
     "MATCH_TIMED_OUT": ("timed out", "TIMED_OUT_IN_DEFINE", "write it in MEASURES."),
+    "MATCH_PROCTIME": ("proctime", "PROCTIME_IN_DEFINE", "write it in MEASURES, or compare with current_timestamp()."),
 }
 # https://spark.apache.org/docs/4.2.0/api/sql/ "Aggregate functions"; FIRST and LAST are navigations here
 _AGGREGATE_NAMES = """
@@ -44,9 +46,8 @@ def analyse(fragment: Fragment, scope: Scope) -> list[Item]:
 
     Raises BindError (unknown columns, mixed variables, wrong nesting) and UnsupportedError.
     """
-    parts = lexemes(fragment, scope.source)
-    items = Analyser(parts, scope).items(0, len(parts))
-    return items
+    parts = in_standard_words(lexemes(fragment, scope.source), scope)
+    return Analyser(parts, scope).items(0, len(parts))
 
 
 class Analyser(Words):
@@ -98,7 +99,13 @@ class Analyser(Words):
             message = "FINAL has no meaning in DEFINE, where the match is not complete"
             raise self._error("FINAL_IN_DEFINE", message, i, i + 1, "leave FINAL out.")
         reference, after = self._call(i + 1)
-        if reference is None or reference.kind in ("match number", "sequence number", "rowtime", "timed out"):
+        if reference is None or reference.kind in (
+            "match number",
+            "sequence number",
+            "rowtime",
+            "timed out",
+            "proctime",
+        ):
             message = f"{word} belongs before FIRST, LAST or an aggregate"
             raise self._error("MISPLACED_PREFIX", message, i, i + 1, f"leave {word} out.")
         if reference.step:
@@ -242,13 +249,6 @@ class Analyser(Words):
     def _check_aggregate(self, i: int, syntax: AggregateSyntax) -> None:
         if self.word(syntax.stop) == "OVER":
             raise self._window_function(i, syntax.stop + 1)
-        if self.scope.in_define and syntax.filter is not None:
-            raise UnsupportedError(
-                "AGGREGATE_FILTER",
-                "FILTER is not supported in an aggregate in DEFINE",
-                place=self.place(syntax.filter[0] - 3, syntax.stop),
-                hint=f"write {self.parts[i].raw}(CASE WHEN condition THEN value END).",
-            )
 
     def _aggregate_of(self, base: Reference, i: int, syntax: AggregateSyntax) -> Reference:
         """Arguments that read the row are taken out of the call, constants (`0.5`, `','`) stay in it."""
@@ -350,7 +350,7 @@ class Analyser(Words):
                 "NESTED_CALL",
                 f"{self.word(i)}() is not supported inside an expression that {function} reads",
                 place=self.place(i, close + 1),
-                hint=f"{function} takes an expression over the input's columns, or CLASSIFIER() alone.",
+                hint=f"{function} takes an expression over one row, which may hold CLASSIFIER() and MATCH_NUMBER().",
             )
         hint = "only PREV and NEXT can contain FIRST and LAST: PREV(LAST(A.price), 2)."
         raise self._error("NESTED_CALL", f"{self.parts[i].raw} cannot stand inside {function}", i, close + 1, hint)

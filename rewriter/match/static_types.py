@@ -21,6 +21,7 @@ from sqlext.rewriter.text.splice import Text
 
 _INTEGERS = tuple(INTEGER_BITS)
 _SUFFIXES = {"L": "bigint", "D": "double", "F": "float", "S": "smallint", "Y": "tinyint"}
+_NUMBER = re.compile(r"\d+(\.\d*)?(e[+-]?\d+)?(bd|[ldfsy])?", re.IGNORECASE)
 _BOOLEAN = frozenset({"AND", "OR", "NOT", "IS NULL", "BETWEEN", "IN", "=", "<>", "<=>", "<", "<=", ">", ">="})
 
 
@@ -58,7 +59,7 @@ class StaticTypeResolver:
         if node.kind in _BOOLEAN:
             return "boolean"
         if node.kind == "literal":
-            return _literal_type(items[node.start : node.stop])
+            return _literal_type(items[node.start : node.stop]) or self._refuse(text)
         if node.kind == "column":
             name = unquoted(next(x for x in items[node.start : node.stop] if x.is_name).raw).lower()
             if name in self.columns:
@@ -108,7 +109,8 @@ def _items(text: Text) -> list[Lexeme]:
     return lexemes(Fragment(str(text), 0, len(str(text))))
 
 
-def _literal_type(items: Sequence[Lexeme]) -> str:
+def _literal_type(items: Sequence[Lexeme]) -> str | None:
+    """The type of a literal; None for what only looks like a number, as `1h0`."""
     raw = next(x.raw for x in items if x.raw not in "()")
     if raw.upper() in ("TRUE", "FALSE"):
         return "boolean"
@@ -116,6 +118,8 @@ def _literal_type(items: Sequence[Lexeme]) -> str:
         return "void"
     if not raw[0].isdigit():
         return "string"
+    if not _NUMBER.fullmatch(raw):
+        return None
     if raw[-1].upper() in _SUFFIXES:
         return _SUFFIXES[raw[-1].upper()]
     if "e" in raw.lower():

@@ -51,6 +51,21 @@ def is_surely_name(tokens: Tokens, i: int) -> bool:
     return before in (".", "AS", "FROM", "JOIN", ",", "STREAM")
 
 
+def behind_join(tokens: Tokens, keyword: int) -> int | None:
+    """The index behind the words of a join whose keyword, JOIN, INTERVAL or ASOF, is token `keyword`; None for no join.
+
+    The type may stand behind ASOF, as in DuckDB and ClickHouse.
+
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> [behind_join(tokenize(t), 0) for t in ("JOIN b", "INTERVAL JOIN b", "ASOF LEFT OUTER JOIN b", "ASOF x")]
+    [1, 2, 4, None]
+    """
+    k = keyword + (tokens[keyword].word in TIME_JOINS)
+    while tokens[keyword].word == "ASOF" and k < len(tokens) and tokens[k].word in TYPE_WORDS:
+        k += 1
+    return k + 1 if is_at(tokens, k, "JOIN") else None
+
+
 def is_time_join(tokens: Tokens, i: int) -> bool:
     """Is token i the first word of INTERVAL JOIN or ASOF JOIN, and not the name of a column, a relation or its alias?
 
@@ -58,7 +73,7 @@ def is_time_join(tokens: Tokens, i: int) -> bool:
     >>> [is_time_join(tokenize(t), 2) for t in ("FROM a INTERVAL JOIN b", "a AS interval JOIN b", "x = interval JOIN")]
     [True, False, False]
     """
-    if tokens[i].word not in TIME_JOINS or not is_at(tokens, i + 1, "JOIN"):
+    if tokens[i].word not in TIME_JOINS or behind_join(tokens, i) is None:
         return False
     return i > 0 and (ends_operand(tokens, i - 1) or tokens[i - 1].word in TYPE_WORDS | {"|>"})
 
@@ -76,9 +91,9 @@ def begins_join(tokens: Tokens, i: int) -> bool:
     k = i
     while k < len(tokens) and tokens[k].word in TYPE_WORDS:
         k += 1
-    if k < len(tokens) and tokens[k].word in TIME_JOINS and (k > i or is_time_join(tokens, k)):
-        k += 1
-    return is_at(tokens, k, "JOIN") and not is_surely_name(tokens, i)
+    if k == len(tokens) or (tokens[k].word in TIME_JOINS and k == i and not is_time_join(tokens, k)):
+        return False
+    return behind_join(tokens, k) is not None and not is_surely_name(tokens, i)
 
 
 def ends_from(tokens: Tokens, i: int) -> bool:

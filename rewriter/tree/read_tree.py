@@ -14,6 +14,7 @@ from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, tokenize
 from sqlext.rewriter.tree.keywords import (
     TIME_JOINS,
     begins_query,
+    behind_join,
     ends_from,
     ends_operand,
     ends_query,
@@ -108,7 +109,8 @@ class _Join:
 
     def frozen(self, tokens: Tokens) -> Join:
         return Join(
-            start=self.start, first=self.first, keyword=self.keyword, query=self.query.frozen(),
+            start=self.start, first=self.first, keyword=self.keyword, behind=self.right.start,
+            query=self.query.frozen(),
             right=self.right.frozen(tokens) if self.right.start < self.right.stop else None,
             match_condition=self.match_condition, on=self.on, using=self.using, criteria=self.criteria, stop=self.stop,
         )  # fmt: skip
@@ -341,7 +343,7 @@ class _Level:
     def _join_at(self, keyword: int) -> int:
         """Read the keyword of a join; the index behind it."""
         first = first_word_of_join(self.tokens, keyword)
-        right = keyword + (2 if self.tokens[keyword].word in TIME_JOINS else 1)
+        right = behind_join(self.tokens, keyword) or keyword + 1
         self.tree = None if self.part == _PIVOT else self.tree
         start, query = self.tree, self.query
         if not self.relations:
@@ -353,7 +355,7 @@ class _Level:
         self.join = None
         if start is not None and start < first and query is not None and ends_operand(self.tokens, first - 1):
             self.join = _Join(start=start, first=first, keyword=keyword, query=query, right=self.relation)
-            if right == keyword + 2:
+            if self.tokens[keyword].word in TIME_JOINS:
                 self.reader.joins.append(self.join)
         return right
 

@@ -58,7 +58,7 @@ class Relation:
 
 @dataclass(frozen=True, kw_only=True)
 class Join:
-    """A join on time. `first` is the first word of its type, `keyword` is INTERVAL or ASOF.
+    """A join on time. `first` is the first word of its type, `keyword` is INTERVAL or ASOF, `behind` is behind JOIN.
 
     The left operand, the whole join tree before the join, begins at `start` and ends at `first`. `right` is None where
     no relation follows. `match_condition` are the tokens of MATCH_CONDITION (…), `on` those of the condition behind ON,
@@ -69,6 +69,7 @@ class Join:
     start: int
     first: int
     keyword: int
+    behind: int
     right: Relation | None
     match_condition: tuple[int, int] | None
     on: tuple[int, int] | None

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
+from sqlext.engine import cached_views
 from sqlext.engine.bind_clause import BoundClause, ClauseBinder
 from sqlext.engine.emit.plan_emits import EmitPlanner, PlannedEmit
 from sqlext.engine.joins.plan_joins import JoinPlanner, PlannedJoin
@@ -25,14 +26,16 @@ from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.windows.plan_windows import BaseQuery, WindowPlanner
-from sqlext.errors import UnsupportedError
+from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.script import check_bound_before
 from sqlext.rewriter.windows.parse_window import WindowClause
@@ -149,10 +152,15 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
     source = Source(call.text, parameters.bind(call.text, call.args, statement.pattern_bodies))
     relations: dict[str, PlannedRelation] = {}
     for mention in views.mentioned(call.spark, call.sql, call.text):
-        view = ViewPlan(plan_statement(_query_of(mention.view, call)), mention.view.columns)
-        name = queries.name(view.preview())
-        relations[name] = view
-        source = source.edited([_view_edit(mention, name, statement)])
+        if is_portable:
+            relation = _portable_view(mention.view, call)
+        elif (rows := cached_views.cached(call.spark, mention.name.parts)) is not None:
+            relation = queries.name(rows)
+        else:
+            view = ViewPlan(plan_statement(_query_of(mention.view, call)), mention.view.columns)
+            relation = queries.name(view.preview())
+            relations[relation] = view
+        source = source.edited([_view_edit(mention, relation, statement)])
     binder = ClauseBinder(
         spark=call.spark, statement=statement, queries=queries, strategy=strategy, is_portable=is_portable
     )
@@ -174,7 +182,10 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
             relations |= steps
             parts += [step for step in steps.values() if isinstance(step, PhysicalPlan)]
         else:
-            planned, relation = plan_clause(binder.bind(part, source), queries)
+            try:
+                planned, relation = plan_clause(binder.bind(part, source), queries)
+            except SqlExtError as e:
+                raise about_variable(e, names_of(part.clause)) from None
             edits = [Edit(part.clause.whole.start, part.clause.whole.stop, relation)]
             if planned is not None:
                 parts.append(planned)
@@ -198,10 +209,16 @@ def _query_of(view: View, call: SqlCall) -> SqlCall:
     return replace(call, text=view.qualified_text, args=None, frames={})
 
 
-def _view_edit(mention: Mention, name: str, statement: ParsedStatement) -> Edit:
-    """A DataFrame's name in the place of a view's, under which the statement can still read it."""
+def _portable_view(view: View, call: SqlCall) -> str:
+    """A stored view as a subquery in plain SQL."""
+    query = f"({plan_portable(_query_of(view, call)).text})"
+    return f"(SELECT * FROM {query} AS v ({', '.join(map(quoted, view.columns))}))" if view.columns else query
+
+
+def _view_edit(mention: Mention, relation: str, statement: ParsedStatement) -> Edit:
+    """A relation in the place of a view's name, under which the statement can still read it."""
     alias = f" AS `{mention.view.name}`" if statement.tree.is_bare(mention.name) else ""
-    return Edit(mention.name.start, mention.name.stop, name + alias)
+    return Edit(mention.name.start, mention.name.stop, relation + alias)
 
 
 def _warnings(statement: ParsedStatement, relations: Mapping[str, PlannedRelation]) -> list[str]:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame
 
+from sqlext.engine.spark_errors import HELPER, user_error
 from sqlext.engine.worker.arrow import to_values
-from sqlext.errors import BindError, Place
+from sqlext.errors import BindError
 from sqlext.expressions.values import from_arrow
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.text.splice import Text, join
 
 WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column that has one
 CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"  # in the metadata of CHAR and VARCHAR: Spark pads what it compares them with
-HELPER = re.compile(r"__sqlext_helper_\d+__")
 
 
 class Queries:
@@ -57,35 +56,7 @@ class Queries:
 
     def error(self, e: PySparkException, text: Text) -> BindError:
         """Spark's error with its place in the user's text."""
-        condition = getattr(e, "getCondition", e.getErrorClass)() or "ANALYSIS"
-        first_line = str(e).strip().split("\n")[0]
-        message = re.sub(r"^\[[A-Z0-9_.]+\] ?|;? ?SQLSTATE: \w+.*$", "", first_line).rstrip("; ")
-        return BindError(condition.replace(".", "_"), message, place=self._place(e, text))
-
-    def _place(self, e: PySparkException, text: Text) -> Place | None:
-        contexts = [c for c in e.getQueryContext() or [] if c.contextType().name == "SQL"]
-        if not contexts:
-            return self._place_of_syntax(str(e), text)
-        fragment, near = contexts[0].fragment(), contexts[0].startIndex()
-        starts = [m.start() for m in re.finditer(re.escape(fragment), str(text))]  # helper names change the offsets
-        for start in sorted(starts, key=lambda s: abs(s - near)):
-            origins = [o for i in range(start, start + len(fragment)) if (o := text.origin(i)) is not None]
-            if origins:
-                return Place(self.user_text, origins[0], max(origins) + 1)
-        return None
-
-    def _place_of_syntax(self, message: str, text: Text) -> Place | None:
-        """The place of a syntax error; where the text is not the user's, the last character of the user's before it."""
-        position = re.search(r"\(line (\d+), pos (\d+)\)", message)
-        if position is None:
-            return None
-        lines = str(text).splitlines(keepends=True)[: int(position[1])]
-        if HELPER.search(lines[-1][: int(position[2])]):  # Spark knows it by another name, of another length
-            return None
-        at = len("".join(lines[:-1])) + int(position[2])
-        origins = (text.origin(i) for i in range(min(at, len(str(text)) - 1), -1, -1))
-        origin = next((o for o in origins if o is not None and not self.user_text[o].isspace()), None)
-        return None if origin is None else Place(self.user_text, origin, origin + 1)
+        return user_error(e, text, self.user_text, lambda: [row[0] for row in self.sql("SHOW FUNCTIONS").collect()])
 
 
 def _format_string(text: Text, is_formatted: bool) -> str:
@@ -100,15 +71,17 @@ def _format_string(text: Text, is_formatted: bool) -> str:
 class SparkTypeResolver:
     """The types and constants that Spark computes for the lowering of a clause, over the rows of one relation."""
 
-    def __init__(self, queries: Queries, prefix: Text, relation: Text):
-        self.queries, self.prefix, self.relation = queries, prefix, relation
+    def __init__(self, queries: Queries, prefix: Text, relation: Text, beside: Text | None = None):
+        """`beside`: the select list to which the relation's GROUP BY and HAVING may refer."""
+        self.queries, self.prefix, self.relation, self.beside = queries, prefix, relation, beside
 
     def types(self, texts: Sequence[Text]) -> list[str]:
         if not texts:
             return []
         columns = join(*(join("(", t, f") AS __t{i}") for i, t in enumerate(texts)), separator=", ")
-        frame = self.queries.run(join(self.prefix, "SELECT ", columns, " FROM ", self.relation))
-        return [field.dataType.simpleString() for field in frame.schema.fields]
+        items = columns if self.beside is None else join(self.beside, ", ", columns)
+        frame = self.queries.run(join(self.prefix, "SELECT ", items, " FROM ", self.relation))
+        return [field.dataType.simpleString() for field in frame.schema.fields[-len(texts) :]]
 
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
         columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")

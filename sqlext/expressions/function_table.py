@@ -18,6 +18,10 @@ then `bind`. The names are Spark's, in lower case, and operators and predicates 
 | `[]` | array and index, or map and key |
 | `extract` | the field's name as a string, value; the same as `date_part` |
 
+Known differences from Spark: the last digits of logarithms, powers and trigonometric functions; the text of some
+floats, which Java before 19 writes with more digits than needed (99999998000 as 9.9999998E10); empty matches and
+positions of regular expressions in texts with characters beyond U+FFFF, which Java counts twice; invalid UTF-8.
+
 Units such as MONTH of `timestampdiff(MONTH, a, b)` are strings.
 """
 
@@ -148,7 +152,7 @@ def not_in_table(name: str) -> UnsupportedError:
     names = ", ".join(sorted(n for n in FUNCTIONS if n[:1].islower()))
     return UnsupportedError(
         "FUNCTION_OVER_SEVERAL_ROWS",
-        f"{name} cannot be computed over several rows",
+        f"{name}{'()' if name[:1].islower() else ''} cannot be computed over several rows",
         hint=f"over several rows there are operators, CASE, CAST and {names}; or compute it in the navigation "
         "where one row decides it.",
     )

@@ -170,16 +170,19 @@ def holds(condition: Condition, path: Path) -> bool:
 
 
 def _spark_value(call: SparkCall, path: Tested) -> Value | None:
-    """The value of a function of Spark. One that propagates NULL does not evaluate the arguments behind a NULL."""
-    if call.is_lazy:
+    """The value of a function of Spark, which evaluates its arguments in Spark's order."""
+    try:
         return call.apply(*(partial(evaluate, argument, path) for argument in call.arguments))
-    values = []
-    for argument in call.arguments:
-        value = evaluate(argument, path)
-        if value is None and not call.takes_nulls:
-            return None
-        values.append(value)
-    return call.apply(*values)
+    except DataError as e:
+        raise _in_condition(e, path.tested) from None
+
+
+def _in_condition(error: DataError, label: str) -> DataError:
+    """The error of a function, with the variable whose condition calls it."""
+    where = " in the condition that DEFINE gives for "
+    if where in error.message:
+        return error
+    return DataError(error.error_class.removeprefix("SQLEXT_"), f"{error.message}{where}{label}", hint=error.hint)
 
 
 def satisfier(task: MatchTask, rows: Rows, seen: tuple[int, int] | None = None) -> Satisfies:

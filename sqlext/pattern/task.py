@@ -18,7 +18,7 @@ from sqlext.expressions.aggregates.aggregate_table import aggregate
 from sqlext.expressions.aggregates.aggregator import Aggregator
 from sqlext.expressions.aggregates.distinct_rows import SortKey
 from sqlext.expressions.function import Settings
-from sqlext.expressions.function_table import FUNCTIONS, bind
+from sqlext.expressions.function_table import evaluation
 from sqlext.expressions.python_functions import PythonFunction, bind_python
 from sqlext.pattern.program import Program
 
@@ -185,20 +185,12 @@ class SparkCall:
 
     @cached_property
     def apply(self) -> Callable[..., Any]:
-        """The function of the argument values, or, if it `is_lazy`, of functions that return them."""
+        """The function of functions without parameters that evaluate the arguments."""
         if self.python is not None:
-            return bind_python(self.python, self.types)
+            call = bind_python(self.python, self.types)
+            return lambda *arguments: call(*(argument() for argument in arguments))
         constants = {i: a.value for i, a in enumerate(self.arguments) if isinstance(a, Literal)}
-        return bind(self.function, self.types, self.type, self.settings, constants)
-
-    @property
-    def is_lazy(self) -> bool:
-        return self.python is None and FUNCTIONS[self.function].is_lazy
-
-    @property
-    def takes_nulls(self) -> bool:
-        """Are all arguments evaluated and passed, also where one is NULL?"""
-        return self.python is not None or FUNCTIONS[self.function].takes_nulls
+        return evaluation(self.function, self.types, self.type, self.settings, constants)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "apply"}

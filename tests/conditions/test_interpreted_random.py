@@ -7,15 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from compare import by_python, by_reference, by_threads
+from compare import by_python, by_reference, by_threads, outcome
 from test_threads_random import LABELS, LIMITS_IN_PYTHON, ambiguous_case, random_case
 
 from sqlext.expressions.function import Settings
-from sqlext.pattern.program import Done, MatchLabel, Program, Split
-from sqlext.pattern.strategy import choose
+from sqlext.pattern.batch.parts import part_of
+from sqlext.pattern.condition_reads import reads_number, rows_ahead
+from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
+from sqlext.pattern.program import Done, MatchEnd, MatchLabel, MatchStart, Program, Split
+from sqlext.pattern.strategy import choose, decide, match
 from sqlext.pattern.task import (
     CLASSIFIER_NAME,
     MATCH_NUMBER,
+    NO_SKIP,
+    SKIP_PAST_LAST_ROW,
     Aggregate,
     Call,
     Condition,
@@ -25,10 +30,12 @@ from sqlext.pattern.task import (
     Operand,
     Output,
     Rows,
+    Skip,
     SparkAggregate,
     SparkCall,
     Values,
 )
+from tests.task_harness import any_task, tree_of
 
 SETTINGS = Settings(is_ansi=False, time_zone="UTC")
 SETS = [None, (0,), (1,), (2,), (0, 1), (1, 2)]
@@ -149,3 +156,44 @@ def test_python_goes_on_where_64_bits_do_not_hold_a_decimal(seed):
     for block_rows in (2, 100):
         assert by_threads(task, rows, block_rows=block_rows) == expected
     assert by_threads(task, replace(rows, columns=(Values(np.array(values, np.object_)),))) == expected
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_streams_decide_interpreted_conditions_alike(seed):
+    rng = random.Random(seed)
+    decided = 0
+    for _ in range(60):
+        task, rows = random_case(rng)
+        condition, skip = random_condition(rng), Skip(else_next_row=True)
+        task = replace(task, conditions=(None, condition, condition), is_within=False, skip=skip)
+        rows = replace(part_of(rows, 0, int(rows.bounds[1])), limit=None)
+        is_anchored = any(isinstance(x, (MatchStart, MatchEnd)) for x in task.program.instructions)
+        if is_anchored or rows_ahead(condition) or reads_number(condition):
+            continue
+        for n in range(1, len(rows.mask) + 1):
+            passed = part_of(rows, 0, n)
+            times = EventTimes(key=np.arange(n), watermark=n - 1)
+            results = [
+                decide(task, passed, times, first_position(passed), StreamFacts(), engine)
+                for engine in ("unknown_rows", "reference")
+            ]
+            spans = [result.spans for result in results]
+            assert spans[0].start.tolist() == spans[1].start.tolist(), (task, passed)
+            assert spans[0].label.tolist() == spans[1].label.tolist(), (task, passed)
+            assert results[0].position.row.tolist() == results[1].position.row.tolist()
+            decided += len(spans[0].start)
+    assert decided > 10
+
+
+@pytest.mark.parametrize("pattern", ["A -> B", "A -> B+ C", "A ->> B -> C", "A !-> C -> B", "(A | C) -> B"])
+@pytest.mark.parametrize("mode", [SKIP_PAST_LAST_ROW, NO_SKIP])
+def test_skipped_rows_do_not_change_interpreted_conditions(pattern, mode):
+    rng = random.Random(pattern)
+    tree, labels = tree_of(pattern)
+    for _ in range(12):
+        _, rows = random_case(rng)
+        rows = replace(rows, limit=None)
+        conditions = tuple(random_condition(rng) if rng.random() < 0.5 else None for _ in labels)
+        task = any_task(tree, labels, conditions=conditions, skip=Skip(mode), bits=(0, 9, 1)[: len(labels)])
+        expected = outcome(match(replace(task, strategy="reference"), rows))
+        assert outcome(match(task, rows)) == expected, (task, rows)

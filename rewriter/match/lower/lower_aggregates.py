@@ -158,7 +158,8 @@ class _Lowering:
                 arrow_type(spark_type)
         except UnsupportedError:
             return False
-        return "void" not in self._result and len(self._parameters) <= 2
+        is_known = self.reference.function == "count" or len(self._parameters) <= 2
+        return "void" not in self._result and is_known
 
     @cached_property
     def _parameters(self) -> list[Text | int]:

@@ -19,6 +19,7 @@ from sqlext.pattern.program import Program
 from sqlext.rewriter.match.expression import Node, conjuncts, has_column, parse
 from sqlext.rewriter.match.lower.input_query import Context
 from sqlext.rewriter.match.lower.lower_define import Defined
+from sqlext.rewriter.match.match_clause import Within
 from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, InputColumn
 from sqlext.rewriter.match.references import Item, Reference, place_of, render
 from sqlext.rewriter.text.lexemes import Lexeme
@@ -38,16 +39,27 @@ def within(context: Context) -> list[Bound]:
         return []
     key = context.slice(context.clause.order_by[0].expression)
     end = join("(", key, ") + ", context.slice(within.bound))
-    key_type, common = _bound_types(context, key, end)
+    try:
+        key_type, common = _bound_types(context, key, end)
+    except BindError as e:
+        if e.error_class.startswith("SQLEXT_DATATYPE_MISMATCH"):
+            raise _cannot_be_added(context, within, key) from None
+        raise
     if not common:
-        raise BindError(
-            "WITHIN_TYPE",
-            f"WITHIN needs a time or a number as the first ORDER BY key, not {key_type}",
-            place=within.bound.place,
-        )
+        message = f"WITHIN needs a time or a number as the first ORDER BY key, not {key_type}"
+        hint = "write ORDER BY CAST(… AS DOUBLE)." if key_type.startswith("decimal") else None
+        raise BindError("WITHIN_TYPE", message, place=within.bound.place, hint=hint)
     bound = Bound(is_inclusive=within.is_inclusive, admits_start=within.between_rows)
     _add_columns(context, bound, key, end, common)
     return [bound]
+
+
+def _cannot_be_added(context: Context, within: Within, key: Text) -> BindError:
+    key_type, bound_type = context.relation.resolver.types([key, context.slice(within.bound)])
+    is_time = key_type in ("date", "timestamp", "timestamp_ntz")
+    hint = "write WITHIN INTERVAL 10 MINUTES." if is_time else "write a number in the unit of the key: WITHIN 600."
+    message = f"the first ORDER BY key is {key_type}, and {bound_type} cannot be added to it"
+    return BindError("WITHIN_TYPE", message, place=within.bound.place, hint=hint)
 
 
 def start_bounds(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
+from sqlext.errors import BindError, ParseError, SqlExtError, UnsupportedError, raise_all
 from sqlext.expressions.function import Settings
 from sqlext.pattern.columnar import is_columnar
 from sqlext.pattern.task import Call, Condition
@@ -15,7 +15,7 @@ from sqlext.rewriter.match.expression import conjuncts
 from sqlext.rewriter.match.lower.input_query import Context
 from sqlext.rewriter.match.match_clause import Definition
 from sqlext.rewriter.match.match_plan import WINDOW, Mask, OperandColumn
-from sqlext.rewriter.match.references import Item, Reference, render
+from sqlext.rewriter.match.references import Item, Reference, place_of, render
 from sqlext.rewriter.match.scalars import analyse
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join, standing_for
@@ -40,6 +40,7 @@ class Conditions:
             try:
                 items = analyse(definition.condition, scope)
                 self._check_no_numbers(items)
+                self._check_no_gaps(items)
                 defined[definition.variable.key] = (definition, items)
             except SqlExtError as e:
                 errors.append(e)
@@ -53,6 +54,14 @@ class Conditions:
         if number is not None and after is not None and after.mode == "NO SKIP":
             message = "AFTER MATCH NO SKIP numbers matches after DEFINE is evaluated, so DEFINE cannot read the number"
             raise UnsupportedError("NUMBER_IN_DEFINE", message, place=number.place)
+
+    def _check_no_gaps(self, items: Sequence[Item]) -> None:
+        """Raise ParseError for `a AND AND b` and `a AND`."""
+        for lo, hi in conjuncts(items):
+            if lo == hi:
+                and_ = items[lo - 1] if lo else items[hi]
+                place = place_of([and_], self.context.source)
+                raise ParseError("MISSING_EXPRESSION", "a condition is missing beside AND", place=place)
 
     def lower(
         self, labels: tuple[str, ...], defined: Defined
@@ -177,14 +186,10 @@ class Conditions:
         errors: list[SqlExtError] = []
         for text, spark_type in zip(self.mask_shapes, self.context.relation.resolver.types(self.mask_shapes)):
             if spark_type not in ("boolean", "void"):
-                start, stop = text.origin(0) or 0, text.origin(len(str(text)) - 1) or 0
-                errors.append(
-                    BindError(
-                        "NOT_A_CONDITION",
-                        f"a DEFINE condition must be boolean, not {spark_type}",
-                        place=self.context.scope(True).place(start, stop + 1),
-                    )
-                )
+                origins = [o for i in range(len(str(text))) if (o := text.origin(i)) is not None]
+                place = self.context.scope(True).place(min(origins), max(origins) + 1)
+                message = f"a DEFINE condition must be boolean, not {spark_type}"
+                errors.append(BindError("NOT_A_CONDITION", message, place=place))
         raise_all(errors)
 
     def _operand(self, text: Text, spark_type: str, kind: str) -> int:

@@ -70,6 +70,8 @@ class Measures:
 
     def slot_text(self, reference: Reference) -> Text:
         """Spark's expression for a reference: the name of its slot, or an expression over several slots."""
+        if reference.kind == "proctime":
+            return standing_for("current_timestamp()", reference.place.start)
         if reference.kind == "navigation" and (reference.reads_labels or reference.reads_numbers):
             return self._computed_navigation(reference)
         slot = self._slot(reference)

@@ -253,7 +253,9 @@ def _slot_value(slot: Slot, program: Program, labels: Labels) -> TextLike | None
         return _shown(string_literal(program.labels[labels[row or 0]])) if is_mapped else "CAST(NULL AS STRING)"
     if slot.kind == "sequence number":
         return _shown(f"{len(labels)}L")
-    return _aggregate_value(slot, _members(slot.aggregate.labels, labels)) if slot.kind == "aggregate" else None
+    if slot.kind != "aggregate" or slot.by_label:
+        return None
+    return _aggregate_value(slot, _members(slot.aggregate.labels, labels))
 
 
 def _aggregate_value(slot: Slot, rows: list[int]) -> TextLike | None:

@@ -44,7 +44,7 @@ class JoinPlanner:
         return planned, edits
 
     def _planned(self, clause: JoinClause, source: Source) -> tuple[PlannedJoin, list[Edit]]:
-        if clause.kind == "ASOF" and self.is_asof_native():
+        if clause.kind == "ASOF" and clause.is_of_spark and self.is_asof_native():
             return None, []
         sides = JoinSides(
             clause,

@@ -59,6 +59,11 @@ def start(
 
     Raises BindError: CHANGED_QUERY if the checkpoint was written by another query, TABLE_EXISTS, LEFTOVERS.
     """
+    if target.rows is not None:
+        raise UnsupportedError(
+            "STREAM_INSERT", "an INSERT from a stream appends rows to all columns of its table", place=target.rows,
+            hint="write INSERT INTO table SELECT …, with a value for every column in the table's order.",
+        )  # fmt: skip
     name, title = quote(target.name), streams.table_title(spark, target.name)
     nothing = spark.createDataFrame([], T.StructType([]))
     _check_ends(plans, _trigger(spark, target), target)

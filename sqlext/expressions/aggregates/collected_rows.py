@@ -87,7 +87,6 @@ def percentile_disc(call: AggregateCall) -> Aggregator:
 
 
 def _percentiles(call: AggregateCall, fractions: Any, is_discrete: bool) -> Aggregator:
-    spark_type = call.types[0]
     for fraction in fractions if isinstance(fractions, list) else [fractions]:
         if fraction is None or not 0 <= fraction <= 1:
             raise invalid_value(f"{call.name} takes fractions from 0.0 to 1.0, not {fraction}", "write 0.5.")
@@ -95,7 +94,7 @@ def _percentiles(call: AggregateCall, fractions: Any, is_discrete: bool) -> Aggr
     def value(values: list[Any]) -> Any:
         if not values:
             return None
-        ordered = sorted(values, key=lambda v: order_key(v, spark_type))
+        ordered = sorted(values, key=lambda v: (v != v, v))  # NaN is the largest
         pick = _discrete if is_discrete else _interpolated
         if isinstance(fractions, list):
             return [_as_result(pick(ordered, float(f)), call.result) for f in fractions]

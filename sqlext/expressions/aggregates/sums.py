@@ -85,12 +85,21 @@ def _overflow_error(spark_type: str) -> DataError:
 def _addition(argument: str, result: str) -> Callable[[Any, Any], Any]:
     """Addition in the type of the result; None where the sum does not fit it."""
     if digits := decimal_of(result):
-        precision, scale = digits
-        return lambda total, value: rescaled(EXACT.add(Decimal(total), value), precision, scale)
+        return _decimal_addition(Decimal(10) ** (digits[0] - digits[1]))
     if argument in INTEGER_BITS or is_interval(argument):
         bits = 64 if argument in INTEGER_BITS or is_day_time(argument) else 32
         return lambda total, value: total + value if fits(total + value, bits) else None
     return lambda total, value: total + value
+
+
+def _decimal_addition(limit: Decimal) -> Callable[[Any, Any], Any]:
+    """Addition of decimals of one scale, below a limit."""
+
+    def plus(total: Any, value: Decimal) -> Decimal | None:
+        result = EXACT.add(total, value) if total else value
+        return result if -limit < result < limit else None
+
+    return plus
 
 
 def _avg(call: AggregateCall, is_try: bool) -> Aggregator:

@@ -1,0 +1,186 @@
+"""Statements with mistakes: those of the test data, with tokens dropped, swapped, doubled, misspelt and mixed.
+
+`python -m tests.fuzz.mutations FIRST COUNT` runs that many of them and prints what fails.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+import sys
+import traceback
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from sqlext.engine.parse_statement import ClauseSite, parse_statement
+from sqlext.errors import SqlExtError, SqlExtErrors
+from sqlext.rewriter.heads import parse_create_view, parse_head, parse_target
+from sqlext.rewriter.match.lower.input_query import InputRelation
+from sqlext.rewriter.match.lower.lower_clause import lower
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.match.static_types import StaticTypeResolver
+from sqlext.rewriter.scan import explained, is_extended, might_be_extended
+from sqlext.rewriter.text.splice import Source, Text
+
+TESTS = Path(__file__).parents[1]
+FILES = ("rewriter/*.txt", "statements/*.txt", "joins/*.txt", "migration/*.sql", "../sql_examples/*.sql")
+TYPES = ("int", "bigint", "double", "string", "timestamp", "date", "boolean", "decimal(18,2)", "array<int>")
+# The first words of lines that end a statement in the data files.
+_OUTCOME = re.compile(r"^(?:>>|rows\b.*|error\b.*|-- rows\b.*|-- error\b.*|-- write)$", re.MULTILINE)
+_TOKEN = re.compile(r"\s+|[A-Za-z_]\w*|\d+(?:\.\d+)?|'[^']*'|`[^`]*`|->>?|!->|\{-|-\}|<=>|[<>!]=|::|\|\||.", re.DOTALL)
+
+
+class AnyType(StaticTypeResolver):
+    """Types of expressions by the rules of `sqlext_match`; what these do not know has some type, always the same."""
+
+    def types(self, texts: Sequence[Text]) -> list[str]:
+        return [self._type(text) for text in texts]
+
+    def _type(self, text: Text) -> str:
+        try:
+            return super()._type_of(text)
+        except SqlExtError:
+            return TYPES[sum(map(ord, str(text))) % len(TYPES)]
+
+    def constants(self, texts: Sequence[Text]) -> list:
+        return [self._constant_or_null(text) for text in texts]
+
+    def values(self, texts: Sequence[Text], types: Sequence[str]) -> list:
+        return [None for _ in texts]
+
+    def _constant_or_null(self, text: Text):
+        try:
+            return super()._constant(text)
+        except SqlExtError:
+            return None
+
+
+@cache
+def statements() -> tuple[str, ...]:
+    """The statements of the test data that use the extended language."""
+    texts = []
+    for pattern in FILES:
+        for path in sorted(TESTS.glob(pattern)):
+            for block in re.split(r"\n(?:-- )?== .*\n", path.read_text("utf-8")):
+                text = _OUTCOME.split(block)[0].strip().rstrip(";")
+                if 20 < len(text) < 3000 and might_be_extended(text):
+                    texts.append(text)
+    return tuple(texts)
+
+
+def mutated(number: int) -> str:
+    """The statement of this number; the same number gives the same statement."""
+    rng = random.Random(number)
+    tokens = _TOKEN.findall(rng.choice(statements()))
+    for _ in range(rng.choice((1, 1, 1, 2, 3, 5))):
+        _mutate(tokens, rng)
+    return "".join(tokens)
+
+
+def _mutate(tokens: list[str], rng: random.Random) -> None:
+    words = [i for i, token in enumerate(tokens) if not token.isspace()] or [0]
+    i, j = rng.choice(words), rng.choice(words)
+    kind = rng.randrange(9)
+    if not tokens:
+        tokens.append(rng.choice("()'`;"))
+    elif kind == 0:
+        del tokens[i]
+    elif kind == 1:
+        tokens[i], tokens[j] = tokens[j], tokens[i]
+    elif kind == 2:
+        tokens.insert(i, tokens[i] + " ")
+    elif kind == 3:
+        tokens[i] = _misspelt(tokens[i], rng)
+    elif kind == 4:
+        tokens.insert(
+            i, rng.choice(("(", ")", "[", "]", "{", "}", "{-", "-}", "'", "`", '"', ",", "/*", "--", ";", "?", ":x"))
+        )
+    elif kind == 5:
+        tokens[i] = rng.choice(_TOKEN.findall(rng.choice(statements())))
+    elif kind == 6:
+        tokens[min(i, j) : min(i, j) + rng.randrange(1, 6)] = []
+    elif kind == 7:
+        tokens[min(i, j) : max(i, j)] = tokens[min(i, j) : max(i, j)] * 2 if abs(i - j) < 30 else []
+    else:
+        brackets = [k for k in words if tokens[k] in ("(", ")", "{-", "-}")] or [i]
+        del tokens[rng.choice(brackets)]
+
+
+def _misspelt(token: str, rng: random.Random) -> str:
+    i = rng.randrange(max(len(token), 1))
+    letter = rng.choice(string.ascii_letters + "_ 0é")
+    return rng.choice((token[:i] + token[i + 1 :], token[:i] + letter + token[i:], token[:i] + letter + token[i + 1 :]))
+
+
+def failure(text: str) -> str:
+    """Why the front end does wrong on a text; "" if it takes it or refuses it with errors that have their places."""
+    try:
+        _read(text)
+    except SqlExtError as e:
+        return _fault(e, text)
+    except Exception as e:
+        frames = traceback.extract_tb(e.__traceback__)
+        if "/expressions/" in frames[-1].filename:  # Spark, which types the arguments first, refuses their number
+            return ""
+        return traceback.format_exc(limit=-4)
+    return ""
+
+
+def _read(text: str) -> None:
+    """What happens to a text before Spark sees it: heads, parser, checks, lowering of each clause."""
+    parse_head(text)
+    parse_create_view(text)
+    parse_target(text)
+    query = explained(text)
+    if not is_extended(text):
+        return
+    statement = parse_statement(query.text if query else text)
+    source = Source(statement.tree.text)
+    for part in statement.parts:
+        if isinstance(part, ClauseSite):
+            lower(part.clause, source, _input(part.clause))
+
+
+def _input(clause: MatchClause) -> InputRelation:
+    """Columns of all names that the clause reads, each of some type."""
+    words = {word.lower() for word in re.findall(r"[A-Za-z_]\w*", _body(clause))}
+    words -= {name.text.lower() for name in clause.pattern_variables}
+    columns = tuple((word, TYPES[sum(map(ord, word)) % len(TYPES)]) for word in sorted(words))
+    return InputRelation(columns=columns, resolver=AnyType(columns), is_aggregate=lambda name: False)
+
+
+def _body(clause: MatchClause) -> str:
+    return clause.whole.text[clause.relation.stop - clause.whole.start :]
+
+
+def _fault(error: SqlExtError, text: str) -> str:
+    """What is wrong with an error itself."""
+    for each in error.errors if isinstance(error, SqlExtErrors) else [error]:
+        place = each.place
+        if place is None:
+            return f"no place: {each}"
+        if not 0 <= place.start <= place.stop <= len(place.text) or place.text not in text:
+            return f"place outside of the text: {place.start}, {place.stop}: {each}"
+        if place.start == place.stop or not each.message.strip() or "None" in str(each):
+            return f"empty: {each}"
+    return ""
+
+
+if __name__ == "__main__":
+    import signal
+
+    first, count = map(int, sys.argv[1:3])
+    seen: dict[str, int] = {}
+    signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError()))
+    for number in range(first, first + count):
+        signal.alarm(20)
+        fault = failure(mutated(number))
+        signal.alarm(0)
+        if fault:
+            key = re.sub(r"\d+", "", fault.strip().split("\n")[-1][:90] + fault.strip().split("\n")[0][:40])
+            seen[key] = seen.get(key, 0) + 1
+            if seen[key] == 1:
+                print(f"#### {number}\n{mutated(number)}\n>>\n{fault}\n", flush=True)
+    print(f"{count} statements from {first}; {len(statements())} originals; kinds of failures: {seen}")
