@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sqlext.engine.stream.step import Step
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EmitBucketPlan:
     """The plan of a step as the operator reads it; see `BucketPlan`. `key_schema` are the columns of the panes."""
 

@@ -56,7 +56,7 @@ def _on_stream(plan: EmitPlan, query: Text, windows: WindowPlan, queries: Querie
     buckets = int(spark.conf.get(BUCKETS_SETTING, "") or 0) or None if windows.keys else 1
     texts = [text for _, text in plan.shown] + ([plan.having] if plan.having is not None else [])
     operator = OperatorPlan(
-        stream=EmitBucketPlan(windows, pane_schema(windows)),
+        stream=EmitBucketPlan(windows=windows, key_schema=pane_schema(windows)),
         fingerprint=fingerprint(plan, windows),
         buckets=buckets,
         shows_times=any(ROWTIME in str(text) for text in texts),
