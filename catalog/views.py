@@ -68,7 +68,7 @@ def mentioned(spark: Any, sql: Callable[..., Any], text: str) -> tuple[Mention, 
     """
     mentions = []
     for name in relations(text):
-        if not _is_known(spark, name.parts):
+        if not is_known(spark, name.parts):
             view = lookup(spark, sql, name.parts)
             mentions += [Mention(view, name)] if view else []
     return tuple(mentions)
@@ -81,7 +81,7 @@ def create(spark: Any, sql: Callable[..., Any], statement: CreateView) -> Any:
     """
     head = statement.head
     parts = head.name.parts
-    is_sparks = _is_known(spark, parts)
+    is_sparks = is_known(spark, parts)
     if is_sparks and head.or_replace:
         sql(f"DROP VIEW {quote(parts)}")  # an error, as Spark's own, if it is a table
     elif is_sparks or lookup(spark, sql, parts) is not None:
@@ -91,6 +91,19 @@ def create(spark: Any, sql: Callable[..., Any], statement: CreateView) -> Any:
             raise _already_exists(head)
     _write(spark, sql, statement)
     return _nothing(sql, parts)
+
+
+def alter(spark: Any, sql: Callable[..., Any], view: View, name: Parts, query: str) -> None:
+    """Give a stored view another query, which has been checked; it keeps its comment."""
+    head = Head(text=query, verb=CREATE_VIEW, name=RelationName(name, 0, 0))
+    comment = _literal(view.comment) if view.comment is not None else None
+    _write(spark, sql, CreateView(head=head, columns=(), comment=comment, query_start=0))
+
+
+def rename(spark: Any, sql: Callable[..., Any], name: Parts, new_name: Parts) -> None:
+    """Give a stored view another name in its schema, which the caller knows to be free."""
+    table = _table(name[:-1])
+    sql(f"UPDATE {table} SET name = {_literal(new_name[-1].lower())} WHERE name = {_literal(name[-1].lower())}")
 
 
 def drop(spark: Any, sql: Callable[..., Any], name: Parts) -> bool:
@@ -111,7 +124,7 @@ def run_plain(spark: Any, sql: Callable[..., Any], text: str) -> Any | None:
     if head is None or head.is_temporary or head.verb not in (CREATE_VIEW, DROP_VIEW):
         return None
     parts = head.name.parts
-    if _is_known(spark, parts) or lookup(spark, sql, parts) is None:
+    if is_known(spark, parts) or lookup(spark, sql, parts) is None:
         return None
     if head.verb == CREATE_VIEW and head.if_exists:
         return _nothing(sql, parts)
@@ -140,13 +153,14 @@ def _table(schema: Parts) -> str:
     return quote((*schema, TABLE))
 
 
-def _is_known(spark: Any, name: Parts) -> bool:
+def is_known(spark: Any, name: Parts) -> bool:
     """Has Spark a table or view of that name?"""
     if "/" in name[-1]:
         return True  # delta.`/a/path`: a lookup would open it
     try:
         with quiet_probes():
-            return spark.catalog.tableExists(quote(name))
+            catalog = spark.catalog
+            return type(catalog).tableExists(catalog, quote(name))  # in an extended session its own method counts views
     except Exception as error:
         # An unknown catalog, for example. This package does not import pyspark, whose errors have this method.
         if hasattr(error, "getCondition"):
@@ -156,7 +170,7 @@ def _is_known(spark: Any, name: Parts) -> bool:
 
 def _read(spark: Any, sql: Callable[..., Any], schema: Parts, tail: str) -> list[View]:
     table = _table(schema)
-    if not _is_known(spark, (*schema, TABLE)):
+    if not is_known(spark, (*schema, TABLE)):
         return []
     rows = sql(f"SELECT {_COLUMNS} FROM {table} {tail}").collect()
     return [

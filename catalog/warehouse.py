@@ -17,6 +17,7 @@ from urllib.parse import urlparse
 from urllib.request import url2pathname
 
 from sqlext.catalog import streams
+from sqlext.catalog.views import is_known
 from sqlext.rewriter.heads import DROP_TABLE, parse_head
 from sqlext.rewriter.text.names import Parts, quote
 
@@ -87,7 +88,7 @@ def _files_of_dropped(spark: Any, sql: Callable[..., Any], text: str) -> Path | 
     if head is None or head.verb != DROP_TABLE or not warehouse:
         return None
     table = quote(head.name.parts)
-    if not spark.catalog.tableExists(table):
+    if not is_known(spark, head.name.parts):
         return None
     described = {row.col_name: row.data_type for row in sql(f"DESCRIBE TABLE EXTENDED {table}").collect()}
     name, location = (described.get("Database"), described.get("Table")), local_path(described.get("Location", ""))

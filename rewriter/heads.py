@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from sqlext.errors import ParseError, Place, UnsupportedError
+from sqlext.rewriter.text.fragments import alone
 from sqlext.rewriter.text.names import Parts, RelationName, name_at, tokens_of, unquoted
 from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, closing
 from sqlext.rewriter.tree.keywords import begins_query
@@ -24,6 +25,7 @@ class Head:
     verb: str
     name: RelationName
     is_temporary: bool = False
+    is_global: bool = False
     or_replace: bool = False
     if_exists: bool = False
 
@@ -45,9 +47,16 @@ class CreateView:
     def query(self) -> str:
         return self.head.text[self.query_start :].rstrip().rstrip(";")
 
+    @property
+    def query_in_place(self) -> str:
+        """The query behind blanks, so that its places are those in the whole statement."""
+        return alone(self.head.text, self.query_start, self.query_start + len(self.query))
+
 
 @dataclass
-class _Cursor:
+class Cursor:
+    """A position in the tokens of a statement; `take…` goes behind what comes next, if it is what is wanted."""
+
     tokens: Tokens
     index: int = 0
 
@@ -93,10 +102,10 @@ def parse_head(text: str) -> Head | None:
     >>> head.verb, head.name.parts, head.or_replace
     ('CREATE VIEW', ('db', 'v'), True)
     """
-    return _head(text, _Cursor(tokens_of(text))) if _FIRST_WORD.match(text) else None
+    return _head(text, Cursor(tokens_of(text))) if _FIRST_WORD.match(text) else None
 
 
-def _head(text: str, cursor: _Cursor) -> Head | None:
+def _head(text: str, cursor: Cursor) -> Head | None:
     verb = "CREATE" if cursor.take("CREATE") else "DROP" if cursor.take("DROP") else ""
     or_replace = cursor.take("OR", "REPLACE")
     is_global = cursor.take("GLOBAL")
@@ -107,9 +116,26 @@ def _head(text: str, cursor: _Cursor) -> Head | None:
     if f"{verb} {kind}" not in (CREATE_VIEW, DROP_VIEW, DROP_TABLE) or name is None:
         return None
     return Head(
-        text=text, verb=f"{verb} {kind}", name=name, is_temporary=is_temporary, or_replace=or_replace,
-        if_exists=if_exists,
+        text=text, verb=f"{verb} {kind}", name=name, is_temporary=is_temporary, is_global=is_global,
+        or_replace=or_replace, if_exists=if_exists,
     )  # fmt: skip
+
+
+def parse_function_name(text: str) -> RelationName | None:
+    """The name in CREATE FUNCTION; None for all other text.
+
+    >>> parse_function_name("CREATE OR REPLACE TEMPORARY FUNCTION db.f() RETURNS INT RETURN 1").parts
+    ('db', 'f')
+    """
+    cursor = Cursor(tokens_of(text))
+    if not cursor.take("CREATE"):
+        return None
+    cursor.take("OR", "REPLACE")
+    cursor.take_one_of(("TEMP", "TEMPORARY"))
+    if not cursor.take("FUNCTION"):
+        return None
+    cursor.take("IF", "NOT", "EXISTS")
+    return cursor.take_name()
 
 
 def parse_create_view(text: str) -> CreateView | None:
@@ -121,7 +147,7 @@ def parse_create_view(text: str) -> CreateView | None:
     >>> view.columns, view.comment, view.query
     (('a', 'b'), "'two'", 'SELECT 1, 2')
     """
-    cursor = _Cursor(tokens_of(text))
+    cursor = Cursor(tokens_of(text))
     head = _head(text, cursor)
     if head is None or head.verb != CREATE_VIEW:
         return None
@@ -134,7 +160,7 @@ def parse_create_view(text: str) -> CreateView | None:
     return CreateView(head=head, columns=columns, comment=comment, query_start=cursor.tokens[cursor.index].start)
 
 
-def _columns(head: Head, cursor: _Cursor) -> tuple[str, ...]:
+def _columns(head: Head, cursor: Cursor) -> tuple[str, ...]:
     columns: list[str] = []
     if not cursor.take("("):
         return ()
@@ -147,7 +173,7 @@ def _columns(head: Head, cursor: _Cursor) -> tuple[str, ...]:
     raise ParseError("VIEW_WITHOUT_QUERY", "CREATE VIEW ends within its list of columns", place=head.place)
 
 
-def _unsupported_option(head: Head, cursor: _Cursor) -> UnsupportedError:
+def _unsupported_option(head: Head, cursor: Cursor) -> UnsupportedError:
     token = cursor.tokens[cursor.index]
     return UnsupportedError(
         "VIEW_OPTION",
@@ -199,7 +225,7 @@ def parse_target(text: str) -> StreamTarget | None:
     tokens = tokens_of(text)
     while tokens and tokens[-1].text == ";":
         tokens = tokens[:-1]
-    cursor = _Cursor(tokens)
+    cursor = Cursor(tokens)
     is_insert = cursor.take("INSERT", "INTO")
     if is_insert:
         cursor.take("TABLE")
@@ -228,7 +254,7 @@ def parse_target(text: str) -> StreamTarget | None:
     )  # fmt: skip
 
 
-def _go_to_query(cursor: _Cursor) -> None:
+def _go_to_query(cursor: Cursor) -> None:
     """Go behind `[PARTITION (…)] [IF NOT EXISTS] [(column, …)] [BY NAME]` or `REPLACE WHERE condition`."""
     is_replacing = cursor.take("REPLACE", "WHERE")  # its condition may hold subqueries
     while not cursor.is_at_end:
@@ -245,7 +271,7 @@ def _place(text: str, tokens: Tokens) -> Place | None:
     return Place(text, tokens[0].start, tokens[-1].stop) if tokens else None
 
 
-def _options(text: str, cursor: _Cursor) -> dict[str, str]:
+def _options(text: str, cursor: Cursor) -> dict[str, str]:
     """The values of `OPTIONS ('name' = 'value', …)` by their names in lower case."""
     start = cursor.index
     close = closing(cursor.tokens, start + 1) if cursor.take("OPTIONS", "(") else None

@@ -5,36 +5,36 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from decimal import Decimal
-from itertools import chain, islice
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.errors import ParseException, PySparkException, StreamingQueryException
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from sqlext import demo
+from sqlext import demo, hook_file, results
+from sqlext.autoload import ENABLED
 from sqlext.catalog import streams
+from sqlext.engine.parse_statement import parse_statement
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.explain import compile, explain
 from sqlext.quiet import quiet_probes
-from sqlext.rewriter.heads import CREATE_VIEW, parse_head
+from sqlext.rewriter.heads import CREATE_VIEW, parse_head, parse_target
+from sqlext.rewriter.scan import is_extended
+from sqlext.rewriter.stream_heads import parse_command
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.session import session
 from sqlext.stream_state import kept_state
 
+_HOOK = "install, remove or show the hook that extends every session with spark.sqlext.enabled=true"
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
-_TERMINAL_LIMIT = 100
-_NUMERIC = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
-
-Cells = list[str]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,7 +45,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["demo"]:
         return demo.main(arguments[1:])
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command == "hook":
+        return _hook(options.state)
+    if options.action is _run and (wrong := _wrong_output(options)):
+        parser.error(wrong)
     try:
         return _run_command(options)
     except BrokenPipeError:
@@ -53,23 +58,71 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
+        _stop()
         return INTERRUPTED
+
+
+def _hook(state: str) -> int:
+    """Install or remove the hook in this environment, and print whether it is there."""
+    folder = hook_file.site_packages()
+    try:
+        if state == "install":
+            hook_file.install(folder)
+        elif state == "remove":
+            hook_file.remove(folder)
+    except OSError as error:
+        print(f"sqlext: {error}", file=sys.stderr)
+        return FAILED
+    if hook_file.is_installed(folder):
+        print(f"installed in {folder}: sessions with {ENABLED}=true are extended when they start")
+    else:
+        print(f"not installed in {folder}")
+    return 0
+
+
+def _stop() -> None:
+    """End Spark, and with it the query that runs. A second Ctrl-C does not interrupt this."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        with suppress(Exception), quiet_probes():
+            running.stop()
+    sys.stdout.flush()
+
+
+def _wrong_output(options: argparse.Namespace) -> str | None:
+    """What is wrong with the options of the output; sets the format that the ending of the file names."""
+    if options.output is not None and options.form is None:
+        options.form = results.format_of(options.output)
+        if options.form is None:
+            return f"{options.output} has no ending that names a format: write --format"
+    if options.form == results.PARQUET and options.output is None:
+        return "--format parquet needs -o FILE"
+    return None
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="sqlext", description="SQL with MATCH_RECOGNIZE on Apache Spark")
+    parser.add_argument("--version", action="version", version=f"sqlext {version('spark-sqlext')}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     run = _command(commands, "run", "run the statements of a file and show their results", _run)
     run.add_argument(
         "--limit", type=_row_count, metavar="N",
-        help=f"show the first N rows of a result (default: {_TERMINAL_LIMIT} on a terminal, else all)",
+        help=f"show the first N rows of a result (default: {results.TERMINAL_LIMIT} on a terminal, else all)",
     )  # fmt: skip
     run.add_argument(
         "--available-now", action="store_true",
         help="streaming tables: process the rows that are there and end (default: go on until interrupted)",
     )  # fmt: skip
+    run.add_argument(
+        "--format", choices=results.FORMATS, dest="form",
+        help="how rows are written (default: by the ending of the file; a table on a terminal, else tabs)",
+    )  # fmt: skip
+    run.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the rows of the one result to FILE")
     _command(commands, "explain", "show how the statements of a file would be run, and why", _explain)
     _command(commands, "compile", "print the statements of a file in plain Spark SQL", _compile)
+    hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
+    hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
     commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)
     return parser
 
@@ -77,7 +130,11 @@ def _parser() -> argparse.ArgumentParser:
 def _command(commands: Any, name: str, purpose: str, action: Callable[..., None]) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=purpose, description=purpose)
     command.set_defaults(action=action)
-    command.add_argument("file", metavar="FILE", help="statements, separated by semicolons; - reads standard input")
+    source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "file", metavar="FILE", nargs="?", help="statements, separated by semicolons; - reads standard input"
+    )
+    source.add_argument("-e", dest="sql", metavar="SQL", help="the statements themselves")
     command.add_argument(
         "--param", action="append", default=[], type=parse_parameter, metavar="NAME=VALUE",
         help="a value for :NAME; integers, decimals, true, false, dates, timestamps; 'quotes' force text",
@@ -155,7 +212,7 @@ def _on_its_lines(text: str, start: int, stop: int) -> str:
 
 def _run_command(options: argparse.Namespace) -> int:
     try:
-        text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8-sig")
+        text = options.sql if options.sql is not None else _read(options.file)
     except (OSError, UnicodeDecodeError) as error:
         print(f"sqlext: cannot read {options.file}: {error}", file=sys.stderr)
         return MISUSED
@@ -166,9 +223,63 @@ def _run_command(options: argparse.Namespace) -> int:
             options.action(spark, list(split_statements(text)), options)
     except (SqlExtError, PySparkException) as error:
         sys.stdout.flush()
-        print(_without_stack(str(error)), file=sys.stderr)
+        print(_reason(error), file=sys.stderr)
         return FAILED
     return 0
+
+
+def _reason(error: Exception) -> str:
+    """Why a statement failed, or the stream that it started."""
+    if isinstance(error, StreamingQueryException):
+        failures = [str(e) for query in streams.started().values() if (e := query.exception()) is not None]
+        return streams.root_cause(failures[-1] if failures else str(error))
+    return _without_stack(str(error))
+
+
+def _read(file: str) -> str:
+    return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8-sig")
+
+
+@contextmanager
+def _numbered(number: int, count: int) -> Iterator[None]:
+    """Name the statement that fails, where there are several."""
+    try:
+        yield
+    except (SqlExtError, PySparkException):
+        if count > 1:
+            sys.stdout.flush()
+            print(f"statement {number} of {count}:", file=sys.stderr)
+        raise
+
+
+def _check_syntax(spark: SparkSession, statements: list[str]) -> None:
+    """Raise the syntax error of a statement before the first one runs.
+
+    Spark parses a statement of its own in EXPLAIN, which stands in the blank lines before it; that of the first
+    statement is found when it runs.
+    """
+    for number, statement in enumerate(statements, 1):
+        with _numbered(number, len(statements)):
+            if is_extended(statement):
+                parse_statement(statement)
+            elif statement.startswith("\n") and not _is_own(statement):
+                _parse_by_spark(spark, statement)
+
+
+def _is_own(statement: str) -> bool:
+    """Is it a statement that Spark does not know, or a script?"""
+    is_own = parse_target(statement) is not None or parse_command(statement) is not None
+    return is_own or "BEGIN" in statement.upper()
+
+
+def _parse_by_spark(spark: SparkSession, statement: str) -> None:
+    """Raise Spark's syntax errors; what only later statements can tell, such as an unknown table, is no error here."""
+    try:
+        spark.sql(f"EXPLAIN{statement}")
+    except ParseException:
+        raise
+    except PySparkException:
+        return
 
 
 def _without_stack(message: str) -> str:
@@ -189,15 +300,25 @@ def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace
     is_first = True
     if options.available_now:
         spark.conf.set("sqlext.stream.trigger", "available-now")
-    for statement in statements:
-        result = spark.sql(statement, dict(options.param) or None)
-        if result.columns:
-            if not is_first:
-                print()
-            _show(result, options.limit)
-            is_first = False
+    _check_syntax(spark, statements)
+    for number, statement in enumerate(statements, 1):
+        with _numbered(number, len(statements)):
+            result = spark.sql(statement, dict(options.param) or None)
+            if result.columns:
+                _separate(is_first, options)
+                results.write_result(result, options.limit, options.form, options.output)
+                is_first = False
     # Those of CREATE STREAMING TABLE and INSERT, which would end with this process.
     _follow([query for query in streams.started().values() if query not in before.values()])
+
+
+def _separate(is_first: bool, options: argparse.Namespace) -> None:
+    """Print an empty line before a result that is not the first one. Raises UnsupportedError if a file has one."""
+    if not is_first and options.output is not None:
+        raise UnsupportedError("OUTPUT_FILE", f"{options.output} has the result of an earlier statement",
+                               hint="-o writes one result; leave the other queries out.")  # fmt: skip
+    if not is_first:
+        print()
 
 
 def _follow(queries: Sequence[StreamingQuery]) -> None:
@@ -235,15 +356,17 @@ def progress_line(progress: Any) -> str:
 
 
 def _explain(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
-    for statement in statements:
-        print(explain(statement, dict(options.param) or None, spark=spark))
-        _make_temporary_view(spark, statement, options)
+    for number, statement in enumerate(statements, 1):
+        with _numbered(number, len(statements)):
+            print(explain(statement, dict(options.param) or None, spark=spark))
+            _make_temporary_view(spark, statement, options)
 
 
 def _compile(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
-    for statement in statements:
-        print(compile(statement, dict(options.param) or None, spark=spark).strip() + ";")
-        _make_temporary_view(spark, statement, options)
+    for number, statement in enumerate(statements, 1):
+        with _numbered(number, len(statements)):
+            print(compile(statement, dict(options.param) or None, spark=spark).strip() + ";")
+            _make_temporary_view(spark, statement, options)
 
 
 def _make_temporary_view(spark: SparkSession, statement: str, options: argparse.Namespace) -> None:
@@ -251,49 +374,3 @@ def _make_temporary_view(spark: SparkSession, statement: str, options: argparse.
     head = parse_head(statement)
     if head is not None and head.verb == CREATE_VIEW and head.is_temporary:
         spark.sql(statement, dict(options.param) or None)
-
-
-def _show(result: DataFrame, limit: int | None) -> None:
-    if result.isStreaming:
-        raise UnsupportedError(
-            "STREAM_WITHOUT_TABLE",
-            "the result is a stream, which has no end and cannot be shown",
-            hint="write CREATE STREAMING TABLE name AS … and SELECT from the table.",
-        )
-    is_terminal = sys.stdout.isatty()
-    if limit is None and is_terminal:
-        limit = _TERMINAL_LIMIT
-    rows = _cells(result, limit)
-    if is_terminal:
-        _print_table(result, rows, limit)
-    else:
-        for cells in chain([result.columns], islice(rows, limit)):
-            print("\t".join(map(_escape, cells)))
-
-
-def _cells(result: DataFrame, limit: int | None) -> list[Cells]:
-    """The rows as Spark writes them; one more than `limit`, which shows whether there are more."""
-    names = [f"c{i}" for i in range(len(result.columns))]  # names may occur twice, or need quotes
-    texts = result.toDF(*names).selectExpr(*(f"coalesce(CAST({name} AS STRING), 'NULL')" for name in names))
-    return [[str(cell) for cell in row] for row in (texts if limit is None else texts.limit(limit + 1)).collect()]
-
-
-def _escape(cell: str) -> str:
-    """A cell without tabs and line ends, escaped as `mysql --batch` and COPY of PostgreSQL do.
-
-    >>> _escape("a\\tb")
-    'a\\\\tb'
-    """
-    return cell.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
-
-
-def _print_table(result: DataFrame, rows: list[Cells], limit: int | None) -> None:
-    table = Table()
-    for name, kind in result.dtypes:
-        table.add_column(Text(name), justify="right" if kind.split("(")[0] in _NUMERIC else "left")
-    for cells in rows[:limit]:
-        table.add_row(*(Text(cell, style="dim" if cell == "NULL" else "") for cell in cells))
-    console = Console()
-    console.print(table)
-    if limit is not None and len(rows) > limit:
-        console.print(f"the first {limit} rows; --limit N shows more", style="dim", highlight=False)

@@ -5,16 +5,24 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql import types as T
 
 from sqlext.catalog import views, warehouse
+from sqlext.engine import cached_views
 from sqlext.engine.sql_call import SqlCall
 from sqlext.errors import SqlExtError
 from sqlext.quiet import quiet_probes
-from sqlext.rewriter.heads import parse_target
+from sqlext.rewriter import stream_heads, view_statements
+from sqlext.rewriter.execute_immediate import identifiers, parse_execute_immediate
+from sqlext.rewriter.heads import parse_head, parse_target
+from sqlext.rewriter.parameters import bind
 from sqlext.rewriter.scan import explained, is_extended
-from sqlext.rewriter.stream_heads import FIRST_WORDS, StreamCommand, parse_command
+from sqlext.rewriter.stream_heads import StreamCommand, parse_command
+from sqlext.rewriter.text.names import Parts, quote, split_name
+from sqlext.rewriter.text.splice import Source
+from sqlext.rewriter.view_statements import ALTER_AS, UNCACHE, parse_listing, parse_view_statement
 
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w+)", re.DOTALL)
 
@@ -25,17 +33,84 @@ def dispatch(call: SqlCall) -> DataFrame:
         _register_table_function(call)
     if _first_word(call.text) == "BEGIN":
         return _run_script(call)
+    call = _with_named_views(call)
+    if _first_word(call.text) in view_statements.FIRST_WORDS:
+        return _about_views(call)
+    if _first_word(call.text) == "EXECUTE":
+        return _execute_immediate(call)
     return _run(call) if is_extended(call.text) else _run_plain(call)
+
+
+def _about_views(call: SqlCall) -> DataFrame:
+    """DESCRIBE, SHOW, CACHE and ALTER VIEW, where stored views are to look like Spark's own."""
+    listing, about = parse_listing(call.text), parse_view_statement(call.text)
+    if listing is not None:
+        from sqlext.engine import stored_views
+
+        return stored_views.listed(call, _run_plain(call), listing)
+    if about is not None and about.verb == UNCACHE and cached_views.uncache(call.spark, about.name.parts):
+        return call.spark.createDataFrame([], T.StructType([]))
+    if about is None or not (about.verb == ALTER_AS and is_extended(about.query)):
+        return _run(call) if is_extended(call.text) else _run_plain(call)
+    view = views.lookup(call.spark, call.sql, about.name.parts)
+    if view is not None:
+        from sqlext.engine import stored_views
+
+        return stored_views.answer(call, about, view)
+    if not views.is_known(call.spark, about.name.parts):
+        return call.sql(f"ALTER VIEW {quote(about.name.parts)} AS SELECT 1")  # raises Spark's own error
+    is_temporary = call.spark.catalog.getTable(quote(about.name.parts)).isTemporary
+    kind = "TEMPORARY VIEW" if is_temporary else "VIEW"
+    return _run(replace(call, text=f"CREATE OR REPLACE {kind} {quote(about.name.parts)} AS {about.query}"))
+
+
+def _with_named_views(call: SqlCall) -> SqlCall:
+    """The statement with the names of stored views in the place of IDENTIFIER(…), which Spark looks up for itself."""
+    text = call.text
+    for place, value in reversed(list(identifiers(text, call.args)) if "IDENTIFIER" in text.upper() else []):
+        name = split_name(value)
+        if not views.is_known(call.spark, name) and views.lookup(call.spark, call.sql, name) is not None:
+            text = text[: place.start] + quote(name) + text[place.stop :]
+    return replace(call, text=text)
+
+
+def _execute_immediate(call: SqlCall) -> DataFrame:
+    """EXECUTE IMMEDIATE; its statement is run here if it is ours, else Spark runs all of it.
+
+    Errors have their places in the statement that is executed.
+    """
+    if parse_execute_immediate(call.text) is None:
+        return _run_plain(call)
+    bound = Source(call.text, bind(call.text, call.args)).slice(0, len(call.text))
+    immediate = parse_execute_immediate(str(bound))
+    try:
+        with quiet_probes():
+            text = call.sql(f"SELECT {immediate.query}").collect()[0][0] if immediate else None
+    except PySparkException:
+        text = None  # Spark reports it in the whole statement
+    if immediate is None or not isinstance(text, str):
+        return _run_plain(call)
+    if not is_extended(text) and not views.mentioned(call.spark, call.sql, text):
+        return _run_plain(call)
+    values = call.sql("SELECT " + ", ".join(immediate.values)).collect()[0] if immediate.values else ()
+    args = dict(zip(immediate.names, values)) if any(immediate.names) else list(values)
+    result = dispatch(replace(call, text=text, args=args or None))
+    if not immediate.into:
+        return result
+    return call.sql(f"SET VARIABLE ({immediate.into}) = (SELECT * FROM {{result}})", result=result)
 
 
 def _run_script(call: SqlCall) -> DataFrame:
     """The result of BEGIN … END. Spark runs it as it is if there is nothing of ours in it."""
-    if not is_extended(call.text) and not views.mentioned(call.spark, call.sql, call.text):
+    is_ours = is_extended(call.text) or bool(views.mentioned(call.spark, call.sql, call.text))
+    if not is_ours and "EXECUTE" not in call.text.upper():
         return _run_plain(call)
     from sqlext.engine.run_script import run_script  # plain SQL does not wait for the planner
 
     result = run_script(call, dispatch)
-    return _run(call) if result is None else result
+    if result is not None:
+        return result
+    return _run(call) if is_ours else _run_plain(call)
 
 
 def _register_table_function(call: SqlCall) -> None:
@@ -66,15 +141,21 @@ def _run_plain(call: SqlCall) -> DataFrame:
     try:
         with quiet_probes() as records:
             word = _first_word(call.text)
-            if word in FIRST_WORDS and (command := parse_command(call.text)) is not None:
+            if word in stream_heads.FIRST_WORDS and (command := parse_command(call.text)) is not None:
                 return _command(call, command)
             return _create_or_drop(call) if word in ("CREATE", "DROP") else call.by_spark()
     except AnalysisException as error:
         # A script may have carried out half of its statements: it is not run again.
-        if _first_word(call.text) == "BEGIN" or _missing_view(call, error) is None:
+        view = None if _first_word(call.text) == "BEGIN" else _missing_view(call, error)
+        if view is None:
             records.release()
             raise
-    return _run(call)
+    about = parse_view_statement(call.text)
+    if about is None:
+        return _run(call)
+    from sqlext.engine import stored_views  # plain SQL does not wait for the planner
+
+    return stored_views.answer(call, about, view)
 
 
 def _command(call: SqlCall, command: StreamCommand) -> DataFrame:
@@ -97,6 +178,13 @@ def _missing_view(call: SqlCall, error: AnalysisException) -> views.View | None:
     return views.lookup(call.spark, call.sql, name) if name else None
 
 
+def stored_view(call: SqlCall, name: Parts) -> DataFrame:
+    """The rows of a stored view."""
+    from sqlext.engine import stored_views
+
+    return stored_views.frame(call, name)
+
+
 def _create_or_drop(call: SqlCall) -> DataFrame:
     """CREATE and DROP of tables and plain views, where stored views and registered tables must follow."""
     target = parse_target(call.text)
@@ -104,5 +192,8 @@ def _create_or_drop(call: SqlCall) -> DataFrame:
         return _run(call)
     result = views.run_plain(call.spark, call.sql, call.text)
     if result is not None:
+        head = parse_head(call.text)
+        if head is not None:
+            cached_views.uncache(call.spark, head.name.parts)
         return result
     return warehouse.run_drop(call.spark, call.sql, call.text, call.args, call.frames)

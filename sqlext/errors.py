@@ -10,6 +10,8 @@ Hint: pattern variables are A, B.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -92,6 +94,10 @@ class SqlExtError(Exception):
             lines.append(f"Hint: {self.hint}")
         return "\n".join(lines)
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython and Jupyter show instead of a traceback, whose lines are all ours and Spark's."""
+        return str(self).splitlines()
+
     def __reduce__(self):
         return _rebuild, (type(self), self._name, self.message, self.place, self.hint)
 
@@ -153,3 +159,12 @@ def raise_all(errors: list[SqlExtError]) -> None:
         raise errors[0]
     if errors:
         raise SqlExtErrors(errors)
+
+
+@contextmanager
+def places_in(text: str) -> Iterator[None]:
+    """Errors that are raised inside get their places in `text`, of which the text inside is a copy with blanks."""
+    try:
+        yield
+    except SqlExtError as error:
+        raise error.in_text(text) from None

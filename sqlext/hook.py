@@ -1,14 +1,16 @@
 """`extend(spark)` lets the session's own `sql` understand the extended language.
 
-The method is hooked on the session's class, because Spark creates new Python objects for one session
-(`SparkSession.getActiveSession()`, `df.sparkSession`). A classic session is marked as extended in its runtime settings,
-a Connect session by its id (servers may refuse unknown settings). In all other sessions, and for all text that is not
-ours, the original method gets the very same arguments. `spark.udf.register` is hooked beside it (`session_functions`).
+So do `table`, `read.table` and `catalog` with stored views. The methods are hooked on the session's class, because
+Spark creates new Python objects for one session (`SparkSession.getActiveSession()`, `df.sparkSession`). A classic
+session is marked as extended in its runtime settings, a Connect session by its id (servers may refuse unknown
+settings). In all other sessions, and for all text that is not ours, the original method gets the very same arguments.
+`spark.udf.register` is hooked beside them (`session_functions`).
 """
 
 from __future__ import annotations
 
 import functools
+import uuid
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
     Sql = Callable[..., DataFrame]
 
 ORIGINAL = "__sqlext_original__"  # the attribute of the hooked method that keeps Spark's own
-_MARKER = "sqlext.enabled"
+SESSION = "sqlext.enabled"  # session setting: an identifier of the extended session
 _CONNECT_SESSIONS: set[str] = set()
+_ORIGINALS: dict[type, dict[str, Any]] = {}  # what restore() puts back besides `sql`
 _EXTENDED: Counter[type] = Counter()  # how many sessions of a hooked class are extended, stopped ones included
 
 
@@ -35,7 +38,10 @@ def extend(spark: SparkSession) -> SparkSession:
     """
     cls = defining_class(spark)
     if not hasattr(cls.sql, ORIGINAL):
+        _ORIGINALS[cls] = {name: vars(cls)[name] for name in ("table", "read", "catalog")}
+        cls.table, cls.read, cls.catalog = _with_views(**_ORIGINALS[cls])
         cls.sql = _hooked(cls.sql)
+        _recover_errors(spark)
     if not _is_marked(spark):
         _mark(spark)
         _EXTENDED[cls] += 1
@@ -52,6 +58,8 @@ def restore(spark: SparkSession) -> SparkSession:
         forget(spark)
     if _EXTENDED[cls] <= 0 and hasattr(cls.sql, ORIGINAL):
         cls.sql = getattr(cls.sql, ORIGINAL)
+        for name, original in _ORIGINALS.pop(cls).items():
+            setattr(cls, name, original)
         unhook_register(spark)
         del _EXTENDED[cls]
     return spark
@@ -80,21 +88,27 @@ def _is_connect(spark: Any) -> bool:
 def _is_marked(spark: Any) -> bool:
     if _is_connect(spark):
         return spark.session_id in _CONNECT_SESSIONS
-    return spark.conf.get(_MARKER, "false") == "true"
+    return bool(spark.conf.get(SESSION, ""))
 
 
 def _mark(spark: Any) -> None:
     if _is_connect(spark):
         _CONNECT_SESSIONS.add(spark.session_id)
     else:
-        spark.conf.set(_MARKER, "true")
+        spark.conf.set(SESSION, uuid.uuid4().hex)
 
 
 def _unmark(spark: Any) -> None:
     if _is_connect(spark):
         _CONNECT_SESSIONS.discard(spark.session_id)
     else:
-        spark.conf.unset(_MARKER)
+        spark.conf.unset(SESSION)
+
+
+def _recover_errors(spark: Any) -> None:
+    from sqlext import worker_errors  # needs pyspark, which workers that import sqlext do not load
+
+    worker_errors.install(_is_connect(spark))
 
 
 def _hooked(original: Sql) -> Sql:
@@ -109,3 +123,26 @@ def _hooked(original: Sql) -> Sql:
 
     setattr(sql, ORIGINAL, original)
     return sql
+
+
+def _with_views(table: Any, read: Any, catalog: Any) -> tuple[Any, property, property]:
+    """The method and the two properties of a session's class (or cached properties), which know stored views too."""
+    from sqlext import catalog_methods  # needs pyspark, which workers that import sqlext do not load
+
+    def call(self: SparkSession) -> SqlCall:
+        return SqlCall(spark=self, sql=unhooked(self), text="")
+
+    @functools.wraps(table)
+    def extended_table(self: SparkSession, tableName: str) -> DataFrame:
+        own = functools.partial(table, self)
+        return catalog_methods.table(call(self), own, tableName) if _is_marked(self) else own(tableName)
+
+    def extended_read(self: SparkSession) -> Any:
+        own = read.__get__(self, type(self))
+        return catalog_methods.with_stored_views(call(self), own) if _is_marked(self) else own
+
+    def extended_catalog(self: SparkSession) -> Any:
+        own = catalog.__get__(self, type(self))
+        return catalog_methods.with_views_listed(call(self), own) if _is_marked(self) else own
+
+    return extended_table, property(extended_read, doc=read.__doc__), property(extended_catalog, doc=catalog.__doc__)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -61,6 +62,31 @@ def quiet_probes() -> Iterator[KeptRecords]:
         _KEPT.reset(token)
 
 
+# What Spark's Python worker for stateful streams prints when it starts, each with an empty line behind it.
+_WORKER_LINE = re.compile(rb"(?:Starting )?Streaming TransformWithStateInPandas Python worker\b")
+
+
+def without_worker_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a stream of bytes, without those that Spark's Python worker prints for nobody.
+
+    A line ends at a carriage return too, as those of progress bars.
+
+    >>> start = b"Starting Streaming TransformWithStateInPandas Python worker.\\n\\n"
+    >>> list(without_worker_lines([b"1\\n" + start[:9], start[9:] + b"\\n2", b"3\\r4"]))
+    [b'1\\n', b'\\n', b'23\\r', b'4']
+    """
+    rest, was_dropped = b"", False
+    for chunk in chunks:
+        *lines, rest = re.split(rb"(?<=[\r\n])", rest + chunk)
+        for line in lines:
+            is_dropped = _WORKER_LINE.match(line) is not None
+            if not is_dropped and not (was_dropped and line == b"\n"):
+                yield line
+            was_dropped = is_dropped
+    if rest:
+        yield rest
+
+
 _STARTED = b"\0sqlext: started\0\n"  # written into the pipe behind what is kept back
 
 
@@ -83,9 +109,9 @@ def kept_stderr() -> Iterator[Callable[[], str]]:
                 if line.endswith(_STARTED):
                     break
                 kept.extend(line)
-            while chunk := pipe.read1(1 << 16):
+            for line in without_worker_lines(iter(lambda: pipe.read1(1 << 16), b"")):
                 with suppress(OSError):  # the terminal may be gone; reading on matters, a full pipe would block the JVM
-                    os.write(terminal, chunk)
+                    os.write(terminal, line)
         os.close(terminal)
 
     def text() -> str:

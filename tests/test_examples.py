@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -121,3 +124,21 @@ def test_a_document_runs_from_its_first_block_to_its_last(spark, clean_catalog, 
         if rows:
             cells = result.selectExpr(*(f"coalesce(CAST(`{column}` AS STRING), 'NULL')" for column in result.columns))
             assert sorted(map(list, cells.collect())) == sorted(re.split(r"\s{2,}", row.strip()) for row in rows)
+
+
+README = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_python_of_the_readme_shows_its_rows_and_is_quiet(tmp_path):
+    program = "\n".join(README)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env={**os.environ, "TZ": "UTC"}, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = [line.strip("|").split("|") for line in done.stdout.splitlines() if line.startswith("|")]
+    rows = [[cell.strip() for cell in row] for row in shown]
+    expected = [re.split(r"\s{2,}", row) for row in re.findall(r"^# (.*)\n", program, re.MULTILINE)]
+    assert expected
+    assert [row for row in expected if row not in rows] == []

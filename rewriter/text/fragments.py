@@ -61,3 +61,17 @@ class Name:
         """The identifier as Spark would show it: without quotes, case kept."""
         raw = self.fragment.text
         return raw[1:-1].replace(raw[0] * 2, raw[0]) if self.is_quoted else raw
+
+
+def alone(text: str, start: int, stop: int) -> str:
+    """Characters `start` to `stop` (exclusive) of a text, with blanks before them: all lines and offsets stay the same.
+
+    >>> alone("SELECT 1;\\nSELECT 2; SELECT 3", 10, 18)
+    '         \\nSELECT 2'
+    """
+    return blank(text[:start]) + text[start:stop]
+
+
+def blank(text: str) -> str:
+    """The text with a space in the place of every character but the ends of lines."""
+    return "".join(c if c == "\n" else " " for c in text)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlext.errors import Place, UnsupportedError
-from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.fragments import Fragment, alone, blank
 from sqlext.rewriter.text.names import name_at
 from sqlext.rewriter.text.tokens import QUERY_STARTS, Tokens
 from sqlext.rewriter.tree.keywords import is_at
@@ -53,17 +53,19 @@ class ScriptStatement:
         >>> first.alone, second.alone
         ('      SELECT 1', 'BEGIN           SET x = 2; END')
         """
-        before, after = _blank(self.text[: self.start]), _blank(self.text[self.stop :])
-        statement = self.text[self.start : self.stop]
-        if self.word not in _BLOCKS - {"BEGIN"} and self.word != "SET":
-            return before + statement
+        statement = alone(self.text, self.start, self.stop)
+        if not self.is_block or self.word == "BEGIN":
+            return statement
         begin, end = self.text.upper().index("BEGIN"), self.text.upper().rindex("END")
-        after = ";" + after[1 : end - self.stop] + "END"
-        return before[:begin] + "BEGIN" + before[begin + len("BEGIN") :] + statement + after
-
-
-def _blank(text: str) -> str:
-    return "".join(c if c == "\n" else " " for c in text)
+        word = self.text[begin : begin + len("BEGIN")]
+        return (
+            statement[:begin]
+            + word
+            + statement[begin + len(word) :]
+            + ";"
+            + blank(self.text[self.stop + 1 : end])
+            + "END"
+        )
 
 
 def read_script(text: str) -> tuple[ScriptStatement, ...]:

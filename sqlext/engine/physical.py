@@ -147,7 +147,7 @@ def choose(clause: BoundClause, settings: Settings, queries: Queries) -> Physica
         form=form,
         strategy=name,
         reasons=tuple(reasons),
-        has_effect=form is UDTF or (form is STREAM and settings.writes_side_tables),
+        has_effect=form is STREAM and settings.writes_side_tables,
         skips_failures=settings.skips_failures,
         warnings=tuple(stream_checks.warnings(plan)) if form is STREAM else (),
     )
@@ -264,7 +264,6 @@ UDTF = Form(
     refusal=lambda clause, settings: None if settings.engine == "udtf" else "sqlext.engine is not udtf.",
     strategy=_strategy_of_workers,
     frame=lambda p, queries, spark: udtf.run_udtf(p.plan, queries, p.prefix, p.is_ansi, spark),
-    preview=_tasks_frame,
     input_query=run_batch.input_query,
     parallel=lambda plan, settings: "no, the engine udtf matches one bucket of keys in each task.",
 )

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
+from sqlext.engine import cached_views
 from sqlext.engine.bind_clause import BoundClause, ClauseBinder
 from sqlext.engine.joins.plan_joins import JoinPlanner, PlannedJoin
 from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, Part, parse_statement
@@ -31,6 +32,7 @@ from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.script import check_bound_before
 from sqlext.rewriter.windows.parse_window import WindowClause
@@ -147,10 +149,15 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
     source = Source(call.text, parameters.bind(call.text, call.args, statement.pattern_bodies))
     relations: dict[str, PlannedRelation] = {}
     for mention in views.mentioned(call.spark, call.sql, call.text):
-        view = ViewPlan(plan_statement(_query_of(mention.view, call)), mention.view.columns)
-        name = queries.name(view.preview())
-        relations[name] = view
-        source = source.edited([_view_edit(mention, name, statement)])
+        if is_portable:
+            relation = _portable_view(mention.view, call)
+        elif (rows := cached_views.cached(call.spark, mention.name.parts)) is not None:
+            relation = queries.name(rows)
+        else:
+            view = ViewPlan(plan_statement(_query_of(mention.view, call)), mention.view.columns)
+            relation = queries.name(view.preview())
+            relations[relation] = view
+        source = source.edited([_view_edit(mention, relation, statement)])
     binder = ClauseBinder(
         spark=call.spark, statement=statement, queries=queries, strategy=strategy, is_portable=is_portable
     )
@@ -193,10 +200,16 @@ def _query_of(view: View, call: SqlCall) -> SqlCall:
     return replace(call, text=view.qualified_text, args=None, frames={})
 
 
-def _view_edit(mention: Mention, name: str, statement: ParsedStatement) -> Edit:
-    """A DataFrame's name in the place of a view's, under which the statement can still read it."""
+def _portable_view(view: View, call: SqlCall) -> str:
+    """A stored view as a subquery in plain SQL."""
+    query = f"({plan_portable(_query_of(view, call)).text})"
+    return f"(SELECT * FROM {query} AS v ({', '.join(map(quoted, view.columns))}))" if view.columns else query
+
+
+def _view_edit(mention: Mention, relation: str, statement: ParsedStatement) -> Edit:
+    """A relation in the place of a view's name, under which the statement can still read it."""
     alias = f" AS `{mention.view.name}`" if statement.tree.is_bare(mention.name) else ""
-    return Edit(mention.name.start, mention.name.stop, name + alias)
+    return Edit(mention.name.start, mention.name.stop, relation + alias)
 
 
 def _warnings(statement: ParsedStatement, relations: Mapping[str, PlannedRelation]) -> list[str]:

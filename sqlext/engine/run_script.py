@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 
 from sqlext.engine.parse_statement import parse_statement
 from sqlext.engine.sql_call import SqlCall
-from sqlext.errors import SqlExtError
+from sqlext.errors import places_in
 from sqlext.rewriter.parameters import markers
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.script import ScriptStatement, read_script
@@ -38,10 +38,8 @@ def run_script(call: SqlCall, run_statement: RunStatement) -> DataFrame | None:
     result: DataFrame | None = None
     for number, statement in enumerate(statements, 1):
         arguments = _arguments(call, statement, pattern_bodies)
-        try:
+        with places_in(call.text):
             frame = run_statement(replace(call, text=statement.alone, args=arguments))
-        except SqlExtError as error:
-            raise error.in_text(call.text) from None
         if frame.columns and (statement.is_query or statement.is_block):
             is_last = number == len(statements)
             result = frame if is_last else call.spark.createDataFrame(frame.collect(), frame.schema)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
-import uuid
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
+from pyspark.sql import types as T
 
 from sqlext.catalog import views
+from sqlext.engine import cached_views
 from sqlext.engine.plan_statement import plan_portable, plan_statement
 from sqlext.engine.portable import table_function
-from sqlext.engine.queries import HELPER
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream import streaming_tables
+from sqlext.engine.stream.endless import with_end_required
 from sqlext.engine.warn import warn
-from sqlext.errors import UnsupportedError
-from sqlext.rewriter.heads import CREATE_VIEW, Head, parse_create_view, parse_head, parse_target
-from sqlext.rewriter.text.splice import Edit, Source, sub
+from sqlext.errors import Place, UnsupportedError, places_in
+from sqlext.rewriter.heads import CREATE_VIEW, Head, parse_create_view, parse_function_name, parse_head, parse_target
+from sqlext.rewriter.text.names import quote
 
 
 def run(call: SqlCall) -> DataFrame:
@@ -25,12 +25,13 @@ def run(call: SqlCall) -> DataFrame:
     head = parse_head(call.text)
     if head is not None and head.verb == CREATE_VIEW:
         return _create_view(call, head)
+    _check_no_function(call)
     plan = plan_statement(call)
     warn(plan.warnings)
     plan.build()
     target = parse_target(call.text)
     if target is None:
-        return plan.execute()
+        return with_end_required(plan.execute())
     text = plan.source.slice(target.query_start, target.query_stop)
     query = plan.queries.run(text)
     if query.isStreaming:
@@ -44,38 +45,52 @@ def run(call: SqlCall) -> DataFrame:
     )  # fmt: skip
 
 
+def _check_no_function(call: SqlCall) -> None:
+    """Raise UnsupportedError for CREATE FUNCTION: Spark stores its text, and DataFrames stand in ours."""
+    name = parse_function_name(call.text)
+    if name is not None:
+        raise UnsupportedError(
+            "SQL_FUNCTION", "the body of a SQL function cannot use the extended language",
+            place=Place(call.text, name.start, name.stop),
+            hint="store the query with CREATE VIEW, and filter it where you read it; or pass values with "
+            "spark.sql(text, args).",
+        )  # fmt: skip
+
+
 def _create_view(call: SqlCall, head: Head) -> DataFrame:
     """CREATE VIEW over extended text: a temporary view reads DataFrames of this session, others are stored as text."""
     if head.is_temporary:
-        return _create_temporary_view(call)
+        return _create_temporary_view(call, head)
     view = parse_create_view(call.text)
     if view is None:
         return call.sql(call.text, call.args, **call.frames)
     if call.args or call.frames:
         raise UnsupportedError("VIEW_PARAMETERS", "a stored view cannot hold parameters", place=head.place)
-    query = plan_statement(replace(call, text=view.query))
-    warn(query.warnings)
-    query.execute()  # raises the errors of the query; nothing is read
+    with places_in(call.text):
+        query = plan_statement(replace(call, text=view.query_in_place))
+        warn(query.warnings)
+        query.execute()  # raises the errors of the query; nothing is read
+    cached_views.uncache(call.spark, head.name.parts)
     return views.create(call.spark, call.sql, view)
 
 
-def _create_temporary_view(call: SqlCall) -> DataFrame:
-    """The view outlives the statement, so the DataFrames that it reads become views too, under names of their own."""
-    plan = plan_statement(call)
-    warn(plan.warnings)
-    plan.build()
-    source = plan.source
-    for name in dict.fromkeys(HELPER.findall(str(plan.text))):
-        view = f"__sqlext_{uuid.uuid4().hex}"
-        plan.queries.helpers[name].createOrReplaceTempView(view)
-        source = _renamed(source, name, view)
-    return call.sql(str(source.slice(0, len(call.text))), **call.frames)
-
-
-def _renamed(source: Source, helper: str, view: str) -> Source:
-    """The statement with a view in the place of a DataFrame."""
-    name = re.compile(rf"\b{helper}\b")
-    return Source(source.text, tuple(Edit(e.start, e.stop, sub(name, view, e.replacement)) for e in source.edits))
+def _create_temporary_view(call: SqlCall, head: Head) -> DataFrame:
+    """A temporary view is a DataFrame with a name. Its query is planned once, and is run each time it is read."""
+    view = parse_create_view(call.text)
+    if view is None:
+        return call.sql(call.text, call.args, **call.frames)
+    with places_in(call.text):
+        plan = plan_statement(replace(call, text=view.query_in_place))
+        warn(plan.warnings)
+        plan.build()
+        frame = plan.execute()
+    frame = frame.toDF(*view.columns) if view.columns else frame
+    name = quote(head.name.parts)
+    if head.is_global:
+        frame.createOrReplaceGlobalTempView(name) if head.or_replace else frame.createGlobalTempView(name)
+    elif not (head.if_exists and views.is_known(call.spark, head.name.parts)):
+        frame.createOrReplaceTempView(name) if head.or_replace else frame.createTempView(name)
+    return call.spark.createDataFrame([], T.StructType([]))
 
 
 def compile_statement(call: SqlCall) -> str:

@@ -16,10 +16,12 @@ LIBRARIES = {
     "sqlext.engine.worker": {"numpy", "pyarrow"},
     "sqlext.engine": {"numpy", "pandas", "pyarrow", "pyspark"},
     "sqlext.startup": {"pyspark", "py4j"},
+    "sqlext.catalog_methods": {"pyspark"},
     "sqlext.dispatch": {"pyspark"},
     "sqlext.quiet": {"pyspark"},
     "sqlext.demo": {"pyspark", "rich"},
-    "sqlext.cli": {"pyspark", "rich"},
+    "sqlext.results": {"pyarrow", "pyspark", "rich"},
+    "sqlext.cli": {"pyspark"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }
 AT_START_UP = ("numba", "pyspark")  # the packages whose loading takes time that a user or a worker waits for

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import io
+import re
+import shlex
 import sys
 from datetime import date, datetime
 from decimal import Decimal
+from importlib.metadata import version
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from sqlext.catalog.warehouse import WAREHOUSE
-from sqlext.cli import FAILED, MISUSED, main, parse_parameter, split_statements
+from sqlext.cli import FAILED, MISUSED, _parser, main, parse_parameter, split_statements
 
+ROOT = Path(__file__).parents[2]
 PARAMETERS = [
     ("a=1", 1),
     ("a=-12", -12),
@@ -55,13 +61,25 @@ def test_a_file_is_split_into_statements_on_their_lines(text, statements):
 @pytest.mark.parametrize(
     "arguments",
     [[], ["no-such-command"], ["run"], ["run", "-", "--param", "1=2"], ["run", "-", "--param", "d=2026-02-30"],
-     ["run", "-", "--limit", "-1"]],
+     ["run", "-", "--limit", "-1"], ["run", "-", "-e", "SELECT 1"], ["run", "-", "-o", "result"],
+     ["run", "-", "--format", "parquet"], ["run", "-", "--format", "xml"]],
 )  # fmt: skip
 def test_a_wrong_call_ends_with_status_2(arguments, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
     assert stopped.value.code == MISUSED
     assert "usage: sqlext" in capsys.readouterr().err
+
+
+def test_the_commands_of_documents_are_commands():
+    documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    text = "\n".join(path.read_text("utf-8") for path in documents).replace("\\\n", " ")
+    commands = [line for line in re.findall(r"^sqlext (.*)$", text, re.MULTILINE) if not line.startswith("demo")]
+    parsed = [_parser().parse_args(shlex.split(line, comments=True)) for line in commands]
+    assert len(parsed) >= 4
+    assert [
+        options.file for options in parsed if getattr(options, "file", None) and not (ROOT / options.file).exists()
+    ] == []
 
 
 def test_a_file_that_cannot_be_read_ends_with_status_2(tmp_path, capsys):
@@ -100,9 +118,50 @@ def test_limit_and_parameters(run):
 def test_a_mistake_is_told_without_a_traceback_and_stops_the_file(run):
     status, out, err = run("SELECT 1 AS a;\nSELECT * FROM no_such_table;\nSELECT 2 AS b")
     assert (status, out) == (FAILED, "a\n1\n")
-    assert err.startswith("[TABLE_OR_VIEW_NOT_FOUND]")
+    assert err.startswith("statement 2 of 3:\n[TABLE_OR_VIEW_NOT_FOUND]")
     assert "line 2 pos 14" in err
     assert not any(word in err for word in ("Traceback", "org.apache", "\tat ", "Unresolved"))
+
+
+SYNTAX = [
+    ("SELECT 1 AS a;\nSELECT 2 AS b;\nSELEC 3", "statement 3 of 3:\n[PARSE_SYNTAX_ERROR]"),
+    ("SELECT 1 AS a;\nSELECT * FROM range(3) MATCH_RECOGNIZE (PATERN (A))", "statement 2 of 2:\nSQLEXT_"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), SYNTAX)
+def test_a_syntax_error_is_reported_before_anything_runs(run, text, message):
+    status, out, err = run(text)
+    assert (status, out) == (FAILED, "")
+    assert err.startswith(message)
+
+
+def test_statements_may_be_an_argument(spark, capsys):
+    assert main(["run", "-e", "SELECT 1 AS a", "--warehouse", spark.conf.get(WAREHOUSE), "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["a", "1"]
+
+
+FILES = [("csv", 'a,b\n1,"x,y"\n2,NULL\n'), ("json", '{"a":1,"b":"x,y"}\n{"a":2,"b":null}\n')]
+
+
+@pytest.mark.parametrize(("form", "content"), FILES)
+def test_a_result_is_written_to_a_file(run, tmp_path, form, content):
+    file = tmp_path / f"result.{form}"
+    assert run("SELECT * FROM VALUES (1, 'x,y'), (2, NULL) AS t(a, b)", "-o", str(file)) == (0, "", "")
+    assert file.read_text().replace("\r\n", "\n") == content
+
+
+def test_a_result_is_written_as_parquet_and_a_second_one_is_an_error(run, tmp_path):
+    file = tmp_path / "result.parquet"
+    status, _, err = run("SELECT id FROM range(5); SELECT 2", "-o", str(file), "--limit", "3")
+    assert (status, pq.read_table(file).to_pydict()) == (FAILED, {"id": [0, 1, 2]})
+    assert "SQLEXT_OUTPUT_FILE" in err
+
+
+def test_the_version_is_shown(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"sqlext {version('spark-sqlext')}\n"
 
 
 def test_a_failure_at_run_time_is_told_without_a_stack(run):

@@ -123,6 +123,14 @@ CONNECT = """
         spark.sql("SELECT * FROM v")
     except Exception as error:
         print(error.getCondition())
+    skips = "MATCH_RECOGNIZE (ORDER BY x MEASURES COUNT(*) AS k AFTER MATCH SKIP TO b PATTERN (a b?) DEFINE b AS x > 9)"
+    for run in (lambda f: f.collect(), lambda f: f.toPandas(), lambda f: f.write.saveAsTable("n")):
+        try:
+            run(spark.sql(f"SELECT * FROM t {skips}"))
+        except sqlext.DataError as error:
+            print(len(str(error).splitlines()), error.error_class)
+    spark.sql(f"CREATE VIEW w AS SELECT * FROM t {skips.replace('TO b', 'PAST LAST ROW')}")
+    print(spark.table("w").collect(), spark.read.table("w").columns, [t.name for t in spark.catalog.listTables()])
     sqlext.restore(spark)
     print(type(spark).sql is own, sqlext.is_extended(spark))
     spark.stop()
@@ -138,6 +146,8 @@ def test_connect_sessions_are_extended_too(tmp_path):
         "['v']",
         "[]",
         "TABLE_OR_VIEW_NOT_FOUND",
+        *["2 SQLEXT_SKIP_TO_MISSING_ROW"] * 3,
+        "[Row(k=1)] ['k'] ['sqlext_views', 't', 'w']",
         "True False",
     ]
 
@@ -145,3 +155,51 @@ def test_connect_sessions_are_extended_too(tmp_path):
 def test_importing_sqlext_imports_nothing_heavy(tmp_path):
     program = "import sys, sqlext; print([m for m in ('pyspark', 'sqlglot', 'numba', 'pandas') if m in sys.modules])"
     assert printed(program, tmp_path) == ["[]"]
+
+
+CONFIGURED = """
+    import site, sys
+    from pathlib import Path
+    from sqlext.hook_file import install, is_installed, remove
+    Path("site").mkdir()
+    install(Path("site"))
+    site.addsitedir("site")
+    import sqlext
+    print("pyspark" in sys.modules)
+    from pyspark.sql import SparkSession
+    query = "FROM range(3) MATCH_RECOGNIZE (ORDER BY id MEASURES LAST(id) AS x PATTERN (a b) DEFINE a AS id > 0)"
+    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    for enabled in ("false", "true"):
+        spark = builder.config("spark.sqlext.enabled", enabled).getOrCreate()
+        print(sqlext.is_extended(spark))
+    print(spark.sql(query).collect())
+    spark.stop()
+    remove(Path("site"))
+    print(is_installed(Path("site")), list(Path("site").iterdir()))
+"""
+
+
+def test_a_session_is_extended_by_its_configuration(tmp_path):
+    assert printed(CONFIGURED, tmp_path) == ["False", "False", "True", "[Row(x=2)]", "False []"]
+
+
+INTERRUPTED = """
+    import os, signal, subprocess, sys, time
+    query = "SELECT count(*) FROM range(100000000000) a JOIN range(10) b ON hash(a.id) % 7 = b.id"
+    started = "SELECT 1 AS started"
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background of a shell ignores it
+    command = [sys.executable, "-c", "from sqlext.cli import main; exit(main())", "run", "--master", "local[2]"]
+    command += ["-e", f"{started};\\n{query}"]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    print(run.stdout.readline().strip(), run.stdout.readline().strip())
+    time.sleep(3)
+    os.killpg(run.pid, signal.SIGINT)
+    _, err = run.communicate(timeout=60)
+    print(run.returncode, repr(err))
+    processes = subprocess.run(["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True).stdout.splitlines()
+    print([line for line in processes if line.split()[0] == str(run.pid) and line.split()[1][0] != "Z"])
+"""
+
+
+def test_an_interrupt_ends_the_query_and_spark(tmp_path):
+    assert printed(INTERRUPTED, tmp_path) == ["started 1", "130 ''", "[]"]

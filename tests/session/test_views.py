@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.errors import AnalysisException
 
+import sqlext
 from sqlext.catalog import views
 from sqlext.errors import BindError
 from sqlext.hook import unhooked
@@ -70,7 +71,7 @@ def test_a_taken_name_is_an_error_unless_the_statement_allows_it(spark, sql, cre
 def test_a_stored_view_may_replace_a_plain_one_but_no_table(spark, sql, create):
     sql("CREATE VIEW v AS SELECT 1 AS x")
     create(f"CREATE OR REPLACE VIEW v AS {TEXT}")
-    assert not spark.catalog.tableExists("v")
+    assert not views.is_known(spark, ("v",))
     with pytest.raises(AnalysisException):
         create(f"CREATE OR REPLACE VIEW t AS {TEXT}")
 
@@ -97,8 +98,56 @@ def test_a_plain_view_takes_the_place_of_a_stored_one(spark, sql, create):
     with pytest.raises(BindError, match="VIEW_ALREADY_EXISTS"):
         spark.sql("CREATE VIEW v AS SELECT 5 AS x")
     spark.sql("CREATE VIEW IF NOT EXISTS v AS SELECT 5 AS x")
-    assert not spark.catalog.tableExists("v")
+    assert not views.is_known(spark, ("v",))
     spark.sql("CREATE OR REPLACE VIEW v AS SELECT 5 AS x")
     assert views.names(spark, sql) == []
     assert spark.sql("SELECT * FROM v").collect() == [(5,)]
     spark.sql("DROP VIEW v")
+
+
+CLAUSE = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY x MEASURES COUNT(*) AS k PATTERN (a+) DEFINE a AS x > 0)"
+
+
+def test_methods_of_the_session_know_stored_views(spark, create):
+    create(f"CREATE VIEW v (n) COMMENT 'it''s' AS {CLAUSE}")
+    assert spark.table("v").collect() == spark.read.table("default.v").collect() == [(1,)]
+    catalog = spark.catalog
+    assert [catalog.tableExists(name) for name in ("v", "default.v", "no_v")] == [True, True, False]
+    assert [t.name for t in catalog.listTables(pattern="V*")] == ["v"]
+    view = catalog.getTable("V")
+    assert (view.name, view.namespace, view.description, view.tableType) == ("v", ["default"], "it's", "VIEW")
+    assert [(c.name, c.dataType) for c in catalog.listColumns("v")] == [("n", "bigint")]
+    for name in ("table", "read.table", "catalog.getTable"):
+        method = spark
+        for part in name.split("."):
+            method = getattr(method, part)
+        with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+            method("no_v")
+
+
+def test_a_cached_view_is_read_from_memory_until_it_changes(spark, create):
+    create(f"CREATE VIEW v AS {CLAUSE}")
+    spark.sql("CACHE TABLE v")
+    assert spark.catalog.isCached("v") and spark.table("v").collect() == [(1,)]
+    spark.sql("ALTER VIEW v AS SELECT 7 AS k")
+    assert not spark.catalog.isCached("v") and spark.table("v").collect() == [(7,)]
+    spark.catalog.cacheTable("v")
+    spark.sql("UNCACHE TABLE IF EXISTS v")
+    assert not spark.catalog.isCached("v")
+
+
+def test_nothing_is_left_behind_by_views_and_functions_of_statements(spark, sql):
+    spark.sql(f"CREATE TEMPORARY VIEW tv AS {CLAUSE}")
+    spark.conf.set("sqlext.engine", "udtf")
+    assert spark.sql(CLAUSE).collect() == spark.table("tv").collect() == [(1,)]
+    spark.conf.unset("sqlext.engine")
+    assert {t.name for t in spark.catalog.listTables()} == {"t", "tv", views.TABLE}
+    assert not [f for (f,) in sql("SHOW USER FUNCTIONS").collect() if "__" in f]
+    spark.sql("DROP VIEW tv")
+
+
+def test_a_compiled_statement_names_no_helper_of_a_stored_view(spark, create):
+    create(f"CREATE VIEW v (n) AS {CLAUSE}")
+    plain = sqlext.compile("SELECT v.n + 1 FROM v", spark=spark)
+    assert "__sqlext" not in plain
+    assert spark.sql(plain).collect() == [(2,)]

@@ -31,4 +31,5 @@ def clean(session):
     yield session
     for table in session.catalog.listTables():
         if table.name not in before:
-            session.sql(f"DROP {'VIEW' if table.isTemporary else 'TABLE'} `{table.name}`")
+            kind = "TABLE" if table.tableType in ("MANAGED", "EXTERNAL") else "VIEW"
+            session.sql(f"DROP {kind} IF EXISTS `{table.name}`")

@@ -1,13 +1,11 @@
-"""Run a MatchPlan through a registered Arrow table function: `SET sqlext.engine = udtf`.
+"""Run a MatchPlan through an Arrow table function: `SET sqlext.engine = udtf`.
 
 This is for places without `mapInArrow`. Spark divides the input into buckets by the hash of the keys and sorts it. A
-function that is registered for this one statement, because an Arrow function cannot compute its result type, matches
-each bucket.
+function of this one statement, because an Arrow function cannot compute its result type, matches each bucket.
 """
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,12 +27,9 @@ def run_udtf(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spa
     rows = queries.run(input_query(plan, prefix, spark))
     check_types(plan, rows.schema)
     schema = output_schema(plan, rows.schema)
-    name = f"__sqlext_match_{uuid.uuid4().hex}"
     function: Any = arrow_udtf(_matcher(worker_plan(plan, is_ansi)), returnType=schema)
-    spark.udtf.register(name, function)
-    keys = ", ".join([*plan.carried[: len(plan.partition_by)], ROW])
-    call = f"{name}(TABLE({queries.name(rows)}) PARTITION BY ({BUCKET}) ORDER BY ({keys}))"
-    matches = queries.run(join("SELECT * FROM ", call))
+    keys = [*plan.carried[: len(plan.partition_by)], ROW]
+    matches = function(rows.asTable().partitionBy(BUCKET).orderBy(*keys))
     return queries.run(result_query(plan, queries.name(matches), prefix))
 
 

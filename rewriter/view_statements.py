@@ -1,0 +1,125 @@
+"""Statements about one view (DESCRIBE, SHOW CREATE TABLE, CACHE TABLE, ALTER VIEW) and lists of views, from tokens."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sqlext.rewriter.heads import Cursor
+from sqlext.rewriter.text.names import Parts, RelationName, tokens_of
+
+DESCRIBE, SHOW_CREATE, SHOW_COLUMNS, SHOW_PROPERTIES = (
+    "DESCRIBE",
+    "SHOW CREATE TABLE",
+    "SHOW COLUMNS",
+    "SHOW TBLPROPERTIES",
+)
+CACHE, UNCACHE, REFRESH = "CACHE TABLE", "UNCACHE TABLE", "REFRESH TABLE"
+ALTER_AS, RENAME = "ALTER VIEW … AS", "ALTER VIEW … RENAME TO"
+
+FIRST_WORDS = frozenset({"DESC", "DESCRIBE", "SHOW", "CACHE", "UNCACHE", "REFRESH", "ALTER"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewStatement:
+    """A statement about the view or table `name`.
+
+    `is_extended`: DESCRIBE EXTENDED or FORMATTED; `is_lazy`: CACHE LAZY TABLE; `column`: the one that DESCRIBE names;
+    `query`: what stands behind ALTER VIEW … AS; `new_name`: that of RENAME TO.
+    """
+
+    verb: str
+    name: RelationName
+    is_extended: bool = False
+    is_lazy: bool = False
+    column: str | None = None
+    query: str = ""
+    new_name: Parts = ()
+
+
+@dataclass(frozen=True)
+class Listing:
+    """SHOW VIEWS or SHOW TABLES: of a schema (empty: the current one), with names that fit the pattern."""
+
+    schema: Parts
+    pattern: str
+
+
+def parse_view_statement(text: str) -> ViewStatement | None:
+    """A statement about one view or table; None for all other text, and for forms that stored views do not have.
+
+    >>> statement = parse_view_statement("DESC EXTENDED db.v")
+    >>> statement.verb, statement.name.parts, statement.is_extended
+    ('DESCRIBE', ('db', 'v'), True)
+    >>> parse_view_statement("ALTER VIEW v AS SELECT 1;").query, parse_view_statement("CACHE TABLE v AS SELECT 1")
+    ('SELECT 1', None)
+    """
+    cursor = Cursor(tokens_of(text))
+    while cursor.tokens and cursor.tokens[-1].text == ";":
+        cursor.tokens = cursor.tokens[:-1]
+    if cursor.take("ALTER", "VIEW"):
+        return _alteration(text, cursor)
+    verb = next((verb for words, verb in _VERBS if cursor.take(*words)), None)
+    if verb is None:
+        return None
+    is_lazy = cursor.take("LAZY") and cursor.take("TABLE")
+    is_extended = verb == DESCRIBE and cursor.take_one_of(("EXTENDED", "FORMATTED"))
+    name = cursor.take_name()
+    if name is None:
+        return None
+    column = cursor.take_part() if verb == DESCRIBE else None
+    if not cursor.is_at_end:
+        return None
+    return ViewStatement(verb=verb, name=name, is_extended=is_extended, is_lazy=is_lazy, column=column)
+
+
+_VERBS = (
+    (("DESCRIBE", "TABLE"), DESCRIBE),
+    (("DESCRIBE",), DESCRIBE),
+    (("DESC", "TABLE"), DESCRIBE),
+    (("DESC",), DESCRIBE),
+    (("SHOW", "CREATE", "TABLE"), SHOW_CREATE),
+    (("SHOW", "COLUMNS", "IN"), SHOW_COLUMNS),
+    (("SHOW", "COLUMNS", "FROM"), SHOW_COLUMNS),
+    (("SHOW", "TBLPROPERTIES"), SHOW_PROPERTIES),
+    (("UNCACHE", "TABLE", "IF", "EXISTS"), UNCACHE),
+    (("UNCACHE", "TABLE"), UNCACHE),
+    (("CACHE", "TABLE"), CACHE),
+    (("CACHE",), CACHE),
+    (("REFRESH", "TABLE"), REFRESH),
+)
+
+
+def _alteration(text: str, cursor: Cursor) -> ViewStatement | None:
+    name = cursor.take_name()
+    if name is None:
+        return None
+    if cursor.take("AS") and not cursor.is_at_end:
+        query = text[cursor.tokens[cursor.index].start : cursor.tokens[-1].stop]
+        return ViewStatement(verb=ALTER_AS, name=name, query=query)
+    new_name = cursor.take_name() if cursor.take("RENAME", "TO") else None
+    return ViewStatement(verb=RENAME, name=name, new_name=new_name.parts) if new_name and cursor.is_at_end else None
+
+
+def parse_listing(text: str) -> Listing | None:
+    """SHOW VIEWS or SHOW TABLES; None for all other text.
+
+    >>> parse_listing("SHOW VIEWS IN db LIKE 'a*'"), parse_listing("SHOW FUNCTIONS")
+    (Listing(schema=('db',), pattern='a*'), None)
+    """
+    cursor = Cursor(tokens_of(text))
+    if not cursor.take("SHOW", "VIEWS") and not cursor.take("SHOW", "TABLES"):
+        return None
+    schema = cursor.take_name() if cursor.take_one_of(("FROM", "IN")) else None
+    cursor.take("LIKE")
+    pattern = cursor.take_string()
+    return Listing(schema.parts if schema else (), pattern[1:-1] if pattern else "*")
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Does a name fit a pattern of SHOW: `*` for any characters, `|` between alternatives, upper and lower case equal?
+
+    >>> [fits("runs", pattern) for pattern in ("*", "R*", "x|r*s", "r")]
+    [True, True, True, False]
+    """
+    return any(re.fullmatch(re.escape(p.strip()).replace(r"\*", ".*"), name, re.IGNORECASE) for p in pattern.split("|"))
