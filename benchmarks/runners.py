@@ -12,7 +12,7 @@ from benchmarks.peers import pandas_loops
 from benchmarks.workload import Result, Workload
 
 Runner = Callable[[], Result]
-OURS, FLOOR, LEAD, PANDAS = "ours", "floor", "lead", "pandas"
+OURS, FLOOR, WINDOW, LEAD, PANDAS = "ours", "floor", "window", "lead", "pandas"
 
 
 def spark_runners(spark, workload: Workload, rows: int, table: str, peers: set[str]) -> dict[str, Runner]:
@@ -23,6 +23,8 @@ def spark_runners(spark, workload: Workload, rows: int, table: str, peers: set[s
     }
     for variant, settings in workload.settings.items():
         runners[variant] = partial(ours, spark, workload, rows, table, settings)
+    if workload.window:
+        runners[WINDOW] = partial(window, spark, workload, rows, table)
     if LEAD in peers and workload.lead:
         runners[LEAD] = partial(lead, spark, workload, table)
     if PANDAS in peers and workload.name in pandas_loops.LOOPS:
@@ -33,6 +35,10 @@ def spark_runners(spark, workload: Workload, rows: int, table: str, peers: set[s
 def ours(spark, workload: Workload, rows: int, table: str, settings=None) -> Result:
     with configured(spark, settings or {}):
         return integers(spark.sql(workload.query(table, rows)).collect()[0])
+
+
+def window(spark, workload: Workload, rows: int, table: str) -> Result:
+    return integers(spark.sql(workload.window_query(table, rows)).collect()[0])
 
 
 def lead(spark, workload: Workload, table: str) -> Result:

@@ -31,6 +31,7 @@ class Workload:
     match: the text of MATCH_RECOGNIZE after PARTITION BY and ORDER BY.
     totals: the select list over the matches, one row of integers.
     lead: the same matches as a relation in plain Spark SQL over `{table}`, or None if there is no exact form.
+    window: the measures that the same pattern in a window is asked for, so that both forms are compared; or none.
     flink_lacks: the reason why Flink cannot express it; empty if it can, with the same text and ORDER BY ts.
     settings: settings of the session that are compared with the default, by the name of the variant.
     limits: the largest number of rows for a peer, by its name.
@@ -59,6 +60,7 @@ class Workload:
     tiny_rows: int = 3_000  # for tests, where `reference` runs too
     grows: bool = True  # does it also run at 1 M and 10 M rows?
     lead: str | None = None
+    window: tuple[str, ...] = ()
     flink_lacks: str = ""
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -80,6 +82,18 @@ class Workload:
 
     def lead_query(self, table: str) -> str | None:
         return self.lead and f"SELECT {self.totals} FROM ({self.lead.replace('{table}', table)}) AS m"
+
+    def window_query(self, table: str, rows: int) -> str | None:
+        """The same matches by a pattern in a window, whose rows without a match are left out."""
+        if not self.window:
+            return None
+        at = min(i for i in map(self.match.find, ("AFTER MATCH", "PATTERN")) if i >= 0)
+        frame = "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"
+        keys = f"PARTITION BY {', '.join(self.keys)} " if self.keys else ""
+        clause = f"{keys}ORDER BY {', '.join(self.order)}\n    {self.match[:at]}{frame} {self.match[at:]}"
+        values = ", ".join(f"{name} OVER w AS {name}" for name in self.window)
+        matches = f"SELECT {values} FROM {table} WINDOW w AS (\n    {clause.replace('{rows}', str(rows))})"
+        return f"SELECT {self.totals} FROM ({matches}) AS m WHERE {self.window[0]} IS NOT NULL"
 
     def table_name(self, rows: int) -> str:
         """The name of the table's folder, and of the table in Trino and Flink."""

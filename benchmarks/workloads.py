@@ -135,6 +135,7 @@ PARTITIONED = (
         tiny_rows=1_000,
         flink_lacks=ENDS_GREEDY,
         limits={"pandas": MILLION},
+        window=("n", "top", "bottom", "fall"),
     ),
     Workload(
         name="bin_packing",

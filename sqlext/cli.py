@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import ParseException, PySparkException
+from pyspark.errors import ParseException, PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -28,6 +28,7 @@ from sqlext.explain import compile, explain
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.heads import CREATE_VIEW, parse_head, parse_target
 from sqlext.rewriter.scan import is_extended
+from sqlext.rewriter.stream_heads import parse_command
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.session import session
 from sqlext.stream_state import kept_state
@@ -222,9 +223,17 @@ def _run_command(options: argparse.Namespace) -> int:
             options.action(spark, list(split_statements(text)), options)
     except (SqlExtError, PySparkException) as error:
         sys.stdout.flush()
-        print(_without_stack(str(error)), file=sys.stderr)
+        print(_reason(error), file=sys.stderr)
         return FAILED
     return 0
+
+
+def _reason(error: Exception) -> str:
+    """Why a statement failed, or the stream that it started."""
+    if isinstance(error, StreamingQueryException):
+        failures = [str(e) for query in streams.started().values() if (e := query.exception()) is not None]
+        return streams.root_cause(failures[-1] if failures else str(error))
+    return _without_stack(str(error))
 
 
 def _read(file: str) -> str:
@@ -253,8 +262,14 @@ def _check_syntax(spark: SparkSession, statements: list[str]) -> None:
         with _numbered(number, len(statements)):
             if is_extended(statement):
                 parse_statement(statement)
-            elif statement.startswith("\n") and parse_target(statement) is None and "BEGIN" not in statement.upper():
+            elif statement.startswith("\n") and not _is_own(statement):
                 _parse_by_spark(spark, statement)
+
+
+def _is_own(statement: str) -> bool:
+    """Is it a statement that Spark does not know, or a script?"""
+    is_own = parse_target(statement) is not None or parse_command(statement) is not None
+    return is_own or "BEGIN" in statement.upper()
 
 
 def _parse_by_spark(spark: SparkSession, statement: str) -> None:

@@ -249,13 +249,6 @@ class Analyser(Words):
     def _check_aggregate(self, i: int, syntax: AggregateSyntax) -> None:
         if self.word(syntax.stop) == "OVER":
             raise self._window_function(i, syntax.stop + 1)
-        if self.scope.in_define and syntax.filter is not None:
-            raise UnsupportedError(
-                "AGGREGATE_FILTER",
-                "FILTER is not supported in an aggregate in DEFINE",
-                place=self.place(syntax.filter[0] - 3, syntax.stop),
-                hint=f"write {self.parts[i].raw}(CASE WHEN condition THEN value END).",
-            )
 
     def _aggregate_of(self, base: Reference, i: int, syntax: AggregateSyntax) -> Reference:
         """Arguments that read the row are taken out of the call, constants (`0.5`, `','`) stay in it."""

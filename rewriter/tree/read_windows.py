@@ -13,6 +13,7 @@ from sqlext.rewriter.text.tokens import Tokens, closing
 from sqlext.rewriter.tree.keywords import begins_query, ends_from, ends_operand, is_at
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
+_SET_OPERATIONS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "ALL", "DISTINCT"})
 _WITH_ITEMS = frozenset({"QUALIFY", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"})
 
 Range = tuple[int, int]  # of tokens; the end is exclusive
@@ -89,7 +90,9 @@ def _read(tree: Tree, query: Query, select: int) -> WindowQuery | None:
     behind = next((i for i in heads if tokens[i].word not in ("WHERE", "GROUP", "HAVING", "WINDOW")), query.stop)
     definitions = {} if window is None else dict(_definitions(tree, window, behind))
     named = {name: w for name, w in definitions.items() if has_pattern(tokens, w.opening, w.closing)}
-    ranges = ((select + 1, query.from_), (behind, query.stop))
+    if select and tokens[select - 1].word in _SET_OPERATIONS:  # what follows belongs to all of its queries
+        heads = [i for i in heads if i < behind]
+    ranges = ((select + 1, query.from_), (behind, query.stop if heads and heads[-1] >= behind else behind))
     calls = tuple(call for lo, hi in ranges for call in _calls(tree, lo, hi, named))
     windows = tuple(dict.fromkeys([*named.values(), *(call.window for call in calls)]))
     if not windows:
@@ -163,6 +166,8 @@ def _window_at(tree: Tree, over: int, named: dict[str, PatternWindow]) -> tuple[
         close = closing(tokens, over + 1)
         if close is not None and has_pattern(tokens, over + 1, close):
             return PatternWindow(over, over + 1, close), close + 1
+        if close == over + 3 and tokens[over + 2].is_name:  # OVER (w)
+            return named.get(tree.key(over + 2)), close + 1
         return None, over + 1
     return (named.get(tree.key(over + 1)) if tokens[over + 1].is_name else None), over + 2
 

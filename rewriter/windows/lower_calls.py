@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlext.errors import BindError, Place, UnsupportedError
@@ -44,6 +44,7 @@ class Calls:
             message = f"{parts[0].raw} does not look at the rows of a match, so it cannot stand over a row pattern"
             hint = f"write {parts[0].raw} over a window without a pattern."
             raise UnsupportedError("WINDOW_FUNCTION", message, place=call.place, hint=hint)
+        self._check_no_filter(parts)
         reader = CallReader(parts, replace(self.context.scope(in_define=False), variables={}))
         if name in (*_FIRST, *_LAST, *_NTH):
             return self._navigation(reader, name)
@@ -54,6 +55,14 @@ class Calls:
                             hint="an aggregate, first_value, last_value and nth_value can.")  # fmt: skip
         text = self.measures.slot_text(reference)
         return join("coalesce(", text, ", 0L)") if reference.function in _COUNTS else text
+
+    def _check_no_filter(self, parts: Sequence[Lexeme]) -> None:
+        at = next((i for i in range(1, len(parts) - 1) if parts[i].word == "FILTER" and parts[i - 1].raw == ")"), None)
+        if at is not None and parts[at + 1].raw == "(":
+            place = Place(self.context.source.text, parts[at].start, parts[-1].stop)
+            message = "FILTER cannot stand in a call over a row pattern"
+            hint = f"write {parts[0].raw}(CASE WHEN condition THEN value END) OVER …."
+            raise UnsupportedError("AGGREGATE_FILTER", message, place=place, hint=hint)
 
     def _measure(self, call: Fragment, part: Lexeme) -> Text:
         text = self.values.get(unquoted(part.raw).lower())

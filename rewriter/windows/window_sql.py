@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlext.rewriter.match.expression import Node, parse
 from sqlext.rewriter.match.match_plan import WINDOW, InputColumn, Mask, MatchPlan, ShownColumn
-from sqlext.rewriter.match.references import Item, Reference
+from sqlext.rewriter.match.references import Item, Reference, Scope, Words
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import quoted, unquoted
@@ -40,8 +40,9 @@ _UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", 
 
 @dataclass(kw_only=True)
 class OuterQuery:
-    """The two queries around the windows. `values`: the column of each call, by its first token.
+    """The two queries around the windows.
 
+    `values`: the column of each call, by its first token. `columns`: those that expressions of the query can read.
     `parts` of mixed items are collected while the edits are made.
     """
 
@@ -49,7 +50,19 @@ class OuterQuery:
     site: WindowQuery
     source: Source
     values: dict[int, str]
+    columns: tuple[str, ...]
     parts: list[Text] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.mixed: dict[Range, str] = {}  # the mixed items, each with its name
+        for lo, hi in self.site.items:
+            own = {unquoted(t.text).lower() for t in self.tree.tokens[lo:hi] if t.is_name}
+            if any(lo <= call.start < hi for call in self.site.calls) or own & self._new_names():
+                self.mixed[lo, hi] = self._name(lo, hi)
+
+    def _new_names(self) -> frozenset[str]:
+        """The names, in lower case, of the mixed items before, which later items may read if no column has them."""
+        return frozenset(name.lower() for name in self.mixed.values()) - {name.lower() for name in self.columns}
 
     # the base query
 
@@ -61,7 +74,8 @@ class OuterQuery:
         return join(*pieces, separator=", ")
 
     def is_mixed(self, lo: int, hi: int) -> bool:
-        return any(lo <= call.start < hi for call in self.site.calls)
+        """Does an item of the select list read a window, itself or by the name of another item?"""
+        return (lo, hi) in self.mixed
 
     def text(self, lo: int, hi: int) -> Text:
         fragment = self.tree.fragment(lo, hi)
@@ -84,25 +98,35 @@ class OuterQuery:
         edits: list[Edit] = []
         for lo, hi in self.site.items:
             if self.is_mixed(lo, hi):
-                edits += self._mixed(lo, self._alias(lo, hi), frozenset())
+                edits += self._edits(lo, self._alias(lo, hi), self._new_names())
         return edits
 
-    def tail_edits(self, outputs: frozenset[str]) -> list[Edit]:
-        """The edits of QUALIFY, ORDER BY, … `outputs`: the names of the result's columns, in lower case."""
+    def tail_edits(self, names: Sequence[str]) -> list[Edit]:
+        """The edits of QUALIFY, ORDER BY, … `names`: those of the columns of `base_items`."""
         edits: list[Edit] = []
+        columns, outputs = {name.lower() for name in names}, self._outputs(names)
         for head, items in self.site.tail:
-            if self.tree.tokens[head].word == "QUALIFY":
+            is_filter = self.tree.tokens[head].word == "QUALIFY"
+            if is_filter:
                 edits.append(Edit(self.tree.tokens[head].start, self.tree.tokens[head].stop, "WHERE"))
             for lo, hi in items:
                 while hi - 1 > lo and self.tree.tokens[hi - 1].word in _DIRECTIONS:
                     hi -= 1
-                edits += self._mixed(lo, hi, outputs)
+                if is_filter or hi != lo + 1 or self.tree.key(lo) not in columns:
+                    edits += self._edits(lo, hi, frozenset() if is_filter else outputs)
         return edits
 
-    def outputs(self, columns: Sequence[str]) -> frozenset[str]:
-        """The names of the result's columns, in lower case."""
-        mixed = [self._name(lo, hi) for lo, hi in self.site.items if self.is_mixed(lo, hi)]
-        return frozenset(name.lower() for name in [*mixed, *columns] if not name.startswith(MIXED))
+    def _outputs(self, columns: Sequence[str]) -> frozenset[str]:
+        """The names of the result, in lower case, that ORDER BY takes before the columns of the relations.
+
+        A name that is not an alias means the same in both. With DISTINCT only the result can be ordered by.
+        """
+        names = list(self.mixed.values())
+        if self.tree.tokens[self.site.select + 1].word == "DISTINCT":
+            names += [name for name in columns if not name.startswith(MIXED)]
+        for lo, hi in self.site.items:
+            names += [unquoted(self.tree.tokens[hi - 1].text)] if self._alias(lo, hi) < hi else []
+        return frozenset(map(str.lower, names))
 
     def select_edits(self, columns: Sequence[str]) -> Iterator[Edit]:
         """Columns of the base query in the place of the other items, and names for the mixed items without one."""
@@ -119,7 +143,7 @@ class OuterQuery:
                 yield Edit(fragment.start, fragment.stop, ", ".join(texts[at:stop]))
             if lo >= 0 and self._alias(lo, hi) == hi:
                 end = self.tree.tokens[hi - 1].stop
-                yield Edit(end, end, f" AS {quoted(self._name(lo, hi))}")
+                yield Edit(end, end, f" AS {quoted(self.mixed[lo, hi])}")
             at, run = stop + 1, []
 
     def _alias(self, lo: int, hi: int) -> int:
@@ -139,12 +163,12 @@ class OuterQuery:
         stop = self._alias(lo, hi)
         if stop < hi:
             return unquoted(self.tree.tokens[hi - 1].text)
-        call = next(call for call in self.site.calls if call.start >= lo)
-        if (call.start, call.stop) == (lo, hi) and call.over == lo + 1:
+        call = next((call for call in self.site.calls if call.start == lo), None)
+        if call is not None and call.stop == hi and call.over == lo + 1:
             return unquoted(self.tree.tokens[lo].text)
         return " ".join(self.tree.fragment(lo, hi).text.split())
 
-    def _mixed(self, lo: int, hi: int, outputs: frozenset[str]) -> list[Edit]:
+    def _edits(self, lo: int, hi: int, outputs: frozenset[str]) -> list[Edit]:
         """The edits of one expression: calls become their columns, other parts become columns of the base query."""
         fragment = self.tree.fragment(lo, hi)
         items: list[Item] = []
@@ -163,22 +187,35 @@ class OuterQuery:
             inside = whole.stop
             items.append(Reference(kind="call", place=whole.place))
             edits.append(Edit(whole.start, whole.stop, self.values[call.start]))
-        for node in self._parts(parse(items, 0, len(items)), items, outputs):
-            start, stop = _start(items[node.start]), _stop(items[node.stop - 1])
+        for start, stop in self._parts(parse(items, 0, len(items)), items, outputs):
             edits.append(Edit(start, stop, self._part(self.source.slice(start, stop))))
         return edits
 
-    def _parts(self, node: Node, items: Sequence[Item], outputs: frozenset[str]) -> Iterator[Node]:
-        """The largest parts of an expression that the base query computes."""
+    def _parts(self, node: Node, items: Sequence[Item], outputs: frozenset[str]) -> Iterator[tuple[int, int]]:
+        """The characters of the largest parts of an expression that the base query computes."""
         inside = items[node.start : node.stop]
-        names = {unquoted(x.raw).lower() for x in inside if isinstance(x, Lexeme) and x.is_name}
-        if node.kind == "literal" or (node.kind == "column" and names & outputs):
-            return
+        names = {unquoted(x.raw).lower() for x in inside if isinstance(x, Lexeme) and x.is_name} & outputs
         is_free = not any(isinstance(x, Reference) for x in inside)
-        if is_free and not names & outputs:
-            yield node
-        for child in node.children if not is_free or names & outputs else ():
-            yield from self._parts(child, items, outputs)
+        if node.kind == "literal" or (node.kind == "column" and names):
+            return
+        if is_free and not names:
+            yield _start(inside[0]), _stop(inside[-1])
+        elif node.children:
+            for child in node.children:
+                yield from self._parts(child, items, outputs)
+        else:
+            yield from self._columns(inside, outputs)
+
+    def _columns(self, items: Sequence[Item], outputs: frozenset[str]) -> Iterator[tuple[int, int]]:
+        """The columns in an expression whose syntax is not known."""
+        parts = [x if isinstance(x, Lexeme) else Lexeme(raw="0", start=_start(x), stop=_stop(x)) for x in items]
+        words = Words(parts, Scope(source=self.source, variables={}, columns=self.columns))
+        for i, part in enumerate(parts):
+            if words.is_column(i) and unquoted(part.raw).lower() not in outputs:
+                last = i
+                while words.raw(last + 1) == ".":
+                    last += 2
+                yield part.start, parts[min(last, len(parts) - 1)].stop
 
     def _part(self, text: Text) -> str:
         """The column of the base query that computes a part."""

@@ -19,6 +19,7 @@ from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.pushdown import pushed_down
 from sqlext.rewriter.match.subqueries import correlation_error, subqueries
 from sqlext.rewriter.match.unread import unread
+from sqlext.rewriter.text.names import repeated
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.sources import check_repeatable
 from sqlext.session_functions import python_function
@@ -80,6 +81,7 @@ class ClauseBinder:
             time_zone=self.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
             takes_start_bounds=not self.is_portable,
             is_streaming=rows.isStreaming,
+            ambiguous=repeated(rows.columns),
             unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),
         )
         plan = lower(clause, source, inputs, self.strategy)

@@ -13,6 +13,7 @@ from sqlext.engine.plan_statement import StatementPlan, plan_statement
 from sqlext.engine.portable.portable_sql import Printer
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.warn import warn
+from sqlext.engine.windows.plan_windows import BaseQuery
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.task import NO_SKIP
 from sqlext.rewriter.joins.asof_sql import AsofJoin
@@ -32,7 +33,8 @@ def explained_plan(plan: StatementPlan) -> str:
     if not plan.parts:
         return "No clause of the extended language: Spark runs the text as it is."
     parts = [_clause(i, c) if isinstance(c, PhysicalPlan) else _join(i, c) for i, c in enumerate(plan.parts, 1)]
-    return "\n\n".join([*parts, f"== Statement for Spark ==\n{plan.text}"])
+    bases = (f"== Rows {name} ==\n{r.text}" for name, r in plan.relations.items() if isinstance(r, BaseQuery))
+    return "\n\n".join([*bases, *parts, f"== Statement for Spark ==\n{plan.text}"])
 
 
 def _join(number: int, asof: AsofJoin | RewrittenJoin | None) -> str:
@@ -94,9 +96,20 @@ def _plan_lines(planned: PhysicalPlan) -> list[str]:
         lines.append(f"{task.program.labels[label]}: {' AND '.join(parts) or 'always true'}")
     lines += [f"{slot.name}: {printer.measure(slot)}, {_where(slot.kind, is_lead)}" for slot in plan.slots]
     shown = "ALL ROWS PER MATCH" if task.output.is_all_rows else "ONE ROW PER MATCH"
+    if task.frame is not None:
+        search = "SEEK" if task.frame.seeks else "INITIAL"
+        shown = f"one row for each row, which sees {_frame(plan)}, {search}"
     shown += " SHOW TIMEOUT MATCHES" * task.output.shows_timeouts
     skip = task.skip.mode if task.skip.mode == NO_SKIP else f"SKIP {task.skip.mode}"
     return [*lines, f"{shown}, AFTER MATCH {skip}"]
+
+
+def _frame(plan: MatchPlan) -> str:
+    """How far the frame of a window reaches."""
+    end = plan.frame_end
+    if end.rows is None and end.column is None:
+        return "the rows behind it"
+    return f"{end.column or end.rows} rows behind it"
 
 
 def _mask(plan: MatchPlan, mask: Mask, printer: Printer, is_lead: bool) -> str:

@@ -71,15 +71,17 @@ def _format_string(text: Text, is_formatted: bool) -> str:
 class SparkTypeResolver:
     """The types and constants that Spark computes for the lowering of a clause, over the rows of one relation."""
 
-    def __init__(self, queries: Queries, prefix: Text, relation: Text):
-        self.queries, self.prefix, self.relation = queries, prefix, relation
+    def __init__(self, queries: Queries, prefix: Text, relation: Text, beside: Text | None = None):
+        """`beside`: the select list to which the relation's GROUP BY and HAVING may refer."""
+        self.queries, self.prefix, self.relation, self.beside = queries, prefix, relation, beside
 
     def types(self, texts: Sequence[Text]) -> list[str]:
         if not texts:
             return []
         columns = join(*(join("(", t, f") AS __t{i}") for i, t in enumerate(texts)), separator=", ")
-        frame = self.queries.run(join(self.prefix, "SELECT ", columns, " FROM ", self.relation))
-        return [field.dataType.simpleString() for field in frame.schema.fields]
+        items = columns if self.beside is None else join(self.beside, ", ", columns)
+        frame = self.queries.run(join(self.prefix, "SELECT ", items, " FROM ", self.relation))
+        return [field.dataType.simpleString() for field in frame.schema.fields[-len(texts) :]]
 
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
         columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")

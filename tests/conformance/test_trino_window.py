@@ -18,16 +18,20 @@ from sqlext.hook import unhooked
 from sqlext.pattern.strategy import STRATEGIES, accepts
 
 from ..sampling import sample
-from .test_trino import AT_ONCE, answers, check, groups
+from .test_trino import answers, check, groups
 
 pytestmark = pytest.mark.spark
 CASES = json.loads((pathlib.Path(__file__).parent / "trino_window.json").read_text())
 for case in CASES:
     values, clause = case["sql"].split(" AS t(", 1)
     case["sql"] = re.sub(r"\bnull\b", "CAST(NULL AS INT)", values) + " AS t(" + clause
+
+# The query keeps rows whose array_agg is not NULL. Over no rows it is NULL in Trino, as in the standard, and an empty
+# array in Spark, whose aggregates these are: so the other seven rows, which have no match, are kept.
+ARRAY_OVER_NO_ROWS = 142
+CASES[ARRAY_OVER_NO_ROWS]["rows"] += [[0, i, None, None, []] for i in range(1, 8)]
 GOOD = [c for c in CASES if c["error"] is None]
 BAD = [c for c in CASES if c["error"] is not None]
-assert AT_ONCE <= 20
 
 
 @pytest.mark.parametrize("cases", groups(GOOD))

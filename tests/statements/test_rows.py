@@ -13,7 +13,7 @@ from .cases import HERE, WAYS, Case, as_lines, cases, expected_of, result_of, se
 
 pytestmark = pytest.mark.spark
 FILES = ["modes.txt", "names.txt", "types.txt", "measures.txt", "define.txt", "within.txt", "pushed.txt", "unread.txt",
-         "cep.txt", "rowtime.txt", "subqueries.txt"]  # fmt: skip
+         "cep.txt", "rowtime.txt", "subqueries.txt", "windows.txt"]  # fmt: skip
 AT_ONCE = 12  # queries in one statement, because Spark's cost per job would be most of the time
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -30,6 +29,8 @@ class InputRelation:
     `is_static`: no Spark is at hand to compute scalars (`sqlext_match`), so only columns can be read.
     `takes_start_bounds`: conjuncts of DEFINE may become bounds. `unread`: columns, in lower case, that nothing reads in
     the clause's result. `is_streaming`: the rows never end, and Spark has no window functions over them.
+    `shown`: columns, in lower case, that the query around a window shows; `ambiguous`: those that several relations
+    have.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -42,16 +43,12 @@ class InputRelation:
     takes_start_bounds: bool = True
     is_streaming: bool = False
     unread: frozenset[str] = frozenset()
+    shown: frozenset[str] = frozenset()
+    ambiguous: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.columns)
-
-    @property
-    def ambiguous(self) -> frozenset[str]:
-        """The names, in lower case, that several columns have."""
-        count = Counter(name.lower() for name in self.names)
-        return frozenset(name for name in count if count[name] > 1)
 
 
 @dataclass(kw_only=True)
@@ -180,9 +177,8 @@ def order_by(context: Context) -> tuple[tuple[Text, str], ...]:
         keys.append((context.slice(key.expression), (" DESC" if key.is_descending else "") + nulls))
     columns = _columns_read(context)
     keys_written = [k.expression for k in context.clause.order_by] + [k.expression for k in context.clause.partition_by]
-    sorted_by = {expression.text.lower() for expression in keys_written}
-    columns -= sorted_by | context.relation.ambiguous
-    ties = [n for n, t in context.relation.columns if n.lower() in columns and is_orderable(t)]
+    sorted_by = {expression.text.lower() for expression in keys_written} | context.relation.ambiguous
+    ties = [n for n, t in context.relation.columns if n.lower() in columns - sorted_by and is_orderable(t)]
     return tuple([*keys, *((join(quoted(n)), "") for n in ties)]) or ((join("1"), ""),)
 
 
@@ -192,7 +188,7 @@ def _columns_read(context: Context) -> set[str]:
     names: set[str] = set().union(*(names_in(f) for f in fragments))
     if context.clause.rows_per_match.is_all_rows:
         names |= {n.lower() for n in context.relation.names} - context.relation.unread
-    return names
+    return names | context.relation.shown
 
 
 def carried(context: Context) -> tuple[tuple[str, ...], Groups]:

@@ -94,7 +94,7 @@ def _check_columns_unique(clause: MatchClause, relation: InputRelation) -> None:
 
     Others, such as the keys of a join, can be named with their relation: `a.k`.
     """
-    hidden = relation.unread if clause.rows_per_match.is_all_rows else frozenset(relation.ambiguous)
+    hidden = relation.unread if clause.rows_per_match.is_all_rows else relation.ambiguous
     spellings: dict[str, str] = {}
     for name in relation.names:
         first = spellings.get(name.lower())

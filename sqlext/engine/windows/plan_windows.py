@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import ClassVar, Union
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,13 +16,15 @@ from sqlext.engine.queries import Queries, SparkTypeResolver, is_aggregate
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.match_plan import InputColumn, MatchPlan
-from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.names import quoted, repeated, unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
-from sqlext.rewriter.text.tokens import tokens_inside
+from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.tree.read_windows import split_at_commas
 from sqlext.rewriter.tree.sources import check_repeatable
 from sqlext.rewriter.windows.lower_window import VALUE, lower_window
 from sqlext.rewriter.windows.parse_window import WindowClause
 from sqlext.rewriter.windows.window_sql import COLUMN, PART, OuterQuery, fragment_of_call, rebased, through
+from sqlext.session_functions import python_function
 
 PlanWindow = Callable[[BoundClause, Queries], tuple[Union[PhysicalPlan, None], str]]
 
@@ -78,13 +80,14 @@ class _QueryPlanner:
         return self.source.slice(fragment.start, fragment.stop)
 
     def plan(self, plan_window: PlanWindow) -> tuple[Steps, list[Edit]]:
+        self._check_group_by()
         inputs = self._inputs()
         plans = [self._lower(number, inputs) for number in range(len(self.site.windows))]
         values = self._values()
-        outer = OuterQuery(tree=self.tree, site=self.site, source=self.source, values=values)
+        outer = OuterQuery(tree=self.tree, site=self.site, source=self.source, values=values, columns=inputs.names)
         edits = outer.item_edits()
         names = self._names(outer)
-        edits += outer.tail_edits(outer.outputs(names))
+        edits += outer.tail_edits(names)
         moved = [rebased(plan, number) for number, plan in enumerate(plans)]
         base = self._base(outer, names, [c for columns, _, _ in moved for c in columns], [d for _, d, _ in moved])
         rows = self.queries.name(base.frame(self.queries, self.planner.spark))
@@ -108,25 +111,56 @@ class _QueryPlanner:
         self._check_batch(frame)
         grouped = None
         if self.site.group < self.site.relation[1]:
-            keys = tokens_inside(self.tree.tokens, *self._span(self.site.group, self.site.relation[1]))
-            grouped = {t.text.strip("`").lower() for t in keys if t.is_name}
-        names = [f.name.lower() for f in frame.schema.fields]
-        columns = tuple(
-            (f.name, f.dataType.simpleString())
-            for f in frame.schema.fields
-            if names.count(f.name.lower()) == 1 and (grouped is None or f.name.lower() in grouped)
-        )
+            grouped = self._grouped()
+        types = {f.name: f.dataType.simpleString() for f in frame.schema.fields}
+        columns = tuple((n, t) for n, t in types.items() if grouped is None or n.lower() in grouped)
         return InputRelation(
             columns=columns,
-            resolver=SparkTypeResolver(self.queries, self.prefix, self.relation),
+            resolver=SparkTypeResolver(self.queries, self.prefix, self.relation, beside=self._items()),
             is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
+            python_function=cache(partial(python_function, self.planner.spark)),
+            shown=self._shown(columns),
+            ambiguous=repeated(frame.columns),
             is_ansi=self.is_ansi,
             time_zone=self.planner.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
         )
 
-    def _span(self, lo: int, hi: int) -> tuple[int, int]:
-        fragment = self.tree.fragment(lo, hi)
-        return fragment.start, fragment.stop
+    def _grouped(self) -> set[str]:
+        """The columns, in lower case, that are items of GROUP BY, also inside ROLLUP, CUBE and GROUPING SETS."""
+        tree, (_, stop) = self.tree, self.site.relation
+        depth = tree.tokens[self.site.group].depth
+        having = (i for i in range(self.site.group, stop) if tree.tokens[i].word == "HAVING")
+        end = next((i for i in having if tree.tokens[i].depth == depth), stop)
+        names: set[str] = set()
+        for lo, hi in split_at_commas(tree.tokens, self.site.group + 2, end):
+            if tree.tokens[lo].word in ("ROLLUP", "CUBE", "GROUPING"):
+                names |= {tree.key(i) for i in range(lo, hi) if tree.tokens[i].is_name}
+            elif all(t.is_name or t.text == "." for t in tree.tokens[lo:hi]):
+                names.add(tree.key(hi - 1))
+        return names
+
+    def _items(self) -> Text | None:
+        """The select list, which GROUP BY and HAVING may refer to; None in a query that does not group."""
+        if self.site.group == self.site.relation[1]:
+            return None
+        return OuterQuery(tree=self.tree, site=self.site, source=self.source, values={}, columns=()).base_items()
+
+    def _shown(self, columns: Sequence[tuple[str, str]]) -> frozenset[str]:
+        """The columns that the select list or ORDER BY may name, in lower case."""
+        outside = [*self.tree.tokens[self.site.select : self.site.query.from_],
+                   *self.tree.tokens[self.site.behind : self.site.query.stop]]  # fmt: skip
+        has_star = any(True for _ in self.tree.stars(self.site.query))
+        names = {unquoted(t.text).lower() for t in outside if t.is_name}
+        return frozenset(name.lower() for name, _ in columns if has_star or name.lower() in names)
+
+    def _check_group_by(self) -> None:
+        """Raise UnsupportedError for GROUP BY ALL, which would group by the columns that windows read, too."""
+        if is_at(self.tree.tokens, self.site.group, "GROUP", "BY", "ALL"):
+            place = self.tree.fragment(self.site.group, self.site.group + 3).place
+            message = "GROUP BY ALL is not built in a query with a row pattern in a window"
+            raise UnsupportedError(
+                "GROUP_BY_ALL", message, place=place, hint="name the columns, or group in a subquery."
+            )
 
     def _check_batch(self, frame: DataFrame) -> None:
         if frame.isStreaming:

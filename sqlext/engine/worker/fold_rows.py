@@ -48,7 +48,7 @@ def fold_column(
     before: Progress | None = None,
     is_ansi: bool = True,
 ) -> tuple[pa.Array, Progress | None]:
-    """The slot's aggregate for each result row, NULL for rows in no match; and the progress after them.
+    """The slot's aggregate for each result row, over no rows for rows in no match; and the progress after them.
 
     `before`: the progress after the result rows of the block that precede `out`. Raises DataError as Spark does.
     """
@@ -64,10 +64,11 @@ def fold_column(
     done = before if before is not None and _continues(before, out, counts) else Progress(-1, 0, aggregator.empty)
     members = _members(slot, columns, row[done.members :], None if labels is None else labels[done.members :])
     results: list[Any] = []
+    of_no_rows = aggregator.value(aggregator.empty)
     state, read = done.state, done.members
     for lo, hi, start, is_matched in zip(runs, runs[1:], offset, views.match >= 0):
         if not is_matched:
-            results.append(None)
+            results.append(of_no_rows)
             continue
         if lo:
             state, read = aggregator.empty, 0
