@@ -212,7 +212,7 @@ class _Session:
         failing = [(c, i, v) for c, ours in predicted for i, v in enumerate(ours) if isinstance(v, DataError)]
         comparison.errors += len(failing)
         by_name = {(c.name, v.error_class): (c, i, v) for c, i, v in self.rng.sample(failing, len(failing))}
-        for call, row, error in self.rng.sample(sorted(by_name.values(), key=str), min(len(by_name), 25)):
+        for call, row, error in self.rng.sample(sorted(by_name.values(), key=str), min(len(by_name), 10)):
             try:
                 value = self.spark.sql(f"SELECT {_text(call)} FROM {VIEW} WHERE id = {row}").collect()
                 comparison.differences.append(
