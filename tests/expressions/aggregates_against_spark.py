@@ -120,8 +120,9 @@ class Session:
         )
         spark.sql(groups).coalesce(1).sortWithinPartitions("g", "id").createOrReplaceTempView(VIEW)
 
-    def compare(self, comparison: Comparison) -> None:
-        wanted = cases(self.rng, self.types)
+    def compare(self, comparison: Comparison, share: int) -> None:
+        """Compare one call of every `share`."""
+        wanted = cases(self.rng, self.types)[self.rng.randrange(share) :: share]
         results = self._result_types(wanted)
         inputs = self._inputs(wanted)
         predicted = [(c, t, self._ours(c, t, inputs)) for c, t in zip(wanted, results) if t is not None]
@@ -257,15 +258,15 @@ def _is_same(case: Case, ours: Any, theirs: Any, spark_type: str) -> bool:
     return compare(ours, theirs, spark_type) == 0 and (decimal_of(spark_type) is None or str(ours) == str(theirs))
 
 
-def run(spark: Any, values: int, seed: int) -> Comparison:
-    """Compare at least `values` values, with ANSI on and off."""
+def run(spark: Any, values: int, seed: int, share: int = 1) -> Comparison:
+    """Compare at least `values` values of one call of every `share`, with ANSI on and off."""
     comparison = Comparison()
     while comparison.values < values:
         for is_ansi in (True, False):
             settings = Settings(is_ansi, "UTC")
             with settings_of(spark, settings):
                 before = len(comparison.differences)
-                Session(spark, settings, random.Random(seed)).compare(comparison)
+                Session(spark, settings, random.Random(seed)).compare(comparison, share)
             label = f"ansi={is_ansi} seed={seed}"
             comparison.differences[before:] = [f"{label} {d}" for d in comparison.differences[before:]]
         seed += 1
