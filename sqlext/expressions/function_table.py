@@ -129,7 +129,7 @@ def evaluation(
     ignores_zero = function.is_right_first and is_right_first and (name.startswith("try_") or not settings.is_ansi)
 
     def strict(*arguments: Thunk) -> Any:
-        values = []
+        values: list[Any] = []
         for argument in reversed(arguments) if is_right_first else arguments:
             value = argument()
             if value is None:
