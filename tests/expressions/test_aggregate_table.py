@@ -1,4 +1,4 @@
-"""The table of aggregates without Spark. `aggregates_against_spark` is a script that compares it with Spark."""
+"""The table of aggregates computes what Spark computes; `aggregates_against_spark` compares more."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from sqlext.expressions.aggregates.aggregate_table import aggregate
 from sqlext.expressions.aggregates.aggregator import fold
 from sqlext.expressions.function import Settings
 
+from ..sampling import SAMPLE
+from .aggregates_against_spark import run
+
 SETTINGS = Settings(True, "UTC")
+
+
+def test_aggregates_are_sparks_on_random_rows(spark):
+    comparison = run(spark, 1, int(SAMPLE) if SAMPLE.isdigit() else 0, share=20)
+    assert not comparison.differences, comparison.differences[:5]
 
 
 def test_an_unknown_aggregate_is_refused_with_the_list():
