@@ -64,9 +64,10 @@ class AsofJoin:
     """`left [LEFT] ASOF JOIN right MATCH_CONDITION (left_time operator right_time) ON conditions`, bound.
 
     `name`: the right relation's name, as written, "" without one. `using`: the names in USING, as written, which are
-    keys of `conditions` too; `using_time`: the last one if it is compared as the time of both relations. `right_columns`: those of the right relation, quoted; empty if several have one name.
-    `ties`: the columns that order rows of one time; None for all of them. `own`: the beginning of names that nobody
-    else has. `carried`: the left relation if its rows go through the window; None if the right rows are joined to it.
+    keys of `conditions` too; `using_time`: the last one if it is compared as the time of both relations.
+    `right_columns`: those of the right relation, quoted; empty if several have one name. `ties`: the columns that order
+    rows of one time; None for all of them. `own`: the beginning of names that nobody else has. `carried`: the left
+    relation if its rows go through the window; None if the right rows are joined to it.
     """
 
     left: Text
