@@ -6,6 +6,8 @@ import re
 from itertools import pairwise
 
 from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, raise_all
+from sqlext.rewriter.emit.emit_clause import is_emit
+from sqlext.rewriter.emit.window_call import DURATIONS, is_window_call
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, tokenize
 from sqlext.rewriter.tree.keywords import TYPE_WORDS, is_at, is_time_join, without_pipe
@@ -14,15 +16,12 @@ from sqlext.rewriter.tree.read_windows import pattern_windows
 from sqlext.rewriter.tree.statement_tree import Site, Tree
 
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
-_WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"})
 _TYPES = "|".join(sorted(TYPE_WORDS))
 _CANDIDATE = re.compile(
-    rf"MATCH_?RECOGN|\bPATTERN{_BLANK}\(|\b(?:DEFINE|MEASURES)\b|INTERVAL{_BLANK}\bJOIN|ASOF{_BLANK}\b(?:{_TYPES}|JOIN)\b|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(sorted(_WINDOWS))}){_BLANK}\(",
+    rf"MATCH_?RECOGN|\bPATTERN{_BLANK}\(|\b(?:DEFINE|MEASURES)\b|INTERVAL{_BLANK}\bJOIN|ASOF{_BLANK}\b(?:{_TYPES}|JOIN)\b"
+    rf"|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(DURATIONS)}){_BLANK}\(|\bEMIT\b",
     re.IGNORECASE | re.DOTALL,
 )
-
-_BEFORE_TABLE_FUNCTION = frozenset({"FROM", "JOIN", ",", "LATERAL"})
-_WINDOW_HINT = "Spark itself groups by window(ts, '10 minutes') and session_window(ts, '5 minutes')."
 
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
@@ -180,35 +179,16 @@ def _comment_hint(body: str) -> str | None:
 def unbuilt(text: str, tokens: Tokens) -> list[UnsupportedError]:
     """Errors for clauses of the language that are not built and that Spark would misread or refuse without a reason.
 
-    >>> text = "SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES)"
-    >>> print(unbuilt(text, tokenize(text))[0])
-    SQLEXT_WINDOW_FUNCTION: TUMBLE over a TABLE is not built yet
-      1 | SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES)
-        |               ^^^^^^
-    Hint: Spark itself groups by window(ts, '10 minutes') and session_window(ts, '5 minutes').
+    >>> print(unbuilt("DROP PATTERN RULE r ON rules", tokenize("DROP PATTERN RULE r ON rules"))[0])
+    SQLEXT_PATTERN_RULE: DROP PATTERN RULE is not built yet
+      1 | DROP PATTERN RULE r ON rules
+        | ^^^^
     """
     words = [t.word for t in tokens[:5] if t.word not in ("OR", "REPLACE")]
     if words[1:3] == ["PATTERN", "RULE"] and words[0] in ("CREATE", "DROP"):
         place = Place(text, tokens[0].start, tokens[0].stop)
         return [UnsupportedError("PATTERN_RULE", f"{words[0]} PATTERN RULE is not built yet", place=place)]
-    errors = []
-    for i in range(len(tokens) - 1):
-        word, after = tokens[i].word, tokens[i + 1].word
-        before = tokens[i - 1].word if i else ";"
-        if word in _WINDOWS and after == "(" and before in _BEFORE_TABLE_FUNCTION and _is_window(tokens, i + 1):
-            place = Place(text, tokens[i].start, tokens[i].stop)
-            message = f"{word} over a TABLE is not built yet"
-            errors.append(UnsupportedError("WINDOW_FUNCTION", message, place=place, hint=_WINDOW_HINT))
-    return errors
-
-
-def _is_window(tokens: Tokens, opening: int) -> bool:
-    """Does the call have a bare `TABLE t` or a DESCRIPTOR? If not it is a function of the user."""
-    close = closing(tokens, opening) or len(tokens)
-    arguments = tokens[opening + 1 : close]
-    if len(arguments) > 1 and arguments[0].word == "TABLE" and arguments[1].is_name:
-        return True
-    return any(a.word == "DESCRIPTOR" and b.text == "(" for a, b in pairwise(arguments))
+    return []
 
 
 def explained(text: str) -> Fragment | None:
@@ -234,7 +214,8 @@ def is_extended(text: str) -> bool:
         return False
     tokens = tokenize(text)
     has_join = any(is_time_join(tokens, i) for i in range(len(tokens)))
-    has_window = any(pattern_windows(read_tree(text).tokens))
+    has_window = any(pattern_windows(tokens))
+    has_window |= any(is_window_call(tokens, i) or is_emit(tokens, i) for i in range(len(tokens)))
     return bool(has_join or has_window or explained(text) or unbuilt(text, tokens) or scan(text))
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import types as T
 
 from sqlext.catalog import views, warehouse
 from sqlext.engine import cached_views
+from sqlext.engine.quoted_names import names_in_backticks
 from sqlext.engine.sql_call import SqlCall
 from sqlext.errors import SqlExtError
 from sqlext.quiet import quiet_probes
@@ -29,6 +30,11 @@ _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w+)", re.DOTALL)
 
 def dispatch(call: SqlCall) -> DataFrame:
     """The result of a statement in an extended session."""
+    with names_in_backticks(call) as call:
+        return _dispatch(call)
+
+
+def _dispatch(call: SqlCall) -> DataFrame:
     if "sqlext_match" in call.text.lower():
         _register_table_function(call)
     if _first_word(call.text) == "BEGIN":

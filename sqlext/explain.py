@@ -24,9 +24,12 @@ def explain(text: str, args: Any = None, *, spark: SparkSession | None = None, *
     …
     """
     from sqlext.engine.explanation import explain_statement
+    from sqlext.engine.quoted_names import names_in_backticks
 
     session = spark or _active()
-    return explain_statement(SqlCall(spark=session, sql=unhooked(session), text=text, args=args, frames=frames))
+    call = SqlCall(spark=session, sql=unhooked(session), text=text, args=args, frames=frames)
+    with names_in_backticks(call) as call:
+        return explain_statement(call)
 
 
 def compile(text: str, args: Any = None, *, spark: SparkSession | None = None) -> str:
@@ -37,10 +40,13 @@ def compile(text: str, args: Any = None, *, spark: SparkSession | None = None) -
 
     Raises SqlExtError as running the text would.
     """
+    from sqlext.engine.quoted_names import names_in_backticks
     from sqlext.engine.statement import compile_statement
 
     session = spark or _active()
-    return compile_statement(SqlCall(spark=session, sql=unhooked(session), text=text, args=args))
+    call = SqlCall(spark=session, sql=unhooked(session), text=text, args=args)
+    with names_in_backticks(call) as call:
+        return compile_statement(call)
 
 
 def _active() -> SparkSession:

@@ -64,9 +64,10 @@ class AsofJoin:
     """`left [LEFT] ASOF JOIN right MATCH_CONDITION (left_time operator right_time) ON conditions`, bound.
 
     `name`: the right relation's name, as written, "" without one. `using`: the names in USING, as written, which are
-    keys of `conditions` too. `right_columns`: those of the right relation, quoted; empty if several have one name.
-    `ties`: the columns that order rows of one time; None for all of them. `own`: the beginning of names that nobody
-    else has. `carried`: the left relation if its rows go through the window; None if the right rows are joined to it.
+    keys of `conditions` too; `using_time`: the last one if it is compared as the time of both relations.
+    `right_columns`: those of the right relation, quoted; empty if several have one name. `ties`: the columns that order
+    rows of one time; None for all of them. `own`: the beginning of names that nobody else has. `carried`: the left
+    relation if its rows go through the window; None if the right rows are joined to it.
     """
 
     left: Text
@@ -78,6 +79,7 @@ class AsofJoin:
     right_time: Text
     conditions: Conditions
     using: tuple[str, ...]
+    using_time: str = ""
     right_columns: tuple[str, ...]
     ties: tuple[str, ...] | None
     own: str
@@ -131,6 +133,8 @@ def asof_sql(asof: AsofJoin) -> Text:
     """
     if asof.carried is not None:
         return _carried_sql(asof, asof.carried)
+    if asof.using_time:
+        return _using_time_sql(asof)
     return _using_sql(asof) if asof.using else _on_sql(asof)
 
 
@@ -139,6 +143,8 @@ def hidden_columns(asof: AsofJoin) -> Mapping[str, tuple[str, ...]]:
     names = _Names(asof)
     if asof.carried is not None:
         return {"": (*names.shown, names.row)}
+    if asof.using_time:
+        return {}
     return {asof.name: (names.time,)} if asof.using else {"": names.nearest}
 
 
@@ -236,6 +242,18 @@ def _using_sql(asof: AsofJoin) -> Text:
         asof.left, " CROSS JOIN LATERAL (SELECT (", asof.left_time, f") AS {names.time}) AS {asof.own}_left",
         f" {kind} (SELECT {names.row}.*, {names.time} FROM (\n", _nearest(asof),
         f"\n)) AS {asof.name or f'{asof.own}_right'} USING ({', '.join((*asof.using, names.time))})",
+    )  # fmt: skip
+
+
+def _using_time_sql(asof: AsofJoin) -> Text:
+    """Each right row gets the time of the left rows whose nearest it is, so that Spark's own USING finds it."""
+    names = _Names(asof)
+    kind = "LEFT JOIN" if asof.is_left else "JOIN"
+    return join(
+        asof.left,
+        f" {kind} (SELECT {names.row}.* EXCEPT ({asof.using_time}), {names.time} AS {asof.using_time} FROM (\n",
+        _nearest(asof),
+        f"\n)) AS {asof.name or f'{asof.own}_right'} USING ({', '.join((*asof.using, asof.using_time))})",
     )  # fmt: skip
 
 

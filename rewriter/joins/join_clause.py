@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sqlext.errors import ParseError, Place, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
 from sqlext.rewriter.text.and_list import and_list, top_level
 from sqlext.rewriter.text.fragments import Fragment, Name
-from sqlext.rewriter.text.names import name_of
+from sqlext.rewriter.text.names import name_of, unquoted
 from sqlext.rewriter.text.tokens import closing, tokenize, words_of
 from sqlext.rewriter.tree.keywords import behind_join, first_word_of_join, is_at, is_time_join, without_pipe
 from sqlext.rewriter.tree.statement_tree import Join, Query, Tree
@@ -44,7 +44,8 @@ class JoinClause:
     `whole` runs from the first character of `left`, the whole join tree before the join, to the end of ON, USING or
     MATCH_CONDITION. `words` is `[type] INTERVAL JOIN`, `keyword` its `INTERVAL JOIN`. `on` is the condition behind ON,
     `conjuncts` are the members of its AND list, without parentheses around them; an ON whose top is OR is one conjunct.
-    `using` are the names in USING, `query` is the query that the join is a part of.
+    `using` are the names in USING; without a MATCH_CONDITION the last of them is the time of both relations, which an
+    ASOF JOIN compares by >=. `query` is the query that the join is a part of.
     """
 
     kind: str
@@ -104,10 +105,10 @@ def _parse(tree: Tree, keyword: int) -> JoinClause:
     on = tree.fragment(*join.on) if join.on and join.on[0] < join.on[1] else None
     conjuncts = and_list(on) if on else ()
     condition = None
-    if tree.tokens[keyword].word == "ASOF":
+    using = tree.tokens[slice(*join.using)] if join.using else ()
+    if tree.tokens[keyword].word == "ASOF" and (join.match_condition or not any(token.is_name for token in using)):
         condition = _inequality(conjuncts) if join.match_condition is None else None
         condition = condition or _match_condition(tree, join)
-    using = tree.tokens[slice(*join.using)] if join.using else ()
     return JoinClause(
         kind=tree.tokens[keyword].word,
         join_type=join_type,
@@ -122,6 +123,23 @@ def _parse(tree: Tree, keyword: int) -> JoinClause:
         using=tuple(name_of(tree.text, token) for token in using if token.is_name),
         query=join.query,
     )
+
+
+def check_right_time(tree: Tree, clause: JoinClause) -> None:
+    """Raise UnsupportedError where the query reads the right time of `ASOF JOIN r USING (k, t)`, as `r.t` or `r.*`."""
+    relation = tree.relation_at(clause.right)
+    name = tree.name_of(relation) if relation else None
+    if name is None:
+        return
+    tokens, right, time = tree.tokens, unquoted(name.text).lower(), unquoted(clause.using[-1].fragment.text).lower()
+    start = clause.query.from_ if clause.query.select is None else clause.query.select
+    for i in range(start, min(clause.query.end, len(tokens) - 2)):
+        if tree.key(i) == right and tokens[i + 1].text == "." and tree.key(i + 2) in (time, "*"):
+            times = f"{right}.{time}"
+            raise UnsupportedError(
+                "ASOF_USING", f"{times} has no value of its own behind USING", place=_place(tree, i, i + 3),
+                hint=f"write MATCH_CONDITION (left.{time} >= {times}) USING (…), without {time}, or ON.",
+            )  # fmt: skip
 
 
 def _place(tree: Tree, lo: int, hi: int) -> Place:
@@ -214,6 +232,10 @@ def _check_criteria(tree: Tree, join: Join) -> None:
     if opening is not None and closing(tree.tokens, opening) is None:
         place = _place(tree, opening, opening + 1)
         raise ParseError("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", place=place)
+    for token in tree.tokens[slice(*join.using)] if join.using else ():
+        if not token.is_name and token.text != ",":
+            raise ParseError("JOIN_CONDITION", "USING takes names of columns", hint="write a quoted name in backticks.",
+                             place=Place(tree.text, token.start, token.stop))  # fmt: skip
     if join.on is not None and join.on[0] == join.on[1]:
         raise ParseError("JOIN_CONDITION", "no condition follows ON", place=_place(tree, i, i + 1))
     if kind == "ASOF" or join.on is not None:

@@ -1,18 +1,20 @@
-"""Columns that a rewritten join needs and that nobody may see: the stars of the query around it leave them out.
+"""Columns that a rewritten join needs and that nobody may see: what reads the join leaves them out.
+
+That is a star of the query around the join, or a MATCH_RECOGNIZE whose input is the join in parentheses.
 
 Spark has `* EXCEPT (a, b)`, also in calls. Names that nobody else has need no qualifier there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.text.splice import Edit
 from sqlext.rewriter.text.tokens import QUERY_STARTS, Tokens, closing, index_at
 from sqlext.rewriter.tree.keywords import is_at
-from sqlext.rewriter.tree.statement_tree import Query, Tree
+from sqlext.rewriter.tree.statement_tree import Alias, Query, Relation, Tree
 
 
 def hide(tree: Tree, query: Query, columns: Mapping[str, Sequence[str]]) -> list[Edit]:
@@ -38,7 +40,7 @@ def hide(tree: Tree, query: Query, columns: Mapping[str, Sequence[str]]) -> list
     if not everything:
         return []
     tokens = tree.tokens
-    _check_no_pivot(tree, query)
+    _check_no_pivot(tree, query.from_, query.from_stop + 1)
     edits = []
     for i in tree.stars(query):
         names = everything if tokens[i - 1].text != "." else columns.get(tree.key(i - 2), ())
@@ -52,9 +54,8 @@ def hide(tree: Tree, query: Query, columns: Mapping[str, Sequence[str]]) -> list
 
 def check_no_column_names(tree: Tree, clause: JoinClause) -> None:
     """Raise UnsupportedError for `(a JOIN b …) AS j (x, y)`: a join with hidden columns has more than these names."""
-    for relation in tree.around(clause.query, index_at(tree.tokens, clause.whole.start)):
-        alias = relation.aliases[-1]
-        if alias is not None and alias.columns:
+    for alias in _aliases_around(tree, clause):
+        if alias.columns:
             name = tree.fragment(alias.name, alias.name + 1)
             raise UnsupportedError(
                 "COLUMN_NAMES", "the columns of a join on time cannot be named directly behind it", place=name.place,
@@ -71,8 +72,39 @@ def names_around(tree: Tree, clause: JoinClause) -> list[str]:
     >>> names_around(tree, parse_joins(tree)[0])
     ['x', 'y']
     """
-    around = tree.around(clause.query, index_at(tree.tokens, clause.whole.start))
-    return [tree.key(relation.aliases[-1].name) for relation in around if relation.aliases[-1] is not None]
+    return [tree.key(alias.name) for alias in _aliases_around(tree, clause)]
+
+
+def reader_of(tree: Tree, clause: JoinClause) -> Relation | None:
+    """The relation whose MATCH_RECOGNIZE reads the rows of the join; None if no clause does.
+
+    Raises UnsupportedError: a PIVOT stands between them.
+
+    >>> from sqlext.rewriter.joins.join_clause import parse_joins
+    >>> from sqlext.rewriter.tree.read_tree import read_tree
+    >>> tree = read_tree("SELECT * FROM (a ASOF JOIN b MATCH_CONDITION (a.t >= b.t)) MATCH_RECOGNIZE (…), c")
+    >>> reader = reader_of(tree, parse_joins(tree)[0])
+    >>> [tree.tokens[i].text for i in reader.clauses]
+    ['MATCH_RECOGNIZE']
+    """
+    reader = next((relation for relation in _around(tree, clause) if relation.clauses), None)
+    if reader is not None:
+        _check_no_pivot(tree, reader.start, reader.clauses[0])
+    return reader
+
+
+def _around(tree: Tree, clause: JoinClause) -> list[Relation]:
+    """The relations in whose parentheses the join stands, the innermost first."""
+    return tree.around(clause.query, index_at(tree.tokens, clause.whole.start))
+
+
+def _aliases_around(tree: Tree, clause: JoinClause) -> Iterator[Alias]:
+    """The aliases that name the columns of the join, up to the MATCH_RECOGNIZE that reads them."""
+    for relation in _around(tree, clause):
+        if relation.aliases[0] is not None:
+            yield relation.aliases[0]
+        if relation.clauses:
+            return
 
 
 def _except(tokens: Tokens, star: int, names: list[str]) -> Edit:
@@ -86,8 +118,8 @@ def _except(tokens: Tokens, star: int, names: list[str]) -> Edit:
     return Edit(at, at, f" EXCEPT ({', '.join(names)})")
 
 
-def _check_no_pivot(tree: Tree, query: Query) -> None:
-    for i in range(query.from_, min(query.from_stop + 1, len(tree.tokens) - 1)):
+def _check_no_pivot(tree: Tree, start: int, stop: int) -> None:
+    for i in range(start, min(stop, len(tree.tokens) - 1)):
         word = tree.tokens[i].word
         if word in ("PIVOT", "UNPIVOT") and tree.tokens[i + 1].word in ("(", "INCLUDE", "EXCLUDE"):
             raise UnsupportedError(

@@ -13,7 +13,7 @@ from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.spark_types import is_year_month
 from sqlext.expressions.values import arrow_type
 from sqlext.pattern.task import Aggregate, Navigation
-from sqlext.rewriter.match.expression import Node, combines_searches, has_column, holds_query
+from sqlext.rewriter.match.expression import Node, closing_item, combines_searches, has_column, holds_query
 from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, place_of, render
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
@@ -150,6 +150,11 @@ class ConditionParts:
         if node.kind == "IN query":  # as a value Spark has false in the place of NULL, for NOT IN too
             return join("CASE WHEN ", text, " THEN TRUE WHEN NOT (", text, ") THEN FALSE END")
         return text
+
+    def query_at(self, opening: int) -> Text:
+        """The subquery whose parenthesis is the item at `opening`, which reads no row of the match."""
+        stop = closing_item(self.items, opening) + 1
+        return render(self.items[opening:stop], self.source, self.typed_reference)
 
     def reads_one_row(self, node: Node, references: list[Reference]) -> bool:
         """Does the node read only one navigated row, and nothing of the current row?"""

@@ -93,6 +93,18 @@ def holds_query(items: Sequence[Item]) -> bool:
     return any(word == "(" and after in SUBQUERY_STARTS for word, after in pairwise(words))
 
 
+def closing_item(items: Sequence[Item], opening: int) -> int:
+    """The index of the item that closes the parenthesis at `opening`."""
+    depth = 0
+    for i in range(opening, len(items)):
+        item = items[i]
+        word = item.word if isinstance(item, Lexeme) else ""
+        depth += (word in _OPENING) - (word in _CLOSING)
+        if depth == 0:
+            return i
+    return len(items) - 1
+
+
 def combines_searches(node: Node) -> bool:
     """Does the node combine the results of `IN (query)` by AND, OR and NOT?
 
@@ -129,13 +141,9 @@ class _Parser:
 
     def skip_query(self) -> None:
         """Go behind a query in parentheses."""
-        depth = 0
-        while self.i < self.stop:
-            depth += (self.word() in _OPENING) - (self.word() in _CLOSING)
-            self.i += 1
-            if depth == 0:
-                return
-        raise _CannotRead
+        self.i = closing_item(self.items, self.i) + 1
+        if self.i > self.stop:
+            raise _CannotRead
 
     def expect(self, word: str) -> None:
         if self.word() != word:

@@ -153,7 +153,7 @@ class InterpretedCondition:
         if node.kind == "opaque":
             raise self._not_read(node)
         if node.kind == "IN query":
-            raise self._not_searched(node)
+            return self._search(node)
         if node.kind == "field":
             value = self._value(children[0], self._type(children[0]))
             pair = (value, Literal(node.name, OBJECT))
@@ -190,6 +190,38 @@ class InterpretedCondition:
         )
         return self._checked(call, node)
 
+    def _search(self, node: Node) -> SparkCall:
+        """`value [NOT] IN (query)`: Spark collects the values of the query once, and workers search them.
+
+        No value is in the result of a query without rows, not even NULL.
+        """
+        (child,) = node.children
+        is_negated = getattr(self.parts.items[child.stop], "word", "") == "NOT"
+        query = self.parts.query_at(child.stop + 1 + is_negated)
+        values = join("(SELECT transform(collect_list(struct(v)), x -> x.v) FROM ", query, " AS q (v))")
+        exists = join("EXISTS ", query)
+        self.parts.resolve([values, exists])
+        have = (self.parts.types[str(values)], self._type(child))
+        try:
+            wanted = parameter_types("array_contains", have, "boolean", self.parts.settings)
+        except UnsupportedError as e:
+            raise e.with_(place=self._place(node)) from None
+        list_of_values, type_of_list = self._spark_cast(values, have[0], wanted[0])
+        is_in_list = self._bound(
+            "array_contains",
+            (self._operand(list_of_values, type_of_list), self._value(child, wanted[1])),
+            wanted,
+            "boolean",
+            node,
+        )
+        both = (self._operand(exists, "boolean"), is_in_list)
+        search = self._bound("AND", both, ("boolean", "boolean"), "boolean", node)
+        return self._bound("NOT", (search,), ("boolean",), "boolean", node) if is_negated else search
+
+    def _operand(self, text: Text, spark_type: str) -> Operand:
+        """The value of a text on the current row."""
+        return Operand(Navigation(argument=self._column(text, spark_type)), OBJECT)
+
     def _bound(
         self, name: str, arguments: tuple[Condition, ...], types: tuple[str, ...], result: str, node: Node | None
     ) -> SparkCall:
@@ -206,14 +238,6 @@ class InterpretedCondition:
 
     def _place(self, node: Node) -> Place:
         return self.parts.place(node)
-
-    def _not_searched(self, node: Node) -> UnsupportedError:
-        return UnsupportedError(
-            "DEFINE_EXPRESSION",
-            "DEFINE cannot search a value of several rows in a query",
-            place=self._place(node),
-            hint="search a value of one row, LAST(A.v) IN (SELECT …), or compare with a scalar subquery.",
-        )
 
     def _not_read(self, node: Node) -> UnsupportedError:
         return UnsupportedError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlext.errors import ParseError
@@ -58,6 +60,16 @@ def quote(parts: Parts) -> str:
     '`my db`.`v`'
     """
     return ".".join(map(quoted, parts))
+
+
+def repeated(names: Iterable[str]) -> frozenset[str]:
+    """The names, in lower case, that stand more than once among `names`.
+
+    >>> repeated(("k", "v", "K"))
+    frozenset({'k'})
+    """
+    count = Counter(name.lower() for name in names)
+    return frozenset(name for name in count if count[name] > 1)
 
 
 def name_at(tokens: tuple[Token, ...], index: int) -> RelationName | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -18,6 +19,7 @@ from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.pushdown import pushed_down
 from sqlext.rewriter.match.subqueries import correlation_error, subqueries
 from sqlext.rewriter.match.unread import unread
+from sqlext.rewriter.text.names import repeated
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.tree.sources import check_repeatable
 from sqlext.session_functions import python_function
@@ -46,8 +48,9 @@ class ClauseBinder:
     strategy: str
     is_portable: bool = False
 
-    def bind(self, part: ClauseSite, source: Source) -> BoundClause:
-        """`source`: the statement with DataFrames in the place of the clauses inside this one.
+    def bind(self, part: ClauseSite, source: Source, hidden: Sequence[str] = ()) -> BoundClause:
+        """`source`: the statement with DataFrames in the place of the clauses inside this one. `hidden`: columns of its
+        input that it cannot see.
 
         Raises BindError and UnsupportedError.
         """
@@ -55,7 +58,8 @@ class ClauseBinder:
         ctes = self.statement.ctes(site.whole)
         check_repeatable(tree, ctes, (site.relation, *subqueries(clause)))
         prefix, relation = with_clause(ctes, source), source.slice(clause.relation.start, clause.relation.stop)
-        rows = self._input(join(prefix, "SELECT * FROM ", relation), is_subquery=bool(site.depth))
+        columns = f"* EXCEPT ({', '.join(hidden)})" if hidden else "*"
+        rows = self._input(join(prefix, f"SELECT {columns} FROM ", relation), is_subquery=bool(site.depth))
         if rows.isStreaming and self.is_portable:
             raise UnsupportedError(
                 "STREAM", "sqlext_match matches the rows that are there now, not a stream",
@@ -77,6 +81,7 @@ class ClauseBinder:
             time_zone=self.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
             takes_start_bounds=not self.is_portable,
             is_streaming=rows.isStreaming,
+            ambiguous=repeated(rows.columns),
             unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),
         )
         plan = lower(clause, source, inputs, self.strategy)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
+from sqlext.rewriter.emit.emit_clause import EmitClause, parse_emits
+from sqlext.rewriter.emit.window_call import WindowCall, parse_window_calls
 from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
 from sqlext.rewriter.match import check
 from sqlext.rewriter.match.match_clause import MatchClause
@@ -31,7 +33,7 @@ class ClauseSite:
     clause: MatchClause
 
 
-Part = Union[ClauseSite, JoinClause, WindowClause]
+Part = Union[ClauseSite, JoinClause, WindowClause, WindowCall, EmitClause]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +45,13 @@ class ParsedStatement:
     clauses: tuple[ClauseSite, ...]
     joins: tuple[JoinClause, ...]
     windows: tuple[WindowClause, ...] = ()
+    calls: tuple[WindowCall, ...] = ()
+    emits: tuple[EmitClause, ...] = ()
 
     @property
     def parts(self) -> list[Part]:
         """The clauses, the joins and the queries with windows; one that stands inside another comes before it."""
-        parts: list[Part] = [*self.clauses, *self.joins, *self.windows]
+        parts: list[Part] = [*self.clauses, *self.joins, *self.windows, *self.calls, *self.emits]
         return sorted(parts, key=lambda part: (part.clause if isinstance(part, ClauseSite) else part).whole.stop)
 
     @property
@@ -92,11 +96,14 @@ def parse_statement(text: str) -> ParsedStatement:
     raise_all(list(unread_windows(tree, sites_of_windows)))
     windows = _all_of(sites_of_windows, lambda query: parse_windows(tree, query))
     _all_of([clause for part in windows for clause in part.clauses], check_window)
+    calls = parse_window_calls(tree)
     return ParsedStatement(
         tree=tree,
         clauses=tuple(map(ClauseSite, sites, clauses)),
         joins=parse_joins(tree),
         windows=tuple(windows),
+        calls=calls,
+        emits=parse_emits(tree, calls),
     )
 
 

@@ -18,6 +18,7 @@ from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
 from sqlext.engine import cached_views
 from sqlext.engine.bind_clause import BoundClause, ClauseBinder
+from sqlext.engine.emit.plan_emits import EmitPlanner, PlannedEmit
 from sqlext.engine.joins.plan_joins import JoinPlanner, PlannedJoin
 from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, Part, parse_statement
 from sqlext.engine.physical import PhysicalPlan, Settings, choose
@@ -28,6 +29,8 @@ from sqlext.engine.windows.plan_windows import BaseQuery, WindowPlanner
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
+from sqlext.rewriter.emit.emit_clause import EmitClause
+from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
@@ -112,7 +115,7 @@ class ViewPlan:
         return frame.toDF(*self.columns) if self.columns else frame
 
 
-PlannedRelation = Union[PhysicalPlan, ViewPlan, BaseQuery]
+PlannedRelation = Union[PhysicalPlan, ViewPlan, BaseQuery, PlannedEmit]
 PlanClause = Callable[[BoundClause, Queries], tuple[Union[PhysicalPlan, None], str]]
 
 
@@ -162,19 +165,26 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
         spark=call.spark, statement=statement, queries=queries, strategy=strategy, is_portable=is_portable
     )
     windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=strategy)
+    emits = EmitPlanner(spark=call.spark, statement=statement, queries=queries)
     joins = JoinPlanner(statement, queries, call.spark.conf.get("spark.sql.session.timeZone") or "")
     parts: list[PlannedPart] = []
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
         if isinstance(part, JoinClause):
             join, edits = joins.plan(part, source)
             parts.append(join)
+        elif isinstance(part, WindowCall):
+            edits = emits.plan_call(part, source)
+        elif isinstance(part, EmitClause):
+            firings, relation, edits = emits.plan_emit(part, source)
+            relations[relation] = firings
         elif isinstance(part, WindowClause):
             steps, edits = windows.plan(part, source, plan_clause)
             relations |= steps
             parts += [step for step in steps.values() if isinstance(step, PhysicalPlan)]
         else:
             try:
-                planned, relation = plan_clause(binder.bind(part, source), queries)
+                hidden = joins.hidden_in_input(part.site.keyword)
+                planned, relation = plan_clause(binder.bind(part, source, hidden), queries)
             except SqlExtError as e:
                 raise about_variable(e, names_of(part.clause)) from None
             edits = [Edit(part.clause.whole.start, part.clause.whole.stop, relation)]

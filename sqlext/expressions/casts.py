@@ -309,7 +309,7 @@ def _to_timestamp(source: str, target: str, settings: Settings) -> Evaluate | No
         "string": read,
         "boolean": int,
         "date": lambda value: _in_range(to_utc(value * DAY_US)),
-        "timestamp_ntz": to_utc,
+        "timestamp_ntz": lambda value: _in_range(to_utc(value)),
         "integer": lambda value: max(-(1 << 63), min((1 << 63) - 1, value * SECOND_US)),
         "float": from_float,
         "decimal": lambda value: wrap(int(DECIMAL128.multiply(value, Decimal(SECOND_US))), 64),
@@ -318,6 +318,8 @@ def _to_timestamp(source: str, target: str, settings: Settings) -> Evaluate | No
 
 
 def _to_timestamp_ntz(source: str, target: str, settings: Settings) -> Evaluate | None:
+    to_local = zone(settings.time_zone).to_local
+
     def read(text: str) -> int | None:
         value = read_timestamp(text, None)
         return _failed(text, source, target, settings) if value is None else value
@@ -325,7 +327,7 @@ def _to_timestamp_ntz(source: str, target: str, settings: Settings) -> Evaluate 
     by_source: dict[str, Evaluate] = {
         "string": read,
         "date": lambda value: _in_range(value * DAY_US),
-        "timestamp": zone(settings.time_zone).to_local,
+        "timestamp": lambda value: _in_range(to_local(value)),
     }
     return by_source.get(source)
 

@@ -54,9 +54,12 @@ def _between(signature: Signature) -> Evaluate:
     at_least = _in_common_type(replace(signature, name=">=", types=(value_type, low_type)))
     at_most = _in_common_type(replace(signature, name="<=", types=(value_type, high_type)))
 
-    def evaluate(value: Thunk, low: Thunk, high: Thunk) -> bool | None:
-        is_above = at_least(value(), low())
-        is_below = False if is_above is False else at_most(value(), high())
+    def evaluate(compared_value: Thunk, low: Thunk, high: Thunk) -> bool | None:
+        value = compared_value()
+        if value is None:
+            return None
+        is_above = at_least(value, low())
+        is_below = False if is_above is False else at_most(value, high())
         return False if is_below is False else None if is_above is None or is_below is None else True
 
     return evaluate

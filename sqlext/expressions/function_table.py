@@ -126,12 +126,15 @@ def evaluation(
     if function.takes_nulls:
         return lambda *arguments: evaluate(*(argument() for argument in arguments))
     is_right_first = _is_right_first(function, types)
+    ignores_zero = function.is_right_first and is_right_first and (name.startswith("try_") or not settings.is_ansi)
 
     def strict(*arguments: Thunk) -> Any:
-        values = []
+        values: list[Any] = []
         for argument in reversed(arguments) if is_right_first else arguments:
             value = argument()
             if value is None:
+                return None
+            if ignores_zero and not values and value == 0:  # NULL, whatever the dividend is
                 return None
             values.append(value)
         return evaluate(*(reversed(values) if is_right_first else values))

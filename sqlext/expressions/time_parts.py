@@ -9,7 +9,7 @@ from typing import Any
 from sqlext.expressions.calendars import DAY_US, HOUR_US, MINUTE_US, SECOND_US, civil, day_of, zone
 from sqlext.expressions.coercion import takes
 from sqlext.expressions.faults import invalid_value
-from sqlext.expressions.function import Evaluate, Function, Signature, Types
+from sqlext.expressions.function import Evaluate, Function, Signature, Thunk, Types
 from sqlext.expressions.numbers import rescaled
 from sqlext.expressions.spark_types import is_interval, is_year_month
 from sqlext.expressions.time_arithmetic import in_time_range
@@ -169,12 +169,19 @@ def first_day(day: int, unit: str) -> int:
     return day_of(year, {"year": 1, "quarter": (month - 1) // 3 * 3 + 1, "month": month}[unit], 1)
 
 
+def _unit(text: Thunk) -> str | None:
+    """The unit of a text, which Spark reads before it evaluates the time; None for NULL and unknown words."""
+    word = text()
+    return None if word is None else _UNIT.get(word.lower())
+
+
 def _date_trunc(signature: Signature) -> Evaluate:
     in_zone = zone(signature.settings.time_zone)
 
-    def truncated(text: str, value: int) -> int | None:
-        unit = _UNIT.get(text.lower())
-        if unit is None:
+    def truncated(text: Thunk, time: Thunk) -> int | None:
+        unit = _unit(text)
+        value = None if unit is None else time()
+        if unit is None or value is None:
             return None
         local = in_zone.to_local(value)
         if unit in _SIZES:
@@ -186,9 +193,10 @@ def _date_trunc(signature: Signature) -> Evaluate:
     return truncated
 
 
-def _trunc(day: int, text: str) -> int | None:
-    unit = _UNIT.get(text.lower())
-    return first_day(day, unit) if unit in ("year", "quarter", "month", "week") else None
+def _trunc(date: Thunk, text: Thunk) -> int | None:
+    unit = _unit(text)
+    day = date() if unit in ("year", "quarter", "month", "week") else None
+    return None if unit is None or day is None else first_day(day, unit)
 
 
 def _of_date(field: str) -> Function:
@@ -218,6 +226,6 @@ TIME_PARTS: dict[str, Function] = {
     "extract": _EXTRACT,
     "date_part": _EXTRACT,
     "datepart": _EXTRACT,
-    "date_trunc": Function(parameters=takes("string", "timestamp"), bind=_date_trunc),
-    "trunc": Function(parameters=takes("date", "string"), bind=lambda _: _trunc),
+    "date_trunc": Function(parameters=takes("string", "timestamp"), bind=_date_trunc, is_lazy=True),
+    "trunc": Function(parameters=takes("date", "string"), bind=lambda _: _trunc, is_lazy=True),
 }

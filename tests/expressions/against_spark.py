@@ -207,12 +207,14 @@ class _Session:
         types = ["string" if is_year_month(call.spark_type) else call.spark_type for call, _ in part]
         return [from_arrow(table[f"c{i}"].combine_chunks(), t) for i, t in enumerate(types)]
 
-    def _compare_errors(self, predicted: list[tuple[Expression, list[Any]]], comparison: Comparison) -> None:
+    def _compare_errors(
+        self, predicted: list[tuple[Expression, list[Any]]], comparison: Comparison, most: int = 10
+    ) -> None:
         """Spark must raise an error of the same class too: one row of a few calls."""
         failing = [(c, i, v) for c, ours in predicted for i, v in enumerate(ours) if isinstance(v, DataError)]
         comparison.errors += len(failing)
         by_name = {(c.name, v.error_class): (c, i, v) for c, i, v in self.rng.sample(failing, len(failing))}
-        for call, row, error in self.rng.sample(sorted(by_name.values(), key=str), min(len(by_name), 25)):
+        for call, row, error in self.rng.sample(sorted(by_name.values(), key=str), min(len(by_name), most)):
             try:
                 value = self.spark.sql(f"SELECT {_text(call)} FROM {VIEW} WHERE id = {row}").collect()
                 comparison.differences.append(

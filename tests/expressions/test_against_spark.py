@@ -20,7 +20,7 @@ def test_every_function_of_the_table_has_a_template():
 
 @pytest.mark.parametrize("is_ansi", [True, False])
 def test_random_expressions_have_the_values_of_spark(spark, is_ansi):
-    comparison = compare_with_spark(spark, Settings(is_ansi, ZONES[SEED % 4]), SEED, per_template=1, nested_calls=100)
+    comparison = compare_with_spark(spark, Settings(is_ansi, ZONES[SEED % 4]), SEED, per_template=1, nested_calls=60)
     assert comparison.differences == []
     assert comparison.pairs > 5_000
     assert sorted({t.name for t in templates()} - set(comparison.names)) == []

@@ -16,7 +16,7 @@ SETTINGS = Settings(True, "UTC")
 
 
 def test_aggregates_are_sparks_on_random_rows(spark):
-    comparison = run(spark, 1, int(SAMPLE) if SAMPLE.isdigit() else 0)
+    comparison = run(spark, 1, int(SAMPLE) if SAMPLE.isdigit() else 0, share=20)
     assert not comparison.differences, comparison.differences[:5]
 
 

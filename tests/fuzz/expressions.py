@@ -100,9 +100,9 @@ def _any_kind(rng: random.Random, kind: str, depth: int) -> str:
 
 
 _LITERALS = {
-    "i": ("0", "1", "3", "NULL"), "l": ("5L", "-2L"), "d": ("1.5D", "0D"), "m": ("1.05BD", "10BD"),
+    "i": ("0", "1", "3", "CAST(NULL AS INT)"), "l": ("5L", "-2L"), "d": ("1.5D", "0D"), "m": ("1.05BD", "10BD"),
     "s": ("'a'", "''", "'7'"), "y": ("DATE '2026-03-01'",), "z": ("TIMESTAMP '2026-03-29 00:00:00'",),
-    "o": ("true", "NULL"),
+    "o": ("true", "CAST(NULL AS BOOLEAN)"),
 }  # fmt: skip
 # Forms of each type; <x> is an expression of the type x.
 _FORMS = {

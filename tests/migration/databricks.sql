@@ -20,8 +20,9 @@ FROM readings MATCH_RECOGNIZE (
   PATTERN (a up+)
   DEFINE up AS temp::double > PREV(temp)::double
 );
--- error
--- 'temp'
+-- rows device:string,day:date,rise:double
+-- d1, 2026-07-01, 7.0
+-- d2, 2026-07-01, 4.0
 
 -- == a ratio of two rows
 SELECT device, low, high
@@ -42,11 +43,9 @@ FROM (SELECT device, ts, temp::decimal(18,2) AS temp FROM readings) MATCH_RECOGN
   PATTERN (a b+)
   DEFINE b AS b.temp >= 1.05 * a.temp
 );
--- error
--- SQLEXT_TYPE_IN_DEFINE: a condition over several rows cannot use decimal(22,4)
---   6 |   DEFINE b AS b.temp >= 1.05 * a.temp
---     |               ^^^^^^
--- Hint: it can use numbers, decimals of at most 18 digits, booleans, dates, timestamps and plain strings.
+-- rows device:string,n:bigint
+-- d1, 4
+-- d2, 2
 
 -- == minutes between two rows
 SELECT device, gap
@@ -57,11 +56,9 @@ FROM readings MATCH_RECOGNIZE (
   PATTERN (a b)
   DEFINE b AS timestampdiff(MINUTE, a.ts, b.ts) >= 20
 );
--- error
--- SQLEXT_DEFINE_EXPRESSION: DEFINE cannot compute timestampdiff() over several rows yet
---   7 |   DEFINE b AS timestampdiff(MINUTE, a.ts, b.ts) >= 20
---     |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: over several rows it can use operators, CASE, CAST between numbers, abs, coalesce, nvl, ifnull, nullif, if, iff, least, greatest.
+-- rows device:string,gap:bigint
+-- d1, 30
+-- d2, 20
 
 -- == date_diff and datediff
 SELECT device, n
@@ -71,11 +68,11 @@ FROM readings MATCH_RECOGNIZE (
   PATTERN (a b*)
   DEFINE b AS datediff(b.ts, a.ts) = 0 AND date_diff(MINUTE, FIRST(a.ts), b.ts) < 15
 );
--- error
--- SQLEXT_DEFINE_EXPRESSION: DEFINE cannot compute datediff() over several rows yet
---   6 |   DEFINE b AS datediff(b.ts, a.ts) = 0 AND date_diff(MINUTE, FIRST(a.ts), b.ts) < 15
---     |               ^^^^^^^^^^^^^^^^^^^^
--- Hint: over several rows it can use operators, CASE, CAST between numbers, abs, coalesce, nvl, ifnull, nullif, if, iff, least, greatest.
+-- rows device:string,n:bigint
+-- d1, 1
+-- d1, 3
+-- d2, 1
+-- d2, 2
 
 -- == LIKE, try_cast, IS DISTINCT FROM over several rows
 SELECT device, label
@@ -85,11 +82,9 @@ FROM readings MATCH_RECOGNIZE (
   PATTERN (a b)
   DEFINE b AS concat(a.device, b.temp) LIKE 'd1%' AND try_cast(b.temp AS INT) IS DISTINCT FROM a.temp
 );
--- error
--- SQLEXT_DEFINE_EXPRESSION: DEFINE cannot compute this expression over several rows yet
---   6 |   DEFINE b AS concat(a.device, b.temp) LIKE 'd1%' AND try_cast(b.temp AS INT) IS DISTINCT FROM a.temp
---     |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: over several rows it can use operators, CASE, CAST between numbers, abs, coalesce, nvl, ifnull, nullif, if, iff, least, greatest.
+-- rows device:string,label:string
+-- d1, d1-21
+-- d1, d1-22
 
 -- == FILTER in MEASURES
 SELECT device, hot, n
@@ -99,11 +94,9 @@ FROM readings MATCH_RECOGNIZE (
   PATTERN (a+)
   DEFINE a AS true
 );
--- error
--- SQLEXT_AGGREGATE_FILTER: FILTER is not supported in an aggregate over rows of a match
---   4 |   MEASURES COUNT(*) FILTER (WHERE temp > 25) AS hot, count_if(temp <= 25) AS n
---     |                     ^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write COUNT(CASE WHEN condition THEN value END).
+-- rows device:string,hot:bigint,n:bigint
+-- d1, 1, 3
+-- d2, 3, 0
 
 -- == ordered arrays in MEASURES
 SELECT device, temps
@@ -113,10 +106,9 @@ FROM readings MATCH_RECOGNIZE (
   PATTERN (a+)
   DEFINE a AS true
 );
--- error
--- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near 'ORDER'.
---   4 |   MEASURES array_agg(temp ORDER BY temp DESC) AS temps
---     |                           ^
+-- rows device:string,temps:array<int>
+-- d1, [27, 22, 21, 20]
+-- d2, [33, 30, 29]
 
 -- == statistics of a match
 SELECT device, round(s, 3) AS s, med
@@ -138,11 +130,9 @@ FROM readings MATCH_RECOGNIZE (
   PATTERN (a+ hot)
   DEFINE hot AS hot.temp > avg(a.temp) + stddev_pop(a.temp)
 );
--- error
--- SQLEXT_AGGREGATE_IN_DEFINE: stddev_pop(int) is not supported in DEFINE
---   6 |   DEFINE hot AS hot.temp > avg(a.temp) + stddev_pop(a.temp)
---     |                                          ^^^^^^^^^^^^^^^^^^
--- Hint: use count, sum, avg, min or max of numbers; for avg, CAST decimals AS DOUBLE.
+-- rows device:string,n:bigint
+-- d1, 3
+-- d2, 3
 
 -- == a range join
 SELECT i.ad, count(clicked_at) AS n
@@ -254,7 +244,7 @@ FROM readings LATERAL VIEW explode(array(1, 2)) AS k MATCH_RECOGNIZE (
 -- SQLEXT_MISPLACED_CLAUSE: MATCH_RECOGNIZE must stand directly behind the relation that it reads
 --   2 | FROM readings LATERAL VIEW explode(array(1, 2)) AS k MATCH_RECOGNIZE (
 --     |                                                      ^^^^^^^^^^^^^^^
--- Hint: write FROM relation MATCH_RECOGNIZE (…) AS alias; its result can be joined to others.
+-- Hint: write FROM (SELECT * FROM readings LATERAL VIEW explode(array(1, 2)) AS k) MATCH_RECOGNIZE (…).
 -- write
 SELECT device, n
 FROM (SELECT * FROM readings LATERAL VIEW explode(array(1, 2)) AS k) MATCH_RECOGNIZE (
@@ -302,10 +292,21 @@ FROM readings MATCH_RECOGNIZE (
   DEFINE b AS grew(a.temp, b.temp)
 );
 -- error
--- SQLEXT_DEFINE_EXPRESSION: DEFINE cannot compute grew() over several rows yet
+-- SQLEXT_FUNCTION_OVER_SEVERAL_ROWS: grew() cannot be computed over several rows
 --   6 |   DEFINE b AS grew(a.temp, b.temp)
 --     |               ^^^^^^^^^^^^^^^^^^^^
--- Hint: over several rows it can use operators, CASE, CAST between numbers, abs, coalesce, nvl, ifnull, nullif, if, iff, least, greatest.
+-- Hint: over several rows there are operators, CASE, CAST and abs, acos, add_months, array, array_contains, array_distinct, array_join, array_max, array_min, array_position, array_size, ascii, asin, atan, atan2, bigint, binary, bit_length, boolean, bround, btrim, cardinality, cbrt, ceil, ceiling, char, char_length, character_length, chr, coalesce, concat, concat_ws, contains, cos, cosh, crc32, date, date_add, date_diff, date_format, date_from_unix_date, date_part, date_sub, date_trunc, dateadd, datediff, datepart, day, dayofmonth, dayofweek, dayofyear, decimal, degrees, div, double, e, element_at, endswith, equal_null, exp, expm1, extract, float, floor, from_unixtime, get, get_json_object, greatest, hour, hypot, if, ifnull, ilike, initcap, instr, int, isnan, last_day, lcase, least, left, len, length, like, ln, locate, log, log10, log1p, log2, lower, lpad, ltrim, make_date, map, map_contains_key, map_keys, map_values, md5, minute, mod, month, months_between, named_struct, nanvl, negate, nullif, nvl, nvl2, octet_length, pi, pmod, position, positive, pow, power, quarter, radians, regexp, regexp_count, regexp_extract, regexp_extract_all, regexp_instr, regexp_like, regexp_replace, regexp_substr, repeat, replace, reverse, right, rlike, round, rpad, rtrim, second, sha, sha1, sha2, shiftleft, shiftright, shiftrightunsigned, sign, signum, sin, sinh, size, slice, smallint, sort_array, space, split_part, sqrt, startswith, string, struct, substr, substring, substring_index, tan, tanh, timestamp, timestamp_micros, timestamp_millis, timestamp_seconds, timestampadd, timestampdiff, tinyint, to_date, to_timestamp, to_unix_timestamp, translate, trim, trunc, try_add, try_divide, try_element_at, try_mod, try_multiply, try_subtract, try_to_date, try_to_timestamp, ucase, unix_date, unix_micros, unix_millis, unix_seconds, unix_timestamp, upper, weekday, weekofyear, year; or compute it in the navigation where one row decides it.
+-- write
+SELECT device, n
+FROM readings MATCH_RECOGNIZE (
+  PARTITION BY device ORDER BY ts
+  MEASURES COUNT(*) AS n
+  PATTERN (a b)
+  DEFINE b AS b.temp > a.temp + 1
+);
+-- rows device:string,n:bigint
+-- d1, 2
+-- d2, 2
 
 -- == an ASOF join
 SELECT i.ad, c.clicked_at

@@ -19,11 +19,10 @@ FROM holdings h
 ASOF JOIN prices p
        ON h.ticker = p.ticker
       AND h.when >= p.when;
--- error
--- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
---   3 | ASOF JOIN prices p
---     | ^^^^^^^^^
--- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+-- rows ticker:string,when:timestamp,value:double
+-- APPL, 2026-01-01 00:00:15, 5.88
+-- APPL, 2026-01-01 00:00:20, 30.0
+-- GOOG, 2026-01-01 00:00:30, 92.0
 
 -- == ASOF LEFT join
 SELECT h.ticker, h.when, price * shares AS value
@@ -32,8 +31,12 @@ ASOF LEFT JOIN prices p
             ON h.ticker = p.ticker
            AND h.when >= p.when
 ORDER BY ALL;
--- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'ASOF'. SQLSTATE: 42601 (line 3, pos 0)
+-- rows ticker:string,when:timestamp,value:double
+-- APPL, 2025-12-31 23:59:30, null
+-- APPL, 2026-01-01 00:00:15, 5.88
+-- APPL, 2026-01-01 00:00:20, 30.0
+-- DATA, 2026-01-01 00:00:05, null
+-- GOOG, 2026-01-01 00:00:30, 92.0
 
 -- == ASOF join with USING
 SELECT ticker, h.when, price * shares AS value
@@ -43,7 +46,15 @@ ASOF JOIN prices p USING (ticker, when);
 -- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
 --   3 | ASOF JOIN prices p USING (ticker, when)
 --     | ^^^^^^^^^
--- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+-- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.
+-- write
+SELECT ticker, h.when, price * shares AS value
+FROM holdings h
+ASOF JOIN prices p MATCH_CONDITION (h.when >= p.when) USING (ticker);
+-- rows ticker:string,when:timestamp,value:double
+-- APPL, 2026-01-01 00:00:15, 5.88
+-- APPL, 2026-01-01 00:00:20, 30.0
+-- GOOG, 2026-01-01 00:00:30, 92.0
 
 -- == ASOF LEFT JOIN with USING
 SELECT ticker, price
@@ -51,68 +62,80 @@ FROM holdings h
 ASOF LEFT JOIN prices p USING (ticker, when)
 WHERE price IS NULL;
 -- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'ASOF'. SQLSTATE: 42601 (line 3, pos 0)
+-- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
+--   3 | ASOF LEFT JOIN prices p USING (ticker, when)
+--     | ^^^^^^^^^^^^^^
+-- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.
+-- write
+SELECT ticker, price
+FROM holdings h
+ASOF LEFT JOIN prices p MATCH_CONDITION (h.when >= p.when) USING (ticker)
+WHERE price IS NULL;
+-- rows ticker:string,price:int
+-- APPL, null
+-- DATA, null
 
 -- == the time of the right side
 SELECT h.ticker, h.when AS held_at, p.when AS priced_at, p.price
 FROM prices p
 ASOF JOIN holdings h
   ON h.ticker = p.ticker AND p.when >= h.when;
--- error
--- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
---   3 | ASOF JOIN holdings h
---     | ^^^^^^^^^
--- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+-- rows ticker:string,held_at:timestamp,priced_at:timestamp,price:int
+-- APPL, 2025-12-31 23:59:30, 2026-01-01 00:00:00, 1
+-- APPL, 2025-12-31 23:59:30, 2026-01-01 00:00:10, 2
+-- APPL, 2026-01-01 00:00:20, 2026-01-01 00:00:20, 3
 
 -- == ASOF join with a strict inequality
 SELECT h.ticker, h.when, p.price
 FROM holdings h
 ASOF JOIN prices p ON h.ticker = p.ticker AND h.when > p.when;
--- error
--- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
---   3 | ASOF JOIN prices p ON h.ticker = p.ticker AND h.when > p.when
---     | ^^^^^^^^^
--- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+-- rows ticker:string,when:timestamp,price:int
+-- APPL, 2026-01-01 00:00:15, 2
+-- APPL, 2026-01-01 00:00:20, 2
+-- GOOG, 2026-01-01 00:00:30, 4
 
 -- == the next row instead of the previous one
 SELECT h.ticker, h.when, p.when AS next_when
 FROM holdings h
 ASOF JOIN prices p ON p.ticker = h.ticker AND p.when >= h.when;
--- error
--- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
---   3 | ASOF JOIN prices p ON p.ticker = h.ticker AND p.when >= h.when
---     | ^^^^^^^^^
--- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+-- rows ticker:string,when:timestamp,next_when:timestamp
+-- APPL, 2025-12-31 23:59:30, 2026-01-01 00:00:00
+-- APPL, 2026-01-01 00:00:15, 2026-01-01 00:00:20
+-- APPL, 2026-01-01 00:00:20, 2026-01-01 00:00:20
 
 -- == ASOF join without a key
 SELECT s.id, s.ts, e.t
 FROM sensors s
 ASOF JOIN (SELECT explode(array(TIMESTAMP '2026-01-01 00:00:00', TIMESTAMP '2026-01-01 00:10:00')) AS t) e
   ON s.ts >= e.t;
--- error
--- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
---   3 | ASOF JOIN (SELECT explode(array(TIMESTAMP '2026-01-01 00:00:00', TIMESTAMP '2026-01-01 00:10:00')) AS t) e
---     | ^^^^^^^^^
--- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+-- rows id:int,ts:timestamp,t:timestamp
+-- 1, 2026-01-01 00:04:00, 2026-01-01 00:00:00
+-- 1, 2026-01-01 00:07:00, 2026-01-01 00:00:00
+-- 1, 2026-01-01 00:16:00, 2026-01-01 00:10:00
+-- 2, 2026-01-01 00:01:00, 2026-01-01 00:00:00
+-- 2, 2026-01-01 00:31:00, 2026-01-01 00:10:00
 
 -- == an ASOF join over a CTE
 WITH p AS (FROM prices SELECT ticker, when, price * 10 AS price10)
 SELECT h.ticker, p.price10
 FROM holdings h ASOF JOIN p ON h.ticker = p.ticker AND h.when >= p.when
 WHERE h.shares > 5;
--- error
--- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
---   3 | FROM holdings h ASOF JOIN p ON h.ticker = p.ticker AND h.when >= p.when
---     |                 ^^^^^^^^^
--- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+-- rows ticker:string,price10:int
+-- APPL, 30
+-- GOOG, 40
 
 -- == the last value for a calendar of times
 SELECT s.id, c.t, s.value
 FROM (SELECT id, t FROM (SELECT DISTINCT id FROM sensors)
       CROSS JOIN (SELECT explode(sequence(TIMESTAMP '2026-01-01 00:00:00', TIMESTAMP '2026-01-01 00:30:00', INTERVAL 15 MINUTES)) AS t)) c
 ASOF LEFT JOIN sensors s ON c.id = s.id AND c.t >= s.ts;
--- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'ASOF'. SQLSTATE: 42601 (line 4, pos 0)
+-- rows id:int,t:timestamp,value:int
+-- 1, 2026-01-01 00:15:00, 12
+-- 1, 2026-01-01 00:30:00, 11
+-- 2, 2026-01-01 00:15:00, 30
+-- 2, 2026-01-01 00:30:00, 30
+-- null, 2026-01-01 00:00:00, null
+-- null, 2026-01-01 00:00:00, null
 
 -- == overlapping intervals
 SELECT a.name AS first, b.name AS second
@@ -205,6 +228,12 @@ FROM sensors;
 -- write
 SELECT id, ts, last_value(CASE WHEN value <> 12 THEN value END) IGNORE NULLS OVER (PARTITION BY id ORDER BY ts) AS filled
 FROM sensors;
+-- rows id:int,ts:timestamp,filled:int
+-- 1, 2026-01-01 00:04:00, 10
+-- 1, 2026-01-01 00:07:00, 10
+-- 1, 2026-01-01 00:16:00, 11
+-- 2, 2026-01-01 00:01:00, 30
+-- 2, 2026-01-01 00:31:00, 33
 
 -- == sessions by a gap
 SELECT id, session, count(*) AS n
@@ -222,13 +251,6 @@ SELECT h.ticker, p.price, q.price AS next_price
 FROM holdings h
 ASOF JOIN prices p ON h.ticker = p.ticker AND h.when >= p.when
 ASOF JOIN prices q ON h.ticker = q.ticker AND h.when <= q.when;
--- error
--- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
---   3 | ASOF JOIN prices p ON h.ticker = p.ticker AND h.when >= p.when
---     | ^^^^^^^^^
--- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
---
--- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
---   4 | ASOF JOIN prices q ON h.ticker = q.ticker AND h.when <= q.when
---     | ^^^^^^^^^
--- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING.
+-- rows ticker:string,price:int,next_price:int
+-- APPL, 2, 3
+-- APPL, 3, 3

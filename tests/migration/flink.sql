@@ -283,11 +283,8 @@ FROM Ticker
         PATTERN (A B)
         DEFINE B AS TIMESTAMPDIFF(SECOND, A.rowtime, B.rowtime) > 60
     );
--- error
--- SQLEXT_DEFINE_EXPRESSION: DEFINE cannot compute timestampdiff() over several rows yet
---   9 |         DEFINE B AS TIMESTAMPDIFF(SECOND, A.rowtime, B.rowtime) > 60
---     |                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: over several rows it can use operators, CASE, CAST between numbers, abs, coalesce, nvl, ifnull, nullif, if, iff, least, greatest.
+-- rows symbol:string,a_time:timestamp,b_time:timestamp
+-- ACME, 2026-06-01 10:00:07, 2026-06-01 12:00:08
 
 -- == two failed logins within seconds
 SELECT *
@@ -413,10 +410,9 @@ FROM Logins
         PATTERN (F F)
         DEFINE F AS F.type = 'fail'
     );
--- error
--- SQLEXT_UNRESOLVED_ROUTINE: Cannot resolve routine `MATCH_PROCTIME` on search path [`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`].
---   6 |         MEASURES MATCH_PROCTIME() AS matched_at
---     |                  ^^^^^^^^^^^^^^^^
+-- rows userid:string,has_time:boolean
+-- u, true
+-- v, true
 
 -- == a match that begins with a rise and then falls for at least two rows
 SELECT symbol, peak, falls

@@ -271,11 +271,10 @@ FROM clicks MATCH_RECOGNIZE (
      DEFINE s AS (s.tstamp - PREV(tstamp) <= 10)
      )
 ORDER BY user_id, session_id;
--- error
--- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
---   5 |      MEASURES  match_number() session_id,
---     |                ^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write match_number() session_id AS name.
+-- rows session_id:bigint,user_id:string,start_tstamp:int,no_of_events:bigint,duration:int
+-- 1, mary, 1, 3, 11
+-- 1, sam, 4, 3, 19
+-- 2, mary, 32, 2, 4
 
 -- == dropped calls
 SELECT caller, callee, first_start, effective_duration, restarts
@@ -308,21 +307,8 @@ MATCH_RECOGNIZE (
      DEFINE x AS (amount < 2000),
             y AS (amount >= 1000000 AND LAST(x.time) - FIRST(x.time) < 30 AND y.time - LAST(x.time) < 10)
      );
--- error
--- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
---   6 |      MEASURES FIRST(x.time) first_t, y.time last_t, y.amount amount
---     |               ^^^^^^^^^^^^^^^^^^^^^
--- Hint: write FIRST(x.time) first_t AS name.
---
--- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
---   6 |      MEASURES FIRST(x.time) first_t, y.time last_t, y.amount amount
---     |                                      ^^^^^^^^^^^^^
--- Hint: write y.time last_t AS name.
---
--- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
---   6 |      MEASURES FIRST(x.time) first_t, y.time last_t, y.amount amount
---     |                                                     ^^^^^^^^^^^^^^^
--- Hint: write y.amount amount AS name.
+-- rows userid:string,first_t:int,last_t:int,amount:int
+-- jo, 2, 25, 1200000
 
 -- == suspicious transfers in sum
 SELECT userid, first_t, last_t, small_sum
@@ -378,21 +364,10 @@ FROM sites MATCH_RECOGNIZE (
   PATTERN (A+)
   DEFINE A AS SUM(weight) <= 100
 );
--- error
--- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
---   4 |   MEASURES FIRST(site) first_site, LAST(site) last_site, SUM(weight) sum_weight
---     |            ^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write FIRST(site) first_site AS name.
---
--- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
---   4 |   MEASURES FIRST(site) first_site, LAST(site) last_site, SUM(weight) sum_weight
---     |                                    ^^^^^^^^^^^^^^^^^^^^
--- Hint: write LAST(site) last_site AS name.
---
--- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
---   4 |   MEASURES FIRST(site) first_site, LAST(site) last_site, SUM(weight) sum_weight
---     |                                                          ^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write SUM(weight) sum_weight AS name.
+-- rows first_site:int,last_site:int,sum_weight:bigint
+-- 1, 3, 75
+-- 4, 5, 65
+-- 6, 8, 91
 
 -- == merged date ranges
 SELECT *
@@ -494,11 +469,11 @@ FROM ticker MATCH_RECOGNIZE (
   PATTERN (STRT DOWN+ UP+)
   DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price) AND datediff(UP.tstamp, STRT.tstamp) <= 4
 );
--- error
--- SQLEXT_DEFINE_EXPRESSION: DEFINE cannot compute datediff() over several rows yet
---   6 |   DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price) AND datediff(UP.tstamp, STRT.tstamp) <= 4
---     |                                                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: over several rows it can use operators, CASE, CAST between numbers, abs, coalesce, nvl, ifnull, nullif, if, iff, least, greatest.
+-- rows symbol:string,days_between:int
+-- ACME, 3
+-- ACME, 4
+-- GLOBEX, 2
+-- GLOBEX, 4
 
 -- == functions of Oracle around measures
 SELECT symbol, start_day, swing
@@ -525,7 +500,8 @@ FROM ticker MATCH_RECOGNIZE (
 -- error
 -- SQLEXT_PARSE_SYNTAX_ERROR: Syntax error at or near '"Match"'.
 --   1 | SELECT "Symbol", mno AS "Match"
---     |                         ^
+--     |                         ^^^^^^^
+-- Hint: Spark reads "…" as a string: write the name in backticks, or SET spark.sql.ansi.doubleQuotedIdentifiers = true.
 -- write
 SELECT symbol AS `Symbol`, mno AS `Match`
 FROM ticker MATCH_RECOGNIZE (

@@ -39,10 +39,12 @@ SELECT * FROM stock_price_history
       row_with_price_increase AS price > LAG(price)
   )
 ORDER BY company, match_number;
--- error
--- SQLEXT_WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE: Window function "lag(price, 1, NULL)" requires an OVER clause.
---  16 |       row_with_price_decrease AS price < LAG(price),
---     |                                  ^^^^^^^^^^^^^^^^^^
+-- rows company:string,match_number:bigint,start_date:date,end_date:date,rows_in_sequence:bigint,num_decreases:bigint,num_increases:bigint
+-- ABCD, 1, 2026-10-01, 2026-10-04, 4, 1, 2
+-- ABCD, 2, 2026-10-04, 2026-10-06, 3, 1, 1
+-- XYZ, 1, 2026-10-01, 2026-10-05, 5, 1, 3
+-- XYZ, 2, 2026-10-05, 2026-10-08, 4, 2, 1
+-- XYZ, 3, 2026-10-08, 2026-10-10, 3, 1, 1
 
 -- == all rows with their sequence number and classifier
 SELECT price_date, match_number, msq, price, cl FROM
@@ -59,10 +61,12 @@ SELECT price_date, match_number, msq, price, cl FROM
       UP AS price > LAG(price)
   )
 ORDER BY match_number, msq;
--- error
--- SQLEXT_WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE: Window function "lag(price, 1, NULL)" requires an OVER clause.
---  12 |       UP AS price > LAG(price)
---     |             ^^^^^^^^^^^^^^^^^^
+-- rows price_date:date,match_number:bigint,msq:bigint,price:int,cl:string
+-- 2026-10-02, 1, 1, 36, ANY_ROW
+-- 2026-10-03, 1, 2, 39, UP
+-- 2026-10-04, 1, 3, 42, UP
+-- 2026-10-05, 2, 1, 30, ANY_ROW
+-- 2026-10-06, 2, 2, 32, UP
 
 -- == functions without parentheses
 SELECT price_date, match_number, msq, cl FROM
@@ -73,10 +77,12 @@ SELECT price_date, match_number, msq, cl FROM
     PATTERN(ANY_ROW UP+)
     DEFINE ANY_ROW AS TRUE, UP AS price > LAG(price)
   );
--- error
--- SQLEXT_WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE: Window function "lag(price, 1, NULL)" requires an OVER clause.
---   7 |     DEFINE ANY_ROW AS TRUE, UP AS price > LAG(price)
---     |                                   ^^^^^^^^^^^^^^^^^^
+-- rows price_date:date,match_number:bigint,msq:bigint,cl:string
+-- 2026-10-02, 1, 1, ANY_ROW
+-- 2026-10-03, 1, 2, UP
+-- 2026-10-04, 1, 3, UP
+-- 2026-10-05, 2, 1, ANY_ROW
+-- 2026-10-06, 2, 2, UP
 
 -- == omit empty matches
 SELECT * FROM stock_price_history
@@ -131,10 +137,14 @@ SELECT company, price_date, price FROM stock_price_history
     DEFINE LT45 AS price < 45.00, GE30 AS price > LAG(price)
   )
 ORDER BY company, price_date;
--- error
--- SQLEXT_WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE: Window function "lag(price, 1, NULL)" requires an OVER clause.
---   9 |     DEFINE LT45 AS price < 45.00, GE30 AS price > LAG(price)
---     |                                           ^^^^^^^^^^^^^^^^^^
+-- rows company:string,price_date:date,price:int
+-- ABCD, 2026-10-03, 39
+-- ABCD, 2026-10-04, 42
+-- ABCD, 2026-10-06, 32
+-- XYZ, 2026-10-03, 37
+-- XYZ, 2026-10-04, 63
+-- XYZ, 2026-10-05, 65
+-- XYZ, 2026-10-10, 32
 
 -- == the largest matches
 SELECT company, num_matched_rows FROM stock_price_history
@@ -178,10 +188,9 @@ SELECT company, prices FROM stock_price_history
     PATTERN(up{2,})
     DEFINE up AS price > LAG(price)
   );
--- error
--- SQLEXT_WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE: Window function "lag(price, 1, NULL)" requires an OVER clause.
---   6 |     DEFINE up AS price > LAG(price)
---     |                  ^^^^^^^^^^^^^^^^^^
+-- rows company:string,prices:array<int>
+-- ABCD, [39, 42]
+-- XYZ, [37, 63, 65]
 
 -- == LEAD
 SELECT company, price_date, price FROM stock_price_history
@@ -192,10 +201,11 @@ SELECT company, price_date, price FROM stock_price_history
     DEFINE PEAK AS price > LAG(price, 1) AND price > LEAD(price, 1)
   )
 ORDER BY company, price_date;
--- error
--- SQLEXT_WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE: Window function "lag(price, 1, NULL)" requires an OVER clause.
---   6 |     DEFINE PEAK AS price > LAG(price, 1) AND price > LEAD(price, 1)
---     |                    ^^^^^^^^^^^^^^^^^^^^^
+-- rows company:string,price_date:date,price:int
+-- ABCD, 2026-10-04, 42
+-- ABCD, 2026-10-06, 32
+-- XYZ, 2026-10-05, 65
+-- XYZ, 2026-10-08, 54
 
 -- == a measure without AS
 SELECT * FROM stock_price_history
@@ -205,16 +215,8 @@ SELECT * FROM stock_price_history
     PATTERN(LOW HIGH)
     DEFINE LOW AS price < 40, HIGH AS price > 50
   );
--- error
--- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
---   4 |     MEASURES FIRST(price) first_price, LAST(price) last_price
---     |              ^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write FIRST(price) first_price AS name.
---
--- SQLEXT_MEASURE_WITHOUT_NAME: a measure needs a name
---   4 |     MEASURES FIRST(price) first_price, LAST(price) last_price
---     |                                        ^^^^^^^^^^^^^^^^^^^^^^
--- Hint: write LAST(price) last_price AS name.
+-- rows company:string,first_price:int,last_price:int
+-- XYZ, 37, 63
 
 -- == a percentage of an earlier price
 SELECT company, start_date, drop_pct FROM stock_price_history
@@ -244,11 +246,8 @@ SELECT user_id, minutes FROM page_views
       other AS page <> 'checkout',
       checkout AS page = 'checkout' AND DATEDIFF(minute, home.viewed_at, checkout.viewed_at) <= 30
   );
--- error
--- SQLEXT_DEFINE_EXPRESSION: DEFINE cannot compute datediff() over several rows yet
---   9 |       checkout AS page = 'checkout' AND DATEDIFF(minute, home.viewed_at, checkout.viewed_at) <= 30
---     |                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- Hint: over several rows it can use operators, CASE, CAST between numbers, abs, coalesce, nvl, ifnull, nullif, if, iff, least, greatest.
+-- rows user_id:string,minutes:bigint
+-- u2, 2
 
 -- == sessions by a gap
 SELECT user_id, session, first_view, views FROM page_views
@@ -258,10 +257,10 @@ SELECT user_id, session, first_view, views FROM page_views
     PATTERN(first_row same_session*)
     DEFINE same_session AS TIMESTAMPDIFF(minute, LAG(viewed_at), viewed_at) < 30
   );
--- error
--- SQLEXT_WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE: Window function "lag(viewed_at, 1, NULL)" requires an OVER clause.
---   6 |     DEFINE same_session AS TIMESTAMPDIFF(minute, LAG(viewed_at), viewed_at) < 30
---     |                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- rows user_id:string,session:bigint,first_view:timestamp,views:bigint
+-- u1, 1, 2026-10-01 10:00:00, 3
+-- u1, 2, 2026-10-01 10:50:00, 1
+-- u2, 1, 2026-10-01 10:00:00, 3
 
 -- == text, casts and lists
 SELECT user_id, day, pages FROM page_views
@@ -271,8 +270,9 @@ SELECT user_id, day, pages FROM page_views
     PATTERN(start next_page+)
     DEFINE next_page AS viewed_at::date = start.viewed_at::date AND page NOT LIKE 'che%'
   );
--- error
--- 'viewed_at'
+-- rows user_id:string,day:date,pages:string
+-- u1, 2026-10-01, home>product>cart
+-- u2, 2026-10-01, home>product
 
 -- == IFF in a condition of several rows
 SELECT company, days FROM stock_price_history
@@ -283,9 +283,22 @@ SELECT company, days FROM stock_price_history
     DEFINE b AS price > IFF(a.price > 50, a.price / 2, a.price)
   );
 -- error
--- SQLEXT_UNRESOLVED_ROUTINE: Cannot resolve routine `IFF` on search path [`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`].
+-- SQLEXT_UNRESOLVED_ROUTINE: there is no function IFF
 --   6 |     DEFINE b AS price > IFF(a.price > 50, a.price / 2, a.price)
 --     |                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- Hint: did you mean if?
+-- write
+SELECT company, days FROM stock_price_history
+  MATCH_RECOGNIZE(
+    PARTITION BY company ORDER BY price_date
+    MEASURES COUNT(*) AS days
+    PATTERN(a b+)
+    DEFINE b AS price > IF(a.price > 50, a.price / 2, a.price)
+  );
+-- rows company:string,days:bigint
+-- ABCD, 3
+-- ABCD, 3
+-- XYZ, 9
 
 -- == the nearest earlier quote
 SELECT t.stock_symbol, t.trade_time, t.quantity, q.quote_time, q.bid_price
@@ -303,8 +316,11 @@ SELECT t.stock_symbol, t.trade_time, q.bid_price
   FROM trades t ASOF LEFT JOIN quotes q
     MATCH_CONDITION(t.trade_time >= q.quote_time)
     ON t.stock_symbol = q.stock_symbol;
--- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'ASOF'. SQLSTATE: 42601 (line 2, pos 16)
+-- rows stock_symbol:string,trade_time:timestamp,bid_price:double
+-- AAPL, 2026-10-01 09:00:03, 100.0
+-- AAPL, 2026-10-01 09:00:05, 101.5
+-- SNOW, 2026-10-01 08:59:00, null
+-- SNOW, 2026-10-01 09:00:05, 161.0
 
 -- == ASOF JOIN with USING
 SELECT stock_symbol, trade_time, bid_price
@@ -375,7 +391,6 @@ SELECT company, first_price, last_price FROM stock_price_history
     PATTERN(a up{2})
     DEFINE up AS price > LAG(price)
   );
--- error
--- SQLEXT_WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE: Window function "lag(price, 1, NULL)" requires an OVER clause.
---   6 |     DEFINE up AS price > LAG(price)
---     |                  ^^^^^^^^^^^^^^^^^^
+-- rows company:string,first_price:int,last_price:int
+-- ABCD, 36, 42
+-- XYZ, 24, 63

@@ -78,7 +78,7 @@ FROM (VALUES (1, 10), (2, 20), (3, 30), (4, 40)) t(id, value)
         DEFINE A AS true
     ) AS m;
 -- rows id:int,first_a:int,second:int,last_but_one:int
--- 1, 10, 20, null
+-- 1, 10, null, null
 -- 2, 10, 20, 10
 -- 3, 10, 20, 20
 -- 4, 10, 20, 30
@@ -94,7 +94,7 @@ FROM (VALUES (1, 10), (2, 20), (3, 30), (4, 40)) t(id, value)
         DEFINE B AS value > PREV(value)
     ) AS m;
 -- rows id:int,before_first:int,after_last:int,far:int
--- 1, 10, 40, null
+-- 1, null, 40, null
 -- 2, 10, 40, null
 -- 3, 10, 40, null
 
@@ -108,11 +108,10 @@ FROM (VALUES (1), (2), (3)) t(id)
         PATTERN (A B C)
         DEFINE A AS true
     ) AS m;
--- error
--- SQLEXT_NESTED_CALL: CLASSIFIER() is not supported inside an expression that array_agg reads
---   5 |         MEASURES RUNNING array_agg(CLASSIFIER()) AS running_labels, FINAL array_agg(lower(CLASSIFIER())) AS final_labels
---     |                                                                                           ^^^^^^^^^^^^
--- Hint: array_agg takes an expression over the input's columns, or CLASSIFIER() alone.
+-- rows id:int,running_labels:array<string>,final_labels:array<string>
+-- 1, [A], [a, b, c]
+-- 2, [A, B], [a, b, c]
+-- 3, [A, B, C], [a, b, c]
 
 -- == an aggregate of an expression with the match number
 SELECT m.id, m.total
@@ -124,11 +123,11 @@ FROM (VALUES (1), (2), (3), (4)) t(id)
         PATTERN (A B)
         DEFINE A AS true
     ) AS m;
--- error
--- SQLEXT_NESTED_CALL: MATCH_NUMBER() is not supported inside an expression that sum reads
---   5 |         MEASURES RUNNING sum(MATCH_NUMBER() * 100 + id) AS total
---     |                              ^^^^^^^^^^^^^^
--- Hint: sum takes an expression over the input's columns, or CLASSIFIER() alone.
+-- rows id:int,total:bigint
+-- 1, 101
+-- 2, 203
+-- 3, 203
+-- 4, 407
 
 -- == max_by with a classifier
 SELECT m.best
@@ -139,11 +138,8 @@ FROM (VALUES (1, 3), (2, 9), (3, 5)) t(id, value)
         PATTERN (A B C)
         DEFINE A AS true
     ) AS m;
--- error
--- SQLEXT_NESTED_CALL: CLASSIFIER() is not supported inside an expression that max_by reads
---   5 |         MEASURES max_by(CLASSIFIER(), value) AS best
---     |                         ^^^^^^^^^^^^
--- Hint: max_by takes an expression over the input's columns, or CLASSIFIER() alone.
+-- rows best:string
+-- B
 
 -- == a condition with an aggregate
 SELECT m.id, m.running_sum
@@ -176,11 +172,13 @@ FROM (VALUES 1, 2, 3, 4, 5, 6) t(id)
         PATTERN (A+)
         DEFINE A AS cardinality(array_agg(A.id)) <= 3
     ) AS m;
--- error
--- SQLEXT_AGGREGATE_IN_DEFINE: array_agg(int) is not supported in DEFINE
---   8 |         DEFINE A AS cardinality(array_agg(A.id)) <= 3
---     |                                 ^^^^^^^^^^^^^^^
--- Hint: use count, sum, avg, min or max of numbers; for avg, CAST decimals AS DOUBLE.
+-- rows id:int,ids:array<int>
+-- 1, [1]
+-- 2, [1, 2]
+-- 3, [1, 2, 3]
+-- 4, [4]
+-- 5, [4, 5]
+-- 6, [4, 5, 6]
 
 -- == the label of an earlier row in a condition
 SELECT m.id, m.cls
@@ -343,8 +341,16 @@ WINDOW w AS (
     PATTERN (A B+)
     DEFINE B AS price < PREV(price)
 );
--- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'w'. SQLSTATE: 42601 (line 1, pos 43)
+-- rows customer_id:string,order_date:date,price:int,label:string,bottom:int
+-- cust_1, 2026-05-11, 100, null, null
+-- cust_1, 2026-05-12, 200, B, 50
+-- cust_1, 2026-05-14, 100, null, null
+-- cust_1, 2026-05-16, 50, null, null
+-- cust_1, 2026-05-17, 100, null, null
+-- cust_2, 2026-05-13, 8, B, 4
+-- cust_2, 2026-05-15, 4, null, null
+-- cust_2, 2026-05-18, 6, null, null
+-- cust_2, 2026-05-19, 9, null, null
 
 -- == count over the match of a window
 SELECT id, count(id) OVER w AS n
@@ -357,5 +363,8 @@ WINDOW w AS (
     PATTERN (A B)
     DEFINE A AS true
 );
--- error
--- [PARSE_SYNTAX_ERROR] Syntax error at or near 'WINDOW'. SQLSTATE: 42601 (line 3, pos 0)
+-- rows id:int,n:bigint
+-- 1, 2
+-- 2, 2
+-- 3, 2
+-- 4, 0

@@ -10,11 +10,14 @@ from pathlib import Path
 
 from sqlext.errors import SqlExtError, raise_all
 from sqlext.pattern import ast
+from sqlext.rewriter.emit.emit_clause import parse_emits
+from sqlext.rewriter.emit.window_call import parse_window_calls
 from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.scan import scan, unbuilt
 from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.tree.read_tree import read_tree
 
 HERE = Path(__file__).parent
 CLAUSE = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true)"
@@ -48,6 +51,8 @@ def compile_statement(text: str) -> list[MatchClause]:
     raise_all(errors)
     for clause in clauses:
         check(clause)
+    tree = read_tree(text)
+    parse_emits(tree, parse_window_calls(tree))
     return clauses
 
 

@@ -14,7 +14,7 @@ import pytest
 from sqlext.engine.stream import state_log
 from sqlext.engine.stream.processor import state_of, stored_after
 from sqlext.engine.stream.step import advance
-from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
+from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, first_state
 from sqlext.engine.worker.match_rows import match_batches
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.errors import DataError
@@ -291,7 +291,8 @@ def stream_rows(case: Case, chance: random.Random) -> Iterator[tuple[int, Counte
     chunks: dict[int, bytes] = {}
     for rows, wanted in portions(case, chance):
         watermark = max(watermark, wanted)
-        step = advance(state_of(stored, case.stream), rows, watermark, case.stream)
+        before = state_of(stored, case.stream) if stored else first_state(case.stream)
+        step = advance(before, rows, watermark, case.stream)
         assert step.late.num_rows == 0
         after = stored_after(stored, step, "plan")
         new, removed = state_log.changes(stored, after)

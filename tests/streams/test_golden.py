@@ -14,7 +14,7 @@ import pytest
 from sqlext.engine.stream import state_log
 from sqlext.engine.stream.processor import state_of, stored_after
 from sqlext.engine.stream.step import advance
-from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
+from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, first_state
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.errors import DataError
 from sqlext.pattern.compile import compile_pattern
@@ -49,7 +49,8 @@ def step(stored, portion, first: int):
         list(range(first, first + len(rows))), [t for _, _, t in rows],
     ]  # fmt: skip
     table = pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA)], schema=SCHEMA)
-    advanced = advance(state_of(stored, plan()), table, watermark, plan())
+    before = state_of(stored, plan()) if stored else first_state(plan())
+    advanced = advance(before, table, watermark, plan())
     lines = [" ".join(map(str, row.values())) for _, batch in advanced.results for row in batch.to_pylist()]
     return stored_after(stored, advanced, "golden"), sorted(lines)
 

@@ -29,8 +29,8 @@ class InputRelation:
     `is_static`: no Spark is at hand to compute scalars (`sqlext_match`), so only columns can be read.
     `takes_start_bounds`: conjuncts of DEFINE may become bounds. `unread`: columns, in lower case, that nothing reads in
     the clause's result. `is_streaming`: the rows never end, and Spark has no window functions over them.
-    `shown`: columns, in lower case, that the query around a window shows; `ambiguous`: those that several of its
-    relations have.
+    `shown`: columns, in lower case, that the query around a window shows; `ambiguous`: those that several relations
+    have.
     """
 
     columns: tuple[tuple[str, str], ...]

@@ -90,16 +90,22 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
 
 
 def _check_columns_unique(clause: MatchClause, relation: InputRelation) -> None:
-    seen: set[str] = set()
+    """Raise BindError for two columns of one name that the result shows, or that only their case tells apart.
+
+    Others, such as the keys of a join, can be named with their relation: `a.k`.
+    """
+    hidden = relation.unread if clause.rows_per_match.is_all_rows else relation.ambiguous
+    spellings: dict[str, str] = {}
     for name in relation.names:
-        if name.lower() in seen:
+        first = spellings.get(name.lower())
+        if first is not None and (first != name or name.lower() not in hidden or relation.is_static):
             raise BindError(
                 "DUPLICATE_COLUMN",
                 f'the input has two columns "{name}"',
                 place=clause.relation.place,
                 hint="name its columns in a subquery, or give the relation column aliases.",
             )
-        seen.add(name.lower())
+        spellings[name.lower()] = name
 
 
 def _needs_row_time(clause: MatchClause) -> bool:

@@ -10,7 +10,7 @@ from sqlext.engine.queries import CHAR_TYPE, Queries, is_accepted, with_outer_hi
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.joins import asof_conditions
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Key
-from sqlext.rewriter.joins.join_clause import MatchCondition
+from sqlext.rewriter.joins.join_clause import MatchCondition, check_right_time
 from sqlext.rewriter.joins.join_conditions import LEFT, RIGHT
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Text, join
@@ -43,13 +43,17 @@ class _Binder:
         self.left, self.right = sides.relations[LEFT], sides.relations[RIGHT]
 
     def bind(self) -> AsofJoin:
-        clause = self.clause
-        condition = clause.match_condition
-        assert condition is not None
-        self._check(condition)
-        times = asof_conditions.match_condition(condition, self.sides.side_of)
+        clause, using = self.clause, self.clause.using
+        if clause.match_condition is None:
+            time, using = using[-1].fragment, using[:-1]
+            times = MatchCondition(left=time, operator=">=", right=time, whole=time)
+            self._check(times)
+            check_right_time(self.tree, clause)
+        else:
+            self._check(clause.match_condition)
+            times = asof_conditions.match_condition(clause.match_condition, self.sides.side_of)
         if clause.using:
-            names = [self.sides.text(n.fragment) for n in clause.using]
+            names = [self.sides.text(n.fragment) for n in using]
             conditions = Conditions(keys=tuple(Key(name, name) for name in names))
         else:
             conditions = asof_conditions.conditions(clause, times, self.sides.side_of, self.sides.source)
@@ -68,7 +72,8 @@ class _Binder:
             operator=times.operator,
             right_time=right_time,
             conditions=conditions,
-            using=tuple(n.fragment.text for n in clause.using),
+            using=tuple(n.fragment.text for n in using),
+            using_time="" if clause.match_condition else times.left.text,
             right_columns=_columns(right),
             ties=_ties(right),
             own=f"__sqlext_asof{self.sides.number}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import Union
 
 from sqlext.engine.joins.bind_asof import bind_asof, is_native
@@ -11,11 +12,11 @@ from sqlext.engine.joins.bind_interval import bind_interval
 from sqlext.engine.joins.join_sides import JoinSides
 from sqlext.engine.parse_statement import ParsedStatement, with_clause
 from sqlext.engine.queries import Queries
-from sqlext.errors import UnsupportedError
 from sqlext.rewriter.joins.asof_sql import AsofJoin, asof_sql, hidden_columns
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin
 from sqlext.rewriter.joins.join_clause import JoinClause
-from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around
+from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around, reader_of
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Edit, Source
 from sqlext.rewriter.tree.statement_tree import Query
@@ -30,6 +31,7 @@ class JoinPlanner:
         self.statement, self.queries, self.time_zone = statement, queries, time_zone
         self.is_asof_native = cache(lambda: is_native(queries))
         self.hidden: dict[Query, dict[str, list[str]]] = {}
+        self.hidden_in_inputs: dict[int, list[str]] = {}  # by the first character of the MATCH_RECOGNIZE
 
     def plan(self, clause: JoinClause, source: Source) -> tuple[PlannedJoin, list[Edit]]:
         """What the join became, and the edits of the statement that make it so.
@@ -42,6 +44,10 @@ class JoinPlanner:
             hidden = self.hidden.get(clause.query, {})
             edits += hide(self.statement.tree, clause.query, hidden)
         return planned, edits
+
+    def hidden_in_input(self, keyword: Fragment) -> list[str]:
+        """The columns of the joins in the input of the MATCH_RECOGNIZE at `keyword` that the clause must not see."""
+        return self.hidden_in_inputs.get(keyword.start, [])
 
     def _planned(self, clause: JoinClause, source: Source) -> tuple[PlannedJoin, list[Edit]]:
         if clause.kind == "ASOF" and clause.is_of_spark and self.is_asof_native():
@@ -63,23 +69,17 @@ class JoinPlanner:
         return interval, list(interval.edits)
 
     def _hide(self, clause: JoinClause, columns: Mapping[str, Sequence[str]]) -> None:
-        """Note the columns, by the name of their relation, that the query around the join must hide."""
+        """Note the columns, by the name of their relation, that the reader of the join must hide."""
         if not columns:
             return
-        self._check_has_select(clause)
+        reader = reader_of(self.statement.tree, clause)
         check_no_column_names(self.statement.tree, clause)
+        if reader is not None:
+            keyword = self.statement.tree.tokens[reader.clauses[0]]
+            self.hidden_in_inputs.setdefault(keyword.start, []).extend(chain(*columns.values()))
+            return
         hidden = self.hidden.setdefault(clause.query, {})
         around = names_around(self.statement.tree, clause)
         for relation, names in columns.items():
             for name in {unquoted(relation).lower(), *around}:
                 hidden.setdefault(name, []).extend(names)
-
-    def _check_has_select(self, clause: JoinClause) -> None:
-        """A join as the whole input of MATCH_RECOGNIZE has no SELECT whose star could hide its columns."""
-        start = self.statement.tree.tokens[clause.query.from_].start
-        for relation in (part.site.relation for part in self.statement.clauses):
-            if start < relation.start <= clause.whole.start and clause.whole.stop <= relation.stop:
-                raise UnsupportedError(
-                    "JOIN_INPUT", f"{clause.kind} JOIN cannot be the input of MATCH_RECOGNIZE by itself",
-                    place=clause.keyword.place, hint="write FROM (SELECT … FROM … JOIN …) MATCH_RECOGNIZE (…).",
-                )  # fmt: skip

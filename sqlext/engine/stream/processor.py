@@ -1,4 +1,6 @@
-"""The stateful operator that Spark runs: it reads and writes the state of a bucket of keys around `step.advance`.
+"""The stateful operator that Spark runs: it reads and writes the state of a bucket of keys around a pure step.
+
+There are two steps: that of MATCH_RECOGNIZE (`step.advance`), and that of EMIT (`engine.emit.window_step.advance`).
 
 A bucket is called once in each micro-batch that has rows (`parcels.pack` ensures that), and by a timer whenever the
 watermark moves without rows. Between calls its state lies in two state variables: `header`, and `chunks` by number.
@@ -9,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +39,33 @@ PARCEL_ROWS = 1 << 16  # of the result
 _NO_TIME = np.datetime64("NaT", "us")
 
 
+class BucketPlan(Protocol):
+    """What the operator reads of the plan of either step.
+
+    `arriving`: the columns of the rows that arrive; `schema`, `key_schema`: those of the tables of the state; `time`:
+    the one with the event time. `is_processing_time`: the time of a row is that of its arrival; `ends_by_clock`: the
+    clock alone may then decide something.
+    """
+
+    @property
+    def arriving(self) -> pa.Schema: ...
+
+    @property
+    def schema(self) -> pa.Schema: ...
+
+    @property
+    def key_schema(self) -> pa.Schema: ...
+
+    @property
+    def time(self) -> str: ...
+
+    @property
+    def is_processing_time(self) -> bool: ...
+
+    @property
+    def ends_by_clock(self) -> bool: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class OperatorPlan:
     """What the operator needs to know beside `stream`.
@@ -46,7 +75,7 @@ class OperatorPlan:
     `shows_times`: whether Spark must see the time of each result row.
     """
 
-    stream: StreamPlan
+    stream: BucketPlan
     fingerprint: str
     buckets: int | None = None
     late_folder: str | None = None
@@ -54,8 +83,14 @@ class OperatorPlan:
     shows_times: bool = True
 
 
-class MatchProcessor(StatefulProcessor):
-    """MATCH_RECOGNIZE for one bucket of keys."""
+class BucketProcessor(StatefulProcessor):
+    """One bucket of keys. A subclass has the step, and the state before it."""
+
+    def first_state(self) -> State:
+        raise NotImplementedError
+
+    def advance(self, state: State, arrived: pa.Table, watermark: int) -> Step:
+        raise NotImplementedError
 
     def __init__(self, plan: OperatorPlan):
         self.plan = plan
@@ -84,16 +119,14 @@ class MatchProcessor(StatefulProcessor):
         return timerValues.getCurrentWatermarkInMs()
 
     def _advance(self, bucket: int, parcels: list[bytes], watermark_ms: int) -> Iterator[Any]:
-        from sqlext.engine.stream.step import advance  # loads Numba, which the driver does not need
-
         plan = self.plan.stream
         stored, sizes = self._stored()
-        state = state_of(stored, plan)
+        state = self.first_state() if stored is None else state_of(stored, plan)
         arrived, watermark = table_of(parcels, plan.arriving), 1000 * watermark_ms
         if plan.is_processing_time:
             watermark = max(watermark, state.watermark + 1)
             arrived = stamped(arrived, watermark, plan)
-        step = advance(state, arrived, watermark, plan)
+        step = self.advance(state, arrived, watermark)
         after = stored_after(stored, step, self.plan.fingerprint, self._buckets())
         size = self._store(stored, after, sizes)
         self._set_timer(stored, watermark_ms)
@@ -150,13 +183,29 @@ class MatchProcessor(StatefulProcessor):
     def _set_timer(self, before: Stored | None, watermark_ms: int) -> None:
         """Have the bucket called as soon as the watermark moves, or the clock where matches end by it."""
         stream = self.plan.stream
-        if stream.is_processing_time and not stream.worker.bounds:
+        if stream.is_processing_time and not stream.ends_by_clock:
             return
         if before is not None and before.header.watermark == 1000 * watermark_ms:
             return
         if before is not None:
             self.handle.deleteTimer(before.header.watermark // 1000 + 1)
         self.handle.registerTimer(watermark_ms + 1)
+
+
+class MatchProcessor(BucketProcessor):
+    """MATCH_RECOGNIZE for one bucket of keys."""
+
+    def first_state(self) -> State:
+        return first_state(self._stream)
+
+    def advance(self, state: State, arrived: pa.Table, watermark: int) -> Step:
+        from sqlext.engine.stream.step import advance  # loads Numba, which the driver does not need
+
+        return advance(state, arrived, watermark, self._stream)
+
+    @property
+    def _stream(self) -> StreamPlan:
+        return cast(StreamPlan, self.plan.stream)
 
 
 def changed_query() -> DataError:
@@ -177,7 +226,7 @@ def changed_buckets(before: int, now: int) -> DataError:
     )
 
 
-def stamped(arrived: pa.Table, now: int, plan: StreamPlan) -> pa.Table:
+def stamped(arrived: pa.Table, now: int, plan: BucketPlan) -> pa.Table:
     """The rows with the time of arrival `now` (int64 microseconds), which is later than those of all earlier rows.
 
     >>> kind = pa.timestamp("us", "UTC")
@@ -196,10 +245,8 @@ def stamped(arrived: pa.Table, now: int, plan: StreamPlan) -> pa.Table:
     return arrived
 
 
-def state_of(stored: Stored | None, plan: StreamPlan) -> State:
-    """The state as `advance` reads it."""
-    if stored is None:
-        return first_state(plan)
+def state_of(stored: Stored, plan: BucketPlan) -> State:
+    """The state as a step reads it."""
     logs = stored.logs
     return State(logs[ROWS].table(plan.schema), logs[KEYS].table(plan.key_schema), stored.header.watermark)
 
@@ -229,7 +276,7 @@ def _result_frames(times: np.ndarray, rows: pa.RecordBatch, shows_times: bool) -
         yield _frame(RESULT, shown, stream_of(part).to_pybytes())
 
 
-def _report_frame(after: Stored, size: int, plan: StreamPlan, watermark: int):
+def _report_frame(after: Stored, size: int, plan: BucketPlan, watermark: int):
     """How many rows the bucket keeps, in how many bytes, the time of the oldest; how many rows were late or failed."""
     times = [chunk.alive().column(plan.time).cast(pa.int64()).to_numpy() for chunk in after.logs[ROWS].chunks]
     rows = sum(map(len, times))

@@ -28,10 +28,11 @@ from sqlext.engine.batch.run_batch import (
 )
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream import side_tables, stream_checks
+from sqlext.engine.stream.decided_rows import decided_rows, result_columns
 from sqlext.engine.stream.fingerprint import fingerprint
 from sqlext.engine.stream.guard import guarded, guarded_measures
-from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack, unpack, unpack_by_row
-from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, MatchProcessor, OperatorPlan
+from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack
+from sqlext.engine.stream.processor import MatchProcessor, OperatorPlan
 from sqlext.engine.stream.stream_checks import is_processing_time
 from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, stream_facts
 from sqlext.errors import BindError
@@ -39,7 +40,7 @@ from sqlext.pattern.program import MatchStart
 from sqlext.pattern.strategy import choose_on_stream
 from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW, ROW_TIME, WITHIN_KEY, MatchPlan, Slot
 from sqlext.rewriter.text.splice import Text, join
-from sqlext.stream_state import METRICS, RESULT_METRICS
+from sqlext.stream_state import RESULT_METRICS
 
 NAME = "stream"
 
@@ -76,7 +77,7 @@ def run_stream(
         shows_times=stream.needs_times,
     )
     parcels = rows.mapInArrow(partial(pack, buckets=operator.buckets), PARCEL_DDL)
-    decided = _stateful(parcels, operator)
+    decided = decided_rows(parcels, MatchProcessor(operator))
     return _result(plan, queries, prefix, _columns(decided, plan, arriving), skips_failures)
 
 
@@ -143,30 +144,6 @@ def _sort_key(column: str, direction: str) -> SortKey:
     return SortKey(column, is_descending(direction), are_nulls_last(direction))
 
 
-def _stateful(parcels: DataFrame, operator: OperatorPlan) -> DataFrame:
-    """The result rows, as OUTPUT_DDL describes them; the reports of the buckets go to the query's metrics."""
-    by_clock = operator.stream.is_processing_time
-    # In processing time Spark runs micro-batches without end, for availableNow too: only where the clock ends matches.
-    mode = "EventTime" if not by_clock else "ProcessingTime" if operator.stream.worker.bounds else "None"
-    rows = parcels.groupBy("bucket").transformWithStateInPandas(
-        MatchProcessor(operator),
-        OUTPUT_DDL,
-        "Append",
-        mode,
-        eventTimeColumnName="at" if operator.shows_times and not by_clock else "",
-    )
-    is_report = F.col("kind") == REPORT
-    observed = rows.observe(
-        f"{METRICS}_{uuid.uuid4().hex[:8]}",  # Spark refuses a query with two metrics of one name
-        F.coalesce(F.sum(F.when(is_report, F.col("kept"))), F.lit(0)).alias("rows"),
-        F.coalesce(F.sum(F.when(is_report, F.col("bytes"))), F.lit(0)).alias("bytes"),
-        F.min(F.when(is_report, F.col("oldest"))).alias("oldest"),
-        F.coalesce(F.sum(F.when(is_report, F.col("late"))), F.lit(0)).alias("late_rows"),
-        F.coalesce(F.sum(F.when(is_report, F.col("failed"))), F.lit(0)).alias("failed_rows"),
-    )
-    return observed.where(F.col("kind") == RESULT)
-
-
 def _result(plan: MatchPlan, queries: Queries, prefix: Text, matches: DataFrame, is_guarded: bool) -> DataFrame:
     """The columns of the result; those with a measure that cannot be computed are counted in the query's metrics."""
     name = queries.name(matches)
@@ -184,9 +161,4 @@ def _columns(decided: DataFrame, plan: MatchPlan, arriving: T.StructType) -> Dat
     times = [slot.name for slot in plan.slots if _is_time(slot)]
     others = replace(plan, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
     schema = output_schema(others, arriving)
-    if not times:
-        return decided.select("rows").mapInArrow(unpack, schema)
-    # Not deterministic, so that Spark neither filters nor repeats below it: parcels and rows must stay in their order.
-    columns = F.arrow_udf(unpack_by_row, returnType=schema).asNondeterministic()  # type: ignore[call-overload]
-    read = decided.select("at", columns(F.col("rows")).alias("row"))
-    return read.select(*(F.col("at").alias(name) for name in times), *(f"row.{f.name}" for f in schema.fields))
+    return result_columns(decided, times, schema)

@@ -57,6 +57,25 @@ class Step:
         return State(rows, keys, self.watermark)
 
 
+def followed_by(first: Step, second: Step, state: State) -> Step:
+    """Two steps as one; `state`: the one before the first. `second` went on from `first.after(state)`."""
+    kept_rows, kept_keys = int(first.keeps_row.sum()), int(first.keeps_key.sum())
+    keeps_row, keeps_key = first.keeps_row.copy(), first.keeps_key.copy()
+    keeps_row[keeps_row], keeps_key[keeps_key] = second.keeps_row[:kept_rows], second.keeps_key[:kept_keys]
+    rows = first.new_rows.filter(pa.array(second.keeps_row[kept_rows:]))
+    keys = first.new_keys.filter(pa.array(second.keeps_key[kept_keys:]))
+    return Step(
+        results=[*first.results, *second.results],
+        late=pa.concat_tables([first.late, second.late]),
+        failures=pa.concat_tables([first.failures, second.failures]),
+        keeps_row=keeps_row,
+        new_rows=pa.concat_tables([rows, second.new_rows]),
+        keeps_key=keeps_key,
+        new_keys=pa.concat_tables([keys, second.new_keys]),
+        watermark=second.watermark,
+    )
+
+
 def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -> Step:
     """One step. `watermark`: int64 microseconds; no row up to it will arrive any more, and it never goes back.
 

@@ -74,6 +74,11 @@ class StreamPlan:
         return self.worker.partition_by
 
     @property
+    def ends_by_clock(self) -> bool:
+        """May the clock end matches, where it is the time of rows?"""
+        return bool(self.worker.bounds)
+
+    @property
     def key_schema(self) -> pa.Schema:
         """The columns of `State.keys`: the keys, and for each key
 

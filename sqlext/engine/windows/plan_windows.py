@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -18,7 +17,7 @@ from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.match_plan import InputColumn, MatchPlan
 from sqlext.rewriter.match.scalars import AGGREGATES
-from sqlext.rewriter.text.names import quoted, unquoted
+from sqlext.rewriter.text.names import quoted, repeated, unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.text.tokens import closing
 from sqlext.rewriter.tree.keywords import is_at
@@ -123,7 +122,6 @@ class _QueryPlanner:
         grouped = None
         if self.site.group < self.site.relation[1]:
             grouped = self._grouped()
-        names = Counter(f.name.lower() for f in frame.schema.fields)
         types = {f.name: f.dataType.simpleString() for f in frame.schema.fields}
         columns = tuple((n, t) for n, t in types.items() if grouped is None or n.lower() in grouped)
         return InputRelation(
@@ -132,7 +130,7 @@ class _QueryPlanner:
             is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
             python_function=cache(partial(python_function, self.planner.spark)),
             shown=self._shown(columns),
-            ambiguous=frozenset(name for name, count in names.items() if count > 1),
+            ambiguous=repeated(frame.columns),
             is_ansi=self.is_ansi,
             time_zone=self.planner.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
         )

@@ -1,7 +1,8 @@
 """Variance, standard deviation, skewness, kurtosis, covariance, correlation and linear regression.
 
 The updates are those of Spark's CentralMomentAgg, Covariance and PearsonCorrelation, in the same order of operations,
-so that values are the same to the last bit. Sources: D. Knuth, The Art of Computer Programming 2, 4.2.2; P. Pébay,
+so that values are the same to the last bit. Spark merges the partial result of a group into an empty one. This turns
+infinity into NaN, so `value` does the same. Sources: D. Knuth, The Art of Computer Programming 2, 4.2.2; P. Pébay,
 SAND2008-6212.
 """
 
@@ -12,13 +13,14 @@ from collections.abc import Callable
 from typing import Any
 
 from sqlext.expressions.aggregates.aggregator import AggregateCall, Aggregator
+from sqlext.expressions.faults import division_by_zero
 
 _Moments = tuple[float, float, float, float, float]  # count, mean, and the sums of the 2nd to 4th powers of deviations
 _NONE = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def _moment_aggregator(value: Callable[[_Moments], float | None]) -> Aggregator:
-    return Aggregator(empty=_NONE, add=_with_value, merge=_merged, value=value)
+    return Aggregator(empty=_NONE, add=_with_value, merge=_merged, value=lambda state: value(_merged(_NONE, state)))
 
 
 def _with_value(state: _Moments, value: Any) -> _Moments:
@@ -107,7 +109,12 @@ _NO_PAIRS = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def _pair_aggregator(value: Callable[[_Pairs], float | None]) -> Aggregator:
-    return Aggregator(empty=_NO_PAIRS, add=_with_pair, merge=_merged_pairs, value=value)
+    return Aggregator(
+        empty=_NO_PAIRS,
+        add=_with_pair,
+        merge=_merged_pairs,
+        value=lambda state: value(_merged_pairs(_NO_PAIRS, state)),
+    )
 
 
 def _with_pair(state: _Pairs, x: Any, y: Any) -> _Pairs:
@@ -153,11 +160,15 @@ def covar_samp(call: AggregateCall) -> Aggregator:
 
 
 def corr(call: AggregateCall) -> Aggregator:
+    """The coefficient of correlation; where x or y has one value only, Spark divides by zero."""
+
     def value(state: _Pairs) -> float | None:
         n, _, _, products, x_squares, y_squares = state
         if n < 2.0:
             return None
-        denominator = math.sqrt(x_squares * y_squares) if x_squares * y_squares == x_squares * y_squares else math.nan
+        denominator = _root(x_squares * y_squares)
+        if denominator == 0.0 and call.settings.is_ansi:
+            raise division_by_zero()
         return products / denominator if denominator else None
 
     return _pair_aggregator(value)

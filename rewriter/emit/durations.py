@@ -1,0 +1,30 @@
+"""The constants of window functions and EMIT: durations in microseconds, and thresholds."""
+
+from __future__ import annotations
+
+from sqlext.errors import BindError
+from sqlext.rewriter.match.condition_parts import TypeResolver
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.splice import Source, join
+
+
+def duration(fragment: Fragment, source: Source, resolver: TypeResolver, is_positive: bool = True) -> int:
+    """The microseconds of a constant interval of days to seconds. Raises BindError: WINDOW_DURATION."""
+    text = source.slice(fragment.start, fragment.stop)
+    (kind,) = resolver.types([text])
+    if not kind.startswith("interval ") or "year" in kind or "month" in kind:
+        raise BindError("WINDOW_DURATION", f"a duration is an interval of days, hours, minutes or seconds, not {kind}",
+                        place=fragment.place, hint="write INTERVAL '10' MINUTES.")  # fmt: skip
+    (value,) = resolver.constants([join("CAST(", text, " AS INTERVAL DAY TO SECOND)")])
+    if value is None or (is_positive and value <= 0):
+        raise BindError("WINDOW_DURATION", "this duration must be longer than nothing", place=fragment.place)
+    return int(value)
+
+
+def threshold(fragment: Fragment, source: Source, resolver: TypeResolver) -> float:
+    """The value of a constant number. Raises BindError: DELTA_THRESHOLD."""
+    text = source.slice(fragment.start, fragment.stop)
+    (value,) = resolver.constants([join("CAST(", text, " AS DOUBLE)")])
+    if value is None:
+        raise BindError("DELTA_THRESHOLD", "DELTA is compared with a number", place=fragment.place)
+    return float(value)

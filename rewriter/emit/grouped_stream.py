@@ -1,0 +1,95 @@
+"""A grouping query over a window function on a stream, without EMIT, as Spark's own aggregation over its windows.
+
+Spark ends a group when the watermark passes it only if a key is its own window struct. So the data gets that struct as
+a column, it takes the place of the window's columns in GROUP BY, and elsewhere they are its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.rewriter.emit.window_call import CUMULATE, GLOBAL, HOP, SESSION, WindowCall
+from sqlext.rewriter.emit.window_relations import WINDOW, spark_window
+from sqlext.rewriter.text.names import unquoted
+from sqlext.rewriter.text.splice import Edit, Source, join
+from sqlext.rewriter.tree.keywords import ends_operand, is_at
+from sqlext.rewriter.tree.statement_tree import Query, Tree
+
+_FIELDS = {
+    "window_start": f"{WINDOW}.start",
+    "window_end": f"{WINDOW}.end",
+    "window_time": f"({WINDOW}.end - INTERVAL '0.000001' SECOND)",
+}
+
+
+def grouped_stream(tree: Tree, call: WindowCall, source: Source, durations: Mapping[str, int]) -> list[Edit] | None:
+    """The edits of the query around a call over a stream; None if it does not group by the window.
+
+    Raises UnsupportedError for windows that Spark cannot group by, and BindError for sessions of other keys.
+    """
+    query = call.relation.query
+    group = _group_by(tree, query) if query is not None else None
+    if query is None or query.select is None or group is None or call.time is None:
+        return None
+    names = range(query.select, group[1])
+    uses = [i for i in names if _is_window_name(tree, i)]
+    if not any(group[0] <= i < group[1] for i in uses):
+        return None
+    if call.kind in (CUMULATE, GLOBAL) or (call.kind == HOP and durations["SLIDE"] > durations["SIZE"]):
+        raise UnsupportedError(
+            "WINDOW_STREAM", f"Spark cannot group a stream by the windows of this {call.kind}", place=call.whole.place,
+            hint="write EMIT AFTER WATERMARK behind GROUP BY: it gives one row for each window.",
+        )  # fmt: skip
+    if call.kind == SESSION:
+        _check_keys(tree, call, group)
+    time = source.slice(call.time.start, call.time.stop)
+    data = source.slice(call.data.start, call.data.stop)
+    rows = join("(SELECT *, ", spark_window(call, durations, time), f" AS {WINDOW} FROM ", data, ")")
+    behind = [i for i in range(group[1], max(query.stop, group[1])) if _is_window_name(tree, i)]
+    edits = [Edit(call.whole.start, call.whole.stop, rows)]
+    for i in [*uses, *behind]:
+        edits.append(_use(tree, i, is_key=group[0] <= i < group[1], is_item=i < query.from_))
+    return edits
+
+
+def _group_by(tree: Tree, query: Query) -> tuple[int, int] | None:
+    """The tokens of the keys behind GROUP BY."""
+    depth = tree.tokens[query.from_].depth
+    inside = [i for i in range(query.from_, query.stop) if tree.tokens[i].depth == depth]
+    at = next((i for i in inside if is_at(tree.tokens, i, "GROUP", "BY")), None)
+    if at is None:
+        return None
+    ends = ("HAVING", "ORDER", "LIMIT", "OFFSET", "WINDOW", "QUALIFY")
+    return at + 2, next((i for i in inside if i > at + 2 and tree.tokens[i].word in ends), query.stop)
+
+
+def _is_window_name(tree: Tree, i: int) -> bool:
+    token = tree.tokens[i]
+    is_alias = i > 0 and tree.tokens[i - 1].word == "AS"
+    return token.is_name and unquoted(token.text).lower() in _FIELDS and not is_alias
+
+
+def _use(tree: Tree, i: int, is_key: bool, is_item: bool) -> Edit:
+    """The struct or its field in the place of a window's column, with its qualifier."""
+    tokens, name = tree.tokens, unquoted(tree.tokens[i].text).lower()
+    start = i - 2 if tokens[i - 1].text == "." else i
+    text = WINDOW if is_key else _FIELDS[name]
+    begins_item = tokens[start - 1].word in ("SELECT", ",", "DISTINCT")
+    is_alone = begins_item and tokens[i + 1].word in (",", "FROM") and not ends_operand(tokens, start - 1)
+    if is_item and not is_key and is_alone:
+        text += f" AS {name}"
+    return Edit(tokens[start].start, tokens[i].stop, text)
+
+
+def _check_keys(tree: Tree, call: WindowCall, group: tuple[int, int]) -> None:
+    """The sessions of a stream are those of the keys of GROUP BY."""
+    words = " ".join(t.text.lower() for t in tree.tokens[group[0] : group[1]])
+    keys = {k.strip() for k in words.split(",") if k.strip() not in _FIELDS}
+    own = {" ".join(key.text.lower().split()) for key in call.partition_by}
+    if keys != own:
+        raise BindError(
+            "SESSION_KEYS", "on a stream the keys of SESSION and those of GROUP BY must be the same",
+            place=tree.fragment(*group).place,
+            hint=f"write GROUP BY {', '.join([*sorted(own), 'window_start', 'window_end'])}.",
+        )  # fmt: skip

@@ -1,0 +1,301 @@
+"""From a query that EMITs to its plan: what Spark computes for each row, the aggregates of a firing, and what Spark
+computes from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, parameter_types, unknown_aggregate
+from sqlext.expressions.aggregates.distinct_rows import SortKey
+from sqlext.rewriter.emit.durations import duration, threshold
+from sqlext.rewriter.emit.emit_clause import EVERY_ROWS, KEEP_ROWS, EmitClause, EmitPart, SelectItem
+from sqlext.rewriter.match.aggregate_syntax import AggregateSyntax, read_aggregate
+from sqlext.rewriter.match.condition_parts import TypeResolver
+from sqlext.rewriter.match.references import Scope, Words
+from sqlext.rewriter.match.scalars import AGGREGATES as AGGREGATE_NAMES
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import lexemes
+from sqlext.rewriter.text.names import quoted, unquoted
+from sqlext.rewriter.text.splice import Source, Text, join, standing_for
+
+TIME, KEY, ARGUMENT, AGGREGATE = "__time", "__key", "__argument", "__aggregate"
+# What is known of a firing: the names of the user, and texts over the columns that workers return.
+KNOWN = {
+    "window_start": "__start",
+    "window_end": "__end",
+    "window_time": "(__end - INTERVAL '0.000001' SECOND)",
+    "window_firing": "__firing",
+    "window_timing": "__timing",
+    "window_rowtime": "__rowtime",
+}
+WINDOW_KEYS = ("window_start", "window_end", "window_time")
+_NAMES = {"first": "first_value", "last": "last_value"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoweredAggregate:
+    """An aggregate of a firing. `columns` of the input query: the arguments that rows decide, then the keys `order_by`;
+    `types`: of all arguments; `constants`: the values of the others, by position; `filter`: a column, or empty."""
+
+    function: str
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    result: str
+    is_distinct: bool = False
+    filter: str = ""
+    constants: tuple[tuple[int, Any], ...] = ()
+    order_by: tuple[SortKey, ...] = ()
+    ignores_nulls: bool = False
+
+
+@dataclass(frozen=True)
+class LoweredPart:
+    """A trigger or an evictor: microseconds, rows or a threshold; `column`: of the expression of DELTA, or empty."""
+
+    kind: str
+    amount: float
+    column: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmitPlan:
+    """`columns`: (name, text) that Spark computes on each row of `relation`, which has the user's WHERE: first the
+    keys, `keys` many, then the time, then what aggregates and DELTA read. `durations` of the window function are in
+    microseconds. Spark computes `shown`, (name, text), on each firing for which `having` holds."""
+
+    clause: EmitClause
+    relation: Text
+    keys: int
+    columns: tuple[tuple[str, Text], ...]
+    durations: Mapping[str, int]
+    triggers: tuple[LoweredPart, ...]
+    lateness: int
+    evictor: LoweredPart | None
+    aggregates: tuple[LoweredAggregate, ...]
+    shown: tuple[tuple[str, Text], ...]
+    having: Text | None
+
+
+def lower_emit(
+    clause: EmitClause,
+    source: Source,
+    columns: Sequence[tuple[str, str]],
+    resolver: TypeResolver,
+    watermark: str | None = None,
+) -> EmitPlan:
+    """The plan of a query over data with these columns, each with its Spark type; `watermark`: the one that has one.
+
+    Raises BindError (WINDOW_TIME, WINDOW_DURATION, DELTA_THRESHOLD, EMIT_GROUP_BY) and UnsupportedError.
+    """
+    names = tuple(name for name, _ in columns)
+    return _Lowering(clause=clause, source=source, names=names, resolver=resolver, watermark=watermark).plan()
+
+
+@dataclass(kw_only=True)
+class _Lowering:
+    clause: EmitClause
+    source: Source
+    names: tuple[str, ...]
+    resolver: TypeResolver
+    watermark: str | None
+    columns: list[tuple[str, Text]] = field(default_factory=list)
+    keys: dict[str, str] = field(default_factory=dict)  # the text of a key in lower case → its column
+    aggregates: list[LoweredAggregate] = field(default_factory=list)
+
+    def plan(self) -> EmitPlan:
+        clause, call = self.clause, self.clause.call
+        self._add_keys()
+        n = len(self.columns)
+        self.columns.append((TIME, self._time()))
+        triggers = tuple(self._part(part) for part in clause.triggers if part.amount is not None)
+        evictor = self._part(clause.evictor) if clause.evictor else None
+        shown = tuple((self._name(item), self._over_firing(item.expression)) for item in clause.items)
+        having = None if clause.having is None else self._over_firing(clause.having)
+        relation = self._slice(call.data)
+        if clause.where is not None:
+            relation = join(relation, "\n WHERE ", self._slice(clause.where))
+        return EmitPlan(
+            clause=clause,
+            relation=relation,
+            keys=n,
+            columns=tuple(self.columns),
+            durations={
+                name: duration(d, self.source, self.resolver, is_positive=name != "OFFSET")
+                for name, d in call.durations.items()
+            },
+            triggers=triggers,
+            lateness=0 if clause.lateness is None else duration(clause.lateness, self.source, self.resolver),
+            evictor=evictor,
+            aggregates=tuple(self.aggregates),
+            shown=shown,
+            having=having,
+        )
+
+    def _slice(self, fragment: Fragment) -> Text:
+        return self.source.slice(fragment.start, fragment.stop)
+
+    # the columns of rows
+
+    def _time(self) -> Text:
+        time = self.clause.call.time
+        if time is None:  # GLOBAL_WINDOW: rows are in the order of the watermark's column, if there is one
+            return join(quoted(self.watermark) if self.watermark else "TIMESTAMP '1970-01-01 00:00:00'")
+        text = self._slice(time)
+        (kind,) = self.resolver.types([text])
+        if kind == "date":
+            return join("CAST(", text, " AS TIMESTAMP)")
+        if kind not in ("timestamp", "timestamp_ntz"):
+            raise BindError(
+                "WINDOW_TIME", f"DESCRIPTOR needs a timestamp or a date, not {kind}", place=time.place,
+                hint="write TABLE (SELECT *, CAST(x AS TIMESTAMP) AS ts FROM t), DESCRIPTOR(ts).",
+            )  # fmt: skip
+        return text
+
+    def _add_keys(self) -> None:
+        for key in self.clause.keys:
+            name = unquoted(_last_name(key)).lower()
+            if name in WINDOW_KEYS:
+                continue
+            if key.text.isdigit() or key.text.upper() == "ALL" or "(" in key.text.split()[0][:1]:
+                raise UnsupportedError("EMIT_GROUP_BY", f"GROUP BY {key.text} is not supported in a query that EMITs",
+                                       place=key.place, hint="write the expressions themselves.")  # fmt: skip
+            column = f"{KEY}{len(self.columns)}"
+            self.columns.append((column, self._slice(key)))
+            self.keys[_normal(key)] = column
+        names = {unquoted(_last_name(key)).lower() for key in self.clause.keys}
+        if not names & {"window_start", "window_end"} and self.clause.call.time is not None:
+            place = self.clause.keys[-1].place
+            raise BindError("EMIT_GROUP_BY", "the windows are not in GROUP BY", place=place,
+                            hint="write GROUP BY …, window_start, window_end.")  # fmt: skip
+
+    def _column(self, text: Text) -> str:
+        for name, known in self.columns:
+            if str(known) == str(text):
+                return name
+        name = f"{ARGUMENT}{len(self.columns)}"
+        self.columns.append((name, text))
+        return name
+
+    def _part(self, part: EmitPart) -> LoweredPart:
+        assert part.amount is not None
+        if part.kind in (EVERY_ROWS, KEEP_ROWS):
+            return LoweredPart(part.kind, int(part.amount.text))
+        if part.expression is None:
+            return LoweredPart(part.kind, duration(part.amount, self.source, self.resolver))
+        amount = threshold(part.amount, self.source, self.resolver)
+        return LoweredPart(part.kind, amount, self._column(join("CAST(", self._slice(part.expression), " AS DOUBLE)")))
+
+    # the columns of firings
+
+    def _name(self, item: SelectItem) -> str:
+        """The name of a column of the result, as Spark would choose it for a column or a call."""
+        if item.alias is not None:
+            return unquoted(item.alias.text)
+        words = lexemes(item.expression)
+        return unquoted(words[-1].raw) if len(words) in (1, 3) and words[-1].is_name else item.expression.text
+
+    def _over_firing(self, expression: Fragment) -> Text:
+        """The expression over the columns of a firing: keys, aggregates and what is known of windows are replaced."""
+        key = self.keys.get(_normal(expression))
+        if key is not None:
+            return standing_for(key, expression.start)
+        scope = Scope(source=self.source, variables={}, columns=self.names)
+        words = Words(lexemes(expression, self.source), scope)
+        return self._rendered(words, 0, len(words.parts), expression)
+
+    def _rendered(self, words: Words, lo: int, hi: int, expression: Fragment) -> Text:
+        pieces: list[Text] = []
+        at, i = expression.start, lo
+        while i < hi:
+            text, after = self._replacement(words, i, hi)
+            if text is not None:
+                pieces += [self.source.slice(at, words.parts[i].start), text]
+                at = words.parts[after - 1].stop
+            i = after
+        return join(*pieces, self.source.slice(at, expression.stop))
+
+    def _replacement(self, words: Words, i: int, hi: int) -> tuple[Text | None, int]:
+        """What stands for the words from i on, None if they stay; and the index behind them."""
+        for length in range(hi - i, 0, -1):  # the longest key that begins here
+            fragment = Fragment(self.source.text, words.parts[i].start, words.parts[i + length - 1].stop)
+            key = self.keys.get(_normal(fragment))
+            if key is not None and words.raw(i - 1) != ".":
+                return standing_for(key, words.parts[i].start), i + length
+        name = unquoted(words.raw(i)).lower()
+        if not words.parts[i].is_name or words.raw(i - 1) == ".":
+            return None, i + 1
+        if words.raw(i + 1) == "." and unquoted(words.raw(i + 2)).lower() in KNOWN:
+            return standing_for(KNOWN[unquoted(words.raw(i + 2)).lower()], words.parts[i].start), i + 3
+        if name in KNOWN and words.raw(i + 1) != "(":
+            return standing_for(KNOWN[name], words.parts[i].start), i + 1
+        if words.raw(i + 1) == "(" and (name in AGGREGATE_NAMES or name in _NAMES):
+            return self._aggregate(words, i)
+        if words.is_column(i):
+            place = words.place(i, i + 1)
+            raise BindError("EMIT_GROUP_BY", f"{words.raw(i)} is neither in GROUP BY nor in an aggregate", place=place,
+                            hint=f"write GROUP BY {words.raw(i)}, …, or any_value({words.raw(i)}).")  # fmt: skip
+        return None, i + 1
+
+    def _aggregate(self, words: Words, i: int) -> tuple[Text, int]:
+        name = unquoted(words.raw(i)).lower()
+        function = _NAMES.get(name, name)
+        syntax = read_aggregate(words, i)
+        if function not in AGGREGATES:
+            raise unknown_aggregate(function, words.place(i, syntax.stop))
+        lowered = self._lowered(function, syntax, words, i)
+        if lowered not in self.aggregates:
+            self.aggregates.append(lowered)
+        text = f"{AGGREGATE}{self.aggregates.index(lowered)}"
+        return standing_for(text, words.parts[i].start), syntax.stop
+
+    def _lowered(self, function: str, syntax: AggregateSyntax, words: Words, i: int) -> LoweredAggregate:
+        arguments = [words.slice(*bounds) for bounds in syntax.arguments]
+        if function == "count" and [str(a).strip() for a in arguments] == ["*"]:
+            arguments = []
+        call = words.slice(i, syntax.call_stop)
+        if syntax.order_by and not syntax.is_within_group:  # Spark does not know ORDER BY here
+            call = join(words.slice(i, i + 1), "(", join(*arguments, separator=", "), ")")
+        (result,) = self.resolver.types([call])  # Spark reports errors of the call
+        fixed = [k for k in AGGREGATES[function].constants if k < len(arguments)]
+        if syntax.is_within_group and function.startswith("percentile"):
+            arguments, fixed = [words.slice(*syntax.order_by[0].bounds), *arguments], [1]
+        types = parameter_types(function, tuple(self.resolver.types(arguments)))
+        rows = [k for k in range(len(arguments)) if k not in fixed]
+        order = () if function.startswith("percentile") else syntax.order_by
+        keys = [words.slice(*key.bounds) for key in order]
+        kinds = self.resolver.types(keys)
+        return LoweredAggregate(
+            function=function,
+            columns=(
+                *(self._column(join("CAST(", arguments[k], f" AS {types[k]})")) for k in rows),
+                *map(self._column, keys),
+            ),
+            types=types,
+            result=result,
+            is_distinct=syntax.is_distinct,
+            filter="" if syntax.filter is None else self._column(words.slice(*syntax.filter)),
+            constants=tuple((k, self._constant(arguments[k], types[k])) for k in fixed),
+            order_by=tuple(
+                SortKey(kind, key.is_descending, key.is_descending if key.nulls_last is None else key.nulls_last)
+                for kind, key in zip(kinds, order)
+            ),
+            ignores_nulls=syntax.nulls == "IGNORE",
+        )
+
+    def _constant(self, text: Text, kind: str) -> Any:
+        if kind == "string":
+            return str(text).strip()[1:-1]
+        return self.resolver.constants([text])[0]
+
+
+def _last_name(fragment: Fragment) -> str:
+    words = lexemes(fragment)
+    return words[-1].raw if len(words) in (1, 3) else ""
+
+
+def _normal(fragment: Fragment) -> str:
+    """The words of an expression, to compare it with a key."""
+    return " ".join(word.raw.lower().strip("`") for word in lexemes(fragment))

@@ -1,0 +1,180 @@
+"""TUMBLE, HOP, CUMULATE, SESSION and GLOBAL_WINDOW as table functions: what the user wrote, with places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import pairwise
+
+from sqlext.errors import ParseError, SqlExtError, raise_all
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.tokens import Tokens, closing
+from sqlext.rewriter.tree.statement_tree import Relation, Tree
+
+TUMBLE, HOP, CUMULATE, SESSION, GLOBAL = "TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"
+# The arguments of each function in order: the durations behind DATA and TIMECOL; OFFSET may be left out.
+DURATIONS = {
+    TUMBLE: ("SIZE", "OFFSET"),
+    HOP: ("SLIDE", "SIZE", "OFFSET"),
+    CUMULATE: ("STEP", "SIZE", "OFFSET"),
+    SESSION: ("GAP",),
+    GLOBAL: (),
+}
+_BEFORE_FUNCTION = frozenset({"FROM", "JOIN", ",", "LATERAL", "("})
+_EXAMPLES = {
+    TUMBLE: "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES)",
+    HOP: "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '1' HOUR), the slide before the size",
+    CUMULATE: "CUMULATE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR, INTERVAL '1' DAY), the step before the size",
+    SESSION: "SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '5' MINUTES)",
+    GLOBAL: "GLOBAL_WINDOW(TABLE t)",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowCall:
+    """`data`: the relation behind TABLE; `time`: the column in DESCRIPTOR, None for GLOBAL_WINDOW; `partition_by`: of
+    SESSION; `durations`: the arguments by the names in DURATIONS; `relation`: the relation of the statement that the
+    call is, its alias included."""
+
+    kind: str
+    whole: Fragment
+    data: Fragment
+    time: Fragment | None
+    partition_by: tuple[Fragment, ...]
+    durations: Mapping[str, Fragment]
+    relation: Relation
+
+
+def is_window_call(tokens: Tokens, i: int) -> bool:
+    """Is token i one of the functions, called with a bare `TABLE t` or a DESCRIPTOR? If not, it is the user's own.
+
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> [is_window_call(tokenize(t), 1) for t in ("FROM TUMBLE(TABLE t, 1)", "FROM tumble(3)")]
+    [True, False]
+    """
+    if tokens[i].word not in DURATIONS or not 0 < i < len(tokens) - 2 or tokens[i + 1].text != "(":
+        return False
+    if tokens[i - 1].word not in _BEFORE_FUNCTION:
+        return False
+    arguments = tokens[i + 2 : closing(tokens, i + 1) or len(tokens)]
+    if arguments and arguments[0].word == "TABLE" and len(arguments) > 1 and arguments[1].text != "=>":
+        return True
+    return any(a.word == "DESCRIPTOR" and b.text == "(" for a, b in pairwise(arguments))
+
+
+def parse_window_calls(tree: Tree) -> tuple[WindowCall, ...]:
+    """All window functions of a statement; one in the data of another comes before it. Raises ParseError.
+
+    >>> from sqlext.rewriter.tree.read_tree import read_tree
+    >>> text = "SELECT * FROM HOP(DATA => TABLE t, TIMECOL => DESCRIPTOR(ts), SLIDE => INTERVAL 1 DAY, SIZE => x) AS w"
+    >>> (call,) = parse_window_calls(read_tree(text))
+    >>> call.kind, call.data.text, call.time.text, {name: d.text for name, d in call.durations.items()}
+    ('HOP', 't', 'ts', {'SLIDE': 'INTERVAL 1 DAY', 'SIZE': 'x'})
+    """
+    calls: list[WindowCall] = []
+    errors: list[SqlExtError] = []
+    for i in range(len(tree.tokens)):
+        if is_window_call(tree.tokens, i):
+            try:
+                calls.append(_Reader(tree, i).call())
+            except SqlExtError as e:
+                errors.append(e)
+    raise_all(errors)
+    return tuple(sorted(calls, key=lambda call: call.whole.stop))
+
+
+class _Reader:
+    def __init__(self, tree: Tree, name: int):
+        self.tree, self.tokens, self.name = tree, tree.tokens, name
+        self.kind = tree.tokens[name].word
+        close = closing(self.tokens, name + 1)
+        if close is None:
+            raise self._error("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", name + 1, name + 2)
+        self.close = close
+
+    def call(self) -> WindowCall:
+        relation = next((r for r in self.tree.relations if r.start == self.name), None)
+        if relation is None:
+            raise self._error("MISPLACED_CLAUSE", f"{self.kind} is a relation of FROM", self.name, self.name + 1)
+        arguments = self._named()
+        data, partition_by = self._data(arguments)
+        return WindowCall(
+            kind=self.kind,
+            whole=self.tree.fragment(self.name, self.close + 1),
+            data=data,
+            time=self._time(arguments),
+            partition_by=partition_by,
+            durations={n: self.tree.fragment(*arguments[n]) for n in DURATIONS[self.kind] if n in arguments},
+            relation=relation,
+        )
+
+    def _error(self, error_class: str, message: str, lo: int, hi: int) -> ParseError:
+        hint = f"write {_EXAMPLES[self.kind]}."
+        return ParseError(error_class, message, place=self.tree.fragment(lo, hi).place, hint=hint)
+
+    def _ranges(self) -> list[tuple[int, int]]:
+        depth, ranges, start = self.tokens[self.name].depth + 1, [], self.name + 2
+        for i in range(start, self.close + 1):
+            is_comma = self.tokens[i].text == "," and self.tokens[i].depth == depth
+            if i == self.close or (is_comma and not self._in_keys(start, i)):
+                ranges.append((start, i))
+                start = i + 1
+        return [(lo, hi) for lo, hi in ranges if lo < hi]
+
+    def _in_keys(self, start: int, i: int) -> bool:
+        """Is the comma at i one between the keys of PARTITION BY? Then no DESCRIPTOR and no name follows it."""
+        words = [t.word for t in self.tokens[start:i]]
+        return "PARTITION" in words and self.tokens[i + 1].word != "DESCRIPTOR" and self.tokens[i + 2].text != "=>"
+
+    def _named(self) -> dict[str, tuple[int, int]]:
+        """The tokens of each argument by its name; positional ones come first."""
+        order = ("DATA", *(() if self.kind == GLOBAL else ("TIMECOL",)), *DURATIONS[self.kind])
+        arguments: dict[str, tuple[int, int]] = {}
+        for k, (lo, hi) in enumerate(self._ranges()):
+            name, first = (self.tokens[lo].word, lo + 2) if self.tokens[lo + 1].text == "=>" else (None, lo)
+            if name is None and k >= len(order):
+                raise self._error("TOO_MANY_ARGUMENTS", f"{self.kind} has no such argument", lo, hi)
+            name = name or order[k]
+            if name not in order:
+                near = get_close_matches(name, order, 1)
+                message = f"{self.kind} has no argument {name}" + (f", did you mean {near[0]}?" if near else "")
+                raise self._error("UNKNOWN_ARGUMENT", message, lo, lo + 1)
+            if name in arguments:
+                raise self._error("DUPLICATE_ARGUMENT", f"{name} is there twice", lo, hi)
+            arguments[name] = first, hi
+        missing = [name for name in order if name not in arguments and name != "OFFSET"]
+        if missing:
+            message = f"{self.kind} needs {' and '.join(_WORDS.get(name, name) for name in missing)}"
+            raise self._error("MISSING_ARGUMENT", message, self.name, self.name + 1)
+        return arguments
+
+    def _data(self, arguments: Mapping[str, tuple[int, int]]) -> tuple[Fragment, tuple[Fragment, ...]]:
+        lo, hi = arguments["DATA"]
+        if self.tokens[lo].word != "TABLE" or hi == lo + 1:
+            raise self._error("WRONG_ARGUMENT", "the first argument is TABLE and a relation", lo, hi)
+        depth = self.tokens[self.name].depth + 1
+        at = next((i for i in range(lo, hi - 1) if self.tokens[i].word == "PARTITION" and self.tokens[i].depth == depth
+                   and self.tokens[i + 1].word == "BY"), hi)  # fmt: skip
+        if at == hi:
+            return self.tree.fragment(lo + 1, hi), ()
+        if self.kind != SESSION:
+            message = f"{self.kind} has no PARTITION BY: the windows of all keys are the same"
+            raise self._error("MISPLACED_CLAUSE", message, at, hi)
+        keys, start = [], at + 2
+        for i in range(start, hi + 1):
+            if i == hi or (self.tokens[i].text == "," and self.tokens[i].depth == depth):
+                keys.append(self.tree.fragment(start, i))
+                start = i + 1
+        return self.tree.fragment(lo + 1, at), tuple(keys)
+
+    def _time(self, arguments: Mapping[str, tuple[int, int]]) -> Fragment | None:
+        if self.kind == GLOBAL:
+            return None
+        lo, hi = arguments["TIMECOL"]
+        if self.tokens[lo].word != "DESCRIPTOR" or hi - lo < 4:
+            raise self._error("WRONG_ARGUMENT", "the time column is written DESCRIPTOR(ts)", lo, hi)
+        return self.tree.fragment(lo + 2, hi - 1)
+
+
+_WORDS = {"DATA": "TABLE t", "TIMECOL": "DESCRIPTOR(ts)"}

@@ -1,0 +1,1 @@
+"""The operator of EMIT: windows with triggers and evictors, in batch and on streams."""

@@ -1,0 +1,69 @@
+"""Which windows a row is in: `[start, end)` each, aligned to 1970 plus an offset, in int64 microseconds.
+
+Sessions depend on the rows before them, see `sessions.py`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sqlext.engine.emit.window_plan import CUMULATE, GLOBAL, HOP, TUMBLE, Assigner
+from sqlext.pattern.event_time import BEGINNING, NEVER
+
+
+class InWindow(NamedTuple):
+    """Entry i: row `row[i]` is in the window from `start[i]` to `end[i]`. The rows are in order."""
+
+    row: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+
+def assign(assigner: Assigner, time: np.ndarray) -> InWindow:
+    """The windows of rows with these times, by the definition of their function.
+
+    >>> assign(Assigner(kind=HOP, size=10, step=5), np.array([-1, 12]))
+    InWindow(row=array([0, 0, 1, 1]), start=array([-10,  -5,   5,  10]), end=array([ 0,  5, 15, 20]))
+    >>> assign(Assigner(kind=HOP, size=2, step=5), np.array([6, 8])).start
+    array([5])
+    >>> assign(Assigner(kind=CUMULATE, size=10, step=5), np.array([3, 7])).end
+    array([ 5, 10, 10])
+    """
+    return _ASSIGN[assigner.kind](assigner, time)
+
+
+def _floor(time: np.ndarray, step: int, offset: int) -> np.ndarray:
+    """The last multiple of `step` (plus `offset`) up to each time."""
+    return time - (time - offset) % step
+
+
+def _tumble(assigner: Assigner, time: np.ndarray) -> InWindow:
+    start = _floor(time, assigner.size, assigner.offset)
+    return InWindow(np.arange(len(time)), start, start + assigner.size)
+
+
+def _hop(assigner: Assigner, time: np.ndarray) -> InWindow:
+    most = -(-assigner.size // assigner.step)
+    last = _floor(time, assigner.step, assigner.offset)
+    start = (last[:, None] - assigner.step * np.arange(most - 1, -1, -1)).ravel()
+    row = np.repeat(np.arange(len(time)), most)
+    is_in = start > time[row] - assigner.size
+    return InWindow(row[is_in], start[is_in], start[is_in] + assigner.size)
+
+
+def _cumulate(assigner: Assigner, time: np.ndarray) -> InWindow:
+    most = assigner.size // assigner.step
+    start = _floor(time, assigner.size, assigner.offset)
+    end = (start[:, None] + assigner.step * np.arange(1, most + 1)).ravel()
+    row = np.repeat(np.arange(len(time)), most)
+    is_in = end > time[row]
+    return InWindow(row[is_in], start[row][is_in], end[is_in])
+
+
+def _global(assigner: Assigner, time: np.ndarray) -> InWindow:
+    return InWindow(np.arange(len(time)), np.full(len(time), BEGINNING), np.full(len(time), NEVER))
+
+
+_ASSIGN = {TUMBLE: _tumble, HOP: _hop, CUMULATE: _cumulate, GLOBAL: _global}

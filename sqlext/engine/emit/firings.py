@@ -1,0 +1,106 @@
+"""What each firing sees: partial aggregates that end at it, or the rows that an evictor chooses; and its result row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.engine.emit.assigned import Assigned
+from sqlext.engine.emit.firing_points import Points
+from sqlext.engine.emit.panes import Panes
+from sqlext.engine.emit.partials import Aggregation, States
+from sqlext.engine.emit.window_plan import WindowPlan
+from sqlext.engine.worker.arrow import as_arrow, strings
+from sqlext.pattern.event_time import NEVER
+
+
+def partial_values(
+    points: Points, entry_row: np.ndarray, first: np.ndarray, panes: Panes, aggregations: Sequence[Aggregation],
+    *, is_discarding: bool,
+) -> tuple[list[States], tuple[States, ...]]:  # fmt: skip
+    """The states of each aggregation at each point, and of each pane behind the step.
+
+    `entry_row: int64[e]`: the rows of the entries; those of pane p are entries `first[p]` to `first[p + 1]`. The points
+    cut them into segments, which are reduced at once and then added up, the n-th of all panes at a time.
+    """
+    n, p = len(points.pane), len(panes)
+    cut = first[points.pane] + points.seen
+    pane = np.concatenate([points.pane, np.arange(p)])
+    stop = np.concatenate([cut, first[1:]])
+    order = np.lexsort((np.arange(n + p), stop, pane))  # the segment behind the last point comes last in its pane
+    pane, stop = pane[order], stop[order]
+    is_first = np.diff(pane, prepend=-1) != 0
+    start = np.where(is_first, first[pane], np.concatenate([[0], stop[:-1]]))
+    rank = np.arange(n + p) - np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
+    place = np.argsort(order)[:n]  # of each point among the segments
+    by_rank = [np.flatnonzero(rank == r) for r in range(int(rank.max(initial=-1)) + 1)]
+    is_point = order < n
+    at_points, behind = [], []
+    for aggregation, states in zip(aggregations, panes.partials):
+        segments = aggregation.reduce(entry_row, start, stop)
+        states = tuple(column.copy() for column in states)
+        values = tuple(column.copy() for column in segments)
+        for at in by_rank:
+            own = pane[at]
+            total = aggregation.merge(tuple(c[own] for c in states), tuple(c[at] for c in segments))
+            for column, value, part in zip(states, values, total):
+                value[at] = part
+                column[own] = part
+            if is_discarding:
+                for column, part in zip(states, aggregation.empty(len(own))):
+                    column[own[is_point[at]]] = part[is_point[at]]
+        at_points.append(tuple(value[place] for value in values))
+        behind.append(states)
+    return at_points, tuple(behind)
+
+
+# result rows: the keys, then `result_columns`, then the aggregates
+
+EARLY, ON_TIME, LATE, MERGED = "EARLY", "ON_TIME", "LATE", "MERGED"
+_TIMINGS = (EARLY, ON_TIME, LATE, MERGED)
+
+
+def firing_rows(
+    points: Points,
+    windows: Assigned,
+    at_points: Sequence[States],
+    aggregations: Sequence[Aggregation],
+    plan: WindowPlan,
+) -> tuple[np.ndarray, pa.RecordBatch]:
+    """The time and the result row of each point; the panes are those before the step."""
+    panes, pane, entries = windows.panes, points.pane, windows.entries
+    first = np.searchsorted(entries.pane, np.arange(len(panes) + 1))
+    entry = first[pane] + points.seen - 1
+    end = np.where(points.seen > 0, np.append(entries.end, 0)[np.maximum(entry, 0)], panes.end[pane])
+    end = np.maximum(end, panes.end[pane])
+    before = np.arange(len(pane)) - np.searchsorted(pane, pane)  # firings of the pane in this step
+    was_complete = panes.was_on_time[pane]
+    timing = np.where(points.is_complete, np.where(was_complete, 2, 1), 0)
+    values = [a.finish(states) for a, states in zip(aggregations, at_points)]
+    window = panes.start[pane], end, panes.fired[pane] + before + 1
+    return points.time, _batch(panes.take(pane).keys, window, timing, points.time, values, plan)
+
+
+def merged_rows(
+    ended: Panes, watermark: int, aggregations: Sequence[Aggregation], plan: WindowPlan
+) -> tuple[np.ndarray, pa.RecordBatch]:
+    """A row of timing MERGED for each session that joined an earlier one, if it has fired."""
+    ended = ended.take(np.flatnonzero(ended.fired > 0))
+    n = len(ended)
+    time, timing = np.full(n, watermark), np.full(n, 3)
+    values = [pa.nulls(n, a.finish(a.empty(0)).type) for a in aggregations]
+    return time, _batch(ended.keys, (ended.start, ended.end, ended.fired + 1), timing, time, values, plan)
+
+
+def _batch(keys, window, timing: np.ndarray, time: np.ndarray, values, plan: WindowPlan) -> pa.RecordBatch:
+    """`window`: start, end and number of each firing."""
+    start, end, number = window
+    is_bounded = end != NEVER
+    kind = plan.schema.field(plan.time).type
+    names = strings(_TIMINGS).take(as_arrow(timing))
+    stamps = [as_arrow(column, is_bounded).view(kind) for column in (start, end)]
+    columns = [column.combine_chunks() for column in keys.columns]
+    columns += [*stamps, as_arrow(number), names, as_arrow(time, time != NEVER).view(kind), *values]
+    return pa.RecordBatch.from_arrays(columns, schema=plan.result_schema(values))

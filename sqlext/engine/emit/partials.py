@@ -1,0 +1,266 @@
+"""Aggregates of many groups of rows at once: partial aggregates that are merged, and the values at the end.
+
+A group is a run of entries of an array of rows. The partial aggregates of n groups are `States`, some arrays of n
+values each. NumPy reduces numbers; for all other calls the aggregators of `sqlext.expressions` take row by row.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.engine.emit.window_plan import FiringAggregate, WindowPlan
+from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, to_arrow, to_values
+from sqlext.errors import DataError
+from sqlext.expressions.aggregates.aggregate_table import aggregate
+from sqlext.expressions.function import Settings
+from sqlext.expressions.spark_types import INTEGER_BITS
+from sqlext.expressions.values import from_arrow
+from sqlext.expressions.values import to_arrow as values_to_arrow
+from sqlext.pattern.task import Values
+
+States = tuple[np.ndarray, ...]
+Columns = Mapping[str, pa.Array]
+_FLOATS = ("float", "double")
+
+
+class Aggregation(Protocol):
+    """An aggregate over groups. `reduce`: group i is entries `start[i]` to `stop[i]` (exclusive) of `rows: int64[k]`,
+    whose groups lie one behind the other; `fields`: the Arrow types of its states."""
+
+    @property
+    def fields(self) -> tuple[pa.DataType, ...]: ...
+
+    def empty(self, n: int) -> States: ...
+
+    def reduce(self, rows: np.ndarray, start: np.ndarray, stop: np.ndarray) -> States: ...
+
+    def merge(self, before: States, after: States) -> States: ...
+
+    def finish(self, states: States) -> pa.Array: ...
+
+
+def aggregation(call: FiringAggregate, columns: Columns, settings: Settings) -> Aggregation:
+    """The aggregation of a call over these columns of the rows."""
+    kept = None
+    if call.filter:
+        condition = columns[call.filter]
+        kept = as_numpy(condition) & are_valid(condition)
+    if call.function == "count" and not call.is_distinct:
+        return Count(_is_counted(call, columns, kept))
+    plain = len(call.types) == 1 and not call.is_distinct and call.types[0] in (*INTEGER_BITS, *_FLOATS)
+    if plain and call.function in ("sum", "avg", "mean"):
+        values = _values(columns[call.columns[0]], kept)
+        is_float = call.types[0] in _FLOATS or call.function != "sum"
+        return Sum(values, is_float=is_float, is_average=call.function != "sum", is_ansi=settings.is_ansi)
+    times = ("date", "timestamp", "timestamp_ntz")
+    if call.function in ("min", "max") and len(call.types) == 1 and call.types[0] in (*INTEGER_BITS, *_FLOATS, *times):
+        column = columns[call.columns[0]]
+        return Extreme(_values(column, kept), column.type, is_max=call.function == "max")
+    return General(call, columns, kept, settings)
+
+
+def partial_fields(plan: WindowPlan) -> list[tuple[pa.DataType, ...]]:
+    """The types of the partial aggregates of each call; none where firings are computed from rows."""
+    if plan.keeps_rows:
+        return []
+    columns = {field.name: pa.nulls(0, field.type) for field in plan.schema}
+    settings = Settings(is_ansi=plan.is_ansi, time_zone=plan.time_zone)
+    return [aggregation(call, columns, settings).fields for call in plan.aggregates]
+
+
+def _is_counted(call: FiringAggregate, columns: Columns, kept: np.ndarray | None) -> np.ndarray | None:
+    """`bool[n]`: the rows that COUNT counts, None for all."""
+    is_counted = kept
+    for name in call.columns:
+        column = columns[name]
+        if column.null_count:
+            is_counted = are_valid(column) if is_counted is None else is_counted & are_valid(column)
+    return is_counted
+
+
+def _values(column: pa.Array, kept: np.ndarray | None) -> Values:
+    """The values of a column, those that FILTER leaves out as NULL."""
+    values = to_values(column)
+    if kept is None:
+        return values
+    return Values(values.values, kept if values.valid is None else values.valid & kept)
+
+
+def _groups(operation: np.ufunc, values: np.ndarray, start: np.ndarray, stop: np.ndarray, of_none: Any) -> np.ndarray:
+    """The values of each group, reduced; `of_none` for a group without any.
+
+    >>> _groups(np.add, np.array([1, 2, 3]), np.array([0, 2, 2]), np.array([2, 2, 3]), 0).tolist()
+    [3, 0, 3]
+    """
+    result = np.full(len(start), of_none, values.dtype)
+    some = np.flatnonzero(start < stop)
+    if len(some):
+        result[some] = operation.reduceat(values, start[some])  # the groups lie one behind the other
+    return result
+
+
+@dataclass(frozen=True)
+class Count:
+    """COUNT; `is_counted: bool[n]` or None for all rows."""
+
+    is_counted: np.ndarray | None
+    fields: tuple[pa.DataType, ...] = (pa.int64(),)
+
+    def empty(self, n: int) -> States:
+        return (np.zeros(n, np.int64),)
+
+    def reduce(self, rows: np.ndarray, start: np.ndarray, stop: np.ndarray) -> States:
+        if self.is_counted is None:
+            return (stop - start,)
+        return (_groups(np.add, self.is_counted[rows].astype(np.int64), start, stop, 0),)
+
+    def merge(self, before: States, after: States) -> States:
+        return (before[0] + after[0],)
+
+    def finish(self, states: States) -> pa.Array:
+        return as_arrow(states[0])
+
+
+class Sum:
+    """SUM of integers in 64 bits or of floats, and AVG, which adds up floats. The states are the sum and a count."""
+
+    def __init__(self, values: Values, *, is_float: bool, is_average: bool, is_ansi: bool):
+        kind = np.float64 if is_float else np.int64
+        valid = np.ones(len(values.values), np.bool_) if values.valid is None else values.valid
+        self.values, self.valid = np.where(valid, values.values, 0).astype(kind), valid.astype(np.int64)
+        self.kind, self.is_average, self.is_ansi = kind, is_average, is_ansi
+        self.fields = (pa.from_numpy_dtype(kind), pa.int64())
+
+    def empty(self, n: int) -> States:
+        return np.zeros(n, self.kind), np.zeros(n, np.int64)
+
+    def reduce(self, rows: np.ndarray, start: np.ndarray, stop: np.ndarray) -> States:
+        values = self.values[rows]
+        total = _groups(np.add, values, start, stop, 0)
+        if self.kind == np.int64:
+            size = _groups(np.add, np.abs(values.astype(np.float64)), start, stop, 0)
+            for i in np.flatnonzero(size > 2.0**62).tolist():  # only these can exceed 64 bits
+                total[i] = self._bounded(sum(values[start[i] : stop[i]].tolist()))
+        return total, _groups(np.add, self.valid[rows], start, stop, 0)
+
+    def merge(self, before: States, after: States) -> States:
+        total = before[0] + after[0]
+        if self.kind == np.int64:
+            wraps = ((before[0] ^ total) & (after[0] ^ total)) < 0
+            for i in np.flatnonzero(wraps).tolist():
+                total[i] = self._bounded(int(before[0][i]) + int(after[0][i]))
+        return total, before[1] + after[1]
+
+    def _bounded(self, total: int) -> int:
+        wrapped = (total + 2**63) % 2**64 - 2**63
+        if wrapped != total and self.is_ansi:
+            raise DataError("ARITHMETIC_OVERFLOW", "a sum exceeds 64 bits", hint="sum CAST(x AS DECIMAL(38,0)).")
+        return wrapped
+
+    def finish(self, states: States) -> pa.Array:
+        total, count = states
+        values = total / np.maximum(count, 1) if self.is_average else total
+        return as_arrow(values, count > 0)
+
+
+class Extreme:
+    """MIN and MAX of numbers and times; NaN is the largest number. The states are the value and a count."""
+
+    def __init__(self, values: Values, kind: pa.DataType, is_max: bool):
+        numbers = values.values
+        self.operation: np.ufunc
+        valid = np.ones(len(numbers), np.bool_) if values.valid is None else values.valid
+        if numbers.dtype.kind == "f":
+            self.of_none = -np.inf if is_max else np.nan
+            self.operation = np.maximum if is_max else np.fmin
+        else:
+            limits = np.iinfo(np.int64)
+            self.of_none = limits.min if is_max else limits.max
+            self.operation = np.maximum if is_max else np.minimum
+        self.values, self.valid, self.kind = np.where(valid, numbers, self.of_none), valid.astype(np.int64), kind
+        self.fields = (pa.from_numpy_dtype(self.values.dtype), pa.int64())
+
+    def empty(self, n: int) -> States:
+        return np.full(n, self.of_none, self.values.dtype), np.zeros(n, np.int64)
+
+    def reduce(self, rows: np.ndarray, start: np.ndarray, stop: np.ndarray) -> States:
+        value = _groups(self.operation, self.values[rows], start, stop, self.of_none)
+        return value, _groups(np.add, self.valid[rows], start, stop, 0)
+
+    def merge(self, before: States, after: States) -> States:
+        return self.operation(before[0], after[0]), before[1] + after[1]
+
+    def finish(self, states: States) -> pa.Array:
+        return to_arrow(Values(states[0], states[1] > 0), self.kind)
+
+
+class General:
+    """Any other aggregate; a state is what the aggregator of `sqlext.expressions` makes of it."""
+
+    fields = (pa.binary(),)
+
+    def __init__(self, call: FiringAggregate, columns: Columns, kept: np.ndarray | None, settings: Settings):
+        self.aggregator = aggregate(
+            call.function,
+            call.types,
+            call.result,
+            settings,
+            is_distinct=call.is_distinct,
+            constants=dict(call.constants),
+            order_by=call.order_by,
+            ignores_nulls=call.ignores_nulls,
+        )
+        self.result, self.kept = call.result, kept
+        self.columns = [from_arrow(columns[name], kind) for name, kind in zip(call.columns, call.column_types)]
+
+    def empty(self, n: int) -> States:
+        return (_objects([self.aggregator.empty] * n),)
+
+    def reduce(self, rows: np.ndarray, start: np.ndarray, stop: np.ndarray) -> States:
+        add, states = self.aggregator.add, []
+        for lo, hi in zip(start.tolist(), stop.tolist()):
+            state = self.aggregator.empty
+            for row in rows[lo:hi].tolist():
+                if self.kept is None or self.kept[row]:
+                    state = add(state, *(column[row] for column in self.columns))
+            states.append(state)
+        return (_objects(states),)
+
+    def merge(self, before: States, after: States) -> States:
+        return (_objects([self.aggregator.merge(a, b) for a, b in zip(before[0], after[0])]),)
+
+    def finish(self, states: States) -> pa.Array:
+        return values_to_arrow([self.aggregator.value(state) for state in states[0]], self.result)
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    array = np.empty(len(values), object)
+    for i, value in enumerate(values):  # `array[:] = values` would take lists apart
+        array[i] = value
+    return array
+
+
+# states in Arrow
+
+
+def stored(states: States, fields: tuple[pa.DataType, ...]) -> list[pa.Array]:
+    """States as Arrow columns of these types."""
+    return [
+        pa.array([pickle.dumps(value) for value in column], pa.binary()) if kind == pa.binary() else as_arrow(column)
+        for column, kind in zip(states, fields)
+    ]
+
+
+def restored(columns: list[pa.Array]) -> States:
+    """The inverse of `stored`."""
+    return tuple(
+        _objects([pickle.loads(value.as_py()) for value in column]) if pa.types.is_binary(column.type)
+        else as_numpy(column).copy()
+        for column in columns
+    )  # fmt: skip

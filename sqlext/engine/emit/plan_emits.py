@@ -1,0 +1,98 @@
+"""Window functions and EMIT in a statement: bound to the columns of their data, and planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.engine.emit.run_emit import run_emit
+from sqlext.engine.parse_statement import ParsedStatement, with_clause
+from sqlext.engine.queries import WATERMARK, Queries, SparkTypeResolver
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.rewriter.emit.durations import duration
+from sqlext.rewriter.emit.emit_clause import EmitClause
+from sqlext.rewriter.emit.grouped_stream import grouped_stream
+from sqlext.rewriter.emit.lower_emit import WINDOW_KEYS, EmitPlan, lower_emit
+from sqlext.rewriter.emit.window_call import CUMULATE, SESSION, WindowCall
+from sqlext.rewriter.emit.window_relations import windowed
+from sqlext.rewriter.text.splice import Edit, Source, Text, join
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedEmit:
+    """A query that EMITs; `prefix`: the WITH clause that its data needs."""
+
+    plan: EmitPlan
+    prefix: Text
+    is_ansi: bool
+    has_effect: ClassVar[bool] = False
+    warnings: ClassVar[tuple[str, ...]] = ()
+
+    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        return run_emit(self.plan, queries, self.prefix, spark, is_ansi=self.is_ansi)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmitPlanner:
+    """Plans the window functions of one statement, those inside the data of others before them."""
+
+    spark: SparkSession
+    statement: ParsedStatement
+    queries: Queries
+
+    def plan_call(self, call: WindowCall, source: Source) -> list[Edit]:
+        """The edits that put Spark's own functions in the place of a window function without EMIT."""
+        if any(emit.call == call for emit in self.statement.emits):
+            return []  # the query around it is planned as a whole
+        rows, resolver, _ = self._bind(call, source)
+        durations = {
+            name: duration(d, source, resolver, is_positive=name != "OFFSET") for name, d in call.durations.items()
+        }
+        _check_durations(call, durations)
+        time = None if call.time is None else source.slice(call.time.start, call.time.stop)
+        if rows.isStreaming:
+            edits = grouped_stream(self.statement.tree, call, source, durations)
+            if edits is not None:
+                return edits
+            if call.kind == SESSION:
+                raise UnsupportedError(
+                    "SESSION_STREAM", "the sessions of a stream are known only as groups", place=call.whole.place,
+                    hint="GROUP BY the keys of PARTITION BY, window_start and window_end.",
+                )  # fmt: skip
+        relation = windowed(call, source, durations, time)
+        return [Edit(call.whole.start, call.whole.stop, relation)]
+
+    def plan_emit(self, emit: EmitClause, source: Source) -> tuple[PlannedEmit, str, list[Edit]]:
+        """The planned query, the name of its DataFrame, and the edits that put it in the place of the query."""
+        rows, resolver, prefix = self._bind(emit.call, source)
+        columns = [(f.name, f.dataType.simpleString()) for f in rows.schema.fields]
+        watermark = next((f.name for f in rows.schema.fields if WATERMARK in f.metadata), None)
+        plan = lower_emit(emit, source, columns, resolver, watermark)
+        _check_durations(emit.call, plan.durations)
+        is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
+        planned = PlannedEmit(plan=plan, prefix=prefix, is_ansi=is_ansi)
+        name = self.queries.name(planned.frame(self.queries, self.spark))
+        return planned, name, [Edit(emit.whole.start, emit.whole.stop, f"SELECT * FROM {name}")]
+
+    def _bind(self, call: WindowCall, source: Source) -> tuple[DataFrame, SparkTypeResolver, Text]:
+        prefix = with_clause(self.statement.ctes(call.whole), source)
+        data = source.slice(call.data.start, call.data.stop)
+        rows = self.queries.run(join(prefix, "SELECT * FROM ", data))
+        taken = [name for name in rows.columns if name.lower() in WINDOW_KEYS]
+        if taken:
+            raise BindError(
+                "WINDOW_COLUMN", f"the data of {call.kind} has a column {taken[0]}", place=call.data.place,
+                hint=f"write TABLE (SELECT * EXCEPT ({taken[0]}) FROM …).",
+            )  # fmt: skip
+        return rows, SparkTypeResolver(self.queries, prefix, data), prefix
+
+
+def _check_durations(call: WindowCall, durations: Mapping[str, int]) -> None:
+    if call.kind == CUMULATE and durations["SIZE"] % durations["STEP"]:
+        raise BindError(
+            "WINDOW_DURATION", "the size of CUMULATE must be a multiple of its step",
+            place=call.durations["SIZE"].place,
+        )  # fmt: skip

@@ -1,0 +1,134 @@
+"""Run a query that EMITs: Spark computes columns of rows, workers fire, Spark computes the result from the firings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+from sqlext.engine.emit.emit_processor import EmitBucketPlan, EmitProcessor
+from sqlext.engine.emit.panes import pane_schema
+from sqlext.engine.emit.window_plan import ROWTIME, Assigner, Emit, Evictor, FiringAggregate, Trigger, WindowPlan
+from sqlext.engine.queries import Queries
+from sqlext.engine.stream.decided_rows import decided_rows, result_columns
+from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack
+from sqlext.engine.stream.processor import OperatorPlan
+from sqlext.engine.stream.stream_plan import SortKey
+from sqlext.expressions.values import arrow_type
+from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
+from sqlext.rewriter.emit.window_call import CUMULATE, HOP, SESSION
+from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.splice import Text, join
+
+
+def run_emit(plan: EmitPlan, queries: Queries, prefix: Text, spark: SparkSession, *, is_ansi: bool) -> DataFrame:
+    """The result of the query. `prefix`: the WITH clause that the data may need."""
+    columns = join(*(join(text, f" AS {name}") for name, text in plan.columns), separator=",\n       ")
+    query = join(prefix, "SELECT ", columns, "\nFROM ", plan.relation)
+    rows = queries.run(query)
+    windows = window_plan(plan, rows.schema, is_ansi)
+    fired = _on_stream(plan, query, windows, queries, spark) if rows.isStreaming else _batch(plan, rows, windows)
+    return queries.run(result_query(plan, queries.name(fired)))
+
+
+def _batch(plan: EmitPlan, rows: DataFrame, windows: WindowPlan) -> DataFrame:
+    def fire(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from sqlext.engine.emit.fire_batch import fire_batch
+
+        return fire_batch(batches, windows)
+
+    keys = [F.col(name) for name in windows.keys]
+    whole = rows.repartition(*keys) if keys else rows.repartition(1)
+    return whole.mapInArrow(fire, firing_schema(windows))
+
+
+def _on_stream(plan: EmitPlan, query: Text, windows: WindowPlan, queries: Queries, spark: SparkSession) -> DataFrame:
+    """The firings of a stream. `query`: the columns of its rows."""
+    hashed = f"hash({', '.join(windows.keys)})" if windows.keys else "0"
+    rows = queries.run(join(f"SELECT *, {hashed} AS {BUCKET} FROM (\n", query, ")"))
+    buckets = int(spark.conf.get(BUCKETS_SETTING, "") or 0) or None if windows.keys else 1
+    texts = [text for _, text in plan.shown] + ([plan.having] if plan.having is not None else [])
+    operator = OperatorPlan(
+        stream=EmitBucketPlan(windows=windows, key_schema=pane_schema(windows)),
+        fingerprint=fingerprint(plan, windows),
+        buckets=buckets,
+        shows_times=any(ROWTIME in str(text) for text in texts),
+    )
+    parcels = rows.mapInArrow(partial(pack, buckets=buckets), PARCEL_DDL)
+    decided = decided_rows(parcels, EmitProcessor(operator))
+    return result_columns(decided, [ROWTIME] if operator.shows_times else [], firing_schema(windows))
+
+
+def fingerprint(plan: EmitPlan, windows: WindowPlan) -> str:
+    """16 hexadecimal digits of what decides which rows are kept, in which columns, and when windows fire."""
+    emit = windows.emit
+    parts = [
+        [plan.clause.call.kind, sorted(plan.durations.items())],
+        [[trigger.kind, trigger.amount] for trigger in emit.triggers],
+        [emit.is_discarding, emit.lateness, [emit.evictor.kind, emit.evictor.amount] if emit.evictor else None],
+        [[name, str(text)] for name, text in plan.columns],
+        [[a.function, a.columns, a.types, a.result, a.is_distinct, a.filter] for a in plan.aggregates],
+        str(plan.relation),
+    ]
+    return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()[:16]
+
+
+def result_query(plan: EmitPlan, firings: str) -> Text:
+    """The columns of the result, from the relation `firings` that workers return."""
+    shown = join(*(join(text, f" AS {quoted(name)}") for name, text in plan.shown), separator=", ")
+    having = join("\n WHERE ", plan.having) if plan.having is not None else Text()
+    return join("SELECT ", shown, f"\n  FROM {firings}", having)
+
+
+def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> WindowPlan:
+    """What workers need to know; `rows`: the columns that Spark computes."""
+    durations = plan.durations
+    assigner = Assigner(
+        kind=plan.clause.call.kind,
+        size=durations.get("GAP", 0) if plan.clause.call.kind == SESSION else durations.get("SIZE", 0),
+        step=durations.get({HOP: "SLIDE", CUMULATE: "STEP"}.get(plan.clause.call.kind, ""), 0),
+        offset=durations.get("OFFSET", 0),
+    )
+    evictor = plan.evictor
+    aggregates = tuple(
+        FiringAggregate(
+            function=a.function,
+            columns=a.columns,
+            types=a.types,
+            result=a.result,
+            is_distinct=a.is_distinct,
+            filter=a.filter,
+            constants=a.constants,
+            order_by=a.order_by,
+            ignores_nulls=a.ignores_nulls,
+        )
+        for a in plan.aggregates
+    )
+    return WindowPlan(
+        schema=to_arrow_schema(rows, timezone="UTC"),
+        time=TIME,
+        keys=tuple(name for name, _ in plan.columns[: plan.keys]),
+        sort=tuple(SortKey(name) for name, _ in plan.columns[plan.keys + 1 :]),
+        assigner=assigner,
+        emit=Emit(
+            triggers=tuple(Trigger(t.kind, t.amount, t.column) for t in plan.triggers),
+            is_discarding=plan.clause.is_discarding,
+            lateness=plan.lateness,
+            evictor=None if evictor is None else Evictor(evictor.kind, evictor.amount, evictor.column),
+        ),
+        aggregates=aggregates,
+        keeps_rows=evictor is not None or plan.lateness > 0,
+        is_ansi=is_ansi,
+    )
+
+
+def firing_schema(plan: WindowPlan) -> T.StructType:
+    """The columns of a firing as Spark's types."""
+    return from_arrow_schema(plan.result_schema([pa.nulls(0, arrow_type(a.result)) for a in plan.aggregates]))

@@ -1,0 +1,117 @@
+"""The rows that each firing sees, where partial aggregates are not enough; and the rows that later firings may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sqlext.engine.emit.assigned import Assigned, StepRows
+from sqlext.engine.emit.firing_points import Points
+from sqlext.engine.emit.window_plan import END, KEEP_DELTA, KEEP_ROWS, KEEP_TIME, SESSION, START, WindowPlan
+from sqlext.engine.stream.row_order import sorted_rows
+from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk, to_values
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaneRows:
+    """The rows of all panes, sorted by pane and in order: `row[i]` of `time[i]` is number `position[i]` of the new ones
+    (see Entries), 0 for a kept one. Those of pane p are at `bounds[p]` to `bounds[p + 1]`."""
+
+    row: np.ndarray
+    time: np.ndarray
+    position: np.ndarray
+    bounds: np.ndarray
+
+
+def pane_rows(rows: StepRows, windows: Assigned, plan: WindowPlan) -> PaneRows:
+    """The kept rows together with those that the panes get now."""
+    kept = np.flatnonzero(rows.is_kept)
+    row = np.concatenate([kept, windows.row])
+    pane = np.concatenate([_pane_of(kept, rows, windows, plan), windows.entries.pane])
+    position = np.concatenate([np.zeros(len(kept), np.int64), windows.entries.position])
+    ties = rows.table.select([key.column for key in plan.sort]).take(as_arrow(row))
+    order = sorted_rows(pane, rows.time[row], ties, plan.sort)
+    bounds = np.searchsorted(pane[order], np.arange(len(windows.panes) + 1))
+    return PaneRows(row=row[order], time=rows.time[row[order]], position=position[order], bounds=bounds)
+
+
+def _pane_of(kept: np.ndarray, rows: StepRows, windows: Assigned, plan: WindowPlan) -> np.ndarray:
+    """The pane of each kept row: a session may have grown, so it is the last one of the key that begins before it."""
+    start, end = (as_numpy(one_chunk(rows.table.column(name)))[kept] for name in (START, END))
+    panes, n = windows.panes, len(windows.panes)
+    if plan.assigner.kind == SESSION:
+        start, end, known_end = rows.time[kept], np.zeros(len(kept), np.int64), np.zeros(n, np.int64)
+    else:
+        known_end = panes.end
+    keys = [np.concatenate(pair) for pair in ((panes.start, start), (known_end, end), (panes.code, rows.code[kept]))]
+    order = np.lexsort((np.arange(n + len(kept)), *keys))
+    last = np.maximum.accumulate(np.where(order < n, np.arange(len(order)), 0))
+    pane = np.empty(len(order), np.int64)
+    pane[order] = order[last]
+    return pane[n:]
+
+
+def seen(
+    points: Points, of_panes: PaneRows, values: np.ndarray | None, plan: WindowPlan
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows that each point sees: those of point i are `start[i]` to `stop[i]` of the array of rows.
+
+    `values: float64[n]`: of EVICT KEEP DELTA for all rows, NaN for NULL.
+    """
+    parts, before = [], dict[int, int]()
+    for pane, count in zip(points.pane.tolist(), points.seen.tolist()):
+        lo, hi = of_panes.bounds[pane], of_panes.bounds[pane + 1]
+        position = of_panes.position[lo:hi]
+        is_seen = position <= count
+        if plan.emit.is_discarding:
+            is_seen &= position > before.get(pane, -1)
+            before[pane] = count
+        at = lo + np.flatnonzero(is_seen)
+        parts.append(of_panes.row[evicted(at, of_panes, values, plan)])
+    stop = np.cumsum([len(part) for part in parts], dtype=np.int64)
+    rows = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+    return rows, np.concatenate([[0], stop[:-1]]).astype(np.int64)[: len(stop)], stop
+
+
+def evicted(at: np.ndarray, of_panes: PaneRows, values: np.ndarray | None, plan: WindowPlan) -> np.ndarray:
+    """Those of the rows `at` of PaneRows, in order, that EVICT leaves."""
+    evictor = plan.emit.evictor
+    if evictor is None or not len(at):
+        return at
+    if evictor.kind == KEEP_ROWS:
+        return at[max(0, len(at) - int(evictor.amount)) :]
+    if evictor.kind == KEEP_TIME:
+        return at[of_panes.time[at] > of_panes.time[at[-1]] - int(evictor.amount)]
+    assert evictor.kind == KEEP_DELTA and values is not None
+    own = values[of_panes.row[at]]
+    return at[np.abs(own - own[-1]) < evictor.amount]
+
+
+def still_seen(
+    last_count: np.ndarray, is_open: np.ndarray, of_panes: PaneRows, plan: WindowPlan
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rows, and their panes, that later firings of the open panes may see.
+
+    `last_count: int64[p]`: how many new rows the last firing of each pane saw, -1 if it did not fire.
+    """
+    pane = np.repeat(np.arange(len(is_open)), np.diff(of_panes.bounds))
+    is_seen = is_open[pane]
+    if plan.emit.is_discarding:
+        is_seen &= of_panes.position > last_count[pane]
+    at = np.flatnonzero(is_seen)
+    evictor = plan.emit.evictor
+    if evictor is not None and evictor.kind != KEEP_DELTA and len(at):  # these choose by the last row alone
+        stop = np.searchsorted(pane[at], pane[at], side="right")
+        if evictor.kind == KEEP_ROWS:
+            at = at[stop - np.arange(len(at)) <= int(evictor.amount)]
+        else:
+            at = at[of_panes.time[at] > of_panes.time[at[stop - 1]] - int(evictor.amount)]
+    return of_panes.row[at], pane[at]
+
+
+def delta_values(column: str, rows: StepRows) -> np.ndarray:
+    """`float64[n]`: the values of an expression of ON DELTA or KEEP DELTA, NaN for NULL."""
+    values = to_values(one_chunk(rows.table.column(column)))
+    valid = are_valid(one_chunk(rows.table.column(column)))
+    return np.where(valid, values.values.astype(np.float64), np.nan)

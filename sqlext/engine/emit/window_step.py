@@ -1,0 +1,236 @@
+"""One step of EMIT: arriving rows and a watermark in, firings and the next state out. Batch is one step to the end.
+
+    order     discard late rows, keep rows above the watermark for later, sort the others by key and time (`assigned`)
+    assign    the windows of each row (`assigners`, `sessions`): a pane is one window of one key
+    trigger   where in the sequence of its rows each pane fires (`firing_points`)
+    see       what each firing sees: partial aggregates (`firings`), or the rows that an evictor chooses (`seen_rows`)
+
+A step is pure: it uses neither Spark nor a clock. The same rows in any portions give the same firings, but for rows
+that come late and triggers on the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.engine.emit import firing_points
+from sqlext.engine.emit.assigned import Assigned, StepRows, assigned, step_rows, times
+from sqlext.engine.emit.firing_points import NOTHING, Points
+from sqlext.engine.emit.firings import firing_rows, merged_rows, partial_values
+from sqlext.engine.emit.panes import Panes, pane_schema, stored_panes
+from sqlext.engine.emit.partials import Aggregation, States, aggregation
+from sqlext.engine.emit.seen_rows import PaneRows, delta_values, pane_rows, seen, still_seen
+from sqlext.engine.emit.window_plan import (
+    AFTER_DELAY,
+    EARLY_EVERY,
+    END,
+    EVERY_ROWS,
+    ON_CLOCK,
+    ON_DELTA,
+    START,
+    WindowPlan,
+)
+from sqlext.engine.stream.step import Step, followed_by
+from sqlext.engine.stream.stream_plan import FAILURES, State
+from sqlext.engine.worker.arrow import are_valid, as_arrow, one_chunk
+from sqlext.expressions.function import Settings
+from sqlext.pattern.event_time import BEGINNING, NEVER
+
+
+def first_state(plan: WindowPlan, watermark: int = BEGINNING) -> State:
+    """The state before any row has arrived; `watermark`: up to which rows are late from the first step on."""
+    return State(plan.row_schema.empty_table(), pane_schema(plan).empty_table(), watermark)
+
+
+def advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, clock: int = BEGINNING) -> Step:
+    """One step. `watermark`: no row up to it will arrive any more, but for late ones; `clock`: the time of day, which
+    only triggers on the clock read; both in int64 microseconds.
+
+    Raises DataError as aggregates do.
+    """
+    if not (plan.emit.trigger(ON_CLOCK) or plan.emit.trigger(AFTER_DELAY)):
+        return _advance(state, arrived, watermark, plan, clock)
+    first = _advance(state, arrived.slice(0, 0), state.watermark, plan, clock)  # the clock comes before the rows
+    return followed_by(first, _advance(first.after(state), arrived, watermark, plan, clock), state)
+
+
+def _advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, clock: int) -> Step:
+    before, watermark = state.watermark, max(watermark, state.watermark)
+    moment = max(watermark, before + 1)  # of firings that late rows cause: Spark takes no row with an older time
+    is_late = _are_late(arrived, before, plan)
+    rows = step_rows(state, arrived.filter(pa.array(~is_late)), watermark, plan)
+    columns = {name: one_chunk(rows.table.column(name)) for name in plan.schema.names}
+    settings = Settings(is_ansi=plan.is_ansi, time_zone=plan.time_zone)
+    aggregations = [aggregation(call, columns, settings) for call in plan.aggregates]
+    partial = [] if plan.keeps_rows else aggregations
+    windows = assigned(rows, stored_panes(state.keys, rows.key_code, plan), before, moment, plan, partial)
+    points, panes = _points(rows, windows, before, moment, watermark, clock, plan)
+    is_open = _close(panes, plan) > watermark
+    kept = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    if plan.keeps_rows:
+        of_panes = pane_rows(rows, windows, plan)
+        at_points = _values_of_rows(points, of_panes, rows, aggregations, plan)
+        kept = still_seen(_last_count(points, len(panes)), is_open, of_panes, plan)
+    else:
+        first = np.searchsorted(windows.entries.pane, np.arange(len(panes) + 1))
+        at_points, partials = partial_values(
+            points, windows.row, first, panes, aggregations, is_discarding=plan.emit.is_discarding
+        )
+        panes = replace(panes, partials=partials)
+    fired = firing_rows(points, windows, at_points, aggregations, plan)
+    ended = merged_rows(windows.ended, moment, aggregations, plan)
+    n = state.rows.num_rows
+    return Step(
+        results=[result for result in (ended, fired) if result[1].num_rows],
+        late=arrived.filter(pa.array(is_late)),
+        failures=FAILURES.empty_table(),
+        keeps_row=rows.is_waiting[:n],
+        new_rows=pa.concat_tables(
+            [rows.table.slice(n).filter(pa.array(rows.is_waiting[n:])), _kept_rows(rows, panes, *kept)]
+        ),
+        keeps_key=_are_untouched(windows, points, is_open, state.keys.num_rows),
+        new_keys=_touched(windows, panes, points, is_open).table(plan),
+        watermark=watermark,
+    )
+
+
+def _are_late(arrived: pa.Table, before: int, plan: WindowPlan) -> np.ndarray:
+    """`bool[n]`: the rows up to the watermark that ALLOW LATENESS does not allow, and those without a time."""
+    column = one_chunk(arrived.column(plan.time))
+    allowed = before if before == BEGINNING else before - plan.emit.lateness
+    return ~are_valid(column) | (times(arrived.column(plan.time)) <= allowed)
+
+
+def _last(panes: Panes, plan: WindowPlan) -> np.ndarray:
+    """`int64[p]`: the watermark at which each window is complete."""
+    return np.where(panes.end == NEVER, NEVER, panes.end - plan.lag)
+
+
+def _close(panes: Panes, plan: WindowPlan) -> np.ndarray:
+    """`int64[p]`: the watermark from which on no row can come for the window any more."""
+    last = _last(panes, plan)
+    return np.where(last == NEVER, NEVER, last + plan.emit.lateness)
+
+
+def _points(
+    rows: StepRows, windows: Assigned, before: int, moment: int, watermark: int, clock: int, plan: WindowPlan
+) -> tuple[Points, Panes]:
+    """All firings of the step, and what the panes know behind it, except for partial aggregates."""
+    panes, entries = windows.panes, windows.entries
+    size = np.bincount(entries.pane, minlength=len(panes))
+    end = panes.end.copy()
+    np.maximum.at(end, entries.pane, entries.end)
+    panes = replace(panes, end=end)
+    last = _last(panes, plan)
+    was_complete = last <= before
+    open_ = entries.take(~was_complete[entries.pane])
+    clock_points, panes = _on_clock(panes, size, before, clock, plan)
+    rung, delta = [clock_points], panes.delta
+    for trigger in sorted(plan.emit.triggers, key=lambda t: t.kind == EARLY_EVERY):  # a row fires before time does
+        if trigger.kind == EVERY_ROWS:
+            rung.append(firing_points.every_rows(int(trigger.amount), open_, panes.times))
+        elif trigger.kind == EARLY_EVERY:
+            rung.append(firing_points.early_every(int(trigger.amount), open_, panes.times, watermark))
+        elif trigger.kind == ON_DELTA:
+            values = delta_values(trigger.column, rows)[windows.row[~was_complete[entries.pane]]]
+            own, delta = firing_points.on_delta(trigger.amount, values, open_, delta)
+            rung.append(own)
+    early = firing_points.merged(rung, panes.times)
+    news = _news(panes, windows, early)
+    is_complete = ~was_complete & (last <= watermark)
+    complete = np.flatnonzero(is_complete & (news != NOTHING) if plan.emit.is_discarding else is_complete)
+    corrected = np.flatnonzero(was_complete & (size > 0))
+    points = firing_points.in_order([
+        early,
+        firing_points.complete(complete, size[complete], last[complete]),
+        firing_points.complete(corrected, size[corrected], np.full(len(corrected), moment)),
+    ])  # fmt: skip
+    was_on_time = panes.was_on_time.copy()
+    was_on_time[points.pane[points.is_complete]] = True
+    panes = replace(
+        panes,
+        count=panes.count + size,
+        fired=panes.fired + np.bincount(points.pane, minlength=len(panes)),
+        news=_news(panes, windows, points),
+        was_on_time=was_on_time,
+        delta=delta,
+    )
+    return points, panes
+
+
+def _on_clock(panes: Panes, size: np.ndarray, before: int, clock: int, plan: WindowPlan) -> tuple[Points, Panes]:
+    """The firings for which the clock has come, before any row of the step; and when the clock fires next."""
+    every, delay = plan.emit.trigger(ON_CLOCK), plan.emit.trigger(AFTER_DELAY)
+    clock_due, delay_due = panes.clock_due, panes.delay_due
+    is_due = np.zeros(len(panes), np.bool_)
+    for due in (clock_due, delay_due):
+        is_due |= (due != NOTHING) & (due <= clock)
+    fires = np.flatnonzero(is_due)
+    clock_due, delay_due = (np.where(due <= clock, NOTHING, due) for due in (clock_due, delay_due))
+    if every is not None:
+        step = int(every.amount)
+        clock_due = np.where(size > 0, clock // step * step + step, clock_due)
+    if delay is not None:
+        delay_due = np.where((size > 0) & (delay_due == NOTHING), clock + int(delay.amount), delay_due)
+    points = firing_points.early(fires, np.zeros(len(fires), np.int64), np.full(len(fires), before + 1))
+    return points, replace(panes, clock_due=clock_due, delay_due=delay_due)
+
+
+def _last_count(points: Points, panes: int) -> np.ndarray:
+    """`int64[p]`: how many new rows the last firing of each pane saw, -1 if it did not fire."""
+    last = np.full(panes, -1)
+    last[points.pane] = points.seen  # of several assignments to one pane the last one holds
+    return last
+
+
+def _news(panes: Panes, windows: Assigned, points: Points) -> np.ndarray:
+    """`Panes.news` behind these firings."""
+    entries, news = windows.entries, panes.news.copy()
+    last = _last_count(points, len(panes))
+    news[last >= 0] = NOTHING
+    is_new = entries.position > last[entries.pane]
+    news[entries.pane[is_new]] = entries.time[is_new]
+    return news
+
+
+def _values_of_rows(
+    points: Points, of_panes: PaneRows, rows: StepRows, aggregations: Sequence[Aggregation], plan: WindowPlan
+) -> list[States]:
+    evictor = plan.emit.evictor
+    values = delta_values(evictor.column, rows) if evictor is not None and evictor.column else None
+    seen_rows, start, stop = seen(points, of_panes, values, plan)
+    return [a.reduce(seen_rows, start, stop) for a in aggregations]
+
+
+# the next state
+
+
+def _kept_rows(rows: StepRows, panes: Panes, row: np.ndarray, pane: np.ndarray) -> pa.Table:
+    """The rows of the state that firings see, each with its window."""
+    table = rows.table.take(as_arrow(row))
+    for name, values in ((START, panes.start), (END, panes.end)):
+        table = table.set_column(table.schema.get_field_index(name), name, as_arrow(values[pane]))
+    return table.cast(rows.table.schema)
+
+
+def _is_touched(windows: Assigned, points: Points) -> np.ndarray:
+    """`bool[p]`: the panes of which anything changes in this step."""
+    is_touched = windows.origin < 0
+    is_touched[windows.entries.pane] = True
+    is_touched[points.pane] = True
+    return is_touched
+
+
+def _are_untouched(windows: Assigned, points: Points, is_open: np.ndarray, n: int) -> np.ndarray:
+    """`bool[n]`: the panes of the state that stay as they are."""
+    stays = np.zeros(n, np.bool_)
+    stays[windows.origin[~_is_touched(windows, points) & is_open]] = True
+    return stays
+
+
+def _touched(windows: Assigned, panes: Panes, points: Points, is_open: np.ndarray) -> Panes:
+    return panes.take(np.flatnonzero(_is_touched(windows, points) & is_open))

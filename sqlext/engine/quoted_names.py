@@ -1,0 +1,37 @@
+"""Sessions in which `"a"` is a name: where Spark has `spark.sql.ansi.doubleQuotedIdentifiers`, and ANSI mode is on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from sqlext.engine.sql_call import SqlCall
+from sqlext.errors import SqlExtError, SqlExtErrors
+from sqlext.rewriter.scan import might_be_extended
+from sqlext.rewriter.text.double_quotes import in_backticks
+
+_SETTINGS = (("spark.sql.ansi.doubleQuotedIdentifiers", "false"), ("spark.sql.ansi.enabled", "true"))
+
+
+@contextmanager
+def names_in_backticks(call: SqlCall) -> Iterator[SqlCall]:
+    """The call with backticks in the place of double quotes around names, which the rest of the package then reads.
+
+    Offsets stay the same, and errors that are raised inside show the text as it was written. A text without our words
+    is left as it is.
+    """
+    text = in_backticks(call.text) if _has_quoted_names(call) else call.text
+    try:
+        yield replace(call, text=text)
+    except SqlExtError as error:
+        first = error.errors[0] if isinstance(error, SqlExtErrors) else error
+        if first.place is None or first.place.text != text:  # it is about another text, such as that of a view
+            raise
+        raise error.in_text(call.text) from None
+
+
+def _has_quoted_names(call: SqlCall) -> bool:
+    if '"' not in call.text or not might_be_extended(call.text):
+        return False
+    return all(call.spark.conf.get(name, default) == "true" for name, default in _SETTINGS)

@@ -1,0 +1,50 @@
+"""The stateful part of a streaming query: parcels of rows go in, and the rows that are decided come out."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from sqlext.engine.stream.parcels import unpack, unpack_by_row
+from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, BucketProcessor
+from sqlext.stream_state import METRICS
+
+
+def decided_rows(parcels: DataFrame, processor: BucketProcessor) -> DataFrame:
+    """The result rows, as OUTPUT_DDL describes them; the reports of the buckets go to the query's metrics."""
+    operator = processor.plan
+    by_clock = operator.stream.is_processing_time
+    # In processing time Spark runs micro-batches without end, for availableNow too: only where the clock ends matches.
+    mode = "EventTime" if not by_clock else "ProcessingTime" if operator.stream.ends_by_clock else "None"
+    rows = parcels.groupBy("bucket").transformWithStateInPandas(
+        processor,
+        OUTPUT_DDL,
+        "Append",
+        mode,
+        eventTimeColumnName="at" if operator.shows_times and not by_clock else "",
+    )
+    is_report = F.col("kind") == REPORT
+    observed = rows.observe(
+        f"{METRICS}_{uuid.uuid4().hex[:8]}",  # Spark refuses a query with two metrics of one name
+        F.coalesce(F.sum(F.when(is_report, F.col("kept"))), F.lit(0)).alias("rows"),
+        F.coalesce(F.sum(F.when(is_report, F.col("bytes"))), F.lit(0)).alias("bytes"),
+        F.min(F.when(is_report, F.col("oldest"))).alias("oldest"),
+        F.coalesce(F.sum(F.when(is_report, F.col("late"))), F.lit(0)).alias("late_rows"),
+        F.coalesce(F.sum(F.when(is_report, F.col("failed"))), F.lit(0)).alias("failed_rows"),
+    )
+    return observed.where(F.col("kind") == RESULT)
+
+
+def result_columns(decided: DataFrame, times: Sequence[str], schema: T.StructType) -> DataFrame:
+    """The columns of the result rows; those in `times` hold when each was decided, which Spark then knows as well."""
+    if not times:
+        return decided.select("rows").mapInArrow(unpack, schema)
+    # Not deterministic, so that Spark neither filters nor repeats below it: parcels and rows must stay in their order.
+    columns = F.arrow_udf(unpack_by_row, returnType=schema).asNondeterministic()  # type: ignore[call-overload]
+    read = decided.select("at", columns(F.col("rows")).alias("row"))
+    others = (f"row.{field.name}" for field in schema.fields if field.name not in times)
+    return read.select(*(F.col("at").alias(name) for name in times), *others)

@@ -1,0 +1,197 @@
+"""The operator of EMIT, without Spark, against the model by our rules: any script, any micro-batches, any restart."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sqlext.engine.emit import window_plan as w
+from sqlext.engine.emit.window_step import advance, first_state
+from sqlext.engine.stream.stream_plan import SortKey
+
+from ..sampling import sample
+from .model import FOREVER, OURS, answer
+from .test_model import CASES
+
+SCHEMA = pa.schema(
+    [("key", pa.string()), ("time", pa.timestamp("us", "UTC")), ("value", pa.int64()), ("id", pa.int64())]
+)
+TRIGGERS = {
+    "every_time": w.EARLY_EVERY, "every_proc": w.ON_CLOCK, "count": w.EVERY_ROWS, "delta": w.ON_DELTA,
+    "delay_proc": w.AFTER_DELAY,
+}  # fmt: skip
+EVICTORS = {"count": w.KEEP_ROWS, "time": w.KEEP_TIME, "delta": w.KEEP_DELTA}
+IDS = w.FiringAggregate(function="array_agg", columns=("id",), types=("bigint",), result="array<bigint>")
+NUMBERS = [
+    w.FiringAggregate(function="count", columns=(), types=(), result="bigint"),
+    w.FiringAggregate(function="sum", columns=("value",), types=("bigint",), result="bigint"),
+    w.FiringAggregate(function="max", columns=("value",), types=("bigint",), result="bigint"),
+]
+
+
+def plan_of(case: dict, keeps_rows: bool) -> w.WindowPlan:
+    kind, *sizes = case["assigner"]
+    step, size, offset = {
+        "tumble": lambda size, offset: (0, size, offset), "hop": lambda *x: x, "cumulate": lambda *x: x,
+        "session": lambda gap: (0, gap, 0), "global": lambda: (0, 0, 0),
+    }[kind](*sizes)  # fmt: skip
+    kind = w.GLOBAL if kind == "global" else kind.upper()
+    triggers = [(TRIGGERS[k], *x) for k, *x in case["triggers"] if k != "watermark"]
+    evictor = case["evict"]
+    return w.WindowPlan(
+        schema=SCHEMA, time="time", keys=("key",), sort=(SortKey("value"), SortKey("id")),
+        assigner=w.Assigner(kind=kind, size=size, step=step, offset=offset),
+        emit=w.Emit(
+            triggers=tuple(w.Trigger(k, x, "value" if k == w.ON_DELTA else "") for k, x in triggers),
+            is_discarding=case["discarding"], lateness=case["lateness"],
+            evictor=w.Evictor(EVICTORS[evictor[0]], evictor[1], "value") if evictor else None,
+        ),
+        aggregates=(IDS, *NUMBERS), keeps_rows=keeps_rows,
+    )  # fmt: skip
+
+
+def micro_batches(script: list) -> list[tuple[list, int, int]]:
+    """(rows, watermark, clock) of each step."""
+    steps, rows, clock = [], [], 0
+    for what, *x in script:
+        if what == "row":
+            rows.append(x)
+        elif what == "proc":
+            clock = max(clock, x[0])
+        else:
+            steps.append((rows, x[0], clock))
+            rows = []
+    last = max((watermark for _, watermark, _ in steps), default=0)
+    return [*steps, ([], last, clock)] if steps else []
+
+
+def table(rows: list) -> pa.Table:
+    columns = list(zip(*rows)) or [[]] * 4
+    key, time, value, id_ = columns
+    return pa.table([pa.array(key, pa.string()), pa.array(time, pa.int64()).cast(SCHEMA.field("time").type),
+                     pa.array(value, pa.int64()), pa.array(id_, pa.int64())], schema=SCHEMA)  # fmt: skip
+
+
+def fired(steps: list, plan: w.WindowPlan) -> tuple[list, list]:
+    """The firings, and the ids of the late rows."""
+    state, firings, late = first_state(plan), [], []
+    for rows, watermark, clock in steps:
+        step = advance(state, table(rows), watermark, plan, clock)
+        state = step.after(state)
+        late += step.late["id"].to_pylist()
+        for times, batch in step.results:
+            batch = batch.set_column(0, "key", batch.column(0))
+            for time, row in zip(times.tolist(), batch.to_pylist()):
+                stamps = [None if row[c] is None else micros(row[c]) for c in (w.START, w.END)]
+                aggregates = [row[f"{w.AGGREGATE}{i}"] for i in range(4)]
+                firings.append((row["key"], *stamps, row[w.FIRING], row[w.TIMING], time, *aggregates))
+    return firings, late
+
+
+def micros(stamp) -> int:
+    return int(np.datetime64(stamp.replace(tzinfo=None), "us").astype(np.int64))
+
+
+def expected(case: dict) -> tuple[list, list]:
+    values = {x[4]: x[3] for x in case["script"] if x[0] == "row"}
+    result = answer(case, OURS)
+    firings = []
+    for f in result["firings"]:
+        own = [values[i] for i in f["ids"]]
+        aggregates = [f["ids"], len(own), sum(own) if own else None, max(own, default=None)]
+        if f["timing"] == "MERGED":
+            aggregates = [None] * 4
+        firings.append((f["key"], f["start"], f["end"], f["firing"], f["timing"], f["time"], *aggregates))
+    return firings, result["late"]
+
+
+def check(case: dict) -> None:
+    if answer(case, OURS)["error"]:
+        return
+    firings, late = expected(case)
+    needs_rows = bool(case["lateness"] or case["evict"])
+    for keeps_rows in {needs_rows, True}:
+        ours = fired(micro_batches(case["script"]), plan_of(case, keeps_rows))
+        assert sorted(map(str, ours[0])) == sorted(map(str, firings))
+        assert sorted(ours[1]) == sorted(late)
+
+
+@pytest.mark.parametrize("number", sample(range(len(CASES)), 5))
+def test_the_operator_is_the_model_on_the_scripts_of_flink(number):
+    check(CASES[number])
+
+
+durations = st.integers(1, 12)
+sizes = st.tuples(st.integers(1, 6), st.integers(1, 4))
+assigners = st.one_of(
+    st.tuples(st.just("tumble"), durations, st.integers(-5, 5)),
+    st.tuples(st.just("hop"), durations, durations, st.integers(-5, 5)),
+    st.tuples(sizes, st.integers(-5, 5)).map(lambda x: ("cumulate", x[0][0], x[0][0] * x[0][1], x[1])),
+    st.tuples(st.just("session"), durations),
+    st.just(("global",)),
+)
+triggers = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["every_time", "every_proc", "count", "delay_proc"]), st.integers(1, 6)),
+        st.tuples(st.just("delta"), st.integers(0, 4)),
+    ),
+    max_size=3,
+    unique_by=lambda t: t[0],
+)
+evictors = st.one_of(st.none(), st.none(), st.tuples(st.sampled_from(["count", "time", "delta"]), st.integers(0, 5)))
+rows = st.tuples(st.sampled_from("abc"), st.integers(-20, 20), st.integers(-3, 8))
+
+
+@st.composite
+def cases(draw) -> dict:
+    """A script in which the watermark stands still, moves a little, or jumps, and rows come early or late."""
+    script, watermark, clock, number = [], -25, 0, 0
+    for _ in range(draw(st.integers(1, 6))):
+        for key, time, value in draw(st.lists(rows, max_size=6)):
+            late_by = draw(st.integers(-2, 8))
+            script.append(["row", key, max(time, watermark - late_by), value, number])
+            number += 1
+        if draw(st.booleans()):
+            clock += draw(st.integers(1, 6))
+            script.append(["proc", clock])
+        watermark += draw(st.integers(0, 12))
+        script.append(["watermark", watermark])
+    script.append(["watermark", watermark + 60])
+    lateness = draw(st.sampled_from([0, 0, 0, 3, 9]))
+    return {
+        "assigner": list(draw(assigners)), "triggers": list(map(list, draw(triggers))),
+        "discarding": draw(st.booleans()),
+        "lateness": lateness, "evict": draw(evictors), "script": script,
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_the_operator_is_the_model_on_random_scripts(case):
+    check(case)
+
+
+@pytest.mark.slow
+@settings(max_examples=100, deadline=None)
+@given(cases(), st.integers(1, 4))
+def test_firings_depend_on_the_rows_alone(case, steps):
+    """The law: rows that are in time give the same firings in any micro-batches, and in batch."""
+    if answer(case, OURS)["error"] or any(kind.endswith("proc") for kind, *_ in case["triggers"]):
+        return
+    arriving = [x for what, *x in case["script"] if what == "row"]
+    plan, end = plan_of({**case, "lateness": 0}, bool(case["evict"])), 200
+    batch = fired([(arriving, FOREVER, 0)], plan)[0] if case["assigner"] != ["global"] else None
+    whole = fired([(arriving, end, 0)], plan)[0]
+    ordered = sorted(arriving, key=lambda r: r[1])
+    cuts = [len(ordered) * i // steps for i in range(steps + 1)]
+    parts = [ordered[lo:hi] for lo, hi in pairwise(cuts)]
+    watermarks = [min((r[1] for later in parts[i + 1 :] for r in later), default=end + 1) - 1 for i in range(steps)]
+    stream = fired([(rows, watermark, 0) for rows, watermark in zip(parts, watermarks)], plan)[0]
+    assert sorted(map(str, stream)) == sorted(map(str, whole))
+    assert batch is None or sorted(map(str, batch)) == sorted(map(str, whole))
