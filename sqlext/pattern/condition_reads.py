@@ -41,6 +41,7 @@ def operands(condition: Condition) -> tuple[Operand, ...]:
 def is_interpreted(condition: Condition | None) -> bool:
     """Does a part of the condition have values that only Python can compute with?
 
+    >>> from sqlext.pattern.task import Literal
     >>> is_interpreted(Literal(True, "bool")), is_interpreted(Literal("a", "object"))
     (False, True)
     """

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlext.errors import BindError, ParseError, SqlExtError, UnsupportedError, raise_all
 from sqlext.expressions.function import Settings
+from sqlext.expressions.spark_types import MAX_DIGITS, decimal_of
 from sqlext.pattern.columnar import is_columnar
 from sqlext.pattern.task import Call, Condition
 from sqlext.rewriter.match.condition import build_condition
@@ -166,7 +167,7 @@ class Conditions:
         undo = self._undo()
         try:
             condition = self._run_dependent(items, ranges, label)
-            if is_columnar(condition):
+            if is_columnar(condition) and not any(map(_is_wide, self.operands)):
                 return condition
         except SqlExtError:
             pass  # Spark may be able to compute it, and reports the error if not
@@ -197,6 +198,12 @@ class Conditions:
         if operand not in self.operands:
             self.operands.append(operand)
         return self.operands.index(operand)
+
+
+def _is_wide(column: OperandColumn) -> bool:
+    """Does a column hold decimals that do not fit an int64?"""
+    digits = decimal_of(column.spark_type)
+    return digits is not None and digits[0] > MAX_DIGITS
 
 
 def _all_of(conjuncts: list[Text]) -> Text:

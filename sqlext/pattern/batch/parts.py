@@ -95,7 +95,7 @@ def part_of(rows: Rows, lo: int, hi: int) -> Rows:
     ...     4)
     Rows(bounds=array([0, 1, 3]), mask=array([[0],
            [0],
-           [0]], dtype=uint8), limit=array([1, 3, 3]), columns=(), classifiers=None, key=None, end=None)
+           [0]], dtype=uint8), limit=array([1, 3, 3]), columns=(), classifiers=None, key=None, end=None, errors=None)
     """
     inner = rows.bounds[(rows.bounds > lo) & (rows.bounds < hi)]
     return Rows(
