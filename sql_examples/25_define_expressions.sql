@@ -42,3 +42,5 @@ MATCH_RECOGNIZE (
         AND SUM(came.amount) >= 0.95 * bought.amount
 )
 ORDER BY customer;
+
+DROP VIEW example_ledger;

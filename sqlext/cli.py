@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import re
 import signal
@@ -78,6 +79,13 @@ def _hook(state: str) -> int:
     else:
         print(f"not installed in {folder}")
     return 0
+
+
+def _interrupt_quietly() -> None:
+    """Let Ctrl-C raise KeyboardInterrupt: PySpark's own handler would ask the JVM for something in the midst of another
+    question, and Py4J would log the interrupted one."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    logging.getLogger().addFilter(lambda record: "while sending command" not in record.getMessage())
 
 
 def _stop() -> None:
@@ -220,6 +228,7 @@ def _run_command(options: argparse.Namespace) -> int:
         with quiet_probes():
             # Every failure is raised as an exception; Spark's log would repeat it, with the stack of the JVM.
             spark = session(master=options.master, warehouse=options.warehouse, **{"spark.log.level": "OFF"})
+            _interrupt_quietly()
             options.action(spark, list(split_statements(text)), options)
     except (SqlExtError, PySparkException) as error:
         sys.stdout.flush()

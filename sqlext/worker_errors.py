@@ -16,7 +16,7 @@ from sqlext import errors
 from sqlext.errors import SqlExtError
 
 _RAISED = re.compile(
-    r"^sqlext\.errors\.(\w+): SQLEXT_(\w+): (.*?)(?:\nHint: ([^\n]*))?(?=\n\s*\n|\n\s*at |\n?\Z)",
+    r"^sqlext\.errors\.(\w+): SQLEXT_(\w+): (.*?)(?:\nHint: ([^\n]*))?(?=\n\s*\n|\n\s*at |\n ?SQLSTATE: |\n?\Z)",
     re.MULTILINE | re.DOTALL,
 )
 

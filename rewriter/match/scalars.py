@@ -253,6 +253,9 @@ class Analyser(Words):
     def _aggregate_of(self, base: Reference, i: int, syntax: AggregateSyntax) -> Reference:
         """Arguments that read the row are taken out of the call, constants (`0.5`, `','`) stay in it."""
         name = self.parts[i].raw
+        for lo, hi in syntax.arguments:
+            if lo >= hi:
+                raise self._error("WRONG_ARGUMENTS", f"{name} has a comma without an argument", i, i + 1)
         written = [(bounds, self._argument(*bounds, name)) for bounds in syntax.arguments]
         keys = [(key.bounds, self._argument(*key.bounds, name)) for key in syntax.order_by]
         conditions = [(syntax.filter, self._argument(*syntax.filter, name))] if syntax.filter else []

@@ -42,15 +42,6 @@ ORDER BY ALL;
 SELECT ticker, h.when, price * shares AS value
 FROM holdings h
 ASOF JOIN prices p USING (ticker, when);
--- error
--- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
---   3 | ASOF JOIN prices p USING (ticker, when)
---     | ^^^^^^^^^
--- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.
--- write
-SELECT ticker, h.when, price * shares AS value
-FROM holdings h
-ASOF JOIN prices p MATCH_CONDITION (h.when >= p.when) USING (ticker);
 -- rows ticker:string,when:timestamp,value:double
 -- APPL, 2026-01-01 00:00:15, 5.88
 -- APPL, 2026-01-01 00:00:20, 30.0
@@ -60,16 +51,6 @@ ASOF JOIN prices p MATCH_CONDITION (h.when >= p.when) USING (ticker);
 SELECT ticker, price
 FROM holdings h
 ASOF LEFT JOIN prices p USING (ticker, when)
-WHERE price IS NULL;
--- error
--- SQLEXT_MATCH_CONDITION: ASOF JOIN needs MATCH_CONDITION behind its right relation
---   3 | ASOF LEFT JOIN prices p USING (ticker, when)
---     | ^^^^^^^^^^^^^^
--- Hint: write MATCH_CONDITION (a.t >= b.t), before ON or USING, or exactly one such comparison in ON.
--- write
-SELECT ticker, price
-FROM holdings h
-ASOF LEFT JOIN prices p MATCH_CONDITION (h.when >= p.when) USING (ticker)
 WHERE price IS NULL;
 -- rows ticker:string,price:int
 -- APPL, null

@@ -346,15 +346,6 @@ ON Orders.currency = RatesHistory.currency;
 SELECT window_start, window_end, SUM(price) AS total_price
   FROM TUMBLE(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTES)
   GROUP BY window_start, window_end;
--- error
--- SQLEXT_WINDOW_FUNCTION: TUMBLE over a TABLE is not built yet
---   2 |   FROM TUMBLE(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '10' MINUTES)
---     |        ^^^^^^
--- Hint: Spark itself groups by window(ts, '10 minutes') and session_window(ts, '5 minutes').
--- write
-SELECT window.start AS window_start, window.end AS window_end, SUM(price) AS total_price
-  FROM Bid
-  GROUP BY window(bidtime, '10 minutes');
 -- rows window_start:timestamp,window_end:timestamp,total_price:bigint
 -- 2026-06-01 08:00:00, 2026-06-01 08:10:00, 11
 -- 2026-06-01 08:10:00, 2026-06-01 08:20:00, 10
@@ -363,15 +354,6 @@ SELECT window.start AS window_start, window.end AS window_end, SUM(price) AS tot
 SELECT window_start, window_end, SUM(price) AS total_price
   FROM HOP(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES)
   GROUP BY window_start, window_end;
--- error
--- SQLEXT_WINDOW_FUNCTION: HOP over a TABLE is not built yet
---   2 |   FROM HOP(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES)
---     |        ^^^
--- Hint: Spark itself groups by window(ts, '10 minutes') and session_window(ts, '5 minutes').
--- write
-SELECT window.start AS window_start, window.end AS window_end, SUM(price) AS total_price
-  FROM Bid
-  GROUP BY window(bidtime, '10 minutes', '5 minutes');
 -- rows window_start:timestamp,window_end:timestamp,total_price:bigint
 -- 2026-06-01 08:00:00, 2026-06-01 08:10:00, 11
 -- 2026-06-01 08:05:00, 2026-06-01 08:15:00, 15

@@ -8,7 +8,7 @@ import sqlext
 
 LINES = [
     "SQLEXT_SKIP_TO_MISSING_ROW: AFTER MATCH SKIP TO LAST B: no row is mapped to B in match 1",
-    "Hint: write ELSE NEXT ROW after it to resume at the next row.",
+    "Hint: write ELSE NEXT ROW after it to resume at the next row instead.",
 ]
 QUERY = """SELECT * FROM range(3) MATCH_RECOGNIZE (
   ORDER BY id MEASURES COUNT(*) AS k AFTER MATCH SKIP TO B PATTERN (A B?) DEFINE B AS id > 100)"""

@@ -48,12 +48,11 @@ def plans(spark, case: Case):
     frames = {name: spark.sql(text) for name, text in case.frames.items()}
     for step in case.steps:
         call = SqlCall(spark=spark, sql=unhooked(spark), text=step.text, args=case.args, frames=frames)
-        if read_script(step.text):
-            spark.sql(step.text, case.args, **frames)  # it plans each of its statements when it runs it
-            continue
+        is_script = bool(read_script(step.text))  # each of its statements is planned when it runs
         try:
-            yield plan_statement(call)
-            if len(case.steps) > 1:
+            if not is_script:
+                yield plan_statement(call)
+            if is_script or len(case.steps) > 1:
                 spark.sql(step.text, case.args, **frames)
         except Exception:
             if step.kind != "error":
