@@ -253,9 +253,6 @@ class Analyser(Words):
     def _aggregate_of(self, base: Reference, i: int, syntax: AggregateSyntax) -> Reference:
         """Arguments that read the row are taken out of the call, constants (`0.5`, `','`) stay in it."""
         name = self.parts[i].raw
-        for lo, hi in syntax.arguments:
-            if lo >= hi:
-                raise self._error("WRONG_ARGUMENTS", f"{name} has a comma without an argument", i, i + 1)
         written = [(bounds, self._argument(*bounds, name)) for bounds in syntax.arguments]
         keys = [(key.bounds, self._argument(*key.bounds, name)) for key in syntax.order_by]
         conditions = [(syntax.filter, self._argument(*syntax.filter, name))] if syntax.filter else []
@@ -315,6 +312,8 @@ class Analyser(Words):
 
     def _argument(self, lo: int, hi: int, function: str) -> Argument:
         """One argument, whose columns may be qualified by one variable."""
+        if lo >= hi:
+            raise self._error("WRONG_ARGUMENTS", f"{function} has a comma without an argument", lo - 1, lo)
         items: list[Item] = []
         i = lo
         while i < hi:
