@@ -51,6 +51,13 @@ def forget(title: str) -> None:
         del _started[name]
 
 
+def whole_text(error: Exception) -> str:
+    """The message of an error of Spark and of its causes, with the JVM's stack, which a setting of the session hides."""
+    cause = getattr(error, "_cause", None)
+    behind = f"\nCaused by: {whole_text(cause)}" if isinstance(cause, Exception) else ""
+    return f"{error}\n{getattr(error, '_stackTrace', '')}{behind}"
+
+
 def root_cause(message: str) -> str:
     """The error that our code raised in a worker, or the last one that Spark names in a message.
 

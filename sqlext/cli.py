@@ -240,8 +240,8 @@ def _run_command(options: argparse.Namespace) -> int:
 def _reason(error: Exception) -> str:
     """Why a statement failed, or the stream that it started."""
     if isinstance(error, StreamingQueryException):
-        failures = [str(e) for query in streams.started().values() if (e := query.exception()) is not None]
-        return streams.root_cause(failures[-1] if failures else str(error))
+        failures = [e for query in streams.started().values() if (e := query.exception()) is not None]
+        return streams.root_cause("\n".join(map(streams.whole_text, [*failures[-1:], error])))
     return _without_stack(str(error))
 
 

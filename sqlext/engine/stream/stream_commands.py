@@ -109,7 +109,7 @@ def _failure(query: Any) -> str | None:
     """Why a query failed, in one line; None if it did not."""
     with suppress(PySparkException):  # a query of a session that has ended
         error = query.exception()
-        return None if error is None else streams.root_cause(str(error))
+        return None if error is None else streams.root_cause(streams.whole_text(error))
     return None
 
 
