@@ -6,15 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlext.errors import ParseError, SqlExtError, raise_all
+from sqlext.rewriter.emit.emit_parts import (
+    AFTER_DELAY,
+    AFTER_WATERMARK,
+    EARLY_EVERY,
+    EVERY_ROWS,
+    KEEP_DELTA,
+    KEEP_ROWS,
+    KEEP_TIME,
+    ON_CLOCK,
+    ON_DELTA,
+)
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import NUMBER, Tokens
 from sqlext.rewriter.tree.keywords import ends_operand, is_at
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
-AFTER_WATERMARK, EARLY_EVERY, ON_CLOCK = "AFTER WATERMARK", "EARLY EVERY", "EARLY EVERY … PROCESSING TIME"
-EVERY_ROWS, ON_DELTA, AFTER_DELAY = "EVERY … ROWS", "ON DELTA", "AFTER DELAY"
-KEEP_ROWS, KEEP_TIME, KEEP_DELTA = "KEEP LAST … ROWS", "KEEP LAST interval", "KEEP DELTA"
 _BEGINS = frozenset({"AFTER", "EARLY", "EVERY", "ON", "ACCUMULATING", "DISCARDING", "ALLOW", "EVICT"})
 _SYNTAX = (
     "write EMIT [AFTER WATERMARK | EARLY EVERY interval [PROCESSING TIME] | EVERY n ROWS | ON DELTA(e) > x "

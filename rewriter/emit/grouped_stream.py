@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.rewriter.emit.window_call import CUMULATE, GLOBAL, HOP, SESSION, WindowCall
+from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, SESSION
+from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.emit.window_relations import WINDOW, spark_window
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Edit, Source, join

@@ -11,7 +11,21 @@ from sqlext.errors import BindError, UnsupportedError
 from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, parameter_types, unknown_aggregate
 from sqlext.expressions.aggregates.distinct_rows import SortKey
 from sqlext.rewriter.emit.durations import duration, threshold
-from sqlext.rewriter.emit.emit_clause import EVERY_ROWS, KEEP_ROWS, EmitClause, EmitPart, SelectItem
+from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart, SelectItem
+from sqlext.rewriter.emit.emit_parts import (
+    AGGREGATE,
+    END,
+    EVERY_ROWS,
+    FIRING,
+    KEEP_ROWS,
+    ROWTIME,
+    START,
+    TIMING,
+    Emit,
+    Evictor,
+    FiringAggregate,
+    Trigger,
+)
 from sqlext.rewriter.match.aggregate_syntax import AggregateSyntax, read_aggregate
 from sqlext.rewriter.match.condition_parts import TypeResolver
 from sqlext.rewriter.match.references import Scope, Words
@@ -21,43 +35,18 @@ from sqlext.rewriter.text.lexemes import lexemes
 from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
-TIME, KEY, ARGUMENT, AGGREGATE = "__time", "__key", "__argument", "__aggregate"
+TIME, KEY, ARGUMENT = "__time", "__key", "__argument"
 # What is known of a firing: the names of the user, and texts over the columns that workers return.
 KNOWN = {
-    "window_start": "__start",
-    "window_end": "__end",
-    "window_time": "(__end - INTERVAL '0.000001' SECOND)",
-    "window_firing": "__firing",
-    "window_timing": "__timing",
-    "window_rowtime": "__rowtime",
+    "window_start": START,
+    "window_end": END,
+    "window_time": f"({END} - INTERVAL '0.000001' SECOND)",
+    "window_firing": FIRING,
+    "window_timing": TIMING,
+    "window_rowtime": ROWTIME,
 }
 WINDOW_KEYS = ("window_start", "window_end", "window_time")
 _NAMES = {"first": "first_value", "last": "last_value"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class LoweredAggregate:
-    """An aggregate of a firing. `columns` of the input query: the arguments that rows decide, then the keys `order_by`;
-    `types`: of all arguments; `constants`: the values of the others, by position; `filter`: a column, or empty."""
-
-    function: str
-    columns: tuple[str, ...]
-    types: tuple[str, ...]
-    result: str
-    is_distinct: bool = False
-    filter: str = ""
-    constants: tuple[tuple[int, Any], ...] = ()
-    order_by: tuple[SortKey, ...] = ()
-    ignores_nulls: bool = False
-
-
-@dataclass(frozen=True)
-class LoweredPart:
-    """A trigger or an evictor: microseconds, rows or a threshold; `column`: of the expression of DELTA, or empty."""
-
-    kind: str
-    amount: float
-    column: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +60,8 @@ class EmitPlan:
     keys: int
     columns: tuple[tuple[str, Text], ...]
     durations: Mapping[str, int]
-    triggers: tuple[LoweredPart, ...]
-    lateness: int
-    evictor: LoweredPart | None
-    aggregates: tuple[LoweredAggregate, ...]
+    emit: Emit
+    aggregates: tuple[FiringAggregate, ...]
     shown: tuple[tuple[str, Text], ...]
     having: Text | None
 
@@ -103,15 +90,15 @@ class _Lowering:
     watermark: str | None
     columns: list[tuple[str, Text]] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)  # the text of a key in lower case → its column
-    aggregates: list[LoweredAggregate] = field(default_factory=list)
+    aggregates: list[FiringAggregate] = field(default_factory=list)
 
     def plan(self) -> EmitPlan:
         clause, call = self.clause, self.clause.call
         self._add_keys()
         n = len(self.columns)
         self.columns.append((TIME, self._time()))
-        triggers = tuple(self._part(part) for part in clause.triggers if part.amount is not None)
-        evictor = self._part(clause.evictor) if clause.evictor else None
+        triggers = tuple(Trigger(*self._part(part)) for part in clause.triggers if part.amount is not None)
+        evictor = Evictor(*self._part(clause.evictor)) if clause.evictor else None
         shown = tuple((self._name(item), self._over_firing(item.expression)) for item in clause.items)
         having = None if clause.having is None else self._over_firing(clause.having)
         relation = self._slice(call.data)
@@ -126,9 +113,12 @@ class _Lowering:
                 name: duration(d, self.source, self.resolver, is_positive=name != "OFFSET")
                 for name, d in call.durations.items()
             },
-            triggers=triggers,
-            lateness=0 if clause.lateness is None else duration(clause.lateness, self.source, self.resolver),
-            evictor=evictor,
+            emit=Emit(
+                triggers=triggers,
+                is_discarding=clause.is_discarding,
+                lateness=0 if clause.lateness is None else duration(clause.lateness, self.source, self.resolver),
+                evictor=evictor,
+            ),
             aggregates=tuple(self.aggregates),
             shown=shown,
             having=having,
@@ -179,14 +169,15 @@ class _Lowering:
         self.columns.append((name, text))
         return name
 
-    def _part(self, part: EmitPart) -> LoweredPart:
+    def _part(self, part: EmitPart) -> tuple[str, float, str]:
+        """The fields of a Trigger or an Evictor."""
         assert part.amount is not None
         if part.kind in (EVERY_ROWS, KEEP_ROWS):
-            return LoweredPart(part.kind, int(part.amount.text))
+            return part.kind, int(part.amount.text), ""
         if part.expression is None:
-            return LoweredPart(part.kind, duration(part.amount, self.source, self.resolver))
+            return part.kind, duration(part.amount, self.source, self.resolver), ""
         amount = threshold(part.amount, self.source, self.resolver)
-        return LoweredPart(part.kind, amount, self._column(join("CAST(", self._slice(part.expression), " AS DOUBLE)")))
+        return part.kind, amount, self._column(join("CAST(", self._slice(part.expression), " AS DOUBLE)"))
 
     # the columns of firings
 
@@ -251,7 +242,7 @@ class _Lowering:
         text = f"{AGGREGATE}{self.aggregates.index(lowered)}"
         return standing_for(text, words.parts[i].start), syntax.stop
 
-    def _lowered(self, function: str, syntax: AggregateSyntax, words: Words, i: int) -> LoweredAggregate:
+    def _lowered(self, function: str, syntax: AggregateSyntax, words: Words, i: int) -> FiringAggregate:
         arguments = [words.slice(*bounds) for bounds in syntax.arguments]
         if function == "count" and [str(a).strip() for a in arguments] == ["*"]:
             arguments = []
@@ -267,7 +258,7 @@ class _Lowering:
         order = () if function.startswith("percentile") else syntax.order_by
         keys = [words.slice(*key.bounds) for key in order]
         kinds = self.resolver.types(keys)
-        return LoweredAggregate(
+        return FiringAggregate(
             function=function,
             columns=(
                 *(self._column(join("CAST(", arguments[k], f" AS {types[k]})")) for k in rows),

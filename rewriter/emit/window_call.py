@@ -8,11 +8,11 @@ from difflib import get_close_matches
 from itertools import pairwise
 
 from sqlext.errors import ParseError, SqlExtError, raise_all
+from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, SESSION, TUMBLE
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import Tokens, closing
 from sqlext.rewriter.tree.statement_tree import Relation, Tree
 
-TUMBLE, HOP, CUMULATE, SESSION, GLOBAL = "TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"
 # The arguments of each function in order: the durations behind DATA and TIMECOL; OFFSET may be left out.
 DURATIONS = {
     TUMBLE: ("SIZE", "OFFSET"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlext.rewriter.emit.window_call import CUMULATE, GLOBAL, HOP, SESSION, WindowCall
+from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, SESSION
+from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.text.splice import Source, Text, TextLike, join
 
 WINDOW = "__window"  # Spark's own column: a struct of start and end, which carries the watermark

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sqlext.engine.emit import window_plan as w
 from sqlext.engine.emit.window_step import advance, first_state
 from sqlext.engine.stream.stream_plan import SortKey
+from sqlext.rewriter.emit import emit_parts as e
 
 from ..sampling import sample
 from .model import FOREVER, OURS, answer
@@ -22,15 +23,15 @@ SCHEMA = pa.schema(
     [("key", pa.string()), ("time", pa.timestamp("us", "UTC")), ("value", pa.int64()), ("id", pa.int64())]
 )
 TRIGGERS = {
-    "every_time": w.EARLY_EVERY, "every_proc": w.ON_CLOCK, "count": w.EVERY_ROWS, "delta": w.ON_DELTA,
-    "delay_proc": w.AFTER_DELAY,
+    "every_time": e.EARLY_EVERY, "every_proc": e.ON_CLOCK, "count": e.EVERY_ROWS, "delta": e.ON_DELTA,
+    "delay_proc": e.AFTER_DELAY,
 }  # fmt: skip
-EVICTORS = {"count": w.KEEP_ROWS, "time": w.KEEP_TIME, "delta": w.KEEP_DELTA}
-IDS = w.FiringAggregate(function="array_agg", columns=("id",), types=("bigint",), result="array<bigint>")
+EVICTORS = {"count": e.KEEP_ROWS, "time": e.KEEP_TIME, "delta": e.KEEP_DELTA}
+IDS = e.FiringAggregate(function="array_agg", columns=("id",), types=("bigint",), result="array<bigint>")
 NUMBERS = [
-    w.FiringAggregate(function="count", columns=(), types=(), result="bigint"),
-    w.FiringAggregate(function="sum", columns=("value",), types=("bigint",), result="bigint"),
-    w.FiringAggregate(function="max", columns=("value",), types=("bigint",), result="bigint"),
+    e.FiringAggregate(function="count", columns=(), types=(), result="bigint"),
+    e.FiringAggregate(function="sum", columns=("value",), types=("bigint",), result="bigint"),
+    e.FiringAggregate(function="max", columns=("value",), types=("bigint",), result="bigint"),
 ]
 
 
@@ -40,16 +41,16 @@ def plan_of(case: dict, keeps_rows: bool) -> w.WindowPlan:
         "tumble": lambda size, offset: (0, size, offset), "hop": lambda *x: x, "cumulate": lambda *x: x,
         "session": lambda gap: (0, gap, 0), "global": lambda: (0, 0, 0),
     }[kind](*sizes)  # fmt: skip
-    kind = w.GLOBAL if kind == "global" else kind.upper()
+    kind = e.GLOBAL if kind == "global" else kind.upper()
     triggers = [(TRIGGERS[k], *x) for k, *x in case["triggers"] if k != "watermark"]
     evictor = case["evict"]
     return w.WindowPlan(
         schema=SCHEMA, time="time", keys=("key",), sort=(SortKey("value"), SortKey("id")),
         assigner=w.Assigner(kind=kind, size=size, step=step, offset=offset),
-        emit=w.Emit(
-            triggers=tuple(w.Trigger(k, x, "value" if k == w.ON_DELTA else "") for k, x in triggers),
+        emit=e.Emit(
+            triggers=tuple(e.Trigger(k, x, "value" if k == e.ON_DELTA else "") for k, x in triggers),
             is_discarding=case["discarding"], lateness=case["lateness"],
-            evictor=w.Evictor(EVICTORS[evictor[0]], evictor[1], "value") if evictor else None,
+            evictor=e.Evictor(EVICTORS[evictor[0]], evictor[1], "value") if evictor else None,
         ),
         aggregates=(IDS, *NUMBERS), keeps_rows=keeps_rows,
     )  # fmt: skip
@@ -85,11 +86,10 @@ def fired(steps: list, plan: w.WindowPlan) -> tuple[list, list]:
         state = step.after(state)
         late += step.late["id"].to_pylist()
         for times, batch in step.results:
-            batch = batch.set_column(0, "key", batch.column(0))
             for time, row in zip(times.tolist(), batch.to_pylist()):
-                stamps = [None if row[c] is None else micros(row[c]) for c in (w.START, w.END)]
-                aggregates = [row[f"{w.AGGREGATE}{i}"] for i in range(4)]
-                firings.append((row["key"], *stamps, row[w.FIRING], row[w.TIMING], time, *aggregates))
+                stamps = [None if row[c] is None else micros(row[c]) for c in (e.START, e.END)]
+                aggregates = [row[f"{e.AGGREGATE}{i}"] for i in range(4)]
+                firings.append((row["key"], *stamps, row[e.FIRING], row[e.TIMING], time, *aggregates))
     return firings, late
 
 

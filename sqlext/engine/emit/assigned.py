@@ -13,10 +13,11 @@ from sqlext.engine.emit.firing_points import Entries
 from sqlext.engine.emit.panes import Panes, joined, new_panes
 from sqlext.engine.emit.partials import Aggregation
 from sqlext.engine.emit.sessions import session_windows, take_late_rows
-from sqlext.engine.emit.window_plan import END, SESSION, START, WindowPlan
+from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.stream.row_order import key_codes, sorted_rows
 from sqlext.engine.stream.stream_plan import State
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk
+from sqlext.rewriter.emit.emit_parts import END, SESSION, START
 
 
 def times(column: pa.ChunkedArray) -> np.ndarray:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.engine.emit.window_plan import CUMULATE, GLOBAL, HOP, TUMBLE, Assigner
+from sqlext.engine.emit.window_plan import Assigner
 from sqlext.pattern.event_time import BEGINNING, NEVER
+from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, TUMBLE
 
 
 class InWindow(NamedTuple):

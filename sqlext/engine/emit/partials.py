@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.emit.window_plan import FiringAggregate, WindowPlan
+from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, to_arrow, to_values
 from sqlext.errors import DataError
 from sqlext.expressions.aggregates.aggregate_table import aggregate
@@ -23,6 +23,7 @@ from sqlext.expressions.spark_types import INTEGER_BITS
 from sqlext.expressions.values import from_arrow
 from sqlext.expressions.values import to_arrow as values_to_arrow
 from sqlext.pattern.task import Values
+from sqlext.rewriter.emit.emit_parts import FiringAggregate
 
 States = tuple[np.ndarray, ...]
 Columns = Mapping[str, pa.Array]

@@ -14,9 +14,10 @@ from sqlext.engine.queries import WATERMARK, Queries, SparkTypeResolver
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.emit.durations import duration
 from sqlext.rewriter.emit.emit_clause import EmitClause
+from sqlext.rewriter.emit.emit_parts import CUMULATE, SESSION
 from sqlext.rewriter.emit.grouped_stream import grouped_stream
 from sqlext.rewriter.emit.lower_emit import WINDOW_KEYS, EmitPlan, lower_emit
-from sqlext.rewriter.emit.window_call import CUMULATE, SESSION, WindowCall
+from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.emit.window_relations import windowed
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 

@@ -15,15 +15,15 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from sqlext.engine.emit.emit_processor import EmitBucketPlan, EmitProcessor
 from sqlext.engine.emit.panes import pane_schema
-from sqlext.engine.emit.window_plan import ROWTIME, Assigner, Emit, Evictor, FiringAggregate, Trigger, WindowPlan
+from sqlext.engine.emit.window_plan import Assigner, WindowPlan
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream.decided_rows import decided_rows, result_columns
 from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack
 from sqlext.engine.stream.processor import OperatorPlan
 from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.expressions.values import arrow_type
+from sqlext.rewriter.emit.emit_parts import CUMULATE, HOP, ROWTIME, SESSION
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
-from sqlext.rewriter.emit.window_call import CUMULATE, HOP, SESSION
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
 
@@ -96,35 +96,15 @@ def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> WindowPlan
         step=durations.get({HOP: "SLIDE", CUMULATE: "STEP"}.get(plan.clause.call.kind, ""), 0),
         offset=durations.get("OFFSET", 0),
     )
-    evictor = plan.evictor
-    aggregates = tuple(
-        FiringAggregate(
-            function=a.function,
-            columns=a.columns,
-            types=a.types,
-            result=a.result,
-            is_distinct=a.is_distinct,
-            filter=a.filter,
-            constants=a.constants,
-            order_by=a.order_by,
-            ignores_nulls=a.ignores_nulls,
-        )
-        for a in plan.aggregates
-    )
     return WindowPlan(
         schema=to_arrow_schema(rows, timezone="UTC"),
         time=TIME,
         keys=tuple(name for name, _ in plan.columns[: plan.keys]),
         sort=tuple(SortKey(name) for name, _ in plan.columns[plan.keys + 1 :]),
         assigner=assigner,
-        emit=Emit(
-            triggers=tuple(Trigger(t.kind, t.amount, t.column) for t in plan.triggers),
-            is_discarding=plan.clause.is_discarding,
-            lateness=plan.lateness,
-            evictor=None if evictor is None else Evictor(evictor.kind, evictor.amount, evictor.column),
-        ),
-        aggregates=aggregates,
-        keeps_rows=evictor is not None or plan.lateness > 0,
+        emit=plan.emit,
+        aggregates=plan.aggregates,
+        keeps_rows=plan.emit.evictor is not None or plan.emit.lateness > 0,
         is_ansi=is_ansi,
     )
 

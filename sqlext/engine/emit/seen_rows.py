@@ -8,9 +8,10 @@ import numpy as np
 
 from sqlext.engine.emit.assigned import Assigned, StepRows
 from sqlext.engine.emit.firing_points import Points
-from sqlext.engine.emit.window_plan import END, KEEP_DELTA, KEEP_ROWS, KEEP_TIME, SESSION, START, WindowPlan
+from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.stream.row_order import sorted_rows
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk, to_values
+from sqlext.rewriter.emit.emit_parts import END, KEEP_DELTA, KEEP_ROWS, KEEP_TIME, SESSION, START
 
 
 @dataclass(frozen=True, kw_only=True)

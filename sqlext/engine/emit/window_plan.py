@@ -1,4 +1,4 @@
-"""What a step of EMIT needs to know: windows, triggers, evictors, aggregates. Light: the driver imports it too.
+"""What a step of EMIT needs to know: the windows of rows, and the parts of EMIT. Light: the driver imports it too.
 
 All times and durations are int64 microseconds.
 """
@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from sqlext.engine.stream.stream_plan import SortKey
-from sqlext.expressions.aggregates.distinct_rows import SortKey as OrderInside
-
-TUMBLE, HOP, CUMULATE, SESSION, GLOBAL = "TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"
-EARLY_EVERY, ON_CLOCK = "EARLY EVERY", "EARLY EVERY … PROCESSING TIME"
-EVERY_ROWS, ON_DELTA, AFTER_DELAY = "EVERY … ROWS", "ON DELTA", "AFTER DELAY"
-KEEP_ROWS, KEEP_TIME, KEEP_DELTA = "KEEP LAST … ROWS", "KEEP LAST interval", "KEEP DELTA"
-
-# The windows of kept rows and of panes in the state.
-START, END = "__start", "__end"
-FIRING, TIMING, ROWTIME, AGGREGATE = "__firing", "__timing", "__rowtime", "__aggregate"  # the columns of a firing
+from sqlext.rewriter.emit.emit_parts import (
+    AGGREGATE,
+    END,
+    FIRING,
+    ROWTIME,
+    SESSION,
+    START,
+    TIMING,
+    Emit,
+    FiringAggregate,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,63 +35,6 @@ class Assigner:
     size: int = 0
     step: int = 0
     offset: int = 0
-
-
-@dataclass(frozen=True)
-class Trigger:
-    """`amount`: a duration, a number of rows, or the threshold of ON DELTA, whose expression is `column`."""
-
-    kind: str
-    amount: float
-    column: str = ""
-
-
-@dataclass(frozen=True)
-class Evictor:
-    """`amount`: a number of rows, a duration, or the threshold of KEEP DELTA, whose expression is `column`."""
-
-    kind: str
-    amount: float
-    column: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Emit:
-    """`EMIT [trigger, …] [ACCUMULATING | DISCARDING] [ALLOW LATENESS …] [EVICT …]`; AFTER WATERMARK is always there."""
-
-    triggers: tuple[Trigger, ...] = ()
-    is_discarding: bool = False
-    lateness: int = 0
-    evictor: Evictor | None = None
-
-    def trigger(self, kind: str) -> Trigger | None:
-        return next((t for t in self.triggers if t.kind == kind), None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FiringAggregate:
-    """An aggregate over the rows that a firing sees.
-
-    `columns`: the arguments that rows decide, then the keys `order_by`; `types`: the Spark types of all arguments;
-    `constants`: the values of the others, by position; `filter`: a Boolean column, or empty; `result`: its Spark type.
-    """
-
-    function: str
-    columns: tuple[str, ...]
-    types: tuple[str, ...]
-    result: str
-    is_distinct: bool = False
-    filter: str = ""
-    constants: tuple[tuple[int, Any], ...] = ()
-    order_by: tuple[OrderInside, ...] = ()
-    ignores_nulls: bool = False
-
-    @property
-    def column_types(self) -> list[str]:
-        """The Spark types of `columns`."""
-        constants = dict(self.constants)
-        arguments = [kind for i, kind in enumerate(self.types) if i not in constants]
-        return [*arguments, *(key.spark_type for key in self.order_by)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,21 +24,13 @@ from sqlext.engine.emit.firings import firing_rows, merged_rows, partial_values
 from sqlext.engine.emit.panes import Panes, pane_schema, stored_panes
 from sqlext.engine.emit.partials import Aggregation, States, aggregation
 from sqlext.engine.emit.seen_rows import PaneRows, delta_values, pane_rows, seen, still_seen
-from sqlext.engine.emit.window_plan import (
-    AFTER_DELAY,
-    EARLY_EVERY,
-    END,
-    EVERY_ROWS,
-    ON_CLOCK,
-    ON_DELTA,
-    START,
-    WindowPlan,
-)
+from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.stream.step import Step, followed_by
 from sqlext.engine.stream.stream_plan import FAILURES, State
 from sqlext.engine.worker.arrow import are_valid, as_arrow, one_chunk
 from sqlext.expressions.function import Settings
 from sqlext.pattern.event_time import BEGINNING, NEVER
+from sqlext.rewriter.emit.emit_parts import AFTER_DELAY, EARLY_EVERY, END, EVERY_ROWS, ON_CLOCK, ON_DELTA, START
 
 
 def first_state(plan: WindowPlan, watermark: int = BEGINNING) -> State:

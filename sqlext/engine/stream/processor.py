@@ -9,6 +9,7 @@ watermark moves without rows. Between calls its state lies in two state variable
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -86,11 +87,11 @@ class OperatorPlan:
 class BucketProcessor(StatefulProcessor):
     """One bucket of keys. A subclass has the step, and the state before it."""
 
-    def first_state(self) -> State:
-        raise NotImplementedError
+    @abstractmethod
+    def first_state(self) -> State: ...
 
-    def advance(self, state: State, arrived: pa.Table, watermark: int) -> Step:
-        raise NotImplementedError
+    @abstractmethod
+    def advance(self, state: State, arrived: pa.Table, watermark: int) -> Step: ...
 
     def __init__(self, plan: OperatorPlan):
         self.plan = plan
