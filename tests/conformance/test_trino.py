@@ -70,11 +70,16 @@ def test_every_strategy_gives_the_same_result(spark, cases):
     for case in cases:
         statement = plan_statement(SqlCall(spark=spark, sql=unhooked(spark), text=spark_text(case)))
         (planned,) = statement.parts
-        rows = statement.queries.run(input_query(planned.plan, planned.prefix))
-        chunk, plan = rows.toArrow(), worker_plan(planned.plan, planned.is_ansi)
-        tasks = [replace(plan.task, strategy=name) for name in STRATEGIES]
-        results = {t.strategy: outcome(chunk, replace(plan, task=t)) for t in tasks if accepts(t)}
+        results = results_by_strategy(statement, planned)
         assert all(r == results["reference"] for r in results.values()), (case["sql"], results)
+
+
+def results_by_strategy(statement, planned) -> dict[str, list]:
+    """The outcome of a planned clause with each strategy that accepts it."""
+    rows = statement.queries.run(input_query(planned.plan, planned.prefix))
+    chunk, plan = rows.toArrow(), worker_plan(planned.plan, planned.is_ansi)
+    tasks = [replace(plan.task, strategy=name) for name in STRATEGIES]
+    return {t.strategy: outcome(chunk, replace(plan, task=t)) for t in tasks if accepts(t)}
 
 
 def outcome(chunk, plan) -> list:

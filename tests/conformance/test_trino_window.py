@@ -5,20 +5,15 @@ from __future__ import annotations
 import json
 import pathlib
 import re
-from dataclasses import replace
 
 import pytest
 
-from sqlext.engine.batch.run_batch import input_query, worker_plan
 from sqlext.engine.plan_statement import plan_statement
 from sqlext.engine.sql_call import SqlCall
-from sqlext.engine.worker.match_rows import match_batches
-from sqlext.errors import DataError
 from sqlext.hook import unhooked
-from sqlext.pattern.strategy import STRATEGIES, accepts
 
 from ..sampling import sample
-from .test_trino import answers, check, groups
+from .test_trino import answers, check, groups, results_by_strategy
 
 pytestmark = pytest.mark.spark
 CASES = json.loads((pathlib.Path(__file__).parent / "trino_window.json").read_text())
@@ -53,20 +48,5 @@ def test_every_strategy_gives_the_same_result(spark, cases):
         except Exception:
             assert case["error"]
             continue
-        planned = statement.parts[0]
-        rows = statement.queries.run(input_query(planned.plan, planned.prefix))
-        chunk, plan = rows.toArrow(), worker_plan(planned.plan, planned.is_ansi)
-        tasks = [replace(plan.task, strategy=name) for name in STRATEGIES]
-        results = {t.strategy: outcome(chunk, replace(plan, task=t)) for t in tasks if accepts(t)}
+        results = results_by_strategy(statement, statement.parts[0])
         assert all(r == results["reference"] for r in results.values()), (case["sql"], results)
-
-
-def outcome(chunk, plan) -> list:
-    """All result rows, and the class of the error that ended them."""
-    rows: list = []
-    try:
-        for batch in match_batches(iter(chunk.to_batches()), plan):
-            rows += batch.to_pylist()
-    except DataError as e:
-        rows.append(e.error_class)
-    return rows
