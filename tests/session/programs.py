@@ -14,7 +14,7 @@ def run_program(source: str, folder: Path, **environment: str) -> subprocess.Com
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(source)],
         cwd=folder,
-        env={**os.environ, **environment},
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable, **environment},
         capture_output=True,
         text=True,
         check=False,

@@ -9,6 +9,7 @@ from sqlext.engine.batch.run_batch import worker_plan
 from sqlext.engine.explanation import explained_plan
 from sqlext.engine.physical import LEAD
 from sqlext.engine.plan_statement import plan_statement
+from sqlext.engine.quoted_names import names_in_backticks
 from sqlext.engine.sql_call import SqlCall
 from sqlext.hook import unhooked
 from sqlext.pattern import strategy
@@ -51,7 +52,9 @@ def plans(spark, case: Case):
         is_script = bool(read_script(step.text))  # each of its statements is planned when it runs
         try:
             if not is_script:
-                yield plan_statement(call)
+                with names_in_backticks(call) as quoted:
+                    plan = plan_statement(quoted)
+                yield plan
             if is_script or len(case.steps) > 1:
                 spark.sql(step.text, case.args, **frames)
         except Exception:

@@ -28,7 +28,8 @@ def life(spark):
     for query in spark.streams.active:
         query.stop()
     for row in spark.sql("SHOW TABLES IN life").collect():
-        spark.sql(f"DROP TABLE life.`{row.tableName}`")
+        if not row.isTemporary:
+            spark.sql(f"DROP TABLE life.`{row.tableName}`")
     spark.sql("DROP DATABASE life CASCADE")
 
 
