@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
@@ -16,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.errors import ParseException, PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -36,6 +38,8 @@ from sqlext.stream_state import kept_state
 
 _HOOK = "install, remove or show the hook that extends every session with spark.sqlext.enabled=true"
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
+
+_interrupted = threading.Event()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,7 +62,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader, perhaps `head`, has closed the pipe. Python would fail once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Py4JError) as error:
+        # Py4J may answer an interrupt with an error of its own, as it has lost the connection in mid-question.
+        if isinstance(error, Py4JError) and not _interrupted.is_set():
+            raise
         _stop()
         return INTERRUPTED
 
@@ -83,9 +90,14 @@ def _hook(state: str) -> int:
 
 def _interrupt_quietly() -> None:
     """Let Ctrl-C raise KeyboardInterrupt: PySpark's own handler would ask the JVM for something in the midst of another
-    question, and Py4J would log the interrupted one."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    logging.getLogger().addFilter(lambda record: "while sending command" not in record.getMessage())
+    question, and Py4J would log that the interrupted one found no answer."""
+
+    def interrupt(*_: object) -> None:
+        _interrupted.set()
+        logging.disable()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
 
 
 def _stop() -> None:
