@@ -15,6 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from sqlext.engine.emit.emit_processor import EmitBucketPlan, EmitProcessor
 from sqlext.engine.emit.panes import pane_schema
+from sqlext.engine.emit.partials import depends_on_order
 from sqlext.engine.emit.window_plan import Assigner, WindowPlan
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream.decided_rows import decided_rows, result_columns
@@ -30,12 +31,28 @@ from sqlext.rewriter.text.splice import Text, join
 
 def run_emit(plan: EmitPlan, queries: Queries, prefix: Text, spark: SparkSession, *, is_ansi: bool) -> DataFrame:
     """The result of the query. `prefix`: the WITH clause that the data may need."""
-    columns = join(*(join(text, f" AS {name}") for name, text in plan.columns), separator=",\n       ")
-    query = join(prefix, "SELECT ", columns, "\nFROM ", plan.relation)
+    query = rows_query(plan, prefix)
     rows = queries.run(query)
     windows = window_plan(plan, rows.schema, is_ansi)
     fired = _on_stream(plan, query, windows, queries, spark) if rows.isStreaming else _batch(plan, rows, windows)
     return queries.run(result_query(plan, queries.name(fired)))
+
+
+def rows_query(plan: EmitPlan, prefix: Text) -> Text:
+    """The columns that Spark computes of each row."""
+    columns = join(*(join(text, f" AS {name}") for name, text in plan.columns), separator=",\n       ")
+    return join(prefix, "SELECT ", columns, "\nFROM ", plan.relation)
+
+
+def kept_of_window(plan: EmitPlan) -> tuple[bool, str]:
+    """Are the rows of a window kept until it is complete, rather than its partial aggregates? And why."""
+    evictor = plan.clause.evictor
+    if evictor is not None:
+        return True, f"its rows, because {evictor.whole.text} chooses among them"
+    ordered = next((a.function for a in plan.aggregates if depends_on_order(a)), None)
+    if plan.emit.lateness and ordered is not None:
+        return True, f"its rows, because a late row changes the order in which {ordered} takes them"
+    return False, "its partial aggregates"
 
 
 def _batch(plan: EmitPlan, rows: DataFrame, windows: WindowPlan) -> DataFrame:
@@ -104,7 +121,7 @@ def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> WindowPlan
         assigner=assigner,
         emit=plan.emit,
         aggregates=plan.aggregates,
-        keeps_rows=plan.emit.evictor is not None or plan.emit.lateness > 0,
+        keeps_rows=kept_of_window(plan)[0],
         is_ansi=is_ansi,
     )
 
