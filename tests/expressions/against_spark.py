@@ -20,8 +20,8 @@ from pyspark.errors import PySparkException
 from sqlext.errors import DataError, UnsupportedError
 from sqlext.expressions.casts import cast
 from sqlext.expressions.function import Settings
-from sqlext.expressions.result_types import result_type
 from sqlext.expressions.numbers import to_float32
+from sqlext.expressions.result_types import result_type
 from sqlext.expressions.spark_types import is_year_month
 from sqlext.expressions.values import compare, from_arrow
 from sqlext.quiet import quiet_probes
