@@ -16,7 +16,11 @@ _SUFFIXES = {"L": "bigint", "D": "double", "F": "float", "S": "smallint", "Y": "
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-3][0-7]{2}|.)", re.DOTALL)
 _ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _DAY_TIME = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
-_SMALL = {"WEEK": ("DAY", 7), "MILLISECOND": ("SECOND", Decimal("0.001")), "MICROSECOND": ("SECOND", Decimal("1e-6"))}
+_SMALL = {
+    "WEEK": ("DAY", Decimal(7)),
+    "MILLISECOND": ("SECOND", Decimal("0.001")),
+    "MICROSECOND": ("SECOND", Decimal("1e-6")),
+}
 _YEAR_MONTH = {"YEAR": 12, "MONTH": 1}
 
 
@@ -110,7 +114,7 @@ def _interval(words: list[str]) -> Constant:
         elif word[:1] in "'\"" or word[:1].isdigit():
             amount, sign = sign * Decimal(_string(word).strip() if word[:1] in "'\"" else word), 1
         else:
-            unit, times = _SMALL.get(word.rstrip("S"), (word.rstrip("S"), 1))
+            unit, times = _SMALL.get(word.rstrip("S"), (word.rstrip("S"), Decimal(1)))
             units.append(unit)
             total += amount * times * _size(unit)
     return Constant(int(total), _type(units))

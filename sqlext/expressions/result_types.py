@@ -181,8 +181,8 @@ def _rounded_decimal(digits: tuple[int, int], places: int) -> str:
 
 def _floored(types: Types, settings: Settings, constants: Constants) -> str | None:
     if len(types) == 2:
-        digits = digits_of(types[0]) or ((14, 7) if types[0] == "float" else (30, 15))
-        return _rounded_decimal(digits, constants.get(1, 0)) if isinstance(constants.get(1, 0), int) else None
+        known = digits_of(types[0]) or ((14, 7) if types[0] == "float" else (30, 15))
+        return _rounded_decimal(known, constants.get(1, 0)) if isinstance(constants.get(1, 0), int) else None
     digits = decimal_of(types[0]) if types else None
     if digits:
         return types[0] if digits[1] == 0 else decimal_type(digits[0] - digits[1] + 1, 0)
