@@ -65,14 +65,14 @@ def call(function: str, arguments: tuple[Scalar, ...], settings: Settings, resul
     wanted = parameter_types(function, types, kind, settings)
     if function not in ("CAST", "TRY_CAST"):
         arguments = tuple(cast(a, t, settings) for a, t in zip(arguments, wanted))
-    made = ScalarCall(function, arguments, kind, settings)
-    made.apply  # noqa: B018  (binds the function, which refuses what it cannot compute)
+    whole = ScalarCall(function, arguments, kind, settings)
+    whole.apply  # noqa: B018  (binds the function, which refuses what it cannot compute)
     if not all(isinstance(a, Constant) for a in arguments):
-        return made
+        return whole
     try:
-        return Constant(evaluate(made, {}), kind)
+        return Constant(evaluate(whole, {}), kind)
     except DataError:
-        return made  # it fails where a row needs it
+        return whole  # it fails where a row needs it
 
 
 def cast(value: Scalar, target: str, settings: Settings) -> Scalar:
