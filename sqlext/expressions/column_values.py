@@ -17,7 +17,7 @@ import pyarrow as pa
 from sqlext.errors import DataError
 from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, columns_in, evaluate
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, is_day_time
-from sqlext.expressions.values import from_arrow, to_arrow
+from sqlext.expressions.values import arrow_type, from_arrow, to_arrow
 
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 _SAFE = float(1 << 62)
@@ -44,8 +44,8 @@ class ColumnValues:
     _codes: dict[str, tuple[np.ndarray, pa.Array]] = field(default_factory=dict)
     _numbers: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def array(self, scalar: Scalar) -> pa.Array:
-        """The values as an Arrow array.
+    def array(self, scalar: Scalar, at: np.ndarray | None = None) -> pa.Array:
+        """The values as an Arrow array, those of all rows or of the rows `at`.
 
         >>> from sqlext.expressions.function import Settings
         >>> from sqlext.expressions.scalar_tree import call
@@ -55,12 +55,10 @@ class ColumnValues:
         ([2, None, None], 'SQLEXT_ARITHMETIC_OVERFLOW')
         """
         if isinstance(scalar, Column):
-            return self.columns[scalar.name]
+            whole = self.columns[scalar.name]
+            return whole if at is None else whole.take(pa.array(at))
         vector = self.vector(scalar)
-        values = vector.values.tolist()
-        if vector.values.dtype != np.object_ and not vector.valid.all():
-            values = [v if ok else None for v, ok in zip(values, vector.valid.tolist())]
-        return to_arrow(values, scalar.type)
+        return _to_arrow(vector if at is None else _taken(vector, at), scalar.type)
 
     def truth(self, scalar: Scalar) -> np.ndarray:
         """`bool[n]`: where a condition is true."""
@@ -165,6 +163,16 @@ class ColumnValues:
         has_failed = np.zeros(len(values), np.bool_)
         has_failed[failed] = True
         return vector._replace(failed=has_failed)
+
+
+def _to_arrow(vector: Vector, spark_type: str) -> pa.Array:
+    stored = arrow_type(spark_type)
+    if vector.values.dtype == np.object_:
+        return to_arrow(vector.values.tolist(), spark_type)
+    numbers = pa.array(vector.values, mask=None if vector.valid.all() else ~vector.valid)
+    if pa.types.is_date32(stored):
+        return numbers.cast(pa.int32()).view(stored)
+    return numbers.view(stored) if pa.types.is_temporal(stored) else numbers.cast(stored)
 
 
 def _objects(values: list) -> np.ndarray:

@@ -26,7 +26,7 @@ class Constant:
     type: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ScalarCall:
     """`function` of the table, over arguments of exactly the types that it takes."""
 
@@ -65,7 +65,7 @@ def call(function: str, arguments: tuple[Scalar, ...], settings: Settings, resul
     wanted = parameter_types(function, types, kind, settings)
     if function not in ("CAST", "TRY_CAST"):
         arguments = tuple(cast(a, t, settings) for a, t in zip(arguments, wanted))
-    whole = ScalarCall(function, arguments, kind, settings)
+    whole = ScalarCall(function=function, arguments=arguments, type=kind, settings=settings)
     whole.apply  # noqa: B018  (binds the function, which refuses what it cannot compute)
     if not all(isinstance(a, Constant) for a in arguments):
         return whole

@@ -22,6 +22,8 @@ from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_KEY, Slot
 
 CODE = "__code"  # the number of the key of a row, in one step
 FIRST_TIME, LAST_TIME, MATCH_NUMBER = "__first_time", "__last_time", "__match_number"  # slots of every rule
+RULE_NAME, RULE_VERSION, NUMBER = "rule_name", "rule_version", "match_number"  # columns of the result
+FIRST_AT, LAST_AT, MEASURES = "first_time", "last_time", "measures"
 MAX_RULES = 10_000  # versions that a stream keeps
 
 
@@ -43,6 +45,22 @@ class RulesPlan:
     @property
     def time(self) -> str:
         return self.order[0]
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """The columns of the result."""
+        time = self.schema.field(self.time).type
+        return pa.schema(
+            [
+                (RULE_NAME, pa.string()),
+                (RULE_VERSION, pa.int64()),
+                (NUMBER, pa.int64()),
+                *(self.schema.field(k) for k in self.keys),
+                (FIRST_AT, time),
+                (LAST_AT, time),
+                (MEASURES, pa.map_(pa.string(), pa.string())),
+            ]
+        )
 
     def compiled(self, clause: str) -> RulePlan:
         """Raises SqlExtError."""
@@ -120,5 +138,3 @@ def _opening(rule: CompiledRule) -> tuple[int, ...] | None:
         return None
     bits = [task.bits[label] for label in np.asarray(tables.label)[begins].tolist()]
     return None if None in bits or not _mask_columns(rule) else tuple(sorted({b for b in bits if b is not None}))
-
-
