@@ -22,10 +22,10 @@ from sqlext.errors import DataError, SqlExtError
 from sqlext.expressions.function import Settings
 from sqlext.expressions.scalar_tree import Scalar, evaluate
 from sqlext.expressions.values import from_arrow, to_arrow
-from sqlext.pattern.event_time import NEVER
+from sqlext.pattern.event_time import BEGINNING, NEVER
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.strategy import decide, match
-from sqlext.pattern.stream.rowtime import batch_times
+from sqlext.pattern.stream.rowtime import batch_times, result_times
 from sqlext.rewriter.match.match_plan import PARTITION_START
 
 MICROS = pa.timestamp("us", "UTC")
@@ -157,8 +157,12 @@ def acts(version: TakenVersion, versions: list[TakenVersion], time: int) -> bool
     """Does the version act on rows of that time?"""
     rivals = [v for v in versions if v.name == version.name and v.first < time]
     current = [v for v in rivals if not any(is_replaced(v, other) for other in rivals)]
-    latest = max(current, key=lambda v: (v.first, -1 if v.effective_from is None else v.effective_from, v.version))
-    return version in rivals and latest == version
+    latest = max(current, key=rank, default=None)
+    return latest == version
+
+
+def rank(version: TakenVersion) -> tuple[int, int, int]:
+    return version.first, BEGINNING if version.effective_from is None else version.effective_from, version.version
 
 
 def is_replaced(version: TakenVersion, by: TakenVersion) -> bool:
@@ -166,7 +170,7 @@ def is_replaced(version: TakenVersion, by: TakenVersion) -> bool:
 
 
 def expected(events: list[tuple], versions: list[TakenVersion], watermark: int | None) -> list[Result]:
-    """Each version alone over its events, all at once, by the plainest engine. `watermark`: None for the end of input."""
+    """Each version alone over its events, at once, by the plainest engine. `watermark`: None is the end of input."""
     results: list[Result] = []
     for version in versions:
         rule = COMPILED(version.clause or "")
@@ -204,7 +208,8 @@ def matches_of(version: TakenVersion, rule: RulePlan, events: list[tuple], limit
         batches = list(block_batches(Block(plan=worker, columns=columns, rows=rows, spans=spans, out=out, errors=[])))
         keys = [pa.array([events[0][0]], pa.string())]
         whole = [r for b in batches for r in results_of(result_batch(version, rule, b, keys, PLAN.result_schema)[0])]
-        when = spans.time.tolist()
+        reads = [slot.navigation for slot in worker.slots if slot.kind == "value"]
+        when = result_times(spans, out, reads, rows.bounds, key).tolist()
         results += [row for row, t in zip(whole, when) if limit is None or (t <= limit and t != NEVER)]
     return results
 
