@@ -56,9 +56,7 @@ def result_batch(
 def _maps(texts: dict[str, list[str | None]], n: int, kind: pa.MapType) -> pa.Array:
     """A map of name → text for each of n rows."""
     values = [text for row in zip(*texts.values()) for text in row]
-    ends = pa.array(
-        np.arange(0, len(values) + 1, max(len(texts), 1), np.int32)[: n + 1] if texts else np.zeros(n + 1, np.int32)
-    )
+    ends = pa.array((len(texts) * np.arange(n + 1)).astype(np.int32))
     return pa.MapArray.from_arrays(
         ends, pa.array(list(texts) * n, pa.string()), pa.array(values, pa.string()), type=kind
     )

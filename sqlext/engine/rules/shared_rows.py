@@ -54,9 +54,9 @@ class SharedRows:
     def _mask(self, masks: tuple[Scalar, ...], rows: np.ndarray) -> np.ndarray:
         """A column of bits, as narrow as possible."""
         kind = next(t for t in (np.uint8, np.uint16, np.uint32, np.uint64) if len(masks) <= 8 * np.dtype(t).itemsize)
-        bits = np.zeros(len(rows), kind)
+        bits: np.ndarray = np.zeros(len(rows), kind)
         for bit, tree in enumerate(masks):
-            bits |= self.values.truth(tree)[rows].astype(kind) << kind(bit)
+            bits = bits | (self.values.truth(tree)[rows].astype(kind) << kind(bit))
         return bits.view(f"i{bits.itemsize}")
 
     def failure(self, plan: RulePlan) -> DataError | None:
