@@ -33,7 +33,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ScalarTexts:
     """Reads expressions over columns of known types. It is the TypeResolver of rules, too.
 

@@ -114,7 +114,7 @@ def _parsed(text: str) -> MatchClause:
 def _compiled(clause: str, text: str, schema: Sequence[tuple[str, str]], settings: Settings) -> CompiledRule:
     parsed = _parsed(text)
     check(parsed)
-    texts = ScalarTexts(dict(schema), settings, text)
+    texts = ScalarTexts(columns=dict(schema), settings=settings, text=text)
     relation = InputRelation(
         columns=tuple(schema),
         resolver=texts,
@@ -128,7 +128,7 @@ def _compiled(clause: str, text: str, schema: Sequence[tuple[str, str]], setting
     columns = {column.name: texts.tree(column.text) for column in plan.columns}
     slots = {slot.name: slot_type(slot, {name: tree.type for name, tree in columns.items()}) for slot in plan.slots}
     keys = {name: columns[name].type for name in plan.carried}
-    results = ScalarTexts({**slots, **keys}, settings, text)
+    results = ScalarTexts(columns={**slots, **keys}, settings=settings, text=text)
     measures = {shown.name: results.tree(shown.text) for shown in plan.shown[len(plan.carried) :]}
     masks = tuple(texts.tree(mask.rest) for mask in plan.masks)
     return CompiledRule(clause=clause, plan=plan, columns=columns, masks=masks, measures=measures)
