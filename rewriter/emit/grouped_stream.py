@@ -77,7 +77,8 @@ def _use(tree: Tree, i: int, is_key: bool, is_item: bool) -> Edit:
     start = i - 2 if tokens[i - 1].text == "." else i
     text = WINDOW if is_key else _FIELDS[name]
     begins_item = tokens[start - 1].word in ("SELECT", ",", "DISTINCT")
-    is_alone = begins_item and tokens[i + 1].word in (",", "FROM") and not ends_operand(tokens, start - 1)
+    after = tokens[i + 1].word if i + 1 < len(tokens) else ""
+    is_alone = begins_item and after in (",", "FROM") and not ends_operand(tokens, start - 1)
     if is_item and not is_key and is_alone:
         text += f" AS {name}"
     return Edit(tokens[start].start, tokens[i].stop, text)

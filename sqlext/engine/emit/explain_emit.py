@@ -30,7 +30,7 @@ def explained_emit(number: int, planned: PlannedEmit) -> str:
     ]
     sections = {
         f"Windows {number}, line {clause.keyword.place.line}": "\n".join(lines),
-        "SQL before the firings": str(rows_query(plan, planned.prefix)),
+        "SQL before the firings": str(rows_query(plan.columns, plan, planned.prefix)),
         "SQL behind the firings": str(result_query(plan, "firings")),
     }
     return "\n".join(f"== {title} ==\n{text}" for title, text in sections.items())
