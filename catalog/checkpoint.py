@@ -9,15 +9,16 @@ from pathlib import Path
 
 from sqlext.errors import BindError, Place
 
-_VERSION = 1
+_VERSION = 2
 _FILE = "_sqlext.json"  # in the checkpoint's folder
 
 
 @dataclass(frozen=True)
-class StoredPattern:
-    """A clause of the query that wrote a checkpoint: its PATTERN as written, and a fingerprint of its whole plan."""
+class StoredClause:
+    """A clause with state of the query that wrote a checkpoint: its `PATTERN (…)` or `EMIT …` as written, and the
+    fingerprint of its state."""
 
-    pattern: str
+    text: str
     fingerprint: str
 
 
@@ -29,7 +30,7 @@ class StoredQuery:
     because it had parameters.
     """
 
-    clauses: tuple[StoredPattern, ...]
+    clauses: tuple[StoredClause, ...]
     words: tuple[str, ...] = ()
     statement: str = ""
 
@@ -41,18 +42,18 @@ def stored_query(checkpoint: Path) -> StoredQuery | None:
         return None
     fields = json.loads(file.read_text())
     return StoredQuery(
-        clauses=tuple(StoredPattern(**clause) for clause in fields["clauses"]),
+        clauses=tuple(StoredClause(**clause) for clause in fields["clauses"]),
         words=tuple(fields.get("words", ())),
         statement=fields.get("statement", ""),
     )
 
 
 def check_same_query(
-    checkpoint: Path, query: StoredQuery, patterns: Sequence[Place], words: Sequence[Place | None]
+    checkpoint: Path, query: StoredQuery, clauses: Sequence[Place], words: Sequence[Place | None]
 ) -> None:
     """Raise BindError if another query wrote the checkpoint; record this one if it is new.
 
-    `patterns`: where the user wrote the PATTERN of each clause; `words`: where the user wrote each of `query.words`.
+    `clauses`: where the user wrote each of `query.clauses`; `words`: where the user wrote each of `query.words`.
     """
     before = stored_query(checkpoint)
     if before is None:
@@ -61,11 +62,13 @@ def check_same_query(
         return
     hint = "the old text resumes it; CREATE OR REPLACE STREAMING TABLE begins anew, without the table's rows."
     if len(before.clauses) != len(query.clauses):
-        counts = f"{len(before.clauses)} MATCH_RECOGNIZE wrote the checkpoint, this one has {len(query.clauses)}"
-        raise BindError("CHANGED_QUERY", f"a query with {counts}", place=patterns[0] if patterns else None, hint=hint)
-    for old, new, place in zip(before.clauses, query.clauses, patterns):
+        counts = (
+            f"{len(before.clauses)} clauses that keep state wrote the checkpoint, this one has {len(query.clauses)}"
+        )
+        raise BindError("CHANGED_QUERY", f"a query with {counts}", place=clauses[0] if clauses else None, hint=hint)
+    for old, new, place in zip(before.clauses, query.clauses, clauses):
         if old.fingerprint != new.fingerprint:
-            what = f"PATTERN ({old.pattern})" if old.pattern != new.pattern else "other columns or conditions"
+            what = old.text if old.text != new.text else "other columns or conditions"
             message = f"the checkpoint was written by {what}: it may lack rows that this query needs"
             raise BindError("CHANGED_QUERY", message, place=place, hint=hint)
     if before.words and before.words != query.words:

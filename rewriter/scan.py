@@ -20,7 +20,7 @@ _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _TYPES = "|".join(sorted(TYPE_WORDS))
 _CANDIDATE = re.compile(
     rf"MATCH_?RECOGN|\bPATTERN{_BLANK}\(|\b(?:DEFINE|MEASURES)\b|INTERVAL{_BLANK}\bJOIN|ASOF{_BLANK}\b(?:{_TYPES}|JOIN)\b"
-    rf"|EXPLAIN{_BLANK}\bMATCH\b|\b(?:{'|'.join(DURATIONS)}){_BLANK}\(|\bEMIT\b"
+    rf"|EXPLAIN{_BLANK}\bMATCH\b|\bPATTERN{_BLANK}\bRULES?\b|\b(?:{'|'.join(DURATIONS)}){_BLANK}\(|\bEMIT\b"
     rf"|\bIDLE{_BLANK}\bAFTER\b",
     re.IGNORECASE | re.DOTALL,
 )
@@ -178,21 +178,6 @@ def _comment_hint(body: str) -> str | None:
     return None
 
 
-def unbuilt(text: str, tokens: Tokens) -> list[UnsupportedError]:
-    """Errors for clauses of the language that are not built and that Spark would misread or refuse without a reason.
-
-    >>> print(unbuilt("DROP PATTERN RULE r ON rules", tokenize("DROP PATTERN RULE r ON rules"))[0])
-    SQLEXT_PATTERN_RULE: DROP PATTERN RULE is not built yet
-      1 | DROP PATTERN RULE r ON rules
-        | ^^^^
-    """
-    words = [t.word for t in tokens[:5] if t.word not in ("OR", "REPLACE")]
-    if words[1:3] == ["PATTERN", "RULE"] and words[0] in ("CREATE", "DROP"):
-        place = Place(text, tokens[0].start, tokens[0].stop)
-        return [UnsupportedError("PATTERN_RULE", f"{words[0]} PATTERN RULE is not built yet", place=place)]
-    return []
-
-
 def explained(text: str) -> Fragment | None:
     """The statement behind EXPLAIN MATCH; None for all other text.
 
@@ -211,7 +196,7 @@ def explained(text: str) -> Fragment | None:
 
 
 def is_extended(text: str) -> bool:
-    """Does a statement use the extended language, built or not? Raises what `scan` raises."""
+    """Does a statement use the extended language? Raises what `scan` raises."""
     if not might_be_extended(text):
         return False
     tokens = tokenize(text)
@@ -219,7 +204,7 @@ def is_extended(text: str) -> bool:
     has_window = any(pattern_windows(tokens))
     has_window |= any(is_window_call(tokens, i) or is_emit(tokens, i) for i in range(len(tokens)))
     has_window |= any(is_idle_after(tokens, i) for i in range(len(tokens)))
-    return bool(has_join or has_window or explained(text) or unbuilt(text, tokens) or scan(text))
+    return bool(has_join or has_window or explained(text) or scan(text))
 
 
 def _fragment(text: str, tokens: Tokens, lo: int, hi: int) -> Fragment | None:

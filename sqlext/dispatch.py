@@ -19,6 +19,7 @@ from sqlext.rewriter import stream_heads, view_statements
 from sqlext.rewriter.execute_immediate import identifiers, parse_execute_immediate
 from sqlext.rewriter.heads import parse_head, parse_target
 from sqlext.rewriter.parameters import bind
+from sqlext.rewriter.rules.rule_statements import is_rule_statement
 from sqlext.rewriter.scan import explained, is_extended
 from sqlext.rewriter.stream_heads import StreamCommand, parse_command
 from sqlext.rewriter.text.names import Parts, quote, split_name
@@ -39,12 +40,20 @@ def _dispatch(call: SqlCall) -> DataFrame:
         _register_table_function(call)
     if _first_word(call.text) == "BEGIN":
         return _run_script(call)
+    if is_rule_statement(call.text):
+        return _about_rules(call)
     call = _with_named_views(call)
     if _first_word(call.text) in view_statements.FIRST_WORDS:
         return _about_views(call)
     if _first_word(call.text) == "EXECUTE":
         return _execute_immediate(call)
     return _run(call) if is_extended(call.text) else _run_plain(call)
+
+
+def _about_rules(call: SqlCall) -> DataFrame:
+    from sqlext.engine.rule_commands import run_rule_statement  # plain SQL does not wait for the planner
+
+    return run_rule_statement(call)
 
 
 def _about_views(call: SqlCall) -> DataFrame:

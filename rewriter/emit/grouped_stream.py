@@ -76,8 +76,10 @@ def _use(tree: Tree, i: int, is_key: bool, is_item: bool) -> Edit:
     tokens, name = tree.tokens, unquoted(tree.tokens[i].text).lower()
     start = i - 2 if tokens[i - 1].text == "." else i
     text = WINDOW if is_key else _FIELDS[name]
-    begins_item = is_item and tokens[start - 1].word in ("SELECT", ",", "DISTINCT")
-    if begins_item and tokens[i + 1].word in (",", "FROM") and not ends_operand(tokens, start - 1):
+    begins_item = tokens[start - 1].word in ("SELECT", ",", "DISTINCT")
+    after = tokens[i + 1].word if i + 1 < len(tokens) else ""
+    is_alone = begins_item and after in (",", "FROM") and not ends_operand(tokens, start - 1)
+    if is_item and not is_key and is_alone:
         text += f" AS {name}"
     return Edit(tokens[start].start, tokens[i].stop, text)
 

@@ -14,7 +14,7 @@ from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
 from sqlext.rewriter.match import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
-from sqlext.rewriter.scan import scan, unbuilt
+from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.tree.read_tree import read_tree
@@ -92,7 +92,6 @@ def with_clause(ctes: Sequence[Cte], source: Source) -> Text:
 def parse_statement(text: str) -> ParsedStatement:
     """Raises the syntax errors of all clauses together, then those of the checks."""
     tree = read_tree(text)
-    raise_all(list(unbuilt(text, tree.tokens)))
     sites = scan(text)
     clauses = _all_of(sites, lambda site: parse_match(text, tree.tokens, site))
     _all_of(clauses, check.check)

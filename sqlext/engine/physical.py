@@ -31,6 +31,7 @@ from sqlext.engine.bind_clause import BoundClause
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream import run_stream, side_tables, stream_checks
 from sqlext.engine.stream.guard import FAIL, ON_DATA_ERROR, SKIP
+from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.pattern import strategy
 from sqlext.rewriter.match.match_plan import MatchPlan
@@ -93,6 +94,11 @@ class PhysicalPlan:
     @property
     def is_streaming(self) -> bool:
         return self.form is STREAM
+
+    @property
+    def stream_clause(self) -> StreamClause | None:
+        """What is recorded of the clause beside the checkpoint of a stream; None in batch."""
+        return run_stream.stream_clause(self.plan) if self.is_streaming else None
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
         """The clause's result."""

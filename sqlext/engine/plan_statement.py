@@ -26,6 +26,7 @@ from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream.heartbeat import IdlePlanner
+from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.windows.plan_windows import BaseQuery, WindowPlanner
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.quiet import quiet_probes
@@ -34,7 +35,6 @@ from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.idle_sources import IdleSource
 from sqlext.rewriter.joins.join_clause import JoinClause
-from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
@@ -66,9 +66,15 @@ class StatementPlan:
         return self.source.slice(0, len(self.call.text))
 
     @property
-    def streams(self) -> list[MatchPlan]:
-        """The plans of the clauses over streams."""
-        return [part.plan for part in self.parts if isinstance(part, PhysicalPlan) and part.is_streaming]
+    def stream_clauses(self) -> list[StreamClause]:
+        """The clauses that keep state in a stream, those of stored views included, innermost first."""
+        clauses: list[StreamClause] = []
+        for relation in self.relations.values():
+            if isinstance(relation, ViewPlan):
+                clauses += relation.statement.stream_clauses
+            elif not isinstance(relation, BaseQuery) and relation.stream_clause is not None:
+                clauses.append(relation.stream_clause)
+        return clauses
 
     @property
     def has_effect(self) -> bool:

@@ -21,7 +21,7 @@ LIBRARIES = {
     "sqlext.quiet": {"pyspark"},
     "sqlext.demo": {"pyspark", "rich"},
     "sqlext.results": {"pyarrow", "pyspark", "rich"},
-    "sqlext.cli": {"pyspark"},
+    "sqlext.cli": {"pyspark", "py4j"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }
 AT_START_UP = ("numba", "pyspark")  # the packages whose loading takes time that a user or a worker waits for

@@ -8,42 +8,12 @@ import pytest
 
 import sqlext
 from tests.statements.cases import settings
+from tests.streams.event_rows import STREAM, append, lines
 
 pytestmark = pytest.mark.spark
 EPOCH = -1767225600  # 1970-01-01 in seconds from the time that `append` counts from
-STREAM = "STREAM events WATERMARK ts DELAY OF INTERVAL 5 SECONDS"
 PAIRS = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES MATCH_ROWTIME() AS at, FIRST(i) AS f, LAST(i) AS l
   PATTERN (A B+) DEFINE A AS c = 'A', B AS c = 'B')"""
-
-
-@pytest.fixture
-def events(spark):
-    """An empty table `events`; every table that a test creates is dropped after it."""
-    before = {t.name for t in spark.catalog.listTables()}
-    spark.sql("CREATE TABLE events (k INT, ts TIMESTAMP, c STRING, i INT)")
-    for name, value in {"sqlext.stream.trigger": "available-now", "sqlext.stream.buckets": "2"}.items():
-        spark.conf.set(name, value)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield spark
-    for name in ("sqlext.stream.trigger", "sqlext.stream.buckets"):
-        spark.conf.unset(name)
-    for table in spark.catalog.listTables():
-        if table.name not in before:
-            spark.sql(f"DROP TABLE {table.name}")
-
-
-def append(spark, *rows: str) -> None:
-    """Rows `k second letter i`."""
-    values = ", ".join(
-        f"({k}, TIMESTAMP '2026-01-01 00:00:00' + INTERVAL {second} SECONDS, '{letter}', {i})"
-        for k, second, letter, i in (row.split() for row in rows)
-    )
-    spark.sql(f"INSERT INTO events VALUES {values}")
-
-
-def lines(spark, table: str) -> list[str]:
-    return sorted(" ".join(map(str, row)) for row in spark.table(table).collect())
 
 
 def test_a_streaming_table_is_started_resumed_and_refused_to_another_query(events):

@@ -18,16 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EmitBucketPlan:
-    """The plan of a step as the operator reads it; see `BucketPlan`. `key_schema` are the columns of the panes."""
+    """The plan of a step as the operator reads it; see `BucketPlan`. `key_schema` are the columns of the panes, `extra`
+    further text columns of the rows that arrive."""
 
     windows: WindowPlan
     key_schema: pa.Schema
+    extra: tuple[str, ...] = ()
     is_processing_time: bool = False
     ends_by_clock: bool = False
 
     @property
     def arriving(self) -> pa.Schema:
-        return self.windows.schema
+        return pa.schema([*self.windows.schema, *((name, pa.string()) for name in self.extra)])
 
     @property
     def schema(self) -> pa.Schema:

@@ -8,9 +8,11 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine.emit.run_emit import run_emit
+from sqlext.engine.emit.run_emit import run_emit, stream_clause
 from sqlext.engine.parse_statement import ParsedStatement, with_clause
 from sqlext.engine.queries import WATERMARK, Queries, SparkTypeResolver
+from sqlext.engine.stream import side_tables
+from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.emit.durations import duration
 from sqlext.rewriter.emit.emit_clause import EmitClause
@@ -24,16 +26,32 @@ from sqlext.rewriter.text.splice import Edit, Source, Text, join
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedEmit:
-    """A query that EMITs; `prefix`: the WITH clause that its data needs."""
+    """A query that EMITs; `prefix`: the WITH clause that its data needs; `has_effect`: building the DataFrame to run
+    creates the table of late rows."""
 
     plan: EmitPlan
     prefix: Text
     is_ansi: bool
-    has_effect: ClassVar[bool] = False
+    is_streaming: bool
+    has_effect: bool
     warnings: ClassVar[tuple[str, ...]] = ()
 
+    @property
+    def stream_clause(self) -> StreamClause | None:
+        """What is recorded of the query beside the checkpoint of a stream; None in batch."""
+        return stream_clause(self.plan) if self.is_streaming else None
+
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        return run_emit(self.plan, queries, self.prefix, spark, is_ansi=self.is_ansi)
+        return self._frame(queries, spark, writes_tables=self.has_effect)
+
+    def preview(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        """A DataFrame with the columns of the result; building it has no effect."""
+        return self._frame(queries, spark, writes_tables=False)
+
+    def _frame(self, queries: Queries, spark: SparkSession, *, writes_tables: bool) -> DataFrame:
+        return run_emit(
+            self.plan, queries, self.prefix, spark, is_ansi=self.is_ansi, writes_tables=writes_tables
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +92,14 @@ class EmitPlanner:
         plan = lower_emit(emit, source, columns, resolver, watermark)
         _check_durations(emit.call, plan.durations)
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
-        planned = PlannedEmit(plan=plan, prefix=prefix, is_ansi=is_ansi)
-        name = self.queries.name(planned.frame(self.queries, self.spark))
+        planned = PlannedEmit(
+            plan=plan,
+            prefix=prefix,
+            is_ansi=is_ansi,
+            is_streaming=rows.isStreaming,
+            has_effect=rows.isStreaming and bool(side_tables.table_names(self.spark)),
+        )
+        name = self.queries.name(planned.preview(self.queries, self.spark))
         return planned, name, [Edit(emit.whole.start, emit.whole.stop, f"SELECT * FROM {name}")]
 
     def _bind(self, call: WindowCall, source: Source) -> tuple[DataFrame, SparkTypeResolver, Text]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -17,25 +18,45 @@ from sqlext.engine.emit.emit_processor import EmitBucketPlan, EmitProcessor
 from sqlext.engine.emit.panes import pane_schema
 from sqlext.engine.emit.window_plan import Assigner, WindowPlan
 from sqlext.engine.queries import Queries
+from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.decided_rows import decided_rows, result_columns
 from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack
 from sqlext.engine.stream.processor import OperatorPlan
+from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.expressions.values import arrow_type
-from sqlext.rewriter.emit.emit_parts import CUMULATE, HOP, ROWTIME, SESSION
+from sqlext.rewriter.emit.emit_parts import CUMULATE, HOP, ROWTIME, SESSION, Evictor, FiringAggregate, Trigger
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
+from sqlext.rewriter.match.match_plan import LATE_ROW
+from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
 
 
-def run_emit(plan: EmitPlan, queries: Queries, prefix: Text, spark: SparkSession, *, is_ansi: bool) -> DataFrame:
-    """The result of the query. `prefix`: the WITH clause that the data may need."""
-    columns = join(*(join(text, f" AS {name}") for name, text in plan.columns), separator=",\n       ")
-    query = join(prefix, "SELECT ", columns, "\nFROM ", plan.relation)
-    rows = queries.run(query)
+def run_emit(
+    plan: EmitPlan,
+    queries: Queries,
+    prefix: Text,
+    spark: SparkSession,
+    *,
+    is_ansi: bool,
+    writes_tables: bool = False,
+) -> DataFrame:
+    """The result of the query. `prefix`: the WITH clause that the data may need; `writes_tables`: late rows of a stream
+    are written into the table that is set, which is created if it does not exist."""
+    rows = queries.run(_rows_query(plan.columns, plan, prefix))
     windows = window_plan(plan, rows.schema, is_ansi)
-    fired = _on_stream(plan, query, windows, queries, spark) if rows.isStreaming else _batch(plan, rows, windows)
+    if rows.isStreaming:
+        fired = _on_stream(plan, windows, queries, prefix, spark, writes_tables=writes_tables)
+    else:
+        fired = _batch(plan, rows, windows)
     return queries.run(result_query(plan, queries.name(fired)))
+
+
+def _rows_query(columns: Sequence[tuple[str, Text]], plan: EmitPlan, prefix: Text) -> Text:
+    """What Spark computes of each row."""
+    named = join(*(join(text, f" AS {name}") for name, text in columns), separator=",\n       ")
+    return join(prefix, "SELECT ", named, "\nFROM ", plan.relation)
 
 
 def _batch(plan: EmitPlan, rows: DataFrame, windows: WindowPlan) -> DataFrame:
@@ -49,16 +70,31 @@ def _batch(plan: EmitPlan, rows: DataFrame, windows: WindowPlan) -> DataFrame:
     return whole.mapInArrow(fire, firing_schema(windows))
 
 
-def _on_stream(plan: EmitPlan, query: Text, windows: WindowPlan, queries: Queries, spark: SparkSession) -> DataFrame:
-    """The firings of a stream. `query`: the columns of its rows."""
+def _on_stream(
+    plan: EmitPlan,
+    windows: WindowPlan,
+    queries: Queries,
+    prefix: Text,
+    spark: SparkSession,
+    *,
+    writes_tables: bool,
+) -> DataFrame:
+    """The firings of a stream."""
+    clause = stream_clause(plan)
+    folders: dict[str, str] = {}
+    if writes_tables:
+        folders = {t.setting: str(t.folder) for t in side_tables.open_tables(spark, clause.fingerprint)}
+    extra = [(LATE_ROW, join("to_json(struct(*))"))] if folders else []
+    query = _rows_query([*plan.columns, *extra], plan, prefix)
     hashed = f"hash({', '.join(windows.keys)})" if windows.keys else "0"
     rows = queries.run(join(f"SELECT *, {hashed} AS {BUCKET} FROM (\n", query, ")"))
     buckets = int(spark.conf.get(BUCKETS_SETTING, "") or 0) or None if windows.keys else 1
     texts = [text for _, text in plan.shown] + ([plan.having] if plan.having is not None else [])
     operator = OperatorPlan(
-        stream=EmitBucketPlan(windows=windows, key_schema=pane_schema(windows)),
-        fingerprint=fingerprint(plan, windows),
+        stream=EmitBucketPlan(windows=windows, key_schema=pane_schema(windows), extra=tuple(name for name, _ in extra)),
+        fingerprint=clause.fingerprint,
         buckets=buckets,
+        late_folder=folders.get(side_tables.LATE),
         shows_times=any(ROWTIME in str(text) for text in texts),
     )
     parcels = rows.mapInArrow(partial(pack, buckets=buckets), PARCEL_DDL)
@@ -66,18 +102,37 @@ def _on_stream(plan: EmitPlan, query: Text, windows: WindowPlan, queries: Querie
     return result_columns(decided, [ROWTIME] if operator.shows_times else [], firing_schema(windows))
 
 
-def fingerprint(plan: EmitPlan, windows: WindowPlan) -> str:
-    """16 hexadecimal digits of what decides which rows are kept, in which columns, and when windows fire."""
-    emit = windows.emit
+def stream_clause(plan: EmitPlan) -> StreamClause:
+    """What is recorded of the query beside the checkpoint."""
+    whole, keyword = plan.clause.whole, plan.clause.keyword
+    emit = Fragment(whole.source, keyword.start, whole.stop)
+    return StreamClause(text=emit.text, place=emit.place, fingerprint=fingerprint(plan))
+
+
+def fingerprint(plan: EmitPlan) -> str:
+    """16 hexadecimal digits of what decides which rows are kept, in which columns, when windows fire and what of."""
+    emit = plan.emit
     parts = [
         [plan.clause.call.kind, sorted(plan.durations.items())],
-        [[trigger.kind, trigger.amount] for trigger in emit.triggers],
-        [emit.is_discarding, emit.lateness, [emit.evictor.kind, emit.evictor.amount] if emit.evictor else None],
+        [_part(trigger) for trigger in emit.triggers],
+        [emit.is_discarding, emit.lateness, _part(emit.evictor) if emit.evictor else None],
         [[name, str(text)] for name, text in plan.columns],
-        [[a.function, a.columns, a.types, a.result, a.is_distinct, a.filter] for a in plan.aggregates],
+        [_aggregate(call) for call in plan.aggregates],
+        [[name, str(text)] for name, text in plan.shown],
+        str(plan.having),
         str(plan.relation),
     ]
     return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()[:16]
+
+
+def _part(part: Trigger | Evictor) -> list[Any]:
+    return [part.kind, part.amount, part.column]
+
+
+def _aggregate(call: FiringAggregate) -> list[Any]:
+    values = [call.function, call.columns, call.types, call.result, call.is_distinct, call.filter, call.ignores_nulls]
+    order = [[key.spark_type, key.is_descending, key.nulls_last] for key in call.order_by]
+    return [*values, [[position, str(value)] for position, value in call.constants], order]
 
 
 def result_query(plan: EmitPlan, firings: str) -> Text:

@@ -54,7 +54,7 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, 
     before, watermark = state.watermark, max(watermark, state.watermark)
     moment = max(watermark, before + 1)  # of firings that late rows cause: Spark takes no row with an older time
     is_late = _are_late(arrived, before, plan)
-    rows = step_rows(state, arrived.filter(pa.array(~is_late)), watermark, plan)
+    rows = step_rows(state, arrived.filter(pa.array(~is_late)).select(plan.schema.names), watermark, plan)
     columns = {name: one_chunk(rows.table.column(name)) for name in plan.schema.names}
     settings = Settings(is_ansi=plan.is_ansi, time_zone=plan.time_zone)
     aggregations = [aggregation(call, columns, settings) for call in plan.aggregates]

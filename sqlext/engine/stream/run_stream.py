@@ -34,6 +34,7 @@ from sqlext.engine.stream.guard import guarded, guarded_measures
 from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack
 from sqlext.engine.stream.processor import MatchProcessor, OperatorPlan
 from sqlext.engine.stream.stream_checks import is_processing_time
+from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, stream_facts
 from sqlext.errors import BindError
 from sqlext.pattern.program import MatchStart
@@ -79,6 +80,17 @@ def run_stream(
     parcels = rows.mapInArrow(partial(pack, buckets=operator.buckets), PARCEL_DDL)
     decided = decided_rows(parcels, MatchProcessor(operator))
     return _result(plan, queries, prefix, _columns(decided, plan, arriving), skips_failures)
+
+
+def stream_clause(plan: MatchPlan) -> StreamClause:
+    """What is recorded of the clause beside the checkpoint."""
+    pattern = plan.clause.pattern_text
+    return StreamClause(
+        text=f"PATTERN ({pattern.text})",
+        place=pattern.place,
+        fingerprint=fingerprint(plan),
+        ends_by_clock=plan.task.is_within and is_processing_time(plan.clause),
+    )
 
 
 def _buckets(plan: MatchPlan, spark: SparkSession) -> int | None:

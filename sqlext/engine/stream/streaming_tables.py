@@ -26,16 +26,14 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.catalog import streams
-from sqlext.catalog.checkpoint import StoredPattern, StoredQuery, check_same_query, stored_query
+from sqlext.catalog.checkpoint import StoredClause, StoredQuery, check_same_query, stored_query
 from sqlext.catalog.warehouse import local_path
 from sqlext.engine.stream import side_tables
-from sqlext.engine.stream.fingerprint import fingerprint
 from sqlext.engine.stream.heartbeat import has_beats
-from sqlext.engine.stream.stream_checks import is_processing_time
+from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.warn import warn
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.heads import StreamTarget
-from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text.names import quote, quoted
 from sqlext.rewriter.text.splice import Text
 from sqlext.rewriter.text.tokens import WORD, tokenize
@@ -53,11 +51,11 @@ def start(
     spark: SparkSession,
     target: StreamTarget,
     frame: DataFrame,
-    plans: Sequence[MatchPlan],
+    clauses: Sequence[StreamClause],
     text: Text,
     is_repeatable: bool,
 ) -> DataFrame:
-    """Start or resume the query `frame`, a stream with the clauses `plans`; returns an empty DataFrame.
+    """Start or resume the query `frame`, a stream with these clauses; returns an empty DataFrame.
 
     `text`: the query with a name in the place of each clause; `is_repeatable`: the statement has no parameters.
 
@@ -70,7 +68,7 @@ def start(
         )  # fmt: skip
     name, title = quote(target.name), streams.table_title(spark, target.name)
     nothing = spark.createDataFrame([], T.StructType([]))
-    _check_ends(plans, _trigger(spark, target), target)
+    _check_ends(clauses, _trigger(spark, target), target)
     if not target.is_insert:
         if target.if_not_exists and spark.catalog.tableExists(name):
             return nothing
@@ -79,8 +77,8 @@ def start(
     checkpoint = target.checkpoint or _checkpoint(spark, name, target)
     folder = local_path(checkpoint)
     if folder is not None:
-        query = _stored_query(target, plans, text, is_repeatable)
-        check_same_query(folder, query, [plan.clause.pattern_text.place for plan in plans], _places(text, target))
+        query = _stored_query(target, clauses, text, is_repeatable)
+        check_same_query(folder, query, [clause.place for clause in clauses], _places(text, target))
     query_name = f"{title}/{_own(spark, target)}" if target.is_insert else title
     if running := [query for query in streams.running(spark, title) if query.name == query_name]:
         batch = (running[0].lastProgress or {}).get("batchId")
@@ -88,8 +86,8 @@ def start(
         warn([f"{query_name} is running{at}; the statement started nothing. STOP STREAMING TABLE {title} ends it."])
         return nothing
     _run(spark, name, frame, checkpoint, query_name, _trigger(spark, target), text)
-    for plan in plans:
-        for table in side_tables.open_tables(spark, fingerprint(plan)):
+    for clause in clauses:
+        for table in side_tables.open_tables(spark, clause.fingerprint):
             side_tables.follow(spark, table, title, _trigger_options(_trigger(spark, target)))
     return nothing
 
@@ -162,11 +160,13 @@ def _checkpoint(spark: SparkSession, name: str, target: StreamTarget) -> str:
 # what is recorded of a query
 
 
-def _stored_query(target: StreamTarget, plans: Sequence[MatchPlan], text: Text, is_repeatable: bool) -> StoredQuery:
-    clauses = (StoredPattern(" ".join(p.clause.pattern_text.text.split()), fingerprint(p)) for p in plans)
+def _stored_query(
+    target: StreamTarget, clauses: Sequence[StreamClause], text: Text, is_repeatable: bool
+) -> StoredQuery:
+    stored = (StoredClause(" ".join(clause.text.split()), clause.fingerprint) for clause in clauses)
     words = (token.text.upper() if token.kind == WORD else token.text for token in tokenize(str(text)))
     return StoredQuery(
-        clauses=tuple(clauses), words=tuple(words), statement=target.text.strip() if is_repeatable else ""
+        clauses=tuple(stored), words=tuple(words), statement=target.text.strip() if is_repeatable else ""
     )
 
 
@@ -192,8 +192,8 @@ def _trigger_options(trigger: str) -> dict[str, Any]:
     return {"availableNow": True} if trigger == AVAILABLE_NOW else {"processingTime": trigger}
 
 
-def _check_ends(plans: Sequence[MatchPlan], trigger: str, target: StreamTarget) -> None:
-    if trigger == AVAILABLE_NOW and any(p.task.is_within and is_processing_time(p.clause) for p in plans):
+def _check_ends(clauses: Sequence[StreamClause], trigger: str, target: StreamTarget) -> None:
+    if trigger == AVAILABLE_NOW and any(clause.ends_by_clock for clause in clauses):
         raise UnsupportedError(
             "STREAM_WITHOUT_END", "with ORDER BY PROCTIME() WITHIN ends by the clock, so the stream does not end",
             place=target.place, hint="use another trigger than available-now.",

@@ -1,0 +1,1 @@
+"""Pattern rules: the statements about them."""

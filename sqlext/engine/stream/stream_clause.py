@@ -1,0 +1,21 @@
+"""A clause with state in a streaming query, as the statements about streaming tables see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlext.errors import Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamClause:
+    """`text`: `PATTERN (…)` or `EMIT …` as the user wrote it, at `place`.
+
+    `fingerprint`: of all that its state depends on; `ends_by_clock`: rows are decided by the clock, so that a query
+    which is to end when it has read all rows would not end.
+    """
+
+    text: str
+    place: Place
+    fingerprint: str
+    ends_by_clock: bool = False

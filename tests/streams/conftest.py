@@ -1,0 +1,24 @@
+"""The table of events that tests of streaming tables read."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+
+@pytest.fixture
+def events(spark):
+    """An empty table `events`; every table that a test creates is dropped after it."""
+    before = {t.name for t in spark.catalog.listTables()}
+    spark.sql("CREATE TABLE events (k INT, ts TIMESTAMP, c STRING, i INT)")
+    for name, value in {"sqlext.stream.trigger": "available-now", "sqlext.stream.buckets": "2"}.items():
+        spark.conf.set(name, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield spark
+    for name in ("sqlext.stream.trigger", "sqlext.stream.buckets"):
+        spark.conf.unset(name)
+    for table in spark.catalog.listTables():
+        if table.name not in before:
+            spark.sql(f"DROP TABLE {table.name}")

@@ -1,0 +1,57 @@
+"""Streaming tables over windows: EMIT starts, resumes and is refused to another query; grouped windows of Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+import sqlext
+from tests.streams.event_rows import STREAM, append, lines
+
+pytestmark = pytest.mark.spark
+TUMBLE = f"""FROM TUMBLE(TABLE {STREAM}, DESCRIPTOR(ts), INTERVAL 10 SECONDS)
+  GROUP BY k, window_start, window_end"""
+SHOWN = "k, second(window_start) AS at, sum(i) AS s"
+
+
+def test_a_table_of_firings_is_started_resumed_replaced_and_refused_to_another_query(events):
+    create = f"""CREATE STREAMING TABLE firings AS SELECT {SHOWN}, window_timing {TUMBLE}
+      EMIT EARLY EVERY INTERVAL 5 SECONDS ALLOW LATENESS INTERVAL 10 SECONDS"""
+    append(events, "1 1 A 1", "1 6 A 2", "1 11 A 4")
+    events.conf.set("sqlext.late_rows", "too_late")
+    try:
+        events.sql(create)
+        assert lines(events, "firings") == ["1 0 1 EARLY"]
+        append(events, "1 20 A 8")
+        events.sql(create)
+        assert lines(events, "firings") == ["1 0 1 EARLY", "1 0 3 ON_TIME", "1 10 4 EARLY"]
+        append(events, "1 7 A 16", "1 2 A 32", "1 30 A 64")  # the watermark is at 15
+        events.sql("REFRESH STREAMING TABLE firings")
+        before = ["1 0 1 EARLY", "1 0 19 LATE", "1 0 3 ON_TIME", "1 10 4 EARLY", "1 10 4 ON_TIME", "1 20 8 EARLY"]
+        assert lines(events, "firings") == before
+    finally:
+        events.conf.unset("sqlext.late_rows")
+    late = events.sql("SELECT row:i FROM (SELECT parse_json(row) AS row FROM too_late)").collect()
+    assert [str(row.i) for row in late] == ["32"]
+    for old, new in {
+        "EVERY INTERVAL 5": "EVERY INTERVAL 4",
+        "sum(i)": "sum(i + 1)",
+        ", window_timing": ", 'x' AS x",
+    }.items():
+        with pytest.raises(sqlext.BindError, match="was written by") as caught:
+            events.sql(create.replace(old, new))
+        assert caught.value.error_class == "SQLEXT_CHANGED_QUERY"
+    assert lines(events, "firings") == before
+    events.sql(create.replace("CREATE", "CREATE OR REPLACE"))
+    assert "1 0 51 ON_TIME" in lines(events, "firings")
+
+
+def test_a_grouping_of_windows_by_spark_is_a_streaming_table(events):
+    create = f"CREATE STREAMING TABLE sums AS SELECT {SHOWN} {TUMBLE}"
+    append(events, "1 1 A 1", "1 6 A 2", "1 11 A 4", "1 16 A 5")
+    events.sql(create)
+    assert lines(events, "sums") == ["1 0 3"]
+    append(events, "1 30 A 8")
+    events.sql(create)
+    assert lines(events, "sums") == ["1 0 3", "1 10 9"]
+    with pytest.raises(sqlext.BindError, match="other text here: SUM"):
+        events.sql(create.replace("sum(i)", "max(i)"))
