@@ -191,7 +191,7 @@ class _Lowering:
             raise BindError(
                 "SESSION_KEYS", "the keys of SESSION and those of GROUP BY must be the same in a query that EMITs",
                 place=self.clause.keys[0].place,
-                hint=f"write GROUP BY {', '.join([*own, 'window_start', 'window_end'])}, or other keys in PARTITION BY.",
+                hint=f"write GROUP BY {', '.join([*own, 'window_start', 'window_end'])}.",
             )  # fmt: skip
 
     def _key_expression(self, key: Fragment) -> Fragment:
@@ -246,9 +246,7 @@ class _Lowering:
         return self._rendered(words, 0, len(words.parts), expression)
 
     def _words(self, expression: Fragment) -> Words:
-        return Words(
-            lexemes(expression, self.source), Scope(source=self.source, variables={}, columns=self.names)
-        )
+        return Words(lexemes(expression, self.source), Scope(source=self.source, variables={}, columns=self.names))
 
     def _rendered(self, words: Words, lo: int, hi: int, expression: Fragment) -> Text:
         pieces: list[Text] = []
@@ -343,5 +341,3 @@ class _Lowering:
 def _last_name(fragment: Fragment) -> str:
     words = lexemes(fragment)
     return words[-1].raw if len(words) in (1, 3) else ""
-
-
