@@ -32,23 +32,25 @@ _EVENTS = "events"
 
 @dataclass(frozen=True)
 class ParsedRule:
-    """`source`: the statement with its parameters bound; `clause`: the rule, with places in a text of its own."""
+    """`source`: the statement with its parameters bound; `measures_start`: where it names the first measure, if any."""
 
     source: Source
-    clause: MatchClause
+    measures_start: int | None
 
 
 def parse_rule(call: SqlCall, definition: RuleDefinition) -> ParsedRule:
     """Raises the syntax errors of the rule, and those of its parameters."""
     text = call.text
     query = join(f"SELECT * FROM {_EVENTS} ", Source(text).slice(definition.clause.start, definition.clause.stop))
-    with _places_in_statement(query, definition):
+    with places_in_statement(query, definition):
         tokens = tokenize(str(query))
         clauses = [parse_match(str(query), tokens, site) for site in scan(str(query))]
         raise_all(list(_misplaced(clauses[-1])))
     by = definition.clause.start - clauses[-1].keyword.start
     bodies = [(clause.pattern_text.start + by, clause.pattern_text.stop + by) for clause in clauses]
-    return ParsedRule(Source(text, bind(text, call.args, bodies)), clauses[-1])
+    measures = clauses[-1].measures
+    start = measures[0].expression.start + by if measures else None
+    return ParsedRule(Source(text, bind(text, call.args, bodies)), start)
 
 
 def _misplaced(clause: MatchClause) -> Iterator[SqlExtError]:
@@ -68,12 +70,12 @@ def _misplaced(clause: MatchClause) -> Iterator[SqlExtError]:
 def check_rule(call: SqlCall, definition: RuleDefinition, rule: ParsedRule, schema: T.StructType) -> MatchPlan:
     """The plan of a rule over events with those columns. Raises BindError and UnsupportedError."""
     view = f"__rule_events_{uuid.uuid4().hex}"
-    order = _order(schema)
+    order = time_column(schema)
     head = f"SELECT * FROM {view} AS {_EVENTS} MATCH_RECOGNIZE (" + (f"ORDER BY {quoted(order)} " if order else "")
     query = join(head, rule.source.slice(definition.body.start, definition.body.stop), ")")
     call.spark.createDataFrame([], schema).createOrReplaceTempView(view)
     try:
-        with _places_in_statement(query, definition):
+        with places_in_statement(query, definition):
             plan = plan_statement(replace(call, text=str(query), args=None))
     finally:
         call.spark.catalog.dropTempView(view)
@@ -90,14 +92,14 @@ def stored_rule_plan(call: SqlCall, clause: str, schema: T.StructType) -> MatchP
     return check_rule(call, statement.definition, parse_rule(call, statement.definition), schema)
 
 
-def _order(schema: T.StructType) -> str | None:
+def time_column(schema: T.StructType) -> str | None:
     """A column that WITHIN can stand for time: which one MATCH_RULES orders by is not known yet."""
     kinds = (T.TimestampType, T.TimestampNTZType, T.DateType, T.NumericType)
     return next((field.name for kind in kinds for field in schema.fields if isinstance(field.dataType, kind)), None)
 
 
 @contextmanager
-def _places_in_statement(query: Text, definition: RuleDefinition) -> Iterator[None]:
+def places_in_statement(query: Text, definition: RuleDefinition) -> Iterator[None]:
     """Errors that are raised inside get their places in the user's statement, parts of which stand in `query`."""
 
     def moved(error: SqlExtError) -> SqlExtError:

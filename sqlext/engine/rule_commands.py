@@ -70,6 +70,14 @@ def _run(call: SqlCall, statement: RuleStatement) -> DataFrame:
     return call.spark.createDataFrame([], T.StructType([]))
 
 
+def rules_of(call: SqlCall, statement: RuleStatement) -> RulesTable:
+    """The table of rules that CREATE PATTERN RULE names, or the one that it would create. Raises BindError."""
+    try:
+        return _target(call, statement, pattern_rules.rules_table(call.spark, call.sql, statement.table.parts))
+    except BindError as error:
+        raise error if error.place is not None else error.with_(place=statement.table_place) from None
+
+
 # CREATE
 
 
