@@ -25,6 +25,7 @@ from sqlext.engine.physical import PhysicalPlan, Settings, choose
 from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
 from sqlext.engine.sql_call import SqlCall
+from sqlext.engine.stream.heartbeat import IdlePlanner
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.windows.plan_windows import BaseQuery, WindowPlanner
 from sqlext.errors import SqlExtError, UnsupportedError
@@ -32,6 +33,7 @@ from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.idle_sources import IdleSource
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.text.fragments import Fragment
@@ -172,12 +174,15 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
     )
     windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=strategy)
     emits = EmitPlanner(spark=call.spark, statement=statement, queries=queries)
+    idle = IdlePlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
     joins = JoinPlanner(statement, queries, call.spark.conf.get("spark.sql.session.timeZone") or "")
     parts: list[PlannedPart] = []
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
         if isinstance(part, JoinClause):
             join, edits = joins.plan(part, source)
             parts.append(join)
+        elif isinstance(part, IdleSource):
+            edits = idle.plan(part, source)
         elif isinstance(part, WindowCall):
             edits = emits.plan_call(part, source)
         elif isinstance(part, EmitClause):

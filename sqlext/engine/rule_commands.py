@@ -86,7 +86,7 @@ def _create(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -
     assert definition is not None
     rule = parse_rule(call, definition)
     target = _target(call, statement, table)
-    check_rule(call, definition, rule, T.StructType.fromJson(json.loads(target.schema)))
+    check_rule(call, definition, rule, target)
     effective_from, comment = _options(call, definition, rule.source)
     clause = str(rule.source.slice(definition.clause.start, definition.clause.stop))
     version = RuleVersion(

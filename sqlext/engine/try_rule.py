@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
-from pyspark.sql import types as T
 
 from sqlext.catalog import pattern_rules
 from sqlext.engine.check_rule import ParsedRule, check_rule, parse_rule, places_in_statement, time_column
 from sqlext.engine.rule_commands import rules_of
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.statement import run
-from sqlext.errors import BindError
 from sqlext.rewriter.rules.rule_statements import RuleDefinition, RuleStatement
 from sqlext.rewriter.text.names import Parts, quote
 from sqlext.rewriter.text.splice import Text, join
@@ -38,16 +35,8 @@ def try_rule(call: SqlCall, statement: RuleStatement, trial: Trial) -> tuple[str
     assert definition is not None
     rule = parse_rule(call, definition)
     table = rules_of(call, statement)
-    schema = T.StructType.fromJson(json.loads(table.schema))
-    check_rule(call, definition, rule, schema)
-    if trial.order is None:
-        first = time_column(schema)
-        if first is None:
-            raise BindError(
-                "TRIAL_ORDER", f"{table.events} has no column of times", place=statement.place,
-                hint="name the column that the rows are ordered by: --order-by COLUMN.",
-            )  # fmt: skip
-        trial = replace(trial, order=(first,))
+    check_rule(call, definition, rule, table)
+    trial = replace(trial, order=trial.order or (time_column(table),))
     query = _query(table, definition, rule, trial)
     with places_in_statement(query, definition):
         return table.events, run(replace(call, text=str(query), args=None))
