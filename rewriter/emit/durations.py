@@ -1,4 +1,4 @@
-"""The constants of window functions and EMIT: durations in microseconds, and thresholds."""
+"""The arguments of window functions and EMIT: time columns, durations in microseconds, and thresholds."""
 
 from __future__ import annotations
 
@@ -26,6 +26,17 @@ def duration(
         raise BindError(error_class, "this duration must be longer than nothing", place=fragment.place,
                         hint="write INTERVAL '10' MINUTES.")  # fmt: skip
     return int(value)
+
+
+def time_type(fragment: Fragment, source: Source, resolver: TypeResolver) -> str:
+    """The type of the column in DESCRIPTOR: timestamp, timestamp_ntz or date. Raises BindError: WINDOW_TIME."""
+    (kind,) = resolver.types([source.slice(fragment.start, fragment.stop)])
+    if kind not in ("timestamp", "timestamp_ntz", "date"):
+        raise BindError(
+            "WINDOW_TIME", f"DESCRIPTOR needs a timestamp or a date, not {kind}", place=fragment.place,
+            hint="write TABLE (SELECT *, CAST(x AS TIMESTAMP) AS ts FROM t), DESCRIPTOR(ts).",
+        )  # fmt: skip
+    return kind
 
 
 def threshold(fragment: Fragment, source: Source, resolver: TypeResolver) -> float:

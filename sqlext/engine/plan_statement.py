@@ -18,7 +18,7 @@ from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
 from sqlext.engine import cached_views
 from sqlext.engine.bind_clause import BoundClause, ClauseBinder
-from sqlext.engine.emit.plan_emits import EmitPlanner, PlannedEmit
+from sqlext.engine.emit.plan_emits import EmitPlanner, PlannedCall, PlannedEmit
 from sqlext.engine.joins.plan_joins import JoinPlanner, PlannedJoin
 from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, Part, parse_statement
 from sqlext.engine.physical import PhysicalPlan, Settings, choose
@@ -42,15 +42,15 @@ from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.script import check_bound_before
 from sqlext.rewriter.windows.parse_window import WindowClause
 
-PlannedPart = Union[PhysicalPlan, PlannedJoin]
+PlannedPart = Union[PhysicalPlan, PlannedJoin, PlannedCall, PlannedEmit]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StatementPlan:
     """A statement, ready to be run.
 
-    `parts`: what became of its clauses and joins, innermost first; `relations`: the clauses and the stored views by the
-    names that stand for them in `source`, each behind those that it reads.
+    `parts`: what became of its clauses, joins and window functions, innermost first; `relations`: the clauses and the
+    stored views by the names that stand for them in `source`, each behind those that it reads.
     """
 
     call: SqlCall
@@ -173,7 +173,7 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
         spark=call.spark, statement=statement, queries=queries, strategy=strategy, is_portable=is_portable
     )
     windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=strategy)
-    emits = EmitPlanner(spark=call.spark, statement=statement, queries=queries)
+    emits = EmitPlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
     idle = IdlePlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
     joins = JoinPlanner(statement, queries, call.spark.conf.get("spark.sql.session.timeZone") or "")
     parts: list[PlannedPart] = []
@@ -184,10 +184,12 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
         elif isinstance(part, IdleSource):
             edits = idle.plan(part, source)
         elif isinstance(part, WindowCall):
-            edits = emits.plan_call(part, source)
+            planned_call, edits = emits.plan_call(part, source)
+            parts += [planned_call] if planned_call is not None else []
         elif isinstance(part, EmitClause):
             firings, relation, edits = emits.plan_emit(part, source)
             relations[relation] = firings
+            parts.append(firings)
         elif isinstance(part, WindowClause):
             steps, edits = windows.plan(part, source, plan_clause)
             relations |= steps
