@@ -13,6 +13,7 @@ from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
 from sqlext.rewriter.match import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
+from sqlext.rewriter.rules.rules_clause import RulesClause, parse_rules_clauses
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
@@ -33,7 +34,7 @@ class ClauseSite:
     clause: MatchClause
 
 
-Part = Union[ClauseSite, JoinClause, WindowClause, WindowCall, EmitClause]
+Part = Union[ClauseSite, JoinClause, WindowClause, WindowCall, EmitClause, RulesClause]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +48,12 @@ class ParsedStatement:
     windows: tuple[WindowClause, ...] = ()
     calls: tuple[WindowCall, ...] = ()
     emits: tuple[EmitClause, ...] = ()
+    rules: tuple[RulesClause, ...] = ()
 
     @property
     def parts(self) -> list[Part]:
         """The clauses, the joins and the queries with windows; one that stands inside another comes before it."""
-        parts: list[Part] = [*self.clauses, *self.joins, *self.windows, *self.calls, *self.emits]
+        parts: list[Part] = [*self.clauses, *self.joins, *self.windows, *self.calls, *self.emits, *self.rules]
         return sorted(parts, key=lambda part: (part.clause if isinstance(part, ClauseSite) else part).whole.stop)
 
     @property
@@ -103,6 +105,7 @@ def parse_statement(text: str) -> ParsedStatement:
         windows=tuple(windows),
         calls=calls,
         emits=parse_emits(tree, calls),
+        rules=parse_rules_clauses(tree),
     )
 
 

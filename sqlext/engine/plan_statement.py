@@ -24,6 +24,7 @@ from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, Part, par
 from sqlext.engine.physical import PhysicalPlan, Settings, choose
 from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
+from sqlext.engine.rules.plan_rules import PlannedRules, RulesPlanner
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.windows.plan_windows import BaseQuery, WindowPlanner
@@ -34,6 +35,7 @@ from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
+from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
@@ -121,7 +123,7 @@ class ViewPlan:
         return frame.toDF(*self.columns) if self.columns else frame
 
 
-PlannedRelation = Union[PhysicalPlan, ViewPlan, BaseQuery, PlannedEmit]
+PlannedRelation = Union[PhysicalPlan, ViewPlan, BaseQuery, PlannedEmit, PlannedRules]
 PlanClause = Callable[[BoundClause, Queries], tuple[Union[PhysicalPlan, None], str]]
 
 
@@ -172,6 +174,7 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
     )
     windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=strategy)
     emits = EmitPlanner(spark=call.spark, statement=statement, queries=queries)
+    rules = RulesPlanner(spark=call.spark, statement=statement, queries=queries)
     joins = JoinPlanner(statement, queries, call.spark.conf.get("spark.sql.session.timeZone") or "")
     parts: list[PlannedPart] = []
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
@@ -183,6 +186,9 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
         elif isinstance(part, EmitClause):
             firings, relation, edits = emits.plan_emit(part, source)
             relations[relation] = firings
+        elif isinstance(part, RulesClause):
+            matches, relation, edits = rules.plan(part, source)
+            relations[relation] = matches
         elif isinstance(part, WindowClause):
             steps, edits = windows.plan(part, source, plan_clause)
             relations |= steps
