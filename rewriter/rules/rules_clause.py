@@ -116,7 +116,7 @@ class _Reader:
 
     def _head(self, i: int) -> str:
         token = self.tokens[i]
-        if token.depth != self.depth or self.tokens[i - 1].word in ("BY", ",", "."):
+        if token.depth != self.depth or self.tokens[i - 1].word in ("BY", ",", ".", "RULES"):
             return ""
         if token.word in ("PARTITION", "ORDER"):
             return token.word if is_at(self.tokens, i + 1, "BY") else ""

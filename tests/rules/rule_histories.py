@@ -93,7 +93,7 @@ def events_table(rows: list[tuple]) -> pa.Table:
 
 
 def rules_table(rows: list[tuple]) -> pa.Table:
-    columns = list(zip(*rows)) or [[]] * 5
+    columns = list(zip(*((*row, row[1]) for row in rows))) or [[]] * 6
     return pa.table([pa.array(c, f.type) for c, f in zip(columns, ARRIVING_VERSIONS)], schema=ARRIVING_VERSIONS)
 
 

@@ -20,7 +20,7 @@ from sqlext.engine.rules.rule_plan import RulesPlan
 from sqlext.engine.rules.rule_reports import REPORTS, RuleReports
 from sqlext.engine.rules.rule_versions import TakenVersion
 from sqlext.engine.rules.rules_processor import OF_RULES, RulesBucketPlan, RulesProcessor
-from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS
+from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, in_time
 from sqlext.engine.stream.decided_rows import decided_rows, result_columns
 from sqlext.engine.stream.parcels import (
     BUCKET,
@@ -101,7 +101,8 @@ def taken_versions(queries: Queries, spark: SparkSession, table: Parts) -> Seque
         taken[key] = min(entry.taken_up, taken.get(key, entry.taken_up))
     last = max(taken.values(), default=BEGINNING)
     versions: dict[tuple[str, int], TakenVersion] = {}
-    for row in pattern_rules.versions(queries.sql, table):
+    rows = pattern_rules.versions(queries.sql, table)
+    for row in sorted(rows, key=lambda row: in_time(row.name, row.version, row.time, row.clause)):
         if row.name is not None and row.version is not None:
             version = TakenVersion(
                 name=row.name,
