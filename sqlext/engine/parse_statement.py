@@ -9,6 +9,7 @@ from typing import Any, Union
 from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
 from sqlext.rewriter.emit.emit_clause import EmitClause, parse_emits
 from sqlext.rewriter.emit.window_call import WindowCall, parse_window_calls
+from sqlext.rewriter.idle_sources import IdleSource, parse_idle_sources
 from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
 from sqlext.rewriter.match import check
 from sqlext.rewriter.match.match_clause import MatchClause
@@ -34,7 +35,7 @@ class ClauseSite:
     clause: MatchClause
 
 
-Part = Union[ClauseSite, JoinClause, WindowClause, WindowCall, EmitClause, RulesClause]
+Part = Union[ClauseSite, JoinClause, WindowClause, WindowCall, EmitClause, IdleSource, RulesClause]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +50,15 @@ class ParsedStatement:
     calls: tuple[WindowCall, ...] = ()
     emits: tuple[EmitClause, ...] = ()
     rules: tuple[RulesClause, ...] = ()
+    idle_sources: tuple[IdleSource, ...] = ()
 
     @property
     def parts(self) -> list[Part]:
         """The clauses, the joins and the queries with windows; one that stands inside another comes before it."""
-        parts: list[Part] = [*self.clauses, *self.joins, *self.windows, *self.calls, *self.emits, *self.rules]
+        parts: list[Part] = [
+            *self.idle_sources, *self.clauses, *self.joins, *self.windows, *self.calls, *self.emits,
+            *self.rules
+        ]  # fmt: skip
         return sorted(parts, key=lambda part: (part.clause if isinstance(part, ClauseSite) else part).whole.stop)
 
     @property
@@ -106,6 +111,7 @@ def parse_statement(text: str) -> ParsedStatement:
         calls=calls,
         emits=parse_emits(tree, calls),
         rules=parse_rules_clauses(tree),
+        idle_sources=parse_idle_sources(tree),
     )
 
 

@@ -18,7 +18,7 @@ from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
 from sqlext.engine import cached_views
 from sqlext.engine.bind_clause import BoundClause, ClauseBinder
-from sqlext.engine.emit.plan_emits import EmitPlanner, PlannedEmit
+from sqlext.engine.emit.plan_emits import EmitPlanner, PlannedCall, PlannedEmit
 from sqlext.engine.joins.plan_joins import JoinPlanner, PlannedJoin
 from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, Part, parse_statement
 from sqlext.engine.physical import PhysicalPlan, Settings, choose
@@ -26,6 +26,7 @@ from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
 from sqlext.engine.rules.plan_rules import PlannedRules, RulesPlanner
 from sqlext.engine.sql_call import SqlCall
+from sqlext.engine.stream.heartbeat import IdlePlanner
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.windows.plan_windows import BaseQuery, WindowPlanner
 from sqlext.errors import SqlExtError, UnsupportedError
@@ -33,6 +34,7 @@ from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.idle_sources import IdleSource
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.rules.rules_clause import RulesClause
@@ -42,15 +44,15 @@ from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.script import check_bound_before
 from sqlext.rewriter.windows.parse_window import WindowClause
 
-PlannedPart = Union[PhysicalPlan, PlannedJoin]
+PlannedPart = Union[PhysicalPlan, PlannedJoin, PlannedCall, PlannedEmit]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StatementPlan:
     """A statement, ready to be run.
 
-    `parts`: what became of its clauses and joins, innermost first; `relations`: the clauses and the stored views by the
-    names that stand for them in `source`, each behind those that it reads.
+    `parts`: what became of its clauses, joins and window functions, innermost first; `relations`: the clauses and the
+    stored views by the names that stand for them in `source`, each behind those that it reads.
     """
 
     call: SqlCall
@@ -173,19 +175,24 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
         spark=call.spark, statement=statement, queries=queries, strategy=strategy, is_portable=is_portable
     )
     windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=strategy)
-    emits = EmitPlanner(spark=call.spark, statement=statement, queries=queries)
-    rules = RulesPlanner(spark=call.spark, statement=statement, queries=queries)
+    emits = EmitPlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
+    idle = IdlePlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
+    rules = RulesPlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
     joins = JoinPlanner(statement, queries, call.spark.conf.get("spark.sql.session.timeZone") or "")
     parts: list[PlannedPart] = []
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
         if isinstance(part, JoinClause):
             join, edits = joins.plan(part, source)
             parts.append(join)
+        elif isinstance(part, IdleSource):
+            edits = idle.plan(part, source)
         elif isinstance(part, WindowCall):
-            edits = emits.plan_call(part, source)
+            planned_call, edits = emits.plan_call(part, source)
+            parts += [planned_call] if planned_call is not None else []
         elif isinstance(part, EmitClause):
             firings, relation, edits = emits.plan_emit(part, source)
             relations[relation] = firings
+            parts.append(firings)
         elif isinstance(part, RulesClause):
             matches, relation, edits = rules.plan(part, source)
             relations[relation] = matches

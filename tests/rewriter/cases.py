@@ -12,6 +12,7 @@ from sqlext.errors import SqlExtError, raise_all
 from sqlext.pattern import ast
 from sqlext.rewriter.emit.emit_clause import parse_emits
 from sqlext.rewriter.emit.window_call import parse_window_calls
+from sqlext.rewriter.idle_sources import parse_idle_sources
 from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
@@ -53,6 +54,7 @@ def compile_statement(text: str) -> list[MatchClause]:
         check(clause)
     tree = read_tree(text)
     parse_emits(tree, parse_window_calls(tree))
+    parse_idle_sources(tree)
     return clauses
 
 

@@ -27,7 +27,11 @@ from sqlext.rewriter.emit.emit_parts import FiringAggregate
 
 States = tuple[np.ndarray, ...]
 Columns = Mapping[str, pa.Array]
-_FLOATS = ("float", "double")
+_FLOATS, _TIMES = ("float", "double"), ("date", "timestamp", "timestamp_ntz")
+_ORDERED = frozenset({
+    "any_value", "array_agg", "collect_list", "collect_set", "first", "first_value", "last", "last_value", "listagg",
+    "max_by", "min_by", "mode", "string_agg",
+})  # fmt: skip
 
 
 class Aggregation(Protocol):
@@ -52,18 +56,33 @@ def aggregation(call: FiringAggregate, columns: Columns, settings: Settings) -> 
     if call.filter:
         condition = columns[call.filter]
         kept = as_numpy(condition) & are_valid(condition)
-    if call.function == "count" and not call.is_distinct:
+    if not is_vectorised(call):
+        return General(call, columns, kept, settings)
+    if call.function == "count":
         return Count(_is_counted(call, columns, kept))
-    plain = len(call.types) == 1 and not call.is_distinct and call.types[0] in (*INTEGER_BITS, *_FLOATS)
-    if plain and call.function in ("sum", "avg", "mean"):
-        values = _values(columns[call.columns[0]], kept)
-        is_float = call.types[0] in _FLOATS or call.function != "sum"
-        return Sum(values, is_float=is_float, is_average=call.function != "sum", is_ansi=settings.is_ansi)
-    times = ("date", "timestamp", "timestamp_ntz")
-    if call.function in ("min", "max") and len(call.types) == 1 and call.types[0] in (*INTEGER_BITS, *_FLOATS, *times):
-        column = columns[call.columns[0]]
+    column = columns[call.columns[0]]
+    if call.function in ("min", "max"):
         return Extreme(_values(column, kept), column.type, is_max=call.function == "max")
-    return General(call, columns, kept, settings)
+    is_average = call.function != "sum"
+    is_float = is_average or call.types[0] in _FLOATS
+    return Sum(_values(column, kept), is_float=is_float, is_average=is_average, is_ansi=settings.is_ansi)
+
+
+def is_vectorised(call: FiringAggregate) -> bool:
+    """Does NumPy compute the aggregate for all groups at once?"""
+    if call.function == "count":
+        return not call.is_distinct
+    if len(call.types) != 1 or (call.is_distinct and call.function not in ("min", "max")):
+        return False
+    is_number = call.types[0] in (*INTEGER_BITS, *_FLOATS)
+    if call.function in ("min", "max"):
+        return is_number or call.types[0] in _TIMES
+    return is_number and call.function in ("sum", "avg", "mean")
+
+
+def depends_on_order(call: FiringAggregate) -> bool:
+    """Does the value depend on the order of the rows, or on which of several equal rows comes first?"""
+    return call.function in _ORDERED
 
 
 def partial_fields(plan: WindowPlan) -> list[tuple[pa.DataType, ...]]:

@@ -16,6 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from sqlext.engine.emit.emit_processor import EmitBucketPlan, EmitProcessor
 from sqlext.engine.emit.panes import pane_schema
+from sqlext.engine.emit.partials import depends_on_order
 from sqlext.engine.emit.window_plan import Assigner, WindowPlan
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream import side_tables
@@ -44,7 +45,7 @@ def run_emit(
 ) -> DataFrame:
     """The result of the query. `prefix`: the WITH clause that the data may need; `writes_tables`: late rows of a stream
     are written into the table that is set, which is created if it does not exist."""
-    rows = queries.run(_rows_query(plan.columns, plan, prefix))
+    rows = queries.run(rows_query(plan.columns, plan, prefix))
     windows = window_plan(plan, rows.schema, is_ansi)
     if rows.isStreaming:
         fired = _on_stream(plan, windows, queries, prefix, spark, writes_tables=writes_tables)
@@ -53,10 +54,21 @@ def run_emit(
     return queries.run(result_query(plan, queries.name(fired)))
 
 
-def _rows_query(columns: Sequence[tuple[str, Text]], plan: EmitPlan, prefix: Text) -> Text:
+def rows_query(columns: Sequence[tuple[str, Text]], plan: EmitPlan, prefix: Text) -> Text:
     """What Spark computes of each row."""
     named = join(*(join(text, f" AS {name}") for name, text in columns), separator=",\n       ")
     return join(prefix, "SELECT ", named, "\nFROM ", plan.relation)
+
+
+def kept_of_window(plan: EmitPlan) -> tuple[bool, str]:
+    """Are the rows of a window kept until it is complete, rather than its partial aggregates? And why."""
+    evictor = plan.clause.evictor
+    if evictor is not None:
+        return True, f"its rows, because {evictor.whole.text} chooses among them"
+    ordered = next((a.function for a in plan.aggregates if depends_on_order(a)), None)
+    if plan.emit.lateness and ordered is not None:
+        return True, f"its rows, because a late row changes the order in which {ordered} takes them"
+    return False, "its partial aggregates"
 
 
 def _batch(plan: EmitPlan, rows: DataFrame, windows: WindowPlan) -> DataFrame:
@@ -85,7 +97,7 @@ def _on_stream(
     if writes_tables:
         folders = {t.setting: str(t.folder) for t in side_tables.open_tables(spark, clause.fingerprint)}
     extra = [(LATE_ROW, join("to_json(struct(*))"))] if folders else []
-    query = _rows_query([*plan.columns, *extra], plan, prefix)
+    query = rows_query([*plan.columns, *extra], plan, prefix)
     hashed = f"hash({', '.join(windows.keys)})" if windows.keys else "0"
     rows = queries.run(join(f"SELECT *, {hashed} AS {BUCKET} FROM (\n", query, ")"))
     buckets = int(spark.conf.get(BUCKETS_SETTING, "") or 0) or None if windows.keys else 1
@@ -159,7 +171,7 @@ def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> WindowPlan
         assigner=assigner,
         emit=plan.emit,
         aggregates=plan.aggregates,
-        keeps_rows=plan.emit.evictor is not None or plan.emit.lateness > 0,
+        keeps_rows=kept_of_window(plan)[0],
         is_ansi=is_ansi,
     )
 

@@ -53,12 +53,18 @@ class RulesPlanner:
     spark: SparkSession
     statement: ParsedStatement
     queries: Queries
+    is_portable: bool = False
 
     def plan(self, clause: RulesClause, source: Source) -> tuple[PlannedRules, str, list[Edit]]:
         """The planned clause, the name of its DataFrame, and the edit that puts it in the place of the clause.
 
         Raises BindError and UnsupportedError.
         """
+        if self.is_portable:
+            raise UnsupportedError(
+                "PORTABLE_RULES", "sqlext_match does not know MATCH_RULES", place=clause.keyword.place,
+                hint="run the statement with spark.sql in an extended session.",
+            )  # fmt: skip
         prefix = with_clause(self.statement.ctes(clause.whole), source)
         relation = source.slice(clause.relation.start, clause.relation.stop)
         rows = self.queries.run(join(prefix, "SELECT * FROM ", relation))

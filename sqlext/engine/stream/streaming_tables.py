@@ -16,7 +16,8 @@ resumes the query. Stopping a query does not end its input: what is undecided st
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import StoredClause, StoredQuery, check_same_query, stored_query
 from sqlext.catalog.warehouse import local_path
 from sqlext.engine.stream import side_tables
+from sqlext.engine.stream.heartbeat import has_beats
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.warn import warn
 from sqlext.errors import BindError, Place, UnsupportedError
@@ -41,6 +43,8 @@ NAME = "sqlext.stream.name"  # of the checkpoint, where several INSERT write int
 AVAILABLE_NOW = "available-now"
 CHECKPOINTS = "_checkpoints"  # in the folder of a table; Delta ignores names that begin so
 STREAM, INSERT = "stream", "insert"  # the names of checkpoints
+# Without it Spark runs available-now in one micro-batch where a source, such as that of heartbeats, does not know it.
+_SEVERAL_BATCHES = "spark.sql.streaming.triggerAvailableNowWrapper.enabled"
 
 
 def start(
@@ -81,7 +85,7 @@ def start(
         at = "" if batch is None else f", at micro-batch {batch}"
         warn([f"{query_name} is running{at}; the statement started nothing. STOP STREAMING TABLE {title} ends it."])
         return nothing
-    _run(spark, name, frame, checkpoint, query_name, _trigger(spark, target))
+    _run(spark, name, frame, checkpoint, query_name, _trigger(spark, target), text)
     for clause in clauses:
         for table in side_tables.open_tables(spark, clause.fingerprint):
             side_tables.follow(spark, table, title, _trigger_options(_trigger(spark, target)))
@@ -196,11 +200,25 @@ def _check_ends(clauses: Sequence[StreamClause], trigger: str, target: StreamTar
         )  # fmt: skip
 
 
-def _run(spark: SparkSession, table: str, frame: DataFrame, checkpoint: str, query_name: str, trigger: str) -> None:
+def _run(
+    spark: SparkSession, table: str, frame: DataFrame, checkpoint: str, query_name: str, trigger: str, text: Text
+) -> None:
     writer = frame.writeStream.format("delta").outputMode("append").option("checkpointLocation", checkpoint)
     if trigger:
         writer = writer.trigger(**_trigger_options(trigger))
-    query = writer.queryName(query_name).toTable(table)
+    with _setting(spark, _SEVERAL_BATCHES, "true") if has_beats(text) else nullcontext():
+        query = writer.queryName(query_name).toTable(table)
     streams.remember(query)
     if trigger == AVAILABLE_NOW:
         query.awaitTermination()  # the statement ends when the rows are in the table
+
+
+@contextmanager
+def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    """A setting of the session while a query starts, which keeps it."""
+    before = spark.conf.get(name, None)
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        spark.conf.unset(name) if before is None else spark.conf.set(name, before)
