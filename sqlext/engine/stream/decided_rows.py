@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -14,8 +14,13 @@ from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, BucketPro
 from sqlext.stream_state import METRICS
 
 
-def decided_rows(parcels: DataFrame, processor: BucketProcessor) -> DataFrame:
-    """The result rows, as OUTPUT_DDL describes them; the reports of the buckets go to the query's metrics."""
+def decided_rows(
+    parcels: DataFrame, processor: BucketProcessor, observe: Callable[[DataFrame], DataFrame] = lambda rows: rows
+) -> DataFrame:
+    """The result rows, as OUTPUT_DDL describes them; the reports of the buckets go to the query's metrics.
+
+    `observe`: adds further metrics.
+    """
     operator = processor.plan
     by_clock = operator.stream.is_processing_time
     # In processing time Spark runs micro-batches without end, for availableNow too: only where the clock ends matches.
@@ -36,7 +41,7 @@ def decided_rows(parcels: DataFrame, processor: BucketProcessor) -> DataFrame:
         F.coalesce(F.sum(F.when(is_report, F.col("late"))), F.lit(0)).alias("late_rows"),
         F.coalesce(F.sum(F.when(is_report, F.col("failed"))), F.lit(0)).alias("failed_rows"),
     )
-    return observed.where(F.col("kind") == RESULT)
+    return observe(observed).where(F.col("kind") == RESULT)
 
 
 def result_columns(decided: DataFrame, times: Sequence[str], schema: T.StructType) -> DataFrame:
