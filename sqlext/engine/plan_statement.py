@@ -24,6 +24,7 @@ from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, Part, par
 from sqlext.engine.physical import PhysicalPlan, Settings, choose
 from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
+from sqlext.engine.rules.plan_rules import PlannedRules, RulesPlanner
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream.heartbeat import IdlePlanner
 from sqlext.engine.stream.stream_clause import StreamClause
@@ -36,6 +37,7 @@ from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.idle_sources import IdleSource
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
+from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
@@ -123,7 +125,7 @@ class ViewPlan:
         return frame.toDF(*self.columns) if self.columns else frame
 
 
-PlannedRelation = Union[PhysicalPlan, ViewPlan, BaseQuery, PlannedEmit]
+PlannedRelation = Union[PhysicalPlan, ViewPlan, BaseQuery, PlannedEmit, PlannedRules]
 PlanClause = Callable[[BoundClause, Queries], tuple[Union[PhysicalPlan, None], str]]
 
 
@@ -178,6 +180,7 @@ def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portabl
         skips_failures=settings.skips_failures,
     )  # fmt: skip
     idle = IdlePlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
+    rules = RulesPlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
     joins = JoinPlanner(statement, queries, call.spark.conf.get("spark.sql.session.timeZone") or "")
     parts: list[PlannedPart] = []
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
@@ -193,6 +196,9 @@ def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portabl
             firings, relation, edits = emits.plan_emit(part, source)
             relations[relation] = firings
             parts.append(firings)
+        elif isinstance(part, RulesClause):
+            matches, relation, edits = rules.plan(part, source)
+            relations[relation] = matches
         elif isinstance(part, WindowClause):
             steps, edits = windows.plan(part, source, plan_clause)
             relations |= steps

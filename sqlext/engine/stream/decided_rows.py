@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -15,8 +15,13 @@ from sqlext.rewriter.match.match_plan import FAILURE
 from sqlext.stream_state import METRICS, RESULT_METRICS
 
 
-def decided_rows(parcels: DataFrame, processor: BucketProcessor) -> DataFrame:
-    """The result rows, as OUTPUT_DDL describes them; the reports of the buckets go to the query's metrics."""
+def decided_rows(
+    parcels: DataFrame, processor: BucketProcessor, observe: Callable[[DataFrame], DataFrame] = lambda rows: rows
+) -> DataFrame:
+    """The result rows, as OUTPUT_DDL describes them; the reports of the buckets go to the query's metrics.
+
+    `observe`: adds further metrics.
+    """
     operator = processor.plan
     by_clock = operator.stream.is_processing_time
     # In processing time Spark runs micro-batches without end, for availableNow too: only where the clock ends matches.
@@ -37,7 +42,7 @@ def decided_rows(parcels: DataFrame, processor: BucketProcessor) -> DataFrame:
         F.coalesce(F.sum(F.when(is_report, F.col("late"))), F.lit(0)).alias("late_rows"),
         F.coalesce(F.sum(F.when(is_report, F.col("failed"))), F.lit(0)).alias("failed_rows"),
     )
-    return observed.where(F.col("kind") == RESULT)
+    return observe(observed).where(F.col("kind") == RESULT)
 
 
 def without_failures(rows: DataFrame) -> DataFrame:
