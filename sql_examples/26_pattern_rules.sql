@@ -14,7 +14,7 @@
 -- expect:
 -- rule_name	card	first_time	measures
 -- spree	bob	2026-03-03 09:00:00	{total -> 750.0}
--- testing	ann	2026-03-02 08:00:00	{amount -> 900.0, tests -> 2}
+-- testing	ann	2026-03-02 08:00:00	{tests -> 2, amount -> 900.0}
 
 CREATE TABLE example_payments AS
 SELECT * FROM VALUES
