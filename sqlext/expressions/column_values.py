@@ -192,7 +192,7 @@ def _constant(constant: Constant, n: int) -> Vector:
     dtype, is_null = _dtype(constant.type), constant.value is None
     if dtype is None:
         return Vector(_objects([constant.value] * n), np.full(n, not is_null))
-    value = np.array(0 if is_null else constant.value, dtype)
+    value: np.ndarray = np.array(0 if is_null else constant.value, dtype)
     return Vector(np.broadcast_to(value, n), np.broadcast_to(np.array(not is_null), n))
 
 

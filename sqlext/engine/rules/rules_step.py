@@ -76,7 +76,7 @@ def advance(
     late = is_late(arrived, plan.time, state.watermark)
     rows = pa.concat_tables([state.rows, with_ids(arrived.filter(pa.array(~late)), state)])
     search = _search(rows, state, watermark, plan, compiled)
-    versions, errors = new_versions(state, rules, watermark)
+    versions, errors = new_versions(state, rules, watermark, plan.max_versions)
     errors += _compile_errors(versions, compiled)
     old = state.rows.num_rows
     return RulesStep(
