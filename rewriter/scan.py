@@ -75,8 +75,8 @@ def _site(tree: Tree, keyword: int) -> list[Site]:
         return []
     relation = tree.relation_of(keyword)
     if relation is None:
-        if not _holds_pattern(tokens, keyword + 2, close or len(tokens)):
-            return []  # a function or column of that name
+        if _is_rule(tokens, keyword) or not _holds_pattern(tokens, keyword + 2, close or len(tokens)):
+            return []  # the text of a rule, or a function or column of that name
         raise _misplaced(tree, keyword)
     close = _close(text, tokens, keyword + 1)
     start, word = tokens[relation.start], tokens[keyword]
@@ -97,6 +97,15 @@ def _site(tree: Tree, keyword: int) -> list[Site]:
             closing=close,
         )
     ]
+
+
+def _is_rule(tokens: Tokens, keyword: int) -> bool:
+    """Is it the clause of CREATE PATTERN RULE … AS?"""
+    if not is_at(tokens, keyword - 1, "AS"):
+        return False
+    start = next((i for i in range(keyword - 1, -1, -1) if tokens[i].text == ";"), -1)
+    words = [token.word for token in tokens[start + 1 : keyword]]
+    return any(words[i : i + 2] == ["PATTERN", "RULE"] and words[i - 1] in ("CREATE", "REPLACE") for i in range(1, 6))
 
 
 def _misplaced(tree: Tree, keyword: int) -> ParseError:

@@ -137,7 +137,7 @@ def plan_statement(call: SqlCall) -> StatementPlan:
         physical = choose(clause, settings, queries)
         return physical, queries.name(physical.preview(queries, call.spark))
 
-    return _plan(call, settings.strategy, plan_clause)
+    return _plan(call, settings, plan_clause)
 
 
 def plan_portable(call: SqlCall) -> StatementPlan:
@@ -151,10 +151,10 @@ def plan_portable(call: SqlCall) -> StatementPlan:
             )  # fmt: skip
         return None, f"({portable_query(clause.plan, clause.prefix, clause.is_ansi)})"
 
-    return _plan(call, Settings.of(call.spark).strategy, plan_clause, is_portable=True)
+    return _plan(call, Settings.of(call.spark), plan_clause, is_portable=True)
 
 
-def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bool = False) -> StatementPlan:
+def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portable: bool = False) -> StatementPlan:
     """`plan_clause`: how a bound clause is run, None if it is not, and the relation that stands for it in the text."""
     statement = parse_statement(call.text)
     check_bound_before(call.text, [_whole(part) for part in statement.parts])
@@ -172,10 +172,13 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
             relations[relation] = view
         source = source.edited([_view_edit(mention, relation, statement)])
     binder = ClauseBinder(
-        spark=call.spark, statement=statement, queries=queries, strategy=strategy, is_portable=is_portable
+        spark=call.spark, statement=statement, queries=queries, strategy=settings.strategy, is_portable=is_portable
     )
-    windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=strategy)
-    emits = EmitPlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
+    windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=settings.strategy)
+    emits = EmitPlanner(
+        spark=call.spark, statement=statement, queries=queries, is_portable=is_portable,
+        skips_failures=settings.skips_failures,
+    )  # fmt: skip
     idle = IdlePlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
     rules = RulesPlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
     joins = JoinPlanner(statement, queries, call.spark.conf.get("spark.sql.session.timeZone") or "")

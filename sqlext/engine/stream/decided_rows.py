@@ -11,7 +11,8 @@ from pyspark.sql import types as T
 
 from sqlext.engine.stream.parcels import unpack, unpack_by_row
 from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, BucketProcessor
-from sqlext.stream_state import METRICS
+from sqlext.rewriter.match.match_plan import FAILURE
+from sqlext.stream_state import METRICS, RESULT_METRICS
 
 
 def decided_rows(
@@ -42,6 +43,12 @@ def decided_rows(
         F.coalesce(F.sum(F.when(is_report, F.col("failed"))), F.lit(0)).alias("failed_rows"),
     )
     return observe(observed).where(F.col("kind") == RESULT)
+
+
+def without_failures(rows: DataFrame) -> DataFrame:
+    """Result rows without the column FAILURE; how many have one goes to the query's metrics."""
+    failed = F.count_if(F.col(FAILURE).isNotNull()).alias("failed_results")
+    return rows.observe(f"{RESULT_METRICS}_{uuid.uuid4().hex[:8]}", failed).drop(FAILURE)
 
 
 def result_columns(decided: DataFrame, times: Sequence[str], schema: T.StructType) -> DataFrame:
