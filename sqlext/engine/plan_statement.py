@@ -32,6 +32,7 @@ from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.heads import parse_target
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.text.fragments import Fragment
@@ -171,7 +172,8 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
         spark=call.spark, statement=statement, queries=queries, strategy=strategy, is_portable=is_portable
     )
     windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=strategy)
-    emits = EmitPlanner(spark=call.spark, statement=statement, queries=queries)
+    target = parse_target(call.text)
+    emits = EmitPlanner(spark=call.spark, statement=statement, queries=queries, target=target)
     joins = JoinPlanner(statement, queries, call.spark.conf.get("spark.sql.session.timeZone") or "")
     parts: list[PlannedPart] = []
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it

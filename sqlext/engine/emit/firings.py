@@ -14,6 +14,7 @@ from sqlext.engine.emit.partials import Aggregation, States
 from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.worker.arrow import as_arrow, strings
 from sqlext.pattern.event_time import NEVER
+from sqlext.rewriter.emit.emit_parts import EARLY, LATE, MERGED, ON_TIME
 
 
 def partial_values(
@@ -58,7 +59,6 @@ def partial_values(
 
 # result rows: the keys, then `result_columns`, then the aggregates
 
-EARLY, ON_TIME, LATE, MERGED = "EARLY", "ON_TIME", "LATE", "MERGED"
 _TIMINGS = (EARLY, ON_TIME, LATE, MERGED)
 
 
