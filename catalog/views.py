@@ -52,7 +52,7 @@ class Mention:
 def lookup(spark: Any, sql: Callable[..., Any], name: str | Parts) -> View | None:
     """The stored view of that name (as written, or in parts); None if there is none."""
     parts = split_name(name) if isinstance(name, str) else name
-    rows = _read(spark, sql, parts[:-1], f"WHERE name = {_literal(parts[-1].lower())}")
+    rows = _read(spark, sql, parts[:-1], f"WHERE name = {string_literal(parts[-1].lower())}")
     return rows[0] if rows else None
 
 
@@ -96,21 +96,22 @@ def create(spark: Any, sql: Callable[..., Any], statement: CreateView) -> Any:
 def alter(spark: Any, sql: Callable[..., Any], view: View, name: Parts, query: str) -> None:
     """Give a stored view another query, which has been checked; it keeps its comment."""
     head = Head(text=query, verb=CREATE_VIEW, name=RelationName(name, 0, 0))
-    comment = _literal(view.comment) if view.comment is not None else None
+    comment = string_literal(view.comment) if view.comment is not None else None
     _write(spark, sql, CreateView(head=head, columns=(), comment=comment, query_start=0))
 
 
 def rename(spark: Any, sql: Callable[..., Any], name: Parts, new_name: Parts) -> None:
     """Give a stored view another name in its schema, which the caller knows to be free."""
     table = _table(name[:-1])
-    sql(f"UPDATE {table} SET name = {_literal(new_name[-1].lower())} WHERE name = {_literal(name[-1].lower())}")
+    before, after = string_literal(name[-1].lower()), string_literal(new_name[-1].lower())
+    sql(f"UPDATE {table} SET name = {after} WHERE name = {before}")
 
 
 def drop(spark: Any, sql: Callable[..., Any], name: Parts) -> bool:
     """Remove a stored view; False if there is none."""
     if lookup(spark, sql, name) is None:
         return False
-    sql(f"DELETE FROM {_table(name[:-1])} WHERE name = {_literal(name[-1].lower())}")
+    sql(f"DELETE FROM {_table(name[:-1])} WHERE name = {string_literal(name[-1].lower())}")
     return True
 
 
@@ -196,9 +197,9 @@ def _write(spark: Any, sql: Callable[..., Any], statement: CreateView) -> None:
     )
     schema = (spark.catalog.currentCatalog(), spark.catalog.currentDatabase())
     row = (
-        f"SELECT {_literal(parts[-1].lower())} AS name, {_literal(statement.query)} AS text, "
+        f"SELECT {string_literal(parts[-1].lower())} AS name, {string_literal(statement.query)} AS text, "
         f"{_array(statement.columns)} AS columns, {statement.comment or 'CAST(NULL AS STRING)'} AS comment, "
-        f"{_array(schema)} AS schema, current_timestamp() AS created_at, {_literal(_version())} AS created_by"
+        f"{_array(schema)} AS schema, current_timestamp() AS created_at, {string_literal(_version())} AS created_by"
     )
     sql(
         f"MERGE INTO {table} AS old USING ({row}) AS new ON old.name = new.name "
@@ -206,17 +207,17 @@ def _write(spark: Any, sql: Callable[..., Any], statement: CreateView) -> None:
     )
 
 
-def _literal(value: str) -> str:
+def string_literal(value: str) -> str:
     """A string as SQL that means the same under every parser setting: escapes, `${…}` substitution, collations.
 
-    >>> _literal("a'b")
+    >>> string_literal("a'b")
     "decode(unbase64('YSdi'), 'UTF-8')"
     """
     return f"decode(unbase64('{base64.b64encode(value.encode()).decode()}'), 'UTF-8')"
 
 
 def _array(values: tuple[str, ...]) -> str:
-    return f"CAST(array({', '.join(map(_literal, values))}) AS ARRAY<STRING>)"
+    return f"CAST(array({', '.join(map(string_literal, values))}) AS ARRAY<STRING>)"
 
 
 def _version() -> str:

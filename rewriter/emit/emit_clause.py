@@ -24,6 +24,12 @@ from sqlext.rewriter.tree.keywords import ends_operand, is_at
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
 _BEGINS = frozenset({"AFTER", "EARLY", "EVERY", "ON", "ACCUMULATING", "DISCARDING", "ALLOW", "EVICT"})
+_FOLLOWS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "LIMIT", "OFFSET"})
+_FOREIGN = {  # what ksqlDB and Flink's experimental options call it
+    "CHANGES": "write EMIT EVERY 1 ROW.",
+    "FINAL": "write EMIT AFTER WATERMARK, or leave EMIT out.",
+    "WITHOUT": "write EMIT EVERY 1 ROW.",
+}
 _SYNTAX = (
     "write EMIT [AFTER WATERMARK | EARLY EVERY interval [PROCESSING TIME] | EVERY n ROWS | ON DELTA(e) > x "
     "| AFTER DELAY interval, …] [ACCUMULATING | DISCARDING] [ALLOW LATENESS interval] [EVICT KEEP LAST n ROWS "
@@ -51,11 +57,13 @@ class SelectItem:
 
 @dataclass(frozen=True, kw_only=True)
 class EmitClause:
-    """`SELECT items FROM call [WHERE …] GROUP BY keys [HAVING …] EMIT …`, all of it `whole`; `keyword` is EMIT."""
+    """`SELECT items FROM call [alias] [WHERE …] GROUP BY keys [HAVING …] EMIT …`, all of it `whole`; `keyword` is
+    EMIT, `alias` as written or empty."""
 
     whole: Fragment
     keyword: Fragment
     call: WindowCall
+    alias: str
     items: tuple[SelectItem, ...]
     where: Fragment | None
     keys: tuple[Fragment, ...]
@@ -69,6 +77,20 @@ class EmitClause:
 def is_emit(tokens: Tokens, i: int) -> bool:
     """Does EMIT with a trigger, a mode, a lateness or an evictor stand at token i?"""
     return tokens[i].word == "EMIT" and i + 1 < len(tokens) and tokens[i + 1].word in _BEGINS and i > 0
+
+
+def _is_bare(tree: Tree, i: int, calls: Sequence[WindowCall]) -> bool:
+    """Does EMIT alone stand at token i, at the end of a grouping query over a window function?"""
+    tokens = tree.tokens
+    ends = i + 1 == len(tokens) or tokens[i + 1].text in (")", ";")
+    if tokens[i].word != "EMIT" or not ends or not ends_operand(tokens, i - 1):
+        return False
+    queries = (call.relation.query for call in calls)
+    return any(
+        query is not None and tokens[i].depth == tokens[query.from_].depth
+        and any(is_at(tokens, j, "GROUP", "BY") for j in range(query.from_, i) if tokens[j].depth == tokens[i].depth)
+        for query in queries
+    )  # fmt: skip
 
 
 def parse_emits(tree: Tree, calls: Sequence[WindowCall]) -> tuple[EmitClause, ...]:
@@ -85,7 +107,12 @@ def parse_emits(tree: Tree, calls: Sequence[WindowCall]) -> tuple[EmitClause, ..
     clauses: list[EmitClause] = []
     errors: list[SqlExtError] = []
     for i in range(len(tree.tokens)):
-        if is_emit(tree.tokens, i):
+        if calls and tree.tokens[i].word == "EMIT" and i + 1 < len(tree.tokens):
+            foreign = _FOREIGN.get(tree.tokens[i + 1].word)
+            if foreign is not None and ends_operand(tree.tokens, i - 1):
+                place, word = tree.fragment(i, i + 2).place, tree.tokens[i + 1].word
+                errors.append(ParseError("EMIT_SYNTAX", f"there is no EMIT {word}", place=place, hint=foreign))
+        if is_emit(tree.tokens, i) or _is_bare(tree, i, calls):
             try:
                 clauses.append(_Reader(tree, i, calls).clause())
             except SqlExtError as e:
@@ -102,11 +129,17 @@ class _Reader:
             (
                 i
                 for i in range(emit, len(self.tokens))
-                if self.tokens[i].depth < self.depth or self.tokens[i].text == ";"
+                if self.tokens[i].depth < self.depth or self.tokens[i].text == ";" or self._follows(i)
             ),
             len(self.tokens),
         )
         self.i = emit + 1
+
+    def _follows(self, i: int) -> bool:
+        """Does a word stand at token i with which the query ends?"""
+        if self.tokens[i].depth != self.depth:
+            return False
+        return self.tokens[i].word in _FOLLOWS or self.tokens[i].text == "|>" or is_at(self.tokens, i, "ORDER", "BY")
 
     def clause(self) -> EmitClause:
         call, query = self._call()
@@ -128,7 +161,7 @@ class _Reader:
             raise self._unexpected()
         return EmitClause(
             whole=self.tree.fragment(select, self.stop),
-            keyword=self.tree.fragment(self.emit, self.emit + 1), call=call,
+            keyword=self.tree.fragment(self.emit, self.emit + 1), call=call, alias=self._alias(call),
             items=tuple(self._item(lo, hi) for lo, hi in self._list(select + 1, from_)),
             where=self._part(heads, "WHERE", 1),
             keys=tuple(self.tree.fragment(lo, hi) for lo, hi in self._list(*self._range(heads, "GROUP", 2))),
@@ -161,6 +194,8 @@ class _Reader:
             )
             message = "EMIT belongs to a grouping query over TUMBLE, HOP, CUMULATE, SESSION or GLOBAL_WINDOW"
             raise self._error("EMIT_WITHOUT_WINDOW", message, self.emit, self.emit + 1, hint)
+        begins = max(query.from_ for _, query in inside)  # before it stand queries of the same UNION
+        inside = [(call, query) for call, query in inside if query.from_ == begins]
         call, query = inside[-1]
         last = max(call.relation.stop, call.relation.start)
         behind = self.tokens[last].word if last < len(self.tokens) else ""
@@ -172,6 +207,16 @@ class _Reader:
             )
         return call, query
 
+    def _alias(self, call: WindowCall) -> str:
+        alias = call.relation.aliases[-1]
+        if alias is None:
+            return ""
+        if alias.columns:
+            hint = "name the columns inside TABLE (SELECT …)."
+            message = "a query that EMITs cannot rename the columns of its window function"
+            raise self._error("EMIT_QUERY", message, alias.name, alias.columns[-1] + 1, hint)
+        return self.tokens[alias.name].text
+
     def _heads(self, from_: int) -> dict[str, tuple[int, int]]:
         """Where WHERE, GROUP BY and HAVING of the query begin and end."""
         at = [
@@ -182,9 +227,14 @@ class _Reader:
             and ends_operand(self.tokens, i - 1)
         ]
         for i in range(at[-1] if at else from_, self.emit):
-            if self.tokens[i].depth == self.depth and is_at(self.tokens, i, "ORDER", "BY"):
-                hint = "a stream of firings has no end to sort at: sort in a query around this one."
-                raise self._error("EMIT_QUERY", "a query that EMITs has no ORDER BY", i, i + 2, hint)
+            if self.tokens[i].depth != self.depth:
+                continue
+            if self.tokens[i].word in ("QUALIFY", "WINDOW") and ends_operand(self.tokens, i - 1):
+                hint = "write it in a query around this one."
+                raise self._error("EMIT_QUERY", f"a query that EMITs has no {self.tokens[i].word}", i, i + 1, hint)
+            if is_at(self.tokens, i, "ORDER", "BY"):
+                hint = "write ORDER BY behind EMIT; it sorts the firings."
+                raise self._error("EMIT_QUERY", "ORDER BY stands before EMIT", i, i + 2, hint)
         return {self.tokens[i].word: (i, stop) for i, stop in zip(at, [*at[1:], self.emit])}
 
     def _range(self, heads: dict[str, tuple[int, int]], word: str, length: int) -> tuple[int, int]:
@@ -252,6 +302,8 @@ class _Reader:
             kind = ON_CLOCK if self._takes("PROCESSING", "TIME") else EARLY_EVERY
         elif self._takes("EVERY"):
             kind, amount = EVERY_ROWS, self._rows()
+            if int(amount.text) == 0:
+                raise ParseError("EMIT_SYNTAX", "EVERY needs at least one row", place=amount.place, hint=_SYNTAX)
         elif self._takes("ON", "DELTA"):
             kind, (expression, amount) = ON_DELTA, self._delta(">")
         else:

@@ -4,13 +4,13 @@ computes from them."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, parameter_types, unknown_aggregate
 from sqlext.expressions.aggregates.distinct_rows import SortKey
-from sqlext.rewriter.emit.durations import duration, threshold
+from sqlext.rewriter.emit.durations import duration, threshold, time_type
 from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart, SelectItem
 from sqlext.rewriter.emit.emit_parts import (
     AGGREGATE,
@@ -19,6 +19,7 @@ from sqlext.rewriter.emit.emit_parts import (
     FIRING,
     KEEP_ROWS,
     ROWTIME,
+    SESSION,
     START,
     TIMING,
     Emit,
@@ -47,13 +48,15 @@ KNOWN = {
 }
 WINDOW_KEYS = ("window_start", "window_end", "window_time")
 _NAMES = {"first": "first_value", "last": "last_value"}
+_GROUPINGS = ("", "ALL", "ROLLUP", "CUBE", "GROUPING")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EmitPlan:
     """`columns`: (name, text) that Spark computes on each row of `relation`, which has the user's WHERE: first the
     keys, `keys` many, then the time, then what aggregates and DELTA read. `durations` of the window function are in
-    microseconds. Spark computes `shown`, (name, text), on each firing for which `having` holds."""
+    microseconds. Spark computes `shown`, (name, text), on each firing for which `having` holds. `input_types`: the
+    columns of the data with their types."""
 
     clause: EmitClause
     relation: Text
@@ -64,6 +67,7 @@ class EmitPlan:
     aggregates: tuple[FiringAggregate, ...]
     shown: tuple[tuple[str, Text], ...]
     having: Text | None
+    input_types: tuple[tuple[str, str], ...] = ()
 
 
 def lower_emit(
@@ -78,7 +82,8 @@ def lower_emit(
     Raises BindError (WINDOW_TIME, WINDOW_DURATION, DELTA_THRESHOLD, EMIT_GROUP_BY) and UnsupportedError.
     """
     names = tuple(name for name, _ in columns)
-    return _Lowering(clause=clause, source=source, names=names, resolver=resolver, watermark=watermark).plan()
+    lowering = _Lowering(clause=clause, source=source, names=names, resolver=resolver, watermark=watermark)
+    return replace(lowering.plan(), input_types=tuple(columns))
 
 
 @dataclass(kw_only=True)
@@ -91,6 +96,7 @@ class _Lowering:
     columns: list[tuple[str, Text]] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)  # the text of a key in lower case → its column
     aggregates: list[FiringAggregate] = field(default_factory=list)
+    aliases: Mapping[str, Fragment] = field(default_factory=dict)  # the items of the select list that HAVING may name
 
     def plan(self) -> EmitPlan:
         clause, call = self.clause, self.clause.call
@@ -100,8 +106,9 @@ class _Lowering:
         triggers = tuple(Trigger(*self._part(part)) for part in clause.triggers if part.amount is not None)
         evictor = Evictor(*self._part(clause.evictor)) if clause.evictor else None
         shown = tuple((self._name(item), self._over_firing(item.expression)) for item in clause.items)
+        self.aliases = {unquoted(i.alias.text).lower(): i.expression for i in clause.items if i.alias is not None}
         having = None if clause.having is None else self._over_firing(clause.having)
-        relation = self._slice(call.data)
+        relation = join(self._slice(call.data), f" AS {clause.alias}" if clause.alias else "")
         if clause.where is not None:
             relation = join(relation, "\n WHERE ", self._slice(clause.where))
         return EmitPlan(
@@ -127,6 +134,13 @@ class _Lowering:
     def _slice(self, fragment: Fragment) -> Text:
         return self.source.slice(fragment.start, fragment.stop)
 
+    def _normal(self, fragment: Fragment) -> str:
+        """The words of an expression without the alias before columns, to compare it with a key."""
+        words = [word.raw.lower().strip("`") for word in lexemes(fragment)]
+        alias = [unquoted(self.clause.alias).lower(), "."]
+        starts = [i for i in range(len(words)) if words[i : i + 2] == alias]
+        return " ".join(word for i, word in enumerate(words) if i not in starts and i - 1 not in starts)
+
     # the columns of rows
 
     def _time(self) -> Text:
@@ -134,32 +148,67 @@ class _Lowering:
         if time is None:  # GLOBAL_WINDOW: rows are in the order of the watermark's column, if there is one
             return join(quoted(self.watermark) if self.watermark else "TIMESTAMP '1970-01-01 00:00:00'")
         text = self._slice(time)
-        (kind,) = self.resolver.types([text])
-        if kind == "date":
-            return join("CAST(", text, " AS TIMESTAMP)")
-        if kind not in ("timestamp", "timestamp_ntz"):
-            raise BindError(
-                "WINDOW_TIME", f"DESCRIPTOR needs a timestamp or a date, not {kind}", place=time.place,
-                hint="write TABLE (SELECT *, CAST(x AS TIMESTAMP) AS ts FROM t), DESCRIPTOR(ts).",
-            )  # fmt: skip
-        return text
+        is_date = time_type(time, self.source, self.resolver) == "date"
+        return join("CAST(", text, " AS TIMESTAMP)") if is_date else text
 
     def _add_keys(self) -> None:
+        windows = set()
         for key in self.clause.keys:
-            name = unquoted(_last_name(key)).lower()
+            expression = self._key_expression(key)
+            name = unquoted(_last_name(expression)).lower()
             if name in WINDOW_KEYS:
+                windows.add(name)
                 continue
-            if key.text.isdigit() or key.text.upper() == "ALL" or "(" in key.text.split()[0][:1]:
+            if self._is_of_window(expression):
+                continue
+            if key.text.split("(")[0].split(" ")[0].upper() in _GROUPINGS:
                 raise UnsupportedError("EMIT_GROUP_BY", f"GROUP BY {key.text} is not supported in a query that EMITs",
                                        place=key.place, hint="write the expressions themselves.")  # fmt: skip
             column = f"{KEY}{len(self.columns)}"
-            self.columns.append((column, self._slice(key)))
-            self.keys[_normal(key)] = column
-        names = {unquoted(_last_name(key)).lower() for key in self.clause.keys}
-        if not names & {"window_start", "window_end"} and self.clause.call.time is not None:
+            self.columns.append((column, self._slice(expression)))
+            self.keys[self._normal(expression)] = column
+            if not key.text.isdigit():
+                self.keys[self._normal(key)] = column
+        self._check_session_keys()
+        if not windows & {"window_start", "window_end"} and self.clause.call.time is not None:
             place = self.clause.keys[-1].place
             raise BindError("EMIT_GROUP_BY", "the windows are not in GROUP BY", place=place,
                             hint="write GROUP BY …, window_start, window_end.")  # fmt: skip
+
+    def _is_of_window(self, key: Fragment) -> bool:
+        """Is the key an expression over the columns of the window? Then the window decides it."""
+        words = self._words(key)
+        names = [i for i in range(len(words.parts)) if unquoted(words.raw(i)).lower() in WINDOW_KEYS]
+        others = [i for i in range(len(words.parts)) if words.is_column(i) and i + 2 not in names]
+        if names and others:
+            raise UnsupportedError(
+                "EMIT_GROUP_BY", "a key of a query that EMITs cannot combine columns of rows and of the window",
+                place=key.place, hint="write the columns as keys, and the expression in the select list.",
+            )  # fmt: skip
+        return bool(names)
+
+    def _check_session_keys(self) -> None:
+        own = [self._normal(key) for key in self.clause.call.partition_by]
+        keys = {self._normal(self._key_expression(key)) for key in self.clause.keys} - set(WINDOW_KEYS)
+        if self.clause.call.kind == SESSION and keys != set(own):
+            raise BindError(
+                "SESSION_KEYS", "the keys of SESSION and those of GROUP BY must be the same in a query that EMITs",
+                place=self.clause.keys[0].place,
+                hint=f"write GROUP BY {', '.join([*own, 'window_start', 'window_end'])}.",
+            )  # fmt: skip
+
+    def _key_expression(self, key: Fragment) -> Fragment:
+        """The key, or the expression of the select list that it names by its number or its alias."""
+        items = self.clause.items
+        if key.text.isdigit():
+            if not 1 <= int(key.text) <= len(items):
+                raise BindError("EMIT_GROUP_BY", f"the select list has no column {key.text}", place=key.place)
+            return items[int(key.text) - 1].expression
+        name = unquoted(key.text).lower()
+        if name in map(str.lower, self.names):
+            return key
+        aliased = (i.expression for i in items if i.alias is not None and unquoted(i.alias.text).lower() == name)
+        return next(aliased, key)
 
     def _column(self, text: Text) -> str:
         for name, known in self.columns:
@@ -190,12 +239,17 @@ class _Lowering:
 
     def _over_firing(self, expression: Fragment) -> Text:
         """The expression over the columns of a firing: keys, aggregates and what is known of windows are replaced."""
-        key = self.keys.get(_normal(expression))
+        key = self.keys.get(self._normal(expression))
         if key is not None:
             return standing_for(key, expression.start)
-        scope = Scope(source=self.source, variables={}, columns=self.names)
-        words = Words(lexemes(expression, self.source), scope)
+        words = self._words(expression)
+        if words.raw(len(words.parts) - 1) == "*":
+            raise BindError("EMIT_GROUP_BY", "a query that EMITs cannot SELECT *", place=expression.place,
+                            hint="name the keys, the columns of the window and aggregates.")  # fmt: skip
         return self._rendered(words, 0, len(words.parts), expression)
+
+    def _words(self, expression: Fragment) -> Words:
+        return Words(lexemes(expression, self.source), Scope(source=self.source, variables={}, columns=self.names))
 
     def _rendered(self, words: Words, lo: int, hi: int, expression: Fragment) -> Text:
         pieces: list[Text] = []
@@ -212,9 +266,11 @@ class _Lowering:
         """What stands for the words from i on, None if they stay; and the index behind them."""
         for length in range(hi - i, 0, -1):  # the longest key that begins here
             fragment = Fragment(self.source.text, words.parts[i].start, words.parts[i + length - 1].stop)
-            key = self.keys.get(_normal(fragment))
+            key = self.keys.get(self._normal(fragment))
             if key is not None and words.raw(i - 1) != ".":
                 return standing_for(key, words.parts[i].start), i + length
+        if words.is_subquery(i):
+            return None, words.closing(i) + 1  # Spark computes it
         name = unquoted(words.raw(i)).lower()
         if not words.parts[i].is_name or words.raw(i - 1) == ".":
             return None, i + 1
@@ -222,8 +278,11 @@ class _Lowering:
             return standing_for(KNOWN[unquoted(words.raw(i + 2)).lower()], words.parts[i].start), i + 3
         if name in KNOWN and words.raw(i + 1) != "(":
             return standing_for(KNOWN[name], words.parts[i].start), i + 1
-        if words.raw(i + 1) == "(" and (name in AGGREGATE_NAMES or name in _NAMES):
+        is_aggregate = words.raw(i + 1) == "(" and (name in AGGREGATE_NAMES or name in _NAMES)
+        if is_aggregate and words.word(read_aggregate(words, i).stop) != "OVER":  # OVER: Spark computes it over firings
             return self._aggregate(words, i)
+        if name in self.aliases and name not in map(str.lower, self.names) and words.raw(i + 1) != "(":
+            return join("(", self._over_firing(self.aliases[name]), ")"), i + 1
         if words.is_column(i):
             place = words.place(i, i + 1)
             raise BindError("EMIT_GROUP_BY", f"{words.raw(i)} is neither in GROUP BY nor in an aggregate", place=place,
@@ -253,7 +312,8 @@ class _Lowering:
         fixed = [k for k in AGGREGATES[function].constants if k < len(arguments)]
         if syntax.is_within_group and function.startswith("percentile"):
             arguments, fixed = [words.slice(*syntax.order_by[0].bounds), *arguments], [1]
-        types = parameter_types(function, tuple(self.resolver.types(arguments)))
+        own_types = self.resolver.types(arguments)
+        types = parameter_types(function, tuple(own_types))
         rows = [k for k in range(len(arguments)) if k not in fixed]
         order = () if function.startswith("percentile") else syntax.order_by
         keys = [words.slice(*key.bounds) for key in order]
@@ -261,7 +321,7 @@ class _Lowering:
         return FiringAggregate(
             function=function,
             columns=(
-                *(self._column(join("CAST(", arguments[k], f" AS {types[k]})")) for k in rows),
+                *(self._column(_as_type(arguments[k], own_types[k], types[k])) for k in rows),
                 *map(self._column, keys),
             ),
             types=types,
@@ -274,6 +334,7 @@ class _Lowering:
                 for kind, key in zip(kinds, order)
             ),
             ignores_nulls=syntax.nulls == "IGNORE",
+            place=words.place(i, syntax.stop),
         )
 
     def _constant(self, text: Text, kind: str) -> Any:
@@ -282,11 +343,10 @@ class _Lowering:
         return self.resolver.constants([text])[0]
 
 
+def _as_type(text: Text, own: str, kind: str) -> Text:
+    return text if own == kind else join("CAST(", text, f" AS {kind})")
+
+
 def _last_name(fragment: Fragment) -> str:
     words = lexemes(fragment)
     return words[-1].raw if len(words) in (1, 3) else ""
-
-
-def _normal(fragment: Fragment) -> str:
-    """The words of an expression, to compare it with a key."""
-    return " ".join(word.raw.lower().strip("`") for word in lexemes(fragment))

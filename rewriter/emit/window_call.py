@@ -94,20 +94,28 @@ class _Reader:
         self.close = close
 
     def call(self) -> WindowCall:
-        relation = next((r for r in self.tree.relations if r.start == self.name), None)
+        first, stop = self._bounds()
+        relation = next((r for r in self.tree.relations if r.start == first), None)
         if relation is None:
             raise self._error("MISPLACED_CLAUSE", f"{self.kind} is a relation of FROM", self.name, self.name + 1)
         arguments = self._named()
         data, partition_by = self._data(arguments)
         return WindowCall(
             kind=self.kind,
-            whole=self.tree.fragment(self.name, self.close + 1),
+            whole=self.tree.fragment(first, stop),
             data=data,
             time=self._time(arguments),
             partition_by=partition_by,
             durations={n: self.tree.fragment(*arguments[n]) for n in DURATIONS[self.kind] if n in arguments},
             relation=relation,
         )
+
+    def _bounds(self) -> tuple[int, int]:
+        """The tokens of the call, with `TABLE(…)` around it as Flink writes it."""
+        before = [t.word for t in self.tokens[max(0, self.name - 2) : self.name]]
+        behind = [t.text for t in self.tokens[self.close + 1 : self.close + 2]]
+        is_wrapped = before == ["TABLE", "("] and behind == [")"]
+        return (self.name - 2, self.close + 2) if is_wrapped else (self.name, self.close + 1)
 
     def _error(self, error_class: str, message: str, lo: int, hi: int) -> ParseError:
         hint = f"write {_EXAMPLES[self.kind]}."

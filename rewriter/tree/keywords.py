@@ -8,6 +8,10 @@ from sqlext.rewriter.text.tokens import NUMBER, QUERY_STARTS, QUOTED, STRING, WO
 
 TIME_JOINS = frozenset({"INTERVAL", "ASOF"})
 TYPE_WORDS = frozenset({"INNER", "LEFT", "RIGHT", "FULL", "OUTER", "SEMI", "ANTI", "CROSS", "NATURAL"})
+INTERVAL_UNITS = frozenset({
+    "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR", "MICROSECONDS",
+    "MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS", "WEEKS", "MONTHS", "YEARS",
+})  # fmt: skip
 
 # Behind these words something is still to come: what follows is a name, whatever else it may mean.
 _OPERATORS = frozenset([

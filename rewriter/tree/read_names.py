@@ -7,11 +7,20 @@ from collections.abc import Iterator
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import RelationName, name_at, name_of
 from sqlext.rewriter.text.tokens import NUMBER, STRING, Tokens, closing
-from sqlext.rewriter.tree.keywords import begins_query, is_at
+from sqlext.rewriter.tree.keywords import INTERVAL_UNITS, begins_query, is_at
 from sqlext.rewriter.tree.statement_tree import Alias, Cte
 
 BEFORE_RELATION = frozenset({"LATERAL", "STREAM", "TABLE"})
-_NOT_ALIASES = BEFORE_RELATION | {"TABLESAMPLE", "MATCH_RECOGNIZE", "VALUES", "OF", "PERCENT", "ROWS", "WITH"}
+_NOT_ALIASES = BEFORE_RELATION | {
+    "TABLESAMPLE",
+    "MATCH_RECOGNIZE",
+    "MATCH_RULES",
+    "VALUES",
+    "OF",
+    "PERCENT",
+    "ROWS",
+    "WITH",
+}
 
 
 def table_of(tokens: Tokens, start: int, stop: int) -> RelationName | None:
@@ -35,6 +44,8 @@ def alias_of(tokens: Tokens, start: int, stop: int) -> Alias | None:
     if i <= start or not tokens[i].may_name or tokens[i].word in _NOT_ALIASES:
         return None
     before = tokens[i - 1]
+    if before.kind in (NUMBER, STRING) and tokens[i].word in INTERVAL_UNITS:  # the end of a WATERMARK
+        return None
     is_behind_relation = before.text in (")", "}") or before.is_name or before.kind in (NUMBER, STRING)
     is_alias = before.word == "AS" or (is_behind_relation and before.word not in _NOT_ALIASES)
     return Alias(i, columns) if is_alias else None

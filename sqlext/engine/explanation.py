@@ -1,6 +1,7 @@
 """EXPLAIN MATCH: how the clauses and the joins on time of a statement are run.
 
-For each join it shows how rows find their partners; for each clause the labels and their conditions, the program, the
+For each join it shows how rows find their partners; for window functions what computes them, when they fire and what is
+kept; for each clause the labels and their conditions, the program, the
 strategy and the reason for it, and the SQL that Spark runs before and behind the match.
 """
 
@@ -8,8 +9,10 @@ from __future__ import annotations
 
 from sqlext.engine.batch import lead
 from sqlext.engine.batch.run_batch import result_query
+from sqlext.engine.emit.explain_emit import explained_call, explained_emit
+from sqlext.engine.emit.plan_emits import PlannedCall, PlannedEmit
 from sqlext.engine.physical import LEAD, PhysicalPlan
-from sqlext.engine.plan_statement import StatementPlan, plan_statement
+from sqlext.engine.plan_statement import PlannedPart, StatementPlan, plan_statement
 from sqlext.engine.portable.portable_sql import Printer
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.warn import warn
@@ -32,9 +35,17 @@ def explained_plan(plan: StatementPlan) -> str:
     """The text of EXPLAIN MATCH."""
     if not plan.parts:
         return "No clause of the extended language: Spark runs the text as it is."
-    parts = [_clause(i, c) if isinstance(c, PhysicalPlan) else _join(i, c) for i, c in enumerate(plan.parts, 1)]
+    parts = [_part(i, c) for i, c in enumerate(plan.parts, 1)]
     bases = (f"== Rows {name} ==\n{r.text}" for name, r in plan.relations.items() if isinstance(r, BaseQuery))
     return "\n\n".join([*bases, *parts, f"== Statement for Spark ==\n{plan.text}"])
+
+
+def _part(number: int, part: PlannedPart) -> str:
+    if isinstance(part, PhysicalPlan):
+        return _clause(number, part)
+    if isinstance(part, PlannedCall):
+        return explained_call(number, part)
+    return explained_emit(number, part) if isinstance(part, PlannedEmit) else _join(number, part)
 
 
 def _join(number: int, asof: AsofJoin | RewrittenJoin | None) -> str:

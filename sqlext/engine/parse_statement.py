@@ -9,11 +9,13 @@ from typing import Any, Union
 from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
 from sqlext.rewriter.emit.emit_clause import EmitClause, parse_emits
 from sqlext.rewriter.emit.window_call import WindowCall, parse_window_calls
+from sqlext.rewriter.idle_sources import IdleSource, parse_idle_sources
 from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
 from sqlext.rewriter.match import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
-from sqlext.rewriter.scan import scan, unbuilt
+from sqlext.rewriter.rules.rules_clause import RulesClause, parse_rules_clauses
+from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.tree.read_tree import read_tree
@@ -33,7 +35,7 @@ class ClauseSite:
     clause: MatchClause
 
 
-Part = Union[ClauseSite, JoinClause, WindowClause, WindowCall, EmitClause]
+Part = Union[ClauseSite, JoinClause, WindowClause, WindowCall, EmitClause, IdleSource, RulesClause]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +49,16 @@ class ParsedStatement:
     windows: tuple[WindowClause, ...] = ()
     calls: tuple[WindowCall, ...] = ()
     emits: tuple[EmitClause, ...] = ()
+    rules: tuple[RulesClause, ...] = ()
+    idle_sources: tuple[IdleSource, ...] = ()
 
     @property
     def parts(self) -> list[Part]:
         """The clauses, the joins and the queries with windows; one that stands inside another comes before it."""
-        parts: list[Part] = [*self.clauses, *self.joins, *self.windows, *self.calls, *self.emits]
+        parts: list[Part] = [
+            *self.idle_sources, *self.clauses, *self.joins, *self.windows, *self.calls, *self.emits,
+            *self.rules
+        ]  # fmt: skip
         return sorted(parts, key=lambda part: (part.clause if isinstance(part, ClauseSite) else part).whole.stop)
 
     @property
@@ -88,7 +95,6 @@ def with_clause(ctes: Sequence[Cte], source: Source) -> Text:
 def parse_statement(text: str) -> ParsedStatement:
     """Raises the syntax errors of all clauses together, then those of the checks."""
     tree = read_tree(text)
-    raise_all(list(unbuilt(text, tree.tokens)))
     sites = scan(text)
     clauses = _all_of(sites, lambda site: parse_match(text, tree.tokens, site))
     _all_of(clauses, check.check)
@@ -104,6 +110,8 @@ def parse_statement(text: str) -> ParsedStatement:
         windows=tuple(windows),
         calls=calls,
         emits=parse_emits(tree, calls),
+        rules=parse_rules_clauses(tree),
+        idle_sources=parse_idle_sources(tree),
     )
 
 

@@ -18,13 +18,15 @@ from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
 from sqlext.engine import cached_views
 from sqlext.engine.bind_clause import BoundClause, ClauseBinder
-from sqlext.engine.emit.plan_emits import EmitPlanner, PlannedEmit
+from sqlext.engine.emit.plan_emits import EmitPlanner, PlannedCall, PlannedEmit
 from sqlext.engine.joins.plan_joins import JoinPlanner, PlannedJoin
 from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, Part, parse_statement
 from sqlext.engine.physical import PhysicalPlan, Settings, choose
 from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
+from sqlext.engine.rules.plan_rules import PlannedRules, RulesPlanner
 from sqlext.engine.sql_call import SqlCall
+from sqlext.engine.stream.heartbeat import IdlePlanner
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.windows.plan_windows import BaseQuery, WindowPlanner
 from sqlext.errors import SqlExtError, UnsupportedError
@@ -33,23 +35,25 @@ from sqlext.rewriter import parameters
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.heads import parse_target
+from sqlext.rewriter.idle_sources import IdleSource
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
+from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.script import check_bound_before
 from sqlext.rewriter.windows.parse_window import WindowClause
 
-PlannedPart = Union[PhysicalPlan, PlannedJoin]
+PlannedPart = Union[PhysicalPlan, PlannedJoin, PlannedCall, PlannedEmit]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StatementPlan:
     """A statement, ready to be run.
 
-    `parts`: what became of its clauses and joins, innermost first; `relations`: the clauses and the stored views by the
-    names that stand for them in `source`, each behind those that it reads.
+    `parts`: what became of its clauses, joins and window functions, innermost first; `relations`: the clauses and the
+    stored views by the names that stand for them in `source`, each behind those that it reads.
     """
 
     call: SqlCall
@@ -122,7 +126,7 @@ class ViewPlan:
         return frame.toDF(*self.columns) if self.columns else frame
 
 
-PlannedRelation = Union[PhysicalPlan, ViewPlan, BaseQuery, PlannedEmit]
+PlannedRelation = Union[PhysicalPlan, ViewPlan, BaseQuery, PlannedEmit, PlannedRules]
 PlanClause = Callable[[BoundClause, Queries], tuple[Union[PhysicalPlan, None], str]]
 
 
@@ -134,7 +138,7 @@ def plan_statement(call: SqlCall) -> StatementPlan:
         physical = choose(clause, settings, queries)
         return physical, queries.name(physical.preview(queries, call.spark))
 
-    return _plan(call, settings.strategy, plan_clause)
+    return _plan(call, settings, plan_clause)
 
 
 def plan_portable(call: SqlCall) -> StatementPlan:
@@ -148,10 +152,10 @@ def plan_portable(call: SqlCall) -> StatementPlan:
             )  # fmt: skip
         return None, f"({portable_query(clause.plan, clause.prefix, clause.is_ansi)})"
 
-    return _plan(call, Settings.of(call.spark).strategy, plan_clause, is_portable=True)
+    return _plan(call, Settings.of(call.spark), plan_clause, is_portable=True)
 
 
-def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bool = False) -> StatementPlan:
+def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portable: bool = False) -> StatementPlan:
     """`plan_clause`: how a bound clause is run, None if it is not, and the relation that stands for it in the text."""
     statement = parse_statement(call.text)
     check_bound_before(call.text, [_whole(part) for part in statement.parts])
@@ -169,22 +173,33 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
             relations[relation] = view
         source = source.edited([_view_edit(mention, relation, statement)])
     binder = ClauseBinder(
-        spark=call.spark, statement=statement, queries=queries, strategy=strategy, is_portable=is_portable
+        spark=call.spark, statement=statement, queries=queries, strategy=settings.strategy, is_portable=is_portable
     )
-    windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=strategy)
-    target = parse_target(call.text)
-    emits = EmitPlanner(spark=call.spark, statement=statement, queries=queries, target=target)
+    windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=settings.strategy)
+    emits = EmitPlanner(
+        spark=call.spark, statement=statement, queries=queries, target=parse_target(call.text), is_portable=is_portable,
+        skips_failures=settings.skips_failures,
+    )  # fmt: skip
+    idle = IdlePlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
+    rules = RulesPlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
     joins = JoinPlanner(statement, queries, call.spark.conf.get("spark.sql.session.timeZone") or "")
     parts: list[PlannedPart] = []
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
         if isinstance(part, JoinClause):
             join, edits = joins.plan(part, source)
             parts.append(join)
+        elif isinstance(part, IdleSource):
+            edits = idle.plan(part, source)
         elif isinstance(part, WindowCall):
-            edits = emits.plan_call(part, source)
+            planned_call, edits = emits.plan_call(part, source)
+            parts += [planned_call] if planned_call is not None else []
         elif isinstance(part, EmitClause):
             firings, relation, edits = emits.plan_emit(part, source)
             relations[relation] = firings
+            parts.append(firings)
+        elif isinstance(part, RulesClause):
+            matches, relation, edits = rules.plan(part, source)
+            relations[relation] = matches
         elif isinstance(part, WindowClause):
             steps, edits = windows.plan(part, source, plan_clause)
             relations |= steps

@@ -46,6 +46,14 @@ class Queries:
         except (AnalysisException, ParseException) as e:
             raise self.error(e, text) from None
 
+    def accepts(self, text: Text) -> bool:
+        """Can Spark analyse the text?"""
+        try:
+            self.run(text)
+            return True
+        except BindError:
+            return False
+
     def execute(self, text: Text) -> DataFrame:
         """The DataFrame of a text; a command is carried out."""
         used = {name: self.helpers[name] for name in HELPER.findall(str(text))}

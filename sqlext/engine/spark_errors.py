@@ -39,7 +39,7 @@ def user_error(
     if "is not a temp view of streaming logical plan" in str(e):
         return _no_stream(e, text, user_text)
     quoted_hint = _QUOTED_HINT if place is not None and user_text[place.start] == '"' else None
-    hint = quoted_hint or _result_name_hint(e) or _watermark_hint(condition, text, place)
+    hint = quoted_hint or _result_name_hint(e) or _watermark_hint(e, condition, place)
     return BindError(name, _message(e), place=place, hint=hint)
 
 
@@ -85,7 +85,14 @@ def _result_name_hint(e: PySparkException) -> str | None:
     return f"the result of MATCH_RECOGNIZE has no name yet: write {column} alone, or MATCH_RECOGNIZE (…) AS {alias}."
 
 
-def _watermark_hint(condition: str, text: Text, place: Place | None) -> str | None:
+def cast_hint(time: str) -> str:
+    """What to write where the event time is a DATE, a TIMESTAMP_NTZ or a text."""
+    return f"write WATERMARK CAST({time} AS TIMESTAMP) AS event_time DELAY OF …, and read event_time."
+
+
+def _watermark_hint(e: PySparkException, condition: str, place: Place | None) -> str | None:
+    if condition == "EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE":
+        return cast_hint((e.getMessageParameters() or {}).get("eventName", "ts").strip("`"))
     if condition != "PARSE_SYNTAX_ERROR" or place is None:
         return None
     before = place.text[: place.stop].upper().rpartition("WATERMARK")

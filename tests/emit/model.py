@@ -174,7 +174,7 @@ class Model:
         self.waiting: list[tuple[str, Row]] = []  # EVENT_ORDER: rows that the watermark has not passed
         self.allowed: list[tuple[str, Row]] = []  # EVENT_ORDER: late rows of this micro-batch that are allowed
         self.corrected: dict[tuple[str, Window], Pane] = {}  # LATE_ONCE: the complete windows that got some of them
-        self.moment = 0  # EVENT_ORDER: the time of a firing that a late row causes, 0 for other rows
+        self.moment: int | None = None  # EVENT_ORDER: the time of a firing that a late row causes
         self.at = 0
 
     def step(self, at: int, what: str, x: list) -> None:
@@ -206,7 +206,7 @@ class Model:
             self.take(key, row)
         for pane in self.corrected.values():
             self.fire(pane, self.moment)
-        self.allowed, self.corrected, self.moment = [], {}, 0
+        self.allowed, self.corrected, self.moment = [], {}, None
         passed = [entry for entry in self.waiting if entry[1]["ts"] <= watermark]
         self.waiting = [entry for entry in self.waiting if entry[1]["ts"] > watermark]
         for key, row in sorted(passed, key=_in_order):
@@ -230,7 +230,7 @@ class Model:
                 if is_complete and LATE_ONCE in self.rules:
                     self.corrected[key, window] = pane
                 elif fires:
-                    self.fire(pane, self.moment or row["ts"])
+                    self.fire(pane, row["ts"] if self.moment is None else self.moment)
         is_late = row["ts"] + self.case["lateness"] <= self.now["event"]
         if not is_taken and is_late:
             self.late.append(row["id"])

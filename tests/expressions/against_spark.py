@@ -21,6 +21,7 @@ from sqlext.errors import DataError, UnsupportedError
 from sqlext.expressions.casts import cast
 from sqlext.expressions.function import Settings
 from sqlext.expressions.numbers import to_float32
+from sqlext.expressions.result_types import result_type
 from sqlext.expressions.spark_types import is_year_month
 from sqlext.expressions.values import compare, from_arrow
 from sqlext.quiet import quiet_probes
@@ -163,9 +164,25 @@ class _Session:
             self._compare_values(predicted[start : start + IN_ONE_SELECT], comparison)
         self._compare_errors(predicted, comparison)
 
+    def _compare_type(self, call: Expression, comparison: Comparison) -> None:
+        """Compare the type that rules give the call with Spark's."""
+        constants = {i: a.value for i, a in enumerate(call.arguments) if a.is_constant}
+        types = tuple(a.spark_type for a in call.arguments)
+        if call.name in (
+            "CAST",
+            "TRY_CAST",
+            "struct",
+            "try_divide",
+        ):  # the first two name it; others are known to differ
+            return
+        ours = result_type(call.name, types, self.settings, constants)
+        if ours != call.spark_type:
+            comparison.differences.append(f"{call.sql}: {call.spark_type}: of type {ours}")
+
     def _evaluated(self, call: Expression, comparison: Comparison) -> list[Any] | None:
         """Our value or DataError for each row; None if the call is refused."""
         try:
+            self._compare_type(call, comparison)
             evaluate: Compiled = compiled(call, self.settings)
             return [_outcome(evaluate, row) for row in self.rows]
         except UnsupportedError as refusal:

@@ -12,10 +12,11 @@ from sqlext.errors import SqlExtError, raise_all
 from sqlext.pattern import ast
 from sqlext.rewriter.emit.emit_clause import parse_emits
 from sqlext.rewriter.emit.window_call import parse_window_calls
+from sqlext.rewriter.idle_sources import parse_idle_sources
 from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
-from sqlext.rewriter.scan import scan, unbuilt
+from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.read_tree import read_tree
 
@@ -41,7 +42,7 @@ def expand(text: str) -> str:
 def compile_statement(text: str) -> list[MatchClause]:
     """All clauses of a statement, checked as the engine does it: all syntax errors first, then rules by clause."""
     tokens = tokenize(text)
-    errors: list[SqlExtError] = list(unbuilt(text, tokens))
+    errors: list[SqlExtError] = []
     clauses = []
     for site in scan(text):
         try:
@@ -53,6 +54,7 @@ def compile_statement(text: str) -> list[MatchClause]:
         check(clause)
     tree = read_tree(text)
     parse_emits(tree, parse_window_calls(tree))
+    parse_idle_sources(tree)
     return clauses
 
 

@@ -33,7 +33,7 @@ def expected(case: Case) -> list:
     return [s.lines if s.kind == "error" else expected_of(s) for s in case.steps if s.kind]
 
 
-@pytest.mark.parametrize("case", [*cases("scripts.txt"), *cases("errors.txt")], ids=str)
+@pytest.mark.parametrize("case", [*cases("scripts.txt"), *cases("errors.txt"), *cases("rules.txt")], ids=str)
 def test_statements_give_their_rows_or_their_error(clean, case):
     with settings(clean, case.settings):
         assert run(clean, case) == expected(case)

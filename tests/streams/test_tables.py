@@ -57,7 +57,8 @@ def test_late_rows_are_counted_and_written_into_a_table(events):
 
 
 FAILING = {  # name → measures and the rest of the clause; rows: 10 / v, a cast, a sum or PREV that overflows
-    "masks": "LAST(10 / B.v) AS n PATTERN (A B) DEFINE A AS c = 'A', B AS 10 / v > 1 AND CAST(s AS INT) > 0",
+    "masks": """LAST(10 / B.v) AS n PATTERN (A B)
+      DEFINE A AS c = 'A' AND i > (SELECT 0), B AS 10 / v > 1 AND CAST(s AS INT) > 0""",
     "path": "LAST(i) AS n PATTERN (A B) DEFINE A AS c = 'A', B AS B.v / A.v > 1",
     "skipped": "LAST(i) AS n PATTERN (A -> B) DEFINE A AS c = 'A', B AS B.v / A.v > 1",
     "every": "LAST(i) AS n AFTER MATCH NO SKIP PATTERN (A -> B) DEFINE A AS c = 'A', B AS B.v / A.v > 1",

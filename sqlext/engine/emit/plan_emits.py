@@ -14,7 +14,7 @@ from sqlext.engine.queries import WATERMARK, Queries, SparkTypeResolver
 from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.rewriter.emit.durations import duration
+from sqlext.rewriter.emit.durations import duration, time_type
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.emit_parts import CUMULATE, SESSION
 from sqlext.rewriter.emit.grouped_stream import grouped_stream
@@ -27,15 +27,24 @@ from sqlext.rewriter.text.splice import Edit, Source, Text, join
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlannedCall:
+    """A window function without EMIT, and the sentence that tells how Spark computes it."""
+
+    call: WindowCall
+    how: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlannedEmit:
     """A query that EMITs; `prefix`: the WITH clause that its data needs; `has_effect`: building the DataFrame to run
-    creates the table of late rows."""
+    creates the tables of late rows and failures; `skips_failures`: what cannot be computed does not end a stream."""
 
     plan: EmitPlan
     prefix: Text
     is_ansi: bool
     is_streaming: bool
     has_effect: bool
+    skips_failures: bool
     warnings: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -52,7 +61,8 @@ class PlannedEmit:
 
     def _frame(self, queries: Queries, spark: SparkSession, *, writes_tables: bool) -> DataFrame:
         return run_emit(
-            self.plan, queries, self.prefix, spark, is_ansi=self.is_ansi, writes_tables=writes_tables
+            self.plan, queries, self.prefix, spark, is_ansi=self.is_ansi, writes_tables=writes_tables,
+            skips_failures=self.skips_failures,
         )  # fmt: skip
 
 
@@ -65,32 +75,43 @@ class EmitPlanner:
     statement: ParsedStatement
     queries: Queries
     target: StreamTarget | None = None
+    is_portable: bool = False
+    skips_failures: bool = True
 
-    def plan_call(self, call: WindowCall, source: Source) -> list[Edit]:
-        """The edits that put Spark's own functions in the place of a window function without EMIT."""
+    def plan_call(self, call: WindowCall, source: Source) -> tuple[PlannedCall | None, list[Edit]]:
+        """The edits that put Spark's own functions in the place of a window function; None for one with EMIT, whose
+        query is planned as a whole."""
         if any(emit.call == call for emit in self.statement.emits):
-            return []  # the query around it is planned as a whole
+            return None, []
         rows, resolver, _ = self._bind(call, source)
         durations = {
             name: duration(d, source, resolver, is_positive=name != "OFFSET") for name, d in call.durations.items()
         }
         _check_durations(call, durations)
         time = None if call.time is None else source.slice(call.time.start, call.time.stop)
+        if call.time is not None:
+            time_type(call.time, source, resolver)
         if rows.isStreaming:
             edits = grouped_stream(self.statement.tree, call, source, durations)
             if edits is not None:
-                return edits
+                return PlannedCall(call=call, how="Spark's own aggregation of a stream, by its window"), edits
             if call.kind == SESSION:
                 raise UnsupportedError(
                     "SESSION_STREAM", "the sessions of a stream are known only as groups", place=call.whole.place,
                     hint="GROUP BY the keys of PARTITION BY, window_start and window_end.",
                 )  # fmt: skip
         relation = windowed(call, source, durations, time)
-        return [Edit(call.whole.start, call.whole.stop, relation)]
+        edit = Edit(call.whole.start, call.whole.stop, relation)
+        return PlannedCall(call=call, how="Spark's own functions, in the statement for Spark"), [edit]
 
     def plan_emit(self, emit: EmitClause, source: Source) -> tuple[PlannedEmit, str, list[Edit]]:
         """The planned query, the name of its DataFrame, and the edits that put it in the place of the query."""
-        rows, resolver, prefix = self._bind(emit.call, source)
+        if self.is_portable:
+            raise UnsupportedError(
+                "PORTABLE_EMIT", "EMIT cannot be written in plain SQL", place=emit.keyword.place,
+                hint="run the statement with spark.sql in an extended session.",
+            )  # fmt: skip
+        rows, resolver, prefix = self._bind(emit.call, source, emit.alias)
         columns = [(f.name, f.dataType.simpleString()) for f in rows.schema.fields]
         watermark = next((f.name for f in rows.schema.fields if WATERMARK in f.metadata), None)
         plan = lower_emit(emit, source, columns, resolver, watermark)
@@ -105,11 +126,13 @@ class EmitPlanner:
             is_ansi=is_ansi,
             is_streaming=rows.isStreaming,
             has_effect=rows.isStreaming and bool(side_tables.table_names(self.spark)),
+            skips_failures=self.skips_failures,
         )
         name = self.queries.name(planned.preview(self.queries, self.spark))
         return planned, name, [Edit(emit.whole.start, emit.whole.stop, f"SELECT * FROM {name}")]
 
-    def _bind(self, call: WindowCall, source: Source) -> tuple[DataFrame, SparkTypeResolver, Text]:
+    def _bind(self, call: WindowCall, source: Source, alias: str = "") -> tuple[DataFrame, SparkTypeResolver, Text]:
+        """The rows of the data, what knows the types of expressions over them, and the WITH clause before them."""
         prefix = with_clause(self.statement.ctes(call.whole), source)
         data = source.slice(call.data.start, call.data.stop)
         rows = self.queries.run(join(prefix, "SELECT * FROM ", data))
@@ -119,7 +142,8 @@ class EmitPlanner:
                 "WINDOW_COLUMN", f"the data of {call.kind} has a column {taken[0]}", place=call.data.place,
                 hint=f"write TABLE (SELECT * EXCEPT ({taken[0]}) FROM …).",
             )  # fmt: skip
-        return rows, SparkTypeResolver(self.queries, prefix, data), prefix
+        named = join(data, f" AS {alias}") if alias else data
+        return rows, SparkTypeResolver(self.queries, prefix, named), prefix
 
 
 def _check_durations(call: WindowCall, durations: Mapping[str, int]) -> None:

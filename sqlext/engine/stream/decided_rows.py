@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -11,7 +11,8 @@ from pyspark.sql import types as T
 
 from sqlext.engine.stream.parcels import unpack, unpack_by_row
 from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, BucketProcessor
-from sqlext.stream_state import METRICS
+from sqlext.rewriter.match.match_plan import FAILURE
+from sqlext.stream_state import METRICS, RESULT_METRICS
 
 # The metrics that are sums over the buckets, by the columns of their reports.
 _SUMS = {
@@ -24,8 +25,13 @@ _SUMS = {
 }
 
 
-def decided_rows(parcels: DataFrame, processor: BucketProcessor) -> DataFrame:
-    """The result rows, as OUTPUT_DDL describes them; the reports of the buckets go to the query's metrics."""
+def decided_rows(
+    parcels: DataFrame, processor: BucketProcessor, observe: Callable[[DataFrame], DataFrame] = lambda rows: rows
+) -> DataFrame:
+    """The result rows, as OUTPUT_DDL describes them; the reports of the buckets go to the query's metrics.
+
+    `observe`: adds further metrics.
+    """
     operator = processor.plan
     by_clock = operator.stream.is_processing_time
     # In processing time Spark runs micro-batches without end, for availableNow too: only where the clock ends matches.
@@ -43,7 +49,13 @@ def decided_rows(parcels: DataFrame, processor: BucketProcessor) -> DataFrame:
         F.min(F.when(is_report, F.col("oldest"))).alias("oldest"),
         *(F.coalesce(F.sum(F.when(is_report, F.col(name))), F.lit(0)).alias(metric) for name, metric in _SUMS.items()),
     )
-    return observed.where(F.col("kind") == RESULT)
+    return observe(observed).where(F.col("kind") == RESULT)
+
+
+def without_failures(rows: DataFrame) -> DataFrame:
+    """Result rows without the column FAILURE; how many have one goes to the query's metrics."""
+    failed = F.count_if(F.col(FAILURE).isNotNull()).alias("failed_results")
+    return rows.observe(f"{RESULT_METRICS}_{uuid.uuid4().hex[:8]}", failed).drop(FAILURE)
 
 
 def result_columns(decided: DataFrame, times: Sequence[str], schema: T.StructType) -> DataFrame:

@@ -36,16 +36,20 @@ _NEVER_FAIL = (WITHIN_KEY, WITHIN_END, ROW_TIME, LATE_ROW)  # the watermark colu
 _BARE = re.compile(r"\s*(\w+|`[^`]*`)(\.(\w+|`[^`]*`))*\s*")
 
 
-def guarded(plan: MatchPlan) -> MatchPlan:
-    """The plan with guarded expressions and the column FAILURE; the same plan if none of them can fail."""
-    risky = _risky(plan)
-    if plan.needs_window or not risky:
+def guarded(plan: MatchPlan, is_accepted: Callable[[Text], bool]) -> MatchPlan:
+    """The plan with guarded expressions and the column FAILURE; the same plan if none of them can fail.
+
+    `is_accepted`: can Spark analyse this expression over the rows of the plan's input? An expression that it does not
+    take inside of a lambda, one with a Python UDF or a subquery, stays without a guard.
+    """
+    tests = {} if plan.needs_window else _tests(_risky(plan), is_accepted)
+    if not tests:
         return plan
-    guard = _guard(risky)
+    guard = _guard(tests)
     return replace(
         plan,
         columns=(
-            InputColumn(FAILURE, _failure(list(risky.values()))),
+            InputColumn(FAILURE, _failure(tests)),
             *(replace(column, text=guard(column.text)) for column in plan.columns),
         ),
         masks=tuple(replace(mask, rest=guard(mask.rest)) for mask in plan.masks),
@@ -53,23 +57,48 @@ def guarded(plan: MatchPlan) -> MatchPlan:
     )
 
 
-def guarded_measures(plan: MatchPlan) -> MatchPlan:
-    """The plan with guarded measures and the column FAILURE of the result; the same plan if none of them can fail."""
-    risky = {str(column.text): column.text for column in plan.shown if not cannot_fail(str(column.text), {})}
-    if not risky:
+def guarded_measures(plan: MatchPlan, is_accepted: Callable[[Text], bool]) -> MatchPlan:
+    """The plan with guarded measures and the column FAILURE of the result; the same plan if none of them can fail.
+
+    `is_accepted`: can Spark analyse this expression over the rows that the measures are computed from?
+    """
+    texts, failure = guarded_texts([column.text for column in plan.shown], {}, is_accepted)
+    if failure is None:
         return plan
-    guard = _guard(risky)
-    measures = (replace(column, text=guard(column.text)) for column in plan.shown)
-    return replace(plan, shown=(ShownColumn(FAILURE, _failure(list(risky.values()))), *measures))
+    measures = (replace(column, text=text) for column, text in zip(plan.shown, texts))
+    return replace(plan, shown=(ShownColumn(FAILURE, failure), *measures))
 
 
-def _guard(risky: Mapping[str, Text]) -> Callable[[Text], Text]:
-    """The function that guards the texts `risky` and returns all others as they are."""
+def guarded_texts(
+    texts: Sequence[Text], types: Mapping[str, str], is_accepted: Callable[[Text], bool]
+) -> tuple[list[Text], Text | None]:
+    """The expressions with guards, which read the column FAILURE, and its expression; None if none of them can fail.
+
+    `types`: those of columns by their names in lower case; `is_accepted`: can Spark analyse this expression here?
+    """
+    tests = _tests({str(text): text for text in texts if not cannot_fail(str(text), types)}, is_accepted)
+    if not tests:
+        return list(texts), None
+    return list(map(_guard(tests), texts)), _failure(tests)
+
+
+def _tests(risky: Mapping[str, Text], is_accepted: Callable[[Text], bool]) -> dict[str, Text]:
+    """The value that is to be computed as a test, for each of the expressions that can be guarded."""
+    if not risky or is_accepted(is_computable(list(risky.values()))):
+        return dict(risky)
+    forms = {key: (text, join("CAST(", text, " AS STRING)")) for key, text in risky.items()}  # maps have no hash
+    accepted = {key: [test for test in texts if is_accepted(is_computable([test]))] for key, texts in forms.items()}
+    return {key: tests[0] for key, tests in accepted.items() if tests}
+
+
+def _guard(tests: Mapping[str, Text]) -> Callable[[Text], Text]:
+    """The function that guards the texts that have a test, and returns all others as they are."""
 
     def guard(text: Text) -> Text:
-        if str(text) not in risky:
+        test = tests.get(str(text))
+        if test is None:
             return text
-        return join(f"CASE WHEN {FAILURE} IS NULL OR ", is_computable([text]), " THEN ", text, " END")
+        return join(f"CASE WHEN {FAILURE} IS NULL OR ", is_computable([test]), " THEN ", text, " END")
 
     return guard
 
@@ -90,11 +119,11 @@ def _risky(plan: MatchPlan) -> dict[str, Text]:
     return {str(text): text for text in texts if not cannot_fail(str(text), types)}
 
 
-def _failure(texts: Sequence[Text]) -> Text:
+def _failure(tests: Mapping[str, Text]) -> Text:
     """NULL, or the expressions that failed."""
-    named = (join("IF(", is_computable([text]), ", NULL, ", _literal(str(text)), ")") for text in texts)
+    named = (join("IF(", is_computable([test]), ", NULL, ", _literal(text), ")") for text, test in tests.items())
     failed = join("'cannot be computed: ' || concat_ws('; ', ", join(*named, separator=", "), ")")
-    return join("CASE WHEN NOT ", is_computable(texts), " THEN ", failed, " END")
+    return join("CASE WHEN NOT ", is_computable(list(tests.values())), " THEN ", failed, " END")
 
 
 def _literal(value: str) -> Text:

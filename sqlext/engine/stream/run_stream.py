@@ -6,13 +6,10 @@ result, each row with its time → measures (Spark). What the operator does is i
 
 from __future__ import annotations
 
-import uuid
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -28,7 +25,7 @@ from sqlext.engine.batch.run_batch import (
 )
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream import side_tables, stream_checks
-from sqlext.engine.stream.decided_rows import decided_rows, result_columns
+from sqlext.engine.stream.decided_rows import decided_rows, result_columns, without_failures
 from sqlext.engine.stream.fingerprint import fingerprint
 from sqlext.engine.stream.guard import guarded, guarded_measures
 from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack
@@ -36,12 +33,10 @@ from sqlext.engine.stream.processor import MatchProcessor, OperatorPlan
 from sqlext.engine.stream.stream_checks import is_processing_time
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, stream_facts
-from sqlext.errors import BindError
 from sqlext.pattern.program import MatchStart
 from sqlext.pattern.strategy import choose_on_stream
-from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW, ROW_TIME, WITHIN_KEY, MatchPlan, Slot
+from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW, ROW_TIME, WITHIN_KEY, MatchPlan, ShownColumn, Slot
 from sqlext.rewriter.text.splice import Text, join
-from sqlext.stream_state import RESULT_METRICS
 
 NAME = "stream"
 
@@ -109,12 +104,12 @@ def engine(plan: MatchPlan) -> tuple[str, str]:
 
 
 def _input_rows(plan: MatchPlan, queries: Queries, prefix: Text, is_guarded: bool) -> DataFrame:
-    """What Spark computes of each row. A Python UDF cannot be guarded: Spark takes none inside of a lambda."""
-    guarded_plan = guarded(plan) if is_guarded else plan
-    if guarded_plan is not plan:
-        with suppress(BindError):
-            return queries.run(_input_query(guarded_plan, prefix))
-    return queries.run(_input_query(plan, prefix))
+    """What Spark computes of each row."""
+
+    def is_accepted(expression: Text) -> bool:
+        return queries.accepts(join(prefix, "SELECT ", expression, " FROM ", plan.input))
+
+    return queries.run(_input_query(guarded(plan, is_accepted) if is_guarded else plan, prefix))
 
 
 def _input_query(plan: MatchPlan, prefix: Text) -> Text:
@@ -159,13 +154,13 @@ def _sort_key(column: str, direction: str) -> SortKey:
 def _result(plan: MatchPlan, queries: Queries, prefix: Text, matches: DataFrame, is_guarded: bool) -> DataFrame:
     """The columns of the result; those with a measure that cannot be computed are counted in the query's metrics."""
     name = queries.name(matches)
-    guarded_plan = guarded_measures(plan) if is_guarded else plan
-    if guarded_plan is not plan:
-        with suppress(BindError):
-            rows = queries.run(result_query(guarded_plan, name, prefix))
-            failed = F.count_if(F.col(FAILURE).isNotNull()).alias("failed_results")
-            return rows.observe(f"{RESULT_METRICS}_{uuid.uuid4().hex[:8]}", failed).drop(FAILURE)
-    return queries.run(result_query(plan, name, prefix))
+
+    def is_accepted(expression: Text) -> bool:
+        return queries.accepts(result_query(replace(plan, shown=(ShownColumn(FAILURE, expression),)), name, prefix))
+
+    guarded_plan = guarded_measures(plan, is_accepted) if is_guarded else plan
+    rows = queries.run(result_query(guarded_plan, name, prefix))
+    return rows if guarded_plan is plan else without_failures(rows)
 
 
 def _columns(decided: DataFrame, plan: MatchPlan, arriving: T.StructType) -> DataFrame:

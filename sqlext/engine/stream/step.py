@@ -84,7 +84,7 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -
     watermark = max(watermark, state.watermark)
     is_late = _is_late(arrived, state.watermark, plan)
     late, arrived = arrived.filter(pa.array(is_late)), arrived.filter(pa.array(~is_late))
-    failures = [_failed_on_arrival(arrived, plan)]
+    failures = [failed_on_arrival(arrived, plan.time)]
     rows = pa.concat_tables([state.rows, arrived.select(plan.schema.names)])
     time = _times(rows.column(plan.time))
     code, key_code = key_codes([rows, state.keys], plan.keys)
@@ -96,7 +96,7 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -
     if len(searched):
         ties = rows.select([key.column for key in plan.sort]).take(as_arrow(searched))
         searched = searched[sorted_rows(code[searched], time[searched], ties, plan.sort)]
-        search = _search(rows.take(as_arrow(searched)), code[searched], key_code, state, watermark, plan)
+        search = search_rows(rows.take(as_arrow(searched)), code[searched], key_code, state, watermark, plan)
         results = search.results()
         keeps_row[searched] = search.keeps_row()
         keeps_key = ~is_active[key_code]
@@ -115,14 +115,14 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -
     )
 
 
-def _failed_on_arrival(arrived: pa.Table, plan: StreamPlan) -> pa.Table:
-    """The rows on which Spark could not compute an expression, with the columns FAILURES."""
+def failed_on_arrival(arrived: pa.Table, time: str) -> pa.Table:
+    """The rows on which Spark could not compute an expression, with the columns FAILURES; `time`: their event time."""
     if FAILURE not in arrived.column_names:
         return FAILURES.empty_table()
     failed = arrived.filter(arrived.column(FAILURE).is_valid())
     has_row = LATE_ROW in failed.column_names
     row = failed.column(LATE_ROW) if has_row else pa.nulls(failed.num_rows, pa.string())
-    return pa.table([failed.column(plan.time).cast(FAILURES.field("time").type), failed.column(FAILURE), row], FAILURES)
+    return pa.table([failed.column(time).cast(FAILURES.field("time").type), failed.column(FAILURE), row], FAILURES)
 
 
 def _is_late(arrived: pa.Table, watermark: int, plan: StreamPlan) -> np.ndarray:
@@ -146,7 +146,7 @@ def _active_keys(code, time, key_code, state: State, watermark: int) -> np.ndarr
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Search:
+class RowSearch:
     """The outcome of the search in the rows of the active keys.
 
     `block`: the decided matches; `time: int64[o]` of each of its result rows; `position`: where the next step resumes;
@@ -190,17 +190,17 @@ class _Search:
         return json.dumps([self.block.columns[k][row].as_py() for k in self.plan.keys], default=str)
 
     @property
-    def _bounds(self) -> np.ndarray:
+    def bounds(self) -> np.ndarray:
         return self.block.rows.bounds
 
     @property
-    def _first_kept(self) -> np.ndarray:
+    def first_kept(self) -> np.ndarray:
         """`int64[p]`: the first row of each partition that may still be read."""
-        return np.maximum(self.position.row - self.plan.back, self._bounds[:-1])
+        return np.maximum(self.position.row - self.plan.back, self.bounds[:-1])
 
     def keeps_row(self) -> np.ndarray:
         """`bool[n]`: the rows that may still be read."""
-        first = np.repeat(self._first_kept, np.diff(self._bounds))
+        first = np.repeat(self.first_kept, np.diff(self.bounds))
         return np.arange(len(first)) >= first
 
     def _due(self) -> np.ndarray:
@@ -208,23 +208,23 @@ class _Search:
         due, end = np.full(len(self.position.row), NEVER), self.event_times.end
         if end is None:
             return due
-        partition = np.repeat(np.arange(len(due)), np.diff(self._bounds))
+        partition = np.repeat(np.arange(len(due)), np.diff(self.bounds))
         is_open = (np.arange(len(end)) >= self.position.row[partition]) & (end > self.event_times.watermark)
         np.minimum.at(due, partition[is_open], end[is_open])
         return due
 
     def keys(self) -> pa.Table:
         """The search positions of the keys that must be kept."""
-        bounds, position = self._bounds, self.position
+        bounds, position = self.bounds, self.position
         columns = (
-            position.row - self._first_kept,
+            position.row - self.first_kept,
             position.number,
             np.maximum(position.matched_end - position.row, 0),
             position.time,
             self._due(),
-            (position.is_first & (self._first_kept == bounds[:-1])).astype(np.int64),
+            (position.is_first & (self.first_kept == bounds[:-1])).astype(np.int64),
         )
-        is_needed = self._first_kept < bounds[1:]
+        is_needed = self.first_kept < bounds[1:]
         if self.plan.counts_matches:
             is_needed |= position.number > 1
         is_needed |= self.plan.keeps_all_keys
@@ -233,9 +233,9 @@ class _Search:
         return pa.Table.from_arrays([*keys, *(as_arrow(c[is_needed]) for c in columns)], schema=self.plan.key_schema)
 
 
-def _search(
+def search_rows(
     table: pa.Table, code: np.ndarray, key_code: np.ndarray, state: State, watermark: int, plan: StreamPlan
-) -> _Search:
+) -> RowSearch:
     """Resume the search in sorted rows. `code: int64[n]`, `key_code: int64[k]`: of the rows' and the state's keys."""
     worker, columns = plan.worker, columns_of(table)
     columns[PARTITION_START] = as_arrow(np.concatenate([[True], np.diff(code) != 0]))
@@ -252,7 +252,7 @@ def _search(
     out = navigation.output_rows(spans, worker.task.output)
     time = result_times(spans, out, reads, rows.bounds, key)
     resume = _before_pending if worker.task.skip.mode != NO_SKIP else _before_pending_of_all
-    return _Search(
+    return RowSearch(
         plan=plan,
         state=state,
         block=Block(

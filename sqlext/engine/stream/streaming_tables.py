@@ -16,7 +16,8 @@ resumes the query. Stopping a query does not end its input: what is undecided st
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import StoredClause, StoredQuery, check_same_query, stored_query
 from sqlext.catalog.warehouse import local_path
 from sqlext.engine.stream import side_tables
+from sqlext.engine.stream.heartbeat import has_beats
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.upsert import UpsertWriter, check_table, plan_upsert
 from sqlext.engine.warn import warn
@@ -44,6 +46,8 @@ NAME = "sqlext.stream.name"  # of the checkpoint, where several INSERT write int
 AVAILABLE_NOW = "available-now"
 CHECKPOINTS = "_checkpoints"  # in the folder of a table; Delta ignores names that begin so
 STREAM, INSERT = "stream", "insert"  # the names of checkpoints
+# Without it Spark runs available-now in one micro-batch where a source, such as that of heartbeats, does not know it.
+_SEVERAL_BATCHES = "spark.sql.streaming.triggerAvailableNowWrapper.enabled"
 
 
 def start(
@@ -94,7 +98,9 @@ def start(
     else:
         into = UpsertWriter(upsert, quote(_with_schema(spark, target)), checkpoint)
         writer, sink = frame.writeStream.foreachBatch(into), None
-    _run(writer.option("checkpointLocation", checkpoint).queryName(query_name), sink, _trigger(spark, target))
+    writer = writer.option("checkpointLocation", checkpoint).queryName(query_name)
+    with _setting(spark, _SEVERAL_BATCHES, "true") if has_beats(text) else nullcontext():
+        _run(writer, sink, _trigger(spark, target))
     for clause in clauses:
         for table in side_tables.open_tables(spark, clause.fingerprint):
             side_tables.follow(spark, table, title, _trigger_options(_trigger(spark, target)))
@@ -239,3 +245,14 @@ def _run(writer: DataStreamWriter, table: str | None, trigger: str) -> None:
     streams.remember(query)
     if trigger == AVAILABLE_NOW:
         query.awaitTermination()  # the statement ends when the rows are in the table
+
+
+@contextmanager
+def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    """A setting of the session while a query starts, which keeps it."""
+    before = spark.conf.get(name, None)
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        spark.conf.unset(name) if before is None else spark.conf.set(name, before)

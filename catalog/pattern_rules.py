@@ -1,0 +1,311 @@
+"""Tables of pattern rules: the versions of each rule, when streams took them up, and what is wrong with them.
+
+| Delta table | one row for |
+|---|---|
+| `rules` | a version of a rule; rows are only appended, and a rule that is dropped gets a version without a clause |
+| `rules_log` | a version that a stream took up, with the watermark at which it did |
+| `rules_errors` | a mistake in a version, which streams skip |
+
+The table of events and its schema are properties of the table of rules. All times are microseconds since 1970, UTC.
+All functions take the session's own, unhooked `sql(text, args=None, **frames)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+from sqlext.catalog.views import is_known, string_literal
+from sqlext.errors import BindError, DataError
+from sqlext.quiet import quiet_probes
+from sqlext.rewriter.text.names import Parts, quote
+
+LOG, ERRORS = "_log", "_errors"  # what the names of the tables beside a table of rules end in
+_EVENTS, _SCHEMA = "sqlext.rules.events", "sqlext.rules.schema"  # properties of the table
+_COLUMNS = (
+    "name STRING, version BIGINT, clause STRING, enabled BOOLEAN, effective_from TIMESTAMP, author STRING, "
+    "comment STRING, time TIMESTAMP"
+)
+_LOG_COLUMNS = "name STRING, version BIGINT, taken_up TIMESTAMP, stream STRING"
+_ERROR_COLUMNS = "name STRING, version BIGINT, error_class STRING, message STRING, time TIMESTAMP"
+_TIMES = frozenset({"effective_from", "time", "taken_up"})
+_ATTEMPTS = 100  # each one that fails means that another writer has succeeded
+_LAST_VERSION = 2**63 - 1
+_CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "ALREADY_EXISTS")
+
+Sql = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class RulesTable:
+    """`events`: the name of the table of events, quoted; `schema`: its columns, a StructType as JSON."""
+
+    name: Parts
+    events: str
+    schema: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleVersion:
+    """A row of a table of rules. A statement wrote it, or somebody else: then any field but those of its key may be
+    None, and the version may stand there twice.
+
+    `clause` is `MATCH_RECOGNIZE (…)` as written, None if the rule was dropped. `effective_from` is None for at once.
+    """
+
+    name: str | None
+    version: int | None
+    clause: str | None
+    enabled: bool | None = True
+    effective_from: int | None = None
+    author: str | None = None
+    comment: str | None = None
+    time: int | None = None
+
+    @property
+    def is_dropped(self) -> bool:
+        return self.clause is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogEntry:
+    """A version that the stream of that name took up at a watermark."""
+
+    name: str
+    version: int
+    taken_up: int
+    stream: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleError:
+    """What is wrong with a version. It is recorded once for each name, version and class of error."""
+
+    name: str | None
+    version: int | None
+    error_class: str
+    message: str
+    time: int | None = None
+
+
+Row = TypeVar("Row", RuleVersion, LogEntry, RuleError)
+
+
+def rules_table(spark: Any, sql: Sql, name: Parts) -> RulesTable | None:
+    """The table of rules of that name; None if there is no such table. Raises BindError: NOT_A_RULES_TABLE."""
+    if not _exists(spark, name):
+        return None
+    try:
+        with quiet_probes():
+            properties = sql(f"DESCRIBE DETAIL {quote(name)}").collect()[0]["properties"]
+    except Exception as error:
+        if not hasattr(error, "getCondition"):
+            raise
+        properties = {}  # a view, or a table that is not Delta's
+    if _EVENTS not in properties or _SCHEMA not in properties:
+        raise BindError(
+            "NOT_A_RULES_TABLE", f"{'.'.join(name)} is not a table of pattern rules",
+            hint="the first CREATE PATTERN RULE … ON name FOR TABLE events creates one.",
+        )  # fmt: skip
+    return RulesTable(name, properties[_EVENTS], properties[_SCHEMA])
+
+
+def create_table(spark: Any, sql: Sql, table: RulesTable) -> RulesTable:
+    """Create a table of rules, and return it; if another session was quicker, the one that this session created."""
+    # The properties go past SQL: as literals in it they would be subject to settings of the parser.
+    writer = spark.createDataFrame([], _COLUMNS).writeTo(quote(table.name)).using("delta")
+    writer = writer.tableProperty(_EVENTS, table.events).tableProperty(_SCHEMA, table.schema)
+    try:
+        with quiet_probes():
+            writer.tableProperty("delta.appendOnly", "true").create()
+    except Exception as error:
+        if not _is_conflict(error):
+            raise
+    return rules_table(spark, sql, table.name) or table
+
+
+def versions(sql: Sql, table: Parts, rule: str | None = None) -> list[RuleVersion]:
+    """The versions of all rules, or of one, in the order of names and versions.
+
+    Names compare without case. Raises BindError (NOT_A_RULES_TABLE) if the table lacks a column.
+    """
+    condition = "" if rule is None else f"WHERE lower(name) = lower({string_literal(rule)})"
+    return _read(sql, table, RuleVersion, f"{condition} ORDER BY name, version, time")
+
+
+def current(rules: Iterable[RuleVersion]) -> dict[str, RuleVersion]:
+    """The last version of each rule, by the names of the rules; rows without a name or a version are no versions.
+
+    >>> rows = [RuleVersion(name="r", version=n, clause="MATCH_RECOGNIZE (…)") for n in (2, 1)]
+    >>> current(rows)["r"].version
+    2
+    """
+    last: dict[str, RuleVersion] = {}
+    for row in rules:
+        if row.name is not None and row.version is not None:
+            before = last.get(row.name)
+            if before is None or before.version is None or before.version <= row.version:
+                last[row.name] = row
+    return last
+
+
+def change(
+    sql: Sql, table: Parts, rule: str, next_version: Callable[[Sequence[RuleVersion]], RuleVersion | None]
+) -> RuleVersion | None:
+    """Append the version of a rule that `next_version` makes of those that are there; None if it makes none.
+
+    Its name, number, author and time are filled in. If another writer is quicker, `next_version` is called again with
+    the versions that are there then: whatever writers do at once, the numbers of a rule stay 1, 2, 3, … Raises
+    DataError: RULE_CONFLICT.
+    """
+    for _ in range(_ATTEMPTS):
+        rows = [row for row in versions(sql, table, rule) if row.version is not None]
+        wanted = next_version(rows)
+        if wanted is None:
+            return None
+        names = [row.name for row in rows if row.name is not None]
+        name = rule if rule in names or not names else names[-1]
+        number = 1 + max((row.version or 0 for row in rows), default=0)
+        if number > _LAST_VERSION:
+            raise DataError("RULE_VERSION", f"{'.'.join(table)} has version {_LAST_VERSION} of {rule}, the last one")
+        columns = {"name": string_literal(name), "version": _literal(number),
+                   "clause": _literal(wanted.clause), "enabled": _literal(wanted.enabled),
+                   "effective_from": _time(wanted.effective_from), "author": "current_user()",
+                   "comment": _literal(wanted.comment), "time": "current_timestamp()"}  # fmt: skip
+        source = ", ".join(f"{value} AS {column}" for column, value in columns.items())
+        if _merge(sql, table, f"SELECT {source}", "old.name = new.name AND old.version >= new.version"):
+            return wanted
+    raise DataError("RULE_CONFLICT", f"other sessions kept changing {rule} in {'.'.join(table)}", hint="try again.")
+
+
+# what streams report
+
+
+def log(spark: Any, sql: Sql, table: Parts) -> list[LogEntry]:
+    """When the versions were taken up, in the order of names and versions."""
+    return _read_beside(spark, sql, table, LOG, LogEntry)
+
+
+def append_log(spark: Any, sql: Sql, table: Parts, entries: Sequence[LogEntry]) -> None:
+    """Record entries, each name, version and stream once, however often and by how many it is recorded."""
+    _append(spark, sql, beside(table, LOG), _LOG_COLUMNS, entries, ("name", "version", "stream"))
+
+
+def errors(spark: Any, sql: Sql, table: Parts) -> list[RuleError]:
+    """What is wrong with the versions, in the order of names and versions."""
+    return _read_beside(spark, sql, table, ERRORS, RuleError)
+
+
+def append_errors(spark: Any, sql: Sql, table: Parts, entries: Sequence[RuleError]) -> None:
+    """Record errors, each name, version and class once. An entry without a time gets that of now."""
+    _append(spark, sql, beside(table, ERRORS), _ERROR_COLUMNS, entries, ("name", "version", "error_class"))
+
+
+def beside(table: Parts, ending: str) -> Parts:
+    """The name of the table LOG or ERRORS beside a table of rules.
+
+    >>> beside(("db", "rules"), LOG)
+    ('db', 'rules_log')
+    """
+    return (*table[:-1], table[-1] + ending)
+
+
+def _read_beside(spark: Any, sql: Sql, table: Parts, ending: str, kind: type[Row]) -> list[Row]:
+    name = beside(table, ending)
+    return _read(sql, name, kind, "ORDER BY name, version") if _exists(spark, name) else []
+
+
+def _append(spark: Any, sql: Sql, table: Parts, columns: str, entries: Sequence[Row], key: Sequence[str]) -> None:
+    """Append those entries whose key is not in the table."""
+    if not entries:
+        return
+    if not _exists(spark, table):
+        properties = "TBLPROPERTIES ('delta.appendOnly' = 'true')"
+        sql(f"CREATE TABLE IF NOT EXISTS {quote(table)} ({columns}) USING delta {properties}")
+    distinct = {tuple(getattr(entry, column) for column in key): entry for entry in reversed(entries)}
+    names = [field.name for field in fields(entries[0])]
+    rows = (
+        ", ".join(f"'{column}', {_value(column, getattr(entry, column))}" for column in names)
+        for entry in distinct.values()
+    )
+    source = f"SELECT inline(array({', '.join(f'named_struct({row})' for row in rows)}))"
+    condition = " AND ".join(f"old.{column} <=> new.{column}" for column in key)
+    for _ in range(_ATTEMPTS):
+        if _merge(sql, table, source, condition) is not None:
+            return
+    raise DataError("RULE_CONFLICT", f"other sessions kept writing into {'.'.join(table)}", hint="try again.")
+
+
+# SQL
+
+
+def _exists(spark: Any, name: Parts) -> bool:
+    if "/" not in name[-1]:
+        return is_known(spark, name)
+    try:
+        with quiet_probes():
+            return bool(spark.read.format(name[0]).load(name[-1]).columns is not None)
+    except Exception as error:
+        if hasattr(error, "getCondition"):
+            return False
+        raise
+
+
+def _read(sql: Sql, table: Parts, kind: type[Row], tail: str) -> list[Row]:
+    """The rows of a table as values of `kind`."""
+    columns = [field.name for field in fields(kind)]
+    wanted = ", ".join(f"unix_micros({c}) AS {c}" if c in _TIMES else c for c in columns)
+    try:
+        with quiet_probes():
+            rows = sql(f"SELECT {wanted} FROM {quote(table)} {tail}").collect()
+    except Exception as error:
+        if getattr(error, "getCondition", str)() not in ("UNRESOLVED_COLUMN.WITH_SUGGESTION", "DATATYPE_MISMATCH"):
+            raise
+        name = ".".join(table)
+        raise BindError(
+            "NOT_A_RULES_TABLE", f"{name} has lost a column of a table of pattern rules, or its type has changed",
+            hint=f"its columns are {', '.join(columns)}: RESTORE TABLE {name} TO VERSION AS OF … brings them back.",
+        ) from None  # fmt: skip
+    return [kind(**row.asDict()) for row in rows]
+
+
+def _merge(sql: Sql, table: Parts, source: str, condition: str) -> int | None:
+    """Insert the rows of a query that no row of the table meets in `condition`, in one commit.
+
+    Returns how many rows were inserted, and None if another session has changed the table meanwhile: Delta refuses the
+    second of two commits at once if it has read, as MERGE does, what the first one has changed.
+    """
+    statement = (
+        f"MERGE INTO {quote(table)} AS old USING ({source}) AS new ON {condition} WHEN NOT MATCHED THEN INSERT *"
+    )
+    try:
+        with quiet_probes():
+            return int(sql(statement).collect()[0]["num_inserted_rows"])
+    except Exception as error:
+        if not _is_conflict(error):
+            raise
+        return None
+
+
+def _is_conflict(error: Exception) -> bool:
+    """Has another session written at the same time? Delta's conflicts reach Python as errors without a class."""
+    return any(word in str(error)[:2000] for word in _CONFLICTS)
+
+
+def _value(column: str, value: Any) -> str:
+    if column in _TIMES:
+        return "current_timestamp()" if column == "time" and value is None else _time(value)
+    return _literal(value)
+
+
+def _literal(value: str | bool | int | None) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"CAST('{value}' AS BIGINT)"
+    return "CAST(NULL AS STRING)" if value is None else string_literal(value)
+
+
+def _time(micros: int | None) -> str:
+    return "CAST(NULL AS TIMESTAMP)" if micros is None else f"timestamp_micros(CAST('{micros}' AS BIGINT))"

@@ -1,0 +1,149 @@
+"""The values of Spark's literals, without Spark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.expressions.casts import cast
+from sqlext.expressions.function import Settings
+from sqlext.expressions.scalar_tree import Constant
+
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?(bd|[ldfsy])?", re.IGNORECASE)
+_SUFFIXES = {"L": "bigint", "D": "double", "F": "float", "S": "smallint", "Y": "tinyint"}
+_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-3][0-7]{2}|.)", re.DOTALL)
+_ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+_DAY_TIME = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
+_SMALL = {
+    "WEEK": ("DAY", Decimal(7)),
+    "MILLISECOND": ("SECOND", Decimal("0.001")),
+    "MICROSECOND": ("SECOND", Decimal("1e-6")),
+}
+_YEAR_MONTH = {"YEAR": 12, "MONTH": 1}
+
+
+def literal(words: Sequence[str], settings: Settings) -> Constant:
+    """The value of the words of a literal, without parentheses around it.
+
+    Raises BindError: LITERAL; UnsupportedError.
+
+    >>> utc = Settings(is_ansi=True, time_zone="UTC")
+    >>> [literal(words, utc).value for words in (["1.50"], ["'it\\\\'s'"], ["DATE", "'1970-01-02'"])]
+    [Decimal('1.50'), "it's", 1]
+    >>> literal(["INTERVAL", "'90'", "MINUTES"], utc)
+    Constant(value=5400000000, type='interval minute')
+    """
+    first = words[0].upper()
+    if first in ("TRUE", "FALSE", "NULL"):
+        return Constant({"TRUE": True, "FALSE": False, "NULL": None}[first], "void" if first == "NULL" else "boolean")
+    if first == "INTERVAL":
+        return _interval([word for word in words[1:]])
+    if len(words) == 2 and words[1][:1] in "'\"":
+        return _typed(first, words[1], settings)
+    if words[0][:1] in "'\"":
+        return Constant("".join(map(_string, words)), "string")
+    return number(words[0])
+
+
+def number(raw: str) -> Constant:
+    """The value of a number.
+
+    >>> number("0.5"), number("3L").type, number("1e3").type, number("99999999999").type
+    (Constant(value=Decimal('0.5'), type='decimal(1,1)'), 'bigint', 'double', 'bigint')
+    """
+    match = _NUMBER.fullmatch(raw)
+    if match is None:
+        raise BindError("LITERAL", f"{raw} is no number")
+    digits, exponent, suffix = match[1], match[2] or "", (match[3] or "").upper()
+    if suffix in ("D", "F"):
+        return Constant(float(digits + exponent), _SUFFIXES[suffix])
+    if suffix in _SUFFIXES:
+        return Constant(int(digits), _SUFFIXES[suffix])
+    if exponent and not suffix:
+        return Constant(float(digits + exponent), "double")
+    if "." in digits or suffix == "BD" or int(digits) >= 1 << 63:
+        value = Decimal(digits + exponent)
+        scale = max(0, -int(value.as_tuple().exponent))
+        return Constant(value, f"decimal({max(len(value.as_tuple().digits), scale)},{scale})")
+    return Constant(int(digits), "int" if int(digits) < 1 << 31 else "bigint")
+
+
+def _string(raw: str) -> str:
+    """The text of a literal in quotes, in which two quotes are one."""
+    return _ESCAPE.sub(_escaped, raw[1:-1].replace(raw[0] * 2, raw[0]))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = match[1]
+    if code[0] in "uU" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    if len(code) == 3:
+        return chr(int(code, 8))
+    return _ESCAPES.get(code, code)
+
+
+def _typed(kind: str, raw: str, settings: Settings) -> Constant:
+    """`DATE '…'`, `TIMESTAMP '…'`, `X'…'` and `r'…'`."""
+    text = _string(raw)
+    if kind == "R":
+        return Constant(raw[1:-1], "string")
+    if kind == "X":
+        return Constant(bytes.fromhex(text.rjust(len(text) + len(text) % 2, "0")), "binary")
+    types = {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP_NTZ": "timestamp_ntz", "TIMESTAMP_LTZ": "timestamp"}
+    if kind not in types:
+        raise UnsupportedError("EXPRESSION", f"a literal {kind} cannot be read here")
+    value = cast("string", types[kind], Settings(is_ansi=False, time_zone=settings.time_zone))(text)
+    if value is None:
+        raise BindError("LITERAL", f"{raw} is no {types[kind]}")
+    return Constant(value, types[kind])
+
+
+def _interval(words: list[str]) -> Constant:
+    """`'1' DAY`, `-5 MINUTES`, `'1 2' DAY TO HOUR`, `1 DAY 2 HOURS`, `'10 minutes'`"""
+    upper = [word.upper() for word in words]
+    if len(words) == 1 and words[0][:1] in "'\"":
+        return _interval(re.findall(r"[+-]|[\d.]+|[A-Za-z]+", _string(words[0])))
+    if "TO" in upper:
+        return _range_of_units(_string(words[0]), upper[-3], upper[-1])
+    total, units, sign = Decimal(0), [], 1
+    for word in upper:
+        if word in ("-", "+"):
+            sign = -1 if word == "-" else 1
+        elif word[:1] in "'\"" or word[:1].isdigit():
+            amount, sign = sign * Decimal(_string(word).strip() if word[:1] in "'\"" else word), 1
+        else:
+            unit, times = _SMALL.get(word.rstrip("S"), (word.rstrip("S"), Decimal(1)))
+            units.append(unit)
+            total += amount * times * _size(unit)
+    return Constant(int(total), _type(units))
+
+
+def _range_of_units(text: str, first: str, last: str) -> Constant:
+    """`'1 02:03' DAY TO MINUTE` and `'1-2' YEAR TO MONTH`"""
+    units = list(_YEAR_MONTH if first in _YEAR_MONTH else _DAY_TIME)
+    if first not in units or last not in units:
+        raise BindError("LITERAL", f"there is no interval {first} TO {last}")
+    sign = -1 if text.strip().startswith("-") else 1
+    amounts = re.findall(r"[\d.]+", text)
+    named = units[units.index(first) : units.index(last) + 1]
+    if len(amounts) != len(named):
+        raise BindError("LITERAL", f"'{text}' is no interval {first} TO {last}")
+    total = sum((Decimal(amount) * _size(unit) for amount, unit in zip(amounts, named)), Decimal(0))
+    return Constant(sign * int(total), _type(named))
+
+
+def _size(unit: str) -> int:
+    size = {**_DAY_TIME, **_YEAR_MONTH}.get(unit)
+    if size is None:
+        raise BindError("LITERAL", f"{unit} is no unit of an interval")
+    return size
+
+
+def _type(units: Sequence[str]) -> str:
+    order = [*_YEAR_MONTH, *_DAY_TIME]
+    if not units or len({unit in _YEAR_MONTH for unit in units}) > 1:
+        raise BindError("LITERAL", "an interval is of years and months, or of days and smaller units")
+    first, last = min(units, key=order.index).lower(), max(units, key=order.index).lower()
+    return f"interval {first}" if first == last else f"interval {first} to {last}"

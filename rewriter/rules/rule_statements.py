@@ -1,0 +1,235 @@
+"""CREATE, ALTER, DROP, SHOW and DESCRIBE of pattern rules, read from tokens.
+
+The grammar is that of docs/rules.md. A text that begins like one of these statements is always ours.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sqlext.errors import ParseError, Place
+from sqlext.rewriter.heads import Cursor
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import RelationName
+from sqlext.rewriter.text.tokens import STRING, closing, tokenize
+
+CREATE, ENABLE, DISABLE, DROP, SHOW, DESCRIBE = "CREATE", "ENABLE", "DISABLE", "DROP", "SHOW", "DESCRIBE"
+
+_BLANK = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
+_HEAD = re.compile(
+    rf"{_BLANK}(?:(?:CREATE\b(?:{_BLANK}OR\b{_BLANK}REPLACE\b)?|ALTER\b|DROP\b|DESC\b|DESCRIBE\b){_BLANK}PATTERN\b"
+    rf"{_BLANK}RULE\b|SHOW\b{_BLANK}PATTERN\b{_BLANK}RULES\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+_MENTION = re.compile(rf"\bPATTERN\b{_BLANK}\bRULES?\b", re.IGNORECASE | re.DOTALL)
+_FORMS = {
+    CREATE: "CREATE [OR REPLACE] PATTERN RULE [IF NOT EXISTS] name ON rules_table [FOR TABLE events] "
+    "[EFFECTIVE FROM timestamp] [COMMENT '…'] AS MATCH_RECOGNIZE (…)",
+    "ALTER": "ALTER PATTERN RULE name ON rules_table ENABLE, or DISABLE",
+    DROP: "DROP PATTERN RULE [IF EXISTS] name ON rules_table",
+    SHOW: "SHOW PATTERN RULES ON rules_table",
+    DESCRIBE: "DESCRIBE PATTERN RULE name ON rules_table",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleDefinition:
+    """What CREATE PATTERN RULE has beside the names.
+
+    `clause` runs from MATCH_RECOGNIZE to its closing parenthesis, or to the end of the text if there is none; `body`
+    begins behind its opening parenthesis.
+    """
+
+    or_replace: bool
+    if_not_exists: bool
+    events: RelationName | None
+    effective_from: Fragment | None
+    comment: Fragment | None
+    keyword: Fragment
+    body: Fragment
+    clause: Fragment
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleStatement:
+    """`verb` is CREATE, ENABLE, DISABLE, DROP, SHOW or DESCRIBE; `name` is None for SHOW, `definition` for all but
+    CREATE."""
+
+    text: str
+    verb: str
+    table: RelationName
+    name: RelationName | None = None
+    if_exists: bool = False
+    definition: RuleDefinition | None = None
+
+    @property
+    def rule(self) -> str:
+        """The rule's name; "" for SHOW."""
+        return self.name.parts[0] if self.name else ""
+
+    @property
+    def place(self) -> Place:
+        """Where the rule is named, or the table if none is."""
+        name = self.name or self.table
+        return Place(self.text, name.start, name.stop)
+
+    @property
+    def table_place(self) -> Place:
+        return Place(self.text, self.table.start, self.table.stop)
+
+
+def is_rule_statement(text: str) -> bool:
+    """Does a text begin like a statement about pattern rules?
+
+    >>> is_rule_statement("drop pattern rule r ON rules"), is_rule_statement("SELECT pattern rule FROM t")
+    (True, False)
+    """
+    return _HEAD.match(text) is not None
+
+
+def mentions_rules(text: str) -> bool:
+    """False for all statements and scripts without a statement about pattern rules; True decides nothing."""
+    return _MENTION.search(text) is not None
+
+
+def parse_rule_statement(text: str) -> RuleStatement | None:
+    """The statement about pattern rules; None for all other text. Raises ParseError.
+
+    >>> alter = parse_rule_statement("ALTER PATTERN RULE `big spender` ON db.rules DISABLE;")
+    >>> alter.verb, alter.rule, alter.table.parts
+    ('DISABLE', 'big spender', ('db', 'rules'))
+    >>> create = parse_rule_statement("CREATE PATTERN RULE r ON t FOR TABLE e AS MATCH_RECOGNIZE (PATTERN (A))")
+    >>> create.definition.events.parts, create.definition.body.text
+    (('e',), 'PATTERN (A)')
+    """
+    if not is_rule_statement(text):
+        return None
+    tokens = tokenize(text)
+    while tokens and tokens[-1].text == ";":
+        tokens = tokens[:-1]
+    return _Reader(text, Cursor(tokens)).statement()
+
+
+@dataclass
+class _Reader:
+    """Reads one statement, whose first words are those of a form."""
+
+    text: str
+    cursor: Cursor
+    form: str = ""
+
+    def statement(self) -> RuleStatement:
+        cursor = self.cursor
+        first = cursor.tokens[0].word
+        self.form = DESCRIBE if first == "DESC" else first
+        cursor.index = 1
+        or_replace = cursor.take("OR", "REPLACE")
+        cursor.take("PATTERN")
+        cursor.take_one_of(("RULE", "RULES"))
+        if_not_exists = self._if_not_exists(or_replace) if self.form == CREATE else False
+        if_exists = self.form == DROP and cursor.take("IF", "EXISTS")
+        name = None if self.form == SHOW else self._rule_name()
+        if not cursor.take("ON"):
+            raise self._expected("ON and the name of the rules table")
+        table = cursor.take_name()
+        if table is None:
+            raise self._expected("the name of the rules table")
+        definition = self._definition(or_replace, if_not_exists) if self.form == CREATE else None
+        verb = self._switch() if self.form == "ALTER" else self.form
+        if not cursor.is_at_end:
+            raise self._unexpected()
+        return RuleStatement(
+            text=self.text, verb=verb, table=table, name=name, if_exists=if_exists, definition=definition
+        )
+
+    def _if_not_exists(self, or_replace: bool) -> bool:
+        start = self.cursor.index
+        if_not_exists = self.cursor.take("IF", "NOT", "EXISTS")
+        if or_replace and if_not_exists:
+            raise ParseError(
+                "RULE_STATEMENT", "OR REPLACE and IF NOT EXISTS exclude each other",
+                place=self._fragment(start, start + 3).place, hint="leave one of them out.",
+            )  # fmt: skip
+        return if_not_exists
+
+    def _rule_name(self) -> RelationName:
+        name = self.cursor.take_name()
+        if name is None:
+            raise self._expected("the name of a rule")
+        if len(name.parts) > 1:
+            raise ParseError(
+                "RULE_STATEMENT", "the name of a rule has one part: it belongs to its table",
+                place=Place(self.text, name.start, name.stop), hint="write name ON schema.rules_table.",
+            )  # fmt: skip
+        return name
+
+    def _switch(self) -> str:
+        verb = next((word for word in (ENABLE, DISABLE) if self.cursor.take(word)), None)
+        if verb is None:
+            raise self._expected("ENABLE or DISABLE")
+        return verb
+
+    def _definition(self, or_replace: bool, if_not_exists: bool) -> RuleDefinition:
+        cursor, events = self.cursor, None
+        if cursor.take("FOR"):
+            cursor.take("TABLE")
+            events = cursor.take_name()
+            if events is None:
+                raise self._expected("TABLE and the name of the table of events")
+        effective_from = self._until_option() if cursor.take("EFFECTIVE", "FROM") else None
+        comment = self._string() if cursor.take("COMMENT") else None
+        if not cursor.take("AS"):
+            raise self._expected("AS MATCH_RECOGNIZE (…)")
+        start = cursor.index
+        if not cursor.take("MATCH_RECOGNIZE", "("):
+            raise self._expected("MATCH_RECOGNIZE (…)")
+        close = closing(cursor.tokens, start + 1)
+        cursor.index = len(cursor.tokens) if close is None else close + 1
+        opening, last = cursor.tokens[start + 1], cursor.tokens[cursor.index - 1]
+        return RuleDefinition(
+            or_replace=or_replace, if_not_exists=if_not_exists, events=events, effective_from=effective_from,
+            comment=comment, keyword=self._fragment(start, start + 1), clause=self._fragment(start, cursor.index),
+            body=Fragment(self.text, opening.stop, last.stop if close is None else last.start),
+        )  # fmt: skip
+
+    def _until_option(self) -> Fragment:
+        """The expression that ends before COMMENT or AS."""
+        cursor, start = self.cursor, self.cursor.index
+        while not cursor.is_at_end:
+            token = cursor.tokens[cursor.index]
+            if token.depth == 0 and token.word in ("COMMENT", "AS"):
+                break
+            cursor.index += 1
+        if cursor.index == start:
+            raise self._expected("a timestamp")
+        return self._fragment(start, cursor.index)
+
+    def _string(self) -> Fragment:
+        """String literals, which Spark joins if there are several."""
+        cursor, start = self.cursor, self.cursor.index
+        while not cursor.is_at_end and cursor.tokens[cursor.index].kind == STRING:
+            cursor.index += 1
+        if cursor.index == start:
+            raise self._expected("a string")
+        return self._fragment(start, cursor.index)
+
+    def _fragment(self, lo: int, hi: int) -> Fragment:
+        return Fragment.of_tokens(self.text, self.cursor.tokens, lo, hi)
+
+    def _expected(self, what: str) -> ParseError:
+        """The error for something else where `what` must stand."""
+        tokens, index = self.cursor.tokens, self.cursor.index
+        at = tokens[min(index, len(tokens) - 1)]
+        message = f"{what} must follow here" if index >= len(tokens) else f"{at.text} stands where {what} must follow"
+        return ParseError("RULE_STATEMENT", message, place=Place(self.text, at.start, at.stop), hint=self._hint())
+
+    def _unexpected(self) -> ParseError:
+        at = self.cursor.tokens[self.cursor.index]
+        return ParseError(
+            "RULE_STATEMENT", f"{at.text} stands behind the end of the statement",
+            place=Place(self.text, at.start, at.stop), hint=self._hint(),
+        )  # fmt: skip
+
+    def _hint(self) -> str:
+        return f"write {_FORMS[self.form]}."

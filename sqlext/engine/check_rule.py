@@ -1,0 +1,101 @@
+"""Whether the clause of CREATE PATTERN RULE is right: its syntax, and its names and types over the events.
+
+The clause is compiled as the workers of a stream will compile it; errors get their places in the user's statement.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import types as T
+
+from sqlext.catalog.pattern_rules import RulesTable
+from sqlext.engine.rules.compile_rule import CompiledRule, compile_rule
+from sqlext.engine.sql_call import SqlCall
+from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors
+from sqlext.expressions.function import Settings
+from sqlext.rewriter.match.parse_match import parse_match
+from sqlext.rewriter.parameters import bind
+from sqlext.rewriter.rules.rule_statements import RuleDefinition
+from sqlext.rewriter.scan import scan
+from sqlext.rewriter.text.splice import Source, Text, join
+from sqlext.rewriter.text.tokens import tokenize
+
+
+@dataclass(frozen=True)
+class ParsedRule:
+    """`source`: the statement with its parameters bound; `measures_start`: where it names the first measure, if any."""
+
+    source: Source
+    measures_start: int | None
+
+
+def parse_rule(call: SqlCall, definition: RuleDefinition) -> ParsedRule:
+    """Raises the syntax errors of the rule, and those of its parameters."""
+    clause = definition.clause
+    query = join("SELECT * FROM events ", Source(call.text).slice(clause.start, clause.stop))
+    with places_in_statement(query, definition):
+        tokens = tokenize(str(query))
+        clauses = [parse_match(str(query), tokens, site) for site in scan(str(query))]
+    by = clause.start - clauses[-1].keyword.start
+    bodies = [(inner.pattern_text.start + by, inner.pattern_text.stop + by) for inner in clauses]
+    measures = clauses[-1].measures
+    start = measures[0].expression.start + by if measures else None
+    return ParsedRule(Source(call.text, bind(call.text, call.args, bodies)), start)
+
+
+def check_rule(call: SqlCall, definition: RuleDefinition, rule: ParsedRule, table: RulesTable) -> CompiledRule:
+    """The rule over the events of a table. Raises BindError and UnsupportedError."""
+    clause = rule.source.slice(definition.clause.start, definition.clause.stop)
+    time_column(table)  # what is wrong with the table has no place in the clause
+    with places_in_statement(clause, definition):
+        return compiled_rule(call, str(clause), table)
+
+
+def compiled_rule(call: SqlCall, clause: str, table: RulesTable) -> CompiledRule:
+    """The rule of a clause, as a table of rules has it. Raises SqlExtError with a place in the clause."""
+    columns = [(field.name, field.dataType.simpleString()) for field in _schema(table).fields]
+    is_ansi = call.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
+    time_zone = call.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
+    # Which columns MATCH_RULES divides and orders the rows by is not known yet.
+    return compile_rule(clause, columns, (), (time_column(table),), Settings(is_ansi=is_ansi, time_zone=time_zone))
+
+
+def time_column(table: RulesTable) -> str:
+    """The first column of timestamps of the events. Raises BindError if there is none."""
+    fields = [field.name for field in _schema(table).fields if isinstance(field.dataType, T.TimestampType)]
+    if not fields:
+        raise BindError("EVENTS_WITHOUT_TIME", f"{table.events} has no column of the type TIMESTAMP",
+                        hint="MATCH_RULES orders the events by their time.")  # fmt: skip
+    return fields[0]
+
+
+def _schema(table: RulesTable) -> T.StructType:
+    return T.StructType.fromJson(json.loads(table.schema))
+
+
+@contextmanager
+def places_in_statement(query: Text, definition: RuleDefinition) -> Iterator[None]:
+    """Errors that are raised inside get their places in the user's statement, parts of which stand in `query`."""
+
+    def moved(error: SqlExtError) -> SqlExtError:
+        place = error.place
+        if place is None:
+            return error.with_(place=definition.keyword.place)
+        if place.text != str(query):
+            return error
+        start = query.origin(place.start) if place.start >= 0 else None
+        if start is None:
+            return error.with_(place=definition.keyword.place)
+        stop = query.origin(max(place.start, place.stop - 1))
+        return error.with_(place=Place(definition.clause.source, start, max(stop or start, start) + 1))
+
+    try:
+        yield
+    except SqlExtErrors as errors:
+        raise SqlExtErrors([moved(error) for error in errors.errors]) from None
+    except SqlExtError as error:
+        raise moved(error) from None

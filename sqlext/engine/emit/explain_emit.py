@@ -1,0 +1,76 @@
+"""EXPLAIN MATCH of window functions: what computes the windows, when they fire, and what is kept of them."""
+
+from __future__ import annotations
+
+from sqlext.engine.emit.partials import is_vectorised
+from sqlext.engine.emit.plan_emits import PlannedCall, PlannedEmit
+from sqlext.engine.emit.run_emit import kept_of_window, result_query, rows_query
+from sqlext.rewriter.emit.emit_clause import EmitClause
+from sqlext.rewriter.emit.emit_parts import AGGREGATE, GLOBAL, FiringAggregate
+from sqlext.rewriter.emit.window_call import WindowCall
+
+
+def explained_call(number: int, planned: PlannedCall) -> str:
+    """The section of a window function without EMIT."""
+    call = planned.call
+    return f"== Windows {number}, line {call.whole.place.line} ==\n{_windows(call)}\ncomputed by {planned.how}"
+
+
+def explained_emit(number: int, planned: PlannedEmit) -> str:
+    """The sections of a query that EMITs."""
+    plan, clause = planned.plan, planned.plan.clause
+    lines = [
+        f"input {plan.relation}",
+        _windows(clause.call),
+        *_keys(planned),
+        _triggers(clause, is_streaming=planned.is_streaming),
+        _seen(clause),
+        *(f"{AGGREGATE}{i}: {_aggregate(a)}" for i, a in enumerate(plan.aggregates)),
+        _state(planned),
+    ]
+    sections = {
+        f"Windows {number}, line {clause.keyword.place.line}": "\n".join(lines),
+        "SQL before the firings": str(rows_query(plan.columns, plan, planned.prefix)),
+        "SQL behind the firings": str(result_query(plan, "firings")),
+    }
+    return "\n".join(f"== {title} ==\n{text}" for title, text in sections.items())
+
+
+def _windows(call: WindowCall) -> str:
+    time = "" if call.time is None else f", time {call.time.text}"
+    durations = "".join(f", {name.lower()} {d.text}" for name, d in call.durations.items())
+    return f"windows {call.kind}{time}{durations}"
+
+
+def _keys(planned: PlannedEmit) -> list[str]:
+    keys = [str(text) for _, text in planned.plan.columns[: planned.plan.keys]]
+    how = "in a stateful operator, a step in each micro-batch" if planned.is_streaming else "at once, in one step"
+    where = f"by keys {', '.join(keys)}" if keys else "without keys: one task computes all windows"
+    return [f"fires {where}, {how}"]
+
+
+def _triggers(clause: EmitClause, *, is_streaming: bool) -> str:
+    own = [part.whole.text for part in clause.triggers if part.amount is not None]
+    is_global = clause.call.kind == GLOBAL
+    end = "the end of the input" if is_global else "the end of the window"
+    ends = [] if is_global and is_streaming else [end]
+    return f"triggers {', '.join([*own, *ends])}"
+
+
+def _seen(clause: EmitClause) -> str:
+    rows = "the rows since the last firing" if clause.is_discarding else "all rows of its window so far"
+    chosen = "" if clause.evictor is None else f", of these {clause.evictor.whole.text}"
+    late = "" if clause.lateness is None else f"; late rows are taken for {clause.lateness.text}"
+    return f"a firing sees {rows}{chosen}{late}"
+
+
+def _aggregate(aggregate: FiringAggregate) -> str:
+    distinct = "DISTINCT " if aggregate.is_distinct else ""
+    arguments = ", ".join(aggregate.columns) or "*"
+    condition = f" FILTER {aggregate.filter}" if aggregate.filter else ""
+    how = "all windows at once" if is_vectorised(aggregate) else "row by row"
+    return f"{aggregate.function}({distinct}{arguments}){condition}, {how}"
+
+
+def _state(planned: PlannedEmit) -> str:
+    return f"kept of an open window: {kept_of_window(planned.plan)[1]}"

@@ -1,0 +1,99 @@
+"""The result rows of MATCH_RULES: measures of all rules in one column, as texts by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.engine.rules.rule_plan import (
+    CODE,
+    FIRST_AT,
+    FIRST_TIME,
+    LAST_AT,
+    LAST_TIME,
+    MATCH_NUMBER,
+    MEASURES,
+    RulePlan,
+)
+from sqlext.engine.rules.rule_versions import TakenVersion
+from sqlext.errors import DataError
+from sqlext.expressions.column_values import ColumnValues
+from sqlext.expressions.function import Settings
+from sqlext.expressions.scalar_tree import Column, Scalar, call, evaluate
+from sqlext.expressions.spark_types import ArrayOf, MapOf, StructOf, is_numeric, nested
+from sqlext.expressions.values import from_arrow
+
+_UTC = Settings(is_ansi=True, time_zone="UTC")
+
+
+def result_batch(
+    version: TakenVersion, plan: RulePlan, rows: pa.RecordBatch, keys: Sequence[pa.Array], schema: pa.Schema
+) -> tuple[pa.RecordBatch, DataError | None]:
+    """The result rows of a version from the slots of its matches, and what could not be computed of its measures.
+
+    `keys`: the values of each key, by the number that the column CODE has; `schema`: see `result_schema`.
+    """
+    n, values = rows.num_rows, ColumnValues(columns=dict(zip(rows.schema.names, rows.columns)), rows=rows.num_rows)
+    texts = {name: texts_of(values, tree) for name, tree in plan.rule.measures.items()}
+    errors = (values.failure(tree) for tree in plan.rule.measures.values())
+    columns = [
+        pa.repeat(version.name, n),
+        pa.array(np.full(n, version.version), pa.int64()),
+        rows.column(MATCH_NUMBER),
+        *(key.take(rows.column(CODE)) for key in keys),
+        rows.column(FIRST_TIME).cast(schema.field(FIRST_AT).type),
+        rows.column(LAST_TIME).cast(schema.field(LAST_AT).type),
+        _maps(texts, n, schema.field(MEASURES).type),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema), next(filter(None, errors), None)
+
+
+def _maps(texts: dict[str, list[str | None]], n: int, kind: pa.MapType) -> pa.Array:
+    """A map of name → text for each of n rows."""
+    values = [text for row in zip(*texts.values()) for text in row]
+    ends = pa.array((len(texts) * np.arange(n + 1)).astype(np.int32))
+    return pa.MapArray.from_arrays(
+        ends, pa.array(list(texts) * n, pa.string()), pa.array(values, pa.string()), type=kind
+    )
+
+
+def texts_of(values: ColumnValues, tree: Scalar) -> list[str | None]:
+    """The values of an expression, CAST AS STRING in UTC; nested ones as JSON."""
+    if nested(tree.type):
+        return [None if v is None else json_text(v, tree.type) for v in from_arrow(values.array(tree), tree.type)]
+    text = tree if tree.type == "string" else call("CAST", (tree,), _UTC, "string")
+    return values.array(text).to_pylist()
+
+
+def json_text(value: Any, spark_type: str) -> str:
+    """
+    >>> json_text([(1, None), (None, "x")], "array<struct<a:int,b:string>>")
+    '[{"a":1},{"b":"x"}]'
+    """
+    return json.dumps(_json(value, spark_type), separators=(",", ":"), ensure_ascii=False)
+
+
+def _json(value: Any, spark_type: str) -> Any:
+    parts = nested(spark_type)
+    if value is None:
+        return None
+    if isinstance(parts, ArrayOf):
+        return [_json(x, parts.element) for x in value]
+    if isinstance(parts, MapOf):
+        return {str(_json(k, parts.key)): _json(v, parts.value) for k, v in value.items()}
+    if isinstance(parts, StructOf):
+        pairs = zip(parts.names, value, parts.types)
+        return {name: _json(v, t) for name, v, t in pairs if v is not None}
+    if isinstance(value, bool) or (is_numeric(spark_type) and not isinstance(value, Decimal)):
+        return value
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, str):
+        return value
+    text = call("CAST", (Column("x", spark_type),), _UTC, "string")
+    return evaluate(text, {"x": value})

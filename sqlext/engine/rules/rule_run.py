@@ -1,0 +1,199 @@
+"""One version of a rule in one step: where its search resumes, over which of the shared rows, and what it decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Union
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.engine.rules.rule_plan import CODE, RulePlan, RulesPlan
+from sqlext.engine.rules.rule_results import result_batch
+from sqlext.engine.rules.rule_versions import Acting
+from sqlext.engine.rules.rules_state import NO_ROW, POSITION, ROW, RULE, VERSION, position_schema
+from sqlext.engine.rules.shared_rows import NewRows, SharedRows
+from sqlext.engine.stream.step import RowSearch, search_rows
+from sqlext.engine.stream.stream_plan import DUE, State
+from sqlext.engine.worker.arrow import as_arrow, as_numpy, one_chunk
+from sqlext.errors import SqlExtError
+from sqlext.pattern.event_time import NEVER
+
+Compile = Callable[[str], Union[RulePlan, SqlExtError]]
+RuleFault = tuple[str, int, str, str]  # name, version, error class, message
+
+
+@dataclass(frozen=True, kw_only=True)
+class Before:
+    """The positions of a version in the keys of the step: rows `index` of the state's, of which `columns` are POSITION;
+    `partition: int64[k]`, and `place`: where in the shared rows is the first row that the version still reads, NEVER
+    without one."""
+
+    columns: Mapping[str, np.ndarray]
+    index: np.ndarray
+    partition: np.ndarray
+    place: np.ndarray
+
+    def column(self, name: str) -> np.ndarray:
+        return self.columns[name][self.index]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleOutcome:
+    """`resumed`: the rows of the state's positions that are replaced; `positions`: the new ones, if there are any, with
+    the `partition` and the `place` of the first row that each still reads."""
+
+    results: list[tuple[np.ndarray, pa.RecordBatch]]
+    errors: list[RuleFault]
+    resumed: np.ndarray
+    positions: pa.Table | None = None
+    partition: np.ndarray
+    place: np.ndarray
+
+
+_NOTHING = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleRun:
+    """`after`: the watermark of the step before."""
+
+    version: Acting
+    shared: SharedRows
+    before: Before
+    after: int
+    plan: RulesPlan
+
+    def outcome(self, watermark: int, compiled: Compile) -> RuleOutcome:
+        """What is decided at the watermark, or at the end of the version's time. What goes wrong is among the errors:
+        then the version begins anew on later rows."""
+        version = self.version.version
+        rule = compiled(version.clause or "") if version.matches else None
+        if rule is None or isinstance(rule, SqlExtError):
+            return self._without(self.before.index, [])
+        try:
+            return self._decided(min(watermark, self.version.until), rule)
+        except SqlExtError as e:
+            return self._without(self.before.index, [self._fault(e.error_class, e.message)])
+        except Exception as e:  # a rule never ends the stream, whatever it meets
+            return self._without(self.before.index, [self._fault("SQLEXT_RULE_FAILED", f"{type(e).__name__}: {e}")])
+
+    def _fault(self, error_class: str, message: str) -> RuleFault:
+        return self.version.version.name, self.version.version.version, error_class, message
+
+    def _without(self, resumed: np.ndarray, errors: list[RuleFault]) -> RuleOutcome:
+        return RuleOutcome(results=[], errors=errors, resumed=resumed, partition=_NOTHING, place=_NOTHING)
+
+    def _decided(self, watermark: int, rule: RulePlan) -> RuleOutcome:
+        new = self.shared.between(max(self.after, self.version.version.first), watermark)
+        first = self._first_places(new, watermark, rule)
+        runs = np.flatnonzero(first != NEVER)
+        rows = ranges(first[runs], new.stop[runs])
+        if not len(rows):
+            return self._without(_NOTHING, [])
+        is_resumed = first[self.before.partition] != NEVER
+        search = self._search(rows, is_resumed, watermark, rule)
+        results, errors = self._results(search, rule)
+        errors += self._faults(search, rule)
+        partition, place, positions = self._positions(search, rows)
+        return RuleOutcome(
+            results=results,
+            errors=errors,
+            resumed=self.before.index[is_resumed],
+            positions=positions,
+            partition=partition,
+            place=place,
+        )
+
+    # which rows are read
+
+    def _first_places(self, new: NewRows, watermark: int, rule: RulePlan) -> np.ndarray:
+        """`int64[p]`: the first row of each partition that is read, NEVER where the rule cannot find anything.
+
+        It may find something from the first new row on at which a match can begin, or where its search has begun and
+        there is a new row or a WITHIN that ends.
+        """
+        begins = np.flatnonzero(new.is_new & self.shared.may_begin(rule))[::-1]
+        first = np.full(len(new.stop), NEVER)
+        first[self.shared.partition[begins]] = begins  # of several rows of a partition the first one stays
+        before = self.before
+        is_open = before.place != NEVER
+        goes_on = is_open & (new.has_new[before.partition] | (before.column(DUE) <= watermark))
+        first[before.partition[goes_on]] = before.place[goes_on]
+        return first
+
+    def _search(self, rows: np.ndarray, is_resumed: np.ndarray, watermark: int, rule: RulePlan) -> RowSearch:
+        partition = self.before.partition[is_resumed]
+        columns = {name: as_arrow(self.before.column(name)[is_resumed]) for name in POSITION}
+        keys = pa.table({CODE: as_arrow(partition), **columns})
+        state = State(rule.stream.schema.empty_table(), keys, self.after)
+        table = self.shared.table(rule, rows)
+        return search_rows(table, self.shared.partition[rows], partition, state, watermark, rule.stream)
+
+    # what is decided
+
+    def _results(
+        self, search: RowSearch, rule: RulePlan
+    ) -> tuple[list[tuple[np.ndarray, pa.RecordBatch]], list[RuleFault]]:
+        results, errors = [], []
+        for times, batch in search.results():
+            if batch.num_rows:
+                rows, error = self.result(rule, batch)
+                results.append((times, rows))
+                errors += [] if error is None else [error]
+        return results, errors
+
+    def result(self, rule: RulePlan, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, RuleFault | None]:
+        """Rows of the result from the rows that workers compute, and what could not be computed of them."""
+        rows, error = result_batch(self.version.version, rule, batch, self._keys, self.plan.result_schema)
+        return rows, None if error is None else self._fault(error.error_class, error.message)
+
+    @cached_property
+    def _keys(self) -> list[pa.Array]:
+        """The values of the keys of each partition."""
+        at = as_arrow(self.shared.bounds[:-1])
+        return [self.shared.values.columns[name].take(at) for name in self.plan.keys]
+
+    def _faults(self, search: RowSearch, rule: RulePlan) -> list[RuleFault]:
+        """What could not be computed in conditions and measures, one of each class of error."""
+        texts = [text.partition(": ") for text in search.failed().column("error").to_pylist()]
+        by_class = {error_class: message for error_class, _, message in reversed(texts)}
+        if (error := self.shared.failure(rule)) is not None:
+            by_class.setdefault(error.error_class, error.message)
+        return [self._fault(*pair) for pair in by_class.items()]
+
+    def _positions(self, search: RowSearch, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, pa.Table | None]:
+        """The new positions: their partitions, the first rows that they still read, and their table."""
+        table = search.keys()
+        if not table.num_rows:
+            return _NOTHING, _NOTHING, None
+        bounds, kept = search.bounds, search.first_kept
+        place_of = np.full(len(self.shared.bounds) - 1, NEVER)
+        has_rows = kept < bounds[1:]
+        place_of[self.shared.partition[rows[bounds[:-1]]][has_rows]] = rows[kept[has_rows]]
+        partition = as_numpy(one_chunk(table.column(CODE)))
+        place = place_of[partition]
+        ids = np.where(place == NEVER, NO_ROW, self.shared.id[np.where(place == NEVER, 0, place)])
+        version, k = self.version.version, len(partition)
+        columns = {
+            **{name: key.take(as_arrow(partition)) for name, key in zip(self.plan.keys, self._keys)},
+            RULE: pa.repeat(version.name, k),
+            VERSION: as_arrow(np.full(k, version.version)),
+            ROW: as_arrow(ids),
+            **{name: table.column(name) for name in POSITION},
+        }
+        schema = position_schema(self.plan)
+        return partition, place, pa.table([columns[name] for name in schema.names], schema=schema)
+
+
+def ranges(first: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    """The numbers from each `first` to its `stop` (exclusive), one range after the other.
+
+    >>> ranges(np.array([2, 7]), np.array([5, 8])).tolist()
+    [2, 3, 4, 7]
+    """
+    length = stop - first
+    ends = np.cumsum(length)
+    return np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(first - (ends - length), length)

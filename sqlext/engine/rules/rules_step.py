@@ -1,0 +1,200 @@
+"""One step of MATCH_RULES: arriving rules, arriving rows and a watermark in, results and the next state out.
+
+    order    discard late rows, keep rows above the watermark for later, sort the others once for all rules
+    match    resume the search of each version that acts, in the keys where it may find something
+    rules    take up new versions: they act on rows above the watermark
+
+A step is pure, as that of MATCH_RECOGNIZE: the same rows in any portions give the same results. A version whose time
+ends in the step decides what it can by then, and its positions are dropped. No rule can make a step fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.engine.rules.rule_plan import RulesPlan
+from sqlext.engine.rules.rule_run import Before, Compile, RuleFault, RuleRun
+from sqlext.engine.rules.rule_versions import Acting, acting
+from sqlext.engine.rules.rules_state import (
+    POSITION,
+    ROW,
+    RULE,
+    VERSION,
+    RulesState,
+    is_late,
+    new_versions,
+    position_schema,
+    read_versions,
+    with_ids,
+)
+from sqlext.engine.rules.shared_rows import SharedRows
+from sqlext.engine.stream.row_order import key_codes, sorted_rows
+from sqlext.engine.stream.stream_plan import DUE, SortKey
+from sqlext.engine.worker.arrow import as_arrow, as_numpy, one_chunk
+from sqlext.errors import SqlExtError
+from sqlext.expressions.column_values import ColumnValues
+from sqlext.pattern.event_time import NEVER
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulesStep:
+    """`results`: (times, rows) that became decided; `late`: the rows that came too late; `errors`: of the rules.
+
+    The next state consists of the rows and positions of the previous one where `keeps_row: bool[n]` and
+    `keeps_position: bool[k]` are true, of its versions, and of the new ones.
+    """
+
+    results: list[tuple[np.ndarray, pa.RecordBatch]]
+    late: pa.Table
+    errors: list[RuleFault]
+    keeps_row: np.ndarray
+    new_rows: pa.Table
+    keeps_position: np.ndarray
+    new_positions: pa.Table
+    new_versions: pa.Table
+    watermark: int
+
+    def after(self, state: RulesState) -> RulesState:
+        """The next state; `state` is the previous one."""
+        rows, positions = pa.array(self.keeps_row), pa.array(self.keeps_position)
+        return RulesState(
+            rows=pa.concat_tables([state.rows.filter(rows), self.new_rows]),
+            positions=pa.concat_tables([state.positions.filter(positions), self.new_positions]),
+            versions=pa.concat_tables([state.versions, self.new_versions]),
+            watermark=self.watermark,
+        )
+
+
+def advance(
+    state: RulesState, rules: pa.Table, arrived: pa.Table, watermark: int, plan: RulesPlan, compiled: Compile
+) -> RulesStep:
+    """`rules`: the rows of the rules table that arrived; `compiled`: the plan of a clause, or what is wrong with it."""
+    watermark = max(watermark, state.watermark)
+    late = is_late(arrived, plan.time, state.watermark)
+    rows = pa.concat_tables([state.rows, with_ids(arrived.filter(pa.array(~late)), state)])
+    search = _search(rows, state, watermark, plan, compiled)
+    versions, errors = new_versions(state, rules, watermark, plan.max_versions)
+    errors += _compile_errors(versions, compiled)
+    old = state.rows.num_rows
+    return RulesStep(
+        results=search.results,
+        late=arrived.filter(pa.array(late)),
+        errors=search.errors + errors,
+        keeps_row=search.keeps_row[:old],
+        new_rows=rows.slice(old).filter(pa.array(search.keeps_row[old:])),
+        keeps_position=search.keeps_position,
+        new_positions=pa.concat_tables([position_schema(plan).empty_table(), *search.positions]),
+        new_versions=versions,
+        watermark=watermark,
+    )
+
+
+def _compile_errors(versions: pa.Table, compiled: Compile) -> list[RuleFault]:
+    """What is wrong with the clauses of new versions."""
+    matching = [v for v in read_versions(versions) if v.matches]
+    plans = [(v, compiled(v.clause or "")) for v in matching]
+    return [(v.name, v.version, e.error_class, str(e)) for v, e in plans if isinstance(e, SqlExtError)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Outcome:
+    """What the versions decided: results, errors, rows and old positions to keep, and new positions."""
+
+    results: list[tuple[np.ndarray, pa.RecordBatch]]
+    errors: list[RuleFault]
+    keeps_row: np.ndarray
+    keeps_position: np.ndarray
+    positions: list[pa.Table]
+
+
+def _search(rows: pa.Table, state: RulesState, watermark: int, plan: RulesPlan, compiled: Compile) -> _Outcome:
+    """Resume the searches of all versions that act between the two watermarks."""
+    versions = acting(read_versions(state.versions))
+    current = [a for a in versions if a.version.first < watermark and a.until > state.watermark]
+    later = [a for a in versions if a.version.first >= watermark]
+    code, position_code = key_codes([rows, state.positions], plan.keys)
+    owner = _owners(state.positions, [*current, *later])
+    has_ended = np.array([*(a.until <= watermark for a in current), *(False for _ in later), True])[owner]
+    time = as_numpy(one_chunk(rows.column(plan.time)).view(pa.int64()))
+    is_active = _active_codes(code, time, position_code, state, watermark, has_ended)
+    searched = np.flatnonzero((time <= watermark) & is_active[code])
+    searched = searched[
+        sorted_rows(code[searched], time[searched], rows.take(as_arrow(searched)), (*plan.sort, SortKey(ROW)))
+    ]
+    shared, partition_of = _shared_rows(rows.take(as_arrow(searched)), code[searched], len(is_active), plan)
+    position_partition = partition_of[position_code]
+    place = np.where(position_partition < 0, NEVER, shared.places(_integers(state.positions, ROW)))
+    columns = {name: _integers(state.positions, name) for name in POSITION}
+    results, errors, positions = [], [], []
+    keeps_position, needed = ~has_ended, np.full(len(shared.bounds) - 1, NEVER)
+    for number, version in enumerate(current):
+        own = np.flatnonzero((owner == number) & (position_partition >= 0))
+        before = Before(columns=columns, index=own, partition=position_partition[own], place=place[own])
+        run = RuleRun(version=version, shared=shared, before=before, after=state.watermark, plan=plan)
+        outcome = run.outcome(watermark, compiled)
+        results += outcome.results
+        errors += outcome.errors
+        keeps_position[outcome.resumed] = False
+        if version.until > watermark and outcome.positions is not None:
+            positions.append(outcome.positions)
+            np.minimum.at(needed, outcome.partition, outcome.place)
+    still = keeps_position & (position_partition >= 0)
+    np.minimum.at(needed, position_partition[still], place[still])
+    keeps_row = np.ones(rows.num_rows, np.bool_)
+    keeps_row[searched] = np.arange(len(searched)) >= needed[shared.partition]
+    return _Outcome(
+        results=results, errors=errors, keeps_row=keeps_row, keeps_position=keeps_position, positions=positions
+    )
+
+
+def _owners(positions: pa.Table, versions: list[Acting]) -> np.ndarray:
+    """`int64[k]`: which of the versions has each position, the number of versions for one that acts no more."""
+    if not positions.num_rows:
+        return np.zeros(0, np.int64)
+    number = {(a.version.name, a.version.version): i for i, a in enumerate(versions)}
+    rules = one_chunk(positions.column(RULE)).dictionary_encode()
+    version, names = _integers(positions, VERSION), rules.dictionary.to_pylist()
+    pair, code = np.unique(as_numpy(rules.indices) + version * len(names), return_inverse=True)
+    keys = ((names[int(p) % len(names)], int(p) // len(names)) for p in pair.tolist())
+    return np.array([number.get(key, len(versions)) for key in keys])[code]
+
+
+def _active_codes(code, time, position_code, state: RulesState, watermark: int, has_ended: np.ndarray) -> np.ndarray:
+    """`bool[codes]`: keys with rows between the two watermarks, or of which time alone changes a position."""
+    is_active = np.zeros(int(max(code.max(initial=-1), position_code.max(initial=-1))) + 1, np.bool_)
+    is_active[code[(time > state.watermark) & (time <= watermark)]] = True
+    is_active[position_code[(_integers(state.positions, DUE) <= watermark) | has_ended]] = True
+    return is_active
+
+
+def _shared_rows(table: pa.Table, code: np.ndarray, codes: int, plan: RulesPlan) -> tuple[SharedRows, np.ndarray]:
+    """Sorted rows, and `int64[codes]`: the partition of each key, -1 for one that has none of the rows."""
+    starts = np.flatnonzero(np.diff(code, prepend=-1))
+    bounds = np.append(starts, len(code)).astype(np.int64)
+    partition_of = np.full(codes, -1)
+    partition_of[code[starts]] = np.arange(len(starts))
+    shared = SharedRows(
+        partition=partition_of[code],
+        bounds=bounds,
+        time=as_numpy(one_chunk(table.column(plan.time)).view(pa.int64())),
+        id=_integers(table, ROW),
+        values=ColumnValues(
+            columns={name: one_chunk(table.column(name)) for name in plan.schema.names}, rows=table.num_rows
+        ),
+    )
+    return shared, partition_of
+
+
+def shared_rows(rows: pa.Table, plan: RulesPlan) -> SharedRows:
+    """All rows of a table with ROW, sorted."""
+    (code,) = key_codes([rows], plan.keys)
+    time = as_numpy(one_chunk(rows.column(plan.time)).view(pa.int64()))
+    order = sorted_rows(code, time, rows, (*plan.sort, SortKey(ROW)))
+    return _shared_rows(rows.take(as_arrow(order)), code[order], int(code.max(initial=-1)) + 1, plan)[0]
+
+
+def _integers(table: pa.Table, name: str) -> np.ndarray:
+    return as_numpy(one_chunk(table.column(name)))

@@ -1,0 +1,338 @@
+"""Scalar expressions on whole columns: by NumPy where it computes what Spark does, otherwise value by value.
+
+An expression over one column that repeats its values (a city, a status) is evaluated once for each distinct value.
+A row on which an expression cannot be computed (a division by zero under ANSI) has NULL, and is noted as failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.errors import DataError
+from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, columns_in, evaluate
+from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, is_day_time
+from sqlext.expressions.values import arrow_type, from_arrow, to_arrow
+
+_TIMES = ("date", "timestamp", "timestamp_ntz")
+_SAFE = float(1 << 62)
+
+
+class Vector(NamedTuple):
+    """`values[n]` of int64, float64, bool or Python objects; `valid: bool[n]`: which are not NULL; `failed: bool[n]`:
+    which could not be computed and therefore are NULL, None if all could."""
+
+    values: np.ndarray
+    valid: np.ndarray
+    failed: np.ndarray | None = None
+
+
+@dataclass(kw_only=True)
+class ColumnValues:
+    """Evaluates expressions over the rows of one table; equal expressions, and equal parts of them, only once."""
+
+    columns: Mapping[str, pa.Array]
+    rows: int
+    _failures: dict[Scalar, DataError] = field(default_factory=dict)
+    _vectors: dict[Scalar, Vector] = field(default_factory=dict)
+    _lists: dict[tuple[str, str], list] = field(default_factory=dict)
+    _codes: dict[str, tuple[np.ndarray, pa.Array]] = field(default_factory=dict)
+    _numbers: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def array(self, scalar: Scalar, at: np.ndarray | None = None) -> pa.Array:
+        """The values as an Arrow array, those of all rows or of the rows `at`.
+
+        >>> from sqlext.expressions.function import Settings
+        >>> from sqlext.expressions.scalar_tree import call
+        >>> plus = call("+", (Column("x", "int"), Constant(1, "int")), Settings(is_ansi=True, time_zone="UTC"))
+        >>> table = ColumnValues(columns={"x": pa.array([1, None, 2**31 - 1], pa.int32())}, rows=3)
+        >>> table.array(plus).to_pylist(), table.failure(plus).error_class
+        ([2, None, None], 'SQLEXT_ARITHMETIC_OVERFLOW')
+        """
+        if isinstance(scalar, Column):
+            whole = self.columns[scalar.name]
+            return whole if at is None else whole.take(pa.array(at))
+        vector = self.vector(scalar)
+        return _to_arrow(vector if at is None else _taken(vector, at), scalar.type)
+
+    def truth(self, scalar: Scalar) -> np.ndarray:
+        """`bool[n]`: where a condition is true."""
+        vector = self.vector(scalar)
+        return (vector.values & vector.valid) if vector.values.dtype == np.bool_ else vector.values == np.True_
+
+    def vector(self, scalar: Scalar) -> Vector:
+        known = self._vectors.get(scalar)
+        if known is None:
+            known = self._vectors[scalar] = self._evaluated(scalar)
+        return known
+
+    def failure(self, scalar: Scalar) -> DataError | None:
+        """An error of the expression, which has been evaluated, on one of the rows; None if all could be computed."""
+        if self.vector(scalar).failed is None or not isinstance(scalar, ScalarCall):
+            return None
+        parts = (self.failure(a) for a in scalar.arguments if a in self._vectors)
+        return self._failures.get(scalar) or next(filter(None, parts), None)
+
+    def _evaluated(self, scalar: Scalar) -> Vector:
+        if isinstance(scalar, Column):
+            return self._column(scalar)
+        if isinstance(scalar, Constant):
+            return _constant(scalar, self.rows)
+        if scalar.function in ("AND", "OR"):
+            return _junction(scalar.function == "OR", *(self.vector(a) for a in scalar.arguments))
+        kernel = _KERNELS.get(scalar.function)
+        if kernel is not None and all(_dtype(a.type) is not None for a in scalar.arguments) and _dtype(scalar.type):
+            vectors = [self.vector(a) for a in scalar.arguments]
+            vector = kernel(scalar, vectors)
+            if vector is not None:
+                return _failing(vector, vectors)
+        return self._text_search(scalar) or self._by_value(scalar)
+
+    def _column(self, column: Column) -> Vector:
+        array, dtype = self.columns[column.name], _dtype(column.type)
+        valid = np.ones(len(array), np.bool_) if not array.null_count else array.is_valid().to_numpy(False)
+        if dtype is None:
+            return Vector(_objects(self._list(column)), valid)
+        if pa.types.is_temporal(array.type):
+            array = array.view(pa.int32() if pa.types.is_date32(array.type) else pa.int64())
+        zero = False if dtype == np.bool_ else 0
+        filled = array.fill_null(zero) if array.null_count else array
+        return Vector(filled.to_numpy(zero_copy_only=False).astype(dtype, copy=False), valid)
+
+    def _list(self, column: Column) -> list:
+        key = column.name, column.type
+        if key not in self._lists:
+            self._lists[key] = from_arrow(self.columns[column.name], column.type)
+        return self._lists[key]
+
+    def _text_search(self, scalar: ScalarCall) -> Vector | None:
+        """`text = 'constant'` and `text IN ('constant', …)`, by the numbers of the distinct texts."""
+        text, *choices = scalar.arguments
+        if scalar.function not in ("=", "IN") or not isinstance(text, Column) or text.type != "string":
+            return None
+        if not all(isinstance(choice, Constant) and choice.value is not None for choice in choices):
+            return None
+        code, _ = self._coded(text.name)
+        number = self._number_of(text.name)
+        wanted = [number[c.value] for c in choices if isinstance(c, Constant) and c.value in number]
+        is_equal = reduce(np.logical_or, (code == w for w in wanted), np.zeros(self.rows, np.bool_))
+        return Vector(is_equal, code < len(number))
+
+    def _number_of(self, name: str) -> dict[str, int]:
+        """The numbers of the distinct values of a text column."""
+        if name not in self._numbers:
+            self._numbers[name] = {text: i for i, text in enumerate(self._coded(name)[1].to_pylist())}
+        return self._numbers[name]
+
+    # value by value
+
+    def _by_value(self, scalar: ScalarCall) -> Vector:
+        columns = list(dict.fromkeys(columns_in(scalar)))
+        if len(columns) == 1 and columns[0].type == "string":
+            code, distinct = self._coded(columns[0].name)
+            if 4 * len(distinct) <= self.rows:
+                return _taken(self._computed(scalar, columns, [[*from_arrow(distinct, "string"), None]]), code)
+        return self._computed(scalar, columns, [self._list(c) for c in columns])
+
+    def _coded(self, name: str) -> tuple[np.ndarray, pa.Array]:
+        """The number of each row's value among the distinct ones; NULL is behind the last."""
+        if name not in self._codes:
+            encoded = self.columns[name].dictionary_encode()
+            code = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
+            self._codes[name] = code, encoded.dictionary
+        return self._codes[name]
+
+    def _computed(self, scalar: ScalarCall, columns: list[Column], lists: list[list]) -> Vector:
+        """The values on rows that have only some columns, of which these are the values."""
+        names, values, failed = [c.name for c in columns], [], []
+        for i, row in enumerate(zip(*lists) if lists else ((),) * self.rows):
+            try:
+                values.append(evaluate(scalar, dict(zip(names, row))))
+            except DataError as error:
+                self._failures.setdefault(scalar, error)
+                failed.append(i)
+                values.append(None)
+        vector = _vector(scalar.type, values)
+        if not failed:
+            return vector
+        has_failed = np.zeros(len(values), np.bool_)
+        has_failed[failed] = True
+        return vector._replace(failed=has_failed)
+
+
+def _to_arrow(vector: Vector, spark_type: str) -> pa.Array:
+    stored = arrow_type(spark_type)
+    if vector.values.dtype == np.object_:
+        return to_arrow(vector.values.tolist(), spark_type)
+    numbers = pa.array(vector.values, mask=None if vector.valid.all() else ~vector.valid)
+    if pa.types.is_date32(stored):
+        return numbers.cast(pa.int32()).view(stored)
+    return numbers.view(stored) if pa.types.is_temporal(stored) else numbers.cast(stored)
+
+
+def _objects(values: list) -> np.ndarray:
+    array = np.empty(len(values), np.object_)
+    array[:] = values
+    return array
+
+
+def _dtype(spark_type: str) -> type | None:
+    """How NumPy stores values of a type; None if it does not."""
+    if spark_type in INTEGER_BITS or spark_type in _TIMES or is_day_time(spark_type):
+        return np.int64
+    return np.float64 if spark_type in FLOATS else np.bool_ if spark_type == "boolean" else None
+
+
+def _constant(constant: Constant, n: int) -> Vector:
+    dtype, is_null = _dtype(constant.type), constant.value is None
+    if dtype is None:
+        return Vector(_objects([constant.value] * n), np.full(n, not is_null))
+    value: np.ndarray = np.array(0 if is_null else constant.value, dtype)
+    return Vector(np.broadcast_to(value, n), np.broadcast_to(np.array(not is_null), n))
+
+
+def _vector(spark_type: str, values: list) -> Vector:
+    """The vector of Python values."""
+    dtype = _dtype(spark_type)
+    valid = np.fromiter((v is not None for v in values), np.bool_, len(values))
+    if dtype is None:
+        return Vector(_objects(values), valid)
+    return Vector(np.fromiter((0 if v is None else v for v in values), dtype, len(values)), valid)
+
+
+def _taken(vector: Vector, at: np.ndarray) -> Vector:
+    return Vector(vector.values[at], vector.valid[at], None if vector.failed is None else vector.failed[at])
+
+
+def _failing(vector: Vector, operands: list[Vector]) -> Vector:
+    """The vector, NULL where an operand failed."""
+    masks = [v.failed for v in (vector, *operands) if v.failed is not None]
+    if not masks:
+        return vector
+    failed = reduce(np.logical_or, masks)
+    return Vector(vector.values, vector.valid & ~failed, failed)
+
+
+def _junction(is_or: bool, left: Vector, right: Vector) -> Vector:
+    """AND, or OR as its mirror. What fails on the right counts only where the left does not decide."""
+    first, second = ((v.values.astype(np.bool_) == is_or) & v.valid for v in (left, right))
+    is_decided = first | second
+    vector = Vector(is_decided == is_or, is_decided | (left.valid & right.valid))
+    failed = [m for m in (left.failed, None if right.failed is None else right.failed & ~first) if m is not None]
+    return _failing(vector._replace(failed=reduce(np.logical_or, failed)), []) if failed else vector
+
+
+# kernels: None where NumPy does not compute what Spark does
+
+
+def _both(vectors: list[Vector]) -> np.ndarray:
+    return reduce(np.logical_and, (v.valid for v in vectors))
+
+
+def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """NaN is above all numbers."""
+    if a.dtype != np.float64 or (_is_repeated(b) and not np.isnan(b[0])):
+        return a < b
+    return (a < b) | (np.isnan(b) & ~np.isnan(a))
+
+
+def _is_repeated(values: np.ndarray) -> bool:
+    """Is this a constant, repeated without memory?"""
+    return values.strides == (0,) and len(values) > 0
+
+
+def _equal(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return a == b if a.dtype != np.float64 else (a == b) | (np.isnan(a) & np.isnan(b))
+
+
+def _comparison(compare: Callable[[np.ndarray, np.ndarray], np.ndarray]):
+    def kernel(scalar: ScalarCall, vectors: list[Vector]) -> Vector:
+        return Vector(compare(vectors[0].values, vectors[1].values), _both(vectors))
+
+    return kernel
+
+
+def _between(scalar: ScalarCall, vectors: list[Vector]) -> Vector:
+    value, low, high = vectors
+    above, below = ~_less(value.values, low.values), ~_less(high.values, value.values)
+    is_false = (~above & value.valid & low.valid) | (~below & value.valid & high.valid)
+    return Vector(above & below & ~is_false, is_false | _both(vectors))
+
+
+def _in(scalar: ScalarCall, vectors: list[Vector]) -> Vector:
+    value, choices = vectors[0], vectors[1:]
+    is_equal = reduce(np.logical_or, (_equal(value.values, c.values) & c.valid for c in choices))
+    has_null = reduce(np.logical_or, (~c.valid for c in choices))
+    return Vector(is_equal, value.valid & (is_equal | ~has_null))
+
+
+def _not(scalar: ScalarCall, vectors: list[Vector]) -> Vector:
+    return Vector(~vectors[0].values, vectors[0].valid)
+
+
+def _is_null(scalar: ScalarCall, vectors: list[Vector]) -> Vector:
+    is_null = ~vectors[0].valid
+    return Vector(is_null if scalar.function == "IS NULL" else ~is_null, np.ones(len(is_null), np.bool_))
+
+
+def _sum(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
+    """`+`, `-` and `*`; None where an integer may overflow."""
+    a, b = vectors
+    operate = {"+": np.add, "-": np.subtract, "*": np.multiply}[scalar.function]
+    if scalar.type == "double":
+        with np.errstate(all="ignore"):
+            return Vector(operate(a.values, b.values), _both(vectors))
+    if scalar.type not in INTEGER_BITS or any(x.type != scalar.type for x in scalar.arguments):
+        return None
+    left, right = (float(np.abs(v.values.astype(np.float64)).max(initial=0)) for v in vectors)
+    most = left * right if scalar.function == "*" else left + right
+    if most >= min(_SAFE, float(1 << (INTEGER_BITS[scalar.type] - 1))):
+        return None
+    return Vector(operate(a.values, b.values), _both(vectors))
+
+
+def _shifted_time(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
+    """A timestamp plus or minus a time of days to seconds, which is a number of microseconds."""
+    types = {a.type for a in scalar.arguments}
+    if scalar.type not in ("timestamp", "timestamp_ntz") or not (scalar.type in types and any(map(is_day_time, types))):
+        return _sum(scalar, vectors)
+    if scalar.function == "-" and scalar.arguments[0].type != scalar.type:
+        return None
+    if any(float(np.abs(v.values.astype(np.float64)).max(initial=0)) >= _SAFE / 2 for v in vectors):
+        return None
+    operate = np.add if scalar.function == "+" else np.subtract
+    return Vector(operate(vectors[0].values, vectors[1].values), _both(vectors))
+
+
+def _cast(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
+    """Casts that lose nothing."""
+    source, target = scalar.arguments[0].type, scalar.type
+    if source in INTEGER_BITS and target in INTEGER_BITS and INTEGER_BITS[source] <= INTEGER_BITS[target]:
+        return vectors[0]
+    if (source in INTEGER_BITS and target == "double") or (source, target) == ("float", "double"):
+        return Vector(vectors[0].values.astype(np.float64), vectors[0].valid)
+    return None
+
+
+_KERNELS: dict[str, Callable[[ScalarCall, list[Vector]], Vector | None]] = {
+    "=": _comparison(_equal),
+    "<>": _comparison(lambda a, b: ~_equal(a, b)),
+    "<": _comparison(_less),
+    ">": _comparison(lambda a, b: _less(b, a)),
+    "<=": _comparison(lambda a, b: ~_less(b, a)),
+    ">=": _comparison(lambda a, b: ~_less(a, b)),
+    "BETWEEN": _between,
+    "IN": _in,
+    "NOT": _not,
+    "IS NULL": _is_null,
+    "IS NOT NULL": _is_null,
+    "+": _shifted_time,
+    "-": _shifted_time,
+    "*": _sum,
+    "CAST": _cast,
+}

@@ -1,0 +1,126 @@
+"""A scalar expression over one row, with the types and casts that Spark chooses. `column_values` evaluates it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Union
+
+from sqlext.errors import BindError, DataError
+from sqlext.expressions.function import Evaluate, Settings
+from sqlext.expressions.function_table import evaluation, parameter_types
+from sqlext.expressions.result_types import result_type
+from sqlext.expressions.spark_types import INTEGER_BITS, TIME_TYPES, is_interval, is_numeric, nested
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Constant:
+    value: Any
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScalarCall:
+    """`function` of the table, over arguments of exactly the types that it takes."""
+
+    function: str
+    arguments: tuple[Scalar, ...]
+    type: str
+    settings: Settings
+
+    @cached_property
+    def apply(self) -> Evaluate:
+        """The function of functions without parameters that evaluate the arguments."""
+        constants = {i: a.value for i, a in enumerate(self.arguments) if isinstance(a, Constant)}
+        types = tuple(a.type for a in self.arguments)
+        return evaluation(self.function, types, self.type, self.settings, constants)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "apply"}
+
+
+Scalar = Union[Column, Constant, ScalarCall]
+
+
+def call(function: str, arguments: tuple[Scalar, ...], settings: Settings, result: str | None = None) -> Scalar:
+    """The call with the casts of its arguments, or its value if all arguments are constants.
+
+    `result`: the type of the result, if the call names it. Raises UnsupportedError, and BindError for an argument that
+    Spark does not cast.
+
+    >>> plus = call("+", (Column("x", "int"), Constant(1, "bigint")), Settings(is_ansi=True, time_zone="UTC"))
+    >>> plus.type, plus.arguments[0].function, plus.arguments[0].type
+    ('bigint', 'CAST', 'bigint')
+    """
+    if function in ("CAST", "TRY_CAST") and arguments[0].type == result:
+        return arguments[0]
+    types = tuple(a.type for a in arguments)
+    constants = {i: a.value for i, a in enumerate(arguments) if isinstance(a, Constant)}
+    kind = result or result_type(function, types, settings, constants)
+    wanted = parameter_types(function, types, kind, settings)
+    if function not in ("CAST", "TRY_CAST"):
+        arguments = tuple(cast(a, t, settings) for a, t in zip(arguments, wanted))
+    whole = ScalarCall(function=function, arguments=arguments, type=kind, settings=settings)
+    whole.apply  # noqa: B018  (binds the function, which refuses what it cannot compute)
+    if not all(isinstance(a, Constant) for a in arguments):
+        return whole
+    try:
+        return Constant(evaluate(whole, {}), kind)
+    except DataError:
+        return whole  # it fails where a row needs it
+
+
+def cast(value: Scalar, target: str, settings: Settings) -> Scalar:
+    """The value as Spark casts it by itself. Raises BindError: DATATYPE_MISMATCH."""
+    if value.type == target:
+        return value
+    if not is_cast_by_spark(value.type, target):
+        raise BindError("DATATYPE_MISMATCH", f"{value.type} stands where {target} is needed",
+                        hint=f"write CAST(… AS {target.upper()}).")  # fmt: skip
+    return call("CAST", (value,), settings, target)
+
+
+def is_cast_by_spark(source: str, target: str) -> bool:
+    """Does Spark cast an argument of this type without being asked?
+
+    >>> is_cast_by_spark("int", "double"), is_cast_by_spark("string", "date"), is_cast_by_spark("boolean", "int")
+    (True, True, False)
+    """
+    if source in (target, "void") or "string" in (source, target):
+        return not (nested(source) and target == "string") and not (nested(target) and source == "string")
+    if is_numeric(source) and (is_numeric(target) or (source in INTEGER_BITS and target in INTEGER_BITS)):
+        return True
+    if source in TIME_TYPES and target in TIME_TYPES:
+        return True
+    if is_interval(source) and is_interval(target):
+        return True
+    return bool(nested(source)) and bool(nested(target))
+
+
+def evaluate(scalar: Scalar, row: Mapping[str, Any]) -> Any:
+    """The value on one row, whose values are those of `expressions.values`. Raises DataError."""
+    if isinstance(scalar, Column):
+        return row[scalar.name]
+    if isinstance(scalar, Constant):
+        return scalar.value
+    return scalar.apply(*(_thunk(argument, row) for argument in scalar.arguments))
+
+
+def _thunk(scalar: Scalar, row: Mapping[str, Any]):
+    return lambda: evaluate(scalar, row)
+
+
+def columns_in(scalar: Scalar) -> Iterator[Column]:
+    """The columns that an expression reads, as often as it reads them."""
+    if isinstance(scalar, Column):
+        yield scalar
+    elif isinstance(scalar, ScalarCall):
+        for argument in scalar.arguments:
+            yield from columns_in(argument)
