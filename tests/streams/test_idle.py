@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.statements.cases import settings
+from tests.statements.cases import cases, message, settings
 
 SCHEMA = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("v", pa.int64())])
 SOURCE = "STREAM calls WATERMARK ts DELAY OF INTERVAL 1 SECOND IDLE AFTER INTERVAL 1 MINUTE"
@@ -66,3 +66,8 @@ def test_what_is_decided_is_emitted_an_hour_after_the_last_row_and_no_backlog_is
         ("join", "a", None), ("join", "a", None), ("join", "b", None),
         ("match", "a", 2), ("match", "b", 1),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", cases("../streams/stream_errors.txt"), ids=str)
+def test_what_a_stream_cannot_have_is_told_with_its_place(spark, folder, case):
+    assert message(lambda: spark.sql(case.step.text)).split("\n") == case.step.lines

@@ -52,7 +52,6 @@ class WindowPlan:
     sort: tuple[SortKey, ...] = ()
     keeps_rows: bool = False
     is_ansi: bool = True
-    time_zone: str = "UTC"
 
     @property
     def row_schema(self) -> pa.Schema:
