@@ -9,6 +9,7 @@ from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, rais
 from sqlext.rewriter.emit.emit_clause import is_emit
 from sqlext.rewriter.emit.window_call import DURATIONS, is_window_call
 from sqlext.rewriter.idle_sources import is_idle_after
+from sqlext.rewriter.rules.rules_clause import is_rules_clause
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, tokenize
 from sqlext.rewriter.tree.keywords import TYPE_WORDS, is_at, is_time_join, without_pipe
@@ -19,7 +20,8 @@ from sqlext.rewriter.tree.statement_tree import Site, Tree
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _TYPES = "|".join(sorted(TYPE_WORDS))
 _CANDIDATE = re.compile(
-    rf"MATCH_?RECOGN|\bPATTERN{_BLANK}\(|\b(?:DEFINE|MEASURES)\b|INTERVAL{_BLANK}\bJOIN|ASOF{_BLANK}\b(?:{_TYPES}|JOIN)\b"
+    rf"MATCH_?RECOGN|\bMATCH_RULES\b|\bPATTERN{_BLANK}\(|\b(?:DEFINE|MEASURES)\b|INTERVAL{_BLANK}\bJOIN"
+    rf"|ASOF{_BLANK}\b(?:{_TYPES}|JOIN)\b"
     rf"|EXPLAIN{_BLANK}\bMATCH\b|\bPATTERN{_BLANK}\bRULES?\b|\b(?:{'|'.join(DURATIONS)}){_BLANK}\(|\bEMIT\b"
     rf"|\bIDLE{_BLANK}\bAFTER\b",
     re.IGNORECASE | re.DOTALL,
@@ -73,8 +75,8 @@ def _site(tree: Tree, keyword: int) -> list[Site]:
         return []
     relation = tree.relation_of(keyword)
     if relation is None:
-        if not _holds_pattern(tokens, keyword + 2, close or len(tokens)):
-            return []  # a function or column of that name
+        if _is_rule(tokens, keyword) or not _holds_pattern(tokens, keyword + 2, close or len(tokens)):
+            return []  # the text of a rule, or a function or column of that name
         raise _misplaced(tree, keyword)
     close = _close(text, tokens, keyword + 1)
     start, word = tokens[relation.start], tokens[keyword]
@@ -95,6 +97,15 @@ def _site(tree: Tree, keyword: int) -> list[Site]:
             closing=close,
         )
     ]
+
+
+def _is_rule(tokens: Tokens, keyword: int) -> bool:
+    """Is it the clause of CREATE PATTERN RULE … AS?"""
+    if not is_at(tokens, keyword - 1, "AS"):
+        return False
+    start = next((i for i in range(keyword - 1, -1, -1) if tokens[i].text == ";"), -1)
+    words = [token.word for token in tokens[start + 1 : keyword]]
+    return any(words[i : i + 2] == ["PATTERN", "RULE"] and words[i - 1] in ("CREATE", "REPLACE") for i in range(1, 6))
 
 
 def _misplaced(tree: Tree, keyword: int) -> ParseError:
@@ -204,6 +215,7 @@ def is_extended(text: str) -> bool:
     has_window = any(pattern_windows(tokens))
     has_window |= any(is_window_call(tokens, i) or is_emit(tokens, i) for i in range(len(tokens)))
     has_window |= any(is_idle_after(tokens, i) for i in range(len(tokens)))
+    has_window |= any(is_rules_clause(tokens, i) for i in range(len(tokens)))
     return bool(has_join or has_window or explained(text) or scan(text))
 
 

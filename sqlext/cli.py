@@ -22,7 +22,7 @@ from pyspark.errors import ParseException, PySparkException, StreamingQueryExcep
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from sqlext import demo, hook_file, results
+from sqlext import demo, hook_file, results, rule_actions
 from sqlext.autoload import ENABLED
 from sqlext.catalog import streams
 from sqlext.engine.parse_statement import parse_statement
@@ -30,6 +30,7 @@ from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.explain import compile, explain
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.heads import CREATE_VIEW, parse_head, parse_target
+from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
 from sqlext.rewriter.scan import is_extended
 from sqlext.rewriter.stream_heads import parse_command
 from sqlext.rewriter.text.tokens import tokenize
@@ -141,6 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the rows of the one result to FILE")
     _command(commands, "explain", "show how the statements of a file would be run, and why", _explain)
     _command(commands, "compile", "print the statements of a file in plain Spark SQL", _compile)
+    rule_actions.add_commands(commands, _command, _session_command)
     hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
     hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
     commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)
@@ -148,17 +150,23 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _command(commands: Any, name: str, purpose: str, action: Callable[..., None]) -> argparse.ArgumentParser:
-    command = commands.add_parser(name, help=purpose, description=purpose)
-    command.set_defaults(action=action)
+    command = _session_command(commands, name, purpose, action)
     source = command.add_mutually_exclusive_group(required=True)
     source.add_argument(
         "file", metavar="FILE", nargs="?", help="statements, separated by semicolons; - reads standard input"
     )
-    source.add_argument("-e", dest="sql", metavar="SQL", help="the statements themselves")
+    source.add_argument("-e", dest="sql", default=None, metavar="SQL", help="the statements themselves")
     command.add_argument(
         "--param", action="append", default=[], type=parse_parameter, metavar="NAME=VALUE",
         help="a value for :NAME; integers, decimals, true, false, dates, timestamps; 'quotes' force text",
     )  # fmt: skip
+    return command
+
+
+def _session_command(commands: Any, name: str, purpose: str, action: Callable[..., None]) -> argparse.ArgumentParser:
+    """A command that needs a session, and reads no statements unless arguments for them are added."""
+    command: argparse.ArgumentParser = commands.add_parser(name, help=purpose, description=purpose)
+    command.set_defaults(action=action, sql="")
     command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
     command.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
     return command
@@ -281,7 +289,9 @@ def _check_syntax(spark: SparkSession, statements: list[str]) -> None:
     """
     for number, statement in enumerate(statements, 1):
         with _numbered(number, len(statements)):
-            if is_extended(statement):
+            if is_rule_statement(statement):
+                parse_rule_statement(statement)
+            elif is_extended(statement):
                 parse_statement(statement)
             elif statement.startswith("\n") and not _is_own(statement):
                 _parse_by_spark(spark, statement)

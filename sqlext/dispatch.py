@@ -19,7 +19,7 @@ from sqlext.rewriter import stream_heads, view_statements
 from sqlext.rewriter.execute_immediate import identifiers, parse_execute_immediate
 from sqlext.rewriter.heads import parse_head, parse_target
 from sqlext.rewriter.parameters import bind
-from sqlext.rewriter.rules.rule_statements import is_rule_statement
+from sqlext.rewriter.rules.rule_statements import is_rule_statement, mentions_rules
 from sqlext.rewriter.scan import explained, is_extended
 from sqlext.rewriter.stream_heads import StreamCommand, parse_command
 from sqlext.rewriter.text.names import Parts, quote, split_name
@@ -105,7 +105,8 @@ def _execute_immediate(call: SqlCall) -> DataFrame:
         text = None  # Spark reports it in the whole statement
     if immediate is None or not isinstance(text, str):
         return _run_plain(call)
-    if not is_extended(text) and not views.mentioned(call.spark, call.sql, text):
+    is_ours = is_rule_statement(text) or is_extended(text) or views.mentioned(call.spark, call.sql, text)
+    if not is_ours:
         return _run_plain(call)
     values = call.sql("SELECT " + ", ".join(immediate.values)).collect()[0] if immediate.values else ()
     args = dict(zip(immediate.names, values)) if any(immediate.names) else list(values)
@@ -117,7 +118,9 @@ def _execute_immediate(call: SqlCall) -> DataFrame:
 
 def _run_script(call: SqlCall) -> DataFrame:
     """The result of BEGIN … END. Spark runs it as it is if there is nothing of ours in it."""
-    is_ours = is_extended(call.text) or bool(views.mentioned(call.spark, call.sql, call.text))
+    is_ours = (
+        is_extended(call.text) or mentions_rules(call.text) or bool(views.mentioned(call.spark, call.sql, call.text))
+    )
     if not is_ours and "EXECUTE" not in call.text.upper():
         return _run_plain(call)
     from sqlext.engine.run_script import run_script  # plain SQL does not wait for the planner

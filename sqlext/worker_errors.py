@@ -13,12 +13,14 @@ from collections.abc import Callable
 from typing import Any
 
 from sqlext import errors
-from sqlext.errors import SqlExtError
+from sqlext.errors import Place, SqlExtError
 
 _RAISED = re.compile(
     r"^sqlext\.errors\.(\w+): SQLEXT_(\w+): (.*?)(?:\nHint: ([^\n]*))?(?=\n\s*\n|\n\s*at |\n ?SQLSTATE: |\n?\Z)",
     re.MULTILINE | re.DOTALL,
 )
+
+_EXCERPT = re.compile(r"\n *(\d+) \| (.*)\n *\| ([ \t]*)(\^+)\Z")
 
 
 def recovered(text: str) -> SqlExtError | None:
@@ -26,12 +28,26 @@ def recovered(text: str) -> SqlExtError | None:
 
     >>> recovered("Traceback …\\nsqlext.errors.DataError: SQLEXT_STEP_BUDGET: too many\\nHint: fewer.\\n\\n\\tat org…")
     DataError('STEP_BUDGET', 'too many', None, 'fewer.')
+    >>> error = errors.DataError("DIVIDE_BY_ZERO", "x", place=Place("SELECT a,\\n  b / c", 12, 17))
+    >>> recovered(f"sqlext.errors.{type(error).__name__}: {error}").place.excerpt() == error.place.excerpt()
+    True
     """
     match = _RAISED.search(text)
     kind = getattr(errors, match[1], None) if match else None
     if match is None or not (isinstance(kind, type) and issubclass(kind, SqlExtError)):
         return None
-    return kind(match[2], match[3], hint=match[4])
+    message, place = _place(match[3])
+    return kind(match[2], message, place=place, hint=match[4])
+
+
+def _place(message: str) -> tuple[str, Place | None]:
+    """A message without the excerpt of a place at its end, and that place in a text that has the one line."""
+    match = _EXCERPT.search(message)
+    if match is None:
+        return message, None
+    before = "\n" * (int(match[1]) - 1)
+    start = len(before) + len(match[3])
+    return message[: match.start()], Place(before + match[2], start, start + len(match[4]))
 
 
 def install(is_connect: bool) -> None:

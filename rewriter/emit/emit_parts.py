@@ -5,9 +5,10 @@ Workers read this too, so that nothing here may import the tokenizer. Durations 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from sqlext.errors import Place
 from sqlext.expressions.aggregates.distinct_rows import SortKey
 
 TUMBLE, HOP, CUMULATE, SESSION, GLOBAL = "TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"
@@ -56,7 +57,8 @@ class FiringAggregate:
     """An aggregate over the rows that a firing sees.
 
     `columns`: the arguments that rows decide, then the keys `order_by`; `types`: the Spark types of all arguments;
-    `constants`: the values of the others, by position; `filter`: a Boolean column, or empty; `result`: its Spark type.
+    `constants`: the values of the others, by position; `filter`: a Boolean column, or empty; `result`: its Spark type;
+    `place`: of the call in the user's text.
     """
 
     function: str
@@ -68,6 +70,7 @@ class FiringAggregate:
     constants: tuple[tuple[int, Any], ...] = ()
     order_by: tuple[SortKey, ...] = ()
     ignores_nulls: bool = False
+    place: Place | None = field(default=None, compare=False)
 
     @property
     def column_types(self) -> list[str]:

@@ -4,7 +4,7 @@ computes from them."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlext.errors import BindError, UnsupportedError
@@ -56,7 +56,8 @@ _GROUPINGS = ("", "ALL", "ROLLUP", "CUBE", "GROUPING")
 class EmitPlan:
     """`columns`: (name, text) that Spark computes on each row of `relation`, which has the user's WHERE: first the
     keys, `keys` many, then the time, then what aggregates and DELTA read. `durations` of the window function are in
-    microseconds. Spark computes `shown`, (name, text), on each firing for which `having` holds."""
+    microseconds. Spark computes `shown`, (name, text), on each firing for which `having` holds. `input_types`: the
+    columns of the data with their types."""
 
     clause: EmitClause
     relation: Text
@@ -67,6 +68,7 @@ class EmitPlan:
     aggregates: tuple[FiringAggregate, ...]
     shown: tuple[tuple[str, Text], ...]
     having: Text | None
+    input_types: tuple[tuple[str, str], ...] = ()
 
 
 def lower_emit(
@@ -81,7 +83,8 @@ def lower_emit(
     Raises BindError (WINDOW_TIME, WINDOW_DURATION, DELTA_THRESHOLD, EMIT_GROUP_BY) and UnsupportedError.
     """
     names = tuple(name for name, _ in columns)
-    return _Lowering(clause=clause, source=source, names=names, resolver=resolver, watermark=watermark).plan()
+    lowering = _Lowering(clause=clause, source=source, names=names, resolver=resolver, watermark=watermark)
+    return replace(lowering.plan(), input_types=tuple(columns))
 
 
 @dataclass(kw_only=True)
@@ -310,7 +313,8 @@ class _Lowering:
         fixed = [k for k in AGGREGATES[function].constants if k < len(arguments)]
         if syntax.is_within_group and function.startswith("percentile"):
             arguments, fixed = [words.slice(*syntax.order_by[0].bounds), *arguments], [1]
-        types = parameter_types(function, tuple(self.resolver.types(arguments)))
+        own_types = self.resolver.types(arguments)
+        types = parameter_types(function, tuple(own_types))
         rows = [k for k in range(len(arguments)) if k not in fixed]
         order = () if function.startswith("percentile") else syntax.order_by
         keys = [words.slice(*key.bounds) for key in order]
@@ -318,7 +322,7 @@ class _Lowering:
         return FiringAggregate(
             function=function,
             columns=(
-                *(self._column(join("CAST(", arguments[k], f" AS {types[k]})")) for k in rows),
+                *(self._column(_as_type(arguments[k], own_types[k], types[k])) for k in rows),
                 *map(self._column, keys),
             ),
             types=types,
@@ -331,12 +335,17 @@ class _Lowering:
                 for kind, key in zip(kinds, order)
             ),
             ignores_nulls=syntax.nulls == "IGNORE",
+            place=words.place(i, syntax.stop),
         )
 
     def _constant(self, text: Text, kind: str) -> Any:
         if kind == "string":
             return str(text).strip()[1:-1]
         return self.resolver.constants([text])[0]
+
+
+def _as_type(text: Text, own: str, kind: str) -> Text:
+    return text if own == kind else join("CAST(", text, f" AS {kind})")
 
 
 def _last_name(fragment: Fragment) -> str:

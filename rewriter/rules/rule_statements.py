@@ -22,6 +22,7 @@ _HEAD = re.compile(
     rf"{_BLANK}RULE\b|SHOW\b{_BLANK}PATTERN\b{_BLANK}RULES\b)",
     re.IGNORECASE | re.DOTALL,
 )
+_MENTION = re.compile(rf"\bPATTERN\b{_BLANK}\bRULES?\b", re.IGNORECASE | re.DOTALL)
 _FORMS = {
     CREATE: "CREATE [OR REPLACE] PATTERN RULE [IF NOT EXISTS] name ON rules_table [FOR TABLE events] "
     "[EFFECTIVE FROM timestamp] [COMMENT '…'] AS MATCH_RECOGNIZE (…)",
@@ -85,6 +86,11 @@ def is_rule_statement(text: str) -> bool:
     (True, False)
     """
     return _HEAD.match(text) is not None
+
+
+def mentions_rules(text: str) -> bool:
+    """False for all statements and scripts without a statement about pattern rules; True decides nothing."""
+    return _MENTION.search(text) is not None
 
 
 def parse_rule_statement(text: str) -> RuleStatement | None:

@@ -11,7 +11,16 @@ from sqlext.rewriter.tree.keywords import INTERVAL_UNITS, begins_query, is_at
 from sqlext.rewriter.tree.statement_tree import Alias, Cte
 
 BEFORE_RELATION = frozenset({"LATERAL", "STREAM", "TABLE"})
-_NOT_ALIASES = BEFORE_RELATION | {"TABLESAMPLE", "MATCH_RECOGNIZE", "VALUES", "OF", "PERCENT", "ROWS", "WITH"}
+_NOT_ALIASES = BEFORE_RELATION | {
+    "TABLESAMPLE",
+    "MATCH_RECOGNIZE",
+    "MATCH_RULES",
+    "VALUES",
+    "OF",
+    "PERCENT",
+    "ROWS",
+    "WITH",
+}
 
 
 def table_of(tokens: Tokens, start: int, stop: int) -> RelationName | None:

@@ -311,7 +311,7 @@ class _Level:
             if self.relations != _SINGLE and not self.is_in_values:
                 self._end_part(i)
                 self._begin_tree(i + 1)
-        elif word == "MATCH_RECOGNIZE" and self._is_clause(i):
+        elif word in ("MATCH_RECOGNIZE", "MATCH_RULES") and self._is_clause(i):
             self._take_clause(i)
         elif self.part == _RELATION and is_at(tokens, i, "MATCH_CONDITION", "("):
             return self._match_condition(i)

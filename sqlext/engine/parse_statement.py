@@ -15,6 +15,7 @@ from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
 from sqlext.rewriter.match import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
+from sqlext.rewriter.rules.rules_clause import RulesClause, parse_rules_clauses
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
@@ -35,7 +36,7 @@ class ClauseSite:
     clause: MatchClause
 
 
-Part = Union[ClauseSite, JoinClause, WindowClause, WindowCall, EmitClause, IdleSource]
+Part = Union[ClauseSite, JoinClause, WindowClause, WindowCall, EmitClause, IdleSource, RulesClause]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,13 +50,15 @@ class ParsedStatement:
     windows: tuple[WindowClause, ...] = ()
     calls: tuple[WindowCall, ...] = ()
     emits: tuple[EmitClause, ...] = ()
+    rules: tuple[RulesClause, ...] = ()
     idle_sources: tuple[IdleSource, ...] = ()
 
     @property
     def parts(self) -> list[Part]:
         """The clauses, the joins and the queries with windows; one that stands inside another comes before it."""
         parts: list[Part] = [
-            *self.idle_sources, *self.clauses, *self.joins, *self.windows, *self.calls, *self.emits
+            *self.idle_sources, *self.clauses, *self.joins, *self.windows, *self.calls, *self.emits,
+            *self.rules
         ]  # fmt: skip
         return sorted(parts, key=lambda part: (part.clause if isinstance(part, ClauseSite) else part).whole.stop)
 
@@ -110,6 +113,7 @@ def parse_statement(text: str) -> ParsedStatement:
         windows=tuple(windows),
         calls=calls,
         emits=emits,
+        rules=parse_rules_clauses(tree),
         idle_sources=parse_idle_sources(tree),
     )
 

@@ -24,6 +24,7 @@ from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, Part, par
 from sqlext.engine.physical import PhysicalPlan, Settings, choose
 from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
+from sqlext.engine.rules.plan_rules import PlannedRules, RulesPlanner
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream.heartbeat import IdlePlanner
 from sqlext.engine.stream.stream_clause import StreamClause
@@ -36,6 +37,7 @@ from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.idle_sources import IdleSource
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
+from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
@@ -123,7 +125,7 @@ class ViewPlan:
         return frame.toDF(*self.columns) if self.columns else frame
 
 
-PlannedRelation = Union[PhysicalPlan, ViewPlan, BaseQuery, PlannedEmit]
+PlannedRelation = Union[PhysicalPlan, ViewPlan, BaseQuery, PlannedEmit, PlannedRules]
 PlanClause = Callable[[BoundClause, Queries], tuple[Union[PhysicalPlan, None], str]]
 
 
@@ -135,7 +137,7 @@ def plan_statement(call: SqlCall) -> StatementPlan:
         physical = choose(clause, settings, queries)
         return physical, queries.name(physical.preview(queries, call.spark))
 
-    return _plan(call, settings.strategy, plan_clause)
+    return _plan(call, settings, plan_clause)
 
 
 def plan_portable(call: SqlCall) -> StatementPlan:
@@ -149,10 +151,10 @@ def plan_portable(call: SqlCall) -> StatementPlan:
             )  # fmt: skip
         return None, f"({portable_query(clause.plan, clause.prefix, clause.is_ansi)})"
 
-    return _plan(call, Settings.of(call.spark).strategy, plan_clause, is_portable=True)
+    return _plan(call, Settings.of(call.spark), plan_clause, is_portable=True)
 
 
-def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bool = False) -> StatementPlan:
+def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portable: bool = False) -> StatementPlan:
     """`plan_clause`: how a bound clause is run, None if it is not, and the relation that stands for it in the text."""
     statement = parse_statement(call.text)
     check_bound_before(call.text, [_whole(part) for part in statement.parts])
@@ -170,11 +172,15 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
             relations[relation] = view
         source = source.edited([_view_edit(mention, relation, statement)])
     binder = ClauseBinder(
-        spark=call.spark, statement=statement, queries=queries, strategy=strategy, is_portable=is_portable
+        spark=call.spark, statement=statement, queries=queries, strategy=settings.strategy, is_portable=is_portable
     )
-    windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=strategy)
-    emits = EmitPlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
+    windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=settings.strategy)
+    emits = EmitPlanner(
+        spark=call.spark, statement=statement, queries=queries, is_portable=is_portable,
+        skips_failures=settings.skips_failures,
+    )  # fmt: skip
     idle = IdlePlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
+    rules = RulesPlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
     joins = JoinPlanner(statement, queries, call.spark.conf.get("spark.sql.session.timeZone") or "")
     parts: list[PlannedPart] = []
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
@@ -190,6 +196,9 @@ def _plan(call: SqlCall, strategy: str, plan_clause: PlanClause, is_portable: bo
             firings, relation, edits = emits.plan_emit(part, source)
             relations[relation] = firings
             parts.append(firings)
+        elif isinstance(part, RulesClause):
+            matches, relation, edits = rules.plan(part, source)
+            relations[relation] = matches
         elif isinstance(part, WindowClause):
             steps, edits = windows.plan(part, source, plan_clause)
             relations |= steps

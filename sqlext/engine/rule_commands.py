@@ -70,6 +70,14 @@ def _run(call: SqlCall, statement: RuleStatement) -> DataFrame:
     return call.spark.createDataFrame([], T.StructType([]))
 
 
+def rules_of(call: SqlCall, statement: RuleStatement) -> RulesTable:
+    """The table of rules that CREATE PATTERN RULE names, or the one that it would create. Raises BindError."""
+    try:
+        return _target(call, statement, pattern_rules.rules_table(call.spark, call.sql, statement.table.parts))
+    except BindError as error:
+        raise error if error.place is not None else error.with_(place=statement.table_place) from None
+
+
 # CREATE
 
 
@@ -78,7 +86,7 @@ def _create(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -
     assert definition is not None
     rule = parse_rule(call, definition)
     target = _target(call, statement, table)
-    check_rule(call, definition, rule, T.StructType.fromJson(json.loads(target.schema)))
+    check_rule(call, definition, rule, target)
     effective_from, comment = _options(call, definition, rule.source)
     clause = str(rule.source.slice(definition.clause.start, definition.clause.stop))
     version = RuleVersion(

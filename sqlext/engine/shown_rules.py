@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 from pyspark.sql import DataFrame
-from pyspark.sql import types as T
 
 from sqlext.catalog import pattern_rules
 from sqlext.catalog.pattern_rules import LogEntry, RuleError, RulesTable, RuleVersion, current
-from sqlext.engine.check_rule import stored_rule_plan
+from sqlext.engine.check_rule import compiled_rule
 from sqlext.engine.sql_call import SqlCall
 from sqlext.errors import SqlExtError
 from sqlext.pattern.cep.cep_task import CepTask
@@ -97,7 +95,7 @@ def _program(call: SqlCall, table: RulesTable, version: RuleVersion) -> str | No
     if version.clause is None:
         return None
     try:
-        plan = stored_rule_plan(call, version.clause, T.StructType.fromJson(json.loads(table.schema)))
+        plan = compiled_rule(call, version.clause, table).plan
     except SqlExtError as error:
         return str(error)
     return str(plan.task.nfa if isinstance(plan.task, CepTask) else plan.task.program)

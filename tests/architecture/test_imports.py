@@ -21,6 +21,7 @@ LIBRARIES = {
     "sqlext.quiet": {"pyspark"},
     "sqlext.demo": {"pyspark", "rich"},
     "sqlext.results": {"pyarrow", "pyspark", "rich"},
+    "sqlext.rule_actions": {"pyspark"},
     "sqlext.cli": {"pyspark", "py4j"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }

@@ -184,3 +184,52 @@ def test_a_terminal_gets_a_table(run, monkeypatch):
     _, out, _ = run("SELECT 1 AS n, '[b]' AS s UNION ALL SELECT NULL, 'x'", "--limit", "1")
     assert "[b]" in out and "┃" in out
     assert "the first 1 rows; --limit N shows more" in out
+
+
+RISE = "AS MATCH_RECOGNIZE (MEASURES LAST(B.x) AS x PATTERN (A B+) DEFINE B AS x > PREV(x))"
+
+
+@pytest.fixture
+def rules(spark, monkeypatch, capsys):
+    """`rules(arguments, text)` is (status, lines of stdout, stderr) of `sqlext rules …`, over a table of ten events."""
+    spark.sql("""CREATE TABLE cli_events AS SELECT id % 2 AS k, id AS x,
+        TIMESTAMP '2026-01-01' + make_dt_interval(0, 0, id) AS ts FROM range(10)""")
+
+    def call(arguments, text=""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        status = main(["rules", *shlex.split(arguments), "--warehouse", spark.conf.get(WAREHOUSE)])
+        out, err = capsys.readouterr()
+        return status, out.splitlines(), err
+
+    yield call
+    for table in ("cli_rules", "cli_events"):
+        spark.sql(f"DROP TABLE IF EXISTS {table}")
+
+
+def test_rules_are_checked_added_listed_and_disabled(rules):
+    rise = f"CREATE PATTERN RULE rise ON cli_rules FOR TABLE cli_events {RISE}"
+    never = (
+        "CREATE PATTERN RULE never ON cli_rules FOR TABLE cli_events AS MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x < 0)"
+    )
+    assert rules("check - --rows 6 --partition-by k", f"{rise};\n{never}") == (
+        0,
+        ["rise: 2 matches in the last 6 rows of `default`.`cli_events`", "k\tfirst_time\tlast_time\tx",
+         "0\t2026-01-01 00:04:00\t2026-01-01 00:08:00\t8", "1\t2026-01-01 00:05:00\t2026-01-01 00:09:00\t9", "",
+         "never: 0 matches in the last 6 rows of `default`.`cli_events`"],
+        "",
+    )  # fmt: skip
+    assert "SQLEXT_NO_RULES_TABLE" in rules("list cli_rules")[2]  # check has stored nothing
+    assert rules("add -", rise)[0] == 0
+    status, lines, _ = rules("disable rise --on cli_rules")
+    assert (status, lines[1].split("\t")[:3], lines[1].split("\t")[-1]) == (0, ["rise", "2", "false"], "disabled")
+    assert rules("list default.cli_rules")[1] == lines
+
+
+def test_a_file_of_rules_holds_nothing_else_and_errors_have_their_line(rules):
+    status, _, err = rules("add -", f"CREATE PATTERN RULE r ON cli_rules FOR TABLE cli_events {RISE};\nSELECT 1")
+    assert (status, err.splitlines()[0]) == (FAILED, "SQLEXT_RULE_FILE: this is not CREATE, ALTER or DROP PATTERN RULE")
+    assert "SQLEXT_NO_RULES_TABLE" in rules("list cli_rules")[2]  # the first statement did not run
+    status, _, err = rules(
+        "check -", f"\nCREATE PATTERN RULE r ON cli_rules FOR TABLE cli_events\n{RISE.replace('> PREV(x)', '> y')}"
+    )
+    assert (status, "3 | AS MATCH_RECOGNIZE" in err) == (FAILED, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -198,3 +199,27 @@ def test_firings_depend_on_the_rows_alone(case, steps):
     stream = fired([(rows, watermark, 0) for rows, watermark in zip(parts, watermarks)], plan)[0]
     assert sorted(map(str, stream)) == sorted(map(str, whole))
     assert batch is None or sorted(map(str, batch)) == sorted(map(str, whole))
+
+
+@given(cases(), st.lists(st.sampled_from([-(2**63), -(2**62), -1, 1, 2**62, 2**63 - 1]), min_size=1, max_size=5))
+def test_a_sum_that_exceeds_64_bits_is_null_in_its_firing_and_a_failure(case, values):
+    if answer(case, OURS)["error"]:
+        return
+    rows = [x for x in case["script"] if x[0] == "row"]
+    script = [[*x[:3], values[x[4] % len(values)], x[4]] if x in rows else x for x in case["script"]]
+    case = {**case, "script": script, "triggers": [t for t in case["triggers"] if t[0] != "delta"], "evict": None}
+    plan = replace(plan_of(case, bool(case["lateness"])), skips_failures=True)
+    state, failures, sums = first_state(plan), [], []
+    for arriving, watermark, clock in micro_batches(script):
+        step = advance(state, table(arriving), watermark, plan, clock)
+        state, failures = step.after(state), [*failures, *step.failures.to_pylist()]
+        sums += [
+            row[f"{e.AGGREGATE}2"]
+            for _, batch in step.results
+            for row in batch.to_pylist()
+            if row[e.TIMING] != "MERGED"
+        ]
+    exact = [f[8] for f in expected(case)[0] if f[4] != "MERGED"]
+    fits = [total if total is not None and -(2**63) <= total < 2**63 else None for total in exact]
+    assert sorted(map(str, sums)) == sorted(map(str, fits))
+    assert len(failures) == sum(total is not None for total in exact) - sum(total is not None for total in fits)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.rules.replay import replay
-from sqlext.engine.rules.rule_plan import CODE, RulePlan, RulesPlan
+from sqlext.engine.rules.rule_plan import CODE, CompiledRules, RulePlan, RulesPlan
 from sqlext.engine.rules.rule_results import result_batch
 from sqlext.engine.rules.rule_versions import TakenVersion
 from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, RulesState, first_state, read_versions
@@ -93,26 +93,11 @@ def events_table(rows: list[tuple]) -> pa.Table:
 
 
 def rules_table(rows: list[tuple]) -> pa.Table:
-    columns = list(zip(*rows)) or [[]] * 5
+    columns = list(zip(*((*row, row[1]) for row in rows))) or [[]] * 6
     return pa.table([pa.array(c, f.type) for c, f in zip(columns, ARRIVING_VERSIONS)], schema=ARRIVING_VERSIONS)
 
 
-class Compiler:
-    """Compiles each clause once, for ever: restarts read the state, not this."""
-
-    def __init__(self) -> None:
-        self.plans: dict[str, RulePlan | SqlExtError] = {}
-
-    def __call__(self, clause: str) -> RulePlan | SqlExtError:
-        if clause not in self.plans:
-            try:
-                self.plans[clause] = PLAN.compiled(clause)
-            except SqlExtError as e:
-                self.plans[clause] = e
-        return self.plans[clause]
-
-
-COMPILED = Compiler()
+COMPILED = CompiledRules(PLAN)
 
 
 def stored(table: pa.Table) -> pa.Table:
@@ -135,9 +120,9 @@ def streamed(history: list[MicroBatch]) -> tuple[list[Result], list[TakenVersion
         in_time += [event for event in batch.events if event[1] is not None and event[1] > before]
         step = advance(state, rules_table(batch.rules), events_table(batch.events), batch.watermark, PLAN, COMPILED)
         for times, rows in step.results:
-            assert all(before < t <= step.state.watermark for t in times.tolist())
+            assert all(before < t <= step.watermark for t in times.tolist())
             emitted += results_of(rows)
-        state = restarted(step.state)
+        state = restarted(step.after(state))
     return emitted, read_versions(state.versions), in_time
 
 

@@ -55,3 +55,32 @@ def test_a_grouping_of_windows_by_spark_is_a_streaming_table(events):
     assert lines(events, "sums") == ["1 0 3", "1 10 9"]
     with pytest.raises(sqlext.BindError, match="other text here: SUM"):
         events.sql(create.replace("sum(i)", "max(i)"))
+
+
+def test_what_cannot_be_computed_of_a_firing_is_null_and_a_failure(events):
+    """A sum exceeds its type, a cast fails on a row, a division on a firing, and HAVING cannot be decided."""
+    query = f"""SELECT k, window_start, sum(i * 9223372036854775807L) AS s, sum(CAST(c AS INT)) AS n,
+        6 div (count(*) - 1) AS d
+      FROM TUMBLE(TABLE {STREAM}, DESCRIPTOR(ts), INTERVAL 10 SECONDS)
+      GROUP BY k, window_start HAVING 1 div (k - 5) IS NOT NULL EMIT EVERY 2 ROWS"""
+    append(events, "1 1 7 1", "1 2 8 1", "1 11 9 1", "2 12 x 1", "2 13 4 0", "5 14 1 0", "1 30 1 0")
+    events.conf.set("sqlext.failed_rows", "failures")
+    try:
+        events.sql(f"CREATE STREAMING TABLE sums AS {query}")
+    finally:
+        events.conf.unset("sqlext.failed_rows")
+    most = 2**63 - 1
+    rows = sorted(f"{r.k} {r.window_start:%S} {r.s} {r.n} {r.d}" for r in events.table("sums").collect())
+    assert rows == [
+        "1 00 None 15 6", "1 00 None 15 6", f"1 10 {most} 9 None", f"2 10 {most} 4 6", f"2 10 {most} 4 6",
+    ]  # fmt: skip
+    failures = sorted(f"{r.time:%S} {r.error.partition(':')[0]} {r.row}" for r in events.table("failures").collect())
+    overflow = 'SQLEXT_ARITHMETIC_OVERFLOW [1, "2026-01-01 00:00:00+00:00"]'
+    assert failures[:2] == [f"02 {overflow}", f"09 {overflow}"]
+    assert [f[:24] for f in failures[2:]] == ['12 cannot be computed {"']
+    with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
+        events.conf.set("sqlext.stream.on_data_error", "fail")
+        try:
+            events.sql(f"CREATE STREAMING TABLE strict AS {query}")
+        finally:
+            events.conf.unset("sqlext.stream.on_data_error")

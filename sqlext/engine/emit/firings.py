@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,10 +11,12 @@ import pyarrow as pa
 from sqlext.engine.emit.assigned import Assigned
 from sqlext.engine.emit.firing_points import Points
 from sqlext.engine.emit.panes import Panes
-from sqlext.engine.emit.partials import Aggregation, States
+from sqlext.engine.emit.partials import Aggregation, Errors, States
 from sqlext.engine.emit.window_plan import WindowPlan
+from sqlext.engine.stream.stream_plan import FAILURES
 from sqlext.engine.worker.arrow import as_arrow, strings
 from sqlext.pattern.event_time import NEVER
+from sqlext.rewriter.emit.emit_parts import START
 
 
 def partial_values(
@@ -68,8 +71,9 @@ def firing_rows(
     at_points: Sequence[States],
     aggregations: Sequence[Aggregation],
     plan: WindowPlan,
-) -> tuple[np.ndarray, pa.RecordBatch]:
-    """The time and the result row of each point; the panes are those before the step."""
+) -> tuple[np.ndarray, pa.RecordBatch, list[Errors]]:
+    """The time and the result row of each point, and what could not be computed of each aggregate, by point; the panes
+    are those before the step."""
     panes, pane, entries = windows.panes, points.pane, windows.entries
     first = np.searchsorted(entries.pane, np.arange(len(panes) + 1))
     entry = first[pane] + points.seen - 1
@@ -78,9 +82,23 @@ def firing_rows(
     before = np.arange(len(pane)) - np.searchsorted(pane, pane)  # firings of the pane in this step
     was_complete = panes.was_on_time[pane]
     timing = np.where(points.is_complete, np.where(was_complete, 2, 1), 0)
-    values = [a.finish(states) for a, states in zip(aggregations, at_points)]
+    errors: list[Errors] = [{} for _ in aggregations]
+    values = [
+        a.finish(states, failed if plan.skips_failures else None)
+        for a, states, failed in zip(aggregations, at_points, errors)
+    ]
     window = panes.start[pane], end, panes.fired[pane] + before + 1
-    return points.time, _batch(panes.take(pane).keys, window, timing, points.time, values, plan)
+    return points.time, _batch(panes.take(pane).keys, window, timing, points.time, values, plan), errors
+
+
+def failures(points: Points, fired: pa.RecordBatch, errors: Sequence[Errors], plan: WindowPlan) -> pa.Table:
+    """What could not be computed of the firings, with the columns FAILURES; `row`: the keys and the window's start."""
+    at = sorted((point, i) for i, of_aggregate in enumerate(errors) for point in of_aggregate)
+    columns = [fired.column(name) for name in (*plan.keys, START)]
+    texts = [f"{errors[i][point].error_class}: {errors[i][point].message}" for point, i in at]
+    rows = [json.dumps([column[point].as_py() for column in columns], default=str) for point, _ in at]
+    times = points.time[[point for point, _ in at]] if at else np.zeros(0, np.int64)
+    return pa.table([as_arrow(times).cast(FAILURES.field("time").type), strings(texts), strings(rows)], FAILURES)
 
 
 def merged_rows(

@@ -2,6 +2,9 @@
 
 A group is a run of entries of an array of rows. The partial aggregates of n groups are `States`, some arrays of n
 values each. NumPy reduces numbers; for all other calls the aggregators of `sqlext.expressions` take row by row.
+
+What cannot be computed becomes part of the state. So an error concerns only the firings that see it: where one does,
+`finish` reports it and the value is NULL, or `finish` raises it.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import pyarrow as pa
 
 from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, to_arrow, to_values
-from sqlext.errors import DataError
+from sqlext.errors import DataError, Place
 from sqlext.expressions.aggregates.aggregate_table import aggregate
 from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import INTEGER_BITS
@@ -27,6 +30,7 @@ from sqlext.rewriter.emit.emit_parts import FiringAggregate
 
 States = tuple[np.ndarray, ...]
 Columns = Mapping[str, pa.Array]
+Errors = dict[int, DataError]
 _FLOATS, _TIMES = ("float", "double"), ("date", "timestamp", "timestamp_ntz")
 _ORDERED = frozenset({
     "any_value", "array_agg", "collect_list", "collect_set", "first", "first_value", "last", "last_value", "listagg",
@@ -36,7 +40,10 @@ _ORDERED = frozenset({
 
 class Aggregation(Protocol):
     """An aggregate over groups. `reduce`: group i is entries `start[i]` to `stop[i]` (exclusive) of `rows: int64[k]`,
-    whose groups lie one behind the other; `fields`: the Arrow types of its states."""
+    whose groups lie one behind the other; `fields`: the Arrow types of its states.
+
+    `finish` puts what could not be computed into `errors`, by group, or without them raises DataError.
+    """
 
     @property
     def fields(self) -> tuple[pa.DataType, ...]: ...
@@ -47,7 +54,7 @@ class Aggregation(Protocol):
 
     def merge(self, before: States, after: States) -> States: ...
 
-    def finish(self, states: States) -> pa.Array: ...
+    def finish(self, states: States, errors: Errors | None = None) -> pa.Array: ...
 
 
 def aggregation(call: FiringAggregate, columns: Columns, settings: Settings) -> Aggregation:
@@ -63,9 +70,9 @@ def aggregation(call: FiringAggregate, columns: Columns, settings: Settings) -> 
     column = columns[call.columns[0]]
     if call.function in ("min", "max"):
         return Extreme(_values(column, kept), column.type, is_max=call.function == "max")
-    is_average = call.function != "sum"
-    is_float = is_average or call.types[0] in _FLOATS
-    return Sum(_values(column, kept), is_float=is_float, is_average=is_average, is_ansi=settings.is_ansi)
+    if call.function == "sum" and call.types[0] not in _FLOATS:
+        return IntegerSum(_values(column, kept), is_ansi=settings.is_ansi, place=call.place)
+    return FloatSum(_values(column, kept), is_average=call.function != "sum")
 
 
 def is_vectorised(call: FiringAggregate) -> bool:
@@ -143,50 +150,76 @@ class Count:
     def merge(self, before: States, after: States) -> States:
         return (before[0] + after[0],)
 
-    def finish(self, states: States) -> pa.Array:
+    def finish(self, states: States, errors: Errors | None = None) -> pa.Array:
         return as_arrow(states[0])
 
 
-class Sum:
-    """SUM of integers in 64 bits or of floats, and AVG, which adds up floats. The states are the sum and a count."""
+class IntegerSum:
+    """SUM of integers. The states are the sum modulo 2^64, a count, and how often the sum has wrapped around: so it is
+    exact, and the portions in which rows come do not decide whether it exceeds 64 bits."""
 
-    def __init__(self, values: Values, *, is_float: bool, is_average: bool, is_ansi: bool):
-        kind = np.float64 if is_float else np.int64
-        valid = np.ones(len(values.values), np.bool_) if values.valid is None else values.valid
-        self.values, self.valid = np.where(valid, values.values, 0).astype(kind), valid.astype(np.int64)
-        self.kind, self.is_average, self.is_ansi = kind, is_average, is_ansi
-        self.fields = (pa.from_numpy_dtype(kind), pa.int64())
+    fields = (pa.int64(), pa.int64(), pa.int64())
+
+    def __init__(self, values: Values, *, is_ansi: bool, place: Place | None):
+        self.values, self.valid = _or_zero(values, np.int64)
+        self.is_ansi, self.place = is_ansi, place
 
     def empty(self, n: int) -> States:
-        return np.zeros(n, self.kind), np.zeros(n, np.int64)
+        return np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
 
     def reduce(self, rows: np.ndarray, start: np.ndarray, stop: np.ndarray) -> States:
         values = self.values[rows]
-        total = _groups(np.add, values, start, stop, 0)
-        if self.kind == np.int64:
-            size = _groups(np.add, np.abs(values.astype(np.float64)), start, stop, 0)
-            for i in np.flatnonzero(size > 2.0**62).tolist():  # only these can exceed 64 bits
-                total[i] = self._bounded(sum(values[start[i] : stop[i]].tolist()))
-        return total, _groups(np.add, self.valid[rows], start, stop, 0)
+        total, wraps = _groups(np.add, values, start, stop, 0), np.zeros(len(start), np.int64)
+        size = _groups(np.add, np.abs(values.astype(np.float64)), start, stop, 0)
+        for i in np.flatnonzero(size > 2.0**62).tolist():  # only these can exceed 64 bits
+            wraps[i] = (sum(values[start[i] : stop[i]].tolist()) - int(total[i])) >> 64
+        return total, _groups(np.add, self.valid[rows], start, stop, 0), wraps
 
     def merge(self, before: States, after: States) -> States:
         total = before[0] + after[0]
-        if self.kind == np.int64:
-            wraps = ((before[0] ^ total) & (after[0] ^ total)) < 0
+        is_wrapped = ((before[0] ^ total) & (after[0] ^ total)) < 0
+        wraps = np.where(is_wrapped, np.where(before[0] < 0, -1, 1), 0)
+        return total, before[1] + after[1], before[2] + after[2] + wraps
+
+    def finish(self, states: States, errors: Errors | None = None) -> pa.Array:
+        total, count, wraps = states
+        is_valid = count > 0
+        if self.is_ansi:
             for i in np.flatnonzero(wraps).tolist():
-                total[i] = self._bounded(int(before[0][i]) + int(after[0][i]))
-        return total, before[1] + after[1]
+                error = DataError("ARITHMETIC_OVERFLOW", "a sum exceeds 64 bits", hint="sum CAST(x AS DECIMAL(38,0)).")
+                _report(error.with_(place=self.place), i, errors)
+            is_valid = is_valid & (wraps == 0)
+        return as_arrow(total, is_valid)
 
-    def _bounded(self, total: int) -> int:
-        wrapped = (total + 2**63) % 2**64 - 2**63
-        if wrapped != total and self.is_ansi:
-            raise DataError("ARITHMETIC_OVERFLOW", "a sum exceeds 64 bits", hint="sum CAST(x AS DECIMAL(38,0)).")
-        return wrapped
 
-    def finish(self, states: States) -> pa.Array:
+class FloatSum:
+    """SUM of floats, and AVG, which adds up floats. The states are the sum and a count."""
+
+    fields = (pa.float64(), pa.int64())
+
+    def __init__(self, values: Values, *, is_average: bool):
+        self.values, self.valid = _or_zero(values, np.float64)
+        self.is_average = is_average
+
+    def empty(self, n: int) -> States:
+        return np.zeros(n), np.zeros(n, np.int64)
+
+    def reduce(self, rows: np.ndarray, start: np.ndarray, stop: np.ndarray) -> States:
+        values, valid = self.values[rows], self.valid[rows]
+        return _groups(np.add, values, start, stop, 0), _groups(np.add, valid, start, stop, 0)
+
+    def merge(self, before: States, after: States) -> States:
+        return before[0] + after[0], before[1] + after[1]
+
+    def finish(self, states: States, errors: Errors | None = None) -> pa.Array:
         total, count = states
-        values = total / np.maximum(count, 1) if self.is_average else total
-        return as_arrow(values, count > 0)
+        return as_arrow(total / np.maximum(count, 1) if self.is_average else total, count > 0)
+
+
+def _or_zero(values: Values, kind: type) -> tuple[np.ndarray, np.ndarray]:
+    """The values with 0 for NULL, and 1 for each that is not NULL."""
+    valid = np.ones(len(values.values), np.bool_) if values.valid is None else values.valid
+    return np.where(valid, values.values, 0).astype(kind), valid.astype(np.int64)
 
 
 class Extreme:
@@ -216,12 +249,12 @@ class Extreme:
     def merge(self, before: States, after: States) -> States:
         return self.operation(before[0], after[0]), before[1] + after[1]
 
-    def finish(self, states: States) -> pa.Array:
+    def finish(self, states: States, errors: Errors | None = None) -> pa.Array:
         return to_arrow(Values(states[0], states[1] > 0), self.kind)
 
 
 class General:
-    """Any other aggregate; a state is what the aggregator of `sqlext.expressions` makes of it."""
+    """Any other aggregate; a state is what the aggregator of `sqlext.expressions` makes of it, or a DataError."""
 
     fields = (pa.binary(),)
 
@@ -236,27 +269,54 @@ class General:
             order_by=call.order_by,
             ignores_nulls=call.ignores_nulls,
         )
-        self.result, self.kept = call.result, kept
+        self.result, self.kept, self.place = call.result, kept, call.place
         self.columns = [from_arrow(columns[name], kind) for name, kind in zip(call.columns, call.column_types)]
 
     def empty(self, n: int) -> States:
         return (_objects([self.aggregator.empty] * n),)
 
     def reduce(self, rows: np.ndarray, start: np.ndarray, stop: np.ndarray) -> States:
-        add, states = self.aggregator.add, []
-        for lo, hi in zip(start.tolist(), stop.tolist()):
-            state = self.aggregator.empty
-            for row in rows[lo:hi].tolist():
+        return (_objects([self._state(rows[lo:hi].tolist()) for lo, hi in zip(start.tolist(), stop.tolist())]),)
+
+    def _state(self, rows: list[int]) -> Any:
+        add, state = self.aggregator.add, self.aggregator.empty
+        try:
+            for row in rows:
                 if self.kept is None or self.kept[row]:
                     state = add(state, *(column[row] for column in self.columns))
-            states.append(state)
-        return (_objects(states),)
+        except DataError as error:
+            return error
+        return state
 
     def merge(self, before: States, after: States) -> States:
-        return (_objects([self.aggregator.merge(a, b) for a, b in zip(before[0], after[0])]),)
+        return (_objects([self._merged(a, b) for a, b in zip(before[0], after[0])]),)
 
-    def finish(self, states: States) -> pa.Array:
-        return values_to_arrow([self.aggregator.value(state) for state in states[0]], self.result)
+    def _merged(self, before: Any, after: Any) -> Any:
+        for state in (before, after):
+            if isinstance(state, DataError):
+                return state
+        try:
+            return self.aggregator.merge(before, after)
+        except DataError as error:
+            return error
+
+    def finish(self, states: States, errors: Errors | None = None) -> pa.Array:
+        return values_to_arrow([self._value(state, i, errors) for i, state in enumerate(states[0])], self.result)
+
+    def _value(self, state: Any, i: int, errors: Errors | None) -> Any:
+        try:
+            if isinstance(state, DataError):
+                raise state
+            return self.aggregator.value(state)
+        except DataError as error:
+            _report(error.with_(place=self.place), i, errors)
+            return None
+
+
+def _report(error: DataError, group: int, errors: Errors | None) -> None:
+    if errors is None:
+        raise error from None
+    errors[group] = error
 
 
 def _objects(values: list[Any]) -> np.ndarray:

@@ -38,13 +38,14 @@ class PlannedCall:
 @dataclass(frozen=True, kw_only=True)
 class PlannedEmit:
     """A query that EMITs; `prefix`: the WITH clause that its data needs; `has_effect`: building the DataFrame to run
-    creates the table of late rows."""
+    creates the tables of late rows and failures; `skips_failures`: what cannot be computed does not end a stream."""
 
     plan: EmitPlan
     prefix: Text
     is_ansi: bool
     is_streaming: bool
     has_effect: bool
+    skips_failures: bool
     warnings: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -61,7 +62,8 @@ class PlannedEmit:
 
     def _frame(self, queries: Queries, spark: SparkSession, *, writes_tables: bool) -> DataFrame:
         return run_emit(
-            self.plan, queries, self.prefix, spark, is_ansi=self.is_ansi, writes_tables=writes_tables
+            self.plan, queries, self.prefix, spark, is_ansi=self.is_ansi, writes_tables=writes_tables,
+            skips_failures=self.skips_failures,
         )  # fmt: skip
 
 
@@ -73,6 +75,7 @@ class EmitPlanner:
     statement: ParsedStatement
     queries: Queries
     is_portable: bool = False
+    skips_failures: bool = True
 
     def plan_call(self, call: WindowCall, source: Source) -> tuple[PlannedCall | None, list[Edit]]:
         """The edits that put Spark's own functions in the place of a window function; None for one with EMIT, whose
@@ -124,6 +127,7 @@ class EmitPlanner:
             is_ansi=is_ansi,
             is_streaming=rows.isStreaming,
             has_effect=rows.isStreaming and bool(side_tables.table_names(self.spark)),
+            skips_failures=self.skips_failures,
         )
         name = self.queries.name(planned.preview(self.queries, self.spark))
         return planned, name, [Edit(emit.whole.start, emit.whole.stop, f"SELECT * FROM {name}")]

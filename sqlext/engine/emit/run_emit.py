@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,8 @@ from sqlext.engine.emit.partials import depends_on_order
 from sqlext.engine.emit.window_plan import Assigner, WindowPlan
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream import side_tables
-from sqlext.engine.stream.decided_rows import decided_rows, result_columns
+from sqlext.engine.stream.decided_rows import decided_rows, result_columns, without_failures
+from sqlext.engine.stream.guard import guarded_texts
 from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack
 from sqlext.engine.stream.processor import OperatorPlan
 from sqlext.engine.stream.stream_clause import StreamClause
@@ -28,7 +30,7 @@ from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.expressions.values import arrow_type
 from sqlext.rewriter.emit.emit_parts import CUMULATE, HOP, ROWTIME, SESSION, Evictor, FiringAggregate, Trigger
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
-from sqlext.rewriter.match.match_plan import LATE_ROW
+from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
@@ -42,16 +44,19 @@ def run_emit(
     *,
     is_ansi: bool,
     writes_tables: bool = False,
+    skips_failures: bool = False,
 ) -> DataFrame:
-    """The result of the query. `prefix`: the WITH clause that the data may need; `writes_tables`: late rows of a stream
-    are written into the table that is set, which is created if it does not exist."""
+    """The result of the query. `prefix`: the WITH clause that the data may need.
+
+    On a stream, `writes_tables`: late rows and failures are written into the tables that are set, which are created if
+    they do not exist; `skips_failures`: what cannot be computed on a row or a firing is NULL (see `stream.guard`).
+    """
     rows = queries.run(rows_query(plan.columns, plan, prefix))
-    windows = window_plan(plan, rows.schema, is_ansi)
-    if rows.isStreaming:
-        fired = _on_stream(plan, windows, queries, prefix, spark, writes_tables=writes_tables)
-    else:
-        fired = _batch(plan, rows, windows)
-    return queries.run(result_query(plan, queries.name(fired)))
+    windows = replace(window_plan(plan, rows.schema, is_ansi), skips_failures=rows.isStreaming and skips_failures)
+    if not rows.isStreaming:
+        return queries.run(result_query(plan, queries.name(_batch(plan, rows, windows))))
+    firings = queries.name(_on_stream(plan, windows, queries, prefix, spark, writes_tables=writes_tables))
+    return _result_of_stream(plan, queries, firings) if skips_failures else queries.run(result_query(plan, firings))
 
 
 def rows_query(columns: Sequence[tuple[str, Text]], plan: EmitPlan, prefix: Text) -> Text:
@@ -96,22 +101,57 @@ def _on_stream(
     folders: dict[str, str] = {}
     if writes_tables:
         folders = {t.setting: str(t.folder) for t in side_tables.open_tables(spark, clause.fingerprint)}
-    extra = [(LATE_ROW, join("to_json(struct(*))"))] if folders else []
-    query = rows_query([*plan.columns, *extra], plan, prefix)
+    columns = _guarded(plan, queries, prefix) if windows.skips_failures else list(plan.columns)
+    columns += [(LATE_ROW, join("to_json(struct(*))"))] if folders else []
+    extra = tuple(name for name, _ in columns if name in (FAILURE, LATE_ROW))
+    query = rows_query(columns, plan, prefix)
     hashed = f"hash({', '.join(windows.keys)})" if windows.keys else "0"
     rows = queries.run(join(f"SELECT *, {hashed} AS {BUCKET} FROM (\n", query, ")"))
     buckets = int(spark.conf.get(BUCKETS_SETTING, "") or 0) or None if windows.keys else 1
     texts = [text for _, text in plan.shown] + ([plan.having] if plan.having is not None else [])
     operator = OperatorPlan(
-        stream=EmitBucketPlan(windows=windows, key_schema=pane_schema(windows), extra=tuple(name for name, _ in extra)),
+        stream=EmitBucketPlan(windows=windows, key_schema=pane_schema(windows), extra=extra),
         fingerprint=clause.fingerprint,
         buckets=buckets,
         late_folder=folders.get(side_tables.LATE),
+        failed_folder=folders.get(side_tables.FAILED),
         shows_times=any(ROWTIME in str(text) for text in texts),
     )
     parcels = rows.mapInArrow(partial(pack, buckets=buckets), PARCEL_DDL)
     decided = decided_rows(parcels, EmitProcessor(operator))
     return result_columns(decided, [ROWTIME] if operator.shows_times else [], firing_schema(windows))
+
+
+def _guarded(plan: EmitPlan, queries: Queries, prefix: Text) -> list[tuple[str, Text]]:
+    """The columns that Spark computes of each row, with guards; only the time, which cannot fail, stays as it is."""
+
+    def is_accepted(expression: Text) -> bool:
+        return queries.accepts(join(prefix, "SELECT ", expression, " FROM ", plan.relation))
+
+    names = [name for name, _ in plan.columns if name != TIME]
+    types = {name.lower(): spark_type for name, spark_type in plan.input_types}
+    texts, failure = guarded_texts([text for name, text in plan.columns if name != TIME], types, is_accepted)
+    if failure is None:
+        return list(plan.columns)
+    guards = dict(zip(names, texts))
+    return [(FAILURE, failure), *((name, guards.get(name, text)) for name, text in plan.columns)]
+
+
+def _result_of_stream(plan: EmitPlan, queries: Queries, firings: str) -> DataFrame:
+    """The result; firings with an expression that cannot be computed are counted in the query's metrics."""
+
+    def is_accepted(expression: Text) -> bool:
+        return queries.accepts(join("SELECT ", expression, f" FROM {firings}"))
+
+    having = [] if plan.having is None else [plan.having]
+    texts, failure = guarded_texts([*(text for _, text in plan.shown), *having], {}, is_accepted)
+    if failure is None:
+        return queries.run(result_query(plan, firings))
+    names = [name for name, _ in plan.shown]
+    shown = *zip(names, texts), (FAILURE, join(FAILURE))
+    guards = replace(plan, shown=shown, having=texts[len(names)] if having else None)
+    named = queries.run(join("SELECT *, ", failure, f" AS {FAILURE} FROM {firings}"))
+    return without_failures(queries.run(result_query(guards, queries.name(named))))
 
 
 def stream_clause(plan: EmitPlan) -> StreamClause:

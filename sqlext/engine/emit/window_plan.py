@@ -41,7 +41,7 @@ class Assigner:
 class WindowPlan:
     """`schema`: the columns of the rows that arrive; `time`: the one with their event time; `keys`: those of GROUP BY;
     `sort`: the order of rows with equal times; `keeps_rows`: firings are computed from rows, not from partial
-    aggregates."""
+    aggregates; `skips_failures`: an aggregate that cannot be computed is NULL and does not end the query."""
 
     schema: pa.Schema
     time: str
@@ -52,6 +52,11 @@ class WindowPlan:
     sort: tuple[SortKey, ...] = ()
     keeps_rows: bool = False
     is_ansi: bool = True
+<<<<<<< HEAD
+=======
+    skips_failures: bool = False
+    time_zone: str = "UTC"
+>>>>>>> main
 
     @property
     def row_schema(self) -> pa.Schema:

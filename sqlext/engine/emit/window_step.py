@@ -20,13 +20,13 @@ import pyarrow as pa
 from sqlext.engine.emit import firing_points
 from sqlext.engine.emit.assigned import Assigned, StepRows, assigned, step_rows, times
 from sqlext.engine.emit.firing_points import NOTHING, Points
-from sqlext.engine.emit.firings import firing_rows, merged_rows, partial_values
+from sqlext.engine.emit.firings import failures, firing_rows, merged_rows, partial_values
 from sqlext.engine.emit.panes import Panes, pane_schema, stored_panes
 from sqlext.engine.emit.partials import Aggregation, States, aggregation
 from sqlext.engine.emit.seen_rows import PaneRows, delta_values, pane_rows, seen, still_seen
 from sqlext.engine.emit.window_plan import WindowPlan
-from sqlext.engine.stream.step import Step, followed_by
-from sqlext.engine.stream.stream_plan import FAILURES, State
+from sqlext.engine.stream.step import Step, failed_on_arrival, followed_by
+from sqlext.engine.stream.stream_plan import State
 from sqlext.engine.worker.arrow import are_valid, as_arrow, one_chunk
 from sqlext.expressions.function import Settings
 from sqlext.pattern.event_time import BEGINNING, NEVER
@@ -42,7 +42,7 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, c
     """One step. `watermark`: no row up to it will arrive any more, but for late ones; `clock`: the time of day, which
     only triggers on the clock read; both in int64 microseconds.
 
-    Raises DataError as aggregates do.
+    Raises DataError as aggregates do, unless `plan.skips_failures`.
     """
     if not (plan.emit.trigger(ON_CLOCK) or plan.emit.trigger(AFTER_DELAY)):
         return _advance(state, arrived, watermark, plan, clock)
@@ -54,7 +54,8 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, 
     before, watermark = state.watermark, max(watermark, state.watermark)
     moment = max(watermark, before + 1)  # of firings that late rows cause: Spark takes no row with an older time
     is_late = _are_late(arrived, before, plan)
-    rows = step_rows(state, arrived.filter(pa.array(~is_late)).select(plan.schema.names), watermark, plan)
+    taken = arrived.filter(pa.array(~is_late))
+    rows = step_rows(state, taken.select(plan.schema.names), watermark, plan)
     columns = {name: one_chunk(rows.table.column(name)) for name in plan.schema.names}
     settings = Settings(is_ansi=plan.is_ansi, time_zone="UTC")  # of which no aggregate makes use
     aggregations = [aggregation(call, columns, settings) for call in plan.aggregates]
@@ -73,13 +74,13 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, 
             points, windows.row, first, panes, aggregations, is_discarding=plan.emit.is_discarding
         )
         panes = replace(panes, partials=partials)
-    fired = firing_rows(points, windows, at_points, aggregations, plan)
+    time, fired, errors = firing_rows(points, windows, at_points, aggregations, plan)
     ended = merged_rows(windows.ended, moment, aggregations, plan)
     n = state.rows.num_rows
     return Step(
-        results=[result for result in (ended, fired) if result[1].num_rows],
+        results=[result for result in (ended, (time, fired)) if result[1].num_rows],
         late=arrived.filter(pa.array(is_late)),
-        failures=FAILURES.empty_table(),
+        failures=pa.concat_tables([failed_on_arrival(taken, plan.time), failures(points, fired, errors, plan)]),
         keeps_row=rows.is_waiting[:n],
         new_rows=pa.concat_tables(
             [rows.table.slice(n).filter(pa.array(rows.is_waiting[n:])), _kept_rows(rows, panes, *kept)]

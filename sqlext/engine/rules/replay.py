@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.rules.rule_plan import RulePlan, RulesPlan
+from sqlext.engine.rules.rule_plan import CompiledRules, RulePlan, RulesPlan
 from sqlext.engine.rules.rule_run import Before, Compile, RuleRun
 from sqlext.engine.rules.rule_versions import Acting, TakenVersion, acting
 from sqlext.engine.rules.rules_state import first_state, with_ids
@@ -47,6 +47,16 @@ def replay(
         rule = compiled(version.version.clause or "") if version.version.matches else None
         if rule is not None and not isinstance(rule, SqlExtError):
             yield from (run.result(rule, batch)[0] for batch in _to_the_end(version, shared, rule))
+
+
+def replay_batches(
+    batches: Iterator[pa.RecordBatch], versions: Sequence[TakenVersion], plan: RulesPlan
+) -> Iterator[pa.RecordBatch]:
+    """`replay` for the rows of whole keys, in any order."""
+    tables = [pa.Table.from_batches([batch]) for batch in batches if batch.num_rows]
+    if tables:
+        rows = pa.concat_tables(tables).select(plan.schema.names).cast(plan.schema)
+        yield from replay(rows, versions, plan, CompiledRules(plan))
 
 
 def _to_the_end(version: Acting, shared: SharedRows, rule: RulePlan) -> Iterator[pa.RecordBatch]:

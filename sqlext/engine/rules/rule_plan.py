@@ -12,6 +12,7 @@ from sqlext.engine.rules.compile_rule import CompiledRule, compile_rule
 from sqlext.engine.stream import stream_checks
 from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, stream_facts
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
+from sqlext.errors import SqlExtError
 from sqlext.expressions.function import Settings
 from sqlext.expressions.scalar_tree import Scalar
 from sqlext.pattern.automaton import DONE, automaton, targets_from
@@ -65,6 +66,24 @@ class RulesPlan:
     def compiled(self, clause: str) -> RulePlan:
         """Raises SqlExtError."""
         return rule_plan(compile_rule(clause, self.columns, self.keys, self.order, self.settings), self)
+
+
+class CompiledRules:
+    """The plan of each clause, or what is wrong with it; each is compiled once."""
+
+    def __init__(self, plan: RulesPlan):
+        self.plan = plan
+        self.plans: dict[str, RulePlan | SqlExtError] = {}
+
+    def __call__(self, clause: str) -> RulePlan | SqlExtError:
+        if clause not in self.plans:
+            try:
+                self.plans[clause] = self.plan.compiled(clause)
+            except SqlExtError as e:
+                self.plans[clause] = e
+            except Exception as e:  # a text from a table never ends a stream
+                self.plans[clause] = SqlExtError("RULE_FAILED", f"{type(e).__name__}: {e}"[:1000])
+        return self.plans[clause]
 
 
 @dataclass(frozen=True, kw_only=True)

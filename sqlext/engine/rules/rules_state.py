@@ -24,6 +24,7 @@ VERSIONS = pa.schema(
         ("clause", pa.string()),
         ("enabled", pa.bool_()),
         ("effective_from", _MICROS),
+        ("time", _MICROS),
         ("taken_up", _MICROS),
     ]
 )
@@ -83,8 +84,8 @@ def new_versions(
     known = set(zip(state.versions.column("name").to_pylist(), state.versions.column("version").to_pylist()))
     kept, errors = [], []
     keys = list(zip(arrived.column("name").to_pylist(), arrived.column("version").to_pylist()))
-    clauses = arrived.column("clause").to_pylist()
-    for i in sorted(range(len(keys)), key=lambda i: (keys[i][0] or "", keys[i][1] or 0, clauses[i] or "")):
+    clauses, times = arrived.column("clause").to_pylist(), _times(arrived.column("time"))
+    for i in sorted(range(len(keys)), key=lambda i: in_time(*keys[i], times[i], clauses[i])):
         name, version = keys[i]
         if name is None or version is None:
             errors.append((name or "", version or 0, "SQLEXT_RULE_ROW", "a rule needs a name and a version"))
@@ -96,6 +97,11 @@ def new_versions(
     rows = arrived.select(ARRIVING_VERSIONS.names).take(pa.array(kept, pa.int64())).cast(ARRIVING_VERSIONS)
     taken = pa.array(np.full(len(kept), watermark), pa.int64()).cast(_MICROS)
     return rows.append_column(VERSIONS.field("taken_up"), taken), errors
+
+
+def in_time(name: str | None, version: int | None, time: int | None, clause: str | None) -> tuple:
+    """A sort key for rows of the rules table: of several with one number the first one counts."""
+    return name or "", version or 0, time is None, time or 0, clause or ""
 
 
 def with_ids(arrived: pa.Table, state: RulesState) -> pa.Table:

@@ -25,6 +25,7 @@ from sqlext.engine.rules.rules_state import (
     RulesState,
     is_late,
     new_versions,
+    position_schema,
     read_versions,
     with_ids,
 )
@@ -39,15 +40,31 @@ from sqlext.pattern.event_time import NEVER
 
 @dataclass(frozen=True, kw_only=True)
 class RulesStep:
-    """`results`: (times, rows) that became decided; `late`: how many rows came too late; `errors`: what rules did
-    wrong; `state`: the next one, with `keeps_row: bool[n]` and `keeps_position: bool[k]` of the previous one."""
+    """`results`: (times, rows) that became decided; `late`: the rows that came too late; `errors`: of the rules.
+
+    The next state consists of the rows and positions of the previous one where `keeps_row: bool[n]` and
+    `keeps_position: bool[k]` are true, of its versions, and of the new ones.
+    """
 
     results: list[tuple[np.ndarray, pa.RecordBatch]]
     late: pa.Table
     errors: list[RuleFault]
-    state: RulesState
     keeps_row: np.ndarray
+    new_rows: pa.Table
     keeps_position: np.ndarray
+    new_positions: pa.Table
+    new_versions: pa.Table
+    watermark: int
+
+    def after(self, state: RulesState) -> RulesState:
+        """The next state; `state` is the previous one."""
+        rows, positions = pa.array(self.keeps_row), pa.array(self.keeps_position)
+        return RulesState(
+            rows=pa.concat_tables([state.rows.filter(rows), self.new_rows]),
+            positions=pa.concat_tables([state.positions.filter(positions), self.new_positions]),
+            versions=pa.concat_tables([state.versions, self.new_versions]),
+            watermark=self.watermark,
+        )
 
 
 def advance(
@@ -60,21 +77,17 @@ def advance(
     search = _search(rows, state, watermark, plan, compiled)
     versions, errors = new_versions(state, rules, watermark)
     errors += _compile_errors(versions, compiled)
-    old, kept = state.rows.num_rows, pa.array(search.keeps_row)
-    positions = [state.positions.filter(pa.array(search.keeps_position)), *search.positions]
-    after = RulesState(
-        rows=rows.filter(kept),
-        positions=pa.concat_tables(positions),
-        versions=pa.concat_tables([state.versions, versions]),
-        watermark=watermark,
-    )
+    old = state.rows.num_rows
     return RulesStep(
         results=search.results,
         late=arrived.filter(pa.array(late)),
         errors=search.errors + errors,
-        state=after,
         keeps_row=search.keeps_row[:old],
+        new_rows=rows.slice(old).filter(pa.array(search.keeps_row[old:])),
         keeps_position=search.keeps_position,
+        new_positions=pa.concat_tables([position_schema(plan).empty_table(), *search.positions]),
+        new_versions=versions,
+        watermark=watermark,
     )
 
 

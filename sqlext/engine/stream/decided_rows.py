@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -11,11 +11,17 @@ from pyspark.sql import types as T
 
 from sqlext.engine.stream.parcels import unpack, unpack_by_row
 from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, BucketProcessor
-from sqlext.stream_state import METRICS
+from sqlext.rewriter.match.match_plan import FAILURE
+from sqlext.stream_state import METRICS, RESULT_METRICS
 
 
-def decided_rows(parcels: DataFrame, processor: BucketProcessor) -> DataFrame:
-    """The result rows, as OUTPUT_DDL describes them; the reports of the buckets go to the query's metrics."""
+def decided_rows(
+    parcels: DataFrame, processor: BucketProcessor, observe: Callable[[DataFrame], DataFrame] = lambda rows: rows
+) -> DataFrame:
+    """The result rows, as OUTPUT_DDL describes them; the reports of the buckets go to the query's metrics.
+
+    `observe`: adds further metrics.
+    """
     operator = processor.plan
     by_clock = operator.stream.is_processing_time
     # In processing time Spark runs micro-batches without end, for availableNow too: only where the clock ends matches.
@@ -36,7 +42,13 @@ def decided_rows(parcels: DataFrame, processor: BucketProcessor) -> DataFrame:
         F.coalesce(F.sum(F.when(is_report, F.col("late"))), F.lit(0)).alias("late_rows"),
         F.coalesce(F.sum(F.when(is_report, F.col("failed"))), F.lit(0)).alias("failed_rows"),
     )
-    return observed.where(F.col("kind") == RESULT)
+    return observe(observed).where(F.col("kind") == RESULT)
+
+
+def without_failures(rows: DataFrame) -> DataFrame:
+    """Result rows without the column FAILURE; how many have one goes to the query's metrics."""
+    failed = F.count_if(F.col(FAILURE).isNotNull()).alias("failed_results")
+    return rows.observe(f"{RESULT_METRICS}_{uuid.uuid4().hex[:8]}", failed).drop(FAILURE)
 
 
 def result_columns(decided: DataFrame, times: Sequence[str], schema: T.StructType) -> DataFrame:

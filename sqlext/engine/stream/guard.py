@@ -62,13 +62,24 @@ def guarded_measures(plan: MatchPlan, is_accepted: Callable[[Text], bool]) -> Ma
 
     `is_accepted`: can Spark analyse this expression over the rows that the measures are computed from?
     """
-    risky = {str(column.text): column.text for column in plan.shown if not cannot_fail(str(column.text), {})}
-    tests = _tests(risky, is_accepted)
-    if not tests:
+    texts, failure = guarded_texts([column.text for column in plan.shown], {}, is_accepted)
+    if failure is None:
         return plan
-    guard = _guard(tests)
-    measures = (replace(column, text=guard(column.text)) for column in plan.shown)
-    return replace(plan, shown=(ShownColumn(FAILURE, _failure(tests)), *measures))
+    measures = (replace(column, text=text) for column, text in zip(plan.shown, texts))
+    return replace(plan, shown=(ShownColumn(FAILURE, failure), *measures))
+
+
+def guarded_texts(
+    texts: Sequence[Text], types: Mapping[str, str], is_accepted: Callable[[Text], bool]
+) -> tuple[list[Text], Text | None]:
+    """The expressions with guards, which read the column FAILURE, and its expression; None if none of them can fail.
+
+    `types`: those of columns by their names in lower case; `is_accepted`: can Spark analyse this expression here?
+    """
+    tests = _tests({str(text): text for text in texts if not cannot_fail(str(text), types)}, is_accepted)
+    if not tests:
+        return list(texts), None
+    return list(map(_guard(tests), texts)), _failure(tests)
 
 
 def _tests(risky: Mapping[str, Text], is_accepted: Callable[[Text], bool]) -> dict[str, Text]:

@@ -133,9 +133,9 @@ class BucketProcessor(StatefulProcessor):
         self._set_timer(stored, watermark_ms)
         self.called[bucket] = watermark_ms
         for times, batch in step.results:
-            yield from _result_frames(times, batch, self.plan.shows_times)
+            yield from result_frames(times, batch, self.plan.shows_times)
         self._write_tables(step, state.watermark, f"{bucket}-{stored.header.next_number if stored else 0}")
-        yield _report_frame(after, size, plan, 1000 * watermark_ms)
+        yield report_frame(after, size, plan, 1000 * watermark_ms)
 
     def _write_tables(self, step: Step, watermark: int, name: str) -> None:
         """Write the late rows and the failures of a step; `name` follows from the state."""
@@ -269,7 +269,7 @@ def stored_after(stored: Stored | None, step: Step, fingerprint: str, buckets: i
 # the rows of OUTPUT_DDL
 
 
-def _result_frames(times: np.ndarray, rows: pa.RecordBatch, shows_times: bool) -> Iterator[Any]:
+def result_frames(times: np.ndarray, rows: pa.RecordBatch, shows_times: bool) -> Iterator[Any]:
     """Result rows as parcels, each in one row, or with times in the first of as many rows as it holds."""
     for first in range(0, rows.num_rows, PARCEL_ROWS):
         part = rows.slice(first, PARCEL_ROWS)
@@ -277,13 +277,14 @@ def _result_frames(times: np.ndarray, rows: pa.RecordBatch, shows_times: bool) -
         yield _frame(RESULT, shown, stream_of(part).to_pybytes())
 
 
-def _report_frame(after: Stored, size: int, plan: BucketPlan, watermark: int):
-    """How many rows the bucket keeps, in how many bytes, the time of the oldest; how many rows were late or failed."""
+def report_frame(after: Stored, size: int, plan: BucketPlan, watermark: int, text: bytes | None = None):
+    """How many rows the bucket keeps, in how many bytes, the time of the oldest; how many rows were late or failed; and
+    a text for the driver."""
     times = [chunk.alive().column(plan.time).cast(pa.int64()).to_numpy() for chunk in after.logs[ROWS].chunks]
     rows = sum(map(len, times))
     oldest = min((int(t.min()) for t in times if len(t)), default=None)
     return _frame(
-        REPORT, np.array([watermark + 1000]), None, (rows, size, after.header.late, after.header.failed), oldest
+        REPORT, np.array([watermark + 1000]), text, (rows, size, after.header.late, after.header.failed), oldest
     )
 
 

@@ -6,12 +6,10 @@ result, each row with its time → measures (Spark). What the operator does is i
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -27,7 +25,7 @@ from sqlext.engine.batch.run_batch import (
 )
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream import side_tables, stream_checks
-from sqlext.engine.stream.decided_rows import decided_rows, result_columns
+from sqlext.engine.stream.decided_rows import decided_rows, result_columns, without_failures
 from sqlext.engine.stream.fingerprint import fingerprint
 from sqlext.engine.stream.guard import guarded, guarded_measures
 from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack
@@ -39,7 +37,6 @@ from sqlext.pattern.program import MatchStart
 from sqlext.pattern.strategy import choose_on_stream
 from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW, ROW_TIME, WITHIN_KEY, MatchPlan, ShownColumn, Slot
 from sqlext.rewriter.text.splice import Text, join
-from sqlext.stream_state import RESULT_METRICS
 
 NAME = "stream"
 
@@ -163,10 +160,7 @@ def _result(plan: MatchPlan, queries: Queries, prefix: Text, matches: DataFrame,
 
     guarded_plan = guarded_measures(plan, is_accepted) if is_guarded else plan
     rows = queries.run(result_query(guarded_plan, name, prefix))
-    if guarded_plan is plan:
-        return rows
-    failed = F.count_if(F.col(FAILURE).isNotNull()).alias("failed_results")
-    return rows.observe(f"{RESULT_METRICS}_{uuid.uuid4().hex[:8]}", failed).drop(FAILURE)
+    return rows if guarded_plan is plan else without_failures(rows)
 
 
 def _columns(decided: DataFrame, plan: MatchPlan, arriving: T.StructType) -> DataFrame:

@@ -84,7 +84,7 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -
     watermark = max(watermark, state.watermark)
     is_late = _is_late(arrived, state.watermark, plan)
     late, arrived = arrived.filter(pa.array(is_late)), arrived.filter(pa.array(~is_late))
-    failures = [_failed_on_arrival(arrived, plan)]
+    failures = [failed_on_arrival(arrived, plan.time)]
     rows = pa.concat_tables([state.rows, arrived.select(plan.schema.names)])
     time = _times(rows.column(plan.time))
     code, key_code = key_codes([rows, state.keys], plan.keys)
@@ -115,14 +115,14 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -
     )
 
 
-def _failed_on_arrival(arrived: pa.Table, plan: StreamPlan) -> pa.Table:
-    """The rows on which Spark could not compute an expression, with the columns FAILURES."""
+def failed_on_arrival(arrived: pa.Table, time: str) -> pa.Table:
+    """The rows on which Spark could not compute an expression, with the columns FAILURES; `time`: their event time."""
     if FAILURE not in arrived.column_names:
         return FAILURES.empty_table()
     failed = arrived.filter(arrived.column(FAILURE).is_valid())
     has_row = LATE_ROW in failed.column_names
     row = failed.column(LATE_ROW) if has_row else pa.nulls(failed.num_rows, pa.string())
-    return pa.table([failed.column(plan.time).cast(FAILURES.field("time").type), failed.column(FAILURE), row], FAILURES)
+    return pa.table([failed.column(time).cast(FAILURES.field("time").type), failed.column(FAILURE), row], FAILURES)
 
 
 def _is_late(arrived: pa.Table, watermark: int, plan: StreamPlan) -> np.ndarray:

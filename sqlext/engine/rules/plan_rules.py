@@ -1,0 +1,140 @@
+"""MATCH_RULES in a statement: bound to the columns of its events, and planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from sqlext.catalog import pattern_rules
+from sqlext.engine.parse_statement import ParsedStatement, with_clause
+from sqlext.engine.queries import WATERMARK, Queries
+from sqlext.engine.rules.rule_plan import RulesPlan
+from sqlext.engine.rules.run_rules import RulesRun, fingerprint
+from sqlext.engine.stream.stream_clause import StreamClause
+from sqlext.engine.stream.stream_plan import SortKey
+from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
+from sqlext.expressions.function import Settings
+from sqlext.expressions.spark_types import has_plain_equality, is_orderable, is_year_month
+from sqlext.expressions.values import arrow_type
+from sqlext.rewriter.rules.rules_clause import KeyColumn, RulesClause
+from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.splice import Edit, Source, join
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedRules:
+    """A MATCH_RULES that is bound."""
+
+    run: RulesRun
+    clause: RulesClause
+    has_effect: ClassVar[bool] = False
+    warnings: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def stream_clause(self) -> StreamClause | None:
+        if not self.run.rows.isStreaming:
+            return None
+        place = self.clause.keyword.place
+        return StreamClause(text=self.clause.whole.text, place=place, fingerprint=fingerprint(self.run.plan))
+
+    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        return self.run.frame(queries, spark)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulesPlanner:
+    """Plans the MATCH_RULES of one statement."""
+
+    spark: SparkSession
+    statement: ParsedStatement
+    queries: Queries
+    is_portable: bool = False
+
+    def plan(self, clause: RulesClause, source: Source) -> tuple[PlannedRules, str, list[Edit]]:
+        """The planned clause, the name of its DataFrame, and the edit that puts it in the place of the clause.
+
+        Raises BindError and UnsupportedError.
+        """
+        if self.is_portable:
+            raise UnsupportedError(
+                "PORTABLE_RULES", "sqlext_match does not know MATCH_RULES", place=clause.keyword.place,
+                hint="run the statement with spark.sql in an extended session.",
+            )  # fmt: skip
+        prefix = with_clause(self.statement.ctes(clause.whole), source)
+        relation = source.slice(clause.relation.start, clause.relation.stop)
+        rows = self.queries.run(join(prefix, "SELECT * FROM ", relation))
+        raise_all(list(_key_errors(clause, rows)))
+        if pattern_rules.rules_table(self.spark, self.queries.sql, clause.rules.parts) is None:
+            place = Place(clause.keyword.source, clause.rules.start, clause.rules.stop)
+            hint = "the first rule creates it: CREATE PATTERN RULE name ON table FOR TABLE events AS …"
+            raise BindError("NO_RULES_TABLE", f"there is no table {'.'.join(clause.rules.parts)} of pattern rules",
+                            place=place, hint=hint)  # fmt: skip
+        fields = [field for field in rows.schema.fields if _can_be_read(field.dataType.simpleString())]
+        names = {field.name.lower(): field.name for field in fields}
+        keys = tuple(names[key.name.lower()] for key in clause.partition_by)
+        order = tuple(names[key.name.lower()] for key in clause.order_by)
+        plan = RulesPlan(
+            schema=to_arrow_schema(T.StructType(fields), timezone="UTC"),
+            columns=tuple((field.name, field.dataType.simpleString()) for field in fields),
+            keys=keys,
+            order=order,
+            sort=(*map(SortKey, order[1:]), *_other_columns(fields, {*keys, *order})),
+            settings=Settings(
+                is_ansi=self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true",
+                time_zone=self.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
+            ),
+        )
+        events = rows.select(*(quoted(field.name) for field in fields))
+        planned = PlannedRules(run=RulesRun(plan=plan, rows=events, table=clause.rules.parts), clause=clause)
+        name = self.queries.name(planned.frame(self.queries, self.spark))
+        return planned, name, [Edit(clause.whole.start, clause.whole.stop, name)]
+
+
+def _can_be_read(spark_type: str) -> bool:
+    """Can workers read a column of this type? Rules cannot see others."""
+    try:
+        arrow_type(spark_type)
+    except UnsupportedError:
+        return False
+    return not is_year_month(spark_type)
+
+
+def _other_columns(fields: list[T.StructField], sorted_by: set[str]) -> Iterator[SortKey]:
+    """The order of rows with equal keys: by the columns that are left, from left to right."""
+    for field in fields:
+        if field.name not in sorted_by and is_orderable(field.dataType.simpleString()):
+            yield SortKey(field.name)
+
+
+def _key_errors(clause: RulesClause, rows: DataFrame) -> Iterator[SqlExtError]:
+    types = {field.name.lower(): field for field in rows.schema.fields}
+    for key in (*clause.partition_by, *clause.order_by):
+        if key.name.lower() not in types:
+            yield _unknown(key, rows)
+            return
+    for key in clause.partition_by:
+        kind = types[key.name.lower()].dataType.simpleString()
+        if not has_plain_equality(kind):
+            yield UnsupportedError("KEY_TYPE", f"MATCH_RULES cannot be partitioned by {kind}",
+                                   place=key.fragment.place, hint="CAST it AS STRING in a subquery.")  # fmt: skip
+    time = clause.order_by[0]
+    kind = types[time.name.lower()].dataType.simpleString()
+    if kind not in ("timestamp", "timestamp_ntz"):
+        yield BindError("RULES_TIME", f"the first ORDER BY key of MATCH_RULES is the time of the events, not {kind}",
+                        place=time.fragment.place, hint="order by a timestamp.")  # fmt: skip
+    elif rows.isStreaming and WATERMARK not in (types[time.name.lower()].metadata or {}):
+        yield BindError(
+            "STREAM_ORDER", "the first ORDER BY key of a stream must be its watermark column",
+            place=time.fragment.place,
+            hint="write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 10 SECONDS MATCH_RULES (… ORDER BY ts …).",
+        )  # fmt: skip
+
+
+def _unknown(key: KeyColumn, rows: DataFrame) -> BindError:
+    return BindError("UNKNOWN_COLUMN", f"the input has no column {key.fragment.text}",
+                     place=key.fragment.place, hint=f"its columns are {', '.join(rows.columns)}.")  # fmt: skip

@@ -1,0 +1,53 @@
+"""What running streams report about rules, on its way into the tables of the log and of errors.
+
+The operator reports with each micro-batch, as an observed metric; a listener of the session appends what is new. Each
+report has all versions that the stream has taken up, so that nothing is lost with a driver that was killed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from sqlext.catalog import pattern_rules
+from sqlext.catalog.pattern_rules import LogEntry, RuleError
+from sqlext.rewriter.text.names import Parts
+
+REPORTS = "sqlextrules"  # the prefix of the names of the observed metrics
+
+
+class RuleReports(StreamingQueryListener):
+    """Appends the reports of one MATCH_RULES. `metric`: the name of its observed metric."""
+
+    def __init__(self, spark: SparkSession, sql: Callable[..., Any], table: Parts, metric: str):
+        self.spark, self.sql, self.table, self.metric = spark, sql, table, metric
+        self.known: set[tuple] = set()
+
+    def onQueryStarted(self, event) -> None: ...
+
+    def onQueryIdle(self, event) -> None: ...
+
+    def onQueryTerminated(self, event) -> None: ...
+
+    def onQueryProgress(self, event) -> None:
+        row = event.progress.observedMetrics.get(self.metric)
+        if row is not None:
+            self.append([json.loads(text) for text in row["reports"] or ()], event.progress.name or event.progress.id)
+
+    def append(self, reports: list[dict[str, Any]], stream: Any) -> None:
+        """Append what has not been appended before."""
+        taken = [tuple(entry) for report in reports for entry in report["taken"]]
+        errors = [tuple(entry) for report in reports for entry in report["errors"]]
+        new = [entry for entry in dict.fromkeys(taken) if entry not in self.known]
+        if new:
+            entries = [LogEntry(name=n, version=v, taken_up=t, stream=str(stream)) for n, v, t in new]
+            pattern_rules.append_log(self.spark, self.sql, self.table, entries)
+        failures = {entry[:3]: entry for entry in reversed(errors) if entry[:3] not in self.known}
+        if failures:
+            rows = [RuleError(name=n, version=v, error_class=c, message=m) for n, v, c, m in failures.values()]
+            pattern_rules.append_errors(self.spark, self.sql, self.table, rows)
+        self.known.update(new, failures)

@@ -1,0 +1,138 @@
+"""MATCH_RULES for one bucket of keys, in Spark's stateful operator: the state has a third table, the rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+
+from sqlext.engine.rules.rule_plan import CompiledRules, RulesPlan
+from sqlext.engine.rules.rules_state import (
+    ARRIVING_VERSIONS,
+    VERSIONS,
+    RulesState,
+    first_state,
+    position_schema,
+    row_schema,
+)
+from sqlext.engine.stream.parcels import table_of
+from sqlext.engine.stream.processor import KEYS, ROWS, BucketProcessor, report_frame, result_frames
+from sqlext.engine.stream.state_log import Header, Log, Stored
+
+if TYPE_CHECKING:
+    from sqlext.engine.rules.rules_step import RulesStep
+
+RULES = "rules"  # the third table of the state
+OF_RULES = b"sqlext_rules"  # in the metadata of a parcel: its rows are those of the rules table
+FIRST_BUCKET = 0  # the number of the bucket that reports the versions; all buckets take up the same
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulesBucketPlan:
+    """The plan of a step as the operator reads it, see `BucketPlan`."""
+
+    rules: RulesPlan
+    is_processing_time: bool = False
+    ends_by_clock: bool = False
+
+    @property
+    def arriving(self) -> pa.Schema:
+        return self.rules.schema
+
+    @property
+    def schema(self) -> pa.Schema:
+        return row_schema(self.rules)
+
+    @property
+    def key_schema(self) -> pa.Schema:
+        return position_schema(self.rules)
+
+    @property
+    def time(self) -> str:
+        return self.rules.time
+
+
+class RulesProcessor(BucketProcessor):
+    """Each bucket holds its own copy of the rules, so each decides alone."""
+
+    compiled: CompiledRules
+
+    def init(self, handle) -> None:
+        super().init(handle)
+        self.compiled = _COMPILED.setdefault(self.plan.fingerprint, CompiledRules(self._rules))
+
+    def first_state(self) -> Any:
+        return first_state(self._rules)
+
+    def advance(self, state, arrived, watermark):
+        raise NotImplementedError("the step of rules takes rules, too")
+
+    @property
+    def _rules(self) -> RulesPlan:
+        return cast(RulesBucketPlan, self.plan.stream).rules
+
+    def _advance(self, bucket: int, parcels: list[bytes], watermark_ms: int) -> Iterator[Any]:
+        from sqlext.engine.rules.rules_step import advance  # loads Numba, which the driver does not need
+
+        stored, sizes = self._stored()
+        state = self.first_state() if stored is None else rules_state_of(stored, self._rules)
+        rules = table_of([p for p in parcels if is_of_rules(p)], ARRIVING_VERSIONS)
+        arrived = table_of([p for p in parcels if not is_of_rules(p)], self._rules.schema)
+        step = advance(state, rules, arrived, 1000 * watermark_ms, self._rules, self.compiled)
+        after = rules_stored_after(stored, step, self.plan.fingerprint, self._buckets())
+        size = self._store(stored, after, sizes)
+        self._set_timer(stored, watermark_ms)
+        self.called[bucket] = watermark_ms
+        for times, batch in step.results:
+            yield from result_frames(times, batch, self.plan.shows_times)
+        text = report(step, after if bucket == FIRST_BUCKET else None)
+        yield report_frame(after, size, self.plan.stream, 1000 * watermark_ms, text)
+
+
+_COMPILED: dict[str, CompiledRules] = {}  # by fingerprint: a processor lives for one micro-batch, a worker longer
+
+
+def is_of_rules(parcel: bytes) -> bool:
+    with pa.ipc.open_stream(pa.py_buffer(parcel)) as stream:
+        return OF_RULES in (stream.schema.metadata or {})
+
+
+def rules_state_of(stored: Stored, plan: RulesPlan) -> RulesState:
+    """The state as the step reads it."""
+    logs = stored.logs
+    return RulesState(
+        rows=logs[ROWS].table(row_schema(plan)),
+        positions=logs[KEYS].table(position_schema(plan)),
+        versions=logs[RULES].table(VERSIONS),
+        watermark=stored.header.watermark,
+    )
+
+
+def rules_stored_after(stored: Stored | None, step: RulesStep, fingerprint: str, buckets: int = 1) -> Stored:
+    """The state to store after a step."""
+    header = Header(plan=fingerprint, watermark=step.watermark, buckets=buckets)
+    before = stored or Stored(header, {ROWS: Log(), KEYS: Log(), RULES: Log()})
+    number, rules = before.header.next_number, before.logs[RULES]
+    keeps_all = [True] * sum(chunk.count for chunk in rules.chunks)
+    logs = {
+        ROWS: before.logs[ROWS].changed(step.keeps_row, step.new_rows, number),
+        KEYS: before.logs[KEYS].changed(step.keeps_position, step.new_positions, number + 1),
+        RULES: rules.changed(pa.array(keeps_all, pa.bool_()).to_numpy(False), step.new_versions, number + 2),
+    }
+    late, failed = before.header.late + step.late.num_rows, before.header.failed + len(step.errors)
+    header = replace(before.header, watermark=step.watermark, next_number=number + 3, late=late, failed=failed)
+    return Stored(header, logs)
+
+
+def report(step: RulesStep, after: Stored | None) -> bytes | None:
+    """What the driver writes into the tables of the log and of errors: JSON, None for nothing."""
+    taken = []
+    if after is not None:
+        table = after.logs[RULES].table(VERSIONS)
+        times = table.column("taken_up").cast(pa.int64()).to_pylist()
+        taken = list(zip(table.column("name").to_pylist(), table.column("version").to_pylist(), times))
+    errors = [(name, version, kind, message[:1000]) for name, version, kind, message in step.errors[:100]]
+    return json.dumps({"taken": taken, "errors": errors}).encode() if taken or errors else None

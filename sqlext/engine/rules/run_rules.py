@@ -1,0 +1,123 @@
+"""Run MATCH_RULES: over a table each version over its own time, over a stream with the rules as a second stream."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from sqlext.catalog import pattern_rules
+from sqlext.engine.queries import Queries
+from sqlext.engine.rules.rule_plan import RulesPlan
+from sqlext.engine.rules.rule_reports import REPORTS, RuleReports
+from sqlext.engine.rules.rule_versions import TakenVersion
+from sqlext.engine.rules.rules_processor import OF_RULES, RulesBucketPlan, RulesProcessor
+from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, in_time
+from sqlext.engine.stream.decided_rows import decided_rows, result_columns
+from sqlext.engine.stream.parcels import (
+    BUCKET,
+    BUCKETS_SETTING,
+    PARCEL,
+    PARCEL_DDL,
+    bucket_numbers,
+    pack,
+    state_partitions,
+    stream_of,
+)
+from sqlext.engine.stream.processor import REPORT, OperatorPlan
+from sqlext.pattern.event_time import BEGINNING
+from sqlext.rewriter.text.names import Parts, quote, quoted
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulesRun:
+    """`plan`: what workers know; `rows`: the events with its columns; `table`: of the rules."""
+
+    plan: RulesPlan
+    rows: DataFrame
+    table: Parts
+
+    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        return self._on_stream(queries, spark) if self.rows.isStreaming else self._in_batch(queries, spark)
+
+    def _in_batch(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        versions, plan = taken_versions(queries, spark, self.table), self.plan
+
+        def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from sqlext.engine.rules.replay import replay_batches  # loads Numba, which the driver does not need
+
+            return replay_batches(batches, versions, plan)
+
+        keys = [F.col(quoted(name)) for name in plan.keys]
+        whole = self.rows.repartition(*keys) if keys else self.rows.repartition(1)
+        return whole.mapInArrow(match, from_arrow_schema(plan.result_schema))
+
+    def _on_stream(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        plan = self.plan
+        buckets = (int(spark.conf.get(BUCKETS_SETTING, "") or 0) or None) if plan.keys else 1
+        hashed = F.hash(*(F.col(quoted(name)) for name in plan.keys)) if plan.keys else F.lit(0)
+        events = self.rows.withColumn(BUCKET, hashed).mapInArrow(partial(pack, buckets=buckets), PARCEL_DDL)
+        rules = spark.readStream.table(quote(self.table)).select(*ARRIVING_VERSIONS.names)
+        parcels = events.unionAll(rules.mapInArrow(partial(pack_rules, buckets=buckets), PARCEL_DDL))
+        operator = OperatorPlan(
+            stream=RulesBucketPlan(rules=plan), fingerprint=fingerprint(plan), buckets=buckets, shows_times=False
+        )
+        metric = f"{REPORTS}_{uuid.uuid4().hex[:8]}"
+        spark.streams.addListener(RuleReports(spark, queries.sql, self.table, metric))
+        texts = F.collect_list(F.when(F.col("kind") == REPORT, F.col("rows").cast("string"))).alias("reports")
+        decided = decided_rows(parcels, RulesProcessor(operator), lambda rows: rows.observe(metric, texts))
+        return result_columns(decided, [], from_arrow_schema(plan.result_schema))
+
+
+def pack_rules(batches: Iterator[pa.RecordBatch], buckets: int | None = None) -> Iterator[pa.RecordBatch]:
+    """The rows of the rules table, in a parcel for each bucket (see `parcels.pack`)."""
+    partitions = state_partitions()
+    numbers = pa.array(bucket_numbers(buckets or partitions, partitions))
+    for batch in batches:
+        if batch.num_rows:
+            rows = pa.table(batch.columns, names=batch.schema.names).cast(ARRIVING_VERSIONS)
+            whole = rows.replace_schema_metadata({OF_RULES: b""}).combine_chunks().to_batches()[0]
+            parcel = stream_of(whole).to_pybytes()
+            yield pa.RecordBatch.from_arrays([numbers, pa.array([parcel] * len(numbers), pa.binary())], schema=PARCEL)
+
+
+def taken_versions(queries: Queries, spark: SparkSession, table: Parts) -> Sequence[TakenVersion]:
+    """The versions of all rules, with the watermark at which the first stream took each of them up.
+
+    Versions act from the beginning if no stream has taken any up; those that came later, from its last watermark on.
+    """
+    log = pattern_rules.log(spark, queries.sql, table)
+    taken: dict[tuple[str, int], int] = {}
+    for entry in log:
+        key = entry.name, entry.version
+        taken[key] = min(entry.taken_up, taken.get(key, entry.taken_up))
+    last = max(taken.values(), default=BEGINNING)
+    versions: dict[tuple[str, int], TakenVersion] = {}
+    rows = pattern_rules.versions(queries.sql, table)
+    for row in sorted(rows, key=lambda row: in_time(row.name, row.version, row.time, row.clause)):
+        if row.name is not None and row.version is not None:
+            version = TakenVersion(
+                name=row.name,
+                version=row.version,
+                clause=row.clause,
+                is_enabled=row.enabled is not False,
+                effective_from=row.effective_from,
+                taken_up=taken.get((row.name, row.version), last),
+            )
+            versions.setdefault((row.name, row.version), version)
+    return list(versions.values())
+
+
+def fingerprint(plan: RulesPlan) -> str:
+    """16 hexadecimal digits of what the state depends on; rules may change."""
+    settings = [plan.settings.is_ansi, plan.settings.time_zone]
+    parts = ["rules", plan.columns, plan.keys, plan.order, settings]
+    return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()[:16]
