@@ -52,11 +52,7 @@ class WindowPlan:
     sort: tuple[SortKey, ...] = ()
     keeps_rows: bool = False
     is_ansi: bool = True
-<<<<<<< HEAD
-=======
     skips_failures: bool = False
-    time_zone: str = "UTC"
->>>>>>> main
 
     @property
     def row_schema(self) -> pa.Schema:
