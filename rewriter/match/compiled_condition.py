@@ -117,10 +117,7 @@ class CompiledCondition:
         source, kind = self.parts.navigation(reference, index), self._kind(wanted, node)
         if node.kind == "reference":
             return Operand(source, kind)
-        argument = self.parts.typed_reference(reference)
-        self.parts.resolve([argument])
-        nothing = join("CAST(NULL AS ", self.parts.types[str(argument)], ")")
-        missing = self.parts.cast(self.parts.text(node, lambda _: nothing), self.parts.type(node), wanted)
+        missing = self.parts.cast(self.parts.missing_text(node), self.parts.type(node), wanted)
         if not self.parts.holds_query(node):
             if _kind_of(wanted) != "rank":
                 return Operand(source, kind, self.parts.resolver.constants([missing])[0])

@@ -100,6 +100,16 @@ class ConditionParts:
             return standing_for(f"CAST(NULL AS {self.aggregate_type(reference)})", at)
         return join("(", reference.arguments[0], ")")
 
+    def missing_text(self, node: Node) -> Text:
+        """The text of a node that reads one row, where there is no such row."""
+
+        def nothing(reference: Reference) -> Text:
+            argument = self.typed_reference(reference)
+            self.resolve([argument])
+            return join("CAST(NULL AS ", self.types[str(argument)], ")")
+
+        return self.text(node, nothing)
+
     def common_text(self, node: Node) -> Text:
         return join("coalesce(", join(*(self.typed_text(c) for c in node.children), separator=", "), ")")
 

@@ -116,10 +116,7 @@ class InterpretedCondition:
         value = Operand(parts.navigation(reference, self._column(text, have)), OBJECT)
         if node.kind == "reference":
             return self._cast(value, have, wanted)
-        argument = parts.typed_reference(reference)
-        parts.resolve([argument])
-        nothing = join("CAST(NULL AS ", parts.types[str(argument)], ")")
-        missing = parts.cast(parts.text(node, lambda _: nothing), "", have)
+        missing = parts.cast(parts.missing_text(node), "", have)
         if not parts.holds_query(node) and parts.resolver.constants([join("(", missing, ") IS NULL")])[0]:
             return self._cast(value, have, wanted)
         is_there = Operand(parts.navigation(reference, self._column(join("TRUE"), "boolean")), OBJECT)

@@ -26,7 +26,7 @@ from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
 from sqlext.engine.rules.plan_rules import PlannedRules, RulesPlanner
 from sqlext.engine.sql_call import SqlCall
-from sqlext.engine.stream.heartbeat import IdlePlanner
+from sqlext.engine.stream.heartbeat import IdlePlanner, PlannedIdle
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.windows.plan_windows import BaseQuery, WindowPlanner
 from sqlext.errors import SqlExtError, UnsupportedError
@@ -44,7 +44,7 @@ from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.script import check_bound_before
 from sqlext.rewriter.windows.parse_window import WindowClause
 
-PlannedPart = Union[PhysicalPlan, PlannedJoin, PlannedCall, PlannedEmit]
+PlannedPart = Union[PhysicalPlan, PlannedJoin, PlannedCall, PlannedEmit, PlannedIdle]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +188,8 @@ def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portabl
             join, edits = joins.plan(part, source)
             parts.append(join)
         elif isinstance(part, IdleSource):
-            edits = idle.plan(part, source)
+            planned_idle, edits = idle.plan(part, source)
+            parts.append(planned_idle)
         elif isinstance(part, WindowCall):
             planned_call, edits = emits.plan_call(part, source)
             parts += [planned_call] if planned_call is not None else []

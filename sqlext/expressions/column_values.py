@@ -192,7 +192,8 @@ def _constant(constant: Constant, n: int) -> Vector:
     dtype, is_null = _dtype(constant.type), constant.value is None
     if dtype is None:
         return Vector(_objects([constant.value] * n), np.full(n, not is_null))
-    return Vector(np.full(n, 0 if is_null else constant.value, dtype), np.full(n, not is_null))
+    value: np.ndarray = np.array(0 if is_null else constant.value, dtype)
+    return Vector(np.broadcast_to(value, n), np.broadcast_to(np.array(not is_null), n))
 
 
 def _vector(spark_type: str, values: list) -> Vector:
@@ -235,7 +236,14 @@ def _both(vectors: list[Vector]) -> np.ndarray:
 
 def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """NaN is above all numbers."""
-    return a < b if a.dtype != np.float64 else (a < b) | (np.isnan(b) & ~np.isnan(a))
+    if a.dtype != np.float64 or (_is_repeated(b) and not np.isnan(b[0])):
+        return a < b
+    return (a < b) | (np.isnan(b) & ~np.isnan(a))
+
+
+def _is_repeated(values: np.ndarray) -> bool:
+    """Is this a constant, repeated without memory?"""
+    return values.strides == (0,) and len(values) > 0
 
 
 def _equal(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
 
-MAX_LENGTH = 100_000  # characters of a rule
+MAX_LENGTH = 100_000  # characters of a rule, if no setting says otherwise
 _EVENTS = "SELECT * FROM `__events` "
 
 
@@ -48,6 +48,7 @@ def compile_rule(
     partition: Sequence[str],
     order: Sequence[str],
     settings: Settings,
+    max_length: int = MAX_LENGTH,
 ) -> CompiledRule:
     """`clause`: `MATCH_RECOGNIZE ( … )`; `schema`: the name and simple type of each column of the events; `partition`,
     `order`: those in MATCH_RULES, the event time first.
@@ -60,7 +61,7 @@ def compile_rule(
     >>> rule.measures["v"].type, rule.masks[0].function
     ('int', '>')
     """
-    _check_length(clause)
+    _check_length(clause, max_length)
     try:
         _check_alone(clause)
         head = _head(partition, order)
@@ -75,9 +76,9 @@ def compile_rule(
         raise e.moved(clause, -before) from None
 
 
-def _check_length(clause: str) -> None:
-    if len(clause) > MAX_LENGTH:
-        message = f"a rule has at most {MAX_LENGTH:,} characters, and this one has {len(clause):,}"
+def _check_length(clause: str, max_length: int) -> None:
+    if len(clause) > max_length:
+        message = f"a rule has at most {max_length:,} characters, and this one has {len(clause):,}"
         raise UnsupportedError("RULE_SIZE", message, hint="divide it into several rules.")
 
 
