@@ -34,6 +34,7 @@ from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.heads import parse_target
 from sqlext.rewriter.idle_sources import IdleSource
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
@@ -176,7 +177,7 @@ def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portabl
     )
     windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=settings.strategy)
     emits = EmitPlanner(
-        spark=call.spark, statement=statement, queries=queries, is_portable=is_portable,
+        spark=call.spark, statement=statement, queries=queries, target=parse_target(call.text), is_portable=is_portable,
         skips_failures=settings.skips_failures,
     )  # fmt: skip
     idle = IdlePlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
