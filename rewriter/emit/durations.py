@@ -5,7 +5,9 @@ from __future__ import annotations
 from sqlext.errors import BindError
 from sqlext.rewriter.match.condition_parts import TypeResolver
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.splice import Source, join
+from sqlext.rewriter.text.splice import Source, Text, join
+
+_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"})
 
 
 def duration(
@@ -21,7 +23,7 @@ def duration(
     if not kind.startswith("interval ") or "year" in kind or "month" in kind:
         raise BindError(error_class, f"a duration is an interval of days, hours, minutes or seconds, not {kind}",
                         place=fragment.place, hint="write INTERVAL '10' MINUTES.")  # fmt: skip
-    (value,) = resolver.constants([join("CAST(", text, " AS INTERVAL DAY TO SECOND)")])
+    value = _constant(join("CAST(", text, " AS INTERVAL DAY TO SECOND)"), resolver)
     if value is None or (is_positive and value <= 0):
         raise BindError(error_class, "this duration must be longer than nothing", place=fragment.place,
                         hint="write INTERVAL '10' MINUTES.")  # fmt: skip
@@ -39,10 +41,35 @@ def time_type(fragment: Fragment, source: Source, resolver: TypeResolver) -> str
     return kind
 
 
-def threshold(fragment: Fragment, source: Source, resolver: TypeResolver) -> float:
-    """The value of a constant number. Raises BindError: DELTA_THRESHOLD."""
+def as_timestamp(time: Text, kind: str) -> Text:
+    """A time column of type `kind` as a timestamp. A date has no time zone, so that its windows have none either."""
+    return join("CAST(", time, " AS TIMESTAMP_NTZ)") if kind == "date" else time
+
+
+def threshold(fragment: Fragment, source: Source, resolver: TypeResolver, is_positive: bool) -> float:
+    """The value of a constant number from 0 on, or above 0. Raises BindError: DELTA_THRESHOLD."""
     text = source.slice(fragment.start, fragment.stop)
-    (value,) = resolver.constants([join("CAST(", text, " AS DOUBLE)")])
-    if value is None:
-        raise BindError("DELTA_THRESHOLD", "DELTA is compared with a number", place=fragment.place)
+    check_number(fragment, source, resolver, "DELTA_THRESHOLD")
+    value = _constant(join("CAST(", text, " AS DOUBLE)"), resolver)
+    if value is None or not value >= 0 or (is_positive and value == 0):
+        bound = "above 0" if is_positive else "from 0 on"
+        raise BindError("DELTA_THRESHOLD", f"DELTA is a distance, so it is compared with a number {bound}",
+                        place=fragment.place, hint="write DELTA(v) > 0.5, or EVICT KEEP DELTA(v) < 0.5.")  # fmt: skip
     return float(value)
+
+
+def check_number(fragment: Fragment, source: Source, resolver: TypeResolver, error_class: str) -> None:
+    """Raise BindError for an expression that is no number."""
+    (kind,) = resolver.types([source.slice(fragment.start, fragment.stop)])
+    if kind.partition("(")[0] not in _NUMBERS:
+        raise BindError(error_class, f"DELTA is a difference of numbers, not of {kind}", place=fragment.place,
+                        hint="write DELTA(v) > 0.5; the number of a time is unix_micros(ts) / 1e6.")  # fmt: skip
+
+
+def _constant(text: Text, resolver: TypeResolver) -> bool | int | float | None:
+    try:
+        (value,) = resolver.constants([text])
+    except BindError as e:
+        is_column = "UNRESOLVED_COLUMN" in e.error_class
+        raise (e.with_(hint="write a constant: a column differs from row to row.") if is_column else e) from None
+    return value

@@ -23,7 +23,9 @@ from sqlext.rewriter.text.tokens import NUMBER, Tokens
 from sqlext.rewriter.tree.keywords import ends_operand, is_at
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
-_BEGINS = frozenset({"AFTER", "EARLY", "EVERY", "ON", "ACCUMULATING", "DISCARDING", "ALLOW", "EVICT"})
+_TRIGGERS = frozenset({"AFTER", "EARLY", "EVERY", "ON"})
+_BEGINS = _TRIGGERS | {"ACCUMULATING", "DISCARDING", "ALLOW", "EVICT"}
+_MOST_ROWS = 10**18
 _FOLLOWS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "LIMIT", "OFFSET"})
 _FOREIGN = {  # what ksqlDB and Flink's experimental options call it
     "CHANGES": "write EMIT EVERY 1 ROW.",
@@ -280,7 +282,7 @@ class _Reader:
 
     def _triggers(self) -> tuple[EmitPart, ...]:
         triggers: list[EmitPart] = []
-        while self._at("AFTER") or self._at("EARLY") or self._at("EVERY") or self._at("ON"):
+        while self.i < self.stop and self.tokens[self.i].word in _TRIGGERS:
             trigger = self._trigger()
             if any(t.kind == trigger.kind for t in triggers):
                 place = trigger.whole.place
@@ -288,6 +290,9 @@ class _Reader:
             triggers.append(trigger)
             if not self._takes(","):
                 break
+            if self.i == self.stop or self.tokens[self.i].word not in _TRIGGERS:
+                at = min(self.i, self.stop - 1)
+                raise self._error("EMIT_SYNTAX", "a trigger is expected behind the comma", at, at + 1)
         return tuple(triggers)
 
     def _trigger(self) -> EmitPart:
@@ -340,6 +345,8 @@ class _Reader:
             raise self._error(
                 "EMIT_SYNTAX", "a number of rows is expected here", min(at, self.stop - 1), min(at, self.stop - 1) + 1
             )
+        if int(self.tokens[at].text) > _MOST_ROWS:
+            raise self._error("EMIT_SYNTAX", "no window has so many rows", at, at + 1)
         self.i += 1
         if not self._takes("ROWS") and not self._takes("ROW"):
             raise self._unexpected()

@@ -10,13 +10,14 @@ from typing import Any
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, parameter_types, unknown_aggregate
 from sqlext.expressions.aggregates.distinct_rows import SortKey
-from sqlext.rewriter.emit.durations import duration, threshold, time_type
+from sqlext.rewriter.emit.durations import as_timestamp, check_number, duration, threshold, time_type
 from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart, SelectItem
 from sqlext.rewriter.emit.emit_parts import (
     AGGREGATE,
     END,
     EVERY_ROWS,
     FIRING,
+    KEEP_DELTA,
     KEEP_ROWS,
     ROWTIME,
     SESSION,
@@ -148,8 +149,7 @@ class _Lowering:
         if time is None:  # GLOBAL_WINDOW: rows are in the order of the watermark's column, if there is one
             return join(quoted(self.watermark) if self.watermark else "TIMESTAMP '1970-01-01 00:00:00'")
         text = self._slice(time)
-        is_date = time_type(time, self.source, self.resolver) == "date"
-        return join("CAST(", text, " AS TIMESTAMP)") if is_date else text
+        return as_timestamp(text, time_type(time, self.source, self.resolver))
 
     def _add_keys(self) -> None:
         windows = set()
@@ -225,7 +225,8 @@ class _Lowering:
             return part.kind, int(part.amount.text), ""
         if part.expression is None:
             return part.kind, duration(part.amount, self.source, self.resolver), ""
-        amount = threshold(part.amount, self.source, self.resolver)
+        check_number(part.expression, self.source, self.resolver, "DELTA_TYPE")
+        amount = threshold(part.amount, self.source, self.resolver, is_positive=part.kind == KEEP_DELTA)
         return part.kind, amount, self._column(join("CAST(", self._slice(part.expression), " AS DOUBLE)"))
 
     # the columns of firings

@@ -26,12 +26,12 @@ def windowed(call: WindowCall, source: Source, durations: Mapping[str, int], tim
     rows = join("(SELECT *, ", spark_window(call, durations, time), f" AS {WINDOW} FROM ", data, ")")
     start, end = f"{WINDOW}.start", f"{WINDOW}.end"
     if call.kind == CUMULATE:
-        step, size = (_seconds(durations[name]) for name in ("STEP", "SIZE"))
+        step, size = (_duration(durations[name]) for name in ("STEP", "SIZE"))
         ends = f"filter(sequence({start} + {step}, {start} + {size}, {step}), __end -> __end > "
         rows = join("(SELECT *, explode(", ends, time, ")) AS __end FROM ", rows, ")")
         return _named(rows, start, "__end", f"{WINDOW}, __end")
     if call.kind == HOP and durations["SLIDE"] > durations["SIZE"]:  # a row may be in no window
-        end = f"({start} + {_seconds(durations['SIZE'])})"
+        end = f"({start} + {_duration(durations['SIZE'])})"
         rows = join("(SELECT * FROM ", rows, " WHERE ", time, f" < {end})")
     return _named(rows, start, end, WINDOW)
 
@@ -47,8 +47,9 @@ def spark_window(call: WindowCall, durations: Mapping[str, int], time: TextLike)
     return join("window(", time, f", '{length} microseconds', '{slide} microseconds', '{offset} microseconds')")
 
 
-def _seconds(micros: int) -> str:
-    return f"INTERVAL '{micros // 10**6}.{micros % 10**6:06d}' SECOND"
+def _duration(micros: int) -> str:
+    """So many microseconds, whatever the session's time zone; Spark would add INTERVAL '1' DAY as a day of it."""
+    return f"make_interval(0, 0, 0, 0, 0, 0, {micros // 10**6}.{micros % 10**6:06d})"
 
 
 def _named(rows: Text, start: str, end: str, hidden: str) -> Text:
@@ -62,11 +63,11 @@ def _sessions(call: WindowCall, source: Source, data: Text, gap: int, time: Text
     by = join(join(*keys, separator=", "), ", ") if keys else Text()
     partition = join("PARTITION BY ", join(*keys, separator=", "), " ") if keys else Text()
     in_order = join("(", partition, "ORDER BY ", time, ")")
-    begins = join("IF(", time, " <= lag(", time, ") OVER ", in_order, f" + {_seconds(gap)}, 0, 1) AS __begins")
+    begins = join("IF(", time, " <= lag(", time, ") OVER ", in_order, f" + {_duration(gap)}, 0, 1) AS __begins")
     rows = join("(SELECT *, ", begins, " FROM ", data, " WHERE ", time, " IS NOT NULL)")
     rows = join("(SELECT *, sum(__begins) OVER ", in_order, " AS __session FROM ", rows, ")")
     whole = join("(PARTITION BY ", by, "__session)")
     start = join("min(", time, ") OVER ", whole)
-    end = join("max(", time, ") OVER ", whole, f" + {_seconds(gap)}")
+    end = join("max(", time, ") OVER ", whole, f" + {_duration(gap)}")
     columns = join(start, " AS window_start, ", end, " AS window_end, ", end, f" - {_BEFORE_END} AS window_time")
     return join("(SELECT * EXCEPT (__begins, __session), ", columns, " FROM ", rows, ")")

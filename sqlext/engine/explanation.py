@@ -15,6 +15,7 @@ from sqlext.engine.physical import LEAD, PhysicalPlan
 from sqlext.engine.plan_statement import PlannedPart, StatementPlan, plan_statement
 from sqlext.engine.portable.portable_sql import Printer
 from sqlext.engine.sql_call import SqlCall
+from sqlext.engine.stream.heartbeat import PlannedIdle
 from sqlext.engine.warn import warn
 from sqlext.engine.windows.plan_windows import BaseQuery
 from sqlext.pattern.cep.cep_task import CepTask
@@ -43,6 +44,8 @@ def explained_plan(plan: StatementPlan) -> str:
 def _part(number: int, part: PlannedPart) -> str:
     if isinstance(part, PhysicalPlan):
         return _clause(number, part)
+    if isinstance(part, PlannedIdle):
+        return f"== Idle source {number} ==\n{part.source.whole.text}\n{part.how}"
     if isinstance(part, PlannedCall):
         return explained_call(number, part)
     return explained_emit(number, part) if isinstance(part, PlannedEmit) else _join(number, part)

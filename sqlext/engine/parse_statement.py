@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
+from sqlext.rewriter.emit.check_emit import check_emit
 from sqlext.rewriter.emit.emit_clause import EmitClause, parse_emits
 from sqlext.rewriter.emit.window_call import WindowCall, parse_window_calls
 from sqlext.rewriter.idle_sources import IdleSource, parse_idle_sources
@@ -103,13 +104,15 @@ def parse_statement(text: str) -> ParsedStatement:
     windows = _all_of(sites_of_windows, lambda query: parse_windows(tree, query))
     _all_of([clause for part in windows for clause in part.clauses], check_window)
     calls = parse_window_calls(tree)
+    emits = parse_emits(tree, calls)
+    _all_of(emits, check_emit)
     return ParsedStatement(
         tree=tree,
         clauses=tuple(map(ClauseSite, sites, clauses)),
         joins=parse_joins(tree),
         windows=tuple(windows),
         calls=calls,
-        emits=parse_emits(tree, calls),
+        emits=emits,
         rules=parse_rules_clauses(tree),
         idle_sources=parse_idle_sources(tree),
     )

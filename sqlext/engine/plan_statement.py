@@ -26,7 +26,7 @@ from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
 from sqlext.engine.rules.plan_rules import PlannedRules, RulesPlanner
 from sqlext.engine.sql_call import SqlCall
-from sqlext.engine.stream.heartbeat import IdlePlanner
+from sqlext.engine.stream.heartbeat import IdlePlanner, PlannedIdle
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.windows.plan_windows import BaseQuery, WindowPlanner
 from sqlext.errors import SqlExtError, UnsupportedError
@@ -34,6 +34,7 @@ from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.heads import parse_target
 from sqlext.rewriter.idle_sources import IdleSource
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
@@ -44,7 +45,7 @@ from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.script import check_bound_before
 from sqlext.rewriter.windows.parse_window import WindowClause
 
-PlannedPart = Union[PhysicalPlan, PlannedJoin, PlannedCall, PlannedEmit]
+PlannedPart = Union[PhysicalPlan, PlannedJoin, PlannedCall, PlannedEmit, PlannedIdle]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +177,7 @@ def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portabl
     )
     windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=settings.strategy)
     emits = EmitPlanner(
-        spark=call.spark, statement=statement, queries=queries, is_portable=is_portable,
+        spark=call.spark, statement=statement, queries=queries, target=parse_target(call.text), is_portable=is_portable,
         skips_failures=settings.skips_failures,
     )  # fmt: skip
     idle = IdlePlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
@@ -188,7 +189,8 @@ def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portabl
             join, edits = joins.plan(part, source)
             parts.append(join)
         elif isinstance(part, IdleSource):
-            edits = idle.plan(part, source)
+            planned_idle, edits = idle.plan(part, source)
+            parts.append(planned_idle)
         elif isinstance(part, WindowCall):
             planned_call, edits = emits.plan_call(part, source)
             parts += [planned_call] if planned_call is not None else []

@@ -93,7 +93,11 @@ class SparkTypeResolver:
 
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
         columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")
-        table = self.queries.run(join("SELECT ", columns)).toArrow()
+        query = join("SELECT ", columns)
+        try:
+            table = self.queries.run(query).toArrow()
+        except PySparkException as e:
+            raise self.queries.error(e, query) from None
         values = [to_values(column.combine_chunks()) for column in table.columns]
         return [None if v.valid is not None and not v.valid[0] else v.values.tolist()[0] for v in values]
 

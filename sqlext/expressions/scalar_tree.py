@@ -25,6 +25,9 @@ class Constant:
     value: Any
     type: str
 
+    def __hash__(self) -> int:
+        return hash((self.type, repr(self.value)))  # the value may be a list or a dictionary
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarCall:
@@ -59,6 +62,8 @@ def call(function: str, arguments: tuple[Scalar, ...], settings: Settings, resul
     >>> plus.type, plus.arguments[0].function, plus.arguments[0].type
     ('bigint', 'CAST', 'bigint')
     """
+    if function in ("CAST", "TRY_CAST") and arguments[0].type == result:
+        return arguments[0]
     types = tuple(a.type for a in arguments)
     constants = {i: a.value for i, a in enumerate(arguments) if isinstance(a, Constant)}
     kind = result or result_type(function, types, settings, constants)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sqlext.errors import SqlExtError, raise_all
 from sqlext.pattern import ast
+from sqlext.rewriter.emit.check_emit import check_emit
 from sqlext.rewriter.emit.emit_clause import parse_emits
 from sqlext.rewriter.emit.window_call import parse_window_calls
 from sqlext.rewriter.idle_sources import parse_idle_sources
@@ -53,7 +54,8 @@ def compile_statement(text: str) -> list[MatchClause]:
     for clause in clauses:
         check(clause)
     tree = read_tree(text)
-    parse_emits(tree, parse_window_calls(tree))
+    for emit in parse_emits(tree, parse_window_calls(tree)):
+        check_emit(emit)
     parse_idle_sources(tree)
     return clauses
 

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.statements.cases import settings
+import sqlext
+from tests.statements.cases import cases, message, settings
 
 SCHEMA = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("v", pa.int64())])
 SOURCE = "STREAM calls WATERMARK ts DELAY OF INTERVAL 1 SECOND IDLE AFTER INTERVAL 1 MINUTE"
@@ -51,6 +52,7 @@ def test_what_is_decided_is_emitted_an_hour_after_the_last_row_and_no_backlog_is
     past = datetime.now(timezone.utc).replace(second=0, microsecond=0) - timedelta(hours=1)
     late = [("a", past, 5), ("a", past + timedelta(minutes=5), 6), ("b", past + timedelta(minutes=6), 7)]
     queries = (f"SELECT '{name}' AS name, * FROM ({query})" for name, query in QUERIES.items())
+    assert "follows the clock" in sqlext.explain(f"SELECT * FROM {SOURCE}", spark=spark)
     frame, emitted = spark.sql("\nUNION ALL\n".join(queries)), []
     for run in range(8):
         if run < 2:  # in the second run the heartbeat has beats, which the backlog of two files must hold back
@@ -66,3 +68,8 @@ def test_what_is_decided_is_emitted_an_hour_after_the_last_row_and_no_backlog_is
         ("join", "a", None), ("join", "a", None), ("join", "b", None),
         ("match", "a", 2), ("match", "b", 1),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", cases("../streams/stream_errors.txt"), ids=str)
+def test_what_a_stream_cannot_have_is_told_with_its_place(spark, folder, case):
+    assert message(lambda: spark.sql(case.step.text)).split("\n") == case.step.lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sqlext
+from tests.statements.cases import settings
 from tests.streams.event_rows import STREAM, append, lines
 
 pytestmark = pytest.mark.spark
@@ -55,6 +56,19 @@ def test_a_grouping_of_windows_by_spark_is_a_streaming_table(events):
     assert lines(events, "sums") == ["1 0 3", "1 10 9"]
     with pytest.raises(sqlext.BindError, match="other text here: SUM"):
         events.sql(create.replace("sum(i)", "max(i)"))
+
+
+def test_days_begin_at_midnight_in_utc_also_after_a_restart_in_another_time_zone(events):
+    create = f"""CREATE STREAMING TABLE days AS SELECT k, unix_seconds(window_start) % 86400 AS at, sum(i) AS s
+      FROM TUMBLE(TABLE {STREAM}, DESCRIPTOR(ts), INTERVAL '1' DAY) GROUP BY k, window_start
+      EMIT EARLY EVERY INTERVAL '12' HOURS"""
+    append(events, "1 0 A 1", "1 50000 A 2")
+    with settings(events, {"spark.sql.session.timeZone": "America/New_York"}):
+        events.sql(create)
+    append(events, "1 60000 A 4", "1 100000 A 8")
+    with settings(events, {"spark.sql.session.timeZone": "Europe/Berlin"}):
+        events.sql(create)
+    assert lines(events, "days") == ["1 0 1", "1 0 7"]
 
 
 def test_what_cannot_be_computed_of_a_firing_is_null_and_a_failure(events):

@@ -16,7 +16,7 @@ from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.stream.stream_plan import FAILURES
 from sqlext.engine.worker.arrow import as_arrow, strings
 from sqlext.pattern.event_time import NEVER
-from sqlext.rewriter.emit.emit_parts import START
+from sqlext.rewriter.emit.emit_parts import EARLY, LATE, MERGED, ON_TIME, START
 
 
 def partial_values(
@@ -61,7 +61,6 @@ def partial_values(
 
 # result rows: the keys, then `result_columns`, then the aggregates
 
-EARLY, ON_TIME, LATE, MERGED = "EARLY", "ON_TIME", "LATE", "MERGED"
 _TIMINGS = (EARLY, ON_TIME, LATE, MERGED)
 
 

@@ -97,7 +97,7 @@ def partial_fields(plan: WindowPlan) -> list[tuple[pa.DataType, ...]]:
     if plan.keeps_rows:
         return []
     columns = {field.name: pa.nulls(0, field.type) for field in plan.schema}
-    settings = Settings(is_ansi=plan.is_ansi, time_zone=plan.time_zone)
+    settings = Settings(is_ansi=plan.is_ansi, time_zone="UTC")
     return [aggregation(call, columns, settings).fields for call in plan.aggregates]
 
 

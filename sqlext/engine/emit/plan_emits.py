@@ -8,20 +8,25 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.engine.emit.emit_checks import check_grouped_time, check_stream
 from sqlext.engine.emit.run_emit import run_emit, stream_clause
 from sqlext.engine.parse_statement import ParsedStatement, with_clause
 from sqlext.engine.queries import WATERMARK, Queries, SparkTypeResolver
 from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.rewriter.emit.durations import duration, time_type
+from sqlext.rewriter.emit.durations import as_timestamp, duration, time_type
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.emit_parts import CUMULATE, SESSION
 from sqlext.rewriter.emit.grouped_stream import grouped_stream
 from sqlext.rewriter.emit.lower_emit import WINDOW_KEYS, EmitPlan, lower_emit
+from sqlext.rewriter.emit.upserted import is_whole_query, upserted
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.emit.window_relations import windowed
+from sqlext.rewriter.heads import StreamTarget
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
+
+_MOST_WINDOWS = 100_000  # of one row; a minute of 69 days
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +71,13 @@ class PlannedEmit:
 
 @dataclass(frozen=True, kw_only=True)
 class EmitPlanner:
-    """Plans the window functions of one statement, those inside the data of others before them."""
+    """Plans the window functions of one statement, those inside the data of others before them. `target`: the table
+    that it writes, if it writes one."""
 
     spark: SparkSession
     statement: ParsedStatement
     queries: Queries
+    target: StreamTarget | None = None
     is_portable: bool = False
     skips_failures: bool = True
 
@@ -84,9 +91,12 @@ class EmitPlanner:
             name: duration(d, source, resolver, is_positive=name != "OFFSET") for name, d in call.durations.items()
         }
         _check_durations(call, durations)
-        time = None if call.time is None else source.slice(call.time.start, call.time.stop)
+        time = None
         if call.time is not None:
-            time_type(call.time, source, resolver)
+            kind = time_type(call.time, source, resolver)
+            time = as_timestamp(source.slice(call.time.start, call.time.stop), kind)
+            if rows.isStreaming:
+                check_grouped_time(call, kind)
         if rows.isStreaming:
             edits = grouped_stream(self.statement.tree, call, source, durations)
             if edits is not None:
@@ -108,10 +118,15 @@ class EmitPlanner:
                 hint="run the statement with spark.sql in an extended session.",
             )  # fmt: skip
         rows, resolver, prefix = self._bind(emit.call, source, emit.alias)
+        if rows.isStreaming:
+            check_stream(emit, rows)
         columns = [(f.name, f.dataType.simpleString()) for f in rows.schema.fields]
         watermark = next((f.name for f in rows.schema.fields if WATERMARK in f.metadata), None)
         plan = lower_emit(emit, source, columns, resolver, watermark)
         _check_durations(emit.call, plan.durations)
+        key = [column.name.lower() for column in self.target.upsert_key] if self.target is not None else []
+        if key and is_whole_query(emit.whole, self.target, self.statement.tree):
+            plan = upserted(plan, key)
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
         planned = PlannedEmit(
             plan=plan,
@@ -140,8 +155,18 @@ class EmitPlanner:
 
 
 def _check_durations(call: WindowCall, durations: Mapping[str, int]) -> None:
-    if call.kind == CUMULATE and durations["SIZE"] % durations["STEP"]:
+    step = durations.get("STEP" if call.kind == CUMULATE else "SLIDE")
+    if step is None:
+        return
+    if call.kind == CUMULATE and durations["SIZE"] % step:
         raise BindError(
             "WINDOW_DURATION", "the size of CUMULATE must be a multiple of its step",
             place=call.durations["SIZE"].place,
+            hint="write the step before the size: CUMULATE(…, INTERVAL '1' HOUR, INTERVAL '1' DAY).",
+        )  # fmt: skip
+    windows = durations["SIZE"] // step
+    if windows > _MOST_WINDOWS:
+        raise UnsupportedError(
+            "WINDOW_DURATION", f"a row would be in {windows:,} windows, more than {_MOST_WINDOWS:,}",
+            place=call.whole.place, hint="make the step longer, or the size smaller.",
         )  # fmt: skip

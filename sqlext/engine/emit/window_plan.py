@@ -53,7 +53,6 @@ class WindowPlan:
     keeps_rows: bool = False
     is_ansi: bool = True
     skips_failures: bool = False
-    time_zone: str = "UTC"
 
     @property
     def row_schema(self) -> pa.Schema:

@@ -57,7 +57,7 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, 
     taken = arrived.filter(pa.array(~is_late))
     rows = step_rows(state, taken.select(plan.schema.names), watermark, plan)
     columns = {name: one_chunk(rows.table.column(name)) for name in plan.schema.names}
-    settings = Settings(is_ansi=plan.is_ansi, time_zone=plan.time_zone)
+    settings = Settings(is_ansi=plan.is_ansi, time_zone="UTC")  # of which no aggregate makes use
     aggregations = [aggregation(call, columns, settings) for call in plan.aggregates]
     partial = [] if plan.keeps_rows else aggregations
     windows = assigned(rows, stored_panes(state.keys, rows.key_code, plan), before, moment, plan, partial)

@@ -26,7 +26,7 @@ from sqlext.rewriter.text.names import quoted, tokens_of
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
 
-MAX_LENGTH = 100_000  # characters of a rule
+MAX_LENGTH = 100_000  # characters of a rule, if no setting says otherwise
 MAX_DEPTH = 100  # parentheses around a token
 _EVENTS = "SELECT * FROM `__events` "
 
@@ -49,6 +49,7 @@ def compile_rule(
     partition: Sequence[str],
     order: Sequence[str],
     settings: Settings,
+    max_length: int = MAX_LENGTH,
 ) -> CompiledRule:
     """`clause`: `MATCH_RECOGNIZE ( … )`; `schema`: the name and simple type of each column of the events; `partition`,
     `order`: those in MATCH_RULES, the event time first.
@@ -61,7 +62,7 @@ def compile_rule(
     >>> rule.measures["v"].type, rule.masks[0].function
     ('int', '>')
     """
-    _check_size(clause)
+    _check_size(clause, max_length)
     try:
         _check_alone(clause)
         head = _head(partition, order)
@@ -81,10 +82,10 @@ def compile_rule(
 _DIVIDE = "divide it into several rules."
 
 
-def _check_size(clause: str) -> None:
+def _check_size(clause: str, max_length: int) -> None:
     """Raise UnsupportedError for a text whose reading alone would hold the stream up."""
-    if len(clause) > MAX_LENGTH:
-        message = f"a rule has at most {MAX_LENGTH:,} characters, and this one has {len(clause):,}"
+    if len(clause) > max_length:
+        message = f"a rule has at most {max_length:,} characters, and this one has {len(clause):,}"
         raise UnsupportedError("RULE_SIZE", message, hint=_DIVIDE)
     deep = next((token for token in tokens_of(clause) if token.depth > MAX_DEPTH), None)
     if deep is not None:

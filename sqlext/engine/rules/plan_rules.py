@@ -13,7 +13,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from sqlext.catalog import pattern_rules
 from sqlext.engine.parse_statement import ParsedStatement, with_clause
 from sqlext.engine.queries import WATERMARK, Queries
-from sqlext.engine.rules.rule_plan import RulesPlan
+from sqlext.engine.rules.compile_rule import MAX_LENGTH
+from sqlext.engine.rules.rule_plan import MAX_VERSIONS, RulesPlan
 from sqlext.engine.rules.run_rules import RulesRun, fingerprint
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.stream_plan import SortKey
@@ -24,6 +25,8 @@ from sqlext.expressions.values import arrow_type
 from sqlext.rewriter.rules.rules_clause import KeyColumn, RulesClause
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, join
+
+MAX_VERSIONS_SETTING, MAX_LENGTH_SETTING = "sqlext.rules.max_versions", "sqlext.rules.max_length"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,11 +91,17 @@ class RulesPlanner:
                 is_ansi=self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true",
                 time_zone=self.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
             ),
+            max_versions=setting(self.spark, MAX_VERSIONS_SETTING, MAX_VERSIONS),
+            max_length=setting(self.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
         )
         events = rows.select(*(quoted(field.name) for field in fields))
         planned = PlannedRules(run=RulesRun(plan=plan, rows=events, table=clause.rules.parts), clause=clause)
         name = self.queries.name(planned.frame(self.queries, self.spark))
         return planned, name, [Edit(clause.whole.start, clause.whole.stop, name)]
+
+
+def setting(spark: SparkSession, name: str, default: int) -> int:
+    return int(spark.conf.get(name, "") or 0) or default
 
 
 def _can_be_read(spark_type: str) -> bool:

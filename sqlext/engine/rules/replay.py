@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlext.engine.rules.rule_plan import CompiledRules, RulePlan, RulesPlan
 from sqlext.engine.rules.rule_run import Before, Compile, RuleRun
 from sqlext.engine.rules.rule_versions import Acting, TakenVersion, acting
-from sqlext.engine.rules.rules_state import first_state, with_ids
+from sqlext.engine.rules.rules_state import POSITION, first_state, with_ids
 from sqlext.engine.rules.rules_step import shared_rows
 from sqlext.engine.rules.shared_rows import SharedRows
 from sqlext.engine.worker.arrow import as_arrow
@@ -38,7 +38,12 @@ def replay(
     state = first_state(plan)
     rows = with_ids(events.filter(events.column(plan.time).is_valid()), state)
     shared = shared_rows(rows, plan)
-    before = Before(table=state.positions, index=_NO_POSITIONS, partition=_NO_POSITIONS, place=_NO_POSITIONS)
+    before = Before(
+        columns=dict.fromkeys(POSITION, _NO_POSITIONS),
+        index=_NO_POSITIONS,
+        partition=_NO_POSITIONS,
+        place=_NO_POSITIONS,
+    )
     for version in acting(versions):
         run = RuleRun(version=version, shared=shared, before=before, after=BEGINNING, plan=plan)
         if version.until != NEVER:

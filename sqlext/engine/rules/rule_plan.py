@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.rules.compile_rule import CompiledRule, compile_rule
+from sqlext.engine.rules.compile_rule import MAX_LENGTH, CompiledRule, compile_rule
 from sqlext.engine.stream import stream_checks
 from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, stream_facts
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
@@ -25,7 +25,7 @@ CODE = "__code"  # the number of the key of a row, in one step
 FIRST_TIME, LAST_TIME, MATCH_NUMBER = "__first_time", "__last_time", "__match_number"  # slots of every rule
 RULE_NAME, RULE_VERSION, NUMBER = "rule_name", "rule_version", "match_number"  # columns of the result
 FIRST_AT, LAST_AT, MEASURES = "first_time", "last_time", "measures"
-MAX_RULES = 10_000  # versions that a stream keeps
+MAX_VERSIONS = 10_000  # that a stream takes up, if no setting says otherwise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,8 @@ class RulesPlan:
     """What a step needs to know, whichever rules there are.
 
     `schema`: the columns of the events; `columns`: their Spark types; `keys`, `order`: PARTITION BY and ORDER BY, the
-    event time first; `sort`: the order of rows with equal times.
+    event time first; `sort`: the order of rows with equal times. A stream takes up
+    `max_versions`, of at most `max_length` characters; neither is part of the state.
     """
 
     schema: pa.Schema
@@ -42,6 +43,8 @@ class RulesPlan:
     order: tuple[str, ...]
     sort: tuple[SortKey, ...]
     settings: Settings
+    max_versions: int = MAX_VERSIONS
+    max_length: int = MAX_LENGTH
 
     @property
     def time(self) -> str:
@@ -65,7 +68,8 @@ class RulesPlan:
 
     def compiled(self, clause: str) -> RulePlan:
         """Raises SqlExtError."""
-        return rule_plan(compile_rule(clause, self.columns, self.keys, self.order, self.settings), self)
+        rule = compile_rule(clause, self.columns, self.keys, self.order, self.settings, self.max_length)
+        return rule_plan(rule, self)
 
 
 class CompiledRules:

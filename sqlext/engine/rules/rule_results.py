@@ -42,7 +42,7 @@ def result_batch(
     texts = {name: texts_of(values, tree) for name, tree in plan.rule.measures.items()}
     errors = (values.failure(tree) for tree in plan.rule.measures.values())
     columns = [
-        pa.array([version.name] * n, pa.string()),
+        pa.repeat(version.name, n),
         pa.array(np.full(n, version.version), pa.int64()),
         rows.column(MATCH_NUMBER),
         *(key.take(rows.column(CODE)) for key in keys),

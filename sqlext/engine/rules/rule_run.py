@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Union
@@ -14,7 +14,7 @@ from sqlext.engine.rules.rule_plan import CODE, RulePlan, RulesPlan
 from sqlext.engine.rules.rule_results import result_batch
 from sqlext.engine.rules.rule_versions import Acting
 from sqlext.engine.rules.rules_state import NO_ROW, POSITION, ROW, RULE, VERSION, position_schema
-from sqlext.engine.rules.shared_rows import SharedRows
+from sqlext.engine.rules.shared_rows import NewRows, SharedRows
 from sqlext.engine.stream.step import RowSearch, search_rows
 from sqlext.engine.stream.stream_plan import DUE, State
 from sqlext.engine.worker.arrow import as_arrow, as_numpy, one_chunk
@@ -27,16 +27,17 @@ RuleFault = tuple[str, int, str, str]  # name, version, error class, message
 
 @dataclass(frozen=True, kw_only=True)
 class Before:
-    """The positions of a version in the keys of the step: rows `index` of the state's `table`; `partition: int64[k]`,
-    and `place`: where in the shared rows is the first row that the version still reads, NEVER without one."""
+    """The positions of a version in the keys of the step: rows `index` of the state's, of which `columns` are POSITION;
+    `partition: int64[k]`, and `place`: where in the shared rows is the first row that the version still reads, NEVER
+    without one."""
 
-    table: pa.Table
+    columns: Mapping[str, np.ndarray]
     index: np.ndarray
     partition: np.ndarray
     place: np.ndarray
 
     def column(self, name: str) -> np.ndarray:
-        return as_numpy(one_chunk(self.table.column(name)))[self.index]
+        return self.columns[name][self.index]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,19 +87,17 @@ class RuleRun:
         return RuleOutcome(results=[], errors=errors, resumed=resumed, partition=_NOTHING, place=_NOTHING)
 
     def _decided(self, watermark: int, rule: RulePlan) -> RuleOutcome:
-        shared, n = self.shared, len(self.shared.bounds) - 1
-        is_new = (shared.time > max(self.after, self.version.version.first)) & (shared.time <= watermark)
-        first = self._first_places(is_new)
-        runs = self._runs(is_new, watermark, rule)
-        is_read = np.repeat(runs, np.diff(shared.bounds)) & (shared.time <= watermark)
-        rows = np.flatnonzero(is_read & (np.arange(len(is_read)) >= first[shared.partition]))
+        new = self.shared.between(max(self.after, self.version.version.first), watermark)
+        first = self._first_places(new, watermark, rule)
+        runs = np.flatnonzero(first != NEVER)
+        rows = ranges(first[runs], new.stop[runs])
         if not len(rows):
             return self._without(_NOTHING, [])
-        is_resumed = runs[self.before.partition]
+        is_resumed = first[self.before.partition] != NEVER
         search = self._search(rows, is_resumed, watermark, rule)
         results, errors = self._results(search, rule)
         errors += self._faults(search, rule)
-        partition, place, positions = self._positions(search, rows, n)
+        partition, place, positions = self._positions(search, rows)
         return RuleOutcome(
             results=results,
             errors=errors,
@@ -110,25 +109,20 @@ class RuleRun:
 
     # which rows are read
 
-    def _first_places(self, is_new: np.ndarray) -> np.ndarray:
-        """`int64[p]`: the first row of each partition that is read, NEVER without one."""
-        first = np.full(len(self.shared.bounds) - 1, NEVER)
-        new = np.flatnonzero(is_new)
-        np.minimum.at(first, self.shared.partition[new], new)
-        np.minimum.at(first, self.before.partition, self.before.place)
-        return first
+    def _first_places(self, new: NewRows, watermark: int, rule: RulePlan) -> np.ndarray:
+        """`int64[p]`: the first row of each partition that is read, NEVER where the rule cannot find anything.
 
-    def _runs(self, is_new: np.ndarray, watermark: int, rule: RulePlan) -> np.ndarray:
-        """`bool[p]`: the partitions in which the rule may find something: where a match can begin on a new row, or the
-        search has begun and there is a new row or a WITHIN that ends."""
-        partitions = self.shared.partition
-        runs, has_new = (np.zeros(len(self.shared.bounds) - 1, np.bool_) for _ in range(2))
-        runs[partitions[is_new & self.shared.may_begin(rule)]] = True
-        has_new[partitions[is_new]] = True
-        is_open = self.before.place != NEVER
-        goes_on = is_open & (has_new[self.before.partition] | (self.before.column(DUE) <= watermark))
-        runs[self.before.partition[goes_on]] = True
-        return runs
+        It may find something from the first new row on at which a match can begin, or where its search has begun and
+        there is a new row or a WITHIN that ends.
+        """
+        begins = np.flatnonzero(new.is_new & self.shared.may_begin(rule))[::-1]
+        first = np.full(len(new.stop), NEVER)
+        first[self.shared.partition[begins]] = begins  # of several rows of a partition the first one stays
+        before = self.before
+        is_open = before.place != NEVER
+        goes_on = is_open & (new.has_new[before.partition] | (before.column(DUE) <= watermark))
+        first[before.partition[goes_on]] = before.place[goes_on]
+        return first
 
     def _search(self, rows: np.ndarray, is_resumed: np.ndarray, watermark: int, rule: RulePlan) -> RowSearch:
         partition = self.before.partition[is_resumed]
@@ -170,13 +164,13 @@ class RuleRun:
             by_class.setdefault(error.error_class, error.message)
         return [self._fault(*pair) for pair in by_class.items()]
 
-    def _positions(self, search: RowSearch, rows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, pa.Table | None]:
+    def _positions(self, search: RowSearch, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, pa.Table | None]:
         """The new positions: their partitions, the first rows that they still read, and their table."""
         table = search.keys()
         if not table.num_rows:
             return _NOTHING, _NOTHING, None
         bounds, kept = search.bounds, search.first_kept
-        place_of = np.full(n, NEVER)
+        place_of = np.full(len(self.shared.bounds) - 1, NEVER)
         has_rows = kept < bounds[1:]
         place_of[self.shared.partition[rows[bounds[:-1]]][has_rows]] = rows[kept[has_rows]]
         partition = as_numpy(one_chunk(table.column(CODE)))
@@ -185,10 +179,21 @@ class RuleRun:
         version, k = self.version.version, len(partition)
         columns = {
             **{name: key.take(as_arrow(partition)) for name, key in zip(self.plan.keys, self._keys)},
-            RULE: pa.array([version.name] * k, pa.string()),
-            VERSION: pa.array(np.full(k, version.version)),
+            RULE: pa.repeat(version.name, k),
+            VERSION: as_arrow(np.full(k, version.version)),
             ROW: as_arrow(ids),
             **{name: table.column(name) for name in POSITION},
         }
         schema = position_schema(self.plan)
         return partition, place, pa.table([columns[name] for name in schema.names], schema=schema)
+
+
+def ranges(first: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    """The numbers from each `first` to its `stop` (exclusive), one range after the other.
+
+    >>> ranges(np.array([2, 7]), np.array([5, 8])).tolist()
+    [2, 3, 4, 7]
+    """
+    length = stop - first
+    ends = np.cumsum(length)
+    return np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(first - (ends - length), length)

@@ -77,10 +77,13 @@ def _times(column: pa.ChunkedArray) -> list[int | None]:
 
 
 def new_versions(
-    state: RulesState, arrived: pa.Table, watermark: int
+    state: RulesState, arrived: pa.Table, watermark: int, most: int
 ) -> tuple[pa.Table, list[tuple[str, int, str, str]]]:
     """The rows of the rules table to take up at a watermark, and what is wrong with the others: (name, version, error
-    class, message). A number that a rule has already, and a row without a name or a number, are wrong."""
+    class, message).
+
+    A number that a rule has already, a row without a name or a number, and those beyond `most` are wrong.
+    """
     known = set(zip(state.versions.column("name").to_pylist(), state.versions.column("version").to_pylist()))
     kept, errors = [], []
     keys = list(zip(arrived.column("name").to_pylist(), arrived.column("version").to_pylist()))
@@ -91,6 +94,10 @@ def new_versions(
             errors.append((name or "", version or 0, "SQLEXT_RULE_ROW", "a rule needs a name and a version"))
         elif (name, version) in known:
             errors.append((name, version, "SQLEXT_RULE_ROW", f"{name} has version {version} already"))
+        elif len(known) >= most:
+            errors.append(
+                (name, version, "SQLEXT_TOO_MANY_RULES", f"the stream has taken up {most:,} versions of rules")
+            )
         else:
             known.add((name, version))
             kept.append(i)

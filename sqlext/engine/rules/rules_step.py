@@ -19,6 +19,7 @@ from sqlext.engine.rules.rule_plan import RulesPlan
 from sqlext.engine.rules.rule_run import Before, Compile, RuleFault, RuleRun
 from sqlext.engine.rules.rule_versions import Acting, acting
 from sqlext.engine.rules.rules_state import (
+    POSITION,
     ROW,
     RULE,
     VERSION,
@@ -75,7 +76,7 @@ def advance(
     late = is_late(arrived, plan.time, state.watermark)
     rows = pa.concat_tables([state.rows, with_ids(arrived.filter(pa.array(~late)), state)])
     search = _search(rows, state, watermark, plan, compiled)
-    versions, errors = new_versions(state, rules, watermark)
+    versions, errors = new_versions(state, rules, watermark, plan.max_versions)
     errors += _compile_errors(versions, compiled)
     old = state.rows.num_rows
     return RulesStep(
@@ -126,11 +127,12 @@ def _search(rows: pa.Table, state: RulesState, watermark: int, plan: RulesPlan, 
     shared, partition_of = _shared_rows(rows.take(as_arrow(searched)), code[searched], len(is_active), plan)
     position_partition = partition_of[position_code]
     place = np.where(position_partition < 0, NEVER, shared.places(_integers(state.positions, ROW)))
+    columns = {name: _integers(state.positions, name) for name in POSITION}
     results, errors, positions = [], [], []
     keeps_position, needed = ~has_ended, np.full(len(shared.bounds) - 1, NEVER)
     for number, version in enumerate(current):
         own = np.flatnonzero((owner == number) & (position_partition >= 0))
-        before = Before(table=state.positions, index=own, partition=position_partition[own], place=place[own])
+        before = Before(columns=columns, index=own, partition=position_partition[own], place=place[own])
         run = RuleRun(version=version, shared=shared, before=before, after=state.watermark, plan=plan)
         outcome = run.outcome(watermark, compiled)
         results += outcome.results
@@ -150,9 +152,14 @@ def _search(rows: pa.Table, state: RulesState, watermark: int, plan: RulesPlan, 
 
 def _owners(positions: pa.Table, versions: list[Acting]) -> np.ndarray:
     """`int64[k]`: which of the versions has each position, the number of versions for one that acts no more."""
+    if not positions.num_rows:
+        return np.zeros(0, np.int64)
     number = {(a.version.name, a.version.version): i for i, a in enumerate(versions)}
-    keys = zip(positions.column(RULE).to_pylist(), positions.column(VERSION).to_pylist())
-    return np.fromiter((number.get(key, len(versions)) for key in keys), np.int64, positions.num_rows)
+    rules = one_chunk(positions.column(RULE)).dictionary_encode()
+    version, names = _integers(positions, VERSION), rules.dictionary.to_pylist()
+    pair, code = np.unique(as_numpy(rules.indices) + version * len(names), return_inverse=True)
+    keys = ((names[int(p) % len(names)], int(p) // len(names)) for p in pair.tolist())
+    return np.array([number.get(key, len(versions)) for key in keys])[code]
 
 
 def _active_codes(code, time, position_code, state: RulesState, watermark: int, has_ended: np.ndarray) -> np.ndarray:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +17,15 @@ from sqlext.expressions.scalar_tree import Scalar
 from sqlext.pattern.event_time import NEVER
 
 
-@dataclass(frozen=True, kw_only=True)
+class NewRows(NamedTuple):
+    """`is_new: bool[n]`; by partition: `has_new`, and `stop`, the end of the rows up to the later time."""
+
+    is_new: np.ndarray
+    has_new: np.ndarray
+    stop: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class SharedRows:
     """Rows sorted by key and time. `partition: int64[n]`: the number of each row's key, from 0 on; `time`, `id:
     int64[n]`; `values`: evaluates expressions over the rows, those that rules share once.
@@ -36,6 +46,18 @@ class SharedRows:
         order = np.argsort(self.id)
         at = order[np.minimum(np.searchsorted(self.id[order], ids), len(order) - 1)]
         return np.where(self.id[at] == ids, at, NEVER)
+
+    @lru_cache(maxsize=8)  # noqa: B019  (most versions of a step ask for the same times)
+    def between(self, after: int, until: int) -> NewRows:
+        """The rows with `after < time <= until`."""
+        stop = np.empty(len(self.bounds) - 1, np.int64)
+        is_passed = self.time <= until
+        passed = np.concatenate([[0], np.cumsum(is_passed)])
+        stop[:] = self.bounds[:-1] + passed[self.bounds[1:]] - passed[self.bounds[:-1]]
+        is_new = is_passed & (self.time > after)
+        has_new = np.zeros(len(stop), np.bool_)
+        has_new[self.partition[is_new]] = True
+        return NewRows(is_new=is_new, has_new=has_new, stop=stop)
 
     def may_begin(self, plan: RulePlan) -> np.ndarray:
         """`bool[n]`: the rows on which a match of the rule can begin."""

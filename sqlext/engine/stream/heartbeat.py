@@ -34,6 +34,14 @@ _TIME = pa.schema([("at", pa.timestamp("us", "UTC"))])
 _TIME_DDL = "at TIMESTAMP"
 
 
+@dataclass(frozen=True)
+class PlannedIdle:
+    """A source with IDLE AFTER, and the sentence that tells what that does."""
+
+    source: IdleSource
+    how: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class IdlePlanner:
     """Plans the idle sources of one statement. `is_portable`: the plan is printed as plain SQL and not run."""
@@ -43,7 +51,7 @@ class IdlePlanner:
     queries: Queries
     is_portable: bool = False
 
-    def plan(self, idle: IdleSource, source: Source) -> list[Edit]:
+    def plan(self, idle: IdleSource, source: Source) -> tuple[PlannedIdle, list[Edit]]:
         """The edits that give the source its beats; a table only loses the words, which mean nothing there.
 
         Raises BindError (WATERMARK_TIME, IDLE_INTERVAL) and UnsupportedError (WATERMARK, STREAM).
@@ -56,7 +64,7 @@ class IdlePlanner:
         resolver = SparkTypeResolver(self.queries, prefix, relation)
         after = duration(idle.idle, source, resolver, error_class="IDLE_INTERVAL")
         if not rows.isStreaming:
-            return [Edit(idle.clause.start, idle.clause.stop, "")]
+            return PlannedIdle(idle, "a table has no watermark"), [Edit(idle.clause.start, idle.clause.stop, "")]
         if self.is_portable:
             raise UnsupportedError(
                 "STREAM", "plain SQL has no heartbeat for an idle source", place=idle.clause.place,
@@ -70,7 +78,8 @@ class IdlePlanner:
             f" WHERE IF({BEAT}, {quoted(column)} IS NULL, TRUE) AND spark_partition_id() >= 0)",
             f" AS {quoted(idle.own_name)}" if idle.own_name else "",
         )  # fmt: skip
-        return [Edit(idle.whole.start, idle.whole.stop, text)]
+        how = f"in a micro-batch without rows the watermark of {column} follows the clock, {idle.idle.text} behind it"
+        return PlannedIdle(idle, how), [Edit(idle.whole.start, idle.whole.stop, text)]
 
     def _time(self, idle: IdleSource, rows: DataFrame, query: Text) -> str:
         """The column with the event time. `query`: of that column alone."""

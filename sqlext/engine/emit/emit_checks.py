@@ -1,0 +1,47 @@
+"""What a query that EMITs needs on a stream, beyond what it needs on a table."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from sqlext.engine.queries import WATERMARK
+from sqlext.engine.spark_errors import cast_hint
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.rewriter.emit.emit_clause import EmitClause
+from sqlext.rewriter.emit.emit_parts import AFTER_WATERMARK, GLOBAL
+from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.text.names import unquoted
+
+
+def check_stream(emit: EmitClause, rows: DataFrame) -> None:
+    """Raise UnsupportedError (WATERMARK) and BindError (WINDOW_TIME, EMIT_TRIGGER) for a query over a stream."""
+    watermarks = [field.name for field in rows.schema.fields if WATERMARK in (field.metadata or {})]
+    call = emit.call
+    if not watermarks:
+        column = "ts" if call.time is None else call.time.text.rpartition(".")[2]
+        raise UnsupportedError(
+            "WATERMARK", "a stream fires its windows when its watermark passes rows, and this one has none",
+            place=call.data.place,
+            hint=f"write TABLE STREAM t WATERMARK {column} DELAY OF INTERVAL 10 SECONDS.",
+        )  # fmt: skip
+    if call.time is not None and unquoted(call.time.text.rpartition(".")[2].strip()).lower() not in map(
+        str.lower, watermarks
+    ):
+        raise BindError(
+            "WINDOW_TIME", f"the windows of a stream are those of its watermark column, and {call.time.text} is not",
+            place=call.time.place, hint=f"write DESCRIPTOR({watermarks[0]}).",
+        )  # fmt: skip
+    if call.kind == GLOBAL and all(trigger.kind == AFTER_WATERMARK for trigger in emit.triggers):
+        raise BindError(
+            "EMIT_TRIGGER", "the global window of a stream is never complete, and without a trigger it never fires",
+            place=emit.keyword.place, hint="write EMIT EVERY n ROWS, or EMIT EARLY EVERY interval.",
+        )  # fmt: skip
+
+
+def check_grouped_time(call: WindowCall, kind: str) -> None:
+    """Raise UnsupportedError (WATERMARK) for windows of a stream over a time of type `kind` that has no watermark."""
+    if call.time is not None and kind != "timestamp":
+        raise UnsupportedError(
+            "WATERMARK", f"on a stream the time of windows is a TIMESTAMP with a watermark, not {kind}",
+            place=call.time.place, hint=cast_hint(call.time.text),
+        )  # fmt: skip

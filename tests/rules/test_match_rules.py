@@ -1,0 +1,93 @@
+"""MATCH_RULES in statements: in batch, over a stream that is stopped and resumed, and with rows that are no rules."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from sqlext.errors import SqlExtError
+
+UP = "MATCH_RECOGNIZE (MEASURES A.v AS a, array_agg(v) AS vs PATTERN (A B) DEFINE B AS v > A.v)"
+BIG = "MATCH_RECOGNIZE (MEASURES A.amount AS m PATTERN (A) DEFINE A AS amount > 100)"
+ROWS = "rule_name, rule_version, match_number, k, unix_seconds(first_time), unix_seconds(last_time), to_json(measures)"
+
+
+@pytest.fixture
+def tables(spark, tmp_path: Path):
+    """The names of a table of events and of one of rules, in a database of their own."""
+    spark.sql(f"CREATE DATABASE rules_db LOCATION '{tmp_path / 'db'}'")
+    spark.sql("CREATE TABLE rules_db.ev (k STRING, ts TIMESTAMP, v INT, amount DECIMAL(10,2)) USING delta")
+    yield "rules_db.ev", "rules_db.rules"
+    spark.sql("DROP DATABASE rules_db CASCADE")
+
+
+def matches(spark, query: str) -> list[tuple]:
+    return sorted(tuple(row) for row in spark.sql(f"SELECT {ROWS} FROM {query}").collect())
+
+
+def insert(spark, events: str, *rows: tuple) -> None:
+    values = ", ".join(f"('{k}', timestamp_seconds({at}), {v}, {amount})" for k, at, v, amount in rows)
+    spark.sql(f"INSERT INTO {events} VALUES {values}")
+
+
+def test_a_stream_follows_the_rules_and_batch_replays_it(spark, tables, tmp_path):
+    events, rules = tables
+    spark.sql(f"CREATE PATTERN RULE up ON {rules} FOR TABLE {events} AS {UP}")
+    spark.sql(f"CREATE PATTERN RULE big ON {rules} AS {BIG}")
+    insert(spark, events, ("a", 1, 2, 1.5), ("a", 2, 5, 10), ("b", 3, 5, 200), ("b", 4, 7, 3))
+    first = [
+        ("big", 1, 1, "b", 3, 3, '{"m":"200.00"}'),
+        ("up", 1, 1, "a", 1, 2, '{"a":"2","vs":"[2,5]"}'),
+        ("up", 1, 1, "b", 3, 4, '{"a":"5","vs":"[5,7]"}'),
+    ]
+    clause = f"MATCH_RULES (PARTITION BY k ORDER BY ts RULES {rules}) AS m"
+    assert matches(spark, f"{events} {clause}") == first
+
+    stream = spark.sql(f"SELECT * FROM STREAM {events} WATERMARK ts DELAY OF INTERVAL 0 SECONDS {clause}")
+
+    def run() -> None:
+        writer = stream.writeStream.format("delta").option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.trigger(availableNow=True).toTable("rules_db.found").awaitTermination()
+
+    run()
+    assert matches(spark, "rules_db.found") == first
+    spark.sql(f"DROP PATTERN RULE big ON {rules}")
+    nothing = "true, NULL, 'x', NULL, NULL"
+    spark.sql(f"INSERT INTO {rules} VALUES ('bad', 1, 'nonsense', {nothing}), (NULL, 1, 'x', {nothing})")
+    insert(spark, events, ("a", 11, 2, 500), ("a", 12, 5, 500), ("a", 60, 0, 0))
+    run()
+    second = [*first, ("up", 1, 2, "a", 11, 12, '{"a":"2","vs":"[2,5]"}')]
+    assert matches(spark, "rules_db.found") == sorted(second)
+    _wait(lambda: len(spark.sql(f"SELECT * FROM {rules}_log").collect()) == 4)
+    assert matches(spark, f"{events} {clause}") == sorted(second)
+    errors = spark.sql(f"SELECT name, version, error_class FROM {rules}_errors ORDER BY name").collect()
+    assert [tuple(row) for row in errors] == [("", 1, "SQLEXT_RULE_ROW"), ("bad", 1, "SQLEXT_RULE_TEXT")]
+
+
+def _wait(is_done) -> None:
+    """Reports reach their tables behind the micro-batch."""
+    for _ in range(100):
+        if is_done():
+            return
+        time.sleep(0.2)
+
+
+@pytest.mark.parametrize(
+    ("clause", "error"),
+    [
+        ("MATCH_RULES (PARTITION BY kk ORDER BY ts RULES r)", "UNKNOWN_COLUMN"),
+        ("MATCH_RULES (ORDER BY v RULES r)", "RULES_TIME"),
+        ("MATCH_RULES (ORDER BY ts RULES nope)", "NO_RULES_TABLE"),
+        ("MATCH_RULES (ORDER BY ts + 1 RULES r)", "RULES_KEY"),
+        ("MATCH_RULES (PARTITION BY k RULES r)", "RULES_CLAUSE"),
+        ("MATCH_RULES (RULES r ORDER BY ts)", "RULES_CLAUSE"),
+        ("MATCH_RULES (ORDER BY ts RULES)", "RULES_CLAUSE"),
+    ],
+)
+def test_a_mistake_has_a_place(spark, clause, error):
+    events = "(SELECT 'a' AS k, TIMESTAMP'2026-01-01' AS ts, 1 AS v)"
+    with pytest.raises(SqlExtError) as e:
+        spark.sql(f"SELECT * FROM {events} {clause}")
+    assert e.value.error_class == f"SQLEXT_{error}" and e.value.place is not None
