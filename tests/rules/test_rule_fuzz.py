@@ -13,11 +13,12 @@ import pyarrow as pa
 import pytest
 
 from sqlext.engine.rules.rule_plan import CompiledRules
+from sqlext.engine.rules.rules_processor import rules_state_of, rules_stored_after
 from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, first_state
 from sqlext.engine.rules.rules_step import advance
 from sqlext.errors import SqlExtError
 
-from .rule_histories import CLAUSES, PLAN, events_table, random_history, restarted, results_of
+from .rule_histories import CLAUSES, PLAN, Storage, events_table, random_history, results_of
 
 HISTORIES, PARTS = 60, 3
 GOOD = CLAUSES[1]
@@ -88,12 +89,15 @@ def mutated(chance: random.Random, clause: str) -> str:
 
 def matches(batches: list[tuple[list[tuple], list[tuple], int]]) -> tuple[list[tuple], list[tuple]]:
     """The rows that a stream emits for (rules, events, watermark), and its reports of errors."""
-    state, emitted, reports, compiled = first_state(PLAN), [], [], CompiledRules(PLAN)
+    storage, state, compiled = Storage(), first_state(PLAN), CompiledRules(PLAN)
+    emitted, reports = [], []
     for rows, events, watermark in batches:
+        stored = storage.read()
         step = advance(state, rules(rows), events_table(events), watermark, PLAN, compiled)
         emitted += [row for _, batch in step.results for row in results_of(batch)]
         reports += step.errors
-        state = restarted(step.after(state))
+        storage.write(stored, rules_stored_after(stored, step, "plan"))
+        state = rules_state_of(storage.read(), PLAN)
     return emitted, reports
 
 

@@ -77,7 +77,7 @@ class RulesPlanner:
             hint = "the first rule creates it: CREATE PATTERN RULE name ON table FOR TABLE events AS …"
             raise BindError("NO_RULES_TABLE", f"there is no table {'.'.join(clause.rules.parts)} of pattern rules",
                             place=place, hint=hint)  # fmt: skip
-        fields = [field for field in rows.schema.fields if _can_be_read(field.dataType.simpleString())]
+        fields = [field for field in rows.schema.fields if can_be_read(field.dataType.simpleString())]
         names = {field.name.lower(): field.name for field in fields}
         keys = tuple(names[key.name.lower()] for key in clause.partition_by)
         order = tuple(names[key.name.lower()] for key in clause.order_by)
@@ -104,7 +104,7 @@ def setting(spark: SparkSession, name: str, default: int) -> int:
     return int(spark.conf.get(name, "") or 0) or default
 
 
-def _can_be_read(spark_type: str) -> bool:
+def can_be_read(spark_type: str) -> bool:
     """Can workers read a column of this type? Rules cannot see others."""
     try:
         arrow_type(spark_type)
