@@ -24,10 +24,13 @@ from sqlext.pattern.task import NO_SKIP
 from sqlext.rewriter.joins.asof_sql import AsofJoin
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin
 from sqlext.rewriter.match.match_plan import Mask, MatchPlan
+from sqlext.rewriter.rules.rule_statements import parse_rule_statement
 
 
 def explain_statement(call: SqlCall) -> str:
     """Explain how the statement would run. Raises SqlExtError as running it would."""
+    if parse_rule_statement(call.text) is not None:
+        return "A statement about pattern rules: DESCRIBE PATTERN RULE shows the program of a rule."
     plan = plan_statement(call)
     warn(plan.warnings)
     return explained_plan(plan)
