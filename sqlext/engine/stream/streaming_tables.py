@@ -206,16 +206,17 @@ def _run(
     writer = frame.writeStream.format("delta").outputMode("append").option("checkpointLocation", checkpoint)
     if trigger:
         writer = writer.trigger(**_trigger_options(trigger))
-    with _setting(spark, _SEVERAL_BATCHES, "true") if has_beats(text) else nullcontext():
+    waits = trigger == AVAILABLE_NOW
+    with _setting(spark, _SEVERAL_BATCHES, "true") if waits and has_beats(text) else nullcontext():
         query = writer.queryName(query_name).toTable(table)
-    streams.remember(query)
-    if trigger == AVAILABLE_NOW:
-        query.awaitTermination()  # the statement ends when the rows are in the table
+        streams.remember(query)
+        if waits:
+            query.awaitTermination()  # the statement ends when the rows are in the table
 
 
 @contextmanager
 def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
-    """A setting of the session while a query starts, which keeps it."""
+    """A setting of the session while a query runs, because Spark reads it some time after the start."""
     before = spark.conf.get(name, None)
     spark.conf.set(name, value)
     try:
