@@ -27,10 +27,11 @@ class StoredQuery:
     """The query that wrote a checkpoint.
 
     `words`: its text without the clauses, word by word; `statement`: the whole statement, "" if it cannot be run again
-    because it had parameters.
+    because it had parameters; `upsert_key`: the columns of UPSERT KEY, empty if the query appends.
     """
 
     clauses: tuple[StoredClause, ...]
+    upsert_key: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     statement: str = ""
 
@@ -43,24 +44,31 @@ def stored_query(checkpoint: Path) -> StoredQuery | None:
     fields = json.loads(file.read_text())
     return StoredQuery(
         clauses=tuple(StoredClause(**clause) for clause in fields["clauses"]),
+        upsert_key=tuple(fields.get("upsert_key", ())),
         words=tuple(fields.get("words", ())),
         statement=fields.get("statement", ""),
     )
 
 
 def check_same_query(
-    checkpoint: Path, query: StoredQuery, clauses: Sequence[Place], words: Sequence[Place | None]
+    checkpoint: Path, query: StoredQuery, clauses: Sequence[Place], words: Sequence[Place | None], key: Place
 ) -> None:
     """Raise BindError if another query wrote the checkpoint; record this one if it is new.
 
-    `clauses`: where the user wrote each of `query.clauses`; `words`: where the user wrote each of `query.words`.
+    `clauses`: where the user wrote each of `query.clauses`; `words`: where the user wrote each of `query.words`;
+    `key`: where UPSERT KEY stands, or would.
     """
     before = stored_query(checkpoint)
     if before is None:
         checkpoint.mkdir(parents=True, exist_ok=True)
-        (checkpoint / _FILE).write_text(json.dumps({"version": _VERSION, **asdict(query)}, indent=1))
+        part = checkpoint / f"{_FILE}.part"
+        part.write_text(json.dumps({"version": _VERSION, **asdict(query)}, indent=1))
+        part.replace(checkpoint / _FILE)  # whole or not at all, whenever the process is killed
         return
     hint = "the old text resumes it; CREATE OR REPLACE STREAMING TABLE begins anew, without the table's rows."
+    if before.upsert_key != query.upsert_key:
+        what = f"with UPSERT KEY ({', '.join(before.upsert_key)})" if before.upsert_key else "without UPSERT KEY"
+        raise BindError("CHANGED_QUERY", f"the table was written {what}", place=key, hint=hint)
     if len(before.clauses) != len(query.clauses):
         counts = (
             f"{len(before.clauses)} clauses that keep state wrote the checkpoint, this one has {len(query.clauses)}"

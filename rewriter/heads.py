@@ -188,10 +188,18 @@ def _unsupported_option(head: Head, cursor: Cursor) -> UnsupportedError:
 STREAM_OPTIONS = ("checkpointLocation", "trigger")
 
 
+@dataclass(frozen=True)
+class KeyColumn:
+    """A column of UPSERT KEY."""
+
+    name: str
+    place: Place
+
+
 @dataclass(frozen=True, kw_only=True)
 class StreamTarget:
-    """`CREATE [OR REFRESH | OR REPLACE] STREAMING TABLE [IF NOT EXISTS] name [OPTIONS (…)] AS query`, or `INSERT INTO
-    name [rows] query`.
+    """`CREATE [OR REFRESH | OR REPLACE] STREAMING TABLE [IF NOT EXISTS] name [UPSERT KEY (column, …)] [OPTIONS (…)] AS
+    query`, or `INSERT INTO name [rows] query`.
 
     The query is characters `query_start` to `query_stop` (exclusive) of `text`. `rows` is what INSERT has between the
     name and the query: `(column, …)`, BY NAME, PARTITION (…) or REPLACE WHERE condition.
@@ -208,12 +216,13 @@ class StreamTarget:
     rows: Place | None = None
     checkpoint: str | None = None
     trigger: str | None = None
+    upsert_key: tuple[KeyColumn, ...] = ()
 
 
 def parse_target(text: str) -> StreamTarget | None:
     """The table that a statement writes a query into; None for all other text.
 
-    Raises UnsupportedError for an option that does not exist.
+    Raises UnsupportedError for an option that does not exist, ParseError for a wrong UPSERT KEY.
 
     >>> target = parse_target("CREATE OR REFRESH STREAMING TABLE db.t AS SELECT 1;")
     >>> target.name, target.text[target.query_start : target.query_stop], target.is_insert
@@ -237,7 +246,12 @@ def parse_target(text: str) -> StreamTarget | None:
     name = cursor.take_name()
     if name is None:
         return None
-    options = {} if is_insert else _options(text, cursor)
+    options: dict[str, str] = {}
+    upsert_key: tuple[KeyColumn, ...] = ()
+    if not is_insert:
+        upsert_key = _upsert_key(text, cursor)
+        options = _options(text, cursor)
+        upsert_key = upsert_key or _upsert_key(text, cursor)  # before OPTIONS or behind
     behind_name = cursor.index
     if is_insert:
         _go_to_query(cursor)
@@ -250,8 +264,38 @@ def parse_target(text: str) -> StreamTarget | None:
         or_replace=or_replace, if_not_exists=if_not_exists,
         rows=_place(text, tokens[behind_name : cursor.index]) if is_insert else None,
         query_start=tokens[cursor.index].start, query_stop=tokens[-1].stop,
-        checkpoint=options.get("checkpointlocation"), trigger=options.get("trigger"),
+        checkpoint=options.get("checkpointlocation"), trigger=options.get("trigger"), upsert_key=upsert_key,
     )  # fmt: skip
+
+
+def _upsert_key(text: str, cursor: Cursor) -> tuple[KeyColumn, ...]:
+    """The columns of `UPSERT KEY (column, …)`; empty where it does not stand."""
+    start = cursor.index
+    if not cursor.take("UPSERT"):
+        return ()
+    columns: list[KeyColumn] = []
+    if cursor.take("KEY") and cursor.take("("):
+        while (name := cursor.take_part()) is not None:
+            token = cursor.tokens[cursor.index - 1]
+            columns.append(KeyColumn(name, Place(text, token.start, token.stop)))
+            if cursor.take(")"):
+                return _distinct(columns)
+            if not cursor.take(","):
+                break
+    last = min(cursor.index, len(cursor.tokens) - 1)
+    raise ParseError(
+        "UPSERT_KEY", "UPSERT KEY needs the names of columns in parentheses",
+        place=_place(text, cursor.tokens[start : last + 1]), hint="write UPSERT KEY (column, …) AS SELECT ….",
+    )  # fmt: skip
+
+
+def _distinct(columns: list[KeyColumn]) -> tuple[KeyColumn, ...]:
+    """The columns. Raises ParseError if one of them is there twice."""
+    names = [column.name.lower() for column in columns]
+    for i, column in enumerate(columns):
+        if column.name.lower() in names[:i]:
+            raise ParseError("UPSERT_KEY", f"{column.name} is twice in UPSERT KEY", place=column.place)
+    return tuple(columns)
 
 
 def _go_to_query(cursor: Cursor) -> None:

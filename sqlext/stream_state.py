@@ -20,7 +20,8 @@ class StreamState:
     """`rows` are kept, in `bytes` of state; the oldest has the time `oldest`.
 
     Since the query began `late_rows` came too late, and on `failed_rows` something could not be computed. In the last
-    micro-batch a measure of `failed_results` could not be computed from its parts.
+    micro-batch a measure of `failed_results` could not be computed from its parts. `windows` of EMIT are open, one for
+    each key; `emitted` rows left the clauses in the last micro-batch: matches and firings.
     """
 
     rows: int
@@ -29,14 +30,16 @@ class StreamState:
     late_rows: int
     failed_rows: int = 0
     failed_results: int = 0
+    windows: int = 0
+    emitted: int = 0
 
 
 def state(query: StreamingQuery) -> StreamState | None:
-    """The rows that MATCH_RECOGNIZE keeps in a streaming query after its last micro-batch; None before the first one.
+    """What MATCH_RECOGNIZE and EMIT keep in a streaming query after its last micro-batch; None before the first one.
 
     >>> state(spark.streams.active[0])                          # doctest: +SKIP
     StreamState(rows=1042, bytes=66688, oldest=datetime.datetime(2026, 1, 1, 0, 0, 3), late_rows=0, failed_rows=0,
-                failed_results=0)
+                failed_results=0, windows=0, emitted=12)
     """
     for progress in reversed(query.recentProgress):
         stream_state = kept_state(progress["observedMetrics"])
@@ -48,14 +51,15 @@ def state(query: StreamingQuery) -> StreamState | None:
 def kept_state(metrics: Mapping[str, Any]) -> StreamState | None:
     """The state of all clauses of a query together, from the observed metrics of a micro-batch; None without a clause.
 
-    >>> kept_state({"sqlext_1": {"rows": 2, "bytes": 70, "oldest": None, "late_rows": 0, "failed_rows": 1}})
-    StreamState(rows=2, bytes=70, oldest=None, late_rows=0, failed_rows=1, failed_results=0)
+    >>> counts = {"rows": 2, "bytes": 70, "late_rows": 0, "failed_rows": 1, "windows": 3, "emitted": 4}
+    >>> kept_state({"sqlext_1": {**counts, "oldest": None}})
+    StreamState(rows=2, bytes=70, oldest=None, late_rows=0, failed_rows=1, failed_results=0, windows=3, emitted=4)
     """
     reports = [row for name, row in metrics.items() if name.startswith(f"{METRICS}_")]
     if not reports:
         return None
-    counts = ("rows", "bytes", "late_rows", "failed_rows")
-    rows, size, late, failed = (sum(row[column] for row in reports) for column in counts)
+    names = ("rows", "bytes", "late_rows", "failed_rows", "windows", "emitted")
+    counts = {name: sum(row[name] for row in reports) for name in names}
     oldest = min((row["oldest"] for row in reports if row["oldest"]), default=None)
     results = sum(row["failed_results"] for name, row in metrics.items() if name.startswith(f"{RESULT_METRICS}_"))
-    return StreamState(rows=rows, bytes=size, oldest=oldest, late_rows=late, failed_rows=failed, failed_results=results)
+    return StreamState(**counts, oldest=oldest, failed_results=results)

@@ -19,6 +19,7 @@ KEEP_ROWS, KEEP_TIME, KEEP_DELTA = "KEEP LAST … ROWS", "KEEP LAST interval", "
 # The columns of a firing behind its keys; START and END are also those of kept rows in the state.
 START, END = "__start", "__end"
 FIRING, TIMING, ROWTIME, AGGREGATE = "__firing", "__timing", "__rowtime", "__aggregate"
+EARLY, ON_TIME, LATE, MERGED = "EARLY", "ON_TIME", "LATE", "MERGED"  # the values of window_timing
 
 
 @dataclass(frozen=True)

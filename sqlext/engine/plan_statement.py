@@ -34,6 +34,7 @@ from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.heads import parse_target
 from sqlext.rewriter.idle_sources import IdleSource
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
@@ -44,7 +45,7 @@ from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.script import check_bound_before
 from sqlext.rewriter.windows.parse_window import WindowClause
 
-PlannedPart = Union[PhysicalPlan, PlannedJoin, PlannedCall, PlannedEmit, PlannedIdle]
+PlannedPart = Union[PhysicalPlan, PlannedJoin, PlannedCall, PlannedEmit, PlannedIdle, PlannedRules]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +177,7 @@ def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portabl
     )
     windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=settings.strategy)
     emits = EmitPlanner(
-        spark=call.spark, statement=statement, queries=queries, is_portable=is_portable,
+        spark=call.spark, statement=statement, queries=queries, target=parse_target(call.text), is_portable=is_portable,
         skips_failures=settings.skips_failures,
     )  # fmt: skip
     idle = IdlePlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
@@ -200,6 +201,7 @@ def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portabl
         elif isinstance(part, RulesClause):
             matches, relation, edits = rules.plan(part, source)
             relations[relation] = matches
+            parts.append(matches)
         elif isinstance(part, WindowClause):
             steps, edits = windows.plan(part, source, plan_clause)
             relations |= steps

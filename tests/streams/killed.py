@@ -1,9 +1,10 @@
-"""Kill the driver of a stream into a Delta table again and again; no row is lost, and none is doubled.
+"""Kill the driver of streams into Delta tables again and again; no row is lost, and none is doubled.
 
 `python tests/streams/killed.py FOLDER [KILLS]` begins with an empty folder and kills twenty times by default;
 test_killed.py kills twice. The driver (Python and JVM) is killed by SIGKILL and started again, with another number of
-cores and of shuffle partitions; it reads one file in each micro-batch. Every other time it is killed while it resumes,
-otherwise at a random moment after its first complete micro-batch.
+cores and of shuffle partitions. It runs three queries at once, each of which reads one file in each micro-batch: one
+appends matches, one appends firings, and one keeps the last firing of each window by UPSERT KEY. Every other time the
+driver is killed while it resumes, otherwise at a random moment after its first complete micro-batch.
 """
 
 from __future__ import annotations
@@ -22,6 +23,23 @@ SCHEMA = "k INT, ts TIMESTAMP, c STRING, i INT"
 CLAUSE = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts
   MEASURES MATCH_ROWTIME() AS at, MATCH_NUMBER() AS m, FIRST(i) AS f, LAST(i) AS l
   PATTERN (A B+) DEFINE A AS c = 'A', B AS c = 'B')"""
+STREAM = "STREAM arriving WATERMARK ts DELAY OF INTERVAL 1 SECONDS"
+MATCHES = "SELECT * FROM {rows} " + CLAUSE
+FIRINGS = """SELECT k, window_start, sum(i) AS s, max(c) AS c {times}
+  FROM TUMBLE(TABLE {rows}, DESCRIPTOR(ts), INTERVAL 5 MINUTES)
+ GROUP BY k, window_start, window_end EMIT EARLY EVERY INTERVAL 1 MINUTE, EVERY 2 ROWS"""
+TIMES = ", window_firing AS n, window_rowtime AS at"
+TABLES = {
+    "decided": "AS " + MATCHES.format(rows=STREAM),
+    "firings": "AS " + FIRINGS.format(rows=STREAM, times=TIMES),
+    "latest": "UPSERT KEY (k, window_start) AS " + FIRINGS.format(rows=STREAM, times=""),
+}
+EXPECTED = {  # over the rows that arrived, up to the watermark `passed`
+    "decided": f"SELECT * FROM ({MATCHES}) WHERE at <= {{passed}}",
+    "firings": f"SELECT * FROM ({FIRINGS}) WHERE at <= {{passed}}",
+    "latest": f"""SELECT r.* FROM (SELECT max_by(struct(k, window_start, s, c), struct(at, n)) AS r
+      FROM ({FIRINGS}) WHERE at <= {{passed}} GROUP BY k, window_start)""",
+}
 
 
 def write_files(folder: Path, files: int) -> None:
@@ -54,19 +72,21 @@ def session(folder: Path, start: int = 0):
 
 
 def drive(folder: Path, start: int) -> None:
-    """Run the stream until all files are read, in the process that is killed. `start`: how often it was killed."""
+    """Run the streams until all files are read, in the process that is killed. `start`: how often it was killed."""
     spark = session(folder, start)
     source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
     source.createOrReplaceTempView("arriving")
-    spark.conf.set("sqlext.stream.trigger", "available-now")
     (folder / f"start_{start}").touch()
-    stream = "STREAM arriving WATERMARK ts DELAY OF INTERVAL 1 SECONDS"
-    spark.sql(f"CREATE OR REFRESH STREAMING TABLE decided AS SELECT * FROM {stream} {CLAUSE}")
+    for table, query in TABLES.items():
+        spark.sql(f"CREATE OR REFRESH STREAMING TABLE {table} {query}")
+    for query in spark.streams.active:
+        query.processAllAvailable()
     (folder / "done").touch()
 
 
 def progress(folder: Path) -> int:
-    return len(list(folder.glob("tables/decided/_checkpoints/stream/commits/[0-9]*")))
+    """How many micro-batches of all tables are complete."""
+    return len(list(folder.glob("tables/*/_checkpoints/stream/commits/[0-9]*")))
 
 
 def kill_and_drive(folder: Path, kills: int) -> int:
@@ -99,14 +119,17 @@ def wait_for_the_moment(folder: Path, driver: subprocess.Popen, start: int, chan
 
 
 def check(folder: Path) -> int:
-    """Return the number of the table's rows, which are the batch result up to the watermark."""
+    """Return the number of rows of all tables, which are the batch results up to the watermark."""
     spark = session(folder)
     spark.read.schema(SCHEMA).parquet(str(folder / "in")).createOrReplaceTempView("arrived")
-    watermark = spark.sql("SELECT max(ts) - INTERVAL 1 SECONDS AS w FROM arrived").first().w
-    result = sorted(map(tuple, spark.table("decided").collect()))
-    expected = sorted(map(tuple, spark.sql(f"SELECT * FROM arrived {CLAUSE}").where(f"at <= '{watermark}'").collect()))
-    assert result == expected, (len(result), len(expected))
-    return len(result)
+    passed = spark.sql("SELECT max(ts) - INTERVAL 1 SECONDS AS w FROM arrived").first().w
+    count = 0
+    for table, query in EXPECTED.items():
+        batch = spark.sql(query.format(rows="arrived", times=TIMES, passed=f"TIMESTAMP '{passed}'"))
+        result, expected = (sorted(map(tuple, rows.collect())) for rows in (spark.table(table), batch))
+        assert result == expected, (table, len(result), len(expected))
+        count += len(result)
+    return count
 
 
 if __name__ == "__main__":
@@ -115,6 +138,6 @@ if __name__ == "__main__":
         drive(place, int(sys.argv[3]))
     else:
         kills = int((sys.argv[2:] or ["20"])[0])
-        write_files(place, files=4 * kills + 2)
+        write_files(place, files=2 * kills + 2)
         count = kill_and_drive(place, kills)
         print(f"{count} kills, {check(place)} rows as in batch")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 
 from sqlext.engine.emit.window_plan import WindowPlan
-from sqlext.engine.stream.processor import BucketProcessor
+from sqlext.engine.stream.processor import KEYS, BucketProcessor
+from sqlext.engine.stream.state_log import Stored
 from sqlext.engine.stream.stream_plan import FIRST_WATERMARK, State
 
 if TYPE_CHECKING:
@@ -51,6 +52,9 @@ class EmitProcessor(BucketProcessor):
         from sqlext.engine.emit.window_step import advance  # loads the matchers, which the driver does not need
 
         return advance(state, arrived, watermark, self._stream.windows, clock=int(1e6 * time.time()))
+
+    def open_windows(self, state: Stored) -> int:
+        return sum(chunk.count for chunk in state.logs[KEYS].chunks)
 
     @property
     def _stream(self) -> EmitBucketPlan:

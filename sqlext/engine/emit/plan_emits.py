@@ -20,8 +20,10 @@ from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.emit_parts import CUMULATE, SESSION
 from sqlext.rewriter.emit.grouped_stream import grouped_stream
 from sqlext.rewriter.emit.lower_emit import WINDOW_KEYS, EmitPlan, lower_emit
+from sqlext.rewriter.emit.upserted import is_whole_query, upserted
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.emit.window_relations import windowed
+from sqlext.rewriter.heads import StreamTarget
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 
 _MOST_WINDOWS = 100_000  # of one row; a minute of 69 days
@@ -69,11 +71,13 @@ class PlannedEmit:
 
 @dataclass(frozen=True, kw_only=True)
 class EmitPlanner:
-    """Plans the window functions of one statement, those inside the data of others before them."""
+    """Plans the window functions of one statement, those inside the data of others before them. `target`: the table
+    that it writes, if it writes one."""
 
     spark: SparkSession
     statement: ParsedStatement
     queries: Queries
+    target: StreamTarget | None = None
     is_portable: bool = False
     skips_failures: bool = True
 
@@ -120,6 +124,9 @@ class EmitPlanner:
         watermark = next((f.name for f in rows.schema.fields if WATERMARK in f.metadata), None)
         plan = lower_emit(emit, source, columns, resolver, watermark)
         _check_durations(emit.call, plan.durations)
+        key = [column.name.lower() for column in self.target.upsert_key] if self.target is not None else []
+        if key and is_whole_query(emit.whole, self.target, self.statement.tree):
+            plan = upserted(plan, key)
         is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
         planned = PlannedEmit(
             plan=plan,

@@ -158,7 +158,12 @@ def stream_clause(plan: EmitPlan) -> StreamClause:
     """What is recorded of the query beside the checkpoint."""
     whole, keyword = plan.clause.whole, plan.clause.keyword
     emit = Fragment(whole.source, keyword.start, whole.stop)
-    return StreamClause(text=emit.text, place=emit.place, fingerprint=fingerprint(plan))
+    return StreamClause(
+        text=emit.text,
+        place=emit.place,
+        fingerprint=fingerprint(plan),
+        has_merged_rows=plan.clause.call.kind == SESSION and plan.emit.lateness > 0,
+    )
 
 
 def fingerprint(plan: EmitPlan) -> str:

@@ -35,8 +35,11 @@ class PlannedRules:
 
     run: RulesRun
     clause: RulesClause
-    has_effect: ClassVar[bool] = False
     warnings: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def has_effect(self) -> bool:
+        return self.run.rows.isStreaming
 
     @property
     def stream_clause(self) -> StreamClause | None:
@@ -46,7 +49,28 @@ class PlannedRules:
         return StreamClause(text=self.clause.whole.text, place=place, fingerprint=fingerprint(self.run.plan))
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        return self.run.frame(queries, spark)
+        return self.run.frame(queries, spark, reports=self.has_effect)
+
+    def preview(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        """A DataFrame with the columns of the result; building it has no effect."""
+        return self.run.frame(queries, spark, reports=False)
+
+    @property
+    def explanation(self) -> str:
+        """What EXPLAIN MATCH shows."""
+        plan = self.run.plan
+        how = (
+            "a stream: the rules table is a second stream, which reaches every bucket of keys"
+            if self.run.rows.isStreaming
+            else "a table: each version of a rule acts on its own time, as the log of streams has it"
+        )
+        return "\n".join(
+            [
+                f"rules {'.'.join(self.run.table)}",
+                f"keys {', '.join(plan.keys) or 'none: one task has all rows'}; order {', '.join(plan.order)}",
+                f"input {self.clause.relation.text}, {how}",
+            ]
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +120,7 @@ class RulesPlanner:
         )
         events = rows.select(*(quoted(field.name) for field in fields))
         planned = PlannedRules(run=RulesRun(plan=plan, rows=events, table=clause.rules.parts), clause=clause)
-        name = self.queries.name(planned.frame(self.queries, self.spark))
+        name = self.queries.name(planned.preview(self.queries, self.spark))
         return planned, name, [Edit(clause.whole.start, clause.whole.stop, name)]
 
 

@@ -14,6 +14,16 @@ from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, BucketPro
 from sqlext.rewriter.match.match_plan import FAILURE
 from sqlext.stream_state import METRICS, RESULT_METRICS
 
+# The metrics that are sums over the buckets, by the columns of their reports.
+_SUMS = {
+    "kept": "rows",
+    "bytes": "bytes",
+    "late": "late_rows",
+    "failed": "failed_rows",
+    "windows": "windows",
+    "emitted": "emitted",
+}
+
 
 def decided_rows(
     parcels: DataFrame, processor: BucketProcessor, observe: Callable[[DataFrame], DataFrame] = lambda rows: rows
@@ -36,11 +46,8 @@ def decided_rows(
     is_report = F.col("kind") == REPORT
     observed = rows.observe(
         f"{METRICS}_{uuid.uuid4().hex[:8]}",  # Spark refuses a query with two metrics of one name
-        F.coalesce(F.sum(F.when(is_report, F.col("kept"))), F.lit(0)).alias("rows"),
-        F.coalesce(F.sum(F.when(is_report, F.col("bytes"))), F.lit(0)).alias("bytes"),
         F.min(F.when(is_report, F.col("oldest"))).alias("oldest"),
-        F.coalesce(F.sum(F.when(is_report, F.col("late"))), F.lit(0)).alias("late_rows"),
-        F.coalesce(F.sum(F.when(is_report, F.col("failed"))), F.lit(0)).alias("failed_rows"),
+        *(F.coalesce(F.sum(F.when(is_report, F.col(name))), F.lit(0)).alias(metric) for name, metric in _SUMS.items()),
     )
     return observe(observed).where(F.col("kind") == RESULT)
 

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 # time at which each was decided as `parcels.unpack_by_row` does. One row of kind REPORT for each call describes the
 # state of the bucket.
 OUTPUT_DDL = (
-    "kind INT, at TIMESTAMP, rows BINARY, kept BIGINT, bytes BIGINT, oldest TIMESTAMP, late BIGINT, failed BIGINT"
+    "kind INT, at TIMESTAMP, rows BINARY, kept BIGINT, bytes BIGINT, oldest TIMESTAMP, late BIGINT, failed BIGINT, "
+    "windows BIGINT, emitted BIGINT"
 )
 RESULT, REPORT = 0, 1
 ROWS, KEYS = "rows", "keys"  # the tables of the state
@@ -93,6 +94,10 @@ class BucketProcessor(StatefulProcessor):
     @abstractmethod
     def advance(self, state: State, arrived: pa.Table, watermark: int) -> Step: ...
 
+    def open_windows(self, state: Stored) -> int:
+        """How many windows of keys the state holds."""
+        return 0
+
     def __init__(self, plan: OperatorPlan):
         self.plan = plan
         self.called: dict[int, int] = {}  # bucket → watermark of its last call
@@ -135,7 +140,9 @@ class BucketProcessor(StatefulProcessor):
         for times, batch in step.results:
             yield from result_frames(times, batch, self.plan.shows_times)
         self._write_tables(step, state.watermark, f"{bucket}-{stored.header.next_number if stored else 0}")
-        yield report_frame(after, size, plan, 1000 * watermark_ms)
+        emitted = sum(batch.num_rows for _, batch in step.results)
+        activity = self.open_windows(after), emitted
+        yield report_frame(after, size, plan, 1000 * watermark_ms, activity=activity)
 
     def _write_tables(self, step: Step, watermark: int, name: str) -> None:
         """Write the late rows and the failures of a step; `name` follows from the state."""
@@ -277,21 +284,27 @@ def result_frames(times: np.ndarray, rows: pa.RecordBatch, shows_times: bool) ->
         yield _frame(RESULT, shown, stream_of(part).to_pybytes())
 
 
-def report_frame(after: Stored, size: int, plan: BucketPlan, watermark: int, text: bytes | None = None):
+def report_frame(
+    after: Stored,
+    size: int,
+    plan: BucketPlan,
+    watermark: int,
+    text: bytes | None = None,
+    activity: tuple[int, int] = (0, 0),
+):
     """How many rows the bucket keeps, in how many bytes, the time of the oldest; how many rows were late or failed; and
-    a text for the driver."""
+    a text for the driver. `activity`: the open windows, and the rows that were emitted."""
     times = [chunk.alive().column(plan.time).cast(pa.int64()).to_numpy() for chunk in after.logs[ROWS].chunks]
     rows = sum(map(len, times))
     oldest = min((int(t.min()) for t in times if len(t)), default=None)
-    return _frame(
-        REPORT, np.array([watermark + 1000]), text, (rows, size, after.header.late, after.header.failed), oldest
-    )
+    counts = (rows, size, after.header.late, after.header.failed, *activity)
+    return _frame(REPORT, np.array([watermark + 1000]), text, counts, oldest)
 
 
 def _frame(kind: int, times: np.ndarray, parcel: bytes | None, counts: tuple[int, ...] | None = None, oldest=None):
     """A pandas DataFrame with a row for each time; the parcel is in the first row.
 
-    `counts`: rows kept, their bytes, late rows, failed rows.
+    `counts`: rows kept, their bytes, late rows, failed rows, open windows, emitted rows.
     """
     import pandas as pd  # takes a quarter of a second, which only workers of streams need to spend
 
@@ -305,7 +318,7 @@ def _frame(kind: int, times: np.ndarray, parcel: bytes | None, counts: tuple[int
     def timestamps(values: np.ndarray):
         return pd.Series(values.astype("datetime64[us]")).dt.tz_localize("UTC")
 
-    kept, size, late, failed = map(integers, counts or (0, 0, 0, 0))
+    kept, size, late, failed, windows, emitted = map(integers, counts or (0,) * 6)
     return pd.DataFrame(
         {
             "kind": np.full(n, kind, np.int32),
@@ -316,5 +329,7 @@ def _frame(kind: int, times: np.ndarray, parcel: bytes | None, counts: tuple[int
             "oldest": timestamps(np.full(n, _NO_TIME if oldest is None else oldest)),
             "late": late,
             "failed": failed,
+            "windows": windows,
+            "emitted": emitted,
         }
     )

@@ -12,10 +12,11 @@ class StreamClause:
     """`text`: `PATTERN (…)` or `EMIT …` as the user wrote it, at `place`.
 
     `fingerprint`: of all that its state depends on; `ends_by_clock`: rows are decided by the clock, so that a query
-    which is to end when it has read all rows would not end.
+    which is to end when it has read all rows would not end; `has_merged_rows`: rows of timing MERGED take back others.
     """
 
     text: str
     place: Place
     fingerprint: str
     ends_by_clock: bool = False
+    has_merged_rows: bool = False

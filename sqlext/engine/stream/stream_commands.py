@@ -143,8 +143,12 @@ def _description(spark: SparkSession, title: str, folder: Path | None) -> Iterat
         yield name, progress.get(key)
     yield "bytes_kept", kept and kept.bytes
     yield "oldest_row", kept and kept.oldest
+    yield "open_windows", kept and kept.windows
+    yield "emitted_rows", kept and kept.emitted
     yield "checkpoint", folder
-    yield "statement", stored_query(folder).statement if folder is not None else None  # type: ignore[union-attr]
+    record = stored_query(folder) if folder is not None else None
+    yield "upsert_key", ", ".join(record.upsert_key) or None if record is not None else None
+    yield "statement", record.statement if record is not None else None
 
 
 def _refresh(spark: SparkSession, title: str, folder: Path | None, command: StreamCommand) -> None:

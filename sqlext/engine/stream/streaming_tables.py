@@ -24,6 +24,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.streaming import DataStreamWriter
 
 from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import StoredClause, StoredQuery, check_same_query, stored_query
@@ -31,10 +32,12 @@ from sqlext.catalog.warehouse import local_path
 from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.heartbeat import has_beats
 from sqlext.engine.stream.stream_clause import StreamClause
+from sqlext.engine.stream.upsert import UpsertWriter, check_table, plan_upsert
 from sqlext.engine.warn import warn
 from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads import StreamTarget
-from sqlext.rewriter.text.names import quote, quoted
+from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.rewriter.text.splice import Text
 from sqlext.rewriter.text.tokens import WORD, tokenize
 
@@ -69,23 +72,35 @@ def start(
     name, title = quote(target.name), streams.table_title(spark, target.name)
     nothing = spark.createDataFrame([], T.StructType([]))
     _check_ends(clauses, _trigger(spark, target), target)
+    upsert = plan_upsert(frame, target, clauses) if target.upsert_key else None
+    written = frame.drop(*HIDDEN)
     if not target.is_insert:
         if target.if_not_exists and spark.catalog.tableExists(name):
             return nothing
-        _prepare(spark, name, frame, target)
-    frame = _as_table(spark, name, frame, target)
+        _prepare(spark, name, written, target)
+    written = _as_table(spark, name, written, target)
+    if upsert is not None:
+        check_table(upsert, spark.table(name).columns, target)
     checkpoint = target.checkpoint or _checkpoint(spark, name, target)
     folder = local_path(checkpoint)
     if folder is not None:
         query = _stored_query(target, clauses, text, is_repeatable)
-        check_same_query(folder, query, [clause.place for clause in clauses], _places(text, target))
+        places = [clause.place for clause in clauses]
+        check_same_query(folder, query, places, _places(text, target), _key_place(target))
     query_name = f"{title}/{_own(spark, target)}" if target.is_insert else title
     if running := [query for query in streams.running(spark, title) if query.name == query_name]:
         batch = (running[0].lastProgress or {}).get("batchId")
         at = "" if batch is None else f", at micro-batch {batch}"
         warn([f"{query_name} is running{at}; the statement started nothing. STOP STREAMING TABLE {title} ends it."])
         return nothing
-    _run(spark, name, frame, checkpoint, query_name, _trigger(spark, target), text)
+    if upsert is None:
+        writer, sink = written.writeStream.format("delta"), name
+    else:
+        into = UpsertWriter(upsert, quote(_with_schema(spark, target)), checkpoint)
+        writer, sink = frame.writeStream.foreachBatch(into), None
+    writer = writer.option("checkpointLocation", checkpoint).queryName(query_name)
+    with _setting(spark, _SEVERAL_BATCHES, "true") if has_beats(text) else nullcontext():
+        _run(writer, sink, _trigger(spark, target))
     for clause in clauses:
         for table in side_tables.open_tables(spark, clause.fingerprint):
             side_tables.follow(spark, table, title, _trigger_options(_trigger(spark, target)))
@@ -119,6 +134,8 @@ def _folder(spark: SparkSession, target: StreamTarget) -> Path | None:
 
 
 def _check_leftovers(folder: Path | None, target: StreamTarget) -> None:
+    if folder is not None and folder.is_dir() and _is_unfinished(folder):
+        shutil.rmtree(folder)
     files = sorted(path.name for path in folder.iterdir()) if folder is not None and folder.is_dir() else []
     if files:
         what = "a checkpoint" if files == [CHECKPOINTS] else "a Delta table" if "_delta_log" in files else "files"
@@ -127,6 +144,12 @@ def _check_leftovers(folder: Path | None, target: StreamTarget) -> None:
             place=target.place,
             hint="CREATE OR REPLACE STREAMING TABLE removes a table and its checkpoint there; or remove the folder.",
         )  # fmt: skip
+
+
+def _is_unfinished(folder: Path) -> bool:
+    """Was a process killed that had begun to create a table here? Then its log has no commit, and there is no data."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return all(path.parent.name == "_delta_log" and path.name.startswith(".") for path in files)
 
 
 def _remove_leftovers(folder: Path | None) -> None:
@@ -145,6 +168,10 @@ def _as_table(spark: SparkSession, name: str, frame: DataFrame, target: StreamTa
         )  # fmt: skip
     columns = (F.col(quoted(c)).cast(f.dataType).alias(f.name) for c, f in zip(frame.columns, fields))
     return frame.select(*columns) if target.is_insert else frame
+
+
+def _with_schema(spark: SparkSession, target: StreamTarget) -> Parts:
+    return target.name if len(target.name) > 1 else (spark.catalog.currentDatabase(), *target.name)
 
 
 def _own(spark: SparkSession, target: StreamTarget) -> str:
@@ -166,8 +193,17 @@ def _stored_query(
     stored = (StoredClause(" ".join(clause.text.split()), clause.fingerprint) for clause in clauses)
     words = (token.text.upper() if token.kind == WORD else token.text for token in tokenize(str(text)))
     return StoredQuery(
-        clauses=tuple(stored), words=tuple(words), statement=target.text.strip() if is_repeatable else ""
+        clauses=tuple(stored),
+        words=tuple(words),
+        statement=target.text.strip() if is_repeatable else "",
+        upsert_key=tuple(column.name.lower() for column in target.upsert_key),
     )
+
+
+def _key_place(target: StreamTarget) -> Place:
+    """Where UPSERT KEY has its columns, or would stand."""
+    key = target.upsert_key
+    return Place(target.text, key[0].place.start, key[-1].place.stop) if key else target.place
 
 
 def _places(text: Text, target: StreamTarget) -> list[Place | None]:
@@ -200,23 +236,20 @@ def _check_ends(clauses: Sequence[StreamClause], trigger: str, target: StreamTar
         )  # fmt: skip
 
 
-def _run(
-    spark: SparkSession, table: str, frame: DataFrame, checkpoint: str, query_name: str, trigger: str, text: Text
-) -> None:
-    writer = frame.writeStream.format("delta").outputMode("append").option("checkpointLocation", checkpoint)
+def _run(writer: DataStreamWriter, table: str | None, trigger: str) -> None:
+    """Start the query. `table`: where Spark writes the rows, None if the writer has a function for that."""
+    writer = writer.outputMode("append")
     if trigger:
         writer = writer.trigger(**_trigger_options(trigger))
-    waits = trigger == AVAILABLE_NOW
-    with _setting(spark, _SEVERAL_BATCHES, "true") if waits and has_beats(text) else nullcontext():
-        query = writer.queryName(query_name).toTable(table)
-        streams.remember(query)
-        if waits:
-            query.awaitTermination()  # the statement ends when the rows are in the table
+    query = writer.start() if table is None else writer.toTable(table)
+    streams.remember(query)
+    if trigger == AVAILABLE_NOW:
+        query.awaitTermination()  # the statement ends when the rows are in the table
 
 
 @contextmanager
 def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
-    """A setting of the session while a query runs, because Spark reads it some time after the start."""
+    """A setting of the session while a query runs: Spark reads it some time after the start."""
     before = spark.conf.get(name, None)
     spark.conf.set(name, value)
     try:
