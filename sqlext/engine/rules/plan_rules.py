@@ -101,7 +101,7 @@ class RulesPlanner:
             hint = "the first rule creates it: CREATE PATTERN RULE name ON table FOR TABLE events AS …"
             raise BindError("NO_RULES_TABLE", f"there is no table {'.'.join(clause.rules.parts)} of pattern rules",
                             place=place, hint=hint)  # fmt: skip
-        fields = [field for field in rows.schema.fields if _can_be_read(field.dataType.simpleString())]
+        fields = [field for field in rows.schema.fields if can_be_read(field.dataType.simpleString())]
         names = {field.name.lower(): field.name for field in fields}
         keys = tuple(names[key.name.lower()] for key in clause.partition_by)
         order = tuple(names[key.name.lower()] for key in clause.order_by)
@@ -115,8 +115,8 @@ class RulesPlanner:
                 is_ansi=self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true",
                 time_zone=self.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
             ),
-            max_versions=_setting(self.spark, MAX_VERSIONS_SETTING, MAX_VERSIONS),
-            max_length=_setting(self.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
+            max_versions=setting(self.spark, MAX_VERSIONS_SETTING, MAX_VERSIONS),
+            max_length=setting(self.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
         )
         events = rows.select(*(quoted(field.name) for field in fields))
         planned = PlannedRules(run=RulesRun(plan=plan, rows=events, table=clause.rules.parts), clause=clause)
@@ -124,11 +124,11 @@ class RulesPlanner:
         return planned, name, [Edit(clause.whole.start, clause.whole.stop, name)]
 
 
-def _setting(spark: SparkSession, name: str, default: int) -> int:
+def setting(spark: SparkSession, name: str, default: int) -> int:
     return int(spark.conf.get(name, "") or 0) or default
 
 
-def _can_be_read(spark_type: str) -> bool:
+def can_be_read(spark_type: str) -> bool:
     """Can workers read a column of this type? Rules cannot see others."""
     try:
         arrow_type(spark_type)
