@@ -41,7 +41,7 @@ _LIKE = {"LIKE": "LIKE", "ILIKE": "ILIKE", "RLIKE": "RLIKE", "REGEXP": "RLIKE"}
 _PREDICATES = ("IS", "NOT", "BETWEEN", "IN", *_LIKE)
 _WITH_UNIT = ("timestampdiff", "timestampadd", "datediff", "date_diff", "dateadd", "date_add")  # with three arguments
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
-_ENDS = (")", "]", ",", "THEN", "WHEN", "ELSE", "END", "AS")  # of an operand
+_ENDS = (")", "]", ",", "THEN", "WHEN", "ELSE", "END", "AS", "ESCAPE")  # of an operand
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,6 +35,13 @@ def literal(words: Sequence[str], settings: Settings) -> Constant:
     >>> literal(["INTERVAL", "'90'", "MINUTES"], utc)
     Constant(value=5400000000, type='interval minute')
     """
+    try:
+        return _literal(words, settings)
+    except (ArithmeticError, ValueError, IndexError):  # digits that are none, and their like
+        raise BindError("LITERAL", f"{' '.join(words)} is no literal") from None
+
+
+def _literal(words: Sequence[str], settings: Settings) -> Constant:
     first = words[0].upper()
     if first in ("TRUE", "FALSE", "NULL"):
         return Constant({"TRUE": True, "FALSE": False, "NULL": None}[first], "void" if first == "NULL" else "boolean")

@@ -117,7 +117,16 @@ class _Builder:
         if kind in ("opaque", "query", "IN query", "reference"):
             raise self._not_read("this expression")
         name = node.name if kind == "call" else kind
+        if name == "struct":
+            return self._struct(node)
         return call(_NAMES.get(name, name), tuple(self.scalar(child) for child in node.children), settings)
+
+    def _struct(self, node: Node) -> Scalar:
+        """`struct(a, b + 1)` names its fields after columns, or by their numbers."""
+        values = [self.scalar(child) for child in node.children]
+        names = (v.name if isinstance(v, Column) else f"col{i}" for i, v in enumerate(values, 1))
+        pairs = [part for name, value in zip(names, values) for part in (Constant(name, "string"), value)]
+        return call("named_struct", tuple(pairs), self.texts.settings)
 
     def _own(self, node: Node) -> list[Lexeme]:
         """The lexemes of a literal or a column, without parentheses around it."""

@@ -20,7 +20,7 @@ from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, is_day_time
 from sqlext.expressions.values import arrow_type, from_arrow, to_arrow
 
 _TIMES = ("date", "timestamp", "timestamp_ntz")
-_SAFE = float(1 << 62)
+_SAFE, _DAY_US = float(1 << 62), 86_400_000_000.0
 
 
 class Vector(NamedTuple):
@@ -85,8 +85,10 @@ class ColumnValues:
             return _constant(scalar, self.rows)
         if scalar.function in ("AND", "OR"):
             return _junction(scalar.function == "OR", *(self.vector(a) for a in scalar.arguments))
-        kernel = _KERNELS.get(scalar.function)
-        if kernel is not None and all(_dtype(a.type) is not None for a in scalar.arguments) and _dtype(scalar.type):
+        kernel, has_numbers = _KERNELS.get(scalar.function), all(_dtype(a.type) is not None for a in scalar.arguments)
+        if scalar.function == "BETWEEN" and has_numbers:
+            return _between(*(self.vector(a) for a in scalar.arguments))
+        if kernel is not None and has_numbers and _dtype(scalar.type):
             vectors = [self.vector(a) for a in scalar.arguments]
             vector = kernel(scalar, vectors)
             if vector is not None:
@@ -257,11 +259,11 @@ def _comparison(compare: Callable[[np.ndarray, np.ndarray], np.ndarray]):
     return kernel
 
 
-def _between(scalar: ScalarCall, vectors: list[Vector]) -> Vector:
-    value, low, high = vectors
-    above, below = ~_less(value.values, low.values), ~_less(high.values, value.values)
-    is_false = (~above & value.valid & low.valid) | (~below & value.valid & high.valid)
-    return Vector(above & below & ~is_false, is_false | _both(vectors))
+def _between(value: Vector, low: Vector, high: Vector) -> Vector:
+    """`value >= low AND value <= high`"""
+    above = Vector(~_less(value.values, low.values), value.valid & low.valid)
+    below = Vector(~_less(high.values, value.values), value.valid & high.valid)
+    return _junction(False, _failing(above, [value, low]), _failing(below, [value, high]))
 
 
 def _in(scalar: ScalarCall, vectors: list[Vector]) -> Vector:
@@ -280,6 +282,10 @@ def _is_null(scalar: ScalarCall, vectors: list[Vector]) -> Vector:
     return Vector(is_null if scalar.function == "IS NULL" else ~is_null, np.ones(len(is_null), np.bool_))
 
 
+def _largest(vector: Vector) -> float:
+    return float(np.abs(vector.values.astype(np.float64)).max(initial=0))
+
+
 def _sum(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
     """`+`, `-` and `*`; None where an integer may overflow."""
     a, b = vectors
@@ -289,7 +295,7 @@ def _sum(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
             return Vector(operate(a.values, b.values), _both(vectors))
     if scalar.type not in INTEGER_BITS or any(x.type != scalar.type for x in scalar.arguments):
         return None
-    left, right = (float(np.abs(v.values.astype(np.float64)).max(initial=0)) for v in vectors)
+    left, right = map(_largest, vectors)
     most = left * right if scalar.function == "*" else left + right
     if most >= min(_SAFE, float(1 << (INTEGER_BITS[scalar.type] - 1))):
         return None
@@ -303,7 +309,9 @@ def _shifted_time(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
         return _sum(scalar, vectors)
     if scalar.function == "-" and scalar.arguments[0].type != scalar.type:
         return None
-    if any(float(np.abs(v.values.astype(np.float64)).max(initial=0)) >= _SAFE / 2 for v in vectors):
+    time, interval = vectors if scalar.arguments[0].type == scalar.type else vectors[::-1]
+    most = _DAY_US if scalar.type == "timestamp" and scalar.settings.time_zone != "UTC" else _SAFE / 2
+    if _largest(interval) >= most or _largest(time) >= _SAFE / 2:  # days are those of the time zone
         return None
     operate = np.add if scalar.function == "+" else np.subtract
     return Vector(operate(vectors[0].values, vectors[1].values), _both(vectors))
@@ -326,7 +334,6 @@ _KERNELS: dict[str, Callable[[ScalarCall, list[Vector]], Vector | None]] = {
     ">": _comparison(lambda a, b: _less(b, a)),
     "<=": _comparison(lambda a, b: ~_less(b, a)),
     ">=": _comparison(lambda a, b: ~_less(a, b)),
-    "BETWEEN": _between,
     "IN": _in,
     "NOT": _not,
     "IS NULL": _is_null,

@@ -25,6 +25,9 @@ class Constant:
     value: Any
     type: str
 
+    def __hash__(self) -> int:
+        return hash((self.type, repr(self.value)))  # the value may be a list or a dictionary
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarCall:

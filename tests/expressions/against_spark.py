@@ -17,14 +17,17 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 
-from sqlext.errors import DataError, UnsupportedError
+from sqlext.errors import DataError, SqlExtError, UnsupportedError
 from sqlext.expressions.casts import cast
+from sqlext.expressions.column_values import ColumnValues
 from sqlext.expressions.function import Settings
 from sqlext.expressions.numbers import to_float32
 from sqlext.expressions.result_types import result_type
 from sqlext.expressions.spark_types import is_year_month
 from sqlext.expressions.values import compare, from_arrow
 from sqlext.quiet import quiet_probes
+from sqlext.rewriter.rules.scalar_text import ScalarTexts
+from sqlext.rewriter.text.splice import join
 
 from .random_expressions import (
     COLUMNS,
@@ -39,6 +42,7 @@ from .random_expressions import (
     templates,
 )
 
+UNTYPED = ("CAST", "TRY_CAST", "struct", "try_divide")  # the first two name their types; others are known to differ
 ROWS = 40
 IN_ONE_SELECT = 150
 VIEW = "v_expressions"
@@ -105,6 +109,8 @@ class _Session:
         self.rows = rows_of(table, types)
         for row in self.rows:
             row["ym"] = row["ymm"]
+        self.arrays = {name: table[name].combine_chunks() for name in types}
+        self.texts = ScalarTexts(columns={**types, **months}, settings=self.settings)
         columns = [Expression(sql=name, spark_type=t) for name, t in {**types, **months}.items() if name != "id"]
         words = {w for t in self.templates for w in t.classes if is_constant(w)}
         texts = sorted({text for group in LITERALS.values() for text in group} | words)
@@ -168,23 +174,41 @@ class _Session:
         """Compare the type that rules give the call with Spark's."""
         constants = {i: a.value for i, a in enumerate(call.arguments) if a.is_constant}
         types = tuple(a.spark_type for a in call.arguments)
-        if call.name in (
-            "CAST",
-            "TRY_CAST",
-            "struct",
-            "try_divide",
-        ):  # the first two name it; others are known to differ
+        if call.name in UNTYPED:
             return
         ours = result_type(call.name, types, self.settings, constants)
         if ours != call.spark_type:
             comparison.differences.append(f"{call.sql}: {call.spark_type}: of type {ours}")
+
+    def _compare_columns(self, call: Expression, outcomes: list[Any], comparison: Comparison) -> None:
+        """Compare the values on whole columns, of the text as rules read it, with those of the table of functions."""
+        if any("year" in e.spark_type or "month" in e.spark_type for e in (call, *_leaves(call))):  # not in PyArrow
+            return
+        try:
+            tree = self.texts.tree(join(call.sql))
+        except SqlExtError as refusal:
+            comparison.refused[f"in a rule, {call.name}: {refusal.message}"] += 1
+            return
+        columns = ColumnValues(columns=self.arrays, rows=len(self.rows))
+        vector = columns.vector(tree)
+        for row, outcome in enumerate(outcomes):
+            theirs = None if isinstance(outcome, DataError) else outcome
+            ours = vector.values.tolist()[row] if vector.valid[row] else None
+            if tree.type == call.spark_type and not _is_same(ours, theirs, call):
+                text = f"{call.sql}: {call.spark_type}: on columns {ours!r}, by value {theirs!r}"
+                comparison.differences.append(f"{text}; {self._shown(call, row)}")
+                return
+        if tree.type != call.spark_type:
+            comparison.differences.append(f"{call.sql}: {call.spark_type}: in a rule of type {tree.type}")
 
     def _evaluated(self, call: Expression, comparison: Comparison) -> list[Any] | None:
         """Our value or DataError for each row; None if the call is refused."""
         try:
             self._compare_type(call, comparison)
             evaluate: Compiled = compiled(call, self.settings)
-            return [_outcome(evaluate, row) for row in self.rows]
+            outcomes = [_outcome(evaluate, row) for row in self.rows]
+            self._compare_columns(call, outcomes, comparison)
+            return outcomes
         except UnsupportedError as refusal:
             comparison.refused[f"{call.name}: {refusal.message}"] += 1
         except Exception as error:

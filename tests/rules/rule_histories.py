@@ -13,8 +13,11 @@ from sqlext.engine.rules.replay import replay
 from sqlext.engine.rules.rule_plan import CODE, CompiledRules, RulePlan, RulesPlan
 from sqlext.engine.rules.rule_results import result_batch
 from sqlext.engine.rules.rule_versions import TakenVersion
-from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, RulesState, first_state, read_versions
+from sqlext.engine.rules.rules_processor import rules_state_of, rules_stored_after
+from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, first_state, read_versions
 from sqlext.engine.rules.rules_step import advance
+from sqlext.engine.stream import state_log
+from sqlext.engine.stream.state_log import Stored
 from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.engine.worker.output import Block, block_batches
 from sqlext.engine.worker.read_rows import columns_of, read_rows, rows_needed, time_columns
@@ -100,29 +103,36 @@ def rules_table(rows: list[tuple]) -> pa.Table:
 COMPILED = CompiledRules(PLAN)
 
 
-def stored(table: pa.Table) -> pa.Table:
-    """The table after it has been written and read."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return pa.ipc.open_stream(sink.getvalue()).read_all()
+class Storage:
+    """The state as the operator stores it between micro-batches."""
 
+    def __init__(self) -> None:
+        self.header: bytes | None = None
+        self.chunks: dict[int, bytes] = {}
 
-def restarted(state: RulesState) -> RulesState:
-    return replace(state, rows=stored(state.rows), positions=stored(state.positions), versions=stored(state.versions))
+    def read(self) -> Stored | None:
+        return None if self.header is None else state_log.read(self.header, self.chunks.__getitem__)
+
+    def write(self, before: Stored | None, after: Stored) -> None:
+        new, removed = state_log.changes(before, after)
+        self.chunks |= {chunk.number: state_log.chunk_bytes(chunk) for chunk in new}
+        for number in removed:
+            del self.chunks[number]
+        self.header = after.header_bytes()
 
 
 def streamed(history: list[MicroBatch]) -> tuple[list[Result], list[TakenVersion], list[tuple]]:
     """What the stream emits with a restart after each micro-batch, the versions it took up, and the events in time."""
-    state, emitted, in_time = first_state(PLAN), [], []
+    storage, state, emitted, in_time = Storage(), first_state(PLAN), [], []
     for batch in history:
-        before = state.watermark
+        stored, before = storage.read(), state.watermark
         in_time += [event for event in batch.events if event[1] is not None and event[1] > before]
         step = advance(state, rules_table(batch.rules), events_table(batch.events), batch.watermark, PLAN, COMPILED)
         for times, rows in step.results:
             assert all(before < t <= step.watermark for t in times.tolist())
             emitted += results_of(rows)
-        state = restarted(step.after(state))
+        storage.write(stored, rules_stored_after(stored, step, "plan"))
+        state = rules_state_of(storage.read(), PLAN)
     return emitted, read_versions(state.versions), in_time
 
 

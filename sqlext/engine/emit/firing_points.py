@@ -14,6 +14,7 @@ adds to the pane, behind those that it had. Times are int64 microseconds.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -85,24 +86,14 @@ def every_rows(n: int, entries: Entries, panes: PaneTimes) -> Points:
 def on_delta(threshold: float, values: np.ndarray, entries: Entries, last: np.ndarray) -> tuple[Points, np.ndarray]:
     """ON DELTA: `values`: of each entry, NaN for NULL; `last: float[p]`: the value on which each pane last fired, NaN
     before its first row. Also returns the new `last`."""
-    last, fires = last.copy(), np.zeros(len(entries.pane), np.bool_)
-    bounds = np.flatnonzero(np.diff(entries.pane, prepend=-1, append=-1))
-    for lo, hi in zip(bounds[:-1].tolist(), bounds[1:].tolist()):
-        at, pane = lo, entries.pane[lo]
-        while at < hi:
-            if np.isnan(last[pane]):
-                known = np.flatnonzero(~np.isnan(values[at:hi]))
-                if not len(known):
-                    break
-                at += int(known[0]) + 1
-                last[pane] = values[at - 1]
-                continue
-            beyond = np.flatnonzero(np.abs(values[at:hi] - last[pane]) > threshold)
-            if not len(beyond):
-                break
-            at += int(beyond[0]) + 1
-            last[pane], fires[at - 1] = values[at - 1], True
-    return early(entries.pane[fires], entries.position[fires], entries.decided[fires]), last
+    last_fired, fires = last.tolist(), np.zeros(len(entries.pane), np.bool_)
+    for i, (pane, value) in enumerate(zip(entries.pane.tolist(), values.tolist())):
+        distance = abs(value - last_fired[pane])
+        if distance > threshold:
+            fires[i] = True
+        if distance > threshold or math.isnan(last_fired[pane]):
+            last_fired[pane] = value
+    return early(entries.pane[fires], entries.position[fires], entries.decided[fires]), np.array(last_fired, np.float64)
 
 
 def early_every(every: int, entries: Entries, panes: PaneTimes, watermark: int) -> Points:

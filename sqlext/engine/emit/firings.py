@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlext.engine.emit.assigned import Assigned
 from sqlext.engine.emit.firing_points import Points
 from sqlext.engine.emit.panes import Panes
-from sqlext.engine.emit.partials import Aggregation, Errors, States
+from sqlext.engine.emit.partials import Aggregation, Errors, States, taken
 from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.stream.stream_plan import FAILURES
 from sqlext.engine.worker.arrow import as_arrow, strings
@@ -26,36 +26,27 @@ def partial_values(
     """The states of each aggregation at each point, and of each pane behind the step.
 
     `entry_row: int64[e]`: the rows of the entries; those of pane p are entries `first[p]` to `first[p + 1]`. The points
-    cut them into segments, which are reduced at once and then added up, the n-th of all panes at a time.
+    cut them into segments, which are reduced at once and then added up within each pane.
     """
     n, p = len(points.pane), len(panes)
-    cut = first[points.pane] + points.seen
     pane = np.concatenate([points.pane, np.arange(p)])
-    stop = np.concatenate([cut, first[1:]])
+    stop = np.concatenate([first[points.pane] + points.seen, first[1:]])
     order = np.lexsort((np.arange(n + p), stop, pane))  # the segment behind the last point comes last in its pane
     pane, stop = pane[order], stop[order]
-    is_first = np.diff(pane, prepend=-1) != 0
+    is_first, is_last = np.diff(pane, prepend=-1) != 0, np.diff(pane, append=p) != 0
     start = np.where(is_first, first[pane], np.concatenate([[0], stop[:-1]]))
     rank = np.arange(n + p) - np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
     place = np.argsort(order)[:n]  # of each point among the segments
-    by_rank = [np.flatnonzero(rank == r) for r in range(int(rank.max(initial=-1)) + 1)]
-    is_point = order < n
     at_points, behind = [], []
     for aggregation, states in zip(aggregations, panes.partials):
-        segments = aggregation.reduce(entry_row, start, stop)
-        states = tuple(column.copy() for column in states)
-        values = tuple(column.copy() for column in segments)
-        for at in by_rank:
-            own = pane[at]
-            total = aggregation.merge(tuple(c[own] for c in states), tuple(c[at] for c in segments))
-            for column, value, part in zip(states, values, total):
-                value[at] = part
-                column[own] = part
-            if is_discarding:
-                for column, part in zip(states, aggregation.empty(len(own))):
-                    column[own[is_point[at]]] = part[is_point[at]]
-        at_points.append(tuple(value[place] for value in values))
-        behind.append(states)
+        values = aggregation.reduce(entry_row, start, stop)
+        whole = aggregation.merge(states, taken(values, is_first))
+        for value, part in zip(values, whole):
+            value[is_first] = part
+        if not is_discarding:  # else a segment behind a point begins anew
+            values = aggregation.running(values, rank)
+        at_points.append(taken(values, place))
+        behind.append(taken(values, is_last))
     return at_points, tuple(behind)
 
 

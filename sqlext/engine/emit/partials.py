@@ -42,7 +42,8 @@ class Aggregation(Protocol):
     """An aggregate over groups. `reduce`: group i is entries `start[i]` to `stop[i]` (exclusive) of `rows: int64[k]`,
     whose groups lie one behind the other; `fields`: the Arrow types of its states.
 
-    `finish` puts what could not be computed into `errors`, by group, or without them raises DataError.
+    `running`: state i merged behind the `rank[i]` states before it. `finish` puts what could not be computed into
+    `errors`, by group, or without them raises DataError.
     """
 
     @property
@@ -53,6 +54,8 @@ class Aggregation(Protocol):
     def reduce(self, rows: np.ndarray, start: np.ndarray, stop: np.ndarray) -> States: ...
 
     def merge(self, before: States, after: States) -> States: ...
+
+    def running(self, states: States, rank: np.ndarray) -> States: ...
 
     def finish(self, states: States, errors: Errors | None = None) -> pa.Array: ...
 
@@ -132,8 +135,32 @@ def _groups(operation: np.ufunc, values: np.ndarray, start: np.ndarray, stop: np
     return result
 
 
+def taken(states: States, at: np.ndarray) -> States:
+    """Some of the states, by a mask or by indexes."""
+    return tuple(column[at] for column in states)
+
+
+class _Vectorised:
+    """What the aggregations that NumPy computes have in common."""
+
+    def merge(self, before: States, after: States) -> States:
+        raise NotImplementedError
+
+    def running(self, states: States, rank: np.ndarray) -> States:
+        """A scan in as many merges as the greatest rank has binary digits (Hillis and Steele 1986, Data parallel
+        algorithms)."""
+        step = 1
+        while (at := np.flatnonzero(rank >= step)).size:
+            merged = self.merge(taken(states, at - step), taken(states, at))
+            states = tuple(column.copy() for column in states)
+            for column, value in zip(states, merged):
+                column[at] = value
+            step *= 2
+        return states
+
+
 @dataclass(frozen=True)
-class Count:
+class Count(_Vectorised):
     """COUNT; `is_counted: bool[n]` or None for all rows."""
 
     is_counted: np.ndarray | None
@@ -154,7 +181,7 @@ class Count:
         return as_arrow(states[0])
 
 
-class IntegerSum:
+class IntegerSum(_Vectorised):
     """SUM of integers. The states are the sum modulo 2^64, a count, and how often the sum has wrapped around: so it is
     exact, and the portions in which rows come do not decide whether it exceeds 64 bits."""
 
@@ -192,7 +219,7 @@ class IntegerSum:
         return as_arrow(total, is_valid)
 
 
-class FloatSum:
+class FloatSum(_Vectorised):
     """SUM of floats, and AVG, which adds up floats. The states are the sum and a count."""
 
     fields = (pa.float64(), pa.int64())
@@ -222,7 +249,7 @@ def _or_zero(values: Values, kind: type) -> tuple[np.ndarray, np.ndarray]:
     return np.where(valid, values.values, 0).astype(kind), valid.astype(np.int64)
 
 
-class Extreme:
+class Extreme(_Vectorised):
     """MIN and MAX of numbers and times; NaN is the largest number. The states are the value and a count."""
 
     def __init__(self, values: Values, kind: pa.DataType, is_max: bool):
@@ -290,6 +317,12 @@ class General:
 
     def merge(self, before: States, after: States) -> States:
         return (_objects([self._merged(a, b) for a, b in zip(before[0], after[0])]),)
+
+    def running(self, states: States, rank: np.ndarray) -> States:
+        values = list(states[0])
+        for i in np.flatnonzero(rank).tolist():
+            values[i] = self._merged(values[i - 1], values[i])
+        return (_objects(values),)
 
     def _merged(self, before: Any, after: Any) -> Any:
         for state in (before, after):

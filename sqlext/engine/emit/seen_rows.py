@@ -60,19 +60,41 @@ def seen(
 
     `values: float64[n]`: of EVICT KEEP DELTA for all rows, NaN for NULL.
     """
-    parts, before = [], dict[int, int]()
+    parts, before, in_order = [], dict[int, int](), _come_in_order(of_panes)
     for pane, count in zip(points.pane.tolist(), points.seen.tolist()):
         lo, hi = of_panes.bounds[pane], of_panes.bounds[pane + 1]
-        position = of_panes.position[lo:hi]
-        is_seen = position <= count
+        position, last = of_panes.position[lo:hi], before.get(pane, -1)
+        if in_order[pane]:  # then it sees a range, and costs no more than the rows that it sees
+            start, stop = lo + np.searchsorted(position, [last, count], side="right")
+            at = np.arange(_first_left(start, stop, of_panes, plan), stop)
+        else:
+            at = lo + np.flatnonzero((position <= count) & (position > last))
         if plan.emit.is_discarding:
-            is_seen &= position > before.get(pane, -1)
             before[pane] = count
-        at = lo + np.flatnonzero(is_seen)
         parts.append(of_panes.row[evicted(at, of_panes, values, plan)])
     stop = np.cumsum([len(part) for part in parts], dtype=np.int64)
     rows = np.concatenate(parts) if parts else np.zeros(0, np.int64)
     return rows, np.concatenate([[0], stop[:-1]]).astype(np.int64)[: len(stop)], stop
+
+
+def _come_in_order(of_panes: PaneRows) -> np.ndarray:
+    """`bool[p]`: the panes in which no row comes before an older one, as late rows do."""
+    pane = np.repeat(np.arange(len(of_panes.bounds) - 1), np.diff(of_panes.bounds))
+    falls = (np.diff(of_panes.position) < 0) & (np.diff(pane) == 0)
+    in_order = np.ones(len(of_panes.bounds) - 1, np.bool_)
+    in_order[pane[1:][falls]] = False
+    return in_order
+
+
+def _first_left(start: int, stop: int, of_panes: PaneRows, plan: WindowPlan) -> int:
+    """The first of the rows `start` to `stop` that EVICT may leave."""
+    evictor = plan.emit.evictor
+    if evictor is None or start == stop or evictor.kind == KEEP_DELTA:
+        return start
+    if evictor.kind == KEEP_ROWS:
+        return max(start, stop - int(evictor.amount))
+    time = of_panes.time[start:stop]
+    return start + int(np.searchsorted(time, time[-1] - int(evictor.amount), side="right"))
 
 
 def evicted(at: np.ndarray, of_panes: PaneRows, values: np.ndarray | None, plan: WindowPlan) -> np.ndarray:

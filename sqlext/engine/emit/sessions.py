@@ -6,6 +6,7 @@ their times. A late row that is allowed may touch several sessions, which become
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -73,8 +74,18 @@ def take_late_rows(
     created = new_panes(new_code, new_keys, new_start, new_end, aggregations)
     whole = joined([after.take(np.flatnonzero(is_there)), created])
     origin = np.concatenate([np.flatnonzero(is_there), np.full(len(fresh), -1)])
-    is_own = (whole.code == code[:, None]) & (whole.start <= time[:, None]) & (time[:, None] + gap <= whole.end)
-    return Joined(whole, origin, np.array(ended, np.int64), is_own.argmax(axis=1))
+    return Joined(whole, origin, np.array(ended, np.int64), _session_of(code, time, whole))
+
+
+def _session_of(code: np.ndarray, time: np.ndarray, panes: Panes) -> np.ndarray:
+    """`int64[n]`: the session of each row, which is the last one of its key that begins at it or before."""
+    own = np.flatnonzero(np.isin(panes.code, code))
+    starts: dict[int, list[tuple[int, int]]] = {}
+    for key, start, pane in sorted(zip(panes.code[own].tolist(), panes.start[own].tolist(), own.tolist())):
+        starts.setdefault(key, []).append((start, pane))
+    last = len(panes)
+    rows = zip(code.tolist(), time.tolist())
+    return np.array([starts[key][bisect_right(starts[key], (at, last)) - 1][1] for key, at in rows], np.int64)
 
 
 def _join(panes: Panes, members: list[int], aggregations: Sequence[Aggregation]) -> None:

@@ -1,0 +1,192 @@
+"""MATCH_RULES: rows a second for one rule and for many, in the pure step and in Spark, against separate queries.
+
+    python -m benchmarks.rules [--rules 1,100,1000] [--rows N] [--keys N] [--batches N] [--step] [--change]
+
+Each micro-batch reads one Parquet file of payments. The first one starts processes and compiles, so it is left out.
+`--step` runs only the pure step, without Spark, in CPU seconds. `--change` adds a rule in the middle, and reports
+whether the next micro-batch has taken it up. A separate query is one MATCH_RECOGNIZE with the clause of the first rule;
+a hundred of them would take a hundred times as long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import sqlext
+from sqlext.engine.rules.rule_plan import CompiledRules, RulesPlan
+from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, first_state
+from sqlext.engine.rules.rules_step import advance
+from sqlext.engine.stream.stream_plan import SortKey
+from sqlext.expressions.function import Settings
+
+MICROS = pa.timestamp("us", "UTC")
+START_US, MINUTE_US = 1_767_225_600_000_000, 60_000_000
+SCHEMA = pa.schema([("k", pa.int64()), ("ts", MICROS), ("amount", pa.float64()), ("city", pa.string()),
+                    ("status", pa.string())])  # fmt: skip
+DDL = "k BIGINT, ts TIMESTAMP, amount DOUBLE, city STRING, status STRING"
+CITIES, STATES = ("Berlin", "Paris", "Rome", "Oslo"), ("ok", "failed", "new")
+
+
+def clause(i: int) -> str:
+    """The clause of rule i: one of three shapes, with thresholds of its own."""
+    amount, city, status = 900 + i * 7 % 100, CITIES[i % 4], STATES[1 + i % 2]
+    return (
+        f"MATCH_RECOGNIZE (MEASURES A.amount AS a, LAST(B.amount) AS b PATTERN (A -> B) WITHIN INTERVAL '5' MINUTES "
+        f"DEFINE A AS amount > {amount} AND city = '{city}', B AS status = '{status}' AND amount > {amount - 100})",
+        f"MATCH_RECOGNIZE (MEASURES COUNT(*) AS n, SUM(A.amount) AS s PATTERN (A{{2,}} B) WITHIN INTERVAL '10' MINUTES "
+        f"DEFINE A AS status = '{status}' AND amount > {amount - 600}, B AS amount > {amount})",
+        f"MATCH_RECOGNIZE (MEASURES A.amount AS x PATTERN (A B C) "
+        f"DEFINE A AS amount > {amount}, B AS amount < {amount % 300 + 5}, C AS city = '{city}')",
+    )[i % 3]
+
+
+def payments(rows: int, keys: int, batch: int) -> pa.Table:
+    """A minute of payments, in the order of their times."""
+    random = np.random.default_rng(batch)
+    times = START_US + batch * MINUTE_US + np.sort(random.integers(0, MINUTE_US, rows))
+    columns = [
+        pa.array(random.integers(0, keys, rows)),
+        pa.array(times).cast(MICROS),
+        pa.array(random.random(rows) * 1000),
+        pa.array(random.choice(CITIES, rows)),
+        pa.array(random.choice(STATES, rows, p=(0.8, 0.15, 0.05))),
+    ]
+    return pa.table(columns, schema=SCHEMA)
+
+
+# the pure step
+
+
+def step_seconds(rules: int, options: argparse.Namespace) -> Iterator[float]:
+    """The CPU seconds of each micro-batch but the first."""
+    plan = RulesPlan(
+        schema=SCHEMA,
+        columns=tuple(zip(SCHEMA.names, ("bigint", "timestamp", "double", "string", "string"))),
+        keys=("k",),
+        order=("ts",),
+        sort=(SortKey("amount"),),
+        settings=Settings(is_ansi=True, time_zone="UTC"),
+    )
+    compiled, state, nothing = CompiledRules(plan), first_state(plan), ARRIVING_VERSIONS.empty_table()
+    arriving = rules_table(rules)
+    for batch in range(options.batches):
+        events = payments(options.rows, options.keys, batch)
+        before = time.process_time()
+        step = advance(state, arriving, events, START_US + (batch + 1) * MINUTE_US, plan, compiled)
+        state, arriving = step.after(state), nothing
+        if batch:
+            yield time.process_time() - before
+
+
+def rules_table(rules: int) -> pa.Table:
+    columns = {
+        "name": [f"r{i}" for i in range(rules)],
+        "version": [1] * rules,
+        "clause": [clause(i) for i in range(rules)],
+        "enabled": [True] * rules,
+        "effective_from": [None] * rules,
+        "time": [None] * rules,
+    }
+    return pa.table([pa.array(columns[f.name], f.type) for f in ARRIVING_VERSIONS], schema=ARRIVING_VERSIONS)
+
+
+# Spark
+
+
+class Streams:
+    """Streams over files of payments in one session."""
+
+    def __init__(self, options: argparse.Namespace, folder: Path):
+        self.options, self.folder = options, folder
+        self.spark = sqlext.session(warehouse=folder / "warehouse")
+        self.spark.conf.set("spark.sql.session.timeZone", "UTC")
+        self.files = folder / "payments"
+        self.files.mkdir()
+        for batch in range(options.batches):
+            pq.write_table(payments(options.rows, options.keys, batch), self.files / f"{batch:05}.parquet")
+        self.spark.sql(f"CREATE TABLE payments ({DDL}) USING delta")
+
+    def create_rules(self, table: str, rules: int) -> None:
+        """A table of so many rules: the first by the statement, the others by one INSERT."""
+        self.spark.sql(f"CREATE PATTERN RULE r0 ON {table} FOR TABLE payments AS {clause(0)}")
+        rows = [(f"r{i}", 1, clause(i), True) for i in range(1, rules)]
+        if rows:
+            frame = self.spark.createDataFrame(rows, "name STRING, version BIGINT, clause STRING, enabled BOOLEAN")
+            frame.writeTo(table).append()
+
+    def seconds(self, query: str, name: str, change: str = "") -> list[float]:
+        """The seconds of each micro-batch but the first. `change`: a statement to run behind the second one."""
+        reader = self.spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1)
+        reader.parquet(str(self.files)).createOrReplaceTempView("arriving")
+        durations: list[float] = []
+        changed_at = None
+        frame = self.spark.sql(query)
+        writer = frame.writeStream.format("noop").option("checkpointLocation", str(self.folder / "checkpoints" / name))
+        stream = writer.start()
+        try:
+            while len(durations) < self.options.batches or len(stream.recentProgress) == changed_at:
+                time.sleep(0.2)
+                progress = [p for p in stream.recentProgress if p["numInputRows"] >= self.options.rows]
+                if len(progress) >= 2 and change:
+                    self.spark.sql(change)
+                    change, changed_at = "", len(stream.recentProgress)
+                durations = [p["durationMs"]["triggerExecution"] / 1000 for p in progress]
+                if stream.exception() is not None:
+                    raise RuntimeError(str(stream.exception()))
+        finally:
+            stream.stop()
+        return durations[1:]
+
+
+WATERMARK = "STREAM arriving WATERMARK ts DELAY OF INTERVAL 0 SECONDS"
+
+
+def measure(options: argparse.Namespace, folder: Path) -> None:
+    streams = Streams(options, folder)
+    single = clause(0).replace("MATCH_RECOGNIZE (", "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts ", 1)
+    report("a separate MATCH_RECOGNIZE", streams.seconds(f"SELECT * FROM {WATERMARK} {single}", "single"), options)
+    for rules in options.rules:
+        table = f"rules_{rules}"
+        streams.create_rules(table, rules)
+        change = f"CREATE PATTERN RULE late ON {table} AS {clause(1)}" if options.change else ""
+        query = f"SELECT * FROM {WATERMARK} MATCH_RULES (PARTITION BY k ORDER BY ts RULES {table})"
+        report(f"{rules} rules", streams.seconds(query, table, change), options)
+        if options.change:
+            taken = streams.spark.sql(f"SELECT taken_up FROM {table}_log WHERE name = 'late'").collect()
+            print(
+                "    the added rule was taken up at the watermark", taken[0][0] if taken else "of a later micro-batch"
+            )
+
+
+def report(what: str, seconds: list[float], options: argparse.Namespace) -> None:
+    mean = sum(seconds) / len(seconds)
+    print(f"{what}: {options.rows / mean:,.0f} rows/s, {mean:.2f} s for a micro-batch of {options.rows:,} rows")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rules", type=lambda text: [int(n) for n in text.split(",")], default=[1, 100, 1000])
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--keys", type=int, default=10_000)
+    parser.add_argument("--batches", type=int, default=5)
+    parser.add_argument("--step", action="store_true")
+    parser.add_argument("--change", action="store_true")
+    options = parser.parse_args()
+    if options.step:
+        for rules in options.rules:
+            report(f"{rules} rules", list(step_seconds(rules, options)), options)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        measure(options, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
