@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pyspark.sql import types as T
 
 from sqlext.catalog.pattern_rules import RulesTable
-from sqlext.engine.rules.compile_rule import CompiledRule, compile_rule
+from sqlext.engine.rules.compile_rule import MAX_LENGTH, CompiledRule, compile_rule
+from sqlext.engine.rules.plan_rules import MAX_LENGTH_SETTING, can_be_read, setting
 from sqlext.engine.sql_call import SqlCall
 from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors
 from sqlext.expressions.function import Settings
@@ -58,10 +59,13 @@ def check_rule(call: SqlCall, definition: RuleDefinition, rule: ParsedRule, tabl
 def compiled_rule(call: SqlCall, clause: str, table: RulesTable) -> CompiledRule:
     """The rule of a clause, as a table of rules has it. Raises SqlExtError with a place in the clause."""
     columns = [(field.name, field.dataType.simpleString()) for field in _schema(table).fields]
+    columns = [(name, kind) for name, kind in columns if can_be_read(kind)]
     is_ansi = call.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
     time_zone = call.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
     # Which columns MATCH_RULES divides and orders the rows by is not known yet.
-    return compile_rule(clause, columns, (), (time_column(table),), Settings(is_ansi=is_ansi, time_zone=time_zone))
+    settings = Settings(is_ansi=is_ansi, time_zone=time_zone)
+    longest = setting(call.spark, MAX_LENGTH_SETTING, MAX_LENGTH)
+    return compile_rule(clause, columns, (), (time_column(table),), settings, longest)
 
 
 def time_column(table: RulesTable) -> str:

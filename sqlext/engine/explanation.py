@@ -14,6 +14,7 @@ from sqlext.engine.emit.plan_emits import PlannedCall, PlannedEmit
 from sqlext.engine.physical import LEAD, PhysicalPlan
 from sqlext.engine.plan_statement import PlannedPart, StatementPlan, plan_statement
 from sqlext.engine.portable.portable_sql import Printer
+from sqlext.engine.rules.plan_rules import PlannedRules
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream.heartbeat import PlannedIdle
 from sqlext.engine.warn import warn
@@ -46,6 +47,8 @@ def _part(number: int, part: PlannedPart) -> str:
         return _clause(number, part)
     if isinstance(part, PlannedIdle):
         return f"== Idle source {number} ==\n{part.source.whole.text}\n{part.how}"
+    if isinstance(part, PlannedRules):
+        return f"== Rules {number} ==\n{part.explanation}"
     if isinstance(part, PlannedCall):
         return explained_call(number, part)
     return explained_emit(number, part) if isinstance(part, PlannedEmit) else _join(number, part)

@@ -45,7 +45,7 @@ from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.script import check_bound_before
 from sqlext.rewriter.windows.parse_window import WindowClause
 
-PlannedPart = Union[PhysicalPlan, PlannedJoin, PlannedCall, PlannedEmit, PlannedIdle]
+PlannedPart = Union[PhysicalPlan, PlannedJoin, PlannedCall, PlannedEmit, PlannedIdle, PlannedRules]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,6 +201,7 @@ def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portabl
         elif isinstance(part, RulesClause):
             matches, relation, edits = rules.plan(part, source)
             relations[relation] = matches
+            parts.append(matches)
         elif isinstance(part, WindowClause):
             steps, edits = windows.plan(part, source, plan_clause)
             relations |= steps

@@ -29,6 +29,10 @@ def division_by_zero() -> DataError:
     return DataError("DIVIDE_BY_ZERO", "division by zero", hint="test the divisor first, for example with nullif(x, 0)")
 
 
+def too_long(most: int) -> DataError:
+    return DataError("TEXT_TOO_LONG", f"a text of more than {most:,} characters", hint="test the length first")
+
+
 def remainder_by_zero() -> DataError:
     return DataError("REMAINDER_BY_ZERO", "remainder by zero", hint="test the divisor first, with nullif(x, 0)")
 

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from sqlext.expressions.coercion import as_result, takes
-from sqlext.expressions.faults import invalid_value
+from sqlext.expressions.faults import invalid_value, too_long
 from sqlext.expressions.function import Evaluate, Function, Signature, Types, null_propagating
 from sqlext.expressions.spark_types import ArrayOf, nested
 
 _WHOLE = (1 << 31) - 1
+_LONGEST = 10_000_000  # characters that repeat, space, lpad and rpad return
 
 
 def substring(text: Any, position: int, length: int = _WHOLE) -> Any:
@@ -33,10 +34,22 @@ def _right(text: Any, length: int) -> Any:
     return text[max(len(text) - length, 0) :] if length > 0 else text[:0]
 
 
+def _repeat(text: str, times: int) -> str:
+    """Raises DataError for a text that could take the memory of a worker: rules come from tables."""
+    _check_length(len(text) * times)
+    return text * times
+
+
+def _check_length(length: int) -> None:
+    if length > _LONGEST:
+        raise too_long(_LONGEST)
+
+
 def _pad(text: Any, length: int, pad: Any, is_left: bool) -> Any:
     missing = length - len(text)
     if missing <= 0 or not pad:
         return text[: max(length, 0)]
+    _check_length(length)
     padding = (pad * (missing // len(pad) + 1))[:missing]
     return padding + text if is_left else text + padding
 
@@ -193,8 +206,8 @@ STRINGS: dict[str, Function] = {
     "replace": _plain(_replace, "string", "string", "string", optional=1),
     "translate": _plain(_translate, "string", "string", "string"),
     "reverse": _plain(lambda value: value[::-1], "string|array"),
-    "repeat": _plain(lambda text, times: text * times, "string", "int"),
-    "space": _plain(lambda times: " " * times, "int"),
+    "repeat": _plain(_repeat, "string", "int"),
+    "space": _plain(lambda times: _repeat(" ", times), "int"),
     "substring_index": _plain(_substring_index, "string", "string", "int"),
     "ascii": _plain(_ascii, "string"),
     "chr": _plain(_chr, "bigint"),

@@ -45,7 +45,9 @@ def test_a_stream_follows_the_rules_and_batch_replays_it(spark, tables, tmp_path
     clause = f"MATCH_RULES (PARTITION BY k ORDER BY ts RULES {rules}) AS m"
     assert matches(spark, f"{events} {clause}") == first
 
-    stream = spark.sql(f"SELECT * FROM STREAM {events} WATERMARK ts DELAY OF INTERVAL 0 SECONDS {clause}")
+    query = f"SELECT * FROM STREAM {events} WATERMARK ts DELAY OF INTERVAL 0 SECONDS {clause}"
+    assert "the rules table is a second stream" in spark.sql(f"EXPLAIN MATCH {query}").collect()[0][0]
+    stream = spark.sql(query)
 
     def run() -> None:
         writer = stream.writeStream.format("delta").option("checkpointLocation", str(tmp_path / "checkpoint"))

@@ -22,11 +22,12 @@ from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.rules.scalar_text import ScalarTexts
 from sqlext.rewriter.scan import scan
-from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.names import quoted, tokens_of
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
 
 MAX_LENGTH = 100_000  # characters of a rule, if no setting says otherwise
+MAX_DEPTH = 100  # parentheses around a token
 _EVENTS = "SELECT * FROM `__events` "
 
 
@@ -61,7 +62,7 @@ def compile_rule(
     >>> rule.measures["v"].type, rule.masks[0].function
     ('int', '>')
     """
-    _check_length(clause, max_length)
+    _check_size(clause, max_length)
     try:
         _check_alone(clause)
         head = _head(partition, order)
@@ -72,14 +73,24 @@ def compile_rule(
         raise e.moved(clause, -len(_EVENTS)) from None
     try:
         return _compiled(clause, text, schema, settings)
+    except RecursionError:
+        raise UnsupportedError("RULE_SIZE", "an expression of this rule has too many operators", hint=_DIVIDE) from None
     except SqlExtError as e:
         raise e.moved(clause, -before) from None
 
 
-def _check_length(clause: str, max_length: int) -> None:
+_DIVIDE = "divide it into several rules."
+
+
+def _check_size(clause: str, max_length: int) -> None:
+    """Raise UnsupportedError for a text whose reading alone would hold the stream up."""
     if len(clause) > max_length:
         message = f"a rule has at most {max_length:,} characters, and this one has {len(clause):,}"
-        raise UnsupportedError("RULE_SIZE", message, hint="divide it into several rules.")
+        raise UnsupportedError("RULE_SIZE", message, hint=_DIVIDE)
+    deep = next((token for token in tokens_of(clause) if token.depth > MAX_DEPTH), None)
+    if deep is not None:
+        message = f"a rule nests parentheses at most {MAX_DEPTH} levels deep"
+        raise UnsupportedError("RULE_SIZE", message, place=Place(clause, deep.start, deep.stop), hint=_DIVIDE)
 
 
 def _head(partition: Sequence[str], order: Sequence[str]) -> str:

@@ -35,8 +35,11 @@ class PlannedRules:
 
     run: RulesRun
     clause: RulesClause
-    has_effect: ClassVar[bool] = False
     warnings: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def has_effect(self) -> bool:
+        return self.run.rows.isStreaming
 
     @property
     def stream_clause(self) -> StreamClause | None:
@@ -46,7 +49,28 @@ class PlannedRules:
         return StreamClause(text=self.clause.whole.text, place=place, fingerprint=fingerprint(self.run.plan))
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        return self.run.frame(queries, spark)
+        return self.run.frame(queries, spark, reports=self.has_effect)
+
+    def preview(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        """A DataFrame with the columns of the result; building it has no effect."""
+        return self.run.frame(queries, spark, reports=False)
+
+    @property
+    def explanation(self) -> str:
+        """What EXPLAIN MATCH shows."""
+        plan = self.run.plan
+        how = (
+            "a stream: the rules table is a second stream, which reaches every bucket of keys"
+            if self.run.rows.isStreaming
+            else "a table: each version of a rule acts on its own time, as the log of streams has it"
+        )
+        return "\n".join(
+            [
+                f"rules {'.'.join(self.run.table)}",
+                f"keys {', '.join(plan.keys) or 'none: one task has all rows'}; order {', '.join(plan.order)}",
+                f"input {self.clause.relation.text}, {how}",
+            ]
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +101,7 @@ class RulesPlanner:
             hint = "the first rule creates it: CREATE PATTERN RULE name ON table FOR TABLE events AS …"
             raise BindError("NO_RULES_TABLE", f"there is no table {'.'.join(clause.rules.parts)} of pattern rules",
                             place=place, hint=hint)  # fmt: skip
-        fields = [field for field in rows.schema.fields if _can_be_read(field.dataType.simpleString())]
+        fields = [field for field in rows.schema.fields if can_be_read(field.dataType.simpleString())]
         names = {field.name.lower(): field.name for field in fields}
         keys = tuple(names[key.name.lower()] for key in clause.partition_by)
         order = tuple(names[key.name.lower()] for key in clause.order_by)
@@ -91,20 +115,20 @@ class RulesPlanner:
                 is_ansi=self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true",
                 time_zone=self.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
             ),
-            max_versions=_setting(self.spark, MAX_VERSIONS_SETTING, MAX_VERSIONS),
-            max_length=_setting(self.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
+            max_versions=setting(self.spark, MAX_VERSIONS_SETTING, MAX_VERSIONS),
+            max_length=setting(self.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
         )
         events = rows.select(*(quoted(field.name) for field in fields))
         planned = PlannedRules(run=RulesRun(plan=plan, rows=events, table=clause.rules.parts), clause=clause)
-        name = self.queries.name(planned.frame(self.queries, self.spark))
+        name = self.queries.name(planned.preview(self.queries, self.spark))
         return planned, name, [Edit(clause.whole.start, clause.whole.stop, name)]
 
 
-def _setting(spark: SparkSession, name: str, default: int) -> int:
+def setting(spark: SparkSession, name: str, default: int) -> int:
     return int(spark.conf.get(name, "") or 0) or default
 
 
-def _can_be_read(spark_type: str) -> bool:
+def can_be_read(spark_type: str) -> bool:
     """Can workers read a column of this type? Rules cannot see others."""
     try:
         arrow_type(spark_type)

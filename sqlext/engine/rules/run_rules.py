@@ -45,8 +45,11 @@ class RulesRun:
     rows: DataFrame
     table: Parts
 
-    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
-        return self._on_stream(queries, spark) if self.rows.isStreaming else self._in_batch(queries, spark)
+    def frame(self, queries: Queries, spark: SparkSession, *, reports: bool) -> DataFrame:
+        """The result. `reports`: what a stream reports about rules reaches their tables; this adds a listener."""
+        if not self.rows.isStreaming:
+            return self._in_batch(queries, spark)
+        return self._on_stream(queries, spark, reports)
 
     def _in_batch(self, queries: Queries, spark: SparkSession) -> DataFrame:
         versions, plan = taken_versions(queries, spark, self.table), self.plan
@@ -60,7 +63,7 @@ class RulesRun:
         whole = self.rows.repartition(*keys) if keys else self.rows.repartition(1)
         return whole.mapInArrow(match, from_arrow_schema(plan.result_schema))
 
-    def _on_stream(self, queries: Queries, spark: SparkSession) -> DataFrame:
+    def _on_stream(self, queries: Queries, spark: SparkSession, reports: bool) -> DataFrame:
         plan = self.plan
         buckets = (int(spark.conf.get(BUCKETS_SETTING, "") or 0) or None) if plan.keys else 1
         hashed = F.hash(*(F.col(quoted(name)) for name in plan.keys)) if plan.keys else F.lit(0)
@@ -71,7 +74,8 @@ class RulesRun:
             stream=RulesBucketPlan(rules=plan), fingerprint=fingerprint(plan), buckets=buckets, shows_times=False
         )
         metric = f"{REPORTS}_{uuid.uuid4().hex[:8]}"
-        spark.streams.addListener(RuleReports(spark, queries.sql, self.table, metric))
+        if reports:
+            spark.streams.addListener(RuleReports(spark, queries.sql, self.table, metric))
         texts = F.collect_list(F.when(F.col("kind") == REPORT, F.col("rows").cast("string"))).alias("reports")
         decided = decided_rows(parcels, RulesProcessor(operator), lambda rows: rows.observe(metric, texts))
         return result_columns(decided, [], from_arrow_schema(plan.result_schema))
@@ -112,7 +116,7 @@ def taken_versions(queries: Queries, spark: SparkSession, table: Parts) -> Seque
                 effective_from=row.effective_from,
                 taken_up=taken.get((row.name, row.version), last),
             )
-            versions.setdefault((row.name, row.version), version)
+            versions.setdefault((row.name.lower(), row.version), version)
     return list(versions.values())
 
 
