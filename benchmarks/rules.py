@@ -127,16 +127,17 @@ class Streams:
         reader = self.spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1)
         reader.parquet(str(self.files)).createOrReplaceTempView("arriving")
         durations: list[float] = []
+        changed_at = None
         frame = self.spark.sql(query)
         writer = frame.writeStream.format("noop").option("checkpointLocation", str(self.folder / "checkpoints" / name))
         stream = writer.start()
         try:
-            while len(durations) < self.options.batches:
+            while len(durations) < self.options.batches or len(stream.recentProgress) == changed_at:
                 time.sleep(0.2)
                 progress = [p for p in stream.recentProgress if p["numInputRows"] >= self.options.rows]
                 if len(progress) >= 2 and change:
                     self.spark.sql(change)
-                    change = ""
+                    change, changed_at = "", len(stream.recentProgress)
                 durations = [p["durationMs"]["triggerExecution"] / 1000 for p in progress]
                 if stream.exception() is not None:
                     raise RuntimeError(str(stream.exception()))
@@ -160,7 +161,9 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
         report(f"{rules} rules", streams.seconds(query, table, change), options)
         if options.change:
             taken = streams.spark.sql(f"SELECT taken_up FROM {table}_log WHERE name = 'late'").collect()
-            print("    the added rule was taken up at", taken[0][0] if taken else "no time")
+            print(
+                "    the added rule was taken up at the watermark", taken[0][0] if taken else "of a later micro-batch"
+            )
 
 
 def report(what: str, seconds: list[float], options: argparse.Namespace) -> None:

@@ -60,7 +60,7 @@ class SelectItem:
 @dataclass(frozen=True, kw_only=True)
 class EmitClause:
     """`SELECT items FROM call [alias] [WHERE …] GROUP BY keys [HAVING …] EMIT …`, all of it `whole`; `keyword` is
-    EMIT, `alias` as written or empty."""
+    EMIT, `alias` as written or empty, `order` the words ORDER BY, LIMIT or OFFSET where they follow."""
 
     whole: Fragment
     keyword: Fragment
@@ -74,6 +74,7 @@ class EmitClause:
     is_discarding: bool
     lateness: Fragment | None
     evictor: EmitPart | None
+    order: Fragment | None = None
 
 
 def is_emit(tokens: Tokens, i: int) -> bool:
@@ -168,8 +169,13 @@ class _Reader:
             where=self._part(heads, "WHERE", 1),
             keys=tuple(self.tree.fragment(lo, hi) for lo, hi in self._list(*self._range(heads, "GROUP", 2))),
             having=self._part(heads, "HAVING", 1), triggers=triggers, is_discarding=is_discarding, lateness=lateness,
-            evictor=evictor,
+            evictor=evictor, order=self._order(),
         )  # fmt: skip
+
+    def _order(self) -> Fragment | None:
+        if self.stop >= len(self.tokens) or self.tokens[self.stop].word not in ("ORDER", "LIMIT", "OFFSET"):
+            return None
+        return self.tree.fragment(self.stop, self.stop + (2 if self.tokens[self.stop].word == "ORDER" else 1))
 
     def _error(self, error_class: str, message: str, lo: int, hi: int, hint: str = _SYNTAX) -> ParseError:
         return ParseError(error_class, message, place=self.tree.fragment(lo, hi).place, hint=hint)

@@ -122,11 +122,13 @@ class _Builder:
         return call(_NAMES.get(name, name), tuple(self.scalar(child) for child in node.children), settings)
 
     def _struct(self, node: Node) -> Scalar:
-        """`struct(a, b + 1)` names its fields after columns, or by their numbers."""
-        values = [self.scalar(child) for child in node.children]
-        names = (v.name if isinstance(v, Column) else f"col{i}" for i, v in enumerate(values, 1))
-        pairs = [part for name, value in zip(names, values) for part in (Constant(name, "string"), value)]
-        return call("named_struct", tuple(pairs), self.texts.settings)
+        """`struct(a, s.b, c + 1)` names its fields after columns and fields, or by their numbers."""
+        parts: list[Scalar] = []
+        for i, child in enumerate(node.children, 1):
+            value = self.scalar(child)
+            name = value.name if isinstance(value, Column) else child.name if child.kind == "field" else f"col{i}"
+            parts += [Constant(name, "string"), value]
+        return call("named_struct", tuple(parts), self.texts.settings)
 
     def _own(self, node: Node) -> list[Lexeme]:
         """The lexemes of a literal or a column, without parentheses around it."""

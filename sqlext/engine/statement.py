@@ -9,14 +9,23 @@ from pyspark.sql import types as T
 
 from sqlext.catalog import views
 from sqlext.engine import cached_views
-from sqlext.engine.plan_statement import plan_portable, plan_statement
+from sqlext.engine.plan_statement import StatementPlan, plan_portable, plan_statement
 from sqlext.engine.portable import table_function
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream import streaming_tables
 from sqlext.engine.stream.endless import with_end_required
+from sqlext.engine.stream.upsert import plan_upsert
 from sqlext.engine.warn import warn
 from sqlext.errors import Place, UnsupportedError, places_in
-from sqlext.rewriter.heads import CREATE_VIEW, Head, parse_create_view, parse_function_name, parse_head, parse_target
+from sqlext.rewriter.heads import (
+    CREATE_VIEW,
+    Head,
+    StreamTarget,
+    parse_create_view,
+    parse_function_name,
+    parse_head,
+    parse_target,
+)
 from sqlext.rewriter.text.names import quote
 
 
@@ -28,8 +37,10 @@ def run(call: SqlCall) -> DataFrame:
     _check_no_function(call)
     plan = plan_statement(call)
     warn(plan.warnings)
-    plan.build()
     target = parse_target(call.text)
+    if target is not None and target.upsert_key:
+        _check_upsert(plan, target)
+    plan.build()
     if target is None:
         return with_end_required(plan.execute())
     text = plan.source.slice(target.query_start, target.query_stop)
@@ -43,6 +54,13 @@ def run(call: SqlCall) -> DataFrame:
         "NOT_A_STREAM", "the query of a streaming table reads no stream", place=target.place,
         hint="write FROM STREAM t, or CREATE TABLE … AS for the rows that are there now.",
     )  # fmt: skip
+
+
+def _check_upsert(plan: StatementPlan, target: StreamTarget) -> None:
+    """Raise the errors of UPSERT KEY before anything is created."""
+    query = plan.queries.run(plan.source.slice(target.query_start, target.query_stop))
+    if query.isStreaming:
+        plan_upsert(query, target, plan.stream_clauses)
 
 
 def _check_no_function(call: SqlCall) -> None:

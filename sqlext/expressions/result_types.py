@@ -31,6 +31,7 @@ _TIMES = ("timestamp", "timestamp_ntz")
 _PARTS_OF_INTERVALS = frozenset(
     {"month", "mon", "mons", "months", "hour", "h", "hours", "hr", "hrs", "minute", "m", "min", "mins", "minutes"}
 )
+_ROUNDED = {"float": (14, 7), "void": (20, 0)}  # the decimals in which floor and ceil with places round other types
 Constants = Mapping[int, Any]
 
 
@@ -98,7 +99,7 @@ def _number(spark_type: str, other: str, settings: Settings) -> str:
 
 def _digits(spark_type: str, constant: Any, left: str, right: str) -> tuple[int, int]:
     """(precision, scale) of an operand of decimal arithmetic; a literal has no more digits than it shows."""
-    if isinstance(constant, int) and not isinstance(constant, bool) and spark_type in INTEGER_BITS:
+    if isinstance(constant, int) and spark_type in ("smallint", "int", "bigint"):  # not tinyint, in Spark
         return len(str(abs(constant))), 0
     return digits_of(spark_type) or (38, 18)
 
@@ -181,7 +182,7 @@ def _rounded_decimal(digits: tuple[int, int], places: int) -> str:
 
 def _floored(types: Types, settings: Settings, constants: Constants) -> str | None:
     if len(types) == 2:
-        known = digits_of(types[0]) or ((14, 7) if types[0] == "float" else (30, 15))
+        known = digits_of(types[0]) or (_ROUNDED.get(types[0], (30, 15)))
         return _rounded_decimal(known, constants.get(1, 0)) if isinstance(constants.get(1, 0), int) else None
     digits = decimal_of(types[0]) if types else None
     if digits:

@@ -130,6 +130,14 @@ def test_the_operator_is_the_model_on_the_scripts_of_flink(number):
     check(CASES[number])
 
 
+def test_a_session_that_grows_by_a_row_at_its_end_has_not_fired_there():
+    """Found by random scripts: the multiple -4 was the end of the session before the row at -4 came."""
+    rows = [["row", "a", -9, 0, 0], ["watermark", -9], ["row", "a", 0, 0, 1], ["row", "a", -4, 0, 2]]
+    for script in ([*rows, ["watermark", 51]], [*rows, ["watermark", -5], ["watermark", 51]]):
+        check({"assigner": ["session", 5], "triggers": [["every_time", 4]], "discarding": False, "lateness": 3,
+               "evict": None, "script": [["watermark", -9], *script]})  # fmt: skip
+
+
 durations = st.integers(1, 12)
 sizes = st.tuples(st.integers(1, 6), st.integers(1, 4))
 assigners = st.one_of(

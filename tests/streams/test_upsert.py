@@ -63,6 +63,8 @@ def test_the_last_row_of_each_key_stays(events, create):
 def test_a_micro_batch_that_runs_again_changes_nothing(events, create):
     append(events, "1 1 A 1", "1 2 B 2", "1 60 C 0")
     create("pairs")
+    shown = dict(map(tuple, events.sql("DESCRIBE STREAMING TABLE pairs").collect()))
+    assert (shown["upsert_key"], shown["rows_kept"], shown["late_rows"]) == ("k", "1", "0")
     location = events.sql("DESCRIBE DETAIL pairs").first().location
     commits = Path(local_path(location)) / "_checkpoints" / "stream" / "commits"
     last = max(int(file.name) for file in commits.glob("[0-9]*"))

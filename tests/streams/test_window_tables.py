@@ -29,6 +29,9 @@ def test_a_table_of_firings_is_started_resumed_replaced_and_refused_to_another_q
         events.sql("REFRESH STREAMING TABLE firings")
         before = ["1 0 1 EARLY", "1 0 19 LATE", "1 0 3 ON_TIME", "1 10 4 EARLY", "1 10 4 ON_TIME", "1 20 8 EARLY"]
         assert lines(events, "firings") == before
+        shown = dict(map(tuple, events.sql("DESCRIBE STREAMING TABLE firings").collect()))
+        names = ("open_windows", "rows_kept", "emitted_rows", "late_rows")
+        assert [shown[name] for name in names] == ["2", "1", "2", "1"]
     finally:
         events.conf.unset("sqlext.late_rows")
     late = events.sql("SELECT row:i FROM (SELECT parse_json(row) AS row FROM too_late)").collect()

@@ -14,7 +14,7 @@ from sqlext.rewriter.text.names import unquoted
 
 
 def check_stream(emit: EmitClause, rows: DataFrame) -> None:
-    """Raise UnsupportedError (WATERMARK) and BindError (WINDOW_TIME, EMIT_TRIGGER) for a query over a stream."""
+    """Raise UnsupportedError (WATERMARK, STREAM_HAS_NO_END) and BindError (WINDOW_TIME, EMIT_TRIGGER) for a stream."""
     watermarks = [field.name for field in rows.schema.fields if WATERMARK in (field.metadata or {})]
     call = emit.call
     if not watermarks:
@@ -30,6 +30,11 @@ def check_stream(emit: EmitClause, rows: DataFrame) -> None:
         raise BindError(
             "WINDOW_TIME", f"the windows of a stream are those of its watermark column, and {call.time.text} is not",
             place=call.time.place, hint=f"write DESCRIPTOR({watermarks[0]}).",
+        )  # fmt: skip
+    if emit.order is not None:
+        raise UnsupportedError(
+            "STREAM_HAS_NO_END", f"{emit.order.text} needs the end of the firings, and a stream has none",
+            place=emit.order.place, hint="write it where you read the streaming table.",
         )  # fmt: skip
     if call.kind == GLOBAL and all(trigger.kind == AFTER_WATERMARK for trigger in emit.triggers):
         raise BindError(

@@ -113,7 +113,7 @@ def _points(
     rows: StepRows, windows: Assigned, before: int, moment: int, watermark: int, clock: int, plan: WindowPlan
 ) -> tuple[Points, Panes]:
     """All firings of the step, and what the panes know behind it, except for partial aggregates."""
-    panes, entries = windows.panes, windows.entries
+    panes, entries, times_before = windows.panes, windows.entries, windows.panes.times
     size = np.bincount(entries.pane, minlength=len(panes))
     end = panes.end.copy()
     np.maximum.at(end, entries.pane, entries.end)
@@ -125,9 +125,9 @@ def _points(
     rung, delta = [clock_points], panes.delta
     for trigger in sorted(plan.emit.triggers, key=lambda t: t.kind == EARLY_EVERY):  # a row fires before time does
         if trigger.kind == EVERY_ROWS:
-            rung.append(firing_points.every_rows(int(trigger.amount), open_, panes.times))
+            rung.append(firing_points.every_rows(int(trigger.amount), open_, times_before))
         elif trigger.kind == EARLY_EVERY:
-            rung.append(firing_points.early_every(int(trigger.amount), open_, panes.times, watermark))
+            rung.append(firing_points.early_every(int(trigger.amount), open_, times_before, watermark))
         elif trigger.kind == ON_DELTA:
             values = delta_values(trigger.column, rows)[windows.row[~was_complete[entries.pane]]]
             own, delta = firing_points.on_delta(trigger.amount, values, open_, delta)

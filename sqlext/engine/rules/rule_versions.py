@@ -58,7 +58,7 @@ def acting(versions: Iterable[TakenVersion]) -> list[Acting]:
     """
     by_name: dict[str, list[TakenVersion]] = {}
     for version in versions:
-        by_name.setdefault(version.name, []).append(version)
+        by_name.setdefault(version.name.lower(), []).append(version)  # as the statements compare names
     return [a for name in sorted(by_name) for a in _of_rule(by_name[name])]
 
 

@@ -84,7 +84,8 @@ def new_versions(
 
     A number that a rule has already, a row without a name or a number, and those beyond `most` are wrong.
     """
-    known = set(zip(state.versions.column("name").to_pylist(), state.versions.column("version").to_pylist()))
+    names = (name.lower() for name in state.versions.column("name").to_pylist())
+    known = set(zip(names, state.versions.column("version").to_pylist()))
     kept, errors = [], []
     keys = list(zip(arrived.column("name").to_pylist(), arrived.column("version").to_pylist()))
     clauses, times = arrived.column("clause").to_pylist(), _times(arrived.column("time"))
@@ -92,14 +93,14 @@ def new_versions(
         name, version = keys[i]
         if name is None or version is None:
             errors.append((name or "", version or 0, "SQLEXT_RULE_ROW", "a rule needs a name and a version"))
-        elif (name, version) in known:
+        elif (name.lower(), version) in known:
             errors.append((name, version, "SQLEXT_RULE_ROW", f"{name} has version {version} already"))
         elif len(known) >= most:
             errors.append(
                 (name, version, "SQLEXT_TOO_MANY_RULES", f"the stream has taken up {most:,} versions of rules")
             )
         else:
-            known.add((name, version))
+            known.add((name.lower(), version))
             kept.append(i)
     rows = arrived.select(ARRIVING_VERSIONS.names).take(pa.array(kept, pa.int64())).cast(ARRIVING_VERSIONS)
     taken = pa.array(np.full(len(kept), watermark), pa.int64()).cast(_MICROS)
@@ -108,7 +109,7 @@ def new_versions(
 
 def in_time(name: str | None, version: int | None, time: int | None, clause: str | None) -> tuple:
     """A sort key for rows of the rules table: of several with one number the first one counts."""
-    return name or "", version or 0, time is None, time or 0, clause or ""
+    return (name or "").lower(), version or 0, time is None, time or 0, clause or ""
 
 
 def with_ids(arrived: pa.Table, state: RulesState) -> pa.Table:

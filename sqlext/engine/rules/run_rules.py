@@ -116,7 +116,7 @@ def taken_versions(queries: Queries, spark: SparkSession, table: Parts) -> Seque
                 effective_from=row.effective_from,
                 taken_up=taken.get((row.name, row.version), last),
             )
-            versions.setdefault((row.name, row.version), version)
+            versions.setdefault((row.name.lower(), row.version), version)
     return list(versions.values())
 
 

@@ -249,7 +249,7 @@ def _run(writer: DataStreamWriter, table: str | None, trigger: str) -> None:
 
 @contextmanager
 def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
-    """A setting of the session while a query starts, which keeps it."""
+    """A setting of the session while a query runs: Spark reads it some time after the start."""
     before = spark.conf.get(name, None)
     spark.conf.set(name, value)
     try:

@@ -2,6 +2,8 @@
 
 Each micro-batch is one MERGE, which carries Delta's transaction identifiers: the identifier of the query and the number
 of the micro-batch. Delta commits both together with the rows, so a micro-batch that is run again changes nothing.
+On Connect all queries share the settings of one session, which is where Delta reads the identifiers, so there they are
+left out: Spark runs only the last micro-batch again, and its MERGE finds its own rows.
 
 | a row of the micro-batch | does |
 |---|---|
@@ -150,11 +152,17 @@ class UpsertWriter:
         finally:
             last.unpersist()
 
-    def _merge(self, spark: SparkSession, last: DataFrame, batch: int) -> None:
+    def _settings(self, spark: SparkSession, batch: int) -> dict[str, str]:
+        """The settings of the session of the query by which Delta knows the micro-batch."""
+        if ".connect." in type(spark).__module__:
+            return {}
         if not self.query:
             metadata = spark.read.text(f"{self.checkpoint}/metadata").collect()
             self.query = json.loads(metadata[0][0])["id"]
-        settings = {APPLICATION: self.query, VERSION: str(batch), RESET: "true"}
+        return {APPLICATION: self.query, VERSION: str(batch), RESET: "true"}
+
+    def _merge(self, spark: SparkSession, last: DataFrame, batch: int) -> None:
+        settings = self._settings(spark, batch)
         for name, value in settings.items():
             spark.conf.set(name, value)
         try:
