@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 
 from sqlext.engine.emit.window_plan import WindowPlan
-from sqlext.engine.stream.processor import KEYS, BucketProcessor
+from sqlext.engine.stream.processor import KEYS, StepProcessor
 from sqlext.engine.stream.state_log import Stored
 from sqlext.engine.stream.stream_plan import FIRST_WATERMARK, State
 
@@ -41,7 +41,7 @@ class EmitBucketPlan:
         return self.windows.time
 
 
-class EmitProcessor(BucketProcessor):
+class EmitProcessor(StepProcessor):
     """Triggers on the clock fire in the first micro-batch behind their time."""
 
     def first_state(self) -> State:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
@@ -19,7 +18,7 @@ from sqlext.engine.rules.rules_state import (
     row_schema,
 )
 from sqlext.engine.stream.parcels import table_of
-from sqlext.engine.stream.processor import KEYS, ROWS, BucketProcessor, report_frame, result_frames
+from sqlext.engine.stream.processor import KEYS, ROWS, Answer, BucketProcessor, Call
 from sqlext.engine.stream.state_log import Header, Log, Stored
 
 if TYPE_CHECKING:
@@ -64,32 +63,20 @@ class RulesProcessor(BucketProcessor):
         super().init(handle)
         self.compiled = _COMPILED.setdefault(self.plan.fingerprint, CompiledRules(self._rules))
 
-    def first_state(self) -> Any:
-        return first_state(self._rules)
+    def answer(self, call: Call) -> Answer:
+        from sqlext.engine.rules.rules_step import advance  # loads Numba, which the driver does not need
 
-    def advance(self, state, arrived, watermark):
-        raise NotImplementedError("the step of rules takes rules, too")
+        state = first_state(self._rules) if call.before is None else rules_state_of(call.before, self._rules)
+        rules = table_of([p for p in call.parcels if is_of_rules(p)], ARRIVING_VERSIONS)
+        arrived = table_of([p for p in call.parcels if not is_of_rules(p)], self._rules.schema)
+        step = advance(state, rules, arrived, call.watermark, self._rules, self.compiled)
+        after = rules_stored_after(call.before, step, self.plan.fingerprint, self.buckets())
+        text = report(step, after if call.bucket == FIRST_BUCKET else None)
+        return Answer(results=step.results, after=after, text=text)
 
     @property
     def _rules(self) -> RulesPlan:
         return cast(RulesBucketPlan, self.plan.stream).rules
-
-    def _advance(self, bucket: int, parcels: list[bytes], watermark_ms: int) -> Iterator[Any]:
-        from sqlext.engine.rules.rules_step import advance  # loads Numba, which the driver does not need
-
-        stored, sizes = self._stored()
-        state = self.first_state() if stored is None else rules_state_of(stored, self._rules)
-        rules = table_of([p for p in parcels if is_of_rules(p)], ARRIVING_VERSIONS)
-        arrived = table_of([p for p in parcels if not is_of_rules(p)], self._rules.schema)
-        step = advance(state, rules, arrived, 1000 * watermark_ms, self._rules, self.compiled)
-        after = rules_stored_after(stored, step, self.plan.fingerprint, self._buckets())
-        size = self._store(stored, after, sizes)
-        self._set_timer(stored, watermark_ms)
-        self.called[bucket] = watermark_ms
-        for times, batch in step.results:
-            yield from result_frames(times, batch, self.plan.shows_times)
-        text = report(step, after if bucket == FIRST_BUCKET else None)
-        yield report_frame(after, size, self.plan.stream, 1000 * watermark_ms, text)
 
 
 _COMPILED: dict[str, CompiledRules] = {}  # by fingerprint: a processor lives for one micro-batch, a worker longer

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -85,18 +85,37 @@ class OperatorPlan:
     shows_times: bool = True
 
 
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One call of a bucket: its number, the state before the call, and what came."""
+
+    bucket: int
+    before: Stored | None
+    parcels: list[bytes]
+    watermark: int  # int64 microseconds
+
+    @property
+    def name(self) -> str:
+        """The same if the call is made again after a failure, and that of no other call of the query."""
+        return f"{self.bucket}-{self.before.header.next_number if self.before else 0}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a call gives: (times, rows) of the result, the state after it, how many windows that holds, and a text for
+    the driver."""
+
+    results: Sequence[tuple[np.ndarray, pa.RecordBatch]]
+    after: Stored
+    windows: int = 0
+    text: bytes | None = None
+
+
 class BucketProcessor(StatefulProcessor):
-    """One bucket of keys. A subclass has the step, and the state before it."""
+    """One bucket of keys: reads its state, has a subclass answer the call, and stores the state after it."""
 
     @abstractmethod
-    def first_state(self) -> State: ...
-
-    @abstractmethod
-    def advance(self, state: State, arrived: pa.Table, watermark: int) -> Step: ...
-
-    def open_windows(self, state: Stored) -> int:
-        """How many windows of keys the state holds."""
-        return 0
+    def answer(self, call: Call) -> Answer: ...
 
     def __init__(self, plan: OperatorPlan):
         self.plan = plan
@@ -109,12 +128,12 @@ class BucketProcessor(StatefulProcessor):
 
     def handleInputRows(self, key, rows, timerValues) -> Iterator[Any]:
         parcels = [bytes(parcel) for frame in rows for parcel in frame["rows"] if parcel is not None]
-        yield from self._advance(key[0], parcels, self._now_ms(timerValues))
+        yield from self._respond(key[0], parcels, self._now_ms(timerValues))
 
     def handleExpiredTimer(self, key, timerValues, expiredTimerInfo) -> Iterator[Any]:
         watermark_ms = self._now_ms(timerValues)
         if self.called.get(key[0]) != watermark_ms:
-            yield from self._advance(key[0], [], watermark_ms)
+            yield from self._respond(key[0], [], watermark_ms)
 
     def close(self) -> None:
         pass
@@ -124,35 +143,17 @@ class BucketProcessor(StatefulProcessor):
             return int(1000 * time.time())
         return timerValues.getCurrentWatermarkInMs()
 
-    def _advance(self, bucket: int, parcels: list[bytes], watermark_ms: int) -> Iterator[Any]:
-        plan = self.plan.stream
-        stored, sizes = self._stored()
-        state = self.first_state() if stored is None else state_of(stored, plan)
-        arrived, watermark = table_of(parcels, plan.arriving), 1000 * watermark_ms
-        if plan.is_processing_time:
-            watermark = max(watermark, state.watermark + 1)
-            arrived = stamped(arrived, watermark, plan)
-        step = self.advance(state, arrived, watermark)
-        after = stored_after(stored, step, self.plan.fingerprint, self._buckets())
-        size = self._store(stored, after, sizes)
-        self._set_timer(stored, watermark_ms)
+    def _respond(self, bucket: int, parcels: list[bytes], watermark_ms: int) -> Iterator[Any]:
+        before, sizes = self._stored()
+        answer = self.answer(Call(bucket=bucket, before=before, parcels=parcels, watermark=1000 * watermark_ms))
+        size = self._store(before, answer.after, sizes)
+        self._set_timer(before, watermark_ms)
         self.called[bucket] = watermark_ms
-        for times, batch in step.results:
-            yield from result_frames(times, batch, self.plan.shows_times)
-        self._write_tables(step, state.watermark, f"{bucket}-{stored.header.next_number if stored else 0}")
-        emitted = sum(batch.num_rows for _, batch in step.results)
-        activity = self.open_windows(after), emitted
-        yield report_frame(after, size, plan, 1000 * watermark_ms, activity=activity)
+        for times, batch in answer.results:
+            yield from _result_frames(times, batch, self.plan.shows_times)
+        yield _report_frame(answer, size, self.plan.stream, 1000 * watermark_ms)
 
-    def _write_tables(self, step: Step, watermark: int, name: str) -> None:
-        """Write the late rows and the failures of a step; `name` follows from the state."""
-        if self.plan.late_folder:
-            late = side_tables.late_table(step.late, self.plan.stream.time, watermark)
-            side_tables.write(late, self.plan.late_folder, name)
-        if self.plan.failed_folder:
-            side_tables.write(step.failures, self.plan.failed_folder, name)
-
-    def _buckets(self) -> int:
+    def buckets(self) -> int:
         return self.plan.buckets or state_partitions()
 
     def _stored(self) -> tuple[Stored | None, dict[int, int]]:
@@ -170,8 +171,8 @@ class BucketProcessor(StatefulProcessor):
         stored = state_log.read(bytes(header[0]), chunk)
         if stored.header.plan != self.plan.fingerprint:
             raise changed_query()
-        if stored.header.buckets != self._buckets():
-            raise changed_buckets(stored.header.buckets, self._buckets())
+        if stored.header.buckets != self.buckets():
+            raise changed_buckets(stored.header.buckets, self.buckets())
         return stored, sizes
 
     def _store(self, before: Stored | None, after: Stored, sizes: dict[int, int]) -> int:
@@ -200,7 +201,41 @@ class BucketProcessor(StatefulProcessor):
         self.handle.registerTimer(watermark_ms + 1)
 
 
-class MatchProcessor(BucketProcessor):
+class StepProcessor(BucketProcessor):
+    """A bucket with the tables ROWS and KEYS. A subclass has the step, and the state before the first one."""
+
+    @abstractmethod
+    def first_state(self) -> State: ...
+
+    @abstractmethod
+    def advance(self, state: State, arrived: pa.Table, watermark: int) -> Step: ...
+
+    def open_windows(self, state: Stored) -> int:
+        """How many windows of keys the state holds."""
+        return 0
+
+    def answer(self, call: Call) -> Answer:
+        plan, watermark = self.plan.stream, call.watermark
+        state = self.first_state() if call.before is None else state_of(call.before, plan)
+        arrived = table_of(call.parcels, plan.arriving)
+        if plan.is_processing_time:
+            watermark = max(watermark, state.watermark + 1)
+            arrived = stamped(arrived, watermark, plan)
+        step = self.advance(state, arrived, watermark)
+        self._write_tables(step, state.watermark, call.name)
+        after = stored_after(call.before, step, self.plan.fingerprint, self.buckets())
+        return Answer(results=step.results, after=after, windows=self.open_windows(after))
+
+    def _write_tables(self, step: Step, watermark: int, name: str) -> None:
+        """Write the late rows and the failures of a step."""
+        if self.plan.late_folder:
+            late = side_tables.late_table(step.late, self.plan.stream.time, watermark)
+            side_tables.write(late, self.plan.late_folder, name)
+        if self.plan.failed_folder:
+            side_tables.write(step.failures, self.plan.failed_folder, name)
+
+
+class MatchProcessor(StepProcessor):
     """MATCH_RECOGNIZE for one bucket of keys."""
 
     def first_state(self) -> State:
@@ -276,7 +311,7 @@ def stored_after(stored: Stored | None, step: Step, fingerprint: str, buckets: i
 # the rows of OUTPUT_DDL
 
 
-def result_frames(times: np.ndarray, rows: pa.RecordBatch, shows_times: bool) -> Iterator[Any]:
+def _result_frames(times: np.ndarray, rows: pa.RecordBatch, shows_times: bool) -> Iterator[Any]:
     """Result rows as parcels, each in one row, or with times in the first of as many rows as it holds."""
     for first in range(0, rows.num_rows, PARCEL_ROWS):
         part = rows.slice(first, PARCEL_ROWS)
@@ -284,21 +319,15 @@ def result_frames(times: np.ndarray, rows: pa.RecordBatch, shows_times: bool) ->
         yield _frame(RESULT, shown, stream_of(part).to_pybytes())
 
 
-def report_frame(
-    after: Stored,
-    size: int,
-    plan: BucketPlan,
-    watermark: int,
-    text: bytes | None = None,
-    activity: tuple[int, int] = (0, 0),
-):
-    """How many rows the bucket keeps, in how many bytes, the time of the oldest; how many rows were late or failed; and
-    a text for the driver. `activity`: the open windows, and the rows that were emitted."""
-    times = [chunk.alive().column(plan.time).cast(pa.int64()).to_numpy() for chunk in after.logs[ROWS].chunks]
-    rows = sum(map(len, times))
+def _report_frame(answer: Answer, size: int, plan: BucketPlan, watermark: int):
+    """How many rows the bucket keeps, in how many bytes, the time of the oldest; how many rows were late or failed; the
+    open windows, the rows of the result, and the text for the driver."""
+    header, log = answer.after.header, answer.after.logs[ROWS]
+    times = [chunk.alive().column(plan.time).cast(pa.int64()).to_numpy() for chunk in log.chunks]
     oldest = min((int(t.min()) for t in times if len(t)), default=None)
-    counts = (rows, size, after.header.late, after.header.failed, *activity)
-    return _frame(REPORT, np.array([watermark + 1000]), text, counts, oldest)
+    emitted = sum(rows.num_rows for _, rows in answer.results)
+    counts = (sum(map(len, times)), size, header.late, header.failed, answer.windows, emitted)
+    return _frame(REPORT, np.array([watermark + 1000]), answer.text, counts, oldest)
 
 
 def _frame(kind: int, times: np.ndarray, parcel: bytes | None, counts: tuple[int, ...] | None = None, oldest=None):
