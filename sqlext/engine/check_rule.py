@@ -14,7 +14,8 @@ from pyspark.sql import types as T
 
 from sqlext.catalog.pattern_rules import RulesTable
 from sqlext.engine.rules.compile_rule import MAX_LENGTH, CompiledRule, compile_rule
-from sqlext.engine.rules.plan_rules import MAX_LENGTH_SETTING, can_be_read, setting
+from sqlext.engine.rules.plan_rules import MAX_LENGTH_SETTING, can_be_read
+from sqlext.engine.session_settings import count
 from sqlext.engine.sql_call import SqlCall
 from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors
 from sqlext.expressions.function import Settings
@@ -64,7 +65,7 @@ def compiled_rule(call: SqlCall, clause: str, table: RulesTable) -> CompiledRule
     time_zone = call.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
     # Which columns MATCH_RULES divides and orders the rows by is not known yet.
     settings = Settings(is_ansi=is_ansi, time_zone=time_zone)
-    longest = setting(call.spark, MAX_LENGTH_SETTING, MAX_LENGTH)
+    longest = count(call.spark, MAX_LENGTH_SETTING, MAX_LENGTH)
     return compile_rule(clause, columns, (), (time_column(table),), settings, longest)
 
 

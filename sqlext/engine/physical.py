@@ -29,10 +29,11 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.engine.batch import lead, prefilter, ranges, run_batch, udtf
 from sqlext.engine.bind_clause import BoundClause
 from sqlext.engine.queries import Queries
+from sqlext.engine.session_settings import choice
 from sqlext.engine.stream import run_stream, side_tables, stream_checks
 from sqlext.engine.stream.guard import FAIL, ON_DATA_ERROR, SKIP
 from sqlext.engine.stream.stream_clause import StreamClause
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import UnsupportedError
 from sqlext.pattern import strategy
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text.splice import Text
@@ -54,22 +55,14 @@ class Settings:
     def of(spark: SparkSession) -> Settings:
         """Raises BindError for a value that does not exist."""
         return Settings(
-            engine=_setting(spark, "sqlext.engine", "arrow", ("arrow", "udtf")),
-            strategy=_setting(spark, "sqlext.strategy", "auto", ("auto", lead.NAME, *strategy.STRATEGIES)),
-            prefilter=_setting(spark, "sqlext.prefilter", "auto", prefilter.MODES),
-            parallel=_setting(spark, "sqlext.parallel", "auto", ranges.MODES),
+            engine=choice(spark, "sqlext.engine", "arrow", ("arrow", "udtf")),
+            strategy=choice(spark, "sqlext.strategy", "auto", ("auto", lead.NAME, *strategy.STRATEGIES)),
+            prefilter=choice(spark, "sqlext.prefilter", "auto", prefilter.MODES),
+            parallel=choice(spark, "sqlext.parallel", "auto", ranges.MODES),
             cores=ranges.local_cores(spark.conf.get("spark.master", "") or ""),
             writes_side_tables=bool(side_tables.table_names(spark)),
-            skips_failures=_setting(spark, ON_DATA_ERROR, SKIP, (SKIP, FAIL)) == SKIP,
+            skips_failures=choice(spark, ON_DATA_ERROR, SKIP, (SKIP, FAIL)) == SKIP,
         )
-
-
-def _setting(spark: SparkSession, name: str, default: str, values: tuple[str, ...]) -> str:
-    value = spark.conf.get(name, default) or default
-    if value not in values:
-        what = name.rpartition(".")[2]
-        raise BindError(what.upper(), f'there is no {what} "{value}"', hint=f"{name} is {', '.join(values)}.")
-    return value
 
 
 @dataclass(frozen=True, kw_only=True)

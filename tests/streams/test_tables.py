@@ -102,8 +102,9 @@ def test_no_row_of_data_ends_a_stream_and_what_fails_is_null_counted_and_reporte
     assert failures == sorted([*in_spark, *divided, *overflow])
     with settings(events, {"sqlext.stream.on_data_error": "fail"}), pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
         events.sql(f"CREATE STREAMING TABLE strict AS {parts[0]}")
-    with settings(events, {"sqlext.stream.on_data_error": "no"}), pytest.raises(sqlext.BindError, match="skip, fail"):
-        events.sql(f"CREATE STREAMING TABLE strict AS {parts[0]}")
+    for name, value, hint in (("on_data_error", "no", "skip, fail"), ("buckets", "many", "to a whole number")):
+        with settings(events, {f"sqlext.stream.{name}": value}), pytest.raises(sqlext.BindError, match=hint):
+            events.sql(f"CREATE STREAMING TABLE strict AS {parts[0]}")
 
 
 def test_explain_of_a_stream_creates_nothing(events):

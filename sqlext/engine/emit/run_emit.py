@@ -20,10 +20,11 @@ from sqlext.engine.emit.panes import pane_schema
 from sqlext.engine.emit.partials import depends_on_order
 from sqlext.engine.emit.window_plan import Assigner, WindowPlan
 from sqlext.engine.queries import Queries
+from sqlext.engine.session_settings import bucket_count
 from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.decided_rows import decided_rows, result_columns, without_failures
 from sqlext.engine.stream.guard import guarded_texts
-from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack
+from sqlext.engine.stream.parcels import BUCKET, PARCEL_DDL, pack
 from sqlext.engine.stream.processor import OperatorPlan
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.stream_plan import SortKey
@@ -107,7 +108,7 @@ def _on_stream(
     query = rows_query(columns, plan, prefix)
     hashed = f"hash({', '.join(windows.keys)})" if windows.keys else "0"
     rows = queries.run(join(f"SELECT *, {hashed} AS {BUCKET} FROM (\n", query, ")"))
-    buckets = int(spark.conf.get(BUCKETS_SETTING, "") or 0) or None if windows.keys else 1
+    buckets = bucket_count(spark, windows.keys)
     texts = [text for _, text in plan.shown] + ([plan.having] if plan.having is not None else [])
     operator = OperatorPlan(
         stream=EmitBucketPlan(windows=windows, key_schema=pane_schema(windows), extra=extra),

@@ -16,6 +16,7 @@ from sqlext.engine.queries import WATERMARK, Queries
 from sqlext.engine.rules.compile_rule import MAX_LENGTH
 from sqlext.engine.rules.rule_plan import MAX_VERSIONS, RulesPlan
 from sqlext.engine.rules.run_rules import RulesRun, fingerprint
+from sqlext.engine.session_settings import count
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
@@ -115,17 +116,13 @@ class RulesPlanner:
                 is_ansi=self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true",
                 time_zone=self.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
             ),
-            max_versions=setting(self.spark, MAX_VERSIONS_SETTING, MAX_VERSIONS),
-            max_length=setting(self.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
+            max_versions=count(self.spark, MAX_VERSIONS_SETTING, MAX_VERSIONS),
+            max_length=count(self.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
         )
         events = rows.select(*(quoted(field.name) for field in fields))
         planned = PlannedRules(run=RulesRun(plan=plan, rows=events, table=clause.rules.parts), clause=clause)
         name = self.queries.name(planned.preview(self.queries, self.spark))
         return planned, name, [Edit(clause.whole.start, clause.whole.stop, name)]
-
-
-def setting(spark: SparkSession, name: str, default: int) -> int:
-    return int(spark.conf.get(name, "") or 0) or default
 
 
 def can_be_read(spark_type: str) -> bool:

@@ -21,10 +21,10 @@ from sqlext.engine.rules.rule_reports import REPORTS, RuleReports
 from sqlext.engine.rules.rule_versions import TakenVersion
 from sqlext.engine.rules.rules_processor import OF_RULES, RulesBucketPlan, RulesProcessor
 from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, in_time
+from sqlext.engine.session_settings import bucket_count
 from sqlext.engine.stream.decided_rows import decided_rows, result_columns
 from sqlext.engine.stream.parcels import (
     BUCKET,
-    BUCKETS_SETTING,
     PARCEL,
     PARCEL_DDL,
     bucket_numbers,
@@ -65,7 +65,7 @@ class RulesRun:
 
     def _on_stream(self, queries: Queries, spark: SparkSession, reports: bool) -> DataFrame:
         plan = self.plan
-        buckets = (int(spark.conf.get(BUCKETS_SETTING, "") or 0) or None) if plan.keys else 1
+        buckets = bucket_count(spark, plan.keys)
         hashed = F.hash(*(F.col(quoted(name)) for name in plan.keys)) if plan.keys else F.lit(0)
         events = self.rows.withColumn(BUCKET, hashed).mapInArrow(partial(pack, buckets=buckets), PARCEL_DDL)
         rules = spark.readStream.table(quote(self.table)).select(*ARRIVING_VERSIONS.names)

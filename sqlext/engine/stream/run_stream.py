@@ -24,11 +24,12 @@ from sqlext.engine.batch.run_batch import (
     worker_plan,
 )
 from sqlext.engine.queries import Queries
+from sqlext.engine.session_settings import bucket_count
 from sqlext.engine.stream import side_tables, stream_checks
 from sqlext.engine.stream.decided_rows import decided_rows, result_columns, without_failures
 from sqlext.engine.stream.fingerprint import fingerprint
 from sqlext.engine.stream.guard import guarded, guarded_measures
-from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, PARCEL_DDL, pack
+from sqlext.engine.stream.parcels import BUCKET, PARCEL_DDL, pack
 from sqlext.engine.stream.processor import MatchProcessor, OperatorPlan
 from sqlext.engine.stream.stream_checks import is_processing_time
 from sqlext.engine.stream.stream_clause import StreamClause
@@ -67,7 +68,7 @@ def run_stream(
     operator = OperatorPlan(
         stream=stream,
         fingerprint=fingerprint(plan),
-        buckets=_buckets(plan, spark),
+        buckets=bucket_count(spark, plan.partition_by),
         late_folder=folders.get(side_tables.LATE),
         failed_folder=folders.get(side_tables.FAILED),
         shows_times=stream.needs_times,
@@ -86,11 +87,6 @@ def stream_clause(plan: MatchPlan) -> StreamClause:
         fingerprint=fingerprint(plan),
         ends_by_clock=plan.task.is_within and is_processing_time(plan.clause),
     )
-
-
-def _buckets(plan: MatchPlan, spark: SparkSession) -> int | None:
-    """How many buckets of keys there are; None: as many as the state has partitions (see `parcels`)."""
-    return int(spark.conf.get(BUCKETS_SETTING, "") or 0) or None if plan.partition_by else 1
 
 
 def engine(plan: MatchPlan) -> tuple[str, str]:

@@ -1,0 +1,32 @@
+"""Reads settings of a session, and refuses values that they cannot have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from sqlext.engine.stream.parcels import BUCKETS_SETTING
+from sqlext.errors import BindError
+
+
+def choice(spark: SparkSession, name: str, default: str, values: tuple[str, ...]) -> str:
+    """One of the values. Raises BindError."""
+    value = spark.conf.get(name, default) or default
+    if value not in values:
+        what = name.rpartition(".")[2]
+        raise BindError(what.upper(), f'there is no {what} "{value}"', hint=f"{name} is {', '.join(values)}.")
+    return value
+
+
+def count(spark: SparkSession, name: str, default: int) -> int:
+    """A whole number; `default` where it is 0 or not set. Raises BindError SETTING."""
+    value = (spark.conf.get(name, "") or "0").strip()
+    if not value.isdecimal():
+        raise BindError("SETTING", f'"{value}" is not a number', hint=f"SET {name} to a whole number.")
+    return int(value) or default
+
+
+def bucket_count(spark: SparkSession, keys: Sequence[object]) -> int | None:
+    """How many buckets the keys are put into; None: as many as the state has partitions. Raises BindError SETTING."""
+    return count(spark, BUCKETS_SETTING, 0) or None if keys else 1
