@@ -373,7 +373,7 @@ def progress_line(progress: Any) -> str:
     >>> progress_line({"name": "alerts", "batchId": 3, "numInputRows": 1200, "processedRowsPerSecond": 480.2,
     ...                "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
     ...                "observedMetrics": {"sqlext_1": {"rows": 17, "bytes": 1100, "oldest": None, "late_rows": 0,
-    ...                                                   "failed_rows": 0}}})
+    ...                                                   "failed_rows": 0, "windows": 0, "emitted": 2}}})
     'alerts, batch 3: 1,200 rows, 480 rows/s, watermark 2026-01-01T00:00:00.000Z, keeps 17 rows in 1,100 bytes'
     """
     state = kept_state(progress["observedMetrics"])

@@ -68,5 +68,5 @@ def test_queries_give_their_rows(session, way, group):
 
 
 def test_every_data_file_is_run():
-    others = {"relations.txt", "scripts.txt", "errors.txt"}
+    others = {"relations.txt", "scripts.txt", "errors.txt", "rules.txt"}
     assert {path.name for path in HERE.glob("*.txt")} == {*FILES, *others}

@@ -84,6 +84,7 @@ def test_a_streaming_table_lives_from_create_to_drop(life):
     with pytest.raises(sqlext.BindError, match="there is no streaming table"):
         life.sql("DESCRIBE STREAMING TABLE life.pairs")
     (files / "_checkpoints" / "stream").mkdir(parents=True)
+    (files / "_checkpoints" / "stream" / "metadata").write_text("{}")
     with pytest.raises(sqlext.BindError, match="holds a checkpoint") as leftovers:
         life.sql(create)
     assert leftovers.value.error_class == "SQLEXT_LEFTOVERS"
