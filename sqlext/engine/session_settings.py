@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pyspark.sql import SparkSession
 
-from sqlext.engine.stream.parcels import BUCKETS_SETTING
 from sqlext.errors import BindError
 
 
@@ -25,8 +22,3 @@ def count(spark: SparkSession, name: str, default: int) -> int:
     if not value.isdecimal():
         raise BindError("SETTING", f'"{value}" is not a number', hint=f"SET {name} to a whole number.")
     return int(value) or default
-
-
-def bucket_count(spark: SparkSession, keys: Sequence[object]) -> int | None:
-    """How many buckets the keys are put into; None: as many as the state has partitions. Raises BindError SETTING."""
-    return count(spark, BUCKETS_SETTING, 0) or None if keys else 1

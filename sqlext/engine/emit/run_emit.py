@@ -20,9 +20,8 @@ from sqlext.engine.emit.panes import pane_schema
 from sqlext.engine.emit.partials import depends_on_order
 from sqlext.engine.emit.window_plan import Assigner, WindowPlan
 from sqlext.engine.queries import Queries
-from sqlext.engine.session_settings import bucket_count
 from sqlext.engine.stream import side_tables
-from sqlext.engine.stream.decided_rows import decided_rows, result_columns, without_failures
+from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result_columns, without_failures
 from sqlext.engine.stream.guard import guarded_texts
 from sqlext.engine.stream.parcels import BUCKET, PARCEL_DDL, pack
 from sqlext.engine.stream.processor import OperatorPlan

@@ -21,8 +21,7 @@ from sqlext.engine.rules.rule_reports import REPORTS, RuleReports
 from sqlext.engine.rules.rule_versions import TakenVersion
 from sqlext.engine.rules.rules_processor import OF_RULES, RulesBucketPlan, RulesProcessor
 from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, in_time
-from sqlext.engine.session_settings import bucket_count
-from sqlext.engine.stream.decided_rows import decided_rows, result_columns
+from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result_columns
 from sqlext.engine.stream.parcels import (
     BUCKET,
     PARCEL,

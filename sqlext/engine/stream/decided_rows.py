@@ -5,11 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sqlext.engine.stream.parcels import unpack, unpack_by_row
+from sqlext.engine.session_settings import count
+from sqlext.engine.stream.parcels import BUCKETS_SETTING, unpack, unpack_by_row
 from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, BucketProcessor
 from sqlext.rewriter.match.match_plan import FAILURE
 from sqlext.stream_state import METRICS, RESULT_METRICS
@@ -23,6 +24,14 @@ _SUMS = {
     "windows": "windows",
     "emitted": "emitted",
 }
+
+
+def bucket_count(spark: SparkSession, keys: Sequence[object]) -> int | None:
+    """How many buckets the keys are put into; None: as many as the state has partitions (see `parcels`).
+
+    Raises BindError SETTING.
+    """
+    return count(spark, BUCKETS_SETTING, 0) or None if keys else 1
 
 
 def decided_rows(

@@ -24,9 +24,8 @@ from sqlext.engine.batch.run_batch import (
     worker_plan,
 )
 from sqlext.engine.queries import Queries
-from sqlext.engine.session_settings import bucket_count
 from sqlext.engine.stream import side_tables, stream_checks
-from sqlext.engine.stream.decided_rows import decided_rows, result_columns, without_failures
+from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result_columns, without_failures
 from sqlext.engine.stream.fingerprint import fingerprint
 from sqlext.engine.stream.guard import guarded, guarded_measures
 from sqlext.engine.stream.parcels import BUCKET, PARCEL_DDL, pack
