@@ -42,10 +42,11 @@ class CompiledCondition:
 
     def lower(self, node: Node) -> Condition:
         """The condition of a Boolean node."""
-        self.parts.resolve(self._texts_to_type(node))
+        self.parts.resolve(self.texts_to_type(node))
         return self._lower(node, "boolean")
 
-    def _texts_to_type(self, node: Node) -> Iterable[Text]:
+    def texts_to_type(self, node: Node) -> Iterable[Text]:
+        """The texts whose types `lower` needs."""
         if self.parts.is_text(node):
             yield self.parts.typed_text(node)
         if self.parts.spark_computes and self.parts.is_text(node) and self.parts.needs_one_row(node):
@@ -58,7 +59,7 @@ class CompiledCondition:
             pairs = len(node.children) // 2 * 2
             yield from (self.parts.common_text(c) for c in node.children[:pairs:2] if c.name == "of case")
         for child in node.children:
-            yield from self._texts_to_type(child)
+            yield from self.texts_to_type(child)
 
     # nodes
 

@@ -9,14 +9,28 @@ A condition is compiled if all of it can be (`compiled_condition`), and otherwis
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import BindError, SqlExtError, UnsupportedError
 from sqlext.pattern.task import Condition
 from sqlext.rewriter.match.compiled_condition import CompiledCondition
 from sqlext.rewriter.match.condition_parts import ConditionParts
 from sqlext.rewriter.match.expression import parse
 from sqlext.rewriter.match.interpreted_condition import InterpretedCondition
+from sqlext.rewriter.text.splice import Text
+
+
+def texts_of_condition(parts: ConditionParts, ranges: Sequence[tuple[int, int]]) -> list[Text]:
+    """The texts whose types the lowering of a compiled condition asks for; fewer of what is not compiled."""
+    texts: list[Text] = []
+    for start, stop in ranges:
+        try:
+            node = parse(parts.items, start, stop)
+            texts.append(parts.typed_text(node))
+            texts += CompiledCondition(parts).texts_to_type(node)
+        except SqlExtError:
+            pass  # the lowering reports it
+    return texts
 
 
 def build_condition(parts: ConditionParts, start: int, stop: int, undo: Callable[[], None]) -> Condition:

@@ -15,6 +15,7 @@ from sqlext.pattern.mapped_variables import rows_before
 from sqlext.pattern.program import Program
 from sqlext.pattern.task import Frame as TaskFrame
 from sqlext.pattern.task import MatchTask, Output
+from sqlext.rewriter.match.lower.ask_ahead import ask_ahead
 from sqlext.rewriter.match.lower.input_query import (
     Context,
     InputRelation,
@@ -56,8 +57,10 @@ def lower_window(
         leaves_frame=_Reach(clause, program).leaves_frame,
     )
     frame_end = _frame_end(context)
-    conditions = Conditions(context, keys_need_window(context))
+    conditions, measures = Conditions(context), Measures(context)
     defined = conditions.definitions()
+    ask_ahead(context, conditions, defined, measures)
+    conditions.needs_window = keys_need_window(context)
     assert clause.frame is not None
     is_bounded = not clause.frame.is_unbounded or clause.frame.seeks
     is_seen = _is_frame_seen(context, labels, defined)
@@ -65,7 +68,6 @@ def lower_window(
     if not is_bounded and not is_seen:
         bounds, conditions.dropped = start_bounds(context, program, labels, defined)
     bits, dependent = conditions.lower(labels, defined)
-    measures = Measures(context)
     values = _values(context, measures, calls)
     names, _ = carried(context)
     task = MatchTask(

@@ -77,15 +77,23 @@ def _format_string(text: Text, is_formatted: bool) -> str:
 
 
 class SparkTypeResolver:
-    """The types and constants that Spark computes for the lowering of a clause, over the rows of one relation."""
+    """The types and constants that Spark computes for the lowering of a clause, over the rows of one relation.
+
+    It asks for the type of a text once.
+    """
 
     def __init__(self, queries: Queries, prefix: Text, relation: Text, beside: Text | None = None):
         """`beside`: the select list to which the relation's GROUP BY and HAVING may refer."""
         self.queries, self.prefix, self.relation, self.beside = queries, prefix, relation, beside
+        self._types: dict[str, str] = {}
 
     def types(self, texts: Sequence[Text]) -> list[str]:
-        if not texts:
-            return []
+        new = {str(text): text for text in texts if str(text) not in self._types}
+        if new:
+            self._types.update(zip(new, self._ask(list(new.values()))))
+        return [self._types[str(text)] for text in texts]
+
+    def _ask(self, texts: Sequence[Text]) -> list[str]:
         columns = join(*(join("(", t, f") AS __t{i}") for i, t in enumerate(texts)), separator=", ")
         items = columns if self.beside is None else join(self.beside, ", ", columns)
         frame = self.queries.run(join(self.prefix, "SELECT ", items, " FROM ", self.relation))

@@ -32,13 +32,27 @@ _LARGEST_BIGINT = 2**63 - 1
 Conjunct = tuple[int, int]  # (label, its first item)
 
 
+def texts_of_within(context: Context) -> list[Text]:
+    """The texts whose types `within` and `add_row_time` ask for."""
+    if not context.clause.order_by:
+        return []
+    key = context.slice(context.clause.order_by[0].expression)
+    if context.clause.within is not None:
+        return [key, _common_text(key, _end_of_within(context, context.clause.within, key))]
+    return [key] if context.needs_times else []
+
+
+def _end_of_within(context: Context, within: Within, key: Text) -> Text:
+    return join("(", key, ") + ", context.slice(within.bound))
+
+
 def within(context: Context) -> list[Bound]:
     """WITHIN as a bound. Raises BindError: WITHIN_TYPE."""
     within = context.clause.within
     if within is None:
         return []
     key = context.slice(context.clause.order_by[0].expression)
-    end = join("(", key, ") + ", context.slice(within.bound))
+    end = _end_of_within(context, within, key)
     try:
         key_type, common = _bound_types(context, key, end)
     except BindError as e:
@@ -120,9 +134,13 @@ def add_row_time(context: Context) -> None:
 
 def _bound_types(context: Context, key: Text, end: Text) -> tuple[str, str]:
     """The type of the key, and the type in which key and end are compared ("" if matchers cannot compare them)."""
-    key_type, common = context.relation.resolver.types([key, join("coalesce(", key, ", ", end, ")")])
+    key_type, common = context.relation.resolver.types([key, _common_text(key, end)])
     is_number = all(kind_of(t) in ("int", "float") for t in (key_type, common))
     return key_type, common if is_number else ""
+
+
+def _common_text(key: Text, end: Text) -> Text:
+    return join("coalesce(", key, ", ", end, ")")
 
 
 def _add_columns(context: Context, bound: Bound, key: Text, end: Text, common: str) -> None:

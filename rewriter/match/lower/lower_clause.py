@@ -3,6 +3,7 @@
 | step | file |
 |---|---|
 | columns, keys and order of the input query | `input_query.py` |
+| types of most parts, asked for in one query | `ask_ahead.py` |
 | DEFINE: bits of masks and conditions | `lower_define.py` |
 | WITHIN, conjuncts that mean the same, row times | `lower_bounds.py` |
 | MEASURES: slots and the text over them | `lower_measures.py` |
@@ -16,6 +17,7 @@ from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.program import Program
 from sqlext.pattern.task import MatchTask, Output, Skip, Task
+from sqlext.rewriter.match.lower.ask_ahead import ask_ahead
 from sqlext.rewriter.match.lower.input_query import (
     Context,
     InputRelation,
@@ -50,11 +52,12 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
         needs_times=relation.is_streaming or _needs_row_time(clause),
         needs_cep=_needs_cep(clause),
     )
-    conditions = Conditions(context, keys_need_window(context))
+    conditions, measures = Conditions(context), Measures(context)
     defined = conditions.definitions()
+    ask_ahead(context, conditions, defined, measures)
+    conditions.needs_window = keys_need_window(context)
     bounds, conditions.dropped = start_bounds(context, program, labels, defined)
     bits, dependent = conditions.lower(labels, defined)
-    measures = Measures(context)
     values = measures.lower()
     bounds += within(context)
     add_row_time(context)

@@ -10,7 +10,7 @@ from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import MAX_DIGITS, decimal_of
 from sqlext.pattern.columnar import is_columnar
 from sqlext.pattern.task import Call, Condition
-from sqlext.rewriter.match.condition import build_condition
+from sqlext.rewriter.match.condition import build_condition, texts_of_condition
 from sqlext.rewriter.match.condition_parts import ConditionParts
 from sqlext.rewriter.match.expression import conjuncts
 from sqlext.rewriter.match.lower.input_query import Context
@@ -27,11 +27,11 @@ Defined = dict[str, tuple[Definition, list[Item]]]  # by variable, for those tha
 class Conditions:
     """Lowers DEFINE: first `definitions`, then `lower`, which collect masks and operands."""
 
-    def __init__(self, context: Context, needs_window: bool):
-        self.context, self.needs_window = context, needs_window
+    def __init__(self, context: Context):
+        self.context, self.needs_window = context, False
         self.operands: list[OperandColumn] = []
         self.masks: list[Mask] = []
-        self.mask_shapes: list[Text] = []  # the masks without window functions, of the same types
+        self.mask_shapes: list[Text] = []  # the conjuncts of masks without window functions, of the same types
         self.dropped: set[tuple[int, int]] = set()  # (label, first item) of conjuncts that bounds make true
 
     def definitions(self) -> Defined:
@@ -84,6 +84,15 @@ class Conditions:
         self._check_masks_boolean()
         return tuple(bits), tuple(conditions)
 
+    def texts_to_type(self, defined: Defined) -> list[Text]:
+        """The texts whose types `lower` asks for, as far as they are known before."""
+        texts: list[Text] = []
+        for label, key in enumerate(name.key for name in self.context.clause.pattern_variables):
+            if key in defined:
+                items = defined[key][1]
+                texts += texts_of_condition(self._parts(items, label), conjuncts(items))
+        return texts
+
     def _condition(self, label: int, definition: Definition, items: list[Item]) -> tuple[int | None, Condition | None]:
         """The bit of the conjuncts that a row decides alone, and the condition for the others."""
         local: list[tuple[int, int]] = []
@@ -100,7 +109,14 @@ class Conditions:
 
     def _run_dependent(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition:
         """The conjuncts of these ranges as one condition; Spark computes the parts that the current row decides."""
-        parts = ConditionParts(
+        parts = self._parts(items, label)
+        whole, *others = [build_condition(parts, lo, hi, self._undo()) for lo, hi in ranges]
+        for condition in others:
+            whole = Call(function="and", arguments=(whole, condition), kind="bool")
+        return whole
+
+    def _parts(self, items: list[Item], label: int) -> ConditionParts:
+        return ConditionParts(
             items=items,
             source=self.context.source,
             resolver=self.context.relation.resolver,
@@ -114,10 +130,6 @@ class Conditions:
             python_function=self.context.relation.python_function,
             spark_computes=not self.context.relation.is_static,
         )
-        whole, *others = [build_condition(parts, lo, hi, self._undo()) for lo, hi in ranges]
-        for condition in others:
-            whole = Call(function="and", arguments=(whole, condition), kind="bool")
-        return whole
 
     def _is_row_local(self, items: Sequence[Item], label: int) -> bool:
         """Is the conjunct computed on each row? Spark computes any; without Spark it must be a Boolean column."""
@@ -157,7 +169,7 @@ class Conditions:
         neighbours = self._neighbours(items, reading, label) if reading else None
         self.needs_window |= bool(reading) and neighbours is None
         self.masks.append(Mask(_all_of([text(*r) for r in ranges]), _all_of(rest or [join("TRUE")]), neighbours))
-        self.mask_shapes.append(_all_of([shape(*r) for r in ranges]))
+        self.mask_shapes += [shape(*r) for r in ranges]
         return len(self.masks) - 1
 
     def _neighbours(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition | None:

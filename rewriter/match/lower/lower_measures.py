@@ -44,6 +44,15 @@ class Measures:
         raise_all(errors)
         return measures
 
+    def texts_to_type(self) -> list[Text]:
+        """The texts whose types `lower` asks for, as far as they are known before."""
+        scope, texts = self.context.scope(in_define=False), []
+        for measure in self.context.clause.measures:
+            references = (x for x in analyse(measure.expression, scope) if isinstance(x, Reference))
+            aggregates = (x for x in references if x.argument_items and not x.reads_labels and not x.reads_numbers)
+            texts += [text for aggregate in aggregates for text in aggregate.arguments]
+        return texts
+
     def of_matches(self, values: list[tuple[str, Text]]) -> list[tuple[str, Text]]:
         """The measures for a result with unmatched rows, which have NULL in all but `of_all_rows`."""
         return [
