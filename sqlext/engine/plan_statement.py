@@ -20,7 +20,7 @@ from sqlext.engine import cached_views
 from sqlext.engine.bind_clause import BoundClause, ClauseBinder
 from sqlext.engine.emit.plan_emits import EmitPlanner, PlannedCall, PlannedEmit
 from sqlext.engine.joins.plan_joins import JoinPlanner, PlannedJoin
-from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, Part, parse_statement, whole
+from sqlext.engine.parse_statement import ParsedStatement, parse_statement, whole
 from sqlext.engine.physical import PhysicalPlan, Settings, choose
 from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
@@ -39,7 +39,6 @@ from sqlext.rewriter.idle_sources import IdleSource
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.rules.rules_clause import RulesClause
-from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.script import check_bound_before
