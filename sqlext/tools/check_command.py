@@ -25,9 +25,9 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings, and return the exit status: 0 for none, 1 for some, 2 if a file could not be read."""
-    files, unread = [], []
-    for file in read_files(options.files):
-        (files if isinstance(file, SqlFile) else unread).append(file)
+    entries = list(read_files(options.files))
+    files = [entry for entry in entries if isinstance(entry, SqlFile)]
+    unread = [entry for entry in entries if isinstance(entry, Unread)]
     for file in unread:
         print(file, file=sys.stderr)
     findings = [Finding(file.name, error) for file in files for error in check_text(file.text)]
@@ -35,6 +35,6 @@ def run(options: argparse.Namespace) -> int:
         print(report)
     if options.form == "text":
         print(summary(findings, len(files)), file=sys.stderr)
-    if any(isinstance(file, Unread) and file.is_error for file in unread):
+    if any(file.is_error for file in unread):
         return UNREADABLE
     return FINDINGS if findings else CLEAN
