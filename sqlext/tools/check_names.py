@@ -55,7 +55,7 @@ class NameChecker:
                     self._create(table.name, frame)
             except PySparkException as error:
                 message = str(error).split("\n")[0]
-                raise BindError("SCHEMA", message, place=table.place.place) from None
+                raise BindError("SCHEMA_FILE", message, place=table.place.place) from None
 
     def check(self, text: str) -> None:
         """Raise BindError or UnsupportedError for a statement whose syntax is right."""
