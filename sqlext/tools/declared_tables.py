@@ -113,8 +113,7 @@ def _column(text: str, tokens: Tokens, lo: int, hi: int) -> Column | None:
         angles += _angles(tokens, stop)
         stop += 1
     if stop == lo + 1:
-        raise BindError(
-            "SCHEMA_FILE", f"the column {tokens[lo].text} has no type", place=Fragment.of_tokens(text, tokens, lo, hi).place,
-            hint="write the columns of CREATE TABLE as name type.",
-        )  # fmt: skip
+        place = Fragment.of_tokens(text, tokens, lo, hi).place
+        raise BindError("SCHEMA_FILE", f"the column {tokens[lo].text} has no type", place=place,
+                        hint="write the columns of CREATE TABLE as name type.")  # fmt: skip
     return Column(unquoted(tokens[lo].text), Fragment.of_tokens(text, tokens, lo + 1, stop))
