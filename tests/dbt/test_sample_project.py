@@ -67,7 +67,7 @@ def test_an_error_has_its_place_in_the_compiled_file(built):
     message = built["mistake"]["mistake"]
     assert "SQLEXT_UNKNOWN_COLUMN" in message
     assert "  2 |   MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B) DEFINE B AS amuont > 1)" in message
-    assert "at target/compiled/fraud/models/mistake.sql:2:57" in message
+    assert "at target/compiled/fraud/models/mistake.sql:2:58" in message
 
 
 @pytest.mark.slow
