@@ -22,7 +22,7 @@ LIBRARIES = {
     "sqlext.demo": {"pyspark", "rich"},
     "sqlext.results": {"pyarrow", "pyspark", "rich"},
     "sqlext.rule_actions": {"pyspark"},
-    "sqlext.tools": {"pyspark"},
+    "sqlext.tools": {"pyspark", "sqlfluff"},
     "sqlext.cli": {"pyspark", "py4j"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }
