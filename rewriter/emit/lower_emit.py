@@ -11,7 +11,7 @@ from sqlext.errors import BindError, UnsupportedError
 from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, parameter_types, unknown_aggregate
 from sqlext.expressions.aggregates.distinct_rows import SortKey
 from sqlext.rewriter.emit.durations import as_timestamp, check_number, duration, threshold, time_type
-from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart, SelectItem
+from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart
 from sqlext.rewriter.emit.emit_parts import (
     AGGREGATE,
     END,
@@ -28,6 +28,7 @@ from sqlext.rewriter.emit.emit_parts import (
     FiringAggregate,
     Trigger,
 )
+from sqlext.rewriter.emit.select_items import SelectItem
 from sqlext.rewriter.match.aggregate_syntax import AggregateSyntax, read_aggregate
 from sqlext.rewriter.match.condition_parts import TypeResolver
 from sqlext.rewriter.match.references import Scope, Words
@@ -49,7 +50,7 @@ KNOWN = {
 }
 WINDOW_KEYS = ("window_start", "window_end", "window_time")
 _NAMES = {"first": "first_value", "last": "last_value"}
-_GROUPINGS = ("", "ALL", "ROLLUP", "CUBE", "GROUPING")
+_GROUPINGS = ("", "ROLLUP", "CUBE", "GROUPING")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +110,7 @@ class _Lowering:
         shown = tuple((self._name(item), self._over_firing(item.expression)) for item in clause.items)
         self.aliases = {unquoted(i.alias.text).lower(): i.expression for i in clause.items if i.alias is not None}
         having = None if clause.having is None else self._over_firing(clause.having)
-        relation = join(self._slice(call.data), f" AS {clause.alias}" if clause.alias else "")
+        relation = call.data_as(clause.alias, self.source)
         if clause.where is not None:
             relation = join(relation, "\n WHERE ", self._slice(clause.where))
         return EmitPlan(
@@ -161,6 +162,9 @@ class _Lowering:
                 continue
             if self._is_of_window(expression):
                 continue
+            if key.text.upper() == "ALL":
+                raise BindError("EMIT_GROUP_BY", "the select list has no keys for GROUP BY ALL", place=key.place,
+                                hint="write GROUP BY window_start, window_end.")  # fmt: skip
             if key.text.split("(")[0].split(" ")[0].upper() in _GROUPINGS:
                 raise UnsupportedError("EMIT_GROUP_BY", f"GROUP BY {key.text} is not supported in a query that EMITs",
                                        place=key.place, hint="write the expressions themselves.")  # fmt: skip
