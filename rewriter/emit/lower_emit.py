@@ -102,6 +102,7 @@ class _Lowering:
 
     def plan(self) -> EmitPlan:
         clause, call = self.clause, self.clause.call
+        self._check_no_star()
         self._add_keys()
         n = len(self.columns)
         self.columns.append((TIME, self._time()))
@@ -179,6 +180,12 @@ class _Lowering:
             raise BindError("EMIT_GROUP_BY", "the windows are not in GROUP BY", place=place,
                             hint="write GROUP BY …, window_start, window_end.")  # fmt: skip
 
+    def _check_no_star(self) -> None:
+        star = next((item for item in self.clause.items if item.expression.text.endswith("*")), None)
+        if star is not None:
+            raise BindError("EMIT_GROUP_BY", "a query that EMITs cannot SELECT *", place=star.expression.place,
+                            hint="name the keys, the columns of the window and aggregates.")  # fmt: skip
+
     def _is_of_window(self, key: Fragment) -> bool:
         """Is the key an expression over the columns of the window? Then the window decides it."""
         words = self._words(key)
@@ -248,9 +255,6 @@ class _Lowering:
         if key is not None:
             return standing_for(key, expression.start)
         words = self._words(expression)
-        if words.raw(len(words.parts) - 1) == "*":
-            raise BindError("EMIT_GROUP_BY", "a query that EMITs cannot SELECT *", place=expression.place,
-                            hint="name the keys, the columns of the window and aggregates.")  # fmt: skip
         return self._rendered(words, 0, len(words.parts), expression)
 
     def _words(self, expression: Fragment) -> Words:
