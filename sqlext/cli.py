@@ -1,4 +1,4 @@
-"""The command line: `sqlext run`, `sqlext explain`, `sqlext compile`, `sqlext demo`."""
+"""The command line: `sqlext run`, `sqlext explain`, `sqlext compile`, `sqlext check`, `sqlext demo` and others."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ from sqlext.rewriter.heads import CREATE_VIEW, parse_head, parse_target
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
 from sqlext.rewriter.scan import is_extended
 from sqlext.rewriter.stream_heads import parse_command
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.tree.sql_file import file_statements
 from sqlext.session import session
 from sqlext.stream_state import kept_state
+from sqlext.tools import check_command, format_command
 
 _HOOK = "install, remove or show the hook that extends every session with spark.sqlext.enabled=true"
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
@@ -55,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.command == "hook":
         return _hook(options.state)
+    if "tool" in options:
+        return int(options.tool(options))
     if options.action is _run and (wrong := _wrong_output(options)):
         parser.error(wrong)
     try:
@@ -143,6 +146,8 @@ def _parser() -> argparse.ArgumentParser:
     _command(commands, "explain", "show how the statements of a file would be run, and why", _explain)
     _command(commands, "compile", "print the statements of a file in plain Spark SQL", _compile)
     rule_actions.add_commands(commands, _command, _session_command)
+    check_command.add_command(commands)
+    format_command.add_command(commands)
     hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
     hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
     commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)
@@ -211,31 +216,12 @@ def _parse_value(value: str) -> Any:
 def split_statements(text: str) -> Iterator[str]:
     """The statements of a file, without the semicolons between them, each on its lines of the file.
 
-    A script, BEGIN … END, is one statement, and the last. Empty statements are left out.
+    A script, BEGIN … END, is one statement. Empty statements are left out.
 
     >>> list(split_statements("SELECT ';' -- a; b\\n; ;SELECT 2"))
-    ["SELECT ';' -- a; b\\n", '\\nSELECT 2']
+    ["SELECT ';'", '\\nSELECT 2']
     """
-    start, is_empty = 0, True
-    for token in tokenize(text):
-        if token.word == ";":
-            if not is_empty:
-                yield _on_its_lines(text, start, token.start)
-            start, is_empty = token.stop, True
-        elif is_empty and token.word == "BEGIN":
-            is_empty = False
-            break
-        else:
-            is_empty = False
-    if not is_empty:
-        yield _on_its_lines(text, start, len(text))
-
-
-def _on_its_lines(text: str, start: int, stop: int) -> str:
-    """The statement behind empty lines, so that errors name the line of the file."""
-    statement = text[start:stop]
-    blank = len(statement) - len(statement.lstrip())
-    return "\n" * text.count("\n", 0, start + blank) + statement[blank:]
+    return ("\n" * text.count("\n", 0, statement.start) + statement.text for statement in file_statements(text))
 
 
 def _run_command(options: argparse.Namespace) -> int:
