@@ -11,8 +11,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import date, datetime
-from decimal import Decimal
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -36,6 +34,7 @@ from sqlext.rewriter.stream_heads import parse_command
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.session import session
 from sqlext.stream_state import kept_state
+from sqlext.typed_values import typed_value
 
 _HOOK = "install, remove or show the hook that extends every session with spark.sqlext.enabled=true"
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
@@ -190,20 +189,9 @@ def parse_parameter(text: str) -> tuple[str, Any]:
     return name, _parse_value(value)
 
 
-_FORMS: tuple[tuple[str, Callable[[str], Any]], ...] = (
-    (r"[+-]?\d+", int),
-    (r"[+-]?(\d+\.\d*|\.\d+)", Decimal),
-    (r"(?i:true|false)", lambda v: v.lower() == "true"),
-    (r"\d{4}-\d\d-\d\d", date.fromisoformat),
-    (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{6})?)?", datetime.fromisoformat),
-    (r"'.*'", lambda v: v[1:-1]),
-)
-
-
 def _parse_value(value: str) -> Any:
-    parse = next((parse for form, parse in _FORMS if re.fullmatch(form, value, re.DOTALL)), str)
     try:
-        return parse(value)
+        return typed_value(value)
     except ValueError as error:  # 2026-02-30
         raise argparse.ArgumentTypeError(f"{value!r}: {error}") from None
 
