@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.errors import ParseError, SqlExtError, raise_all
+from sqlext.errors import ParseError
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import NUMBER, STRING, Tokens
 from sqlext.rewriter.tree.keywords import INTERVAL_UNITS, is_at
+from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.read_names import table_of
 from sqlext.rewriter.tree.statement_tree import Tree
 
@@ -67,16 +68,8 @@ def parse_idle_sources(tree: Tree) -> tuple[IdleSource, ...]:
     >>> source.relation.text, source.time.text, source.delay.text, source.idle.text, source.own_name
     ('STREAM a.t', 'ts', 'INTERVAL 1 DAY', 'INTERVAL 1 MINUTE 30 SECONDS', 't')
     """
-    sources: list[IdleSource] = []
-    errors: list[SqlExtError] = []
-    for i in range(len(tree.tokens)):
-        if is_idle_after(tree.tokens, i):
-            try:
-                sources.append(_source(tree, i))
-            except SqlExtError as e:
-                errors.append(e)
-    raise_all(errors)
-    return tuple(sorted(sources, key=lambda source: source.whole.stop))
+    keywords = (i for i in range(len(tree.tokens)) if is_idle_after(tree.tokens, i))
+    return read_clauses(keywords, lambda keyword: _source(tree, keyword))
 
 
 def _source(tree: Tree, idle: int) -> IdleSource:

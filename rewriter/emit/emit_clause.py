@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlext.errors import ParseError, SqlExtError, raise_all
+from sqlext.errors import ParseError
 from sqlext.rewriter.emit.emit_parts import (
     AFTER_DELAY,
     AFTER_WATERMARK,
@@ -21,6 +21,7 @@ from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import NUMBER, Tokens
 from sqlext.rewriter.tree.keywords import ends_operand, is_at
+from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
 _TRIGGERS = frozenset({"AFTER", "EARLY", "EVERY", "ON"})
@@ -96,6 +97,12 @@ def _is_bare(tree: Tree, i: int, calls: Sequence[WindowCall]) -> bool:
     )  # fmt: skip
 
 
+def _is_foreign(tree: Tree, i: int, calls: Sequence[WindowCall]) -> bool:
+    """Does EMIT with a word of another system stand at token i, in a statement with window functions?"""
+    is_followed = tree.tokens[i].word == "EMIT" and i + 1 < len(tree.tokens)
+    return bool(calls) and is_followed and tree.tokens[i + 1].word in _FOREIGN and ends_operand(tree.tokens, i - 1)
+
+
 def parse_emits(tree: Tree, calls: Sequence[WindowCall]) -> tuple[EmitClause, ...]:
     """The EMIT clauses of a statement, inner ones first. Raises ParseError.
 
@@ -107,21 +114,12 @@ def parse_emits(tree: Tree, calls: Sequence[WindowCall]) -> tuple[EmitClause, ..
     >>> [(t.kind, t.amount.text) for t in (*clause.triggers, clause.evictor)], clause.is_discarding
     ([('EVERY … ROWS', '10'), ('ON DELTA', '2'), ('KEEP LAST … ROWS', '3')], True)
     """
-    clauses: list[EmitClause] = []
-    errors: list[SqlExtError] = []
-    for i in range(len(tree.tokens)):
-        if calls and tree.tokens[i].word == "EMIT" and i + 1 < len(tree.tokens):
-            foreign = _FOREIGN.get(tree.tokens[i + 1].word)
-            if foreign is not None and ends_operand(tree.tokens, i - 1):
-                place, word = tree.fragment(i, i + 2).place, tree.tokens[i + 1].word
-                errors.append(ParseError("EMIT_SYNTAX", f"there is no EMIT {word}", place=place, hint=foreign))
-        if is_emit(tree.tokens, i) or _is_bare(tree, i, calls):
-            try:
-                clauses.append(_Reader(tree, i, calls).clause())
-            except SqlExtError as e:
-                errors.append(e)
-    raise_all(errors)
-    return tuple(sorted(clauses, key=lambda clause: clause.whole.stop))
+
+    def is_keyword(i: int) -> bool:
+        return is_emit(tree.tokens, i) or _is_bare(tree, i, calls) or _is_foreign(tree, i, calls)
+
+    keywords = (i for i in range(len(tree.tokens)) if is_keyword(i))
+    return read_clauses(keywords, lambda emit: _Reader(tree, emit, calls).clause())
 
 
 class _Reader:
@@ -145,6 +143,9 @@ class _Reader:
         return self.tokens[i].word in _FOLLOWS or self.tokens[i].text == "|>" or is_at(self.tokens, i, "ORDER", "BY")
 
     def clause(self) -> EmitClause:
+        if _is_foreign(self.tree, self.emit, self.calls):
+            word = self.tokens[self.emit + 1].word
+            raise self._error("EMIT_SYNTAX", f"there is no EMIT {word}", self.emit, self.emit + 2, _FOREIGN[word])
         call, query = self._call()
         assert query.select is not None
         select, from_ = query.select, query.from_

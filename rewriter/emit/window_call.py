@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import pairwise
 
-from sqlext.errors import ParseError, SqlExtError, raise_all
+from sqlext.errors import ParseError
 from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, SESSION, TUMBLE
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import Tokens, closing
+from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Relation, Tree
 
 # The arguments of each function in order: the durations behind DATA and TIMECOL; OFFSET may be left out.
@@ -72,16 +73,8 @@ def parse_window_calls(tree: Tree) -> tuple[WindowCall, ...]:
     >>> call.kind, call.data.text, call.time.text, {name: d.text for name, d in call.durations.items()}
     ('HOP', 't', 'ts', {'SLIDE': 'INTERVAL 1 DAY', 'SIZE': 'x'})
     """
-    calls: list[WindowCall] = []
-    errors: list[SqlExtError] = []
-    for i in range(len(tree.tokens)):
-        if is_window_call(tree.tokens, i):
-            try:
-                calls.append(_Reader(tree, i).call())
-            except SqlExtError as e:
-                errors.append(e)
-    raise_all(errors)
-    return tuple(sorted(calls, key=lambda call: call.whole.stop))
+    names = (i for i in range(len(tree.tokens)) if is_window_call(tree.tokens, i))
+    return read_clauses(names, lambda name: _Reader(tree, name).call())
 
 
 class _Reader:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sqlext.errors import ParseError, Place, SqlExtError, SqlExtErrors, UnsupportedError, raise_all
+from sqlext.errors import ParseError, Place, UnsupportedError
 from sqlext.rewriter.text.and_list import and_list, top_level
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import name_of, unquoted
 from sqlext.rewriter.text.tokens import closing, tokenize, words_of
 from sqlext.rewriter.tree.keywords import behind_join, first_word_of_join, is_at, is_time_join, without_pipe
+from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Join, Query, Tree
 
 _TYPES = {
@@ -81,18 +82,8 @@ def parse_joins(tree: Tree) -> tuple[JoinClause, ...]:
     >>> clause.join_type, clause.left.text, clause.right.text, [c.text for c in clause.conjuncts]
     ('LEFT', 'a JOIN b USING (k)', 'c x', ['x.k = a.k', 'x.t BETWEEN 1 AND 2'])
     """
-    clauses: list[JoinClause] = []
-    errors: list[SqlExtError] = []
-    for i in range(len(tree.tokens)):
-        if is_time_join(tree.tokens, i):
-            try:
-                clauses.append(_parse(tree, i))
-            except SqlExtErrors as e:
-                errors += e.errors
-            except SqlExtError as e:
-                errors.append(e)
-    raise_all(errors)
-    return tuple(sorted(clauses, key=lambda clause: clause.whole.stop))
+    keywords = (i for i in range(len(tree.tokens)) if is_time_join(tree.tokens, i))
+    return read_clauses(keywords, lambda keyword: _parse(tree, keyword))
 
 
 def _parse(tree: Tree, keyword: int) -> JoinClause:

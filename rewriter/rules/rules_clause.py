@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlext.errors import ParseError, SqlExtError, UnsupportedError, raise_all
+from sqlext.errors import ParseError, UnsupportedError
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import RelationName, name_at, unquoted
 from sqlext.rewriter.text.tokens import Tokens, closing
 from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Tree
 
 WORD = "MATCH_RULES"
@@ -60,16 +61,8 @@ def parse_rules_clauses(tree: Tree) -> tuple[RulesClause, ...]:
     >>> clause.relation.text, clause.partition_by[0].name, clause.order_by[0].name, clause.rules.parts
     ('STREAM e', 'k', 'ts', ('db', 'r'))
     """
-    clauses: list[RulesClause] = []
-    errors: list[SqlExtError] = []
-    for i in range(len(tree.tokens)):
-        if is_rules_clause(tree.tokens, i):
-            try:
-                clauses.append(_Reader(tree, i).clause())
-            except SqlExtError as e:
-                errors.append(e)
-    raise_all(errors)
-    return tuple(sorted(clauses, key=lambda clause: clause.whole.stop))
+    keywords = (i for i in range(len(tree.tokens)) if is_rules_clause(tree.tokens, i))
+    return read_clauses(keywords, lambda keyword: _Reader(tree, keyword).clause())
 
 
 class _Reader:

@@ -38,10 +38,13 @@ def _value(name: str, place: Place, widgets: Widgets, variables: Mapping[str, An
     if text is not None:
         return typed_value(text) if widgets.is_passed(name) else text
     if name not in variables:
-        names = [*widgets.getAll(), *(n for n in variables if not n.startswith("_"))]
+        names = [*widgets.getAll(), *(n for n, value in variables.items() if n[0] != "_" and not callable(value))]
         close = get_close_matches(name, names, n=1)
-        hint = f"did you mean :{close[0]}?" if close else f"assign it in a Python cell, or write CREATE WIDGET TEXT {name}."
-        raise BindError("MISSING_ARGUMENT", f'there is no widget and no Python variable "{name}"', place=place, hint=hint)
+        hint = (
+            f"did you mean :{close[0]}?" if close else f"assign {name} in Python, or write CREATE WIDGET TEXT {name}."
+        )
+        message = f'there is no widget and no Python variable "{name}"'
+        raise BindError("MISSING_ARGUMENT", message, place=place, hint=hint)
     value = variables[name]
     value = value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
     try:
@@ -52,7 +55,7 @@ def _value(name: str, place: Place, widgets: Widgets, variables: Mapping[str, An
 
 
 def with_texts(text: str, widgets: Widgets) -> Text:
-    """The text of a cell with the values of widgets in the place of `${name}`, `$name` and `getArgument('name')`.
+    """The text of a statement with the values of widgets in the place of `${name}`, `$name` and `getArgument('name')`.
 
     The first two are text, as in Databricks up to 15.1; the last is a string. Only names of widgets are replaced.
     Raises BindError (UNKNOWN_WIDGET) for getArgument.
@@ -86,10 +89,14 @@ def _argument_edits(text: str, widgets: Widgets) -> Iterator[Edit]:
 
 
 def in_cell(error: SqlExtError, text: Text, cell: str) -> SqlExtError:
-    """The error with its places in the cell as the user wrote it; `text` is the cell with values in it."""
+    """The error with its places in the cell as the user wrote it; `text` is its statement with values in it.
+
+    A place in another text, such as that of a stored view, stays.
+    """
     if isinstance(error, SqlExtErrors):
         return SqlExtErrors([in_cell(e, text, cell) for e in error.errors])
-    start = text.origin(error.place.start) if error.place is not None else None
-    if error.place is None or start is None:
+    place = error.place
+    if place is None or place.text.strip() not in str(text):
         return error
-    return error.with_(place=Place(cell, start, start + error.place.stop - error.place.start))
+    start = text.origin(place.start)
+    return error if start is None else error.with_(place=Place(cell, start, start + place.stop - place.start))

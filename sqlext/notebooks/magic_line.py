@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import Any
 
 from sqlext.errors import ParseError, Place
 
@@ -14,7 +15,11 @@ _TARGET = re.compile(r"\s*([^\W\d]\w*)\s*<<")
 _NAME = re.compile(r"\s*([^\W\d]\w*)\s*$")
 _SHORT = {"-v": "--view", "-l": "--limit", "-c": "--cache", "-e": "--explain", "-d": "--draw"}
 _WITH_VALUE = {"--view": "a name", "--limit": "a number of rows"}
-_FLAGS = {"--cache": "is_cached", "--explain": "explains", "--draw": "draws"}
+_FLAGS: dict[str, dict[str, Any]] = {
+    "--cache": {"is_cached": True},
+    "--explain": {"explains": True},
+    "--draw": {"draws": True},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +64,7 @@ def _with_option(options: MagicLine, line: str, option: re.Match[str]) -> tuple[
     """The options with one more, and where it ends."""
     name = _SHORT.get(option[1], option[1])
     if name in _FLAGS:
-        return replace(options, **{_FLAGS[name]: True}), option.end()
+        return replace(options, **_FLAGS[name]), option.end()
     if name not in _WITH_VALUE:
         close = get_close_matches(name, [*_FLAGS, *_WITH_VALUE], n=1)
         hint = f"did you mean {close[0]}?" if close else f"the options are {', '.join([*_WITH_VALUE, *_FLAGS])}."

@@ -40,6 +40,13 @@ class Widgets:
         self._passed = dict(passed or {})
         self._values: dict[str, str] = {}
 
+    def create(self, kind: str, name: str, default: str, choices: Sequence[Any]) -> None:
+        """Create a widget of one of KINDS. Raises BindError (WIDGET_VALUE)."""
+        if kind == "TEXT":
+            self.text(name, default)
+        else:
+            getattr(self, kind.lower())(name, default, choices)
+
     def text(self, name: str, defaultValue: str = "", label: str | None = None) -> None:
         """Create a widget; one that exists keeps its value."""
         self._values.setdefault(name, self._passed.get(name, str(defaultValue)))
@@ -70,8 +77,8 @@ class Widgets:
         """The value of a widget, or the value that was passed under this name. Raises BindError (UNKNOWN_WIDGET)."""
         value = self.lookup(name)
         if value is None:
-            raise BindError("UNKNOWN_WIDGET", f'there is no widget "{name}"',
-                            hint=f"create it with dbutils.widgets.text('{name}', '…') or CREATE WIDGET TEXT {name}.")  # fmt: skip
+            hint = f"create it with dbutils.widgets.text('{name}', '…') or CREATE WIDGET TEXT {name}."
+            raise BindError("UNKNOWN_WIDGET", f'there is no widget "{name}"', hint=hint)
         return value
 
     def getArgument(self, name: str, defaultValue: str | None = None) -> str:

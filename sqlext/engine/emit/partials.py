@@ -10,6 +10,7 @@ What cannot be computed becomes part of the state. So an error concerns only the
 from __future__ import annotations
 
 import pickle
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -140,11 +141,11 @@ def taken(states: States, at: np.ndarray) -> States:
     return tuple(column[at] for column in states)
 
 
-class _Vectorised:
+class _Vectorised(ABC):
     """What the aggregations that NumPy computes have in common."""
 
-    def merge(self, before: States, after: States) -> States:
-        raise NotImplementedError
+    @abstractmethod
+    def merge(self, before: States, after: States) -> States: ...
 
     def running(self, states: States, rank: np.ndarray) -> States:
         """A scan in as many merges as the greatest rank has binary digits (Hillis and Steele 1986, Data parallel
