@@ -26,6 +26,7 @@ from sqlext.engine.parse_statement import parse_statement
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.explain import compile, explain
 from sqlext.failures import reason
+from sqlext.notebooks import notebook_command
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.heads import CREATE_VIEW, parse_head, parse_target
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
@@ -146,6 +147,7 @@ def _parser() -> argparse.ArgumentParser:
     _command(commands, "compile", "print the statements of a file in plain Spark SQL", _compile)
     rule_actions.add_commands(commands, _command, _session_command)
     check_command.add_command(commands)
+    notebook_command.add_command(commands)
     hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
     hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
     commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)
