@@ -22,6 +22,7 @@ LIBRARIES = {
     "sqlext.demo": {"pyspark", "rich"},
     "sqlext.results": {"pyarrow", "pyspark", "rich"},
     "sqlext.rule_actions": {"pyspark"},
+    "sqlext.tools": {"pyspark"},
     "sqlext.cli": {"pyspark", "py4j"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }
