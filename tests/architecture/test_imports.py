@@ -23,6 +23,9 @@ LIBRARIES = {
     "sqlext.results": {"pyarrow", "pyspark", "rich"},
     "sqlext.rule_actions": {"pyspark"},
     "sqlext.tools": {"pyspark"},
+    "sqlext.failures": {"pyspark"},
+    "sqlext.notebooks.notebook_command": set(),  # the command line works without the packages of notebooks
+    "sqlext.notebooks": {"IPython", "jupyter_client", "matplotlib", "nbclient", "nbconvert", "nbformat", "pyspark", "rich"},
     "sqlext.cli": {"pyspark", "py4j"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }
