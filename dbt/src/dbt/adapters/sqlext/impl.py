@@ -33,6 +33,10 @@ class SqlextAdapter(SparkAdapter):
         if context is not None:
             del context.config[_FORMAT]
 
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """The tables and views of a schema. Spark lists temporary views too, which have none."""
+        return [relation for relation in super().list_relations_without_caching(schema_relation) if relation.schema]
+
     def parse_columns_from_information(self, relation: BaseRelation) -> list[SparkColumn]:
         """The columns of a relation for the docs. Spark's catalog has none of a Delta table, so they are looked up."""
         return super().parse_columns_from_information(relation) or self.get_columns_in_relation(relation)
