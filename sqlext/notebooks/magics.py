@@ -51,7 +51,7 @@ class SqlMagics(Magics):
     def sql(self, line: str, cell: str | None = None) -> DataFrame | None:
         """Run SQL statements and show their results as tables.
 
-        %%sql [--view NAME] [--limit N] [--cache] [--explain] [VARIABLE]
+        %%sql [--view NAME] [--limit N] [--cache] [--explain] [--draw] [VARIABLE]
         SELECT … WHERE x > :python_variable;
 
         result = %sql SELECT …
@@ -61,6 +61,7 @@ class SqlMagics(Magics):
         --limit N       show N rows (default: 100)
         --cache         keep the rows of the last result in Spark's cache
         --explain       show how the statements would run, and run nothing
+        --draw          draw the matches of MATCH_RECOGNIZE over time, below the table
         VARIABLE        the Python variable of the last result, a DataFrame; results are then not shown
 
         :name is the value of a widget or of a Python variable. The last result is also in _sqldf.
@@ -76,6 +77,8 @@ class SqlMagics(Magics):
             is_shown = cell is not None and options.target is None
             results = [self._result(frame, options, is_shown) for frame in runner.run(text) if frame.columns]
             self._follow([query for query in streams.started().values() if query not in before.values()])
+            if options.draws:
+                display(*runner.draw(text))
             return None if cell is not None or options.target is not None else self._last(results, options)
 
     @no_var_expand

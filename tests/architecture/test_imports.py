@@ -26,7 +26,7 @@ LIBRARIES = {
     "sqlext.tools": {"pyspark"},
     "sqlext.failures": {"pyspark"},
     "sqlext.notebooks.notebook_command": set(),  # the command line works without the packages of notebooks
-    "sqlext.notebooks": {*_JUPYTER, "matplotlib", "pyspark", "rich"},
+    "sqlext.notebooks": {*_JUPYTER, "matplotlib", "pandas", "pyspark", "rich"},
     "sqlext.cli": {"pyspark", "py4j"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }
