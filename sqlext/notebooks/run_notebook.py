@@ -54,6 +54,7 @@ def run_notebook(run: NotebookRun, show: Callable[[str], None]) -> tuple[Noteboo
     manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=specs)
     folder = str(run.file.absolute().parent)
     client = NotebookClient(node, km=manager, timeout=None, resources={"metadata": {"path": folder}})
+    client.extra_arguments = ["--IPKernelApp.log_level=40"]  # errors; it warns that it listens on this machine
     set_up = f"set_up(get_ipython(), {run.master!r}, {str(run.warehouse.absolute())!r}, {dict(run.values)!r})"
     first = new_code_cell(f"from sqlext.notebooks.kernel_setup import set_up\n{set_up}\ndel set_up")
     with client.setup_kernel(cwd=folder, cleanup_kc=True):
