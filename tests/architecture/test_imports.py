@@ -7,7 +7,7 @@ import sys
 from .source import MODULES, Import, imports, lines_of
 
 IMPORTS = [entry for module in MODULES.values() for entry in imports(module)]
-_JUPYTER = ("IPython", "jupyter_client", "nbclient", "nbconvert", "nbformat")
+_JUPYTER = ("IPython", "jupyter_client", "nbclient", "nbconvert", "nbformat", "traitlets")
 # What the modules of a package import of other distributions. A module of the first package that fits decides.
 LIBRARIES = {
     "sqlext.expressions": {"numpy", "pyarrow"},
