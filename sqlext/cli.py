@@ -35,7 +35,7 @@ from sqlext.rewriter.stream_heads import parse_command
 from sqlext.rewriter.tree.sql_file import file_statements
 from sqlext.session import session
 from sqlext.stream_state import kept_state
-from sqlext.tools import check_command, format_command
+from sqlext.tools import check_command, format_command, shell_command
 from sqlext.typed_values import typed_value
 
 _HOOK = "install, remove or show the hook that extends every session with spark.sqlext.enabled=true"
@@ -149,6 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     check_command.add_command(commands)
     notebook_command.add_command(commands)
     format_command.add_command(commands)
+    shell_command.add_command(commands)
     hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
     hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
     commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)
