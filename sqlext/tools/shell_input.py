@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -58,21 +57,20 @@ def is_complete(text: str) -> bool:
     return tokens[-1].word == ";" and len(tokens) - 1 - start in set(semicolons(tokens[start:]))
 
 
-@dataclass
 class Names:
     """The tables and columns that can be completed, read when they are first needed.
 
     `list_tables` and `list_columns` ask the session; they may fail.
     """
 
-    list_tables: Callable[[], Iterable[str]]
-    list_columns: Callable[[str], Iterable[str]]
-    _tables: list[str] | None = None
-    _columns: dict[str, list[str]] = field(default_factory=dict)
+    def __init__(self, list_tables: Callable[[], Iterable[str]], list_columns: Callable[[str], Iterable[str]]):
+        self.list_tables, self.list_columns = list_tables, list_columns
+        self.forget()
 
     def forget(self) -> None:
         """A statement may have changed them."""
-        self._tables, self._columns = None, {}
+        self._tables: list[str] | None = None
+        self._columns: dict[str, list[str]] = {}
 
     def tables(self) -> list[str]:
         if self._tables is None:
