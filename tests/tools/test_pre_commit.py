@@ -15,8 +15,8 @@ from tests.sampling import SAMPLE
 ROOT = Path(__file__).parents[2]
 LONG = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY n MEASURES LAST(n) AS last_n PATTERN (A) DEFINE A AS n > 0);\n"
 WRONG = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY n PATTERN (A) DEFINE B AS n > 0);\n"
-# `language: system` takes the command of this environment. With the hooks' own language, pre-commit installs PySpark into
-# an environment of its own, which takes minutes.
+# `language: system` takes the command of this environment. With the hooks' own language, pre-commit installs PySpark
+# into an environment of its own, which takes minutes.
 LANGUAGES = ["system", *(["python"] if SAMPLE == "all" else [])]
 CONFIG = """
 repos:
