@@ -176,7 +176,7 @@ def _session_command(commands: Any, name: str, purpose: str, action: Callable[..
     command: argparse.ArgumentParser = commands.add_parser(name, help=purpose, description=purpose)
     command.set_defaults(action=action, sql="")
     command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
-    command.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
+    command.add_argument("--master", help="Spark's master (default: that of spark-submit, else local[*])")
     return command
 
 

@@ -21,6 +21,11 @@ _OWN_FUNCTIONS = frozenset({*CLAUSE_FUNCTIONS, *OUTCOMES})
 _QUOTED_HINT = (
     'Spark reads "…" as a string: write the name in backticks, or SET spark.sql.ansi.doubleQuotedIdentifiers = true.'
 )
+_HINTS = {
+    # Spark Declarative Pipelines: docs/jobs.md
+    "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION": "a clause needs the types of its input before it runs: call "
+    "spark.sql(…) outside of the function of the pipeline, and return its DataFrame there.",
+}
 _HAS_CLEAR_NAME = re.compile(r"(?!_LEGACY)[A-Z]")
 
 
@@ -39,7 +44,7 @@ def user_error(
     if "is not a temp view of streaming logical plan" in str(e):
         return _no_stream(e, text, user_text)
     quoted_hint = _QUOTED_HINT if place is not None and user_text[place.start] == '"' else None
-    hint = quoted_hint or _result_name_hint(e) or _watermark_hint(e, condition, place)
+    hint = quoted_hint or _HINTS.get(condition) or _result_name_hint(e) or _watermark_hint(e, condition, place)
     return BindError(name, _message(e), place=place, hint=hint)
 
 
