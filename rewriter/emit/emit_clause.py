@@ -29,6 +29,7 @@ _TRIGGERS = frozenset({"AFTER", "EARLY", "EVERY", "ON"})
 _BEGINS = _TRIGGERS | {"ACCUMULATING", "DISCARDING", "ALLOW", "EVICT"}
 _MOST_ROWS = 10**18
 _FOLLOWS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "LIMIT", "OFFSET"})
+_BEHIND = _FOLLOWS | {"ORDER", "HAVING", "WHERE", "GROUP"}  # some of them rightly
 _FOREIGN = {  # what ksqlDB and Flink's experimental options call it
     "CHANGES": "write EMIT EVERY 1 ROW.",
     "FINAL": "write EMIT AFTER WATERMARK, or leave EMIT out.",
@@ -79,7 +80,7 @@ def is_emit(tokens: Tokens, i: int) -> bool:
 def _is_bare(tree: Tree, i: int, calls: Sequence[WindowCall]) -> bool:
     """Does EMIT alone stand at token i, at the end of a grouping query over a window function?"""
     tokens = tree.tokens
-    ends = i + 1 == len(tokens) or tokens[i + 1].text in (")", ";")
+    ends = i + 1 == len(tokens) or tokens[i + 1].text in (")", ";", "|>") or tokens[i + 1].word in _BEHIND
     if tokens[i].word != "EMIT" or not ends or not ends_operand(tokens, i - 1):
         return False
     queries = (call.relation.query for call in calls)
@@ -185,6 +186,8 @@ class _Reader:
     def _unexpected(self) -> ParseError:
         at = min(self.i, self.stop - 1)
         word = self.tokens[at].text
+        if self.tokens[at].word in _BEHIND:
+            return self._error("EMIT_SYNTAX", f"{word} stands behind EMIT", at, at + 1, f"write {word} … EMIT ….")
         return self._error("EMIT_SYNTAX", f"{word} is not expected in EMIT here", at, at + 1)
 
     # the query around EMIT
