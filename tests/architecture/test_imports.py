@@ -23,7 +23,7 @@ LIBRARIES = {
     "sqlext.demo": {"pyspark", "rich"},
     "sqlext.results": {"pyarrow", "pyspark", "rich"},
     "sqlext.rule_actions": {"pyspark"},
-    "sqlext.tools": {"pyspark", "sqlfluff"},
+    "sqlext.tools": {"prompt_toolkit", "pygments", "pyspark", "sqlfluff"},
     "sqlext.failures": {"pyspark"},
     "sqlext.notebooks.notebook_command": set(),  # the command line works without the packages of notebooks
     "sqlext.notebooks": {*_JUPYTER, "matplotlib", "pandas", "pyspark", "rich"},
