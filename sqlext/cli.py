@@ -5,20 +5,17 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import re
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import date, datetime
-from decimal import Decimal
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark.errors import ParseException, PySparkException, StreamingQueryException
+from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -28,6 +25,8 @@ from sqlext.catalog import streams
 from sqlext.engine.parse_statement import parse_statement
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.explain import compile, explain
+from sqlext.failures import reason
+from sqlext.notebooks import notebook_command
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.heads import CREATE_VIEW, parse_head, parse_target
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
@@ -36,7 +35,8 @@ from sqlext.rewriter.stream_heads import parse_command
 from sqlext.rewriter.tree.sql_file import file_statements
 from sqlext.session import session
 from sqlext.stream_state import kept_state
-from sqlext.tools import check_command
+from sqlext.tools import check_command, format_command
+from sqlext.typed_values import typed_value
 
 _HOOK = "install, remove or show the hook that extends every session with spark.sqlext.enabled=true"
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
@@ -147,6 +147,8 @@ def _parser() -> argparse.ArgumentParser:
     _command(commands, "compile", "print the statements of a file in plain Spark SQL", _compile)
     rule_actions.add_commands(commands, _command, _session_command)
     check_command.add_command(commands)
+    notebook_command.add_command(commands)
+    format_command.add_command(commands)
     hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
     hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
     commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)
@@ -194,20 +196,9 @@ def parse_parameter(text: str) -> tuple[str, Any]:
     return name, _parse_value(value)
 
 
-_FORMS: tuple[tuple[str, Callable[[str], Any]], ...] = (
-    (r"[+-]?\d+", int),
-    (r"[+-]?(\d+\.\d*|\.\d+)", Decimal),
-    (r"(?i:true|false)", lambda v: v.lower() == "true"),
-    (r"\d{4}-\d\d-\d\d", date.fromisoformat),
-    (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{6})?)?", datetime.fromisoformat),
-    (r"'.*'", lambda v: v[1:-1]),
-)
-
-
 def _parse_value(value: str) -> Any:
-    parse = next((parse for form, parse in _FORMS if re.fullmatch(form, value, re.DOTALL)), str)
     try:
-        return parse(value)
+        return typed_value(value)
     except ValueError as error:  # 2026-02-30
         raise argparse.ArgumentTypeError(f"{value!r}: {error}") from None
 
@@ -237,17 +228,9 @@ def _run_command(options: argparse.Namespace) -> int:
             options.action(spark, list(split_statements(text)), options)
     except (SqlExtError, PySparkException) as error:
         sys.stdout.flush()
-        print(_reason(error), file=sys.stderr)
+        print(reason(error), file=sys.stderr)
         return FAILED
     return 0
-
-
-def _reason(error: Exception) -> str:
-    """Why a statement failed, or the stream that it started."""
-    if isinstance(error, StreamingQueryException):
-        failures = [e for query in streams.started().values() if (e := query.exception()) is not None]
-        return streams.root_cause("\n".join(map(streams.whole_text, [*failures[-1:], error])))
-    return _without_stack(str(error))
 
 
 def _read(file: str) -> str:
@@ -296,19 +279,6 @@ def _parse_by_spark(spark: SparkSession, statement: str) -> None:
         raise
     except PySparkException:
         return
-
-
-def _without_stack(message: str) -> str:
-    """Spark's message without its plan and the JVM's stack, or the error that our code raised in a Python worker.
-
-    >>> _without_stack("[DIVIDE_BY_ZERO] Division by zero.\\n\\tat org.apache…\\n")
-    '[DIVIDE_BY_ZERO] Division by zero.'
-    >>> _without_stack("Traceback …\\n  File …\\nsqlext.errors.DataError: SQLEXT_X: no\\nHint: yes.\\n\\n\\tat org…")
-    'SQLEXT_X: no\\nHint: yes.'
-    """
-    raised = re.search(r"^sqlext\.errors\.\w+: (.*)", message, re.MULTILINE | re.DOTALL)
-    message = raised[1] if raised else message
-    return re.split(r"\n'?[A-Z]\w+ \[|\n\s*at |\nJVM stacktrace:", message)[0].strip()
 
 
 def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:

@@ -17,6 +17,7 @@ from sqlext.rewriter.emit.emit_parts import (
     ON_CLOCK,
     ON_DELTA,
 )
+from sqlext.rewriter.emit.select_items import SelectItem, comma_list, is_key_of_all, select_items
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import NUMBER, Tokens
@@ -48,14 +49,6 @@ class EmitPart:
     whole: Fragment
     amount: Fragment | None = None
     expression: Fragment | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SelectItem:
-    """`alias` is the token of its name as written, None without one."""
-
-    expression: Fragment
-    alias: Fragment | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +150,7 @@ class _Reader:
         if "GROUP" not in heads:
             hint = "write GROUP BY window_start, window_end, with further keys if you like."
             raise self._error("EMIT_QUERY", "EMIT needs GROUP BY", self.emit, self.emit + 1, hint)
+        items = select_items(self.tree, select + 1, from_)
         triggers = self._triggers()
         is_discarding = self._mode()
         lateness = self._duration() if self._takes("ALLOW", "LATENESS") else None
@@ -166,12 +160,19 @@ class _Reader:
         return EmitClause(
             whole=self.tree.fragment(select, self.stop),
             keyword=self.tree.fragment(self.emit, self.emit + 1), call=call, alias=self._alias(call),
-            items=tuple(self._item(lo, hi) for lo, hi in self._list(select + 1, from_)),
+            items=items,
             where=self._part(heads, "WHERE", 1),
-            keys=tuple(self.tree.fragment(lo, hi) for lo, hi in self._list(*self._range(heads, "GROUP", 2))),
+            keys=self._keys(heads, items),
             having=self._part(heads, "HAVING", 1), triggers=triggers, is_discarding=is_discarding, lateness=lateness,
             evictor=evictor, order=self._order(),
         )  # fmt: skip
+
+    def _keys(self, heads: dict[str, tuple[int, int]], items: tuple[SelectItem, ...]) -> tuple[Fragment, ...]:
+        lo, hi = self._range(heads, "GROUP", 2)
+        if hi == lo + 1 and self.tokens[lo].word == "ALL":
+            keys = tuple(item.expression for item in items if is_key_of_all(self.tree, item))
+            return keys or (self.tree.fragment(lo, hi),)
+        return tuple(self.tree.fragment(*bounds) for bounds in comma_list(self.tree, lo, hi))
 
     def _order(self) -> Fragment | None:
         if self.stop >= len(self.tokens) or self.tokens[self.stop].word not in ("ORDER", "LIMIT", "OFFSET"):
@@ -254,27 +255,6 @@ class _Reader:
 
     def _part(self, heads: dict[str, tuple[int, int]], word: str, length: int) -> Fragment | None:
         return self.tree.fragment(*self._range(heads, word, length)) if word in heads else None
-
-    def _list(self, lo: int, hi: int) -> list[tuple[int, int]]:
-        """The ranges between the commas of a list."""
-        ranges, start = [], lo
-        for i in range(lo, hi + 1):
-            if i == hi or (self.tokens[i].text == "," and self.tokens[i].depth == self.depth):
-                if start == i:
-                    raise self._error(
-                        "EMIT_QUERY", "an expression is missing here", i, i + 1, "write one, or no comma."
-                    )
-                ranges.append((start, i))
-                start = i + 1
-        return ranges
-
-    def _item(self, lo: int, hi: int) -> SelectItem:
-        named = hi - lo > 1 and self.tokens[hi - 1].is_name and self.tokens[hi - 1].depth == self.depth
-        if named and self.tokens[hi - 2].word == "AS":
-            return SelectItem(expression=self.tree.fragment(lo, hi - 2), alias=self.tree.fragment(hi - 1, hi))
-        if named and self.tokens[hi - 1].word != "END" and ends_operand(self.tokens, hi - 2):
-            return SelectItem(expression=self.tree.fragment(lo, hi - 1), alias=self.tree.fragment(hi - 1, hi))
-        return SelectItem(expression=self.tree.fragment(lo, hi), alias=None)
 
     # EMIT
 

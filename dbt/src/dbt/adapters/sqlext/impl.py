@@ -1,0 +1,32 @@
+"""The adapter: what differs from dbt-spark in Python. The rest is in the macros of `dbt.include.sqlext`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbt.adapters.spark.impl import SparkAdapter
+from dbt.adapters.sqlext.compiled_place import enter_node
+from dbt.adapters.sqlext.connections import SqlextConnectionManager
+
+_FORMAT = "file_format"
+
+
+class SqlextAdapter(SparkAdapter):
+    ConnectionManager = SqlextConnectionManager  # type: ignore[assignment]
+
+    def pre_model_hook(self, config: Any) -> Any:
+        """Before a node runs: its tables are Delta tables unless it says otherwise, and its errors have its places.
+
+        Returns the node if it got a format, which `post_model_hook` removes.
+        """
+        node = config.model
+        enter_node(node)
+        if node.config.get(_FORMAT) is not None:
+            return None
+        node.config[_FORMAT] = "delta"
+        return node
+
+    def post_model_hook(self, config: Any, context: Any) -> None:
+        enter_node(None)
+        if context is not None:
+            del context.config[_FORMAT]
