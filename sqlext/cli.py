@@ -35,10 +35,11 @@ from sqlext.rewriter.stream_heads import parse_command
 from sqlext.rewriter.tree.sql_file import file_statements
 from sqlext.session import session
 from sqlext.stream_state import kept_state
-from sqlext.tools import check_command, format_command
-from sqlext.typed_values import typed_value
+from sqlext.tools import check_command, format_command, shell_command
+from sqlext.typed_values import named_text, typed_value
 
 _HOOK = "install, remove or show the hook that extends every session with spark.sqlext.enabled=true"
+_PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # Spark's bar on stderr for stages that take long
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
 
 _interrupted = threading.Event()
@@ -149,6 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     check_command.add_command(commands)
     notebook_command.add_command(commands)
     format_command.add_command(commands)
+    shell_command.add_command(commands)
     hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
     hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
     commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)
@@ -174,7 +176,7 @@ def _session_command(commands: Any, name: str, purpose: str, action: Callable[..
     command: argparse.ArgumentParser = commands.add_parser(name, help=purpose, description=purpose)
     command.set_defaults(action=action, sql="")
     command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
-    command.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
+    command.add_argument("--master", help="Spark's master (default: that of spark-submit, else local[*])")
     return command
 
 
@@ -190,9 +192,7 @@ def parse_parameter(text: str) -> tuple[str, Any]:
     >>> [parse_parameter(t)[1] for t in ("n=-3", "x=1.50", "b=true", "d=2026-01-31", "t='3'", "u=north")]
     [-3, Decimal('1.50'), True, datetime.date(2026, 1, 31), '3', 'north']
     """
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    name, value = named_text(text)
     return name, _parse_value(value)
 
 
@@ -223,7 +223,8 @@ def _run_command(options: argparse.Namespace) -> int:
     try:
         with quiet_probes():
             # Every failure is raised as an exception; Spark's log would repeat it, with the stack of the JVM.
-            spark = session(master=options.master, warehouse=options.warehouse, **{"spark.log.level": "OFF"})
+            settings = {"spark.log.level": "OFF"} | (_PROGRESS if sys.stderr.isatty() else {})
+            spark = session(master=options.master, warehouse=options.warehouse, **settings)
             _interrupt_quietly()
             options.action(spark, list(split_statements(text)), options)
     except (SqlExtError, PySparkException) as error:

@@ -53,6 +53,8 @@ _LOCAL_SETTINGS = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
 }  # fmt: skip
 
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # a program that spark-submit started has this variable, and a master
+
 _NO_DOWNLOAD = re.compile(r"unresolved dependency|download failed|UNRESOLVED DEPENDENCIES|FAILED DOWNLOADS")
 _CAUSE = re.compile(r"^(?:Caused by: |Exception in thread \S+ )?((?:[\w.$]+\.)?\w*(?:Exception|Error)\b.*)$", re.M)
 _OLDEST_JAVA = 17
@@ -98,11 +100,13 @@ def adopt(running: SparkSession, user_conf: dict[str, str]) -> SparkSession:
     return SparkSession.builder.config(map=dict(user_conf)).getOrCreate()
 
 
-def start(app_name: str, master: str, user_conf: dict[str, str]) -> SparkSession:
+def start(app_name: str, master: str | None, user_conf: dict[str, str]) -> SparkSession:
     """A new session. Raises SetupError if Spark does not start."""
+    if master is None and _SUBMITTED not in os.environ:
+        master = "local[*]"
     # Read when the JVM starts. Without it workers use `python3` of PATH, which fails on `import pyarrow`.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = {"spark.master": master, "spark.app.name": app_name, **_SETTINGS, **user_conf}
+    settings = {"spark.master": master or "", "spark.app.name": app_name, **_SETTINGS, **user_conf}
     if settings["spark.master"].startswith("local"):
         settings = _LOCAL_SETTINGS | settings
     settings["spark.jars.packages"] = _packages(user_conf)

@@ -14,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sqlext.notebooks.notebook_cells import MARKDOWN, PYTHON, RUN, Cell, Notebook, split_magic
 
 LOAD = "%load_ext sqlext"  # the first cell of a notebook that we write
-_DATABRICKS, _CELL = "application/vnd.databricks.v1+notebook", "application/vnd.databricks.v1+cell"  # Databricks' keys
+_DATABRICKS, CELL = "application/vnd.databricks.v1+notebook", "application/vnd.databricks.v1+cell"  # Databricks' keys
 _OURS = "sqlext"  # the key of the language of a notebook that we converted; its cells without a magic are Python
 _MAGIC_LINE = re.compile(r"%%?(sql|sh|fs|scala|r)[ \t]*\n")
 
@@ -30,7 +30,7 @@ def to_jupyter(notebook: Notebook) -> NotebookNode:
 
 
 def _to_jupyter_cell(cell: Cell) -> NotebookNode:
-    metadata: dict[str, Any] = {_CELL: {"title": cell.title, "showTitle": True}} if cell.title else {}
+    metadata: dict[str, Any] = {CELL: {"title": cell.title, "showTitle": True}} if cell.title else {}
     if cell.language in (MARKDOWN, "md-sandbox"):
         metadata |= {"language": cell.language} if cell.language != MARKDOWN else {}
         return new_markdown_cell(cell.text, metadata=metadata)
@@ -58,7 +58,7 @@ def from_jupyter(node: NotebookNode) -> Notebook:
 
 def _from_jupyter_cell(cell: NotebookNode, databricks: str | None) -> Cell:
     """`databricks`: the language of a notebook that Databricks wrote."""
-    title = cell.metadata.get(_CELL, {}).get("title", "")
+    title = cell.metadata.get(CELL, {}).get("title", "")
     if cell.cell_type != "code":
         return Cell(cell.metadata.get("language", MARKDOWN), cell.source, title)
     magic = _MAGIC_LINE.match(cell.source)

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
 from IPython.display import display
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
+from sqlext.catalog import streams
+from sqlext.errors import BindError
 from sqlext.failures import reason
 from sqlext.hook import extend
-from sqlext.notebooks.magic_line import MagicLine, parse_magic_line
+from sqlext.notebooks.databricks_names import databricks_names
+from sqlext.notebooks.live_progress import show_progress
+from sqlext.notebooks.magic_line import MagicLine, options_of, parse_magic_line
+from sqlext.notebooks.run_magic import notebook_file, parse_run_line, run_cells
 from sqlext.notebooks.shown_table import ShownTable, shown_table
 from sqlext.notebooks.sql_cells import CellRunner
 from sqlext.notebooks.widgets import Widgets
@@ -22,6 +29,7 @@ from sqlext.quiet import quiet_probes
 from sqlext.session import session
 from sqlext.startup import running_session
 
+TRIGGER = "sqlext.stream.trigger"
 LAST_RESULT = "_sqldf"  # the variable of the last result, as in Databricks
 _TABLE = "_sqlext_table"  # the attribute of a result of `%sql` that has the rows to show
 
@@ -33,6 +41,8 @@ class SqlMagics(Magics):
     def __init__(self, shell: InteractiveShell):
         super().__init__(shell)
         self.variables = shell.user_ns
+        self.get_shell = lambda: shell
+        self._run_by_ipython = shell.find_line_magic("run")
         self.formatters: Any = shell.display_formatter and shell.display_formatter.formatters
         self.widgets = Widgets()
 
@@ -41,7 +51,7 @@ class SqlMagics(Magics):
     def sql(self, line: str, cell: str | None = None) -> DataFrame | None:
         """Run SQL statements and show their results as tables.
 
-        %%sql [--view NAME] [--limit N] [--cache] [--explain] [VARIABLE]
+        %%sql [--view NAME] [--limit N] [--cache] [--explain] [--draw] [VARIABLE]
         SELECT … WHERE x > :python_variable;
 
         result = %sql SELECT …
@@ -51,25 +61,58 @@ class SqlMagics(Magics):
         --limit N       show N rows (default: 100)
         --cache         keep the rows of the last result in Spark's cache
         --explain       show how the statements would run, and run nothing
+        --draw          draw the matches of MATCH_RECOGNIZE over time, below the table
         VARIABLE        the Python variable of the last result, a DataFrame; results are then not shown
 
+        In a cell of a .sql notebook the options stand behind `-- sqlext:` on its first line.
         :name is the value of a widget or of a Python variable. The last result is also in _sqldf.
         """
         with short_errors():
-            options = parse_magic_line(line, has_body=cell is not None)
+            options = parse_magic_line(line if line.strip() else options_of(cell), has_body=cell is not None)
             text = options.sql if cell is None else f"{options.sql}\n{cell}"
             runner = CellRunner(self.spark(), self.widgets, self.variables)
             if options.explains:
                 print("\n".join(runner.explain(text)))
                 return None
+            before = streams.started()
             is_shown = cell is not None and options.target is None
             results = [self._result(frame, options, is_shown) for frame in runner.run(text) if frame.columns]
-            if cell is not None or options.target is not None or not results:
-                return None
-            for frame in results[:-1]:
-                display(shown_table(frame, options.limit))
-            _show_as_table(self.formatters, results[-1], shown_table(results[-1], options.limit))
-            return results[-1]
+            self._follow([query for query in streams.started().values() if query not in before.values()])
+            if options.draws:
+                display(*runner.draw(text))
+            return None if cell is not None or options.target is not None else self._last(results, options)
+
+    @no_var_expand
+    @line_magic
+    def stop(self, line: str) -> None:
+        """End streaming queries: `%stop` all of them, `%stop NAME` those of one streaming table."""
+        with short_errors():
+            stop_streams(self.spark(), line.strip())
+
+    @no_var_expand
+    @line_magic
+    def run(self, line: str) -> Any:
+        """Run a notebook here: `%run ./other $day="2026-01-31"`. All other files are run by IPython's own `%run`."""
+        parsed = parse_run_line(line)
+        file = notebook_file(parsed[0], Path.cwd()) if parsed is not None else None
+        if parsed is None or file is None:
+            return self._run_by_ipython(line)
+        return run_cells(file, self.get_shell(), self.widgets, parsed[1])
+
+    def _follow(self, queries: list[StreamingQuery]) -> None:
+        """Show the progress of queries that a cell has started. Those that end by themselves are waited for."""
+        if queries:
+            waits = self.spark().conf.get(TRIGGER, "") == "available-now"
+            show_progress(queries, waits=waits)
+
+    def _last(self, results: list[DataFrame], options: MagicLine) -> DataFrame | None:
+        """The last result of a line, which IPython shows as a table if it is not assigned."""
+        for frame in results[:-1]:
+            display(shown_table(frame, options.limit))
+        if not results:
+            return None
+        _show_as_table(self.formatters, results[-1], shown_table(results[-1], options.limit))
+        return results[-1]
 
     def spark(self) -> SparkSession:
         """The session of the notebook; a new one becomes the variable `spark`."""
@@ -107,9 +150,14 @@ def short_errors() -> Iterator[None]:
         raise
 
 
-def load(shell: InteractiveShell) -> None:
-    """Add the magics to a shell."""
-    shell.register_magics(SqlMagics(shell))
+def load(shell: InteractiveShell) -> SqlMagics:
+    """Add the magics to a shell, and the names of Databricks notebooks that are not in use."""
+    magics = SqlMagics(shell)
+    shell.register_magics(magics)
+    for name, value in databricks_names(magics.widgets).items():
+        if name == "display" or name not in shell.user_ns:  # IPython has a display of its own, which ours calls
+            shell.user_ns[name] = value
+    return magics
 
 
 def _show_as_table(formatters: Any, frame: DataFrame, table: ShownTable) -> None:
@@ -125,3 +173,14 @@ def _show_as_table(formatters: Any, frame: DataFrame, table: ShownTable) -> None
     setattr(frame, _TABLE, table)
     formatters["text/html"].for_type(type(frame), html)
     formatters["text/plain"].for_type(type(frame), text)
+
+
+def stop_streams(spark: SparkSession, name: str) -> None:
+    """Stop all streaming queries, or those of the streaming table `name`. Raises BindError (UNKNOWN_STREAM)."""
+    active = spark.streams.active
+    if name and not streams.running(spark, name.lower()):
+        names = ", ".join(sorted(str(query.name or query.id) for query in active))
+        hint = f"the running streams are {names}." if names else "no stream is running."
+        raise BindError("UNKNOWN_STREAM", f'no running stream has the name "{name}"', hint=hint)
+    for query in streams.running(spark, name.lower()) if name else active:
+        query.stop()

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.engine.parse_statement import parse_statement
 from sqlext.errors import SqlExtError
 from sqlext.explain import explain
 from sqlext.notebooks.cell_values import arguments, in_cell, with_texts
@@ -37,6 +38,10 @@ class CellRunner:
         """How the statements of a cell would run. Raises as `run`."""
         return self._each(cell, self._explain)
 
+    def draw(self, cell: str) -> Iterator[Any]:
+        """The drawings of the statements of a cell that have a MATCH_RECOGNIZE. Raises as `run`."""
+        return self._each(cell, self._draw)
+
     def _each(self, cell: str, step: Callable[[str], Iterator[T]]) -> Iterator[T]:
         """What `step` yields for each statement, which has its lines and columns of the cell."""
         for piece in file_statements(cell):
@@ -56,6 +61,12 @@ class CellRunner:
     def _explain(self, statement: str) -> Iterator[str]:
         if parse_widget_statement(statement) is None:
             yield explain(statement, self._arguments(statement), spark=self.spark)
+
+    def _draw(self, statement: str) -> Iterator[Any]:
+        from sqlext.notebooks.draw_matches import draw_matches  # matplotlib takes half a second to load
+
+        if parse_statement(statement).clauses:
+            yield draw_matches(self.spark, statement, self._arguments(statement))
 
     def _arguments(self, statement: str) -> dict[str, Any] | None:
         return arguments(statement, self.widgets, self.variables) or None

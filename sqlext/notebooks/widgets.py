@@ -94,6 +94,11 @@ class Widgets:
         """The value of a widget, or the value that was passed under this name, or None."""
         return self._values.get(name, self._passed.get(name))
 
+    def receive(self, passed: Mapping[str, str]) -> None:
+        """Pass values to the notebook; they win over what the widgets have."""
+        self._passed.update(passed)
+        self._values.update({name: value for name, value in passed.items() if name in self._values})
+
     def is_passed(self, name: str) -> bool:
         """Is the value of this name the one that was passed to the notebook?"""
         return name in self._passed and self.lookup(name) == self._passed[name]

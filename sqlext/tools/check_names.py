@@ -19,7 +19,7 @@ from sqlext.engine.quoted_names import names_in_backticks
 from sqlext.engine.rule_commands import rules_of, run_rule_statement
 from sqlext.engine.spark_errors import user_error
 from sqlext.engine.sql_call import SqlCall
-from sqlext.errors import BindError, SqlExtError
+from sqlext.errors import BindError, SqlExtError, SqlExtErrors, raise_all
 from sqlext.hook import unhooked
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.heads import Cursor, parse_create_view, parse_target
@@ -44,6 +44,7 @@ class NameChecker:
     def __init__(self, spark: SparkSession, *, is_scratch: bool):
         self.spark, self.sql, self.is_scratch = spark, unhooked(spark), is_scratch
         self.rules: dict[str, RulesTable] = {}  # the tables of rules that the file would create, in lower case
+        self.not_created: set[str] = set()  # its streaming tables over tables that are not there, in lower case
         self.views: set[str] = set()  # those of statements of the file, in lower case
 
     def declare(self, tables: Iterable[DeclaredTable]) -> None:
@@ -67,6 +68,8 @@ class NameChecker:
             ours = error if isinstance(error, SqlExtError) else _in_text(error, text)
             if not self._is_about_file(ours):
                 raise ours from None
+            target = parse_target(text)
+            self.not_created |= {target.name[-1].lower()} if target is not None else set()
 
     def close(self) -> None:
         """Drop the views that stand for what the file creates."""
@@ -85,12 +88,24 @@ class NameChecker:
         elif table is not None:
             self.declare([table])
         elif tokenize(text)[0].word == "BEGIN":
-            for statement in read_script(text):
-                self._check(replace(call, text=statement.alone))
+            self._check_script(text)
         elif tokenize(text)[0].word in _OF_SESSION:
             self.sql(text)
         else:
             self._check_query(call)
+
+    def _check_script(self, text: str) -> None:
+        errors: list[SqlExtError] = []
+        for statement in read_script(text):
+            if statement.is_block:
+                continue
+            try:
+                self.check(statement.alone)
+            except SqlExtErrors as several:
+                errors += several.errors
+            except SqlExtError as error:
+                errors.append(error)
+        raise_all([error.in_text(text) for error in errors])
 
     def _check_rule(self, call: SqlCall, statement: RuleStatement) -> None:
         if self.is_scratch:
@@ -151,7 +166,7 @@ class NameChecker:
         is_no_stream = error.error_class == "SQLEXT_NOT_A_STREAM"
         is_missing = error.error_class in ("SQLEXT_NO_RULES_TABLE", "SQLEXT_TABLE_OR_VIEW_NOT_FOUND")
         return (is_no_stream and any(error.message.lower().startswith(f"{name} is a temp") for name in self.views)) or (
-            is_missing and named.rpartition(".")[2].strip("`") in self.rules
+            is_missing and named.rpartition(".")[2].strip("`") in {*self.rules, *self.not_created}
         )
 
 

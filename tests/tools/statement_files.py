@@ -12,9 +12,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def examples() -> dict[str, str]:
-    """The files of sql_examples by their names."""
+    """The files of sql_examples by their names, without the templates of dbt."""
     paths = sorted((ROOT / "sql_examples").rglob("*.sql"))
-    return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
+    texts = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
+    templates = {name for name in texts if "/dbt/" in name}
+    return {name: text for name, text in texts.items() if name not in templates}
 
 
 def statements() -> Iterator[tuple[str, str]]:

@@ -28,7 +28,7 @@ from sqlext.engine.stream.parcels import BUCKET, PARCEL_DDL, pack
 from sqlext.engine.stream.processor import OperatorPlan
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.stream_plan import SortKey
-from sqlext.errors import Place
+from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.values import arrow_type
 from sqlext.rewriter.emit.emit_parts import CUMULATE, HOP, ROWTIME, SESSION, Evictor, FiringAggregate, Trigger
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
@@ -203,6 +203,7 @@ def result_query(plan: EmitPlan, firings: str) -> Text:
 
 def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> WindowPlan:
     """What workers need to know; `rows`: the columns that Spark computes."""
+    _check_keys(rows.fields[: plan.keys], plan)
     durations = plan.durations
     assigner = Assigner(
         kind=plan.clause.call.kind,
@@ -221,6 +222,16 @@ def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> WindowPlan
         keeps_rows=kept_of_window(plan)[0],
         is_ansi=is_ansi,
     )
+
+
+def _check_keys(keys: Sequence[T.StructField], plan: EmitPlan) -> None:
+    """Raise UnsupportedError (KEY_TYPE) for keys that workers cannot compare."""
+    for field, (_, text) in zip(keys, plan.columns):
+        if isinstance(field.dataType, (T.ArrayType, T.MapType, T.StructType, T.VariantType)):
+            raise UnsupportedError(
+                "KEY_TYPE", f"a query that EMITs cannot be grouped by {field.dataType.simpleString()}",
+                place=_place(text, plan), hint="write its parts as keys, or to_json(…).",
+            )  # fmt: skip
 
 
 def _place(text: Text, plan: EmitPlan) -> Place:

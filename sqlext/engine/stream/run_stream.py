@@ -11,6 +11,7 @@ from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from sqlext.engine.batch.run_batch import (
     are_nulls_last,
@@ -22,7 +23,6 @@ from sqlext.engine.batch.run_batch import (
     unsorted_query,
     worker_plan,
 )
-from sqlext.engine.data_types import arrow_schema
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream import side_tables, stream_checks
 from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result_columns, without_failures
@@ -126,10 +126,10 @@ def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> Strea
     worker = worker_plan(plan, is_ansi)
     worker = replace(worker, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
     extra = [field.name for field in arriving.fields if field.name in (LATE_ROW, FAILURE)]
-    kept = [field for field in arriving.fields if field.name not in extra]
+    kept = T.StructType([field for field in arriving.fields if field.name not in extra])
     return StreamPlan(
         worker=worker,
-        schema=arrow_schema(kept, lambda _: plan.clause.keyword.place),
+        schema=to_arrow_schema(kept, timezone="UTC"),  # the state does not depend on the session's time zone
         extra=tuple(extra),
         time=WITHIN_KEY if plan.clause.within else ROW_TIME,
         sort=tuple(_sort_key(name, direction) for name, _, direction in sort_keys(plan)[1:]),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.adapters.sqlext.compiled_place import enter_node
 from dbt.adapters.sqlext.connections import SqlextConnectionManager
@@ -30,3 +32,7 @@ class SqlextAdapter(SparkAdapter):
         enter_node(None)
         if context is not None:
             del context.config[_FORMAT]
+
+    def parse_columns_from_information(self, relation: BaseRelation) -> list[SparkColumn]:
+        """The columns of a relation for the docs. Spark's catalog has none of a Delta table, so they are looked up."""
+        return super().parse_columns_from_information(relation) or self.get_columns_in_relation(relation)
