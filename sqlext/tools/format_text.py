@@ -12,7 +12,7 @@ from sqlext.errors import SqlExtError
 from sqlext.rewriter.match.parse_match import ClauseParser, Section
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
 from sqlext.rewriter.rules.rules_clause import RulesClause
-from sqlext.rewriter.scan import explained, is_extended
+from sqlext.rewriter.scan import is_extended
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import Tokens, closing, index_at, tokenize
 from sqlext.rewriter.tree.keywords import is_at
@@ -78,9 +78,6 @@ def format_statement(text: str) -> str:
 
 def _layouts(text: str) -> Iterator[LayOut]:
     """How each part of a statement is laid out, those that begin first coming first."""
-    query = explained(text)
-    if query is not None:
-        text = " " * query.start + text[query.start :]  # the places stay
     if is_rule_statement(text):
         yield from _of_rule(text)
         return
