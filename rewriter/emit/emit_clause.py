@@ -29,10 +29,11 @@ _TRIGGERS = frozenset({"AFTER", "EARLY", "EVERY", "ON"})
 _BEGINS = _TRIGGERS | {"ACCUMULATING", "DISCARDING", "ALLOW", "EVICT"}
 _MOST_ROWS = 10**18
 _FOLLOWS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "LIMIT", "OFFSET"})
+_BEHIND = _FOLLOWS | {"ORDER", "HAVING", "WHERE", "GROUP"}  # some of them rightly
 _FOREIGN = {  # what ksqlDB and Flink's experimental options call it
-    "CHANGES": "write EMIT EVERY 1 ROW.",
-    "FINAL": "write EMIT AFTER WATERMARK, or leave EMIT out.",
-    "WITHOUT": "write EMIT EVERY 1 ROW.",
+    "CHANGES": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT EVERY 1 ROW.",
+    "FINAL": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT AFTER WATERMARK, or leave EMIT out.",
+    "WITHOUT": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT EVERY 1 ROW.",
 }
 _SYNTAX = (
     "write EMIT [AFTER WATERMARK | EARLY EVERY interval [PROCESSING TIME] | EVERY n ROWS | ON DELTA(e) > x "
@@ -72,14 +73,20 @@ class EmitClause:
 
 
 def is_emit(tokens: Tokens, i: int) -> bool:
-    """Does EMIT with a trigger, a mode, a lateness or an evictor stand at token i?"""
-    return tokens[i].word == "EMIT" and i + 1 < len(tokens) and tokens[i + 1].word in _BEGINS and i > 0
+    """Does EMIT with a trigger, a mode, a lateness, an evictor, or a word of another system stand at token i?
+
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> [is_emit(tokenize(text), 1) for text in ("k EMIT EVERY 3 ROWS", "k EMIT CHANGES", "SELECT emit changes")]
+    [True, True, False]
+    """
+    is_followed = tokens[i].word == "EMIT" and i + 1 < len(tokens) and i > 0
+    return is_followed and (tokens[i + 1].word in _BEGINS or _is_foreign(tokens, i))
 
 
 def _is_bare(tree: Tree, i: int, calls: Sequence[WindowCall]) -> bool:
     """Does EMIT alone stand at token i, at the end of a grouping query over a window function?"""
     tokens = tree.tokens
-    ends = i + 1 == len(tokens) or tokens[i + 1].text in (")", ";")
+    ends = i + 1 == len(tokens) or tokens[i + 1].text in (")", ";", "|>") or tokens[i + 1].word in _BEHIND
     if tokens[i].word != "EMIT" or not ends or not ends_operand(tokens, i - 1):
         return False
     queries = (call.relation.query for call in calls)
@@ -90,10 +97,12 @@ def _is_bare(tree: Tree, i: int, calls: Sequence[WindowCall]) -> bool:
     )  # fmt: skip
 
 
-def _is_foreign(tree: Tree, i: int, calls: Sequence[WindowCall]) -> bool:
-    """Does EMIT with a word of another system stand at token i, in a statement with window functions?"""
-    is_followed = tree.tokens[i].word == "EMIT" and i + 1 < len(tree.tokens)
-    return bool(calls) and is_followed and tree.tokens[i + 1].word in _FOREIGN and ends_operand(tree.tokens, i - 1)
+def _is_foreign(tokens: Tokens, i: int) -> bool:
+    """Does EMIT with a word of another system stand at token i, at the end of a query?"""
+    if tokens[i].word != "EMIT" or not i or i + 1 == len(tokens) or not ends_operand(tokens, i - 1):
+        return False
+    behind = tokens[i + 2].text if i + 2 < len(tokens) else ";"
+    return tokens[i + 1].word in _FOREIGN and (behind in (")", ";") or tokens[i + 2].word in _BEHIND | {"DELAY"})
 
 
 def parse_emits(tree: Tree, calls: Sequence[WindowCall]) -> tuple[EmitClause, ...]:
@@ -109,7 +118,7 @@ def parse_emits(tree: Tree, calls: Sequence[WindowCall]) -> tuple[EmitClause, ..
     """
 
     def is_keyword(i: int) -> bool:
-        return is_emit(tree.tokens, i) or _is_bare(tree, i, calls) or _is_foreign(tree, i, calls)
+        return is_emit(tree.tokens, i) or _is_bare(tree, i, calls)
 
     keywords = (i for i in range(len(tree.tokens)) if is_keyword(i))
     return read_clauses(keywords, lambda emit: _Reader(tree, emit, calls).clause())
@@ -136,7 +145,7 @@ class _Reader:
         return self.tokens[i].word in _FOLLOWS or self.tokens[i].text == "|>" or is_at(self.tokens, i, "ORDER", "BY")
 
     def clause(self) -> EmitClause:
-        if _is_foreign(self.tree, self.emit, self.calls):
+        if _is_foreign(self.tokens, self.emit):
             word = self.tokens[self.emit + 1].word
             raise self._error("EMIT_SYNTAX", f"there is no EMIT {word}", self.emit, self.emit + 2, _FOREIGN[word])
         call, query = self._call()
@@ -185,6 +194,8 @@ class _Reader:
     def _unexpected(self) -> ParseError:
         at = min(self.i, self.stop - 1)
         word = self.tokens[at].text
+        if self.tokens[at].word in _BEHIND:
+            return self._error("EMIT_SYNTAX", f"{word} stands behind EMIT", at, at + 1, f"write {word} … EMIT ….")
         return self._error("EMIT_SYNTAX", f"{word} is not expected in EMIT here", at, at + 1)
 
     # the query around EMIT

@@ -205,7 +205,7 @@ class _Lowering:
             raise BindError(
                 "SESSION_KEYS", "the keys of SESSION and those of GROUP BY must be the same in a query that EMITs",
                 place=self.clause.keys[0].place,
-                hint=f"write GROUP BY {', '.join([*own, 'window_start', 'window_end'])}.",
+                hint=f"write GROUP BY {', '.join([*own, *WINDOW_KEYS[:2]])}, or other keys in PARTITION BY.",
             )  # fmt: skip
 
     def _key_expression(self, key: Fragment) -> Fragment:

@@ -66,7 +66,7 @@ def is_key_of_all(tree: Tree, item: SelectItem) -> bool:
 
     >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> tree = read_tree("SELECT k, sum(v + 1) total, 7, window_start, window_timing, (SELECT max(x) FROM t)")
-    >>> [is_key_of_all(tree, item) for item in select_items(tree, 1, 28)]
+    >>> [is_key_of_all(tree, item) for item in select_items(tree, 1, 26)]
     [True, False, False, True, False, True]
     """
     tokens, i = tree.tokens, item.lo

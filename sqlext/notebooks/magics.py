@@ -20,7 +20,7 @@ from sqlext.failures import reason
 from sqlext.hook import extend
 from sqlext.notebooks.databricks_names import databricks_names
 from sqlext.notebooks.live_progress import show_progress
-from sqlext.notebooks.magic_line import MagicLine, parse_magic_line
+from sqlext.notebooks.magic_line import MagicLine, options_of, parse_magic_line
 from sqlext.notebooks.run_magic import notebook_file, parse_run_line, run_cells
 from sqlext.notebooks.shown_table import ShownTable, shown_table
 from sqlext.notebooks.sql_cells import CellRunner
@@ -64,10 +64,11 @@ class SqlMagics(Magics):
         --draw          draw the matches of MATCH_RECOGNIZE over time, below the table
         VARIABLE        the Python variable of the last result, a DataFrame; results are then not shown
 
+        In a cell of a .sql notebook the options stand behind `-- sqlext:` on its first line.
         :name is the value of a widget or of a Python variable. The last result is also in _sqldf.
         """
         with short_errors():
-            options = parse_magic_line(line, has_body=cell is not None)
+            options = parse_magic_line(line if line.strip() else options_of(cell), has_body=cell is not None)
             text = options.sql if cell is None else f"{options.sql}\n{cell}"
             runner = CellRunner(self.spark(), self.widgets, self.variables)
             if options.explains:

@@ -58,7 +58,7 @@ def run_notebook(run: NotebookRun, show: Callable[[str], None]) -> tuple[Noteboo
     set_up = f"set_up(get_ipython(), {run.master!r}, {str(run.warehouse.absolute())!r}, {dict(run.values)!r})"
     first = new_code_cell(f"from sqlext.notebooks.kernel_setup import set_up\n{set_up}\ndel set_up")
     with client.setup_kernel(cwd=folder, cleanup_kc=True):
-        failure = _execute(client, first, 0, f"{run.file}: Spark did not start", show)
+        failure = _execute(client, first, 0, f"{run.file}: the start of Spark", show)
         for number, cell in enumerate(node.cells[1:], 1):
             if failure is not None:
                 break
@@ -78,7 +78,8 @@ def _execute(
     except DeadKernelError:
         failure = f"{name}: the kernel died"
     except CellExecutionError as error:
-        failure = "" if error.ename == NotebookExit.__name__ else f"{name} failed:\n{_traceback(cell)}"
+        message = _traceback(cell) or f"{error.ename}: {error.evalue}"
+        failure = "" if error.ename == NotebookExit.__name__ else f"{name} failed:\n{message}"
     for output in cell.get("outputs", []):
         text = output.get("text") or output.get("data", {}).get("text/plain", "")
         if text:

@@ -52,7 +52,7 @@ Good 326 327
 └────────┴───────────┴────────────┘
 """
 FAILURE = """\
-cell 3 (A mistake) failed:
+cell 4 (A mistake) failed:
 SQLEXT_UNKNOWN_PATTERN_VARIABLE: DEFINE names "b", which PATTERN does not use
   4 |   ORDER BY day PATTERN (a) DEFINE b AS true)
     |                                   ^
@@ -69,12 +69,17 @@ def test_a_notebook_runs_in_a_kernel_until_a_cell_fails(tmp_path, capfd):
 
     node = nbformat.read(output, as_version=4)
     nbformat.validate(node)
-    _, tour, stream, mistake, rest = node.cells
+    _, tour, stream, rebounds, mistake, rest = node.cells
     text = "\n".join(o.get("text", "").strip("\n") or o.data["text/plain"] for o in tour.outputs)
     assert text == TABLES.strip("\n")
-    progress, rebounds = stream.outputs
+    progress, table = stream.outputs
     assert progress.data["text/plain"].startswith("stream rebounds, state ended, batch 0, rows 9, ")
-    assert "│ ACME   │     15 │    21 │" in rebounds.data["text/plain"]
+    assert "│ ACME   │     15 │    21 │" in table.data["text/plain"]
+    assert [o.get("data", o).get("text/plain", o.get("text"))[-40:] for o in rebounds.outputs[1:]] == [
+        "<drawing: 2 matches in 18 rows>", "the deepest fall ends at 27\n",
+    ]  # fmt: skip
+    assert "│ GLOBEX │ 2026-03-05 │ 2026-03-09 │     27 │     3 │" in rebounds.outputs[0].data["text/plain"]
+    assert "image/png" in rebounds.outputs[1].data
     assert [o.output_type for o in mistake.outputs] == ["display_data", "error"]
     assert "outputs" not in rest or rest.outputs == []
 
