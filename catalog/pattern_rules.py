@@ -98,7 +98,7 @@ def rules_table(spark: Any, sql: Sql, name: Parts) -> RulesTable | None:
         return None
     try:
         with quiet_probes():
-            properties = sql(f"DESCRIBE DETAIL {quote(name)}").collect()[0]["properties"]
+            properties = dict(map(tuple, sql(f"SHOW TBLPROPERTIES {quote(name)}").collect()))
     except Exception as error:
         if not hasattr(error, "getCondition"):
             raise
@@ -131,7 +131,7 @@ def versions(sql: Sql, table: Parts, rule: str | None = None) -> list[RuleVersio
     Names compare without case. Raises BindError (NOT_A_RULES_TABLE) if the table lacks a column.
     """
     condition = "" if rule is None else f"WHERE lower(name) = lower({string_literal(rule)})"
-    return _read(sql, table, RuleVersion, f"{condition} ORDER BY name, version, time")
+    return sorted(_read(sql, table, RuleVersion, condition), key=_order)
 
 
 def current(rules: Iterable[RuleVersion]) -> dict[str, RuleVersion]:
@@ -213,7 +213,13 @@ def beside(table: Parts, ending: str) -> Parts:
 
 def _read_beside(spark: Any, sql: Sql, table: Parts, ending: str, kind: type[Row]) -> list[Row]:
     name = beside(table, ending)
-    return _read(sql, name, kind, "ORDER BY name, version") if _exists(spark, name) else []
+    return sorted(_read(sql, name, kind, ""), key=_order) if _exists(spark, name) else []
+
+
+def _order(row: Row) -> tuple:
+    """By name, version and time, NULL first. (To sort few rows here costs less than a shuffle of Spark.)"""
+    time = getattr(row, "time", None)
+    return row.name or "", row.version or 0, -(2**63) if time is None else time
 
 
 def _append(spark: Any, sql: Sql, table: Parts, columns: str, entries: Sequence[Row], key: Sequence[str]) -> None:

@@ -25,6 +25,7 @@ from sqlext.rewriter.rules.rule_statements import RuleDefinition
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import tokenize
+from sqlext.session_functions import python_functions
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ def compiled_rule(call: SqlCall, clause: str, table: RulesTable) -> CompiledRule
     # Which columns MATCH_RULES divides and orders the rows by is not known yet.
     settings = Settings(is_ansi=is_ansi, time_zone=time_zone)
     longest = count(call.spark, MAX_LENGTH_SETTING, MAX_LENGTH)
-    return compile_rule(clause, columns, (), (time_column(table),), settings, longest)
+    functions = python_functions(call.spark)
+    return compile_rule(clause, columns, (), (time_column(table),), settings, longest, functions)
 
 
 def time_column(table: RulesTable) -> str:
