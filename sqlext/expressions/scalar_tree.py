@@ -86,7 +86,7 @@ def call(function: str, arguments: tuple[Scalar, ...], settings: Settings, resul
 
 
 def call_python(function: PythonFunction, arguments: tuple[Scalar, ...], settings: Settings) -> ScalarCall:
-    """The call of a UDF, which receives its arguments as they are. Raises UnsupportedError for types it does not take."""
+    """The call of a UDF, which receives its arguments as they are. Raises UnsupportedError for their types."""
     whole = ScalarCall(
         function=function.name, arguments=arguments, type=function.result, settings=settings, python=function
     )

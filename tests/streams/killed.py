@@ -1,11 +1,12 @@
 """Kill the driver of streams into Delta tables again and again; no row is lost, and none is doubled.
 
 `python tests/streams/killed.py FOLDER [KILLS [TABLE …]]` begins with an empty folder and kills twenty times by default,
-while it fills all TABLES or those that are named; test_killed.py kills twice. The driver (Python and JVM) is killed by SIGKILL and started again, with another number of
-cores and of shuffle partitions. It runs four queries at once, each of which reads one file in each micro-batch: one
-appends matches, one appends firings, one keeps the last firing of each window by UPSERT KEY, and one matches pattern
-rules, which the driver adds, changes, disables, enables and drops meanwhile. Every other time the driver is killed while
-it resumes, otherwise at a random moment after its first complete micro-batch.
+while it fills all TABLES or those that are named; test_killed.py kills twice. The driver (Python and JVM) is killed by
+SIGKILL and started again, with another number of cores and of shuffle partitions. It runs four queries at once, each of
+which reads one file in each micro-batch: one appends matches, one appends firings, one keeps the last firing of each
+window by UPSERT KEY, and one matches pattern rules, which the driver adds, changes, disables, enables and drops
+meanwhile. Every other time the driver is killed while it resumes, otherwise at a random moment after its first complete
+micro-batch.
 """
 
 from __future__ import annotations
@@ -35,8 +36,11 @@ ALERTS = """SELECT rule_name, rule_version, match_number, k, first_time, last_ti
   FROM {rows} MATCH_RULES (PARTITION BY k ORDER BY ts RULES rules) AS m"""
 # Each statement adds a version, so their number tells which one is next. All of these matches end with their last rows.
 RULE = "CREATE OR REPLACE PATTERN RULE {name} ON rules FOR TABLE arriving {when} AS MATCH_RECOGNIZE ({clause})"
-AB, AC = ("MEASURES FIRST(i) AS f, LAST(i) AS l PATTERN (A -> %s) WITHIN INTERVAL 10 MINUTES "
-          "DEFINE A AS c = 'A', %s AS c = '%s'" % (x, x, x) for x in "BC")  # fmt: skip
+AB, AC = (
+    "MEASURES FIRST(i) AS f, LAST(i) AS l PATTERN (A -> Z) WITHIN INTERVAL 10 MINUTES "
+    f"DEFINE A AS c = 'A', Z AS c = '{x}'"
+    for x in "BC"
+)
 RISES = "MEASURES SUM(i) AS s PATTERN (A B{2}) DEFINE B AS c <> PREV(c)"
 RULE_CHANGES = (
     RULE.format(name="pair", when="", clause=AB),

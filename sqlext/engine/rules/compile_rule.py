@@ -112,7 +112,7 @@ def _is_operator(token: Token) -> bool:
 
 
 _CLAUSES = frozenset({"MEASURES", "PATTERN", "DEFINE", "AS"})
-_SYMBOLS = frozenset("+ - * / % = <> != < > <= >= || | & ^".split())
+_SYMBOLS = frozenset(["+", "-", "*", "/", "%", "=", "<>", "!=", "<", ">", "<=", ">=", "||", "|", "&", "^"])
 
 
 def _head(partition: Sequence[str], order: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import SqlExtError
 from sqlext.expressions.function import Settings
 from sqlext.expressions.python_functions import PythonFunction
-from sqlext.expressions.scalar_tree import Scalar
+from sqlext.expressions.scalar_tree import Scalar, columns_in
 from sqlext.pattern.automaton import DONE, automaton, targets_from
 from sqlext.pattern.program import MatchStart
 from sqlext.pattern.strategy import choose_on_stream
@@ -71,9 +72,7 @@ class RulesPlan:
 
     def compiled(self, clause: str) -> RulePlan:
         """Raises SqlExtError."""
-        rule = compile_rule(
-            clause, self.columns, self.keys, self.order, self.settings, self.max_length, self.functions
-        )
+        rule = compile_rule(clause, self.columns, self.keys, self.order, self.settings, self.max_length, self.functions)
         return rule_plan(rule, self)
 
 
@@ -106,6 +105,12 @@ class RulePlan:
     trees: Mapping[str, Scalar]
     masks: Mapping[str, tuple[Scalar, ...]]
     opening: tuple[int, ...] | None
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """The columns of the events that the rule reads."""
+        trees = (*self.trees.values(), *(tree for masks in self.masks.values() for tree in masks))
+        return frozenset(column.name for tree in trees for column in columns_in(tree))
 
 
 def rule_plan(rule: CompiledRule, plan: RulesPlan) -> RulePlan:
