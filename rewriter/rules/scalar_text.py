@@ -16,7 +16,7 @@ from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.expressions.function import Settings
 from sqlext.expressions.function_table import FUNCTIONS
 from sqlext.expressions.python_functions import PythonFunction
-from sqlext.expressions.scalar_tree import Column, Constant, Scalar, call, call_python
+from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, call_python, columns_in
 from sqlext.expressions.spark_types import decimal_of
 from sqlext.expressions.values import arrow_type
 from sqlext.rewriter.match.expression import Node, parse
@@ -39,8 +39,8 @@ _TYPES = {
 class ScalarTexts:
     """Reads expressions over columns of known types. It is the TypeResolver of rules, too.
 
-    `columns`: the Spark type of each column, by its name; `functions`: the Python UDFs of the session, by their names in
-    lower case; `text`: the user's whole text, for places of errors.
+    `columns`: the Spark type of each column, by its name; `functions`: the Python UDFs of the session, by their names
+    in lower case; `text`: the user's whole text, for places of errors.
     """
 
     columns: Mapping[str, str]
@@ -68,8 +68,15 @@ class ScalarTexts:
         return [self._constant(text) for text in texts]
 
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
-        values = zip((self._constant(text) for text in texts), self.types(texts))
+        """What cannot be computed is NULL, as it is on rows."""
+        values = zip((self._constant_or_null(text) for text in texts), self.types(texts))
         return [_stored(value, kind) for value, kind in values]
+
+    def _constant_or_null(self, text: Text) -> Any:
+        tree = self.tree(text)
+        if isinstance(tree, Constant) or next(columns_in(tree), None) is not None:
+            return self._constant(text)
+        return True if isinstance(tree, ScalarCall) and tree.function == "IS NULL" else None
 
     def _constant(self, text: Text) -> Any:
         tree = self.tree(text)

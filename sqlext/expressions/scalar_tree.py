@@ -77,21 +77,26 @@ def call(function: str, arguments: tuple[Scalar, ...], settings: Settings, resul
         arguments = tuple(cast(a, t, settings) for a, t in zip(arguments, wanted))
     whole = ScalarCall(function=function, arguments=arguments, type=kind, settings=settings)
     whole.apply  # noqa: B018  (binds the function, which refuses what it cannot compute)
-    if not all(isinstance(a, Constant) for a in arguments):
+    return _folded(whole)
+
+
+def _folded(whole: ScalarCall) -> Scalar:
+    """The value of a call, if all of its arguments are constants."""
+    if not all(isinstance(a, Constant) for a in whole.arguments):
         return whole
     try:
-        return Constant(evaluate(whole, {}), kind)
+        return Constant(evaluate(whole, {}), whole.type)
     except DataError:
         return whole  # it fails where a row needs it
 
 
-def call_python(function: PythonFunction, arguments: tuple[Scalar, ...], settings: Settings) -> ScalarCall:
-    """The call of a UDF, which receives its arguments as they are. Raises UnsupportedError for their types."""
+def call_python(function: PythonFunction, arguments: tuple[Scalar, ...], settings: Settings) -> Scalar:
+    """The call of a deterministic UDF, which gets its arguments as they are. Raises UnsupportedError for their types."""
     whole = ScalarCall(
         function=function.name, arguments=arguments, type=function.result, settings=settings, python=function
     )
     whole.apply  # noqa: B018  (refuses types that a UDF does not take)
-    return whole
+    return _folded(whole)
 
 
 def cast(value: Scalar, target: str, settings: Settings) -> Scalar:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Union
@@ -18,7 +18,7 @@ from sqlext.engine.rules.rule_versions import Acting
 from sqlext.engine.rules.rules_state import NO_ROW, POSITION, ROW, RULE, VERSION, position_schema
 from sqlext.engine.rules.shared_rows import NewRows, SharedRows
 from sqlext.engine.stream.step import RowSearch, search_rows
-from sqlext.engine.stream.stream_plan import DUE, State
+from sqlext.engine.stream.stream_plan import DUE, FAILURES, State
 from sqlext.engine.worker.arrow import as_arrow, as_numpy, one_chunk
 from sqlext.errors import SqlExtError
 from sqlext.pattern.event_time import NEVER
@@ -87,8 +87,10 @@ class RuleRun:
     def _fault(self, error_class: str, message: str) -> RuleFault:
         return self.version.version.name, self.version.version.version, error_class, message
 
-    def _without(self, resumed: np.ndarray, errors: list[RuleFault]) -> RuleOutcome:
-        return RuleOutcome(results=[], errors=errors, resumed=resumed, partition=_NOTHING, place=_NOTHING)
+    def _without(self, resumed: np.ndarray, errors: list[RuleFault], failures: Sequence[pa.Table] = ()) -> RuleOutcome:
+        return RuleOutcome(
+            results=[], errors=errors, failures=list(failures), resumed=resumed, partition=_NOTHING, place=_NOTHING
+        )
 
     def _decided(self, watermark: int, rule: RulePlan) -> RuleOutcome:
         new = self.shared.between(max(self.after, self.version.version.first), watermark)
@@ -96,7 +98,8 @@ class RuleRun:
         runs = np.flatnonzero(first != NEVER)
         rows = ranges(first[runs], new.stop[runs])
         if not len(rows):
-            return self._without(_NOTHING, [])
+            failures = list(self._failed_rows(new, rule))
+            return self._without(_NOTHING, self._faults(FAILURES.empty_table(), new, rule), failures)
         is_resumed = first[self.before.partition] != NEVER
         search = self._search(rows, is_resumed, watermark, rule)
         results, errors = self._results(search, rule)

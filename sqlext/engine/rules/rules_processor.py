@@ -17,6 +17,7 @@ from sqlext.engine.rules.rules_state import (
     first_state,
     position_schema,
     row_schema,
+    with_schema,
 )
 from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.parcels import table_of
@@ -70,12 +71,13 @@ class RulesProcessor(BucketProcessor):
     def answer(self, call: Call) -> Answer:
         from sqlext.engine.rules.rules_step import advance  # loads Numba, which the driver does not need
 
-        state = first_state(self._rules) if call.before is None else rules_state_of(call.before, self._rules)
+        before = None if call.before is None else with_columns(call.before, self._rules)
+        state = first_state(self._rules) if before is None else rules_state_of(before, self._rules)
         rules = table_of([p for p in call.parcels if is_of_rules(p)], ARRIVING_VERSIONS)
         arrived = table_of([p for p in call.parcels if not is_of_rules(p)], self._rules.schema)
         step = advance(state, rules, arrived, call.watermark, self._rules, self.compiled)
         self._write_tables(step, state.watermark, call.name)
-        after = rules_stored_after(call.before, step, self.plan.fingerprint, self.buckets())
+        after = rules_stored_after(before, step, self.plan.fingerprint, self.buckets())
         text = report(step, after if call.bucket == FIRST_BUCKET else None)
         return Answer(results=step.results, after=after, text=text)
 
@@ -111,6 +113,13 @@ def rules_state_of(stored: Stored, plan: RulesPlan) -> RulesState:
         versions=logs[RULES].table(VERSIONS),
         watermark=stored.header.watermark,
     )
+
+
+def with_columns(stored: Stored, plan: RulesPlan) -> Stored:
+    """The state with the columns of the plan, which may have changed since it was written."""
+    schema = row_schema(plan)
+    chunks = tuple(replace(chunk, rows=with_schema(chunk.rows, schema)) for chunk in stored.logs[ROWS].chunks)
+    return replace(stored, logs={**stored.logs, ROWS: Log(chunks)})
 
 
 def rules_stored_after(stored: Stored | None, step: RulesStep, fingerprint: str, buckets: int = 1) -> Stored:

@@ -70,7 +70,9 @@ class RulesRun:
         buckets = bucket_count(spark, plan.keys)
         hashed = F.hash(*(F.col(quoted(name)) for name in plan.keys)) if plan.keys else F.lit(0)
         events = self.rows.withColumn(BUCKET, hashed).mapInArrow(partial(pack, buckets=buckets), PARCEL_DDL)
-        rules = spark.readStream.table(quote(self.table)).select(*ARRIVING_VERSIONS.names)
+        rules = spark.readStream.table(quote(self.table))
+        pattern_rules.check_columns(self.table, dict(rules.dtypes))
+        rules = rules.select(*ARRIVING_VERSIONS.names)
         parcels = events.unionAll(rules.mapInArrow(partial(pack_rules, buckets=buckets), PARCEL_DDL))
         tables = side_tables.open_tables(spark, fingerprint(plan)) if reports else []
         folders = {table.setting: str(table.folder) for table in tables}
@@ -130,7 +132,7 @@ def taken_versions(queries: Queries, spark: SparkSession, table: Parts) -> Seque
 
 
 def fingerprint(plan: RulesPlan) -> str:
-    """16 hexadecimal digits of what the state depends on; rules may change."""
-    settings = [plan.settings.is_ansi, plan.settings.time_zone]
-    parts = ["rules", plan.columns, plan.keys, plan.order, settings]
+    """16 hexadecimal digits of what the state depends on; rules may change, and so may columns that they read."""
+    settings, types = [plan.settings.is_ansi, plan.settings.time_zone], dict(plan.columns)
+    parts = ["rules", [(name, types[name]) for name in (*plan.keys, *plan.order)], len(plan.keys), settings]
     return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()[:16]

@@ -83,8 +83,10 @@ class SharedRows:
         return bits.view(f"i{bits.itemsize}")
 
     def failures(self, plan: RulePlan) -> Iterator[tuple[DataError, np.ndarray]]:
-        """An error of each expression of the rule that could not be computed, and `bool[n]`: on which rows."""
+        """An error of each expression of the rule that was evaluated and failed, and `bool[n]`: on which rows."""
         for tree in (*plan.trees.values(), *(tree for masks in plan.masks.values() for tree in masks)):
+            if not self.values.is_evaluated(tree):
+                continue
             error, failed = self.values.failure(tree), self.values.vector(tree).failed
             if error is not None and failed is not None:
                 yield error, failed
