@@ -91,7 +91,7 @@ def _folded(whole: ScalarCall) -> Scalar:
 
 
 def call_python(function: PythonFunction, arguments: tuple[Scalar, ...], settings: Settings) -> Scalar:
-    """The call of a deterministic UDF, which gets its arguments as they are. Raises UnsupportedError for their types."""
+    """The call of a deterministic UDF, which gets its arguments as is. Raises UnsupportedError for their types."""
     whole = ScalarCall(
         function=function.name, arguments=arguments, type=function.result, settings=settings, python=function
     )

@@ -27,10 +27,10 @@ def follow(spark: SparkSession, sql: Callable[..., Any], table: Parts, metric: s
     if spark not in _LISTENERS:
         _LISTENERS[spark] = RuleReports()
         spark.streams.addListener(_LISTENERS[spark])
-    _LISTENERS[spark].targets[metric] = Target(spark, sql, table)
+    _LISTENERS[spark].targets[metric] = Target(spark=spark, sql=sql, table=table)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Target:
     """Where the reports of one MATCH_RULES go. `known`: what has been appended."""
 
