@@ -66,7 +66,9 @@ class RulesProcessor(BucketProcessor):
 
     def init(self, handle) -> None:
         super().init(handle)
-        self.compiled = _COMPILED.setdefault(self.plan.fingerprint, CompiledRules(self._rules))
+        plan = self._rules
+        key = (self.plan.fingerprint, plan.columns, plan.max_length, tuple(plan.functions.values()))
+        self.compiled = _COMPILED.setdefault(key, CompiledRules(plan))
 
     def answer(self, call: Call) -> Answer:
         from sqlext.engine.rules.rules_step import advance  # loads Numba, which the driver does not need
@@ -96,7 +98,7 @@ class RulesProcessor(BucketProcessor):
         return cast(RulesBucketPlan, self.plan.stream).rules
 
 
-_COMPILED: dict[str, CompiledRules] = {}  # by fingerprint: a processor lives for one micro-batch, a worker longer
+_COMPILED: dict[tuple, CompiledRules] = {}  # a processor lives for one micro-batch, a worker longer
 
 
 def is_of_rules(parcel: bytes) -> bool:
