@@ -104,8 +104,16 @@ def tokens_at(tokens: Tokens, start: int) -> Tokens:
 
 def _statements(text: str, tokens: Tokens) -> Iterator[ScriptStatement]:
     """The statements between semicolons outside of all blocks."""
-    blocks: list[str] = []
     first = 0
+    for i in semicolons(tokens):
+        if first < i:
+            yield _statement(text, tokens, first, i)
+        first = i + 1
+
+
+def semicolons(tokens: Tokens) -> Iterator[int]:
+    """The semicolons outside of all blocks, and at last the number of tokens, where the last statement ends."""
+    blocks: list[str] = []
     for i, token in enumerate(tokens):
         before = tokens[i - 1].word if i else ";"
         if before == "END" and token.word in _BLOCKS:  # END IF
@@ -118,11 +126,8 @@ def _statements(text: str, tokens: Tokens) -> Iterator[ScriptStatement]:
         elif token.word == "END" and blocks:
             blocks.pop()
         elif token.word == ";" and not blocks:
-            if first < i:
-                yield _statement(text, tokens, first, i)
-            first = i + 1
-    if first < len(tokens):
-        yield _statement(text, tokens, first, len(tokens))
+            yield i
+    yield len(tokens)
 
 
 def _statement(text: str, tokens: Tokens, first: int, behind: int) -> ScriptStatement:

@@ -8,6 +8,7 @@ import pytest
 
 import sqlext
 from sqlext.catalog.warehouse import local_path
+from sqlext.engine.stream.upsert import again_after_conflicts
 from tests.streams.event_rows import STREAM, append, lines
 
 pytestmark = pytest.mark.spark
@@ -74,6 +75,19 @@ def test_a_micro_batch_that_runs_again_changes_nothing(events, create):
     versions = events.sql("DESCRIBE HISTORY pairs").count()
     create("pairs")
     assert (lines(events, "pairs")[0][-2:], events.sql("DESCRIBE HISTORY pairs").count()) == ("-1", versions)
+
+
+@pytest.mark.parametrize("message, calls", [("[DELTA_CONCURRENT_APPEND] x", 3), ("[DIVIDE_BY_ZERO] x", 1)])
+def test_a_merge_that_loses_to_other_writers_is_run_again_some_times(message, calls):
+    made = []
+
+    def merge():
+        made.append(message)
+        raise RuntimeError(message)
+
+    with pytest.raises(RuntimeError, match="x"):
+        again_after_conflicts(merge, attempts=3)
+    assert len(made) == calls
 
 
 def test_mistakes_in_upsert_key_are_placed(events):

@@ -50,7 +50,11 @@ def test_a_table_of_firings_is_started_resumed_replaced_and_refused_to_another_q
 
 
 def test_a_grouping_of_windows_by_spark_is_a_streaming_table(events):
-    create = f"CREATE STREAMING TABLE sums AS SELECT {SHOWN} {TUMBLE}"
+    """Its time is one without a zone, as the hint for such columns says to write it."""
+    local = "(SELECT *, CAST(ts AS TIMESTAMP_NTZ) AS at FROM STREAM events)"
+    rows = f"{local} WATERMARK CAST(at AS TIMESTAMP) AS event_time DELAY OF INTERVAL 5 SECONDS"
+    create = f"""CREATE STREAMING TABLE sums AS SELECT {SHOWN}
+      FROM TUMBLE(TABLE {rows}, DESCRIPTOR(event_time), INTERVAL 10 SECONDS) GROUP BY ALL"""
     append(events, "1 1 A 1", "1 6 A 2", "1 11 A 4", "1 16 A 5")
     events.sql(create)
     assert lines(events, "sums") == ["1 0 3"]

@@ -65,21 +65,42 @@ def compile_rule(
     >>> rule.measures["v"].type, rule.masks[0].function
     ('int', '>')
     """
-    _check_size(clause, max_length)
-    try:
-        _check_alone(clause)
-        head = _head(partition, order)
-        opening = clause.index("(") + 1
-        text = f"{_EVENTS}{clause[:opening]}{head}{clause[opening:]}"
-        before = len(_EVENTS) + len(head)
-    except SqlExtError as e:
-        raise e.moved(clause, -len(_EVENTS)) from None
+    text, before = _query(clause, partition, order, max_length)
     try:
         return _compiled(clause, text, schema, settings, functions or {})
     except RecursionError:
         raise UnsupportedError("RULE_SIZE", "an expression of this rule is nested too deep", hint=_DIVIDE) from None
     except SqlExtError as e:
         raise e.moved(clause, -before) from None
+
+
+def check_rule_text(clause: str) -> None:
+    """Raise what is wrong with a rule as far as its text alone shows it, with places in `clause`.
+
+    >>> check_rule_text("MATCH_RECOGNIZE (PATTERN (A) DEFINE B AS true)")
+    Traceback (most recent call last):
+    sqlext.errors.BindError: SQLEXT_UNKNOWN_PATTERN_VARIABLE: DEFINE names "B", which PATTERN does not use
+      1 | MATCH_RECOGNIZE (PATTERN (A) DEFINE B AS true)
+        |                                     ^
+    Hint: the pattern variables are A.
+    """
+    text, before = _query(clause, (), ("ts",), MAX_LENGTH)
+    try:
+        check(_parsed(text))
+    except SqlExtError as e:
+        raise e.moved(clause, -before) from None
+
+
+def _query(clause: str, partition: Sequence[str], order: Sequence[str], max_length: int) -> tuple[str, int]:
+    """The rule as a query over the events, and how many characters stand before the body of the clause in addition."""
+    _check_size(clause, max_length)
+    try:
+        _check_alone(clause)
+    except SqlExtError as e:
+        raise e.moved(clause, -len(_EVENTS)) from None
+    head = _head(partition, order)
+    opening = clause.index("(") + 1
+    return f"{_EVENTS}{clause[:opening]}{head}{clause[opening:]}", len(_EVENTS) + len(head)
 
 
 _DIVIDE = "divide it into several rules."

@@ -21,6 +21,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -29,6 +30,7 @@ from pyspark.sql.streaming import DataStreamWriter
 from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import StoredClause, StoredQuery, check_same_query, stored_query
 from sqlext.catalog.warehouse import local_path
+from sqlext.engine.spark_errors import user_error
 from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.heartbeat import has_beats
 from sqlext.engine.stream.stream_clause import StreamClause
@@ -99,8 +101,12 @@ def start(
         into = UpsertWriter(upsert, quote(_with_schema(spark, target)), checkpoint)
         writer, sink = frame.writeStream.foreachBatch(into), None
     writer = writer.option("checkpointLocation", checkpoint).queryName(query_name)
-    with _setting(spark, _SEVERAL_BATCHES, "true") if has_beats(text) else nullcontext():
-        _run(writer, sink, _trigger(spark, target))
+    try:
+        with _setting(spark, _SEVERAL_BATCHES, "true") if has_beats(text) else nullcontext():
+            _run(writer, sink, _trigger(spark, target))
+    except AnalysisException as e:  # of what Spark checks when a stream starts
+        error = user_error(e, text, target.text)
+        raise (error if error.place else error.with_(place=target.place)) from None
     for clause in clauses:
         for table in side_tables.open_tables(spark, clause.fingerprint):
             side_tables.follow(spark, table, title, _trigger_options(_trigger(spark, target)))

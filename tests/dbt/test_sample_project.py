@@ -1,0 +1,89 @@
+"""`dbt build` of sql_examples/dbt with the real dbt: models, snapshot, tests, streams that resume, rules, errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.sampling import sample
+
+ROOT = Path(__file__).parents[2]
+PYTHON = next(iter(sorted((ROOT / ".venv").glob("dbt-*/bin/python"), reverse=True)), None)
+
+# The streaming tables, of which each run builds one: their rows after the first build and after the second.
+STREAMS = {
+    "takeovers": (["ann  2026-03-02 10:02:00  2  900.0"], ["dan  2026-03-03 10:02:00  2  700.0"]),
+    "last_journey": (["cyd  2026-03-02 11:20:00  FR"], ["dan  2026-03-03 10:02:00  FR"]),
+    "alerts": (
+        [
+            "impossible_travel  1  cyd  2026-03-02 11:20:00  {'here': 'US', 'there': 'FR'}",
+            "refunds  1  bob  2026-03-02 10:20:00  {'amount': '80.0'}",
+        ],
+        ["impossible_travel  1  dan  2026-03-03 10:02:00  {'here': 'US', 'there': 'FR'}"],
+    ),
+}
+STREAM = sample(list(STREAMS), len(STREAMS))[0]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """What tests/dbt/build_sample.py printed."""
+    if PYTHON is None:
+        pytest.skip("dbt has an environment of its own, which `make test` and `make test-dbt` create")
+    folder = tmp_path_factory.mktemp("dbt")
+    project = folder / "project"
+    shutil.copytree(ROOT / "sql_examples/dbt", project, ignore=shutil.ignore_patterns("target", "logs"))
+    variables = {**os.environ, "WAREHOUSE": str(folder / "warehouse"), "TZ": "UTC", "PYSPARK_PYTHON": str(PYTHON)}
+    run = subprocess.run(
+        [PYTHON, ROOT / "tests/dbt/build_sample.py", project, STREAM],
+        env=variables, cwd=folder, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-5000:] + run.stderr[-5000:]
+    return json.loads(run.stdout.strip().splitlines()[-1])
+
+
+@pytest.mark.slow
+def test_every_node_of_the_sample_project_is_built(built):
+    assert {name: line for name, line in built["first"].items() if line.split(":")[0] not in ("success", "pass")} == {}
+
+
+@pytest.mark.slow
+def test_models_hold_the_rows_of_their_clauses(built):
+    rows = built["rows"]
+    assert rows[STREAM] == STREAMS[STREAM][0]
+    assert rows["journeys"] == ["cyd  2026-03-02 11:00:00  2026-03-02 11:20:00  US  FR"]
+    assert rows["rising"] == [
+        "ann  1  2026-03-02 10:00:00  3  900.0",
+        "cyd  1  2026-03-02 11:00:00  3  45.0",
+    ]
+    assert rows["cards"] == ["ann  900.0", "cyd  45.0"]
+    assert rows["rises_by_day"] == ["ann  3  2026-03-02", "cyd  3  2026-03-02"]
+    assert len(rows["journeys_history"]) == 4
+
+
+@pytest.mark.slow
+def test_the_next_run_resumes_streams_and_leaves_rules_that_have_not_changed(built):
+    rows = built["rows_again"]
+    assert rows[STREAM] == sorted(STREAMS[STREAM][0] + STREAMS[STREAM][1])
+    assert len(rows["journeys_history"]) == 5
+    assert len(rows["card_rules"]) == 2
+    assert built["again"]["refunds"] == "success: UNCHANGED"
+
+
+@pytest.mark.slow
+def test_an_error_has_its_place_in_the_compiled_file(built):
+    message = built["mistake"]["mistake"]
+    assert "SQLEXT_UNKNOWN_COLUMN" in message
+    assert "  2 |   MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B) DEFINE B AS amuont > 1)" in message
+    assert "at target/compiled/fraud/models/mistake.sql:2:58" in message
+
+
+@pytest.mark.slow
+def test_docs_list_the_columns_of_stored_views_and_of_tables(built):
+    assert built["catalog"]["model.fraud.rising"] == ["card", "rise", "since", "payments", "top"]
+    assert f"model.fraud.{STREAM}" in built["catalog"]
