@@ -12,7 +12,6 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.display import display
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
 
 from sqlext.catalog import streams
 from sqlext.errors import BindError
@@ -74,10 +73,8 @@ class SqlMagics(Magics):
             if options.explains:
                 print("\n".join(runner.explain(text)))
                 return None
-            before = streams.started()
             is_shown = cell is not None and options.target is None
-            results = [self._result(frame, options, is_shown) for frame in runner.run(text) if frame.columns]
-            self._follow([query for query in streams.started().values() if query not in before.values()])
+            results = [self._result(frame, options, is_shown) for frame in self._results(runner, text)]
             if options.draws:
                 display(*runner.draw(text))
             return None if cell is not None or options.target is not None else self._last(results, options)
@@ -99,11 +96,20 @@ class SqlMagics(Magics):
             return self._run_by_ipython(line)
         return run_cells(file, self.get_shell(), self.widgets, parsed[1])
 
-    def _follow(self, queries: list[StreamingQuery]) -> None:
-        """Show the progress of queries that a cell has started. Those that end by themselves are waited for."""
-        if queries:
-            waits = self.spark().conf.get(TRIGGER, "") == "available-now"
-            show_progress(queries, waits=waits)
+    def _results(self, runner: CellRunner, text: str) -> Iterator[DataFrame]:
+        """The results that have columns, and below the cell the progress of the streams that its statements start.
+
+        A stream that ends by itself is waited for, because the next statement may read its table.
+        """
+        before = streams.started()
+        for frame in runner.run(text):
+            queries = streams.started()
+            begun = [query for name, query in queries.items() if before.get(name) is not query]
+            if begun:
+                show_progress(begun, waits=runner.spark.conf.get(TRIGGER, "") == "available-now")
+            before = queries
+            if frame.columns:
+                yield frame
 
     def _last(self, results: list[DataFrame], options: MagicLine) -> DataFrame | None:
         """The last result of a line, which IPython shows as a table if it is not assigned."""

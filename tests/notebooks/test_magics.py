@@ -51,4 +51,5 @@ def test_each_cell_shows_what_stands_below_it(shell):
         pattern = re.escape(expected).replace("…", ".*")
         if re.fullmatch(pattern, actual, re.DOTALL) is None:
             wrong.append(f"## {name}\n{actual}")
-    assert "\n\n".join(wrong) == ""
+    if wrong:
+        pytest.fail("\n\n".join(wrong), pytrace=False)
