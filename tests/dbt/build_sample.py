@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 TABLES = ("journeys", "rising", "cards", "rises_by_day", "journeys_history")
 STREAMS = ("takeovers", "last_journey", "alerts")
+NO_TESTS = ("--exclude", "resource_type:test")
 MORE_PAYMENTS = """\
 dan,2026-03-03 10:00:00,purchase,1,US
 dan,2026-03-03 10:01:00,purchase,1,US
@@ -29,8 +30,8 @@ def main(project: Path, stream: str) -> None:
     rows = _rows(stream, *TABLES)
     seed = project / "seeds/raw_payments.csv"
     seed.write_text(seed.read_text() + MORE_PAYMENTS)
-    again = _dbt(project, "build", "--select", "raw_payments", "payments", "journeys_history", "refunds", stream)
-    rows_again = _rows(stream, "journeys_history", "card_rules")
+    again = _dbt(project, "build", "--select", "raw_payments", "payments", "refunds", stream, *NO_TESTS)
+    rows_again = _rows(stream, "card_rules")
     _dbt(project, "docs", "generate", "--no-compile")
     catalog = json.loads((project / "target/catalog.json").read_text())["nodes"]
     (project / "models/mistake.sql").write_text(MISTAKE)
