@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import streams
+from sqlext.engine.stream.streaming_tables import AVAILABLE_NOW, TRIGGER
 from sqlext.errors import BindError
 from sqlext.failures import reason
 from sqlext.hook import extend
@@ -28,7 +29,6 @@ from sqlext.quiet import quiet_probes
 from sqlext.session import session
 from sqlext.startup import running_session
 
-TRIGGER = "sqlext.stream.trigger"
 LAST_RESULT = "_sqldf"  # the variable of the last result, as in Databricks
 _TABLE = "_sqlext_table"  # the attribute of a result of `%sql` that has the rows to show
 
@@ -106,7 +106,7 @@ class SqlMagics(Magics):
             queries = streams.started()
             begun = [query for name, query in queries.items() if before.get(name) is not query]
             if begun:
-                show_progress(begun, waits=runner.spark.conf.get(TRIGGER, "") == "available-now")
+                show_progress(begun, waits=runner.spark.conf.get(TRIGGER, "") == AVAILABLE_NOW)
             before = queries
             if frame.columns:
                 yield frame

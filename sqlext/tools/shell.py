@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 
@@ -96,7 +97,10 @@ class Shell:
                 return
             if text.strip() == ".quit":
                 return
-            self.run(text)
+            try:
+                self.run(text)
+            except KeyboardInterrupt:  # in a command, which is not canceled but left
+                print("canceled", file=sys.stderr)
 
     def run(self, text: str) -> None:
         """Run a command or statements, and show their results. Errors are shown, and end the statements."""
@@ -105,7 +109,7 @@ class Shell:
                 self._command(text.strip())
             else:
                 self._statements(text)
-        except (SqlExtError, PySparkException, OSError) as error:
+        except (SqlExtError, PySparkException, OSError, UnicodeDecodeError) as error:
             print(reason(error), file=sys.stderr)
 
     def _statements(self, text: str) -> None:
@@ -133,7 +137,8 @@ class Shell:
             except BaseException as error:
                 failures.append(error)
 
-        thread = threading.Thread(target=tagged, daemon=True)
+        # With the context of this thread, in which PySpark's log of errors is kept back.
+        thread = threading.Thread(target=copy_context().run, args=(tagged,), daemon=True)
         thread.start()
         is_canceled = False
         while thread.is_alive():

@@ -15,7 +15,7 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def cells() -> list[tuple[str, str, str]]:
-    """(name, cell, output) of the data file. `…` in an output stands for any further lines."""
+    """(name, cell, output) of the data file: what is printed and errors, then what is displayed; `…` is any text."""
     parts = re.split(r"^## (.*)\n", (HERE / "cells.txt").read_text("utf-8"), flags=re.MULTILINE)[1:]
     named = zip(parts[::2], parts[1::2])
     return [(name, *(half.strip("\n") for half in text.split(">>", 1))) for name, text in named]
