@@ -36,7 +36,7 @@ from sqlext.rewriter.tree.sql_file import file_statements
 from sqlext.session import session
 from sqlext.stream_state import kept_state
 from sqlext.tools import check_command, format_command, shell_command
-from sqlext.typed_values import typed_value
+from sqlext.typed_values import named_text, typed_value
 
 _HOOK = "install, remove or show the hook that extends every session with spark.sqlext.enabled=true"
 _PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # Spark's bar on stderr for stages that take long
@@ -192,9 +192,7 @@ def parse_parameter(text: str) -> tuple[str, Any]:
     >>> [parse_parameter(t)[1] for t in ("n=-3", "x=1.50", "b=true", "d=2026-01-31", "t='3'", "u=north")]
     [-3, Decimal('1.50'), True, datetime.date(2026, 1, 31), '3', 'north']
     """
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    name, value = named_text(text)
     return name, _parse_value(value)
 
 

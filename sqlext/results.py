@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Callable
 from itertools import chain, islice
 from pathlib import Path
 from typing import TextIO
@@ -34,24 +35,29 @@ def format_of(file: Path) -> str | None:
     return {".csv": CSV, ".json": JSON, ".jsonl": JSON, ".parquet": PARQUET, ".txt": TABLE}.get(file.suffix.lower())
 
 
-def write_result(result: DataFrame, limit: int | None, form: str | None, file: Path | None) -> None:
+def write_result(
+    result: DataFrame, limit: int | None, form: str | None, file: Path | None,
+    before: Callable[[], object] = lambda: None,
+) -> None:  # fmt: skip
     """Write the rows of a result, at most `limit`, to a file or (None) to standard output.
 
-    `form`: one of FORMATS; None is a table on a terminal and text with tabs elsewhere. Raises UnsupportedError for a
-    stream.
+    `form`: one of FORMATS; None is a table on a terminal and text with tabs elsewhere. `before` is called when the rows
+    are computed. Raises UnsupportedError for a stream.
     """
     check_ends(result)
     if form == PARQUET and file is not None:
         pq.write_table((result if limit is None else result.limit(limit)).toArrow(), file)
     elif file is None:
-        _write_text(result, limit, form, sys.stdout)
+        _write_text(result, limit, form, sys.stdout, before)
         sys.stdout.flush()  # the next statement may take long
     else:
         with file.open("w", encoding="utf-8", newline="") as out:
-            _write_text(result, limit, form or TABLE, out)
+            _write_text(result, limit, form or TABLE, out, before)
 
 
-def _write_text(result: DataFrame, limit: int | None, form: str | None, out: TextIO) -> None:
+def _write_text(
+    result: DataFrame, limit: int | None, form: str | None, out: TextIO, before: Callable[[], object]
+) -> None:
     if form == JSON:
         first = result if limit is None else result.limit(limit)
         for (line,) in first.selectExpr("to_json(struct(*), map('ignoreNullFields', 'false'))").collect():

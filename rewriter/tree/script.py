@@ -76,8 +76,10 @@ def read_script(text: str) -> tuple[ScriptStatement, ...]:
 
     >>> [s.word for s in read_script("BEGIN SELECT 1; IF x THEN SELECT CASE WHEN y THEN 2 END; END IF; END;")]
     ['SELECT', 'IF']
-    >>> read_script("BEGIN DECLARE x INT; SELECT x; END"), read_script("SELECT 1")
+    >>> read_script("BEGIN DECLARE x INT; SELECT x; END"), read_script("BEGIN a: LOOP SELECT 1; END LOOP; END")
     ((), ())
+    >>> [s.word for s in read_script("BEGIN SELECT :x; SELECT 2; END")]
+    ['SELECT', 'SELECT']
     """
     tokens = read_tree(text).tokens
     while tokens and tokens[-1].text == ";":
@@ -85,9 +87,14 @@ def read_script(text: str) -> tuple[ScriptStatement, ...]:
     if len(tokens) < 2 or tokens[0].word != "BEGIN" or tokens[-1].word != "END":
         return ()
     statements = tuple(_statements(text, tokens[1:-1]))
-    is_whole = any(s.word == "DECLARE" or is_at(tokens_at(tokens, s.start), 1, ":") for s in statements)
+    is_whole = any(s.word == "DECLARE" or _is_labelled(tokens_at(tokens, s.start)) for s in statements)
     is_one_block = len(statements) == 1 and statements[0].is_block and statements[0].word != "BEGIN"
     return () if is_whole or is_one_block else statements
+
+
+def _is_labelled(tokens: Tokens) -> bool:
+    """`label: BEGIN`, and not `SELECT :parameter`."""
+    return is_at(tokens, 1, ":") and len(tokens) > 2 and tokens[2].word in _BLOCKS
 
 
 def tokens_at(tokens: Tokens, start: int) -> Tokens:

@@ -34,13 +34,15 @@ class Drawing:
         return f"<drawing: {self.title}>"
 
 
-def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | None = None) -> Drawing:
-    """Draw the last MATCH_RECOGNIZE of a statement.
+def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | None = None) -> Drawing | None:
+    """Draw the last MATCH_RECOGNIZE of a statement; None if it has none.
 
     At most 10,000 rows are read, and six partitions drawn, those with matches first. Raises UnsupportedError (DRAWING)
     if the clause cannot return all rows, and the errors of the statement.
     """
     query = drawing_query(statement)
+    if query is None:
+        return None
     try:
         frame = spark.sql(query.text, args)
     except SqlExtError as error:

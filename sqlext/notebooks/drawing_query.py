@@ -24,8 +24,8 @@ class DrawingQuery:
     conditions: str
 
 
-def drawing_query(statement: str) -> DrawingQuery:
-    """The query for the last MATCH_RECOGNIZE of a statement. Raises UnsupportedError (DRAWING).
+def drawing_query(statement: str) -> DrawingQuery | None:
+    """The query for the last MATCH_RECOGNIZE of a statement; None if it has none. Raises UnsupportedError (DRAWING).
 
     >>> text = "SELECT n FROM t MATCH_RECOGNIZE (ORDER BY d MEASURES COUNT(*) AS n PATTERN (a b) DEFINE b AS b.x > 1)"
     >>> drawing_query(text).text.replace(_MEASURES, "…")
@@ -33,8 +33,7 @@ def drawing_query(statement: str) -> DrawingQuery:
     """
     parsed = parse_statement(statement)
     if not parsed.clauses:
-        raise UnsupportedError("DRAWING", "there is no MATCH_RECOGNIZE to draw",
-                               hint="--draw draws the matches of a MATCH_RECOGNIZE over time.")  # fmt: skip
+        return None
     clause = parsed.clauses[-1].clause
     if not clause.order_by:
         raise UnsupportedError("DRAWING", "without ORDER BY there is no time to draw over", place=clause.keyword.place,

@@ -7,11 +7,11 @@ from html import escape
 
 _STYLE = """<style>
 .sqlext table { border-collapse: collapse; border: none; font-size: 12px; margin: 4px 0 2px 0; }
-.sqlext th, .sqlext td { border: none; padding: 3px 10px; text-align: left; vertical-align: top; }
+.sqlext th, .sqlext td { border: none; padding: 3px 10px; text-align: left !important; vertical-align: top; }
 .sqlext td { white-space: pre-wrap; }
 .sqlext thead th { border-bottom: 1px solid currentColor; font-weight: bold; }
 .sqlext tbody tr:nth-child(even) { background: rgba(128, 128, 128, 0.08); }
-.sqlext th.number, .sqlext td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.sqlext th.number, .sqlext td.number { text-align: right !important; font-variant-numeric: tabular-nums; }
 .sqlext .null, .sqlext .note { opacity: 0.55; font-style: italic; }
 .sqlext .note { font-size: 12px; }
 </style>"""

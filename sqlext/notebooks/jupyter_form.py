@@ -22,8 +22,11 @@ _MAGIC_LINE = re.compile(r"%%?(sql|sh|fs|scala|r)[ \t]*\n")
 def to_jupyter(notebook: Notebook) -> NotebookNode:
     """The notebook for Jupyter with a Python kernel."""
     cells = [new_code_cell(LOAD), *map(_to_jupyter_cell, notebook.cells)]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}, _OURS: {"language": notebook.language}}
+    metadata = {
+        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+        "language_info": {"name": "python", "pygments_lexer": "ipython3"},
+        _OURS: {"language": notebook.language},
+    }
     for i, cell in enumerate(cells):
         cell["id"] = f"cell-{i}"  # a conversion gives the same file each time
     return new_notebook(cells=cells, metadata=metadata)

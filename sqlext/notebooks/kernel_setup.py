@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from sqlext.notebooks.magics import TRIGGER, load, short_errors
+from sqlext.engine.stream.streaming_tables import AVAILABLE_NOW, TRIGGER
+from sqlext.notebooks.magics import load, short_errors
 from sqlext.session import session
 
 
@@ -17,6 +18,6 @@ def set_up(shell: InteractiveShell, master: str, warehouse: str, values: Mapping
     """
     with short_errors():
         spark = session(master=master, warehouse=warehouse, **{"spark.log.level": "OFF"})
-        spark.conf.set(TRIGGER, "available-now")
+        spark.conf.set(TRIGGER, AVAILABLE_NOW)
     shell.user_ns["spark"] = spark
     load(shell).widgets.receive(values)

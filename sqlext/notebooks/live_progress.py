@@ -40,7 +40,7 @@ class Progress:
 
 def progress_of(queries: Sequence[StreamingQuery]) -> Progress:
     """How far streaming queries are."""
-    return Progress(tuple(_line(query.name or query.id, _status(query), query.lastProgress) for query in queries))
+    return Progress(tuple(_line(query.name or query.id, _status(query), query.recentProgress) for query in queries))
 
 
 def _status(query: StreamingQuery) -> str:
@@ -50,24 +50,26 @@ def _status(query: StreamingQuery) -> str:
     return "ended" if error is None else f"failed: {reason(error)}"
 
 
-def _line(name: str, status: str, progress: Any) -> tuple[str, ...]:
-    """The cells of one query.
+def _line(name: str, status: str, recent: Sequence[Any]) -> tuple[str, ...]:
+    """The cells of one query; the rows are those of the micro-batches that Spark remembers, a hundred.
 
-    >>> _line("alerts", "running", {"batchId": 3, "numInputRows": 1200, "processedRowsPerSecond": 480.2,
-    ...       "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"}, "observedMetrics": {}})
+    >>> _line("alerts", "running", [{"batchId": 3, "numInputRows": 1200, "processedRowsPerSecond": 480.2,
+    ...       "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"}, "observedMetrics": {}}])
     ('alerts', 'running', '3', '1,200', '480', '2026-01-01T00:00:00.000Z', '', '', '')
     """
-    if progress is None:
+    if not recent:
         return (name, status, *[""] * (len(_HEAD) - 2))
-    state = kept_state(progress["observedMetrics"])
+    last = recent[-1]
+    busy = next((progress for progress in reversed(recent) if progress["numInputRows"]), last)
+    state = kept_state(last["observedMetrics"])
     counts = (state.rows, state.bytes, state.late_rows) if state is not None else ()
     return (
         name,
         status,
-        str(progress["batchId"]),
-        f"{progress['numInputRows']:,}",
-        f"{progress['processedRowsPerSecond'] or 0:,.0f}",
-        progress["eventTime"].get("watermark", ""),
+        str(last["batchId"]),
+        f"{sum(progress['numInputRows'] for progress in recent):,}",
+        f"{busy['processedRowsPerSecond'] or 0:,.0f}",
+        last["eventTime"].get("watermark", ""),
         *(f"{count:,}" for count in counts),
         *[""] * (3 - len(counts)),
     )

@@ -13,6 +13,7 @@ _OPTION = re.compile(r"\s*(--[A-Za-z][\w-]*|-[A-Za-z])(?=[\s=]|$)")
 _VALUE = re.compile(r"(?:\s*=\s*|\s+)([^\s-]\S*)")
 _TARGET = re.compile(r"\s*([^\W\d]\w*)\s*<<")
 _NAME = re.compile(r"\s*([^\W\d]\w*)\s*$")
+_COMMENT = re.compile(r"\s*-- sqlext:([^\n]*)")
 _SHORT = {"-v": "--view", "-l": "--limit", "-c": "--cache", "-e": "--explain", "-d": "--draw"}
 _WITH_VALUE = {"--view": "a name", "--limit": "a number of rows"}
 _FLAGS: dict[str, dict[str, Any]] = {
@@ -58,6 +59,16 @@ def parse_magic_line(line: str, has_body: bool = False) -> MagicLine:
     if target is not None:
         options, at = replace(options, target=target[1]), target.end()
     return replace(options, sql=" " * at + line[at:] if line[at:].strip() else "")
+
+
+def options_of(cell: str | None) -> str:
+    """The options that a cell has in a comment on its first line, where it has no magic line.
+
+    >>> options_of("-- sqlext: --draw\\nSELECT 1")
+    ' --draw'
+    """
+    comment = _COMMENT.match(cell or "")
+    return comment[1] if comment is not None else ""
 
 
 def _with_option(options: MagicLine, line: str, option: re.Match[str]) -> tuple[MagicLine, int]:

@@ -12,15 +12,15 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.display import display
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
 
 from sqlext.catalog import streams
+from sqlext.engine.stream.streaming_tables import AVAILABLE_NOW, TRIGGER
 from sqlext.errors import BindError
 from sqlext.failures import reason
 from sqlext.hook import extend
 from sqlext.notebooks.databricks_names import databricks_names
 from sqlext.notebooks.live_progress import show_progress
-from sqlext.notebooks.magic_line import MagicLine, parse_magic_line
+from sqlext.notebooks.magic_line import MagicLine, options_of, parse_magic_line
 from sqlext.notebooks.run_magic import notebook_file, parse_run_line, run_cells
 from sqlext.notebooks.shown_table import ShownTable, shown_table
 from sqlext.notebooks.sql_cells import CellRunner
@@ -29,7 +29,6 @@ from sqlext.quiet import quiet_probes
 from sqlext.session import session
 from sqlext.startup import running_session
 
-TRIGGER = "sqlext.stream.trigger"
 LAST_RESULT = "_sqldf"  # the variable of the last result, as in Databricks
 _TABLE = "_sqlext_table"  # the attribute of a result of `%sql` that has the rows to show
 
@@ -64,19 +63,18 @@ class SqlMagics(Magics):
         --draw          draw the matches of MATCH_RECOGNIZE over time, below the table
         VARIABLE        the Python variable of the last result, a DataFrame; results are then not shown
 
+        In a cell of a .sql notebook the options stand behind `-- sqlext:` on its first line.
         :name is the value of a widget or of a Python variable. The last result is also in _sqldf.
         """
         with short_errors():
-            options = parse_magic_line(line, has_body=cell is not None)
+            options = parse_magic_line(line if line.strip() else options_of(cell), has_body=cell is not None)
             text = options.sql if cell is None else f"{options.sql}\n{cell}"
             runner = CellRunner(self.spark(), self.widgets, self.variables)
             if options.explains:
                 print("\n".join(runner.explain(text)))
                 return None
-            before = streams.started()
             is_shown = cell is not None and options.target is None
-            results = [self._result(frame, options, is_shown) for frame in runner.run(text) if frame.columns]
-            self._follow([query for query in streams.started().values() if query not in before.values()])
+            results = [self._result(frame, options, is_shown) for frame in self._results(runner, text)]
             if options.draws:
                 display(*runner.draw(text))
             return None if cell is not None or options.target is not None else self._last(results, options)
@@ -98,11 +96,20 @@ class SqlMagics(Magics):
             return self._run_by_ipython(line)
         return run_cells(file, self.get_shell(), self.widgets, parsed[1])
 
-    def _follow(self, queries: list[StreamingQuery]) -> None:
-        """Show the progress of queries that a cell has started. Those that end by themselves are waited for."""
-        if queries:
-            waits = self.spark().conf.get(TRIGGER, "") == "available-now"
-            show_progress(queries, waits=waits)
+    def _results(self, runner: CellRunner, text: str) -> Iterator[DataFrame]:
+        """The results that have columns, and below the cell the progress of the streams that its statements start.
+
+        A stream that ends by itself is waited for, because the next statement may read its table.
+        """
+        before = streams.started()
+        for frame in runner.run(text):
+            queries = streams.started()
+            begun = [query for name, query in queries.items() if before.get(name) is not query]
+            if begun:
+                show_progress(begun, waits=runner.spark.conf.get(TRIGGER, "") == AVAILABLE_NOW)
+            before = queries
+            if frame.columns:
+                yield frame
 
     def _last(self, results: list[DataFrame], options: MagicLine) -> DataFrame | None:
         """The last result of a line, which IPython shows as a table if it is not assigned."""

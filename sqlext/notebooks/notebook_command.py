@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlext.errors import SetupError, SqlExtError
+from sqlext.typed_values import named_text
 
 FAILED = 1  # exit status
 _RUN = "execute the cells of a notebook in a Jupyter kernel"
@@ -29,19 +30,12 @@ def add_command(commands: Any) -> None:
     run.set_defaults(tool=_run)
     run.add_argument("file", metavar="FILE", type=Path)
     run.add_argument(
-        "--param", action="append", default=[], type=_value, metavar="NAME=VALUE",
+        "--param", action="append", default=[], type=named_text, metavar="NAME=VALUE",
         help="a value for the widget or the marker :NAME",
     )  # fmt: skip
     run.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the executed notebook: .html or .ipynb")
     run.add_argument("--warehouse", metavar="DIR", type=Path, help="folder of the tables (default: spark-warehouse)")
     run.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
-
-
-def _value(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    return name, value
 
 
 def _run(options: argparse.Namespace) -> int:

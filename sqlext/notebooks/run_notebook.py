@@ -58,7 +58,9 @@ def run_notebook(run: NotebookRun, show: Callable[[str], None]) -> tuple[Noteboo
     set_up = f"set_up(get_ipython(), {run.master!r}, {str(run.warehouse.absolute())!r}, {dict(run.values)!r})"
     first = new_code_cell(f"from sqlext.notebooks.kernel_setup import set_up\n{set_up}\ndel set_up")
     with client.setup_kernel(cwd=folder, cleanup_kc=True):
-        failure = _execute(client, first, 0, f"{run.file}: Spark did not start", show)
+        load = node.cells[0]
+        failure = _execute(client, first, 0, f"{run.file}: the start of Spark", show)
+        node.cells[0] = load  # nbclient puts the cell that ran there
         for number, cell in enumerate(node.cells[1:], 1):
             if failure is not None:
                 break
@@ -78,7 +80,8 @@ def _execute(
     except DeadKernelError:
         failure = f"{name}: the kernel died"
     except CellExecutionError as error:
-        failure = "" if error.ename == NotebookExit.__name__ else f"{name} failed:\n{_traceback(cell)}"
+        message = _traceback(cell) or f"{error.ename}: {error.evalue}"
+        failure = "" if error.ename == NotebookExit.__name__ else f"{name} failed:\n{message}"
     for output in cell.get("outputs", []):
         text = output.get("text") or output.get("data", {}).get("text/plain", "")
         if text:
@@ -99,7 +102,6 @@ def write_executed(node: NotebookNode, output: Path) -> None:
     page = nbformat.from_dict({**node, "cells": [part for cell in node.cells[1:] for part in _with_title(cell)]})
     config = Config()
     config.HighlightMagicsPreprocessor.enabled = True
-    config.HighlightMagicsPreprocessor.languages = {"%%sql": "sql"}
     exporter = HTMLExporter(config=config, exclude_input_prompt=True, exclude_output_prompt=True)
     text, _ = exporter.from_notebook_node(page, resources={"metadata": {"name": output.stem}})
     output.write_text(text, encoding="utf-8")

@@ -35,7 +35,7 @@ class ShownTable:
 
     def __repr__(self) -> str:
         out = StringIO()
-        console = Console(file=out, width=_WIDTH)
+        console = Console(file=out, width=_WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
         console.print(text_table(self.frame, self.rows[: self.limit]))
         console.print(self.note, highlight=False)
         return out.getvalue().rstrip()

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine.parse_statement import parse_statement
-from sqlext.errors import SqlExtError
+from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.explain import explain
 from sqlext.notebooks.cell_values import arguments, in_cell, with_texts
 from sqlext.notebooks.widgets import Widgets, WidgetStatement, parse_widget_statement
@@ -38,9 +37,16 @@ class CellRunner:
         """How the statements of a cell would run. Raises as `run`."""
         return self._each(cell, self._explain)
 
-    def draw(self, cell: str) -> Iterator[Any]:
-        """The drawings of the statements of a cell that have a MATCH_RECOGNIZE. Raises as `run`."""
-        return self._each(cell, self._draw)
+    def draw(self, cell: str) -> list[Any]:
+        """The drawings of the statements of a cell that have a MATCH_RECOGNIZE.
+
+        Raises as `run`, and UnsupportedError (DRAWING) if there is none.
+        """
+        drawings = list(self._each(cell, self._draw))
+        if not drawings:
+            raise UnsupportedError("DRAWING", "there is no MATCH_RECOGNIZE to draw",
+                                   hint="--draw draws the matches of a MATCH_RECOGNIZE over time.")  # fmt: skip
+        return drawings
 
     def _each(self, cell: str, step: Callable[[str], Iterator[T]]) -> Iterator[T]:
         """What `step` yields for each statement, which has its lines and columns of the cell."""
@@ -65,8 +71,9 @@ class CellRunner:
     def _draw(self, statement: str) -> Iterator[Any]:
         from sqlext.notebooks.draw_matches import draw_matches  # matplotlib takes half a second to load
 
-        if parse_statement(statement).clauses:
-            yield draw_matches(self.spark, statement, self._arguments(statement))
+        drawing = draw_matches(self.spark, statement, self._arguments(statement))
+        if drawing is not None:
+            yield drawing
 
     def _arguments(self, statement: str) -> dict[str, Any] | None:
         return arguments(statement, self.widgets, self.variables) or None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import metadata, version
 from typing import Any
+from urllib.parse import quote
 
 from sqlext.errors import SqlExtError
 
@@ -103,7 +104,7 @@ def _help_uri() -> dict[str, str]:
 
 
 def _uri(file: str) -> str:
-    return "/".join(file.split("\\"))
+    return quote(file.replace("\\", "/"))
 
 
 def summary(findings: Iterable[Finding], files: int) -> str:

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator
 
 from sqlext.engine.parse_statement import ParsedStatement, parse_statement
 from sqlext.errors import SqlExtError
-from sqlext.rewriter.match.parse_match import ClauseParser, Section
+from sqlext.rewriter.match.parse_match import ORDER_BY, PARTITION_BY, ClauseParser
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
 from sqlext.rewriter.rules.rules_clause import RulesClause
-from sqlext.rewriter.scan import explained, is_extended
+from sqlext.rewriter.scan import is_extended
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import Tokens, closing, index_at, tokenize
-from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.sql_file import file_statements
 from sqlext.rewriter.tree.statement_tree import Site
 from sqlext.rewriter.windows.parse_window import WindowClause, WindowParser
@@ -78,9 +77,6 @@ def format_statement(text: str) -> str:
 
 def _layouts(text: str) -> Iterator[LayOut]:
     """How each part of a statement is laid out, those that begin first coming first."""
-    query = explained(text)
-    if query is not None:
-        text = " " * query.start + text[query.start :]  # the places stay
     if is_rule_statement(text):
         yield from _of_rule(text)
         return
@@ -132,34 +128,37 @@ def _site(text: str, tokens: Tokens, keyword: int) -> Site:
 
 
 def _of_site(site: Site) -> LayOut:
-    def lay_out(text: str, tokens: Tokens) -> Layout:
-        parser = ClauseParser(text, tokens, site)
-        layout = lay_out_body(text, tokens, _body(parser, site, site.opening - 1))
-        layout.words[site.opening - 1] = tokens[site.opening - 1].word
-        return layout
-
-    return lay_out
+    return lambda text, tokens: _of_parser(text, tokens, ClauseParser(text, tokens, site))
 
 
-def _body(parser: ClauseParser, site: Site, line: int) -> Body:
+def _of_parser(text: str, tokens: Tokens, parser: ClauseParser) -> Layout:
+    """The layout of a clause behind its keyword."""
+    keyword = parser.site.opening - 1
+    layout = lay_out_body(text, tokens, _body(parser, keyword))
+    layout.words[keyword] = tokens[keyword].word
+    return layout
+
+
+def _body(parser: ClauseParser, line: int) -> Body:
+    site = parser.site
     return Body(sections=parser.sections(), parser=parser, opening=site.opening, closing=site.closing, line=line)
+
+
+class _RulesParser(ClauseParser):
+    """Finds the sections of MATCH_RULES."""
+
+    what = "MATCH_RULES"
+    order = (PARTITION_BY, ORDER_BY, RULES)
+
+    def head(self, i: int) -> tuple[str, int] | None:
+        is_rules = self.tokens[i].word == RULES and self.tokens[i].depth == self.depth and self.is_free(i)
+        return (RULES, 1) if is_rules else super().head(i)
 
 
 def _of_rules(rules: RulesClause) -> LayOut:
     def lay_out(text: str, tokens: Tokens) -> Layout:
         site = _site(text, tokens, index_at(tokens, rules.keyword.start))
-        parser = ClauseParser(text, tokens, site)
-        rules_at = next(i for i in range(site.opening, site.closing) if is_at(tokens, i, RULES) and parser.is_free(i))
-        before = ClauseParser(text, tokens, site)
-        sections = [s for s in before.sections() if s.start < rules_at]
-        if sections:
-            last = sections[-1]
-            sections[-1] = Section(head=last.head, start=last.start, lo=last.lo, hi=rules_at)
-        sections.append(Section(head=RULES, start=rules_at, lo=rules_at + 1, hi=site.closing))
-        body = Body(sections=sections, parser=parser, opening=site.opening, closing=site.closing, line=site.opening - 1)
-        layout = lay_out_body(text, tokens, body)
-        layout.words[site.opening - 1] = tokens[site.opening - 1].word
-        return layout
+        return _of_parser(text, tokens, _RulesParser(text, tokens, site))
 
     return lay_out
 
@@ -170,6 +169,6 @@ def _of_window(statement: ParsedStatement, windows: WindowClause, keyword: Fragm
         opening = next(i for i in range(at, len(tokens)) if tokens[i].text == "(")
         site = _site(text, tokens, opening - 1)
         parser = WindowParser(statement.tree, site, windows.site)
-        return lay_out_body(text, tokens, _body(parser, site, at))
+        return lay_out_body(text, tokens, _body(parser, at))
 
     return lay_out

@@ -8,10 +8,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory, History
@@ -50,6 +49,29 @@ def start(master: str, warehouse: str | None, limit: int) -> int:
     return 0
 
 
+class Clock:
+    """Shows on a terminal for how long a statement has run, once that is long, until it is stopped."""
+
+    def __init__(self) -> None:
+        self.begun, self.shown, self.is_stopped = time.monotonic(), 0, not sys.stderr.isatty()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.begun
+
+    def tick(self) -> None:
+        if not self.is_stopped and self.seconds > _SHOW_TIME_AFTER and int(self.seconds) > self.shown:
+            self.shown = int(self.seconds)
+            print(f"\r{self.shown} s, Ctrl-C cancels", end="", file=sys.stderr, flush=True)
+
+    def stop(self) -> None:
+        """Take the time away, before something else is written."""
+        self.is_stopped = True
+        if self.shown:
+            self.shown = 0
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
 class Shell:
     """One session at a prompt."""
 
@@ -75,7 +97,10 @@ class Shell:
                 return
             if text.strip() == ".quit":
                 return
-            self.run(text)
+            try:
+                self.run(text)
+            except KeyboardInterrupt:  # in a command, which is not canceled but left
+                print("canceled", file=sys.stderr)
 
     def run(self, text: str) -> None:
         """Run a command or statements, and show their results. Errors are shown, and end the statements."""
@@ -84,7 +109,7 @@ class Shell:
                 self._command(text.strip())
             else:
                 self._statements(text)
-        except (SqlExtError, PySparkException, OSError) as error:
+        except (SqlExtError, PySparkException, OSError, UnicodeDecodeError) as error:
             print(reason(error), file=sys.stderr)
 
     def _statements(self, text: str) -> None:
@@ -93,35 +118,37 @@ class Shell:
             if not self._cancelable(partial(self._show, statement.text)):
                 return
 
-    def _show(self, statement: str) -> None:
-        begun = time.monotonic()
+    def _show(self, statement: str, clock: Clock) -> None:
         result = self.spark.sql(statement)
         if result.columns:
-            results.write_result(result, self.limit, results.TABLE, None)
-        print(f"{time.monotonic() - begun:.1f} s", file=sys.stderr)
+            results.write_result(result, self.limit, results.TABLE, None, before=clock.stop)
+        clock.stop()
+        print(f"{clock.seconds:.1f} s", file=sys.stderr)
 
-    def _cancelable(self, action: Callable[[], None]) -> bool:
+    def _cancelable(self, action: Callable[[Clock], None]) -> bool:
         """Run it in a thread whose jobs Ctrl-C cancels; False if they were. Raises what it raises."""
         failures: list[BaseException] = []
+        clock = Clock()
 
         def tagged() -> None:
             self.spark.addTag(_TAG)  # tags belong to a thread
             try:
-                action()
+                action(clock)
             except BaseException as error:
                 failures.append(error)
 
-        thread = threading.Thread(target=tagged, daemon=True)
+        # With the context of this thread, in which PySpark's log of errors is kept back.
+        thread = threading.Thread(target=copy_context().run, args=(tagged,), daemon=True)
         thread.start()
         is_canceled = False
-        with _shown_time() as tick:
-            while thread.is_alive():
-                try:
-                    thread.join(0.1)
-                    tick()
-                except KeyboardInterrupt:
-                    is_canceled = True
-                    self.spark.interruptTag(_TAG)
+        while thread.is_alive():
+            try:
+                thread.join(0.1)
+                clock.tick()
+            except KeyboardInterrupt:
+                is_canceled = True
+                self.spark.interruptTag(_TAG)
+        clock.stop()
         if is_canceled:
             print("canceled", file=sys.stderr)
             return False
@@ -165,20 +192,3 @@ def _keys() -> KeyBindings:
             buffer.newline()
 
     return keys
-
-
-@contextmanager
-def _shown_time() -> Iterator[Callable[[], Any]]:
-    """Yields a function that shows for how long the block has run, if that is long and there is a terminal."""
-    begun, is_terminal, shown = time.monotonic(), sys.stderr.isatty(), -1
-
-    def tick() -> None:
-        nonlocal shown
-        seconds = time.monotonic() - begun
-        if is_terminal and seconds > _SHOW_TIME_AFTER and int(seconds) > shown:
-            shown = int(seconds)
-            print(f"\r{shown} s, Ctrl-C cancels ", end="", file=sys.stderr, flush=True)
-
-    yield tick
-    if shown >= 0:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -48,11 +48,14 @@ Good 326 327
 ┏━━━━━━━━┳━━━━━━━━━━━┳━━━━━━━━━━━━┓
 ┃ symbol ┃ fell_from ┃ rose_until ┃
 ┡━━━━━━━━╇━━━━━━━━━━━╇━━━━━━━━━━━━┩
-│ ACME   │         5 │          5 │
+│ ACME   │         1 │          4 │
+│ ACME   │         6 │          7 │
+│ GLOBEX │         3 │          4 │
 └────────┴───────────┴────────────┘
+3 rows
 """
 FAILURE = """\
-cell 3 (A mistake) failed:
+cell 4 (A mistake) failed:
 SQLEXT_UNKNOWN_PATTERN_VARIABLE: DEFINE names "b", which PATTERN does not use
   4 |   ORDER BY day PATTERN (a) DEFINE b AS true)
     |                                   ^
@@ -69,12 +72,18 @@ def test_a_notebook_runs_in_a_kernel_until_a_cell_fails(tmp_path, capfd):
 
     node = nbformat.read(output, as_version=4)
     nbformat.validate(node)
-    _, tour, stream, mistake, rest = node.cells
+    load, tour, stream, rebounds, mistake, rest = node.cells
+    assert load.source == "%load_ext sqlext"
     text = "\n".join(o.get("text", "").strip("\n") or o.data["text/plain"] for o in tour.outputs)
     assert text == TABLES.strip("\n")
-    progress, rebounds = stream.outputs
-    assert progress.data["text/plain"].startswith("stream rebounds, state ended, batch 0, rows 9, ")
-    assert "│ ACME   │     15 │    21 │" in rebounds.data["text/plain"]
+    progress, table = stream.outputs
+    assert progress.data["text/plain"].startswith("stream rebounds, state ended, batch 1, rows 9, ")
+    assert "│ ACME   │     15 │    21 │" in table.data["text/plain"]
+    assert [o.get("data", o).get("text/plain", o.get("text")) for o in rebounds.outputs[1:]] == [
+        "<drawing: 2 matches in 18 rows>", "the deepest fall ends at 27\n",
+    ]  # fmt: skip
+    assert "│ GLOBEX │ 2026-03-05 │ 2026-03-09 │     27 │     3 │" in rebounds.outputs[0].data["text/plain"]
+    assert "image/png" in rebounds.outputs[1].data
     assert [o.output_type for o in mistake.outputs] == ["display_data", "error"]
     assert "outputs" not in rest or rest.outputs == []
 

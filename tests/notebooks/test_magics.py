@@ -15,8 +15,8 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def cells() -> list[tuple[str, str, str]]:
-    """(name, cell, output) of the data file. `…` in an output stands for any further lines."""
-    parts = re.split(r"^== (.*) ==\n", (HERE / "cells.txt").read_text("utf-8"), flags=re.MULTILINE)[1:]
+    """(name, cell, output) of the data file: what is printed and errors, then what is displayed; `…` is any text."""
+    parts = re.split(r"^## (.*)\n", (HERE / "cells.txt").read_text("utf-8"), flags=re.MULTILINE)[1:]
     named = zip(parts[::2], parts[1::2])
     return [(name, *(half.strip("\n") for half in text.split(">>", 1))) for name, text in named]
 
@@ -26,6 +26,7 @@ def shell(spark):
     """A shell in the folder of the notebooks. Its cells see the variables of those before them."""
     before, shell = os.getcwd(), InteractiveShell.instance(colors="nocolor")
     os.chdir(HERE / "sources")
+    os.environ.setdefault("PLOOMBER_STATS_ENABLED", "false")  # jupysql reports its use otherwise
     shell.user_ns.update(spark=spark, lowest=5, table="numbers")
     shell.run_cell("%load_ext sqlext")
     yield shell
@@ -49,5 +50,6 @@ def test_each_cell_shows_what_stands_below_it(shell):
         expected = "\n".join(line.rstrip() for line in output.split("\n"))
         pattern = re.escape(expected).replace("…", ".*")
         if re.fullmatch(pattern, actual, re.DOTALL) is None:
-            wrong.append(f"== {name} ==\n{actual}")
-    assert "\n\n".join(wrong) == ""
+            wrong.append(f"## {name}\n{actual}")
+    if wrong:
+        pytest.fail("\n\n".join(wrong), pytrace=False)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlext.errors import BindError, SqlExtError
+from sqlext.errors import BindError, SqlExtError, UnsupportedError
 from sqlext.expressions.spark_types import INTEGER_BITS, kind_of
 from sqlext.pattern.mapped_variables import FirstRows, first_rows
 from sqlext.pattern.program import Program
@@ -41,8 +41,8 @@ def within(context: Context) -> list[Bound]:
     end = join("(", key, ") + ", context.slice(within.bound))
     try:
         key_type, common = _bound_types(context, key, end)
-    except BindError as e:
-        if e.error_class.startswith("SQLEXT_DATATYPE_MISMATCH"):
+    except (BindError, UnsupportedError) as e:
+        if e.error_class.startswith(("SQLEXT_DATATYPE_MISMATCH", "SQLEXT_RULE_EXPRESSION")):
             raise _cannot_be_added(context, within, key) from None
         raise
     if not common:

@@ -7,6 +7,10 @@
 
 -- COMMAND ----------
 
+-- MAGIC %run ../../../sql_examples/notebooks/rebounds $falls=3
+
+-- COMMAND ----------
+
 -- DBTITLE 1,A mistake
 SELECT 1 AS one;
 SELECT * FROM prices MATCH_RECOGNIZE (

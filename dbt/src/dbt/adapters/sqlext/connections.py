@@ -121,10 +121,7 @@ def start_session(credentials: SqlextCredentials) -> SparkSession:
     settings = credentials.server_side_parameters
     if credentials.remote is None:
         return sqlext.session("dbt", credentials.master or "local[*]", credentials.warehouse, **settings)
-    spark = SparkSession.builder.remote(credentials.remote).getOrCreate()
-    for key, value in settings.items():
-        spark.conf.set(key, value)
-    return sqlext.extend(spark)
+    return sqlext.extend(SparkSession.builder.config(map=settings).remote(credentials.remote).getOrCreate())
 
 
 @contextmanager

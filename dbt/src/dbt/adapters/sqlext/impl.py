@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbt.adapters.base import BaseRelation
+from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.adapters.sqlext.compiled_place import enter_node
 from dbt.adapters.sqlext.connections import SqlextConnectionManager
+
+from sqlext.rewriter.scan import is_extended
 
 _FORMAT = "file_format"
 
@@ -32,6 +34,15 @@ class SqlextAdapter(SparkAdapter):
         enter_node(None)
         if context is not None:
             del context.config[_FORMAT]
+
+    @available
+    def has_clauses(self, sql: str) -> bool:
+        """Has a query clauses of ours? Then a view over it is a stored view."""
+        return is_extended(sql)
+
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """The tables and views of a schema. Spark lists temporary views too, which have none."""
+        return [relation for relation in super().list_relations_without_caching(schema_relation) if relation.schema]
 
     def parse_columns_from_information(self, relation: BaseRelation) -> list[SparkColumn]:
         """The columns of a relation for the docs. Spark's catalog has none of a Delta table, so they are looked up."""
