@@ -4,11 +4,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 COMMA := ,
+# dbt needs an older protobuf than Spark Connect gets, so it has an environment of its own, which sees the libraries of .venv.
+DBT ?= 1.11
+DBT_BIN := .venv/dbt-$(DBT)/bin
+DBT_STAMP := .venv/dbt-$(DBT)/installed
 # The statement data files in every way to run them, and one stream from `sqlext run` into a table.
 FAST := tests/architecture tests/statements tests/streams/test_run.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-pure lint bench bench-quick check-wheel clean check-java
+.PHONY: help demo test test-fast test-pure test-dbt lint bench bench-quick check-wheel clean check-java
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,7 +20,7 @@ help:  ## list the targets
 demo: $(STAMP) check-java  ## show a guided tour on sample data
 	$(BIN)/sqlext demo
 
-test: lint check-java  ## run the linters, then all tests in two processes, each with a Spark session of its own
+test: lint check-java $(DBT_STAMP)  ## run the linters, then all tests in two processes, each with a Spark session of its own
 	$(BIN)/pytest -n 2 --dist loadfile
 
 test-fast: $(STAMP) check-java  ## run the statement data files and one stream on Spark, in three minutes
@@ -24,6 +28,9 @@ test-fast: $(STAMP) check-java  ## run the statement data files and one stream o
 
 test-pure: $(STAMP)  ## run the tests that need neither Java nor Spark, except the slow ones, in a minute
 	$(BIN)/pytest -n 2 -m "not spark and not slow"
+
+test-dbt: $(DBT_STAMP) check-java  ## run dbt's own suite for adapters, with DBT=1.10 or 1.11; DBT_TYPE=spark compares dbt-spark
+	$(DBT_BIN)/python -m pytest dbt/tests -p no:cacheprovider
 
 lint: $(STAMP)  ## run ruff and mypy, and check that imports only go down the layers
 	$(BIN)/ruff check
@@ -50,6 +57,15 @@ $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { \
 	  echo "Hint: Debian and Ubuntu have it in a separate package: apt-get install python3-venv"; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(DBT_STAMP): $(STAMP) dbt/pyproject.toml
+	$(BIN)/python -m venv --without-pip .venv/dbt-$(DBT)
+	$(BIN)/python -m pip --python $(DBT_BIN)/python install --quiet --disable-pip-version-check \
+	  'dbt-core~=$(DBT).0' 'dbt-spark~=$(DBT).0' dbt-tests-adapter
+	$(BIN)/python -m pip --python $(DBT_BIN)/python install --quiet --disable-pip-version-check --no-deps -e dbt
+	$(DBT_BIN)/python -c 'import pathlib, site; print("$(CURDIR)", *pathlib.Path(".venv/lib").absolute().glob("*/site-packages"), \
+	  sep="\n", file=open(site.getsitepackages()[0] + "/sqlext_libraries.pth", "w"))'
 	@touch $@
 
 .venv/bench: $(STAMP)

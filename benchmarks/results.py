@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import stream_results
+from benchmarks import stream_results, window_results
 from benchmarks.joins import DUCKDB, FLINK, JOINS, SPARK, Join
 from benchmarks.measure import Measurement
 from benchmarks.runners import FLOOR, LEAD, OURS, PANDAS
@@ -43,10 +43,15 @@ def merge_streams(kept: dict, run: dict, measured: Iterable[stream_results.Measu
     return _merged(kept, run, "streams", new)
 
 
+def merge_windows(kept: dict, run: dict, measured: Iterable[window_results.Pair | window_results.Measured]) -> dict:
+    """The same for windows, which have one measurement for each workload."""
+    return _merged(kept, run, "windows", {m.workload: asdict(m) | {"run": run["start"]} for m in measured})
+
+
 def _merged(kept: dict, run: dict, part: str, new: dict) -> dict:
     merged = kept | {part: dict(sorted((kept.get(part, {}) | new).items()))}
     runs = kept["runs"] | {run["start"]: run}
-    used = {m["run"] for part in ("measurements", "streams") for m in merged.get(part, {}).values()}
+    used = {m["run"] for part in ("measurements", "streams", "windows") for m in merged.get(part, {}).values()}
     return merged | {"runs": {k: v for k, v in runs.items() if k in used}}
 
 
@@ -75,6 +80,7 @@ def report(kept: dict) -> str:
     parts += section(GROWTH, growth_lines(figures)) + section(PEERS, peer_lines(figures))
     parts += section(JOINED, join_lines(figures))
     parts += section(stream_results.TEXT, stream_results.lines(kept.get("streams", {})))
+    parts += section(window_results.TEXT, window_results.lines(kept.get("windows", {})))
     parts += [*section(SETTINGS, setting_lines(figures)), LACKS, *lack_lines()]
     return "\n".join(parts) + "\n"
 

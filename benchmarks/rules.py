@@ -1,11 +1,13 @@
 """MATCH_RULES: rows a second for one rule and for many, in the pure step and in Spark, against separate queries.
 
-    python -m benchmarks.rules [--rules 1,100,1000] [--rows N] [--keys N] [--batches N] [--step] [--change]
+    python -m benchmarks.rules [--rules 1,100,1000] [--separate N] [--rows N] [--keys N] [--batches N] [--step]
+                               [--change]
 
 Each micro-batch reads one Parquet file of payments. The first one starts processes and compiles, so it is left out.
 `--step` runs only the pure step, without Spark, in CPU seconds. `--change` adds a rule in the middle, and reports
-whether the next micro-batch has taken it up. A separate query is one MATCH_RECOGNIZE with the clause of the first rule;
-a hundred of them would take a hundred times as long.
+whether the next micro-batch has taken it up. `--separate` runs so many queries at once, each MATCH_RECOGNIZE with the
+clause of one rule: their time begins when each of them has completed its first micro-batch. The memory is the largest
+so far, of the JVM and of the workers; the processor time, in all micro-batches, does not depend on other processes.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sqlext
+from benchmarks.processes import Watch
 from sqlext.engine.rules.rule_plan import CompiledRules, RulesPlan
 from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, first_state
 from sqlext.engine.rules.rules_step import advance
@@ -145,6 +148,32 @@ class Streams:
             stream.stop()
         return durations[1:]
 
+    def separate_seconds(self, queries: int) -> float:
+        """The seconds from the first micro-batch of all queries to the last one, where each query has one rule."""
+        reader = self.spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1)
+        reader.parquet(str(self.files)).createOrReplaceTempView("arriving")
+        running = []
+        for i in range(queries):
+            single = clause(i).replace("MATCH_RECOGNIZE (", "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts ", 1)
+            writer = self.spark.sql(f"SELECT * FROM {WATERMARK} {single}").writeStream.format("noop")
+            checkpoint = str(self.folder / "checkpoints" / f"separate_{queries}_{i}")
+            running.append(writer.option("checkpointLocation", checkpoint).start())
+        started: float | None = None
+        try:
+            while True:
+                time.sleep(0.2)
+                done = [sum(p["numInputRows"] > 0 for p in query.recentProgress) for query in running]
+                if started is None and min(done) >= 1:
+                    started = time.time()
+                if started is not None and min(done) >= self.options.batches:
+                    return time.time() - started
+                failed = next((error for query in running if (error := query.exception()) is not None), None)
+                if failed is not None:
+                    raise RuntimeError(str(failed))
+        finally:
+            for query in running:
+                query.stop()
+
 
 WATERMARK = "STREAM arriving WATERMARK ts DELAY OF INTERVAL 0 SECONDS"
 
@@ -152,13 +181,21 @@ WATERMARK = "STREAM arriving WATERMARK ts DELAY OF INTERVAL 0 SECONDS"
 def measure(options: argparse.Namespace, folder: Path) -> None:
     streams = Streams(options, folder)
     single = clause(0).replace("MATCH_RECOGNIZE (", "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts ", 1)
-    report("a separate MATCH_RECOGNIZE", streams.seconds(f"SELECT * FROM {WATERMARK} {single}", "single"), options)
+    with Watch(1) as watch:
+        seconds = streams.seconds(f"SELECT * FROM {WATERMARK} {single}", "single")
+    report("a separate MATCH_RECOGNIZE", seconds, options, watch)
+    if options.separate:
+        with Watch(1) as watch:
+            together = streams.separate_seconds(options.separate)
+        report(f"{options.separate} separate queries", [together / (options.batches - 1)], options, watch)
     for rules in options.rules:
         table = f"rules_{rules}"
         streams.create_rules(table, rules)
         change = f"CREATE PATTERN RULE late ON {table} AS {clause(1)}" if options.change else ""
         query = f"SELECT * FROM {WATERMARK} MATCH_RULES (PARTITION BY k ORDER BY ts RULES {table})"
-        report(f"{rules} rules", streams.seconds(query, table, change), options)
+        with Watch(1) as watch:
+            seconds = streams.seconds(query, table, change)
+        report(f"{rules} rules", seconds, options, watch)
         if options.change:
             taken = streams.spark.sql(f"SELECT taken_up FROM {table}_log WHERE name = 'late'").collect()
             print(
@@ -166,9 +203,11 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
             )
 
 
-def report(what: str, seconds: list[float], options: argparse.Namespace) -> None:
+def report(what: str, seconds: list[float], options: argparse.Namespace, watch: Watch | None = None) -> None:
     mean = sum(seconds) / len(seconds)
-    print(f"{what}: {options.rows / mean:,.0f} rows/s, {mean:.2f} s for a micro-batch of {options.rows:,} rows")
+    rate = f"{options.rows / mean:,.0f} rows/s, {mean:.2f} s for a micro-batch of {options.rows:,} rows"
+    used = f"; {watch.cpu_s:.0f} s of processor, {watch.jvm / 1e9:.1f} + {watch.workers / 1e9:.1f} GB" if watch else ""
+    print(f"{what}: {rate}{used}", flush=True)
 
 
 def main() -> None:
@@ -177,6 +216,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--batches", type=int, default=5)
+    parser.add_argument("--separate", type=int, default=0, metavar="N")
     parser.add_argument("--step", action="store_true")
     parser.add_argument("--change", action="store_true")
     options = parser.parse_args()

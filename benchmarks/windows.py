@@ -5,7 +5,8 @@
 `plain`: grouping by TUMBLE, HOP and SESSION over a cached table, in turn with the same grouping by Spark's `window` and
 `session_window`. `catching-up`: a backlog of rows of many keys, EMIT EARLY EVERY minute. `one-window`: all rows fall
 into one window of one key, so that the bytes of state at the end of each quarter of the micro-batches are to be equal.
-Streams leave out the first tenth of their micro-batches.
+Rows a second leave out the first tenth of the micro-batches of a stream. Results go to results.json and RESULTS.md;
+those of --quick, --rows and --batches are only printed.
 
 The peer is Flink's window operator with a ContinuousEventTimeTrigger (`flink_windows_peer.py` beside the conformance
 data, found by SQLEXT_PEERS). It reads the same rows as JSON, a share of the keys in each case, in one thread; the time
@@ -20,7 +21,8 @@ import statistics
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +30,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sqlext
-from benchmarks.__main__ import names_of
+from benchmarks import results, window_results
+from benchmarks.__main__ import names_of, run_of
+from benchmarks.window_results import Measured, Pair
 from sqlext.stream_state import kept_state
 
 START_US = 1_767_225_600_000_000  # 2026-01-01
@@ -72,41 +76,29 @@ def table(rows: int, keys: int) -> pa.Table:
 # batch
 
 
-def plain(spark, rows: int, turns: int) -> None:
-    """Print the times of each pair in turn, and their ratio. Raises AssertionError if the results differ."""
+def plain(spark, rows: int, turns: int) -> Iterator[Pair]:
+    """The times of each pair in turn. Raises AssertionError if the results differ."""
     with tempfile.TemporaryDirectory() as folder:
         pq.write_table(table(rows, KEYS), f"{folder}/rows.parquet")
         spark.read.parquet(folder).cache().createOrReplaceTempView("rows")
         for name, pair in PAIRS.items():
             times: tuple[list[float], list[float]] = ([], [])
-            results = set()
+            totals = set()
             for turn in range(turns + 1):  # the first one compiles
                 for which, query in enumerate(pair):
                     began = time.perf_counter()
-                    results.add(tuple(spark.sql(f"SELECT {TOTALS} FROM ({query})").first()))
+                    totals.add(tuple(spark.sql(f"SELECT {TOTALS} FROM ({query})").first()))
                     if turn:
                         times[which].append(time.perf_counter() - began)
-            assert len(results) == 1, (name, results)
+            assert len(totals) == 1, (name, totals)
             ours, theirs = map(statistics.median, times)
-            print(f"{name}: ours {ours:.2f} s, Spark {theirs:.2f} s, {ours / theirs:.2f} x", flush=True)
+            yield Pair(workload=name, rows=rows, ours_s=ours, spark_s=theirs)
 
 
 # streams
 
 
-@dataclass(frozen=True)
-class Measured:
-    """`growth`: the median time of the last quarter of the micro-batches over that of the second quarter; `states`:
-    bytes of state at the end of each quarter."""
-
-    rows_s: float
-    p50_s: float
-    growth: float
-    states: tuple[int, ...]
-    firings: int
-
-
-def stream(spark, rows: int, batches: int, keys: int, size_minutes: int) -> Measured:
+def stream(spark, workload: str, rows: int, batches: int, keys: int, size_minutes: int) -> Measured:
     """Run EMIT over files with equally many rows, one in each micro-batch."""
     from pyspark.sql import functions as F
 
@@ -126,29 +118,25 @@ def stream(spark, rows: int, batches: int, keys: int, size_minutes: int) -> Meas
         writer = counted.writeStream.format("noop").option("checkpointLocation", str(folder / "checkpoint"))
         query = writer.trigger(availableNow=True).start()
         query.awaitTermination()
-        return measured(query.recentProgress)
+        return measured(query.recentProgress, workload, keys)
 
 
-def measured(progress) -> Measured:
+def measured(progress, workload: str, keys: int) -> Measured:
     fed = [p for p in progress if p["numInputRows"]]
     times = [p["durationMs"]["triggerExecution"] / 1000 for p in fed]
     cold = -(-len(times) // 10)
-    quarters = [times[n * len(times) // 4 : (n + 1) * len(times) // 4] for n in range(4)]
     kept = [state.bytes for p in fed if (state := kept_state(p["observedMetrics"]))]
     counts = [p["observedMetrics"]["firings"]["n"] for p in progress if "firings" in p["observedMetrics"]]
     return Measured(
+        workload=workload,
+        keys=keys,
+        rows=sum(p["numInputRows"] for p in fed),
+        batches=len(fed),
         rows_s=sum(p["numInputRows"] for p in fed[cold:]) / sum(times[cold:]),
-        p50_s=statistics.median(times[cold:]),
-        growth=statistics.median(quarters[3]) / statistics.median(quarters[1]),
+        times_s=tuple(statistics.median(times[n * len(times) // 4 : (n + 1) * len(times) // 4]) for n in range(4)),
         states=tuple(kept[(n + 1) * len(kept) // 4 - 1] for n in range(4)),
         firings=sum(counts),
     )
-
-
-def line(name: str, m: Measured) -> str:
-    states = ", ".join(f"{n:,}" for n in m.states)
-    times = f"{m.rows_s:,.0f} rows/s, micro-batches p50 {m.p50_s:.2f} s, growth {m.growth:.2f}"
-    return f"{name}: {times}; state {states} bytes; {m.firings:,} firings"
 
 
 # Flink
@@ -187,23 +175,33 @@ def main() -> None:
     parser.add_argument(
         "--only", type=names_of((PLAIN, CATCHING_UP, ONE_WINDOW)), default=[PLAIN, CATCHING_UP, ONE_WINDOW]
     )
-    parser.add_argument("--rows", type=int, help="2 M in batch, 4 M of the backlog, 1 M in one window")
+    parser.add_argument("--rows", type=int, help="10 M in batch, 4 M of the backlog, 1 M in one window")
     parser.add_argument("--batches", type=int, help="8 of the backlog, 100 in one window")
     parser.add_argument("--peer", choices=["flink"])
     parser.add_argument("--quick", action="store_true", help="100,000 rows in 10 micro-batches")
     options = parser.parse_args()
     rows, batches = (100_000, 10) if options.quick else (options.rows, options.batches)
+    began = time.perf_counter()
     spark = sqlext.session("windows", master="local[2]", **SETTINGS)
+    about = run_of(spark, time.perf_counter() - began, "local[2]", SETTINGS, runs=1)
+    is_kept = not (options.quick or options.rows or options.batches)
+
+    def keep(measurement: Pair | Measured, text: str) -> None:
+        print(text, f"load {os.getloadavg()[0]:.1f}", flush=True)
+        if is_kept:
+            results.save(results.merge_windows(results.load(), about, [measurement]))
+
     if PLAIN in options.only:
-        plain(spark, rows or 2_000_000, 1 if options.quick else 5)
+        for pair in plain(spark, rows or 10_000_000, 1 if options.quick else 5):
+            keep(pair, window_results.pair_line(pair))
     if CATCHING_UP in options.only:
-        backlog = stream(spark, rows or 4_000_000, batches or 8, KEYS, size_minutes=10)
-        print(line(f"{CATCHING_UP}, {KEYS:,} keys", backlog), flush=True)
+        backlog = stream(spark, CATCHING_UP, rows or 4_000_000, batches or 8, KEYS, size_minutes=10)
         if options.peer:
-            theirs = flink(min(rows or 1_000_000, 1_000_000), KEYS)
-            print(f"Flink: {theirs:,.0f} rows/s, ours / Flink {backlog.rows_s / theirs:.1f}", flush=True)
+            backlog = replace(backlog, flink_rows_s=flink(min(rows or 1_000_000, 1_000_000), KEYS))
+        keep(backlog, window_results.line(backlog))
     if ONE_WINDOW in options.only:
-        print(line(ONE_WINDOW, stream(spark, rows or 1_000_000, batches or 100, 1, size_minutes=1440)), flush=True)
+        window = stream(spark, ONE_WINDOW, rows or 1_000_000, batches or 100, 1, size_minutes=1440)
+        keep(window, window_results.line(window))
     spark.stop()
 
 

@@ -12,7 +12,8 @@ All functions take the session's own, unhooked `sql(text, args=None, **frames)`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
@@ -98,7 +99,7 @@ def rules_table(spark: Any, sql: Sql, name: Parts) -> RulesTable | None:
         return None
     try:
         with quiet_probes():
-            properties = sql(f"DESCRIBE DETAIL {quote(name)}").collect()[0]["properties"]
+            properties = dict(map(tuple, sql(f"SHOW TBLPROPERTIES {quote(name)}").collect()))
     except Exception as error:
         if not hasattr(error, "getCondition"):
             raise
@@ -108,6 +109,7 @@ def rules_table(spark: Any, sql: Sql, name: Parts) -> RulesTable | None:
             "NOT_A_RULES_TABLE", f"{'.'.join(name)} is not a table of pattern rules",
             hint="the first CREATE PATTERN RULE … ON name FOR TABLE events creates one.",
         )  # fmt: skip
+    check_columns(name, dict(spark.table(quote(name)).dtypes))
     return RulesTable(name, properties[_EVENTS], properties[_SCHEMA])
 
 
@@ -121,7 +123,8 @@ def create_table(spark: Any, sql: Sql, table: RulesTable) -> RulesTable:
             writer.tableProperty("delta.appendOnly", "true").create()
     except Exception as error:
         if not _is_conflict(error):
-            raise
+            reason = str(error).strip().split("\n")[0].rpartition("] ")[2].partition(" SQLSTATE")[0]
+            raise BindError("RULES_TABLE", f"{'.'.join(table.name)} cannot be created: {reason}") from None
     return rules_table(spark, sql, table.name) or table
 
 
@@ -131,7 +134,7 @@ def versions(sql: Sql, table: Parts, rule: str | None = None) -> list[RuleVersio
     Names compare without case. Raises BindError (NOT_A_RULES_TABLE) if the table lacks a column.
     """
     condition = "" if rule is None else f"WHERE lower(name) = lower({string_literal(rule)})"
-    return _read(sql, table, RuleVersion, f"{condition} ORDER BY name, version, time")
+    return sorted(_read(sql, table, RuleVersion, condition), key=_order)
 
 
 def current(rules: Iterable[RuleVersion]) -> dict[str, RuleVersion]:
@@ -174,7 +177,7 @@ def change(
                    "effective_from": _time(wanted.effective_from), "author": "current_user()",
                    "comment": _literal(wanted.comment), "time": "current_timestamp()"}  # fmt: skip
         source = ", ".join(f"{value} AS {column}" for column, value in columns.items())
-        if _merge(sql, table, f"SELECT {source}", "old.name = new.name AND old.version >= new.version"):
+        if _merge(sql, table, columns, f"SELECT {source}", "old.name = new.name AND old.version >= new.version"):
             return wanted
     raise DataError("RULE_CONFLICT", f"other sessions kept changing {rule} in {'.'.join(table)}", hint="try again.")
 
@@ -213,7 +216,13 @@ def beside(table: Parts, ending: str) -> Parts:
 
 def _read_beside(spark: Any, sql: Sql, table: Parts, ending: str, kind: type[Row]) -> list[Row]:
     name = beside(table, ending)
-    return _read(sql, name, kind, "ORDER BY name, version") if _exists(spark, name) else []
+    return sorted(_read(sql, name, kind, ""), key=_order) if _exists(spark, name) else []
+
+
+def _order(row: Row) -> tuple:
+    """By name, version and time, NULL first. (To sort few rows here costs less than a shuffle of Spark.)"""
+    time = getattr(row, "time", None)
+    return row.name or "", row.version or 0, -(2**63) if time is None else time
 
 
 def _append(spark: Any, sql: Sql, table: Parts, columns: str, entries: Sequence[Row], key: Sequence[str]) -> None:
@@ -232,7 +241,7 @@ def _append(spark: Any, sql: Sql, table: Parts, columns: str, entries: Sequence[
     source = f"SELECT inline(array({', '.join(f'named_struct({row})' for row in rows)}))"
     condition = " AND ".join(f"old.{column} <=> new.{column}" for column in key)
     for _ in range(_ATTEMPTS):
-        if _merge(sql, table, source, condition) is not None:
+        if _merge(sql, table, names, source, condition) is not None:
             return
     raise DataError("RULE_CONFLICT", f"other sessions kept writing into {'.'.join(table)}", hint="try again.")
 
@@ -260,31 +269,55 @@ def _read(sql: Sql, table: Parts, kind: type[Row], tail: str) -> list[Row]:
         with quiet_probes():
             rows = sql(f"SELECT {wanted} FROM {quote(table)} {tail}").collect()
     except Exception as error:
-        if getattr(error, "getCondition", str)() not in ("UNRESOLVED_COLUMN.WITH_SUGGESTION", "DATATYPE_MISMATCH"):
-            raise
-        name = ".".join(table)
-        raise BindError(
-            "NOT_A_RULES_TABLE", f"{name} has lost a column of a table of pattern rules, or its type has changed",
-            hint=f"its columns are {', '.join(columns)}: RESTORE TABLE {name} TO VERSION AS OF … brings them back.",
-        ) from None  # fmt: skip
+        if not getattr(error, "getCondition", str)().startswith(("UNRESOLVED_COLUMN", "DATATYPE_MISMATCH")):
+            raise _unreadable(table, error) from error
+        raise _changed(table, columns) from None
     return [kind(**row.asDict()) for row in rows]
 
 
-def _merge(sql: Sql, table: Parts, source: str, condition: str) -> int | None:
-    """Insert the rows of a query that no row of the table meets in `condition`, in one commit.
+def check_columns(table: Parts, types: Mapping[str, str]) -> None:
+    """Raise BindError (NOT_A_RULES_TABLE) if columns of these names and types are not those of a table of rules."""
+    columns = dict(column.lower().split(" ") for column in _COLUMNS.split(", "))
+    if any(types.get(name) != kind for name, kind in columns.items()):
+        raise _changed(table, columns)
+
+
+def _changed(table: Parts, columns: Iterable[str]) -> BindError:
+    name = ".".join(table)
+    return BindError(
+        "NOT_A_RULES_TABLE", f"{name} has lost a column of a table of pattern rules, or its type has changed",
+        hint=f"its columns are {', '.join(columns)}: RESTORE TABLE {name} TO VERSION AS OF … brings them back.",
+    )  # fmt: skip
+
+
+def _unreadable(table: Parts, error: Exception) -> DataError:
+    """The error for a table of which Spark cannot read the files."""
+    name, text = ".".join(table), str(error).strip()
+    cause = re.search(r"\[[A-Z][A-Z0-9_.]+\] ([^\n]*)", text)
+    reason = (cause[1] if cause else text.split("\n")[0]).partition(" SQLSTATE")[0][:300]
+    return DataError(
+        "RULES_FILES", f"{name} cannot be read or written: {reason}",
+        hint=f"if files of {name} were removed, RESTORE TABLE {name} TO VERSION AS OF … where they are still there, or "
+        "drop the table and create its rules again.",
+    )  # fmt: skip
+
+
+def _merge(sql: Sql, table: Parts, columns: Iterable[str], source: str, condition: str) -> int | None:
+    """Insert the rows of a query with these columns that no row of the table meets in `condition`, in one commit.
 
     Returns how many rows were inserted, and None if another session has changed the table meanwhile: Delta refuses the
     second of two commits at once if it has read, as MERGE does, what the first one has changed.
     """
     statement = (
-        f"MERGE INTO {quote(table)} AS old USING ({source}) AS new ON {condition} WHEN NOT MATCHED THEN INSERT *"
+        f"MERGE INTO {quote(table)} AS old USING ({source}) AS new ON {condition} "
+        f"WHEN NOT MATCHED THEN INSERT ({', '.join(columns)}) VALUES ({', '.join(f'new.{c}' for c in columns)})"
     )
     try:
         with quiet_probes():
             return int(sql(statement).collect()[0]["num_inserted_rows"])
     except Exception as error:
         if not _is_conflict(error):
-            raise
+            raise _unreadable(table, error) from error
         return None
 
 

@@ -39,10 +39,11 @@ class ViewStatement:
 
 @dataclass(frozen=True)
 class Listing:
-    """SHOW VIEWS or SHOW TABLES: of a schema (empty: the current one), with names that fit the pattern."""
+    """SHOW VIEWS, SHOW TABLES or SHOW TABLE EXTENDED: of a schema (empty: the current one), with names that fit."""
 
     schema: Parts
     pattern: str
+    is_extended: bool = False
 
 
 def parse_view_statement(text: str) -> ViewStatement | None:
@@ -102,18 +103,21 @@ def _alteration(text: str, cursor: Cursor) -> ViewStatement | None:
 
 
 def parse_listing(text: str) -> Listing | None:
-    """SHOW VIEWS or SHOW TABLES; None for all other text.
+    """SHOW VIEWS, SHOW TABLES or SHOW TABLE EXTENDED; None for all other text.
 
     >>> parse_listing("SHOW VIEWS IN db LIKE 'a*'"), parse_listing("SHOW FUNCTIONS")
-    (Listing(schema=('db',), pattern='a*'), None)
+    (Listing(schema=('db',), pattern='a*', is_extended=False), None)
     """
     cursor = Cursor(tokens_of(text))
-    if not cursor.take("SHOW", "VIEWS") and not cursor.take("SHOW", "TABLES"):
+    is_extended = cursor.take("SHOW", "TABLE", "EXTENDED")
+    if not is_extended and not cursor.take("SHOW", "VIEWS") and not cursor.take("SHOW", "TABLES"):
         return None
     schema = cursor.take_name() if cursor.take_one_of(("FROM", "IN")) else None
     cursor.take("LIKE")
     pattern = cursor.take_string()
-    return Listing(schema.parts if schema else (), pattern[1:-1] if pattern else "*")
+    if is_extended and "PARTITION" in text.upper():
+        return None  # of one table
+    return Listing(schema.parts if schema else (), pattern[1:-1] if pattern else "*", is_extended)
 
 
 def fits(name: str, pattern: str) -> bool:

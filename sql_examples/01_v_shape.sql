@@ -23,11 +23,11 @@ FROM ticker MATCH_RECOGNIZE (
   PARTITION BY symbol
   ORDER BY day
   MEASURES
-    start.day                          AS fell_from,
-    LAST(down.day)                     AS bottom_on,
-    LAST(up.day)                       AS rose_until,
-    start.price - LAST(down.price)     AS fell,
-    LAST(up.price) - LAST(down.price)  AS rose
+    start.day                         AS fell_from,
+    LAST(down.day)                    AS bottom_on,
+    LAST(up.day)                      AS rose_until,
+    start.price - LAST(down.price)    AS fell,
+    LAST(up.price) - LAST(down.price) AS rose
   AFTER MATCH SKIP TO LAST up
   PATTERN (start down+ up+)
   DEFINE

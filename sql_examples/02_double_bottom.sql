@@ -33,5 +33,5 @@ FROM ticker MATCH_RECOGNIZE (
     dip      AS price < PREV(price),
     rise     AS price > PREV(price) AND price <= LAST(up.price),
     breakout AS price > LAST(up.price)
-            AND abs(LAST(dip.price) - LAST(down.price)) <= 0.03 * LAST(down.price)
+        AND abs(LAST(dip.price) - LAST(down.price)) <= 0.03 * LAST(down.price)
 );

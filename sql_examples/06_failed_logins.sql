@@ -37,9 +37,9 @@ FROM events MATCH_RECOGNIZE (
   PARTITION BY account
   ORDER BY at
   MEASURES
-    FIRST(failed.at)  AS failing_since,
-    changed.at        AS changed_at,
-    COUNT(failed.at)  AS failures
+    FIRST(failed.at) AS failing_since,
+    changed.at       AS changed_at,
+    COUNT(failed.at) AS failures
   PATTERN (failed{3,} other*? changed) WITHIN INTERVAL 10 MINUTES
   DEFINE
     failed  AS event = 'login failed',

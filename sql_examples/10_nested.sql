@@ -22,7 +22,9 @@ FROM (
   FROM pings MATCH_RECOGNIZE (
     PARTITION BY machine
     ORDER BY minute
-    MEASURES FIRST(minute) AS down_at, COUNT(*) AS minutes
+    MEASURES
+      FIRST(minute) AS down_at,
+      COUNT(*)      AS minutes
     PATTERN (down+)
     DEFINE down AS NOT answers
   )

@@ -29,7 +29,9 @@ SELECT *
 FROM example_checks MATCH_RECOGNIZE (
   PARTITION BY host
   ORDER BY at
-  MEASURES FIRST(at) AS down_from, LAST(at) AS down_until
+  MEASURES
+    FIRST(at) AS down_from,
+    LAST(at)  AS down_until
   PATTERN (down+)
   DEFINE down AS status = 'down'
 );
@@ -46,7 +48,9 @@ USING (
   FROM example_checks MATCH_RECOGNIZE (
     PARTITION BY host
     ORDER BY at
-    MEASURES FIRST(at) AS down_from, LAST(at) AS down_until
+    MEASURES
+      FIRST(at) AS down_from,
+      LAST(at)  AS down_until
     PATTERN (down+)
     DEFINE down AS status = 'down'
   )

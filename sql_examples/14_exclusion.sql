@@ -24,7 +24,7 @@ FROM log MATCH_RECOGNIZE (
   PARTITION BY machine
   ORDER BY at
   MEASURES
-    CLASSIFIER()          AS line,
+    CLASSIFIER()           AS line,
     FINAL COUNT(chatter.*) AS left_out
   ALL ROWS PER MATCH
   PATTERN (warning {- chatter* -} failure)

@@ -25,7 +25,7 @@ FROM payments MATCH_RECOGNIZE (
   PARTITION BY customer
   ORDER BY month
   MEASURES
-    paid.month        AS last_paid,
+    paid.month          AS last_paid,
     COUNT(missed.month) AS missed
   PATTERN (paid? missed{2,} $)
   DEFINE

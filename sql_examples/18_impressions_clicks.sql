@@ -29,7 +29,7 @@ FROM (
   FROM impressions i
     LEFT INTERVAL JOIN clicks c
       ON c.visitor = i.visitor AND c.banner = i.banner
-        AND c.clicked BETWEEN i.shown AND i.shown + INTERVAL 10 MINUTES
+          AND c.clicked BETWEEN i.shown AND i.shown + INTERVAL 10 MINUTES
   GROUP BY i.impression
 )
 GROUP BY banner

@@ -25,7 +25,9 @@ SELECT *
 FROM clicks MATCH_RECOGNIZE (
   PARTITION BY customer
   ORDER BY at
-  MEASURES put.at AS put_at, put.article AS article
+  MEASURES
+    put.at      AS put_at,
+    put.article AS article
   PATTERN (put !-> buy) WITHIN INTERVAL 1 HOUR
   DEFINE
     put AS action = 'put',

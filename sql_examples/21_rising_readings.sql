@@ -25,7 +25,7 @@ FROM readings MATCH_RECOGNIZE (
   PARTITION BY sensor
   ORDER BY at
   MEASURES
-    array_agg(degrees)                            AS readings,
+    array_agg(degrees)                             AS readings,
     timestampdiff(MINUTE, FIRST(low.at), LAST(at)) AS minutes
   PATTERN (low (-> higher){2}) WITHIN INTERVAL 5 MINUTES BETWEEN ROWS
   DEFINE higher AS higher.degrees > LAST(degrees, 1)

@@ -25,9 +25,9 @@ FROM transfers MATCH_RECOGNIZE (
   PARTITION BY account
   ORDER BY at
   MEASURES
-    MATCH_NUMBER()                  AS n,
-    received.amount                 AS received,
-    array_agg(outgoing.amount)      AS pieces
+    MATCH_NUMBER()             AS n,
+    received.amount            AS received,
+    array_agg(outgoing.amount) AS pieces
   ONE ROW PER MATCH
   AFTER MATCH NO SKIP
   PATTERN (received (->> piece)* ->> last_piece) WITHIN INTERVAL 1 DAY

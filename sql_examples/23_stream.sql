@@ -28,9 +28,14 @@ FROM STREAM example_logins WATERMARK ts DELAY OF INTERVAL 10 SECONDS
 MATCH_RECOGNIZE (
   PARTITION BY account
   ORDER BY ts
-  MEASURES COUNT(failed.*) AS failures, ok.ip AS ip, MATCH_ROWTIME() AS certain_at
+  MEASURES
+    COUNT(failed.*) AS failures,
+    ok.ip           AS ip,
+    MATCH_ROWTIME() AS certain_at
   PATTERN (failed{3,} ok) WITHIN INTERVAL 5 MINUTES
-  DEFINE failed AS NOT success, ok AS success
+  DEFINE
+    failed AS NOT success,
+    ok     AS success
 );
 
 INSERT INTO example_logins VALUES
@@ -50,9 +55,14 @@ FROM STREAM example_logins WATERMARK ts DELAY OF INTERVAL 10 SECONDS
 MATCH_RECOGNIZE (
   PARTITION BY account
   ORDER BY ts
-  MEASURES COUNT(failed.*) AS failures, ok.ip AS ip, MATCH_ROWTIME() AS certain_at
+  MEASURES
+    COUNT(failed.*) AS failures,
+    ok.ip           AS ip,
+    MATCH_ROWTIME() AS certain_at
   PATTERN (failed{3,} ok) WITHIN INTERVAL 5 MINUTES
-  DEFINE failed AS NOT success, ok AS success
+  DEFINE
+    failed AS NOT success,
+    ok     AS success
 );
 
 SELECT * FROM example_takeovers ORDER BY account;

@@ -25,19 +25,19 @@ MATCH_RECOGNIZE (
   PARTITION BY customer
   ORDER BY id
   MEASURES
-    bought.reference AS reference,
-    bought.amount AS ordered,
-    SUM(came.amount) AS delivered,
-    array_agg(came.reference) AS parts,
+    bought.reference               AS reference,
+    bought.amount                  AS ordered,
+    SUM(came.amount)               AS delivered,
+    array_agg(came.reference)      AS parts,
     datediff(done.day, bought.day) AS days
   PATTERN (bought part* done)
   SUBSET came = (part, done)
   DEFINE
     bought AS kind = 'order',
-    part AS kind = 'delivery' AND part.reference LIKE bought.reference || '-%'
+    part   AS kind = 'delivery' AND part.reference LIKE bought.reference || '-%'
         AND datediff(part.day, bought.day) < 3
         AND SUM(part.amount) < 0.95 * bought.amount,
-    done AS kind = 'delivery' AND done.reference LIKE bought.reference || '-%'
+    done   AS kind = 'delivery' AND done.reference LIKE bought.reference || '-%'
         AND datediff(done.day, bought.day) < 3
         AND SUM(came.amount) >= 0.95 * bought.amount
 )

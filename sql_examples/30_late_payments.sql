@@ -20,8 +20,11 @@ SELECT * FROM VALUES
 
 CREATE STREAMING TABLE example_days UPSERT KEY (shop, day) OPTIONS ('trigger' = 'available-now') AS
 SELECT shop, CAST(window_start AS DATE) AS day, sum(amount) AS total, count(*) AS payments, window_timing
-FROM TUMBLE(TABLE STREAM example_payments WATERMARK paid_at DELAY OF INTERVAL 1 HOUR, DESCRIPTOR(paid_at),
-  INTERVAL '1' DAY)
+FROM TUMBLE(
+  TABLE STREAM example_payments WATERMARK paid_at DELAY OF INTERVAL 1 HOUR,
+  DESCRIPTOR(paid_at),
+  INTERVAL '1' DAY
+)
 GROUP BY shop, window_start, window_end
 EMIT AFTER WATERMARK ALLOW LATENESS INTERVAL '1' DAY;
 

@@ -33,9 +33,13 @@ SELECT * FROM VALUES
 CREATE PATTERN RULE testing ON example_rules FOR TABLE example_payments
 COMMENT 'stolen cards are tried on small amounts first'
 AS MATCH_RECOGNIZE (
-  MEASURES COUNT(small.*) AS tests, big.amount AS amount
+  MEASURES
+    COUNT(small.*) AS tests,
+    big.amount     AS amount
   PATTERN (small{2,} big) WITHIN INTERVAL 10 MINUTES
-  DEFINE small AS amount BETWEEN 0 AND 2, big AS amount > 500
+  DEFINE
+    small AS amount BETWEEN 0 AND 2,
+    big   AS amount > 500
 );
 
 CREATE PATTERN RULE spree ON example_rules

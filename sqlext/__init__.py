@@ -5,6 +5,8 @@
 >>> spark = sqlext.extend(your_own_session)           # doctest: +SKIP
 """
 
+from typing import Any
+
 from sqlext.errors import BindError, DataError, ParseError, SetupError, SqlExtError, SqlExtErrors, UnsupportedError
 
 # Imported at once: a submodule `session` or `explain` that is loaded later would hide the function of that name.
@@ -30,3 +32,10 @@ __all__ = [
     "session",
     "state",
 ]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext sqlext` does in IPython and Jupyter: it adds the magics `%sql`, `%%sql` and `%stop`."""
+    from sqlext.notebooks import magics  # needs pyspark and IPython, which workers that import sqlext do not load
+
+    magics.load(shell)

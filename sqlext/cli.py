@@ -1,24 +1,21 @@
-"""The command line: `sqlext run`, `sqlext explain`, `sqlext compile`, `sqlext demo`."""
+"""The command line: `sqlext run`, `sqlext explain`, `sqlext compile`, `sqlext check`, `sqlext demo` and others."""
 
 from __future__ import annotations
 
 import argparse
 import logging
 import os
-import re
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import date, datetime
-from decimal import Decimal
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark.errors import ParseException, PySparkException, StreamingQueryException
+from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -28,16 +25,21 @@ from sqlext.catalog import streams
 from sqlext.engine.parse_statement import parse_statement
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.explain import compile, explain
+from sqlext.failures import reason
+from sqlext.notebooks import notebook_command
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.heads import CREATE_VIEW, parse_head, parse_target
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
 from sqlext.rewriter.scan import is_extended
 from sqlext.rewriter.stream_heads import parse_command
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.tree.sql_file import file_statements
 from sqlext.session import session
 from sqlext.stream_state import kept_state
+from sqlext.tools import check_command, format_command, shell_command
+from sqlext.typed_values import named_text, typed_value
 
 _HOOK = "install, remove or show the hook that extends every session with spark.sqlext.enabled=true"
+_PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # Spark's bar on stderr for stages that take long
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
 
 _interrupted = threading.Event()
@@ -55,6 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.command == "hook":
         return _hook(options.state)
+    if "tool" in options:
+        return int(options.tool(options))
     if options.action is _run and (wrong := _wrong_output(options)):
         parser.error(wrong)
     try:
@@ -143,6 +147,10 @@ def _parser() -> argparse.ArgumentParser:
     _command(commands, "explain", "show how the statements of a file would be run, and why", _explain)
     _command(commands, "compile", "print the statements of a file in plain Spark SQL", _compile)
     rule_actions.add_commands(commands, _command, _session_command)
+    check_command.add_command(commands)
+    notebook_command.add_command(commands)
+    format_command.add_command(commands)
+    shell_command.add_command(commands)
     hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
     hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
     commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)
@@ -168,7 +176,7 @@ def _session_command(commands: Any, name: str, purpose: str, action: Callable[..
     command: argparse.ArgumentParser = commands.add_parser(name, help=purpose, description=purpose)
     command.set_defaults(action=action, sql="")
     command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
-    command.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
+    command.add_argument("--master", help="Spark's master (default: that of spark-submit, else local[*])")
     return command
 
 
@@ -184,26 +192,13 @@ def parse_parameter(text: str) -> tuple[str, Any]:
     >>> [parse_parameter(t)[1] for t in ("n=-3", "x=1.50", "b=true", "d=2026-01-31", "t='3'", "u=north")]
     [-3, Decimal('1.50'), True, datetime.date(2026, 1, 31), '3', 'north']
     """
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    name, value = named_text(text)
     return name, _parse_value(value)
 
 
-_FORMS: tuple[tuple[str, Callable[[str], Any]], ...] = (
-    (r"[+-]?\d+", int),
-    (r"[+-]?(\d+\.\d*|\.\d+)", Decimal),
-    (r"(?i:true|false)", lambda v: v.lower() == "true"),
-    (r"\d{4}-\d\d-\d\d", date.fromisoformat),
-    (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{6})?)?", datetime.fromisoformat),
-    (r"'.*'", lambda v: v[1:-1]),
-)
-
-
 def _parse_value(value: str) -> Any:
-    parse = next((parse for form, parse in _FORMS if re.fullmatch(form, value, re.DOTALL)), str)
     try:
-        return parse(value)
+        return typed_value(value)
     except ValueError as error:  # 2026-02-30
         raise argparse.ArgumentTypeError(f"{value!r}: {error}") from None
 
@@ -211,31 +206,12 @@ def _parse_value(value: str) -> Any:
 def split_statements(text: str) -> Iterator[str]:
     """The statements of a file, without the semicolons between them, each on its lines of the file.
 
-    A script, BEGIN … END, is one statement, and the last. Empty statements are left out.
+    A script, BEGIN … END, is one statement. Empty statements are left out.
 
     >>> list(split_statements("SELECT ';' -- a; b\\n; ;SELECT 2"))
-    ["SELECT ';' -- a; b\\n", '\\nSELECT 2']
+    ["SELECT ';'", '\\nSELECT 2']
     """
-    start, is_empty = 0, True
-    for token in tokenize(text):
-        if token.word == ";":
-            if not is_empty:
-                yield _on_its_lines(text, start, token.start)
-            start, is_empty = token.stop, True
-        elif is_empty and token.word == "BEGIN":
-            is_empty = False
-            break
-        else:
-            is_empty = False
-    if not is_empty:
-        yield _on_its_lines(text, start, len(text))
-
-
-def _on_its_lines(text: str, start: int, stop: int) -> str:
-    """The statement behind empty lines, so that errors name the line of the file."""
-    statement = text[start:stop]
-    blank = len(statement) - len(statement.lstrip())
-    return "\n" * text.count("\n", 0, start + blank) + statement[blank:]
+    return ("\n" * text.count("\n", 0, statement.start) + statement.text for statement in file_statements(text))
 
 
 def _run_command(options: argparse.Namespace) -> int:
@@ -247,22 +223,15 @@ def _run_command(options: argparse.Namespace) -> int:
     try:
         with quiet_probes():
             # Every failure is raised as an exception; Spark's log would repeat it, with the stack of the JVM.
-            spark = session(master=options.master, warehouse=options.warehouse, **{"spark.log.level": "OFF"})
+            settings = {"spark.log.level": "OFF"} | (_PROGRESS if sys.stderr.isatty() else {})
+            spark = session(master=options.master, warehouse=options.warehouse, **settings)
             _interrupt_quietly()
             options.action(spark, list(split_statements(text)), options)
     except (SqlExtError, PySparkException) as error:
         sys.stdout.flush()
-        print(_reason(error), file=sys.stderr)
+        print(reason(error), file=sys.stderr)
         return FAILED
     return 0
-
-
-def _reason(error: Exception) -> str:
-    """Why a statement failed, or the stream that it started."""
-    if isinstance(error, StreamingQueryException):
-        failures = [e for query in streams.started().values() if (e := query.exception()) is not None]
-        return streams.root_cause("\n".join(map(streams.whole_text, [*failures[-1:], error])))
-    return _without_stack(str(error))
 
 
 def _read(file: str) -> str:
@@ -311,19 +280,6 @@ def _parse_by_spark(spark: SparkSession, statement: str) -> None:
         raise
     except PySparkException:
         return
-
-
-def _without_stack(message: str) -> str:
-    """Spark's message without its plan and the JVM's stack, or the error that our code raised in a Python worker.
-
-    >>> _without_stack("[DIVIDE_BY_ZERO] Division by zero.\\n\\tat org.apache…\\n")
-    '[DIVIDE_BY_ZERO] Division by zero.'
-    >>> _without_stack("Traceback …\\n  File …\\nsqlext.errors.DataError: SQLEXT_X: no\\nHint: yes.\\n\\n\\tat org…")
-    'SQLEXT_X: no\\nHint: yes.'
-    """
-    raised = re.search(r"^sqlext\.errors\.\w+: (.*)", message, re.MULTILINE | re.DOTALL)
-    message = raised[1] if raised else message
-    return re.split(r"\n'?[A-Z]\w+ \[|\n\s*at |\nJVM stacktrace:", message)[0].strip()
 
 
 def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:

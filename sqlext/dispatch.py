@@ -13,7 +13,7 @@ from sqlext.catalog import views, warehouse
 from sqlext.engine import cached_views
 from sqlext.engine.quoted_names import names_in_backticks
 from sqlext.engine.sql_call import SqlCall
-from sqlext.errors import SqlExtError
+from sqlext.errors import SetupError, SqlExtError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import stream_heads, view_statements
 from sqlext.rewriter.execute_immediate import identifiers, parse_execute_immediate
@@ -26,13 +26,24 @@ from sqlext.rewriter.text.names import Parts, quote, split_name
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.view_statements import ALTER_AS, UNCACHE, parse_listing, parse_view_statement
 
+_NO_DELTA = "Failed to find the data source: delta"
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w+)", re.DOTALL)
 
 
 def dispatch(call: SqlCall) -> DataFrame:
-    """The result of a statement in an extended session."""
-    with names_in_backticks(call) as call:
-        return _dispatch(call)
+    """The result of a statement in an extended session.
+
+    Raises SetupError SESSION_WITHOUT_DELTA for what is kept in Delta tables: views, streaming tables and rules.
+    """
+    try:
+        with names_in_backticks(call) as call:
+            return _dispatch(call)
+    except Exception as error:  # a thin client has no Py4J, whose error it is in a classic session
+        if _NO_DELTA in str(error) and "delta" not in call.text.lower():
+            hint = "start the session with sqlext.session(), or with Delta's jar and its two settings."
+            message = "views, streaming tables and rules are kept in Delta tables, and this session has no Delta"
+            raise SetupError("SESSION_WITHOUT_DELTA", message, hint=hint) from None
+        raise
 
 
 def _dispatch(call: SqlCall) -> DataFrame:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlext.engine.sql_call import SqlCall
 from sqlext.session_functions import forget, hook_register, unhook_register
+from sqlext.worker_python import warn_of_other_python
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,6 +43,8 @@ def extend(spark: SparkSession) -> SparkSession:
         cls.table, cls.read, cls.catalog = _with_views(**_ORIGINALS[cls])
         cls.sql = _hooked(cls.sql)
         _recover_errors(spark)
+        if not _is_connect(spark):
+            warn_of_other_python(spark)
     if not _is_marked(spark):
         _mark(spark)
         _EXTENDED[cls] += 1

@@ -14,10 +14,11 @@ __all__ = ["extend", "is_extended", "restore", "session"]
 
 
 def session(
-    app_name: str = "sqlext", master: str = "local[*]", warehouse: str | Path | None = None, **conf: Any
+    app_name: str = "sqlext", master: str | None = None, warehouse: str | Path | None = None, **conf: Any
 ) -> SparkSession:
     """Start Spark with Delta tables and the extended language, or use the session that runs already.
 
+    Without `master` Spark runs on all cores of this machine, or where spark-submit says if it started this program.
     `warehouse` is the folder of the tables (None: `spark-warehouse` in the current folder, as in Spark). All Delta
     tables in it are entered into the catalog, so a process finds the tables of the process before. `conf` are settings
     of Spark, which win over ours: `session(**{"spark.sql.shuffle.partitions": "4"})`. A session that runs already keeps

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import uuid
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from sqlext.expressions.python_functions import PythonFunction
@@ -40,6 +41,18 @@ def python_function(spark: Any, name: str) -> PythonFunction | None:
         result=_type_name(spark, registered.result),
         is_deterministic=registered.is_deterministic,
     )
+
+
+def python_functions(spark: Any) -> dict[str, PythonFunction]:
+    """All scalar Python UDFs that the session has registered, by their names in lower case, but those that cannot be
+    pickled, which Spark could not run either."""
+    functions: dict[str, PythonFunction] = {}
+    for name in function_names(spark):
+        with suppress(Exception):  # cloudpickle raises what an object's own methods raise
+            function = python_function(spark, name)
+            if function is not None:
+                functions[name] = function
+    return functions
 
 
 def function_names(spark: Any) -> list[str]:

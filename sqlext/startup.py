@@ -10,6 +10,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import pyspark
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.sql import SparkSession
@@ -19,7 +20,8 @@ from sqlext.errors import SetupError
 from sqlext.hook import unhooked
 from sqlext.quiet import kept_stderr, quiet_probes
 
-DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"  # for PySpark 4.2; 4.4.1 is on PyPI, its jar was not on Maven Central
+_DELTA_VERSION = "4.4.0"  # 4.4.1 is on PyPI, its jar was not on Maven Central
+_SPARKS_WITH_DELTA = ("4.0", "4.1", "4.2")  # for these it has a jar
 _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
 _SETTINGS = {
@@ -50,6 +52,8 @@ _LOCAL_SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass":
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
 }  # fmt: skip
+
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # a program that spark-submit started has this variable, and a master
 
 _NO_DOWNLOAD = re.compile(r"unresolved dependency|download failed|UNRESOLVED DEPENDENCIES|FAILED DOWNLOADS")
 _CAUSE = re.compile(r"^(?:Caused by: |Exception in thread \S+ )?((?:[\w.$]+\.)?\w*(?:Exception|Error)\b.*)$", re.M)
@@ -96,11 +100,13 @@ def adopt(running: SparkSession, user_conf: dict[str, str]) -> SparkSession:
     return SparkSession.builder.config(map=dict(user_conf)).getOrCreate()
 
 
-def start(app_name: str, master: str, user_conf: dict[str, str]) -> SparkSession:
+def start(app_name: str, master: str | None, user_conf: dict[str, str]) -> SparkSession:
     """A new session. Raises SetupError if Spark does not start."""
+    if master is None and _SUBMITTED not in os.environ:
+        master = "local[*]"
     # Read when the JVM starts. Without it workers use `python3` of PATH, which fails on `import pyarrow`.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = {"spark.master": master, "spark.app.name": app_name, **_SETTINGS, **user_conf}
+    settings = {"spark.master": master or "", "spark.app.name": app_name, **_SETTINGS, **user_conf}
     if settings["spark.master"].startswith("local"):
         settings = _LOCAL_SETTINGS | settings
     settings["spark.jars.packages"] = _packages(user_conf)
@@ -116,7 +122,23 @@ def _packages(user_conf: dict[str, str]) -> str:
     """`spark.jars.packages` with Delta, unless the user brings Delta or sets an empty list."""
     packages = user_conf.get("spark.jars.packages")
     brings_delta = packages == "" or "delta-spark" in f"{packages},{user_conf.get('spark.jars', '')}"
-    return packages or "" if brings_delta else ",".join(filter(None, [DELTA, packages]))
+    return packages or "" if brings_delta else ",".join(filter(None, [delta_package(pyspark.__version__), packages]))
+
+
+def delta_package(spark_version: str) -> str:
+    """The Maven coordinates of Delta for a version of Spark. Raises SetupError where there is no such jar.
+
+    >>> delta_package("4.1.0.dev3")
+    'io.delta:delta-spark_4.1_2.13:4.4.0'
+    """
+    minor = ".".join(spark_version.split(".")[:2])
+    if minor not in _SPARKS_WITH_DELTA:
+        raise SetupError(
+            "SPARK_WITHOUT_DELTA",
+            f"this is PySpark {spark_version}, and Delta {_DELTA_VERSION} is there for {', '.join(_SPARKS_WITH_DELTA)}",
+            hint='install pyspark==4.2.*, or bring a Delta of your own: session(**{"spark.jars.packages": "…"}).',
+        )
+    return f"io.delta:delta-spark_{minor}_2.13:{_DELTA_VERSION}"
 
 
 def _shuffle_partitions(master: str) -> str:

@@ -20,6 +20,12 @@ _RAISED = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 
+_MISSING = re.compile(
+    r"^ModuleNotFoundError: No module named '(sqlext\b[\w.]*|numba|numpy|pyarrow|pandas|sqlglot)'", re.MULTILINE
+)
+_OUR_FRAME = re.compile(r'File "[^"]+/sqlext/[^"]+\.py"')
+_PACKAGES = re.compile(r'File "([^"]+)/pyspark(?:\.zip/pyspark)?/[^"]+"')
+
 _EXCERPT = re.compile(r"\n *(\d+) \| (.*)\n *\| ([ \t]*)(\^+)\Z")
 
 
@@ -38,6 +44,31 @@ def recovered(text: str) -> SqlExtError | None:
         return None
     message, place = _place(match[3])
     return kind(match[2], message, place=place, hint=match[4])
+
+
+def without_package(text: str) -> SqlExtError | None:
+    """The error of a worker whose Python lacks sqlext, or a package that sqlext needs; None for any other text.
+
+    >>> text = '''  File "/opt/py/lib/pyspark/worker.py", line 85, in read_command
+    ... ModuleNotFoundError: No module named 'sqlext'
+    ... '''
+    >>> print(str(without_package(text)).splitlines()[0])
+    SQLEXT_WORKER_WITHOUT_SQLEXT: a Python worker cannot import sqlext; it took pyspark from /opt/py/lib
+    >>> without_package(text.replace("sqlext", "their_own_package")) is None
+    True
+    """
+    missing = _MISSING.search(text)
+    is_ours = missing is not None and (missing[1].startswith("sqlext") or _OUR_FRAME.search(text) is not None)
+    if missing is None or not is_ours:
+        return None
+    folder = _PACKAGES.search(text)
+    where = f"; it took pyspark from {folder[1]}" if folder else ""
+    return errors.SetupError(
+        "WORKER_WITHOUT_SQLEXT",
+        f"a Python worker cannot import {missing[1].partition('.')[0]}{where}",
+        hint="install spark-sqlext, with all that it needs, into the Python of the workers, which PYSPARK_PYTHON or "
+        "spark.pyspark.python names.",
+    )
 
 
 def _place(message: str) -> tuple[str, Place | None]:
@@ -68,7 +99,8 @@ def _recovering(convert: Callable[..., Any]) -> Callable[..., Any]:
         converted = convert(*args, **kwargs)
         if isinstance(converted, StreamingQueryException):  # it has the query's name, and its users wait for it
             return converted
-        return next(filter(None, map(recovered, _texts(converted, args))), converted)
+        texts = _texts(converted, args)
+        return next(filter(None, (find(text) for find in (recovered, without_package) for text in texts)), converted)
 
     return convert_exception
 

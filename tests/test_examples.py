@@ -110,6 +110,13 @@ def test_the_sql_of_a_document_gives_the_rows_below_it(spark, sql, rows):
     assert sorted(map(list, cells.collect())) == sorted(expected)
 
 
+def test_a_statement_of_an_example_is_quoted_as_it_runs():
+    files = "".join(file.read_text("utf-8") for file in STATEMENTS)
+    blocks = [sql for path in (ROOT / "docs").glob("*.md") for _, sql in FENCED.findall(path.read_text("utf-8"))]
+    quoted = [sql for sql in blocks if "example_" in sql]
+    assert quoted and [sql for sql in quoted if sql not in files] == []
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", WALKS)
 def test_a_document_runs_from_its_first_block_to_its_last(spark, clean_catalog, name):

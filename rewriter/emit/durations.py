@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlext.errors import BindError
 from sqlext.rewriter.match.condition_parts import TypeResolver
 from sqlext.rewriter.text.fragments import Fragment
@@ -19,6 +21,9 @@ def duration(
 ) -> int:
     """The microseconds of a constant interval of days to seconds. Raises BindError: `error_class`."""
     text = source.slice(fragment.start, fragment.stop)
+    if re.fullmatch(r"\d+\s+[A-Za-z]+", fragment.text):
+        raise BindError(error_class, "a duration begins with INTERVAL", place=fragment.place,
+                        hint=f"write INTERVAL {fragment.text}.")  # fmt: skip
     (kind,) = resolver.types([text])
     if not kind.startswith("interval ") or "year" in kind or "month" in kind:
         raise BindError(error_class, f"a duration is an interval of days, hours, minutes or seconds, not {kind}",

@@ -17,6 +17,7 @@ from sqlext.rewriter.emit.emit_parts import (
     ON_CLOCK,
     ON_DELTA,
 )
+from sqlext.rewriter.emit.select_items import SelectItem, comma_list, is_key_of_all, select_items
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import NUMBER, Tokens
@@ -28,10 +29,11 @@ _TRIGGERS = frozenset({"AFTER", "EARLY", "EVERY", "ON"})
 _BEGINS = _TRIGGERS | {"ACCUMULATING", "DISCARDING", "ALLOW", "EVICT"}
 _MOST_ROWS = 10**18
 _FOLLOWS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "LIMIT", "OFFSET"})
+_BEHIND = _FOLLOWS | {"ORDER", "HAVING", "WHERE", "GROUP"}  # some of them rightly
 _FOREIGN = {  # what ksqlDB and Flink's experimental options call it
-    "CHANGES": "write EMIT EVERY 1 ROW.",
-    "FINAL": "write EMIT AFTER WATERMARK, or leave EMIT out.",
-    "WITHOUT": "write EMIT EVERY 1 ROW.",
+    "CHANGES": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT EVERY 1 ROW.",
+    "FINAL": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT AFTER WATERMARK, or leave EMIT out.",
+    "WITHOUT": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT EVERY 1 ROW.",
 }
 _SYNTAX = (
     "write EMIT [AFTER WATERMARK | EARLY EVERY interval [PROCESSING TIME] | EVERY n ROWS | ON DELTA(e) > x "
@@ -48,14 +50,6 @@ class EmitPart:
     whole: Fragment
     amount: Fragment | None = None
     expression: Fragment | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SelectItem:
-    """`alias` is the token of its name as written, None without one."""
-
-    expression: Fragment
-    alias: Fragment | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,14 +73,20 @@ class EmitClause:
 
 
 def is_emit(tokens: Tokens, i: int) -> bool:
-    """Does EMIT with a trigger, a mode, a lateness or an evictor stand at token i?"""
-    return tokens[i].word == "EMIT" and i + 1 < len(tokens) and tokens[i + 1].word in _BEGINS and i > 0
+    """Does EMIT with a trigger, a mode, a lateness, an evictor, or a word of another system stand at token i?
+
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> [is_emit(tokenize(text), 1) for text in ("k EMIT EVERY 3 ROWS", "k EMIT CHANGES", "SELECT emit changes")]
+    [True, True, False]
+    """
+    is_followed = tokens[i].word == "EMIT" and i + 1 < len(tokens) and i > 0
+    return is_followed and (tokens[i + 1].word in _BEGINS or _is_foreign(tokens, i))
 
 
 def _is_bare(tree: Tree, i: int, calls: Sequence[WindowCall]) -> bool:
     """Does EMIT alone stand at token i, at the end of a grouping query over a window function?"""
     tokens = tree.tokens
-    ends = i + 1 == len(tokens) or tokens[i + 1].text in (")", ";")
+    ends = i + 1 == len(tokens) or tokens[i + 1].text in (")", ";", "|>") or tokens[i + 1].word in _BEHIND
     if tokens[i].word != "EMIT" or not ends or not ends_operand(tokens, i - 1):
         return False
     queries = (call.relation.query for call in calls)
@@ -97,10 +97,12 @@ def _is_bare(tree: Tree, i: int, calls: Sequence[WindowCall]) -> bool:
     )  # fmt: skip
 
 
-def _is_foreign(tree: Tree, i: int, calls: Sequence[WindowCall]) -> bool:
-    """Does EMIT with a word of another system stand at token i, in a statement with window functions?"""
-    is_followed = tree.tokens[i].word == "EMIT" and i + 1 < len(tree.tokens)
-    return bool(calls) and is_followed and tree.tokens[i + 1].word in _FOREIGN and ends_operand(tree.tokens, i - 1)
+def _is_foreign(tokens: Tokens, i: int) -> bool:
+    """Does EMIT with a word of another system stand at token i, at the end of a query?"""
+    if tokens[i].word != "EMIT" or not i or i + 1 == len(tokens) or not ends_operand(tokens, i - 1):
+        return False
+    behind = tokens[i + 2].text if i + 2 < len(tokens) else ";"
+    return tokens[i + 1].word in _FOREIGN and (behind in (")", ";") or tokens[i + 2].word in _BEHIND | {"DELAY"})
 
 
 def parse_emits(tree: Tree, calls: Sequence[WindowCall]) -> tuple[EmitClause, ...]:
@@ -116,7 +118,7 @@ def parse_emits(tree: Tree, calls: Sequence[WindowCall]) -> tuple[EmitClause, ..
     """
 
     def is_keyword(i: int) -> bool:
-        return is_emit(tree.tokens, i) or _is_bare(tree, i, calls) or _is_foreign(tree, i, calls)
+        return is_emit(tree.tokens, i) or _is_bare(tree, i, calls)
 
     keywords = (i for i in range(len(tree.tokens)) if is_keyword(i))
     return read_clauses(keywords, lambda emit: _Reader(tree, emit, calls).clause())
@@ -143,7 +145,7 @@ class _Reader:
         return self.tokens[i].word in _FOLLOWS or self.tokens[i].text == "|>" or is_at(self.tokens, i, "ORDER", "BY")
 
     def clause(self) -> EmitClause:
-        if _is_foreign(self.tree, self.emit, self.calls):
+        if _is_foreign(self.tokens, self.emit):
             word = self.tokens[self.emit + 1].word
             raise self._error("EMIT_SYNTAX", f"there is no EMIT {word}", self.emit, self.emit + 2, _FOREIGN[word])
         call, query = self._call()
@@ -157,6 +159,7 @@ class _Reader:
         if "GROUP" not in heads:
             hint = "write GROUP BY window_start, window_end, with further keys if you like."
             raise self._error("EMIT_QUERY", "EMIT needs GROUP BY", self.emit, self.emit + 1, hint)
+        items = select_items(self.tree, select + 1, from_)
         triggers = self._triggers()
         is_discarding = self._mode()
         lateness = self._duration() if self._takes("ALLOW", "LATENESS") else None
@@ -166,12 +169,19 @@ class _Reader:
         return EmitClause(
             whole=self.tree.fragment(select, self.stop),
             keyword=self.tree.fragment(self.emit, self.emit + 1), call=call, alias=self._alias(call),
-            items=tuple(self._item(lo, hi) for lo, hi in self._list(select + 1, from_)),
+            items=items,
             where=self._part(heads, "WHERE", 1),
-            keys=tuple(self.tree.fragment(lo, hi) for lo, hi in self._list(*self._range(heads, "GROUP", 2))),
+            keys=self._keys(heads, items),
             having=self._part(heads, "HAVING", 1), triggers=triggers, is_discarding=is_discarding, lateness=lateness,
             evictor=evictor, order=self._order(),
         )  # fmt: skip
+
+    def _keys(self, heads: dict[str, tuple[int, int]], items: tuple[SelectItem, ...]) -> tuple[Fragment, ...]:
+        lo, hi = self._range(heads, "GROUP", 2)
+        if hi == lo + 1 and self.tokens[lo].word == "ALL":
+            keys = tuple(item.expression for item in items if is_key_of_all(self.tree, item))
+            return keys or (self.tree.fragment(lo, hi),)
+        return tuple(self.tree.fragment(*bounds) for bounds in comma_list(self.tree, lo, hi))
 
     def _order(self) -> Fragment | None:
         if self.stop >= len(self.tokens) or self.tokens[self.stop].word not in ("ORDER", "LIMIT", "OFFSET"):
@@ -184,6 +194,8 @@ class _Reader:
     def _unexpected(self) -> ParseError:
         at = min(self.i, self.stop - 1)
         word = self.tokens[at].text
+        if self.tokens[at].word in _BEHIND:
+            return self._error("EMIT_SYNTAX", f"{word} stands behind EMIT", at, at + 1, f"write {word} … EMIT ….")
         return self._error("EMIT_SYNTAX", f"{word} is not expected in EMIT here", at, at + 1)
 
     # the query around EMIT
@@ -254,27 +266,6 @@ class _Reader:
 
     def _part(self, heads: dict[str, tuple[int, int]], word: str, length: int) -> Fragment | None:
         return self.tree.fragment(*self._range(heads, word, length)) if word in heads else None
-
-    def _list(self, lo: int, hi: int) -> list[tuple[int, int]]:
-        """The ranges between the commas of a list."""
-        ranges, start = [], lo
-        for i in range(lo, hi + 1):
-            if i == hi or (self.tokens[i].text == "," and self.tokens[i].depth == self.depth):
-                if start == i:
-                    raise self._error(
-                        "EMIT_QUERY", "an expression is missing here", i, i + 1, "write one, or no comma."
-                    )
-                ranges.append((start, i))
-                start = i + 1
-        return ranges
-
-    def _item(self, lo: int, hi: int) -> SelectItem:
-        named = hi - lo > 1 and self.tokens[hi - 1].is_name and self.tokens[hi - 1].depth == self.depth
-        if named and self.tokens[hi - 2].word == "AS":
-            return SelectItem(expression=self.tree.fragment(lo, hi - 2), alias=self.tree.fragment(hi - 1, hi))
-        if named and self.tokens[hi - 1].word != "END" and ends_operand(self.tokens, hi - 2):
-            return SelectItem(expression=self.tree.fragment(lo, hi - 1), alias=self.tree.fragment(hi - 1, hi))
-        return SelectItem(expression=self.tree.fragment(lo, hi), alias=None)
 
     # EMIT
 

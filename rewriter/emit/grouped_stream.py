@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, SESSION
+from sqlext.rewriter.emit.select_items import comma_list, is_key_of_all, select_items
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.emit.window_relations import WINDOW, spark_window
 from sqlext.rewriter.text.names import unquoted
@@ -33,22 +34,27 @@ def grouped_stream(tree: Tree, call: WindowCall, source: Source, durations: Mapp
     group = _group_by(tree, query) if query is not None else None
     if query is None or query.select is None or group is None or call.time is None:
         return None
-    names = range(query.select, group[1])
-    uses = [i for i in names if _is_window_name(tree, i)]
-    if not any(group[0] <= i < group[1] for i in uses):
+    uses = [i for i in range(query.select, group[1]) if _is_window_name(tree, i)]
+    is_all = group[1] == group[0] + 1 and tree.tokens[group[0]].word == "ALL"
+    if not any(is_all or group[0] <= i < group[1] for i in uses):
         return None
     if call.kind in (CUMULATE, GLOBAL) or (call.kind == HOP and durations["SLIDE"] > durations["SIZE"]):
         raise UnsupportedError(
             "WINDOW_STREAM", f"Spark cannot group a stream by the windows of this {call.kind}", place=call.whole.place,
             hint="write EMIT AFTER WATERMARK behind GROUP BY: it gives one row for each window.",
         )  # fmt: skip
+    keys = _keys_of_all(tree, query) if is_all else comma_list(tree, *group)
     if call.kind == SESSION:
-        _check_keys(tree, call, group)
+        _check_keys(tree, call, group, keys)
     time = source.slice(call.time.start, call.time.stop)
     data = source.slice(call.data.start, call.data.stop)
     rows = join("(SELECT *, ", spark_window(call, durations, time), f" AS {WINDOW} FROM ", data, ")")
     behind = [i for i in range(group[1], max(query.stop, group[1])) if _is_window_name(tree, i)]
     edits = [Edit(call.whole.start, call.whole.stop, rows)]
+    if is_all:
+        texts = [source.slice(tree.tokens[lo].start, tree.tokens[hi - 1].stop) for lo, hi in keys]
+        all_ = tree.tokens[group[0]]
+        edits.append(Edit(all_.start, all_.stop, join(*texts, WINDOW, separator=", ")))
     for i in [*uses, *behind]:
         edits.append(_use(tree, i, is_key=group[0] <= i < group[1], is_item=i < query.from_))
     return edits
@@ -84,12 +90,19 @@ def _use(tree: Tree, i: int, is_key: bool, is_item: bool) -> Edit:
     return Edit(tokens[start].start, tokens[i].stop, text)
 
 
-def _check_keys(tree: Tree, call: WindowCall, group: tuple[int, int]) -> None:
+def _keys_of_all(tree: Tree, query: Query) -> list[tuple[int, int]]:
+    """The tokens of the keys that GROUP BY ALL finds in the select list, without those that the window decides."""
+    assert query.select is not None
+    first = query.select + (2 if tree.tokens[query.select + 1].word == "DISTINCT" else 1)
+    items = [item for item in select_items(tree, first, query.from_) if is_key_of_all(tree, item)]
+    return [(i.lo, i.hi) for i in items if not any(_is_window_name(tree, k) for k in range(i.lo, i.hi))]
+
+
+def _check_keys(tree: Tree, call: WindowCall, group: tuple[int, int], keys: list[tuple[int, int]]) -> None:
     """The sessions of a stream are those of the keys of GROUP BY."""
-    words = " ".join(t.text.lower() for t in tree.tokens[group[0] : group[1]])
-    keys = {k.strip() for k in words.split(",") if k.strip() not in _FIELDS}
+    words = {" ".join(t.text.lower() for t in tree.tokens[lo:hi]) for lo, hi in keys}
     own = {" ".join(key.text.lower().split()) for key in call.partition_by}
-    if keys != own:
+    if words - set(_FIELDS) != own:
         raise BindError(
             "SESSION_KEYS", "on a stream the keys of SESSION and those of GROUP BY must be the same",
             place=tree.fragment(*group).place,

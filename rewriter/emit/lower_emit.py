@@ -11,7 +11,7 @@ from sqlext.errors import BindError, UnsupportedError
 from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, parameter_types, unknown_aggregate
 from sqlext.expressions.aggregates.distinct_rows import SortKey
 from sqlext.rewriter.emit.durations import as_timestamp, check_number, duration, threshold, time_type
-from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart, SelectItem
+from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart
 from sqlext.rewriter.emit.emit_parts import (
     AGGREGATE,
     END,
@@ -28,6 +28,7 @@ from sqlext.rewriter.emit.emit_parts import (
     FiringAggregate,
     Trigger,
 )
+from sqlext.rewriter.emit.select_items import SelectItem
 from sqlext.rewriter.match.aggregate_syntax import AggregateSyntax, read_aggregate
 from sqlext.rewriter.match.condition_parts import TypeResolver
 from sqlext.rewriter.match.references import Scope, Words
@@ -49,7 +50,7 @@ KNOWN = {
 }
 WINDOW_KEYS = ("window_start", "window_end", "window_time")
 _NAMES = {"first": "first_value", "last": "last_value"}
-_GROUPINGS = ("", "ALL", "ROLLUP", "CUBE", "GROUPING")
+_GROUPINGS = ("", "ROLLUP", "CUBE", "GROUPING")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +102,7 @@ class _Lowering:
 
     def plan(self) -> EmitPlan:
         clause, call = self.clause, self.clause.call
+        self._check_no_star()
         self._add_keys()
         n = len(self.columns)
         self.columns.append((TIME, self._time()))
@@ -109,7 +111,7 @@ class _Lowering:
         shown = tuple((self._name(item), self._over_firing(item.expression)) for item in clause.items)
         self.aliases = {unquoted(i.alias.text).lower(): i.expression for i in clause.items if i.alias is not None}
         having = None if clause.having is None else self._over_firing(clause.having)
-        relation = join(self._slice(call.data), f" AS {clause.alias}" if clause.alias else "")
+        relation = call.data_as(clause.alias, self.source)
         if clause.where is not None:
             relation = join(relation, "\n WHERE ", self._slice(clause.where))
         return EmitPlan(
@@ -161,6 +163,9 @@ class _Lowering:
                 continue
             if self._is_of_window(expression):
                 continue
+            if key.text.upper() == "ALL":
+                raise BindError("EMIT_GROUP_BY", "the select list has no keys for GROUP BY ALL", place=key.place,
+                                hint="write GROUP BY window_start, window_end.")  # fmt: skip
             if key.text.split("(")[0].split(" ")[0].upper() in _GROUPINGS:
                 raise UnsupportedError("EMIT_GROUP_BY", f"GROUP BY {key.text} is not supported in a query that EMITs",
                                        place=key.place, hint="write the expressions themselves.")  # fmt: skip
@@ -174,6 +179,12 @@ class _Lowering:
             place = self.clause.keys[-1].place
             raise BindError("EMIT_GROUP_BY", "the windows are not in GROUP BY", place=place,
                             hint="write GROUP BY …, window_start, window_end.")  # fmt: skip
+
+    def _check_no_star(self) -> None:
+        star = next((item for item in self.clause.items if item.expression.text.endswith("*")), None)
+        if star is not None:
+            raise BindError("EMIT_GROUP_BY", "a query that EMITs cannot SELECT *", place=star.expression.place,
+                            hint="name the keys, the columns of the window and aggregates.")  # fmt: skip
 
     def _is_of_window(self, key: Fragment) -> bool:
         """Is the key an expression over the columns of the window? Then the window decides it."""
@@ -194,7 +205,7 @@ class _Lowering:
             raise BindError(
                 "SESSION_KEYS", "the keys of SESSION and those of GROUP BY must be the same in a query that EMITs",
                 place=self.clause.keys[0].place,
-                hint=f"write GROUP BY {', '.join([*own, 'window_start', 'window_end'])}.",
+                hint=f"write GROUP BY {', '.join([*own, *WINDOW_KEYS[:2]])}, or other keys in PARTITION BY.",
             )  # fmt: skip
 
     def _key_expression(self, key: Fragment) -> Fragment:
@@ -244,9 +255,6 @@ class _Lowering:
         if key is not None:
             return standing_for(key, expression.start)
         words = self._words(expression)
-        if words.raw(len(words.parts) - 1) == "*":
-            raise BindError("EMIT_GROUP_BY", "a query that EMITs cannot SELECT *", place=expression.place,
-                            hint="name the keys, the columns of the window and aggregates.")  # fmt: skip
         return self._rendered(words, 0, len(words.parts), expression)
 
     def _words(self, expression: Fragment) -> Words:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from sqlext.errors import ParseError
 from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, SESSION, TUMBLE
 from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import Tokens, closing
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Relation, Tree
@@ -22,7 +23,7 @@ DURATIONS = {
     SESSION: ("GAP",),
     GLOBAL: (),
 }
-_BEFORE_FUNCTION = frozenset({"FROM", "JOIN", ",", "LATERAL", "("})
+_BEFORE_FUNCTION = frozenset({"FROM", "JOIN", ",", "LATERAL", "(", "TABLE"})
 _EXAMPLES = {
     TUMBLE: "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES)",
     HOP: "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '1' HOUR), the slide before the size",
@@ -34,17 +35,25 @@ _EXAMPLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class WindowCall:
-    """`data`: the relation behind TABLE; `time`: the column in DESCRIPTOR, None for GLOBAL_WINDOW; `partition_by`: of
-    SESSION; `durations`: the arguments by the names in DURATIONS; `relation`: the relation of the statement that the
-    call is, its alias included."""
+    """`data`: the relation behind TABLE, which may have an alias; `time`: the column in DESCRIPTOR, None for
+    GLOBAL_WINDOW; `partition_by`: of SESSION; `durations`: the arguments by the names in DURATIONS; `relation`: the
+    relation of the statement that the call is, its alias included."""
 
     kind: str
     whole: Fragment
     data: Fragment
+    has_alias: bool
     time: Fragment | None
     partition_by: tuple[Fragment, ...]
     durations: Mapping[str, Fragment]
     relation: Relation
+
+    def data_as(self, alias: str, source: Source) -> Text:
+        """The data as edited in `source`, under the alias of the call, which may be empty."""
+        data = source.slice(self.data.start, self.data.stop)
+        if not alias:
+            return data
+        return join("(SELECT * FROM ", data, f") AS {alias}") if self.has_alias else join(data, f" AS {alias}")
 
 
 def is_window_call(tokens: Tokens, i: int) -> bool:
@@ -93,10 +102,12 @@ class _Reader:
             raise self._error("MISPLACED_CLAUSE", f"{self.kind} is a relation of FROM", self.name, self.name + 1)
         arguments = self._named()
         data, partition_by = self._data(arguments)
+        rows = self.tree.relation_at(data)
         return WindowCall(
             kind=self.kind,
             whole=self.tree.fragment(first, stop),
             data=data,
+            has_alias=rows is not None and rows.aliases[-1] is not None,
             time=self._time(arguments),
             partition_by=partition_by,
             durations={n: self.tree.fragment(*arguments[n]) for n in DURATIONS[self.kind] if n in arguments},

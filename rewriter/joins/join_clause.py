@@ -165,8 +165,13 @@ def _misplaced(tree: Tree, keyword: int) -> ParseError:
         words = " ".join(words_of(tokens[first:behind]))
         return ParseError("CLAUSE_AFTER_PIPE", f"{kind} JOIN cannot follow |>, it joins relations of FROM", place=place,
                           hint=f"write {without_pipe(tree.text, tokens, first - 1)} {words} ….")  # fmt: skip
+    hint = f"write FROM a {kind} JOIN b …, with what is joined to b in parentheses."
+    depth = tokens[keyword].depth
+    start = next((i for i in range(first - 1, -1, -1) if tokens[i].depth < depth), -1)
+    if any(token.word == "TABLE" and token.depth == depth for token in tokens[start + 1 : first]):
+        hint = f"write TABLE (SELECT … FROM a {kind} JOIN b …)."
     return ParseError("MISPLACED_CLAUSE", f"{kind} JOIN must stand between two relations of FROM", place=place,
-                      hint=f"write FROM a {kind} JOIN b …, with what is joined to b in parentheses.")  # fmt: skip
+                      hint=hint)  # fmt: skip
 
 
 def _right(tree: Tree, join: Join) -> Fragment:

@@ -231,7 +231,7 @@ class ClauseParser:
     def _partition_by(self, section: Section) -> None:
         keys = []
         for lo, hi in self.items(section, "an expression"):
-            as_ = self._last_as(lo, hi)
+            as_ = self.last_as(lo, hi)
             name = self._name_behind(as_, hi) if as_ else None
             keys.append(PartitionKey(self.expression(lo, as_ or hi), name))
         self.parts["partition_by"] = tuple(keys)
@@ -250,7 +250,7 @@ class ClauseParser:
     def _measures(self, section: Section) -> None:
         measures = []
         for lo, hi in self.items(section, "a measure"):
-            as_ = self._last_as(lo, hi)
+            as_ = self.last_as(lo, hi)
             if as_ is None and ends_in_name(self.tokens, lo, hi):
                 measures.append(Measure(self.expression(lo, hi - 1), name_of(self.text, self.tokens[hi - 1])))
                 continue
@@ -385,7 +385,7 @@ class ClauseParser:
         token = self.tokens[i]
         return token.word == "AS" and token.depth == self.depth and self.word(i - 1) != "."
 
-    def _last_as(self, lo: int, hi: int) -> int | None:
+    def last_as(self, lo: int, hi: int) -> int | None:
         return next((i for i in range(hi - 1, lo - 1, -1) if self._is_as(i)), None)
 
     def _name_behind(self, as_: int, hi: int) -> Name:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.expressions.function import Settings
 from sqlext.expressions.function_table import FUNCTIONS
-from sqlext.expressions.scalar_tree import Column, Constant, Scalar, call
+from sqlext.expressions.python_functions import PythonFunction
+from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, call_python, columns_in
 from sqlext.expressions.spark_types import decimal_of
 from sqlext.expressions.values import arrow_type
 from sqlext.rewriter.match.expression import Node, parse
@@ -37,11 +39,13 @@ _TYPES = {
 class ScalarTexts:
     """Reads expressions over columns of known types. It is the TypeResolver of rules, too.
 
-    `columns`: the Spark type of each column, by its name; `text`: the user's whole text, for places of errors.
+    `columns`: the Spark type of each column, by its name; `functions`: the Python UDFs of the session, by their names
+    in lower case; `text`: the user's whole text, for places of errors.
     """
 
     columns: Mapping[str, str]
     settings: Settings
+    functions: Mapping[str, PythonFunction] = field(default_factory=dict)
     text: str = ""
     trees: dict[str, Scalar] = field(default_factory=dict)
 
@@ -64,8 +68,15 @@ class ScalarTexts:
         return [self._constant(text) for text in texts]
 
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
-        values = zip((self._constant(text) for text in texts), self.types(texts))
+        """What cannot be computed is NULL, as it is on rows."""
+        values = zip((self._constant_or_null(text) for text in texts), self.types(texts))
         return [_stored(value, kind) for value, kind in values]
+
+    def _constant_or_null(self, text: Text) -> Any:
+        tree = self.tree(text)
+        if isinstance(tree, Constant) or next(columns_in(tree), None) is not None:
+            return self._constant(text)
+        return True if isinstance(tree, ScalarCall) and tree.function == "IS NULL" else None
 
     def _constant(self, text: Text) -> Any:
         tree = self.tree(text)
@@ -99,8 +110,7 @@ class _Builder:
         except (BindError, UnsupportedError) as e:
             first, last = self.items[node.start], self.items[node.stop - 1]
             place = e.place or self.texts.place(self.text, first.start, last.stop)
-            error = self._not_read(node.name) if e.error_class == NOT_IN_TABLE and node.kind == "call" else e
-            raise error.with_(place=place) from None
+            raise e.with_(place=place) from None
 
     def _scalar(self, node: Node) -> Scalar:
         kind, settings = node.kind, self.texts.settings
@@ -119,7 +129,28 @@ class _Builder:
         name = node.name if kind == "call" else kind
         if name == "struct":
             return self._struct(node)
-        return call(_NAMES.get(name, name), tuple(self.scalar(child) for child in node.children), settings)
+        return self._call(_NAMES.get(name, name), tuple(self.scalar(child) for child in node.children))
+
+    def _call(self, name: str, arguments: tuple[Scalar, ...]) -> Scalar:
+        python, settings = self.texts.functions.get(name), self.texts.settings
+        if python is not None:
+            return self._python_call(python, arguments)
+        if name not in FUNCTIONS:
+            raise self._not_read(name)
+        try:
+            return call(name, arguments, settings)
+        except UnsupportedError as e:
+            if e.error_class != NOT_IN_TABLE:
+                raise
+            types = ", ".join(argument.type for argument in arguments) or "nothing"
+            raise UnsupportedError("RULE_EXPRESSION", f"a rule cannot compute {name} of {types}",
+                                   hint="CAST its arguments to types that it takes.") from None  # fmt: skip
+
+    def _python_call(self, python: PythonFunction, arguments: tuple[Scalar, ...]) -> Scalar:
+        if not python.is_deterministic:
+            message = f"{python.name}() is not deterministic, so a rule cannot call it"
+            raise UnsupportedError("RULE_EXPRESSION", message, hint="compute it in the query that reads the events.")
+        return call_python(python, arguments, self.texts.settings)
 
     def _struct(self, node: Node) -> Scalar:
         """`struct(a, s.b, c + 1)` names its fields after columns and fields, or by their numbers."""
@@ -145,12 +176,20 @@ class _Builder:
         raise BindError("UNRESOLVED_COLUMN", f"there is no column {lexeme.raw}", hint=f"the columns are {shown}.")
 
     def _not_read(self, what: str) -> UnsupportedError:
-        names = ", ".join(sorted(name for name in FUNCTIONS if name[:1].islower()))
+        names = function_names()
+        close = " or ".join(f"{name}()" for name in get_close_matches(what, [*names, *self.texts.functions], n=3))
+        meant = f"did you mean {close}? " if close else ""
         return UnsupportedError(
             "RULE_EXPRESSION",
             f"a rule cannot compute {what}" + ("" if " " in what else "()"),
-            hint=f"rules have operators, CASE, CAST and {names}, but no lambdas and subqueries.",
+            hint=f"{meant}rules have operators, CASE, CAST, registered Python UDFs and the {len(names)} functions of "
+            "docs/rules.md, but no subqueries and no lambdas.",
         )
+
+
+def function_names() -> list[str]:
+    """The functions that expressions of rules may call, in order; docs/rules.md prints them."""
+    return sorted(name for name in FUNCTIONS if name[:1].islower())
 
 
 def type_name(written: str) -> str:

@@ -29,8 +29,9 @@ from sqlext.rewriter.tree.statement_tree import Cte, Join, Query, Relation, Tree
 
 # What a level is reading.
 _RELATION, _PIVOT, _CRITERIA, _CONDITION, _BEHIND = "relation", "PIVOT", "criteria", "condition", "behind a relation"
-# Lists of relations: of FROM, with joins on time; of USING or a join behind a pipe; the arguments of a table function.
-_FROM, _SINGLE, _ARGUMENT = "FROM", "single", "argument"
+# Lists of relations: of FROM, with joins on time; of USING or a join behind a pipe; the arguments of a table function;
+# the relation behind TABLE in such an argument.
+_FROM, _SINGLE, _ARGUMENT, _DATA = "FROM", "single", "argument", "data"
 
 _BEFORE_TABLE = frozenset({"", "(", ",", "AS", "ALL", "FROM", "JOIN", "UNION", "EXCEPT", "INTERSECT", "MINUS"})
 
@@ -193,6 +194,14 @@ class _Level:
         """Is token i the TABLE of `TABLE t`, which reads a relation, and not that of CREATE TABLE?"""
         return self.tokens[i].word == "TABLE" and (self.tokens[i - 1].word if i else "") in _BEFORE_TABLE
 
+    def _is_data(self, i: int) -> bool:
+        """Is token i the TABLE of an argument, as in `f(TABLE t, …)` and `f(x => TABLE t)`?"""
+        tokens, opening = self.tokens, self.lo - 1
+        if tokens[i].word != "TABLE" or opening < 1 or i + 1 >= self.hi or tokens[opening].text != "(":
+            return False
+        is_call = tokens[opening - 1].is_name and tokens[opening - 1].word not in BEFORE_RELATION
+        return is_call and tokens[i - 1].text in ("(", ",", "=>") and self.relations in ("", _DATA)
+
     def step(self, i: int) -> int:
         """Read token i; the index behind what was read."""
         tokens, word = self.tokens, self.tokens[i].word
@@ -204,6 +213,13 @@ class _Level:
             self._end_level(i)
         elif word == "JOIN" or is_time_join(tokens, i):
             return self._join_at(i) if tokens[i - 1].text != "." else i + 1
+        elif self._is_data(i):
+            self._begin_relations(i, _DATA)
+            self._begin_tree(i + 1)
+        elif self.relations == _DATA and (
+            word == "," or (is_at(tokens, i, "PARTITION", "BY") and i > self.relation.start)
+        ):
+            self._end_from(i)
         elif self._is_table(i) and not (self.relations and i == self.relation.start):
             self._read_table(i)
         elif self._is_missing_relation(i):

@@ -76,8 +76,10 @@ def read_script(text: str) -> tuple[ScriptStatement, ...]:
 
     >>> [s.word for s in read_script("BEGIN SELECT 1; IF x THEN SELECT CASE WHEN y THEN 2 END; END IF; END;")]
     ['SELECT', 'IF']
-    >>> read_script("BEGIN DECLARE x INT; SELECT x; END"), read_script("SELECT 1")
+    >>> read_script("BEGIN DECLARE x INT; SELECT x; END"), read_script("BEGIN a: LOOP SELECT 1; END LOOP; END")
     ((), ())
+    >>> [s.word for s in read_script("BEGIN SELECT :x; SELECT 2; END")]
+    ['SELECT', 'SELECT']
     """
     tokens = read_tree(text).tokens
     while tokens and tokens[-1].text == ";":
@@ -85,9 +87,14 @@ def read_script(text: str) -> tuple[ScriptStatement, ...]:
     if len(tokens) < 2 or tokens[0].word != "BEGIN" or tokens[-1].word != "END":
         return ()
     statements = tuple(_statements(text, tokens[1:-1]))
-    is_whole = any(s.word == "DECLARE" or is_at(tokens_at(tokens, s.start), 1, ":") for s in statements)
+    is_whole = any(s.word == "DECLARE" or _is_labelled(tokens_at(tokens, s.start)) for s in statements)
     is_one_block = len(statements) == 1 and statements[0].is_block and statements[0].word != "BEGIN"
     return () if is_whole or is_one_block else statements
+
+
+def _is_labelled(tokens: Tokens) -> bool:
+    """`label: BEGIN`, and not `SELECT :parameter`."""
+    return is_at(tokens, 1, ":") and len(tokens) > 2 and tokens[2].word in _BLOCKS
 
 
 def tokens_at(tokens: Tokens, start: int) -> Tokens:
@@ -97,8 +104,16 @@ def tokens_at(tokens: Tokens, start: int) -> Tokens:
 
 def _statements(text: str, tokens: Tokens) -> Iterator[ScriptStatement]:
     """The statements between semicolons outside of all blocks."""
-    blocks: list[str] = []
     first = 0
+    for i in semicolons(tokens):
+        if first < i:
+            yield _statement(text, tokens, first, i)
+        first = i + 1
+
+
+def semicolons(tokens: Tokens) -> Iterator[int]:
+    """The semicolons outside of all blocks, and at last the number of tokens, where the last statement ends."""
+    blocks: list[str] = []
     for i, token in enumerate(tokens):
         before = tokens[i - 1].word if i else ";"
         if before == "END" and token.word in _BLOCKS:  # END IF
@@ -111,11 +126,8 @@ def _statements(text: str, tokens: Tokens) -> Iterator[ScriptStatement]:
         elif token.word == "END" and blocks:
             blocks.pop()
         elif token.word == ";" and not blocks:
-            if first < i:
-                yield _statement(text, tokens, first, i)
-            first = i + 1
-    if first < len(tokens):
-        yield _statement(text, tokens, first, len(tokens))
+            yield i
+    yield len(tokens)
 
 
 def _statement(text: str, tokens: Tokens, first: int, behind: int) -> ScriptStatement:

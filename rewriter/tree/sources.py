@@ -107,8 +107,8 @@ def relations(text: str) -> tuple[RelationName, ...]:
     A name need not be one of a table, so look it up. Empty if a string or comment has no end, which Spark itself
     reports best.
 
-    >>> [name.parts for name in relations("WITH c AS (TABLE a.t) SELECT EXTRACT(DAY FROM d) FROM c, v, f(1)")]
-    [('a', 't'), ('v',)]
+    >>> [name.parts for name in relations("WITH c AS (TABLE a.t) SELECT EXTRACT(DAY FROM d) FROM c, v, f(TABLE w)")]
+    [('a', 't'), ('v',), ('w',)]
     """
     try:
         tree = read_tree(text)

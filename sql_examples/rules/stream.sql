@@ -6,7 +6,9 @@ CREATE PATTERN RULE IF NOT EXISTS card_testing ON card_rules FOR TABLE card_paym
 AS MATCH_RECOGNIZE (
   MEASURES big.amount AS amount
   PATTERN (small{2,} big) WITHIN INTERVAL 10 MINUTES
-  DEFINE small AS amount < 2, big AS amount > 500
+  DEFINE
+    small AS amount < 2,
+    big   AS amount > 500
 );
 
 CREATE STREAMING TABLE card_alerts AS

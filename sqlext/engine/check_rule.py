@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from pyspark.errors import PySparkException
 from pyspark.sql import types as T
 
 from sqlext.catalog.pattern_rules import RulesTable
@@ -19,12 +20,14 @@ from sqlext.engine.session_settings import count
 from sqlext.engine.sql_call import SqlCall
 from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors
 from sqlext.expressions.function import Settings
+from sqlext.quiet import quiet_probes
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.parameters import bind
 from sqlext.rewriter.rules.rule_statements import RuleDefinition
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import tokenize
+from sqlext.session_functions import python_functions
 
 
 @dataclass(frozen=True)
@@ -58,15 +61,38 @@ def check_rule(call: SqlCall, definition: RuleDefinition, rule: ParsedRule, tabl
 
 
 def compiled_rule(call: SqlCall, clause: str, table: RulesTable) -> CompiledRule:
-    """The rule of a clause, as a table of rules has it. Raises SqlExtError with a place in the clause."""
-    columns = [(field.name, field.dataType.simpleString()) for field in _schema(table).fields]
+    """The rule of a clause, as a table of rules has it. Raises SqlExtError with a place in the clause.
+
+    The events have the columns that they had at the first rule, or those that they have now if the rule reads others.
+    """
+    try:
+        return _compiled(call, clause, table, _schema(table))
+    except BindError as error:
+        schema = _current_schema(call, table) if error.error_class == "SQLEXT_UNRESOLVED_COLUMN" else None
+        if schema is None or schema == _schema(table):
+            raise
+        return _compiled(call, clause, table, schema)
+
+
+def _current_schema(call: SqlCall, table: RulesTable) -> T.StructType | None:
+    """The columns that the events have now; None if there is no such table or view any more."""
+    try:
+        with quiet_probes():
+            return call.spark.table(table.events).schema
+    except PySparkException:
+        return None
+
+
+def _compiled(call: SqlCall, clause: str, table: RulesTable, schema: T.StructType) -> CompiledRule:
+    columns = [(field.name, field.dataType.simpleString()) for field in schema.fields]
     columns = [(name, kind) for name, kind in columns if can_be_read(kind)]
     is_ansi = call.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
     time_zone = call.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
     # Which columns MATCH_RULES divides and orders the rows by is not known yet.
     settings = Settings(is_ansi=is_ansi, time_zone=time_zone)
     longest = count(call.spark, MAX_LENGTH_SETTING, MAX_LENGTH)
-    return compile_rule(clause, columns, (), (time_column(table),), settings, longest)
+    functions = python_functions(call.spark)
+    return compile_rule(clause, columns, (), (time_column(table),), settings, longest, functions)
 
 
 def time_column(table: RulesTable) -> str:

@@ -1,9 +1,15 @@
-"""Spark's types by name, as `DataType.simpleString()` gives them."""
+"""Spark's types by name, as `DataType.simpleString()` gives them, and as Arrow's."""
 
 from __future__ import annotations
 
-from pyspark.sql import types as T
+from collections.abc import Callable, Sequence
 
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.spark_types import ArrayOf, MapOf, StructOf, decimal_of, nested
 
 _ATOMIC: dict[str, T.DataType] = {
@@ -35,3 +41,21 @@ def data_type(name: str) -> T.DataType:
     if isinstance(parts, StructOf):
         return T.StructType([T.StructField(n, data_type(t)) for n, t in zip(parts.names, parts.types)])
     raise ValueError(f"{name} is not the name of a type")
+
+
+def arrow_schema(fields: Sequence[T.StructField], place_of: Callable[[int], Place | None]) -> pa.Schema:
+    """The columns that a stream keeps, or that workers read, as Arrow's; times do not depend on the session's zone.
+
+    `place_of`: where the user wrote column i. Raises UnsupportedError (TYPE_OF_EXPRESSION) for a type that Spark does
+    not send to workers, such as an interval of months.
+    """
+    columns = []
+    for i, field in enumerate(fields):
+        try:
+            columns.append(to_arrow_schema(T.StructType([field]), timezone="UTC").field(0))
+        except PySparkTypeError:
+            raise UnsupportedError(
+                "TYPE_OF_EXPRESSION", f"Spark does not pass values of type {field.dataType.simpleString()} to Python",
+                place=place_of(i), hint="write CAST(… AS STRING), or a number that stands for the value.",
+            ) from None  # fmt: skip
+    return pa.schema(columns)

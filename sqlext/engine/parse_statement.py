@@ -60,7 +60,7 @@ class ParsedStatement:
             *self.idle_sources, *self.clauses, *self.joins, *self.windows, *self.calls, *self.emits,
             *self.rules
         ]  # fmt: skip
-        return sorted(parts, key=lambda part: (part.clause if isinstance(part, ClauseSite) else part).whole.stop)
+        return sorted(parts, key=lambda part: whole(part).stop)
 
     @property
     def all_clauses(self) -> list[MatchClause]:
@@ -82,6 +82,11 @@ class ParsedStatement:
     def ctes(self, reader: Fragment) -> tuple[Cte, ...]:
         """The CTEs that the relations of a clause or a join can name."""
         return visible_ctes(self.tree, reader)
+
+
+def whole(part: Part) -> Fragment:
+    """All of a part, with the relations that it reads."""
+    return part.clause.whole if isinstance(part, ClauseSite) else part.whole
 
 
 def with_clause(ctes: Sequence[Cte], source: Source) -> Text:

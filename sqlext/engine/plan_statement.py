@@ -20,7 +20,7 @@ from sqlext.engine import cached_views
 from sqlext.engine.bind_clause import BoundClause, ClauseBinder
 from sqlext.engine.emit.plan_emits import EmitPlanner, PlannedCall, PlannedEmit
 from sqlext.engine.joins.plan_joins import JoinPlanner, PlannedJoin
-from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, Part, parse_statement
+from sqlext.engine.parse_statement import ParsedStatement, parse_statement, whole
 from sqlext.engine.physical import PhysicalPlan, Settings, choose
 from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
@@ -39,7 +39,6 @@ from sqlext.rewriter.idle_sources import IdleSource
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.rules.rules_clause import RulesClause
-from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.script import check_bound_before
@@ -158,7 +157,7 @@ def plan_portable(call: SqlCall) -> StatementPlan:
 def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portable: bool = False) -> StatementPlan:
     """`plan_clause`: how a bound clause is run, None if it is not, and the relation that stands for it in the text."""
     statement = parse_statement(call.text)
-    check_bound_before(call.text, [_whole(part) for part in statement.parts])
+    check_bound_before(call.text, [whole(part) for part in statement.parts])
     queries = Queries(call.sql, call.frames, call.text)
     source = Source(call.text, parameters.bind(call.text, call.args, statement.pattern_bodies))
     relations: dict[str, PlannedRelation] = {}
@@ -225,10 +224,6 @@ def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portabl
         queries=queries,
         warnings=tuple(_warnings(statement, relations)),
     )
-
-
-def _whole(part: Part) -> Fragment:
-    return part.clause.whole if isinstance(part, ClauseSite) else part.whole
 
 
 def _query_of(view: View, call: SqlCall) -> SqlCall:

@@ -21,6 +21,19 @@ _OWN_FUNCTIONS = frozenset({*CLAUSE_FUNCTIONS, *OUTCOMES})
 _QUOTED_HINT = (
     'Spark reads "…" as a string: write the name in backticks, or SET spark.sql.ansi.doubleQuotedIdentifiers = true.'
 )
+_HINTS = {
+    # Spark Declarative Pipelines: docs/jobs.md
+    "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION": "a clause needs the types of its input before it runs: call "
+    "spark.sql(…) outside of the function of the pipeline, and return its DataFrame there.",
+    "NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING": "write it where you read the streaming table; the best row of each "
+    "window is max_by(…) in a second window over the firings.",
+    "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION": "write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 10 SECONDS, and "
+    "group by the windows of ts.",
+}
+_SENTENCES = {
+    "NON_TIME_WINDOW_NOT_SUPPORTED_IN_STREAMING": "functions OVER rows need all of them, and a stream has no end",
+    "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION": "without a watermark the groups of a stream are never complete",
+}
 _HAS_CLEAR_NAME = re.compile(r"(?!_LEGACY)[A-Z]")
 
 
@@ -39,8 +52,8 @@ def user_error(
     if "is not a temp view of streaming logical plan" in str(e):
         return _no_stream(e, text, user_text)
     quoted_hint = _QUOTED_HINT if place is not None and user_text[place.start] == '"' else None
-    hint = quoted_hint or _result_name_hint(e) or _watermark_hint(e, condition, place)
-    return BindError(name, _message(e), place=place, hint=hint)
+    hint = quoted_hint or _HINTS.get(condition) or _result_name_hint(e) or _watermark_hint(e, condition, place)
+    return BindError(name, _SENTENCES.get(condition) or _message(e), place=place, hint=hint)
 
 
 def _message(e: PySparkException) -> str:

@@ -34,7 +34,7 @@ def run(call: SqlCall) -> DataFrame:
     head = parse_head(call.text)
     if head is not None and head.verb == CREATE_VIEW:
         return _create_view(call, head)
-    _check_no_function(call)
+    check_no_function(call.text)
     plan = plan_statement(call)
     warn(plan.warnings)
     target = parse_target(call.text)
@@ -63,13 +63,13 @@ def _check_upsert(plan: StatementPlan, target: StreamTarget) -> None:
         plan_upsert(query, target, plan.stream_clauses)
 
 
-def _check_no_function(call: SqlCall) -> None:
+def check_no_function(text: str) -> None:
     """Raise UnsupportedError for CREATE FUNCTION: Spark stores its text, and DataFrames stand in ours."""
-    name = parse_function_name(call.text)
+    name = parse_function_name(text)
     if name is not None:
         raise UnsupportedError(
             "SQL_FUNCTION", "the body of a SQL function cannot use the extended language",
-            place=Place(call.text, name.start, name.stop),
+            place=Place(text, name.start, name.stop),
             hint="store the query with CREATE VIEW, and filter it where you read it; or pass values with "
             "spark.sql(text, args).",
         )  # fmt: skip

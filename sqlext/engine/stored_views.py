@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
@@ -14,7 +15,8 @@ from sqlext.catalog.views import View
 from sqlext.engine import cached_views, statement
 from sqlext.engine.plan_statement import plan_statement
 from sqlext.engine.sql_call import SqlCall
-from sqlext.errors import BindError, Place, UnsupportedError, places_in
+from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, places_in
+from sqlext.quiet import quiet_probes
 from sqlext.rewriter import view_statements as vs
 from sqlext.rewriter.text.fragments import alone
 from sqlext.rewriter.text.lexemes import string_literal
@@ -40,13 +42,26 @@ def answer(call: SqlCall, about: ViewStatement, view: View) -> DataFrame:
 
 
 def listed(call: SqlCall, shown: DataFrame, listing: Listing) -> DataFrame:
-    """What SHOW VIEWS and SHOW TABLES return, with the stored views among Spark's own."""
+    """What SHOW VIEWS, SHOW TABLES and SHOW TABLE EXTENDED return, with the stored views among Spark's own."""
     names = [name for name in views.names(call.spark, call.sql, listing.schema) if fits(name, listing.pattern)]
     if not names:
         return shown
     schema = listing.schema[-1] if listing.schema else call.spark.catalog.currentDatabase()
-    rows = [*map(tuple, shown.collect()), *((schema, name, False) for name in names)]
-    return call.spark.createDataFrame(sorted(rows, key=lambda row: (row[2], row[1])), shown.schema)
+    ours: list[tuple[Any, ...]] = [(schema, name, False) for name in names]
+    if listing.is_extended:
+        ours = [(*row, _information(call, schema, (*listing.schema, row[1]))) for row in ours]
+    rows = sorted([*map(tuple, shown.collect()), *ours], key=lambda row: (row[2], row[1]))
+    return call.spark.createDataFrame(rows, shown.schema)
+
+
+def _information(call: SqlCall, schema: str, name: Parts) -> str:
+    """What SHOW TABLE EXTENDED says of a stored view, in Spark's form; without columns if its query has an error."""
+    try:
+        with quiet_probes():
+            columns = f"Schema: {frame(call, name).schema.treeString()}\n"
+    except (SqlExtError, PySparkException):
+        columns = ""  # a table that it reads was dropped, for example
+    return f"Database: {schema}\nTable: {name[-1]}\nType: VIEW\n{columns}"
 
 
 # answers: a schema and rows

@@ -71,6 +71,10 @@ class ColumnValues:
             known = self._vectors[scalar] = self._evaluated(scalar)
         return known
 
+    def is_evaluated(self, scalar: Scalar) -> bool:
+        """Has the expression been evaluated?"""
+        return scalar in self._vectors
+
     def failure(self, scalar: Scalar) -> DataError | None:
         """An error of the expression, which has been evaluated, on one of the rows; None if all could be computed."""
         if self.vector(scalar).failed is None or not isinstance(scalar, ScalarCall):

@@ -10,6 +10,7 @@ from typing import Any, Union
 from sqlext.errors import BindError, DataError
 from sqlext.expressions.function import Evaluate, Settings
 from sqlext.expressions.function_table import evaluation, parameter_types
+from sqlext.expressions.python_functions import PythonFunction, bind_python
 from sqlext.expressions.result_types import result_type
 from sqlext.expressions.spark_types import INTEGER_BITS, TIME_TYPES, is_interval, is_numeric, nested
 
@@ -31,18 +32,22 @@ class Constant:
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarCall:
-    """`function` of the table, over arguments of exactly the types that it takes."""
+    """`function` of the table, over arguments of exactly the types that it takes; or `python`, a UDF of the session."""
 
     function: str
     arguments: tuple[Scalar, ...]
     type: str
     settings: Settings
+    python: PythonFunction | None = None
 
     @cached_property
     def apply(self) -> Evaluate:
         """The function of functions without parameters that evaluate the arguments."""
-        constants = {i: a.value for i, a in enumerate(self.arguments) if isinstance(a, Constant)}
         types = tuple(a.type for a in self.arguments)
+        if self.python is not None:
+            evaluate = bind_python(self.python, types)
+            return lambda *arguments: evaluate(*(argument() for argument in arguments))
+        constants = {i: a.value for i, a in enumerate(self.arguments) if isinstance(a, Constant)}
         return evaluation(self.function, types, self.type, self.settings, constants)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -72,12 +77,26 @@ def call(function: str, arguments: tuple[Scalar, ...], settings: Settings, resul
         arguments = tuple(cast(a, t, settings) for a, t in zip(arguments, wanted))
     whole = ScalarCall(function=function, arguments=arguments, type=kind, settings=settings)
     whole.apply  # noqa: B018  (binds the function, which refuses what it cannot compute)
-    if not all(isinstance(a, Constant) for a in arguments):
+    return _folded(whole)
+
+
+def _folded(whole: ScalarCall) -> Scalar:
+    """The value of a call, if all of its arguments are constants."""
+    if not all(isinstance(a, Constant) for a in whole.arguments):
         return whole
     try:
-        return Constant(evaluate(whole, {}), kind)
+        return Constant(evaluate(whole, {}), whole.type)
     except DataError:
         return whole  # it fails where a row needs it
+
+
+def call_python(function: PythonFunction, arguments: tuple[Scalar, ...], settings: Settings) -> Scalar:
+    """The call of a deterministic UDF, which gets its arguments as is. Raises UnsupportedError for their types."""
+    whole = ScalarCall(
+        function=function.name, arguments=arguments, type=function.result, settings=settings, python=function
+    )
+    whole.apply  # noqa: B018  (refuses types that a UDF does not take)
+    return _folded(whole)
 
 
 def cast(value: Scalar, target: str, settings: Settings) -> Scalar:

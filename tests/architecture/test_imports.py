@@ -7,6 +7,7 @@ import sys
 from .source import MODULES, Import, imports, lines_of
 
 IMPORTS = [entry for module in MODULES.values() for entry in imports(module)]
+_JUPYTER = ("IPython", "jupyter_client", "nbclient", "nbconvert", "nbformat", "traitlets")
 # What the modules of a package import of other distributions. A module of the first package that fits decides.
 LIBRARIES = {
     "sqlext.expressions": {"numpy", "pyarrow"},
@@ -22,6 +23,10 @@ LIBRARIES = {
     "sqlext.demo": {"pyspark", "rich"},
     "sqlext.results": {"pyarrow", "pyspark", "rich"},
     "sqlext.rule_actions": {"pyspark"},
+    "sqlext.tools": {"prompt_toolkit", "pygments", "pyspark", "sqlfluff"},
+    "sqlext.failures": {"pyspark"},
+    "sqlext.notebooks.notebook_command": set(),  # the command line works without the packages of notebooks
+    "sqlext.notebooks": {*_JUPYTER, "matplotlib", "pandas", "pyspark", "rich"},
     "sqlext.cli": {"pyspark", "py4j"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }

@@ -47,14 +47,15 @@ SCRIPTS = [
     ("SELECT ';', \"a;b\", `c;d` -- e;f\n/* g;h */; SELECT 2", None),
     ("SHOW TABLES; EXPLAIN SELECT ';'; SELECT 2", ["SHOW TABLES", "EXPLAIN SELECT ';'", "SELECT 2"]),
     ("SELECT 1; BEGIN SELECT 2; SELECT 3; END", ["SELECT 1", "BEGIN SELECT 2; SELECT 3; END"]),
-    ("\n\n  SELECT\n1\n;\n\nSELECT 2", ["\n\nSELECT\n1\n", "\n\n\n\n\n\nSELECT 2"]),
+    ("BEGIN IF x THEN SELECT 2; END IF; END; SELECT 1;", ["BEGIN IF x THEN SELECT 2; END IF; END", "SELECT 1"]),
+    ("\n\n  SELECT\n1\n;\n\nSELECT 2", ["\n\nSELECT\n1", "\n\n\n\n\n\nSELECT 2"]),
 ]
 
 
 @pytest.mark.parametrize(("text", "statements"), SCRIPTS)
 def test_a_file_is_split_into_statements_on_their_lines(text, statements):
     if statements is None:
-        statements = [text[: text.rindex(";")], "\n" + "SELECT 2"]
+        statements = [text[: text.index(" -- ")], "\n" + "SELECT 2"]
     assert list(split_statements(text)) == statements
 
 

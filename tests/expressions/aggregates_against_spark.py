@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import random
 import sys
 from collections.abc import Sequence
@@ -225,7 +226,7 @@ class Session:
 
 
 def _outcome(aggregator: Aggregator, rows: list[tuple]) -> Any:
-    """The value, which must not depend on where states are merged."""
+    """The value, which must not depend on where states are merged, nor on storing them."""
     try:
         value = fold(aggregator, rows)
         left, right = aggregator.empty, aggregator.empty
@@ -233,6 +234,7 @@ def _outcome(aggregator: Aggregator, rows: list[tuple]) -> Any:
             left = aggregator.add(left, *row)
         for row in rows[len(rows) // 2 :]:
             right = aggregator.add(right, *row)
+        left, right = (pickle.loads(pickle.dumps(state)) for state in (left, right))
         merged = aggregator.value(aggregator.merge(left, right))
     except DataError as error:
         return error

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from decimal import Decimal
+
 import pytest
 
 from sqlext.errors import UnsupportedError
@@ -31,6 +34,21 @@ def test_adding_a_row_leaves_the_old_state_as_it_was():
     for i in range(3000):
         states.append(distinct.add(states[-1], i % 2000))
     assert [distinct.value(state) for state in states] == [min(i, 2000) for i in range(3001)]
+
+
+def test_a_stored_state_goes_on_as_if_it_had_not_been_stored():
+    distinct = aggregate("count", ("string",), "bigint", SETTINGS, is_distinct=True)
+    sums = aggregate("try_sum", ("decimal(2,0)",), "decimal(3,0)", SETTINGS)
+    for aggregator, rows, expected in (
+        (distinct, [(f"{i % 2000}",) for i in range(3000)], 2000),
+        (aggregate("median", ("bigint",), "double", SETTINGS), [(i,) for i in range(3001)], 1500.0),
+        (sums, [(Decimal(99),)] * 12, None),
+    ):
+        state = aggregator.empty
+        for i, row in enumerate(rows):
+            state = aggregator.add(state, *row)
+            state = pickle.loads(pickle.dumps(state)) if i % 1000 == 11 else state
+        assert aggregator.value(state) == expected
 
 
 def test_sums_leave_their_type_with_an_error_or_by_wrapping():

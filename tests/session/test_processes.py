@@ -98,9 +98,10 @@ CONNECT = """
     from sqlext.catalog import views
     from sqlext.rewriter.heads import parse_create_view
     from sqlext.hook import unhooked
-    from sqlext.startup import DELTA
+    from sqlext.startup import delta_package
+    import pyspark
     spark = SparkSession.builder.remote("local[2]").config(map={
-        "spark.jars.packages": DELTA,
+        "spark.jars.packages": delta_package(pyspark.__version__),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.warehouse.dir": "here",

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlext.errors import BindError, SqlExtError
+from sqlext.errors import BindError, SqlExtError, UnsupportedError
 from sqlext.expressions.spark_types import INTEGER_BITS, kind_of
 from sqlext.pattern.mapped_variables import FirstRows, first_rows
 from sqlext.pattern.program import Program
@@ -55,8 +55,8 @@ def within(context: Context) -> list[Bound]:
     end = _end_of_within(context, within, key)
     try:
         key_type, common = _bound_types(context, key, end)
-    except BindError as e:
-        if e.error_class.startswith("SQLEXT_DATATYPE_MISMATCH"):
+    except (BindError, UnsupportedError) as e:
+        if e.error_class.startswith(("SQLEXT_DATATYPE_MISMATCH", "SQLEXT_RULE_EXPRESSION")):
             raise _cannot_be_added(context, within, key) from None
         raise
     if not common:
@@ -69,7 +69,11 @@ def within(context: Context) -> list[Bound]:
 
 
 def _cannot_be_added(context: Context, within: Within, key: Text) -> BindError:
-    key_type, bound_type = context.relation.resolver.types([key, context.slice(within.bound)])
+    try:
+        key_type, bound_type = context.relation.resolver.types([key, context.slice(within.bound)])
+    except UnsupportedError:
+        hint = "write WITHIN INTERVAL 10 MINUTES."
+        return BindError("WITHIN_TYPE", "this is no duration", place=within.bound.place, hint=hint)
     is_time = key_type in ("date", "timestamp", "timestamp_ntz")
     hint = "write WITHIN INTERVAL 10 MINUTES." if is_time else "write a number in the unit of the key: WITHIN 600."
     message = f"the first ORDER BY key is {key_type}, and {bound_type} cannot be added to it"

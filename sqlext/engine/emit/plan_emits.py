@@ -142,16 +142,14 @@ class EmitPlanner:
     def _bind(self, call: WindowCall, source: Source, alias: str = "") -> tuple[DataFrame, SparkTypeResolver, Text]:
         """The rows of the data, what knows the types of expressions over them, and the WITH clause before them."""
         prefix = with_clause(self.statement.ctes(call.whole), source)
-        data = source.slice(call.data.start, call.data.stop)
-        rows = self.queries.run(join(prefix, "SELECT * FROM ", data))
+        rows = self.queries.run(join(prefix, "SELECT * FROM ", call.data_as("", source)))
         taken = [name for name in rows.columns if name.lower() in WINDOW_KEYS]
         if taken:
             raise BindError(
                 "WINDOW_COLUMN", f"the data of {call.kind} has a column {taken[0]}", place=call.data.place,
                 hint=f"write TABLE (SELECT * EXCEPT ({taken[0]}) FROM …).",
             )  # fmt: skip
-        named = join(data, f" AS {alias}") if alias else data
-        return rows, SparkTypeResolver(self.queries, prefix, named), prefix
+        return rows, SparkTypeResolver(self.queries, prefix, call.data_as(alias, source)), prefix
 
 
 def _check_durations(call: WindowCall, durations: Mapping[str, int]) -> None:

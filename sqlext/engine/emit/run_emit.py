@@ -13,8 +13,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 
+from sqlext.engine.data_types import arrow_schema
 from sqlext.engine.emit.emit_processor import EmitBucketPlan, EmitProcessor
 from sqlext.engine.emit.panes import pane_schema
 from sqlext.engine.emit.partials import depends_on_order
@@ -27,6 +28,7 @@ from sqlext.engine.stream.parcels import BUCKET, PARCEL_DDL, pack
 from sqlext.engine.stream.processor import OperatorPlan
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.stream_plan import SortKey
+from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.values import arrow_type
 from sqlext.rewriter.emit.emit_parts import CUMULATE, HOP, ROWTIME, SESSION, Evictor, FiringAggregate, Trigger
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
@@ -201,6 +203,7 @@ def result_query(plan: EmitPlan, firings: str) -> Text:
 
 def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> WindowPlan:
     """What workers need to know; `rows`: the columns that Spark computes."""
+    _check_keys(rows.fields[: plan.keys], plan)
     durations = plan.durations
     assigner = Assigner(
         kind=plan.clause.call.kind,
@@ -209,7 +212,7 @@ def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> WindowPlan
         offset=durations.get("OFFSET", 0),
     )
     return WindowPlan(
-        schema=to_arrow_schema(rows, timezone="UTC"),
+        schema=arrow_schema(rows.fields, lambda i: _place(plan.columns[i][1], plan)),
         time=TIME,
         keys=tuple(name for name, _ in plan.columns[: plan.keys]),
         sort=tuple(SortKey(name) for name, _ in plan.columns[plan.keys + 1 :]),
@@ -219,6 +222,22 @@ def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> WindowPlan
         keeps_rows=kept_of_window(plan)[0],
         is_ansi=is_ansi,
     )
+
+
+def _check_keys(keys: Sequence[T.StructField], plan: EmitPlan) -> None:
+    """Raise UnsupportedError (KEY_TYPE) for keys that workers cannot compare."""
+    for field, (_, text) in zip(keys, plan.columns):
+        if isinstance(field.dataType, (T.ArrayType, T.MapType, T.StructType, T.VariantType)):
+            raise UnsupportedError(
+                "KEY_TYPE", f"a query that EMITs cannot be grouped by {field.dataType.simpleString()}",
+                place=_place(text, plan), hint="write its parts as keys, or to_json(…).",
+            )  # fmt: skip
+
+
+def _place(text: Text, plan: EmitPlan) -> Place:
+    """Where the user wrote the expression of a column."""
+    origins = [origin for i in range(len(str(text))) if (origin := text.origin(i)) is not None]
+    return Place(plan.clause.whole.source, min(origins), max(origins) + 1) if origins else plan.clause.keyword.place
 
 
 def firing_schema(plan: WindowPlan) -> T.StructType:

@@ -13,6 +13,7 @@ from sqlext.engine.rules.slot_types import slot_type
 from sqlext.engine.stream import stream_checks
 from sqlext.errors import BindError, ParseError, Place, SqlExtError, UnsupportedError
 from sqlext.expressions.function import Settings
+from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Scalar
 from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.lower.input_query import InputRelation
@@ -24,10 +25,11 @@ from sqlext.rewriter.rules.scalar_text import ScalarTexts
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.names import quoted, tokens_of
 from sqlext.rewriter.text.splice import Source
-from sqlext.rewriter.text.tokens import tokenize
+from sqlext.rewriter.text.tokens import Token, tokenize
 
 MAX_LENGTH = 100_000  # characters of a rule, if no setting says otherwise
 MAX_DEPTH = 100  # parentheses around a token
+MAX_OPERATORS = 200  # between two commas: a tree as deep would use up Python's stack
 _EVENTS = "SELECT * FROM `__events` "
 
 
@@ -50,9 +52,10 @@ def compile_rule(
     order: Sequence[str],
     settings: Settings,
     max_length: int = MAX_LENGTH,
+    functions: Mapping[str, PythonFunction] | None = None,
 ) -> CompiledRule:
     """`clause`: `MATCH_RECOGNIZE ( … )`; `schema`: the name and simple type of each column of the events; `partition`,
-    `order`: those in MATCH_RULES, the event time first.
+    `order`: those in MATCH_RULES, the event time first; `functions`: Python UDFs by their names in lower case.
 
     Raises ParseError, BindError and UnsupportedError, with their places in `clause`.
 
@@ -62,21 +65,42 @@ def compile_rule(
     >>> rule.measures["v"].type, rule.masks[0].function
     ('int', '>')
     """
+    text, before = _query(clause, partition, order, max_length)
+    try:
+        return _compiled(clause, text, schema, settings, functions or {})
+    except RecursionError:
+        raise UnsupportedError("RULE_SIZE", "an expression of this rule is nested too deep", hint=_DIVIDE) from None
+    except SqlExtError as e:
+        raise e.moved(clause, -before) from None
+
+
+def check_rule_text(clause: str) -> None:
+    """Raise what is wrong with a rule as far as its text alone shows it, with places in `clause`.
+
+    >>> check_rule_text("MATCH_RECOGNIZE (PATTERN (A) DEFINE B AS true)")
+    Traceback (most recent call last):
+    sqlext.errors.BindError: SQLEXT_UNKNOWN_PATTERN_VARIABLE: DEFINE names "B", which PATTERN does not use
+      1 | MATCH_RECOGNIZE (PATTERN (A) DEFINE B AS true)
+        |                                     ^
+    Hint: the pattern variables are A.
+    """
+    text, before = _query(clause, (), ("ts",), MAX_LENGTH)
+    try:
+        check(_parsed(text))
+    except SqlExtError as e:
+        raise e.moved(clause, -before) from None
+
+
+def _query(clause: str, partition: Sequence[str], order: Sequence[str], max_length: int) -> tuple[str, int]:
+    """The rule as a query over the events, and how many characters stand before the body of the clause in addition."""
     _check_size(clause, max_length)
     try:
         _check_alone(clause)
-        head = _head(partition, order)
-        opening = clause.index("(") + 1
-        text = f"{_EVENTS}{clause[:opening]}{head}{clause[opening:]}"
-        before = len(_EVENTS) + len(head)
     except SqlExtError as e:
         raise e.moved(clause, -len(_EVENTS)) from None
-    try:
-        return _compiled(clause, text, schema, settings)
-    except RecursionError:
-        raise UnsupportedError("RULE_SIZE", "an expression of this rule has too many operators", hint=_DIVIDE) from None
-    except SqlExtError as e:
-        raise e.moved(clause, -before) from None
+    head = _head(partition, order)
+    opening = clause.index("(") + 1
+    return f"{_EVENTS}{clause[:opening]}{head}{clause[opening:]}", len(_EVENTS) + len(head)
 
 
 _DIVIDE = "divide it into several rules."
@@ -91,6 +115,25 @@ def _check_size(clause: str, max_length: int) -> None:
     if deep is not None:
         message = f"a rule nests parentheses at most {MAX_DEPTH} levels deep"
         raise UnsupportedError("RULE_SIZE", message, place=Place(clause, deep.start, deep.stop), hint=_DIVIDE)
+    _check_operators(clause)
+
+
+def _check_operators(clause: str) -> None:
+    """Raise UnsupportedError for an expression with too many operators, before it is read."""
+    operators = 0
+    for token in tokens_of(clause):
+        operators = 0 if token.text in (",", ";") or token.word in _CLAUSES else operators + _is_operator(token)
+        if operators > MAX_OPERATORS:
+            message = f"an expression of a rule has at most {MAX_OPERATORS} operators"
+            raise UnsupportedError("RULE_SIZE", message, place=Place(clause, token.start, token.stop), hint=_DIVIDE)
+
+
+def _is_operator(token: Token) -> bool:
+    return token.word in ("AND", "OR", "NOT") or token.text in _SYMBOLS
+
+
+_CLAUSES = frozenset({"MEASURES", "PATTERN", "DEFINE", "AS"})
+_SYMBOLS = frozenset(["+", "-", "*", "/", "%", "=", "<>", "!=", "<", ">", "<=", ">=", "||", "|", "&", "^"])
 
 
 def _head(partition: Sequence[str], order: Sequence[str]) -> str:
@@ -123,14 +166,21 @@ def _parsed(text: str) -> MatchClause:
     return parse_match(text, tokenize(text), sites[0])
 
 
-def _compiled(clause: str, text: str, schema: Sequence[tuple[str, str]], settings: Settings) -> CompiledRule:
+def _compiled(
+    clause: str,
+    text: str,
+    schema: Sequence[tuple[str, str]],
+    settings: Settings,
+    functions: Mapping[str, PythonFunction],
+) -> CompiledRule:
     parsed = _parsed(text)
     check(parsed)
-    texts = ScalarTexts(columns=dict(schema), settings=settings, text=text)
+    texts = ScalarTexts(columns=dict(schema), settings=settings, functions=functions, text=text)
     relation = InputRelation(
         columns=tuple(schema),
         resolver=texts,
         is_aggregate=lambda name: False,
+        python_function=lambda name: functions.get(name.lower()),
         is_ansi=settings.is_ansi,
         time_zone=settings.time_zone,
         is_streaming=True,
@@ -140,7 +190,7 @@ def _compiled(clause: str, text: str, schema: Sequence[tuple[str, str]], setting
     columns = {column.name: texts.tree(column.text) for column in plan.columns}
     slots = {slot.name: slot_type(slot, {name: tree.type for name, tree in columns.items()}) for slot in plan.slots}
     keys = {name: columns[name].type for name in plan.carried}
-    results = ScalarTexts(columns={**slots, **keys}, settings=settings, text=text)
+    results = ScalarTexts(columns={**slots, **keys}, settings=settings, functions=functions, text=text)
     measures = {shown.name: results.tree(shown.text) for shown in plan.shown[len(plan.carried) :]}
     masks = tuple(texts.tree(mask.rest) for mask in plan.masks)
     return CompiledRule(clause=clause, plan=plan, columns=columns, masks=masks, measures=measures)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,6 +27,7 @@ from sqlext.expressions.values import arrow_type
 from sqlext.rewriter.rules.rules_clause import KeyColumn, RulesClause
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, join
+from sqlext.session_functions import python_functions
 
 MAX_VERSIONS_SETTING, MAX_LENGTH_SETTING = "sqlext.rules.max_versions", "sqlext.rules.max_length"
 
@@ -97,8 +99,8 @@ class RulesPlanner:
         relation = source.slice(clause.relation.start, clause.relation.stop)
         rows = self.queries.run(join(prefix, "SELECT * FROM ", relation))
         raise_all(list(_key_errors(clause, rows)))
-        if pattern_rules.rules_table(self.spark, self.queries.sql, clause.rules.parts) is None:
-            place = Place(clause.keyword.source, clause.rules.start, clause.rules.stop)
+        place = Place(clause.keyword.source, clause.rules.start, clause.rules.stop)
+        if self._rules_table(clause, place) is None:
             hint = "the first rule creates it: CREATE PATTERN RULE name ON table FOR TABLE events AS …"
             raise BindError("NO_RULES_TABLE", f"there is no table {'.'.join(clause.rules.parts)} of pattern rules",
                             place=place, hint=hint)  # fmt: skip
@@ -118,11 +120,26 @@ class RulesPlanner:
             ),
             max_versions=count(self.spark, MAX_VERSIONS_SETTING, MAX_VERSIONS),
             max_length=count(self.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
+            functions=python_functions(self.spark),
         )
         events = rows.select(*(quoted(field.name) for field in fields))
         planned = PlannedRules(run=RulesRun(plan=plan, rows=events, table=clause.rules.parts), clause=clause)
-        name = self.queries.name(planned.preview(self.queries, self.spark))
+        with placed_at(place):
+            name = self.queries.name(planned.preview(self.queries, self.spark))
         return planned, name, [Edit(clause.whole.start, clause.whole.stop, name)]
+
+    def _rules_table(self, clause: RulesClause, place: Place) -> pattern_rules.RulesTable | None:
+        with placed_at(place):
+            return pattern_rules.rules_table(self.spark, self.queries.sql, clause.rules.parts)
+
+
+@contextmanager
+def placed_at(place: Place) -> Iterator[None]:
+    """Errors without a place, which are about the table of rules, get this one."""
+    try:
+        yield
+    except SqlExtError as error:
+        raise error if error.place is not None else error.with_(place=place) from None
 
 
 def can_be_read(spark_type: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,8 @@ from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, stream_facts
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import SqlExtError
 from sqlext.expressions.function import Settings
-from sqlext.expressions.scalar_tree import Scalar
+from sqlext.expressions.python_functions import PythonFunction
+from sqlext.expressions.scalar_tree import Scalar, columns_in
 from sqlext.pattern.automaton import DONE, automaton, targets_from
 from sqlext.pattern.program import MatchStart
 from sqlext.pattern.strategy import choose_on_stream
@@ -33,8 +35,9 @@ class RulesPlan:
     """What a step needs to know, whichever rules there are.
 
     `schema`: the columns of the events; `columns`: their Spark types; `keys`, `order`: PARTITION BY and ORDER BY, the
-    event time first; `sort`: the order of rows with equal times. A stream takes up
-    `max_versions`, of at most `max_length` characters; neither is part of the state.
+    event time first; `sort`: the order of rows with equal times; `functions`: the Python UDFs of the session, by their
+    names in lower case. A stream takes up `max_versions`, of at most `max_length` characters. The last three are not
+    part of the state.
     """
 
     schema: pa.Schema
@@ -45,6 +48,7 @@ class RulesPlan:
     settings: Settings
     max_versions: int = MAX_VERSIONS
     max_length: int = MAX_LENGTH
+    functions: Mapping[str, PythonFunction] = field(default_factory=dict)
 
     @property
     def time(self) -> str:
@@ -68,7 +72,7 @@ class RulesPlan:
 
     def compiled(self, clause: str) -> RulePlan:
         """Raises SqlExtError."""
-        rule = compile_rule(clause, self.columns, self.keys, self.order, self.settings, self.max_length)
+        rule = compile_rule(clause, self.columns, self.keys, self.order, self.settings, self.max_length, self.functions)
         return rule_plan(rule, self)
 
 
@@ -101,6 +105,12 @@ class RulePlan:
     trees: Mapping[str, Scalar]
     masks: Mapping[str, tuple[Scalar, ...]]
     opening: tuple[int, ...] | None
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """The columns of the events that the rule reads."""
+        trees = (*self.trees.values(), *(tree for masks in self.masks.values() for tree in masks))
+        return frozenset(column.name for tree in trees for column in columns_in(tree))
 
 
 def rule_plan(rule: CompiledRule, plan: RulesPlan) -> RulePlan:

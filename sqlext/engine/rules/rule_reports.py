@@ -1,6 +1,6 @@
 """What running streams report about rules, on its way into the tables of the log and of errors.
 
-The operator reports with each micro-batch, as an observed metric; a listener of the session appends what is new. Each
+The operator reports with each micro-batch, as an observed metric; the listener of the session appends what is new. Each
 report has all versions that the stream has taken up, so that nothing is lost with a driver that was killed.
 """
 
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
@@ -20,23 +22,22 @@ from sqlext.rewriter.text.names import Parts
 REPORTS = "sqlextrules"  # the prefix of the names of the observed metrics
 
 
-class RuleReports(StreamingQueryListener):
-    """Appends the reports of one MATCH_RULES. `metric`: the name of its observed metric."""
+def follow(spark: SparkSession, sql: Callable[..., Any], table: Parts, metric: str) -> None:
+    """Append what queries report in an observed metric to the tables beside the table of rules."""
+    if spark not in _LISTENERS:
+        _LISTENERS[spark] = RuleReports()
+        spark.streams.addListener(_LISTENERS[spark])
+    _LISTENERS[spark].targets[metric] = Target(spark=spark, sql=sql, table=table)
 
-    def __init__(self, spark: SparkSession, sql: Callable[..., Any], table: Parts, metric: str):
-        self.spark, self.sql, self.table, self.metric = spark, sql, table, metric
-        self.known: set[tuple] = set()
 
-    def onQueryStarted(self, event) -> None: ...
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """Where the reports of one MATCH_RULES go. `known`: what has been appended."""
 
-    def onQueryIdle(self, event) -> None: ...
-
-    def onQueryTerminated(self, event) -> None: ...
-
-    def onQueryProgress(self, event) -> None:
-        row = event.progress.observedMetrics.get(self.metric)
-        if row is not None:
-            self.append([json.loads(text) for text in row["reports"] or ()], event.progress.name or event.progress.id)
+    spark: SparkSession
+    sql: Callable[..., Any]
+    table: Parts
+    known: set[tuple] = field(default_factory=set)
 
     def append(self, reports: list[dict[str, Any]], stream: Any) -> None:
         """Append what has not been appended before."""
@@ -51,3 +52,27 @@ class RuleReports(StreamingQueryListener):
             rows = [RuleError(name=n, version=v, error_class=c, message=m) for n, v, c, m in failures.values()]
             pattern_rules.append_errors(self.spark, self.sql, self.table, rows)
         self.known.update(new, failures)
+
+
+class RuleReports(StreamingQueryListener):
+    """The one listener of a session. `targets`: by the names of the observed metrics; a query may be started again, so
+    they stay."""
+
+    def __init__(self) -> None:
+        self.targets: dict[str, Target] = {}
+
+    def onQueryStarted(self, event) -> None: ...
+
+    def onQueryIdle(self, event) -> None: ...
+
+    def onQueryTerminated(self, event) -> None: ...
+
+    def onQueryProgress(self, event) -> None:
+        progress = event.progress
+        for metric, row in progress.observedMetrics.items():
+            if metric in self.targets:
+                reports = [json.loads(text) for text in row["reports"] or ()]
+                self.targets[metric].append(reports, progress.name or progress.id)
+
+
+_LISTENERS: WeakKeyDictionary[SparkSession, RuleReports] = WeakKeyDictionary()

@@ -75,20 +75,26 @@ def json_text(value: Any, spark_type: str) -> str:
     >>> json_text([(1, None), (None, "x")], "array<struct<a:int,b:string>>")
     '[{"a":1},{"b":"x"}]'
     """
-    return json.dumps(_json(value, spark_type), separators=(",", ":"), ensure_ascii=False)
+    return json_of(json_value(value, spark_type))
 
 
-def _json(value: Any, spark_type: str) -> Any:
+def json_of(value: Any) -> str:
+    """The text without blanks, as Spark writes it."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def json_value(value: Any, spark_type: str) -> Any:
+    """What `json.dumps` writes for one of our values."""
     parts = nested(spark_type)
     if value is None:
         return None
     if isinstance(parts, ArrayOf):
-        return [_json(x, parts.element) for x in value]
+        return [json_value(x, parts.element) for x in value]
     if isinstance(parts, MapOf):
-        return {str(_json(k, parts.key)): _json(v, parts.value) for k, v in value.items()}
+        return {str(json_value(k, parts.key)): json_value(v, parts.value) for k, v in value.items()}
     if isinstance(parts, StructOf):
         pairs = zip(parts.names, value, parts.types)
-        return {name: _json(v, t) for name, v, t in pairs if v is not None}
+        return {name: json_value(v, t) for name, v, t in pairs if v is not None}
     if isinstance(value, bool) or (is_numeric(spark_type) and not isinstance(value, Decimal)):
         return value
     if isinstance(value, Decimal):

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Union
 
 import numpy as np
 import pyarrow as pa
 
+from sqlext.engine.rules.row_texts import error_text, failure_rows, row_texts
 from sqlext.engine.rules.rule_plan import CODE, RulePlan, RulesPlan
 from sqlext.engine.rules.rule_results import result_batch
 from sqlext.engine.rules.rule_versions import Acting
 from sqlext.engine.rules.rules_state import NO_ROW, POSITION, ROW, RULE, VERSION, position_schema
 from sqlext.engine.rules.shared_rows import NewRows, SharedRows
 from sqlext.engine.stream.step import RowSearch, search_rows
-from sqlext.engine.stream.stream_plan import DUE, State
+from sqlext.engine.stream.stream_plan import DUE, FAILURES, State
 from sqlext.engine.worker.arrow import as_arrow, as_numpy, one_chunk
 from sqlext.errors import SqlExtError
 from sqlext.pattern.event_time import NEVER
@@ -43,10 +45,12 @@ class Before:
 @dataclass(frozen=True, kw_only=True)
 class RuleOutcome:
     """`resumed`: the rows of the state's positions that are replaced; `positions`: the new ones, if there are any, with
-    the `partition` and the `place` of the first row that each still reads."""
+    the `partition` and the `place` of the first row that each still reads; `failures`: what could not be computed, with
+    the columns FAILURES."""
 
     results: list[tuple[np.ndarray, pa.RecordBatch]]
     errors: list[RuleFault]
+    failures: list[pa.Table] = field(default_factory=list)
     resumed: np.ndarray
     positions: pa.Table | None = None
     partition: np.ndarray
@@ -83,8 +87,10 @@ class RuleRun:
     def _fault(self, error_class: str, message: str) -> RuleFault:
         return self.version.version.name, self.version.version.version, error_class, message
 
-    def _without(self, resumed: np.ndarray, errors: list[RuleFault]) -> RuleOutcome:
-        return RuleOutcome(results=[], errors=errors, resumed=resumed, partition=_NOTHING, place=_NOTHING)
+    def _without(self, resumed: np.ndarray, errors: list[RuleFault], failures: Sequence[pa.Table] = ()) -> RuleOutcome:
+        return RuleOutcome(
+            results=[], errors=errors, failures=list(failures), resumed=resumed, partition=_NOTHING, place=_NOTHING
+        )
 
     def _decided(self, watermark: int, rule: RulePlan) -> RuleOutcome:
         new = self.shared.between(max(self.after, self.version.version.first), watermark)
@@ -92,15 +98,18 @@ class RuleRun:
         runs = np.flatnonzero(first != NEVER)
         rows = ranges(first[runs], new.stop[runs])
         if not len(rows):
-            return self._without(_NOTHING, [])
+            failures = list(self._failed_rows(new, rule))
+            return self._without(_NOTHING, self._faults(FAILURES.empty_table(), new, rule), failures)
         is_resumed = first[self.before.partition] != NEVER
         search = self._search(rows, is_resumed, watermark, rule)
         results, errors = self._results(search, rule)
-        errors += self._faults(search, rule)
+        failed = search.failed()
+        errors += self._faults(failed, new, rule)
         partition, place, positions = self._positions(search, rows)
         return RuleOutcome(
             results=results,
             errors=errors,
+            failures=[self._failed_keys(failed), *self._failed_rows(new, rule)],
             resumed=self.before.index[is_resumed],
             positions=positions,
             partition=partition,
@@ -156,13 +165,32 @@ class RuleRun:
         at = as_arrow(self.shared.bounds[:-1])
         return [self.shared.values.columns[name].take(at) for name in self.plan.keys]
 
-    def _faults(self, search: RowSearch, rule: RulePlan) -> list[RuleFault]:
+    def _faults(self, failed: pa.Table, new: NewRows, rule: RulePlan) -> list[RuleFault]:
         """What could not be computed in conditions and measures, one of each class of error."""
-        texts = [text.partition(": ") for text in search.failed().column("error").to_pylist()]
+        texts = [text.partition(": ") for text in failed.column("error").to_pylist()]
         by_class = {error_class: message for error_class, _, message in reversed(texts)}
-        if (error := self.shared.failure(rule)) is not None:
-            by_class.setdefault(error.error_class, error.message)
+        for error, at in self.shared.failures(rule):
+            if (at & new.is_new).any():
+                by_class.setdefault(error.error_class, error.message)
         return [self._fault(*pair) for pair in by_class.items()]
+
+    def _failed_rows(self, new: NewRows, rule: RulePlan) -> Iterator[pa.Table]:
+        """The new rows on which an expression could not be computed, each once."""
+        is_left = new.is_new.copy()
+        for error, failed in self.shared.failures(rule):
+            at, is_left = np.flatnonzero(failed & is_left), is_left & ~failed
+            columns = {name: column.take(as_arrow(at)) for name, column in self.shared.values.columns.items()}
+            rows = row_texts(columns, self.plan.columns)
+            yield failure_rows(self.version.version, self.shared.time[at], [error_text(error)] * len(at), rows)
+
+    def _failed_keys(self, failed: pa.Table) -> pa.Table:
+        """What could not be computed over several rows, with the keys of the rows in place of their numbers."""
+        number = [json.loads(text)[0] for text in failed.column("row").to_pylist()]
+        types = [(name, kind) for name, kind in self.plan.columns if name in self.plan.keys]
+        keys = {name: key.take(pa.array(number, pa.int64())) for name, key in zip(self.plan.keys, self._keys)}
+        times, errors = (failed.column(name) for name in ("time", "error"))
+        rows = row_texts(keys, types) if types else ["{}"] * len(number)
+        return failure_rows(self.version.version, as_numpy(one_chunk(times).view(pa.int64())), errors.to_pylist(), rows)
 
     def _positions(self, search: RowSearch, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, pa.Table | None]:
         """The new positions: their partitions, the first rows that they still read, and their table."""

@@ -46,6 +46,27 @@ def row_schema(plan: RulesPlan) -> pa.Schema:
     return pa.schema([*plan.schema, (ROW, pa.int64())])
 
 
+def with_schema(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Stored rows with the columns that the events have now: a column that was added is NULL, one that was dropped is
+    left out, and one of another type is cast, or NULL where a value does not fit.
+
+    >>> with_schema(pa.table({"a": [1], "b": [2]}), pa.schema([("b", pa.float64()), ("c", pa.string())])).to_pylist()
+    [{'b': 2.0, 'c': None}]
+    """
+    if rows.schema == schema:
+        return rows
+    return pa.table([_column(rows, field) for field in schema], schema=schema)
+
+
+def _column(rows: pa.Table, field: pa.Field) -> pa.Array | pa.ChunkedArray:
+    if field.name not in rows.column_names:
+        return pa.nulls(rows.num_rows, field.type)
+    try:
+        return rows.column(field.name).cast(field.type)
+    except pa.ArrowException:
+        return pa.nulls(rows.num_rows, field.type)
+
+
 def position_schema(plan: RulesPlan) -> pa.Schema:
     keys = (plan.schema.field(k) for k in plan.keys)
     own = ((RULE, pa.string()), (VERSION, pa.int64()), (ROW, pa.int64()))

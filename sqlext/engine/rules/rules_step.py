@@ -2,7 +2,8 @@
 
     order    discard late rows, keep rows above the watermark for later, sort the others once for all rules
     match    resume the search of each version that acts, in the keys where it may find something
-    rules    take up new versions: they act on rows above the watermark
+    keep     the rows that a version may still read, with the columns that those versions read
+    rules    take up new versions: they act on rows above the watermark, which keep all their columns
 
 A step is pure, as that of MATCH_RECOGNIZE: the same rows in any portions give the same results. A version whose time
 ends in the step decides what it can by then, and its positions are dropped. No rule can make a step fail.
@@ -10,6 +11,7 @@ ends in the step decides what it can by then, and its positions are dropped. No 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +34,7 @@ from sqlext.engine.rules.rules_state import (
 )
 from sqlext.engine.rules.shared_rows import SharedRows
 from sqlext.engine.stream.row_order import key_codes, sorted_rows
-from sqlext.engine.stream.stream_plan import DUE, SortKey
+from sqlext.engine.stream.stream_plan import DUE, FAILURES, SortKey
 from sqlext.engine.worker.arrow import as_arrow, as_numpy, one_chunk
 from sqlext.errors import SqlExtError
 from sqlext.expressions.column_values import ColumnValues
@@ -41,7 +43,8 @@ from sqlext.pattern.event_time import NEVER
 
 @dataclass(frozen=True, kw_only=True)
 class RulesStep:
-    """`results`: (times, rows) that became decided; `late`: the rows that came too late; `errors`: of the rules.
+    """`results`: (times, rows) that became decided; `late`: the rows that came too late; `errors`: of the rules;
+    `failures`: the rows and keys that they are about, with the columns FAILURES.
 
     The next state consists of the rows and positions of the previous one where `keeps_row: bool[n]` and
     `keeps_position: bool[k]` are true, of its versions, and of the new ones.
@@ -50,6 +53,7 @@ class RulesStep:
     results: list[tuple[np.ndarray, pa.RecordBatch]]
     late: pa.Table
     errors: list[RuleFault]
+    failures: pa.Table
     keeps_row: np.ndarray
     new_rows: pa.Table
     keeps_position: np.ndarray
@@ -78,18 +82,32 @@ def advance(
     search = _search(rows, state, watermark, plan, compiled)
     versions, errors = new_versions(state, rules, watermark, plan.max_versions)
     errors += _compile_errors(versions, compiled)
-    old = state.rows.num_rows
+    old, rows = state.rows.num_rows, search.rows
     return RulesStep(
         results=search.results,
         late=arrived.filter(pa.array(late)),
         errors=search.errors + errors,
-        keeps_row=search.keeps_row[:old],
-        new_rows=rows.slice(old).filter(pa.array(search.keeps_row[old:])),
+        failures=pa.concat_tables([FAILURES.empty_table(), *search.failures]),
+        keeps_row=(search.keeps_row & ~search.has_passed)[:old],
+        new_rows=_new_rows(search, plan, old),
         keeps_position=search.keeps_position,
         new_positions=pa.concat_tables([position_schema(plan).empty_table(), *search.positions]),
         new_versions=versions,
         watermark=watermark,
     )
+
+
+def _new_rows(search: _Outcome, plan: RulesPlan, old: int) -> pa.Table:
+    """The rows to add to the state: those that have passed the watermark, and those that arrived above it."""
+    has_passed = search.has_passed & search.keeps_row
+    is_above = search.keeps_row & ~search.has_passed
+    is_above[:old] = False
+    passed, above = (search.rows.filter(pa.array(mask)) for mask in (has_passed, is_above))
+    needed = {*plan.keys, plan.time, ROW, *search.columns}
+    for at, field in enumerate(passed.schema):
+        if field.name not in needed:
+            passed = passed.set_column(at, field, pa.nulls(passed.num_rows, field.type))
+    return pa.concat_tables([passed, above])
 
 
 def _compile_errors(versions: pa.Table, compiled: Compile) -> list[RuleFault]:
@@ -101,10 +119,18 @@ def _compile_errors(versions: pa.Table, compiled: Compile) -> list[RuleFault]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Outcome:
-    """What the versions decided: results, errors, rows and old positions to keep, and new positions."""
+    """What the versions decided: results, errors and failures, rows and old positions to keep, and new positions.
 
+    `rows`: with ROW in the order of the rows; `has_passed: bool[n]`: the watermark has passed them in this step;
+    `columns`: those that the versions read which go on.
+    """
+
+    rows: pa.Table
+    has_passed: np.ndarray
+    columns: set[str]
     results: list[tuple[np.ndarray, pa.RecordBatch]]
     errors: list[RuleFault]
+    failures: list[pa.Table]
     keeps_row: np.ndarray
     keeps_position: np.ndarray
     positions: list[pa.Table]
@@ -120,15 +146,15 @@ def _search(rows: pa.Table, state: RulesState, watermark: int, plan: RulesPlan, 
     has_ended = np.array([*(a.until <= watermark for a in current), *(False for _ in later), True])[owner]
     time = as_numpy(one_chunk(rows.column(plan.time)).view(pa.int64()))
     is_active = _active_codes(code, time, position_code, state, watermark, has_ended)
+    has_passed = (time > state.watermark) & (time <= watermark)
+    rows = _numbered(rows, code, time, has_passed, plan)
     searched = np.flatnonzero((time <= watermark) & is_active[code])
-    searched = searched[
-        sorted_rows(code[searched], time[searched], rows.take(as_arrow(searched)), (*plan.sort, SortKey(ROW)))
-    ]
+    searched = searched[np.lexsort((_integers(rows, ROW)[searched], time[searched], code[searched]))]
     shared, partition_of = _shared_rows(rows.take(as_arrow(searched)), code[searched], len(is_active), plan)
     position_partition = partition_of[position_code]
     place = np.where(position_partition < 0, NEVER, shared.places(_integers(state.positions, ROW)))
     columns = {name: _integers(state.positions, name) for name in POSITION}
-    results, errors, positions = [], [], []
+    results, errors, failures, positions = [], [], [], []
     keeps_position, needed = ~has_ended, np.full(len(shared.bounds) - 1, NEVER)
     for number, version in enumerate(current):
         own = np.flatnonzero((owner == number) & (position_partition >= 0))
@@ -137,6 +163,7 @@ def _search(rows: pa.Table, state: RulesState, watermark: int, plan: RulesPlan, 
         outcome = run.outcome(watermark, compiled)
         results += outcome.results
         errors += outcome.errors
+        failures += outcome.failures
         keeps_position[outcome.resumed] = False
         if version.until > watermark and outcome.positions is not None:
             positions.append(outcome.positions)
@@ -146,8 +173,33 @@ def _search(rows: pa.Table, state: RulesState, watermark: int, plan: RulesPlan, 
     keeps_row = np.ones(rows.num_rows, np.bool_)
     keeps_row[searched] = np.arange(len(searched)) >= needed[shared.partition]
     return _Outcome(
-        results=results, errors=errors, keeps_row=keeps_row, keeps_position=keeps_position, positions=positions
+        rows=rows,
+        has_passed=has_passed,
+        columns=_columns_read((a for a in current if a.until > watermark), compiled),
+        results=results,
+        errors=errors,
+        failures=failures,
+        keeps_row=keeps_row,
+        keeps_position=keeps_position,
+        positions=positions,
     )
+
+
+def _numbered(rows: pa.Table, code: np.ndarray, time: np.ndarray, has_passed: np.ndarray, plan: RulesPlan) -> pa.Table:
+    """The rows with new numbers for those that have passed: in their order, which later steps then take from the
+    numbers alone, because the state does not keep all the columns by which they are sorted."""
+    passed = np.flatnonzero(has_passed)
+    order = sorted_rows(code[passed], time[passed], rows.take(as_arrow(passed)), (*plan.sort, SortKey(ROW)))
+    number = _integers(rows, ROW).copy()
+    number[passed[order]] = number.max(initial=-1) + 1 + np.arange(len(passed))
+    at = rows.schema.get_field_index(ROW)
+    return rows.set_column(at, rows.schema.field(at), as_arrow(number))
+
+
+def _columns_read(versions: Iterable[Acting], compiled: Compile) -> set[str]:
+    """The columns of the events that the rules of these versions read."""
+    plans = [compiled(a.version.clause or "") for a in versions if a.version.matches]
+    return {name for plan in plans if not isinstance(plan, SqlExtError) for name in plan.reads}
 
 
 def _owners(positions: pa.Table, versions: list[Acting]) -> np.ndarray:

@@ -16,11 +16,13 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from sqlext.catalog import pattern_rules
 from sqlext.engine.queries import Queries
+from sqlext.engine.rules import rule_reports
 from sqlext.engine.rules.rule_plan import RulesPlan
-from sqlext.engine.rules.rule_reports import REPORTS, RuleReports
+from sqlext.engine.rules.rule_reports import REPORTS
 from sqlext.engine.rules.rule_versions import TakenVersion
 from sqlext.engine.rules.rules_processor import OF_RULES, RulesBucketPlan, RulesProcessor
 from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, in_time
+from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result_columns
 from sqlext.engine.stream.parcels import (
     BUCKET,
@@ -45,7 +47,8 @@ class RulesRun:
     table: Parts
 
     def frame(self, queries: Queries, spark: SparkSession, *, reports: bool) -> DataFrame:
-        """The result. `reports`: what a stream reports about rules reaches their tables; this adds a listener."""
+        """The result. `reports`: what a stream reports about rules reaches their tables, and late and failed rows the
+        tables that are set, which are created if they do not exist."""
         if not self.rows.isStreaming:
             return self._in_batch(queries, spark)
         return self._on_stream(queries, spark, reports)
@@ -67,14 +70,23 @@ class RulesRun:
         buckets = bucket_count(spark, plan.keys)
         hashed = F.hash(*(F.col(quoted(name)) for name in plan.keys)) if plan.keys else F.lit(0)
         events = self.rows.withColumn(BUCKET, hashed).mapInArrow(partial(pack, buckets=buckets), PARCEL_DDL)
-        rules = spark.readStream.table(quote(self.table)).select(*ARRIVING_VERSIONS.names)
+        rules = spark.readStream.table(quote(self.table))
+        pattern_rules.check_columns(self.table, dict(rules.dtypes))
+        rules = rules.select(*ARRIVING_VERSIONS.names)
         parcels = events.unionAll(rules.mapInArrow(partial(pack_rules, buckets=buckets), PARCEL_DDL))
+        tables = side_tables.open_tables(spark, fingerprint(plan)) if reports else []
+        folders = {table.setting: str(table.folder) for table in tables}
         operator = OperatorPlan(
-            stream=RulesBucketPlan(rules=plan), fingerprint=fingerprint(plan), buckets=buckets, shows_times=False
+            stream=RulesBucketPlan(rules=plan),
+            fingerprint=fingerprint(plan),
+            buckets=buckets,
+            late_folder=folders.get(side_tables.LATE),
+            failed_folder=folders.get(side_tables.FAILED),
+            shows_times=False,
         )
         metric = f"{REPORTS}_{uuid.uuid4().hex[:8]}"
         if reports:
-            spark.streams.addListener(RuleReports(spark, queries.sql, self.table, metric))
+            rule_reports.follow(spark, queries.sql, self.table, metric)
         texts = F.collect_list(F.when(F.col("kind") == REPORT, F.col("rows").cast("string"))).alias("reports")
         decided = decided_rows(parcels, RulesProcessor(operator), lambda rows: rows.observe(metric, texts))
         return result_columns(decided, [], from_arrow_schema(plan.result_schema))
@@ -120,7 +132,7 @@ def taken_versions(queries: Queries, spark: SparkSession, table: Parts) -> Seque
 
 
 def fingerprint(plan: RulesPlan) -> str:
-    """16 hexadecimal digits of what the state depends on; rules may change."""
-    settings = [plan.settings.is_ansi, plan.settings.time_zone]
-    parts = ["rules", plan.columns, plan.keys, plan.order, settings]
+    """16 hexadecimal digits of what the state depends on; rules may change, and so may columns that they read."""
+    settings, types = [plan.settings.is_ansi, plan.settings.time_zone], dict(plan.columns)
+    parts = ["rules", [(name, types[name]) for name in (*plan.keys, *plan.order)], len(plan.keys), settings]
     return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()[:16]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -81,7 +82,11 @@ class SharedRows:
             bits = bits | (self.values.truth(tree)[rows].astype(kind) << kind(bit))
         return bits.view(f"i{bits.itemsize}")
 
-    def failure(self, plan: RulePlan) -> DataError | None:
-        """An error of an expression of the rule on one of the rows; None if all could be computed."""
-        trees = [*plan.trees.values(), *(tree for masks in plan.masks.values() for tree in masks)]
-        return next((error for tree in trees if (error := self.values.failure(tree)) is not None), None)
+    def failures(self, plan: RulePlan) -> Iterator[tuple[DataError, np.ndarray]]:
+        """An error of each expression of the rule that was evaluated and failed, and `bool[n]`: on which rows."""
+        for tree in (*plan.trees.values(), *(tree for masks in plan.masks.values() for tree in masks)):
+            if not self.values.is_evaluated(tree):
+                continue
+            error, failed = self.values.failure(tree), self.values.vector(tree).failed
+            if error is not None and failed is not None:
+                yield error, failed

@@ -12,9 +12,12 @@ from pyspark.sql import types as T
 from sqlext.engine.session_settings import count
 from sqlext.engine.stream.parcels import BUCKETS_SETTING, unpack, unpack_by_row
 from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, BucketProcessor
+from sqlext.errors import BindError
 from sqlext.rewriter.match.match_plan import FAILURE
 from sqlext.stream_state import METRICS, RESULT_METRICS
 
+_STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 # The metrics that are sums over the buckets, by the columns of their reports.
 _SUMS = {
     "kept": "rows",
@@ -39,8 +42,9 @@ def decided_rows(
 ) -> DataFrame:
     """The result rows, as OUTPUT_DDL describes them; the reports of the buckets go to the query's metrics.
 
-    `observe`: adds further metrics.
+    `observe`: adds further metrics. Raises BindError SETTING: the session has a state store that cannot keep the state.
     """
+    _check_state_store(parcels.sparkSession)
     operator = processor.plan
     by_clock = operator.stream.is_processing_time
     # In processing time Spark runs micro-batches without end, for availableNow too: only where the clock ends matches.
@@ -59,6 +63,14 @@ def decided_rows(
         *(F.coalesce(F.sum(F.when(is_report, F.col(name))), F.lit(0)).alias(metric) for name, metric in _SUMS.items()),
     )
     return observe(observed).where(F.col("kind") == RESULT)
+
+
+def _check_state_store(spark: SparkSession) -> None:
+    """Without this the query starts, and Spark ends it."""
+    provider = str(spark.conf.get(_STATE_STORE)).rpartition(".")[2]
+    if "RocksDB" not in provider:
+        message = f"a stream keeps its state in RocksDB, and the state store of this session is {provider}"
+        raise BindError("SETTING", message, hint=f"SET {_STATE_STORE} = {_ROCKSDB}.")
 
 
 def without_failures(rows: DataFrame) -> DataFrame:

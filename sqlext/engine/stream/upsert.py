@@ -3,7 +3,8 @@
 Each micro-batch is one MERGE, which carries Delta's transaction identifiers: the identifier of the query and the number
 of the micro-batch. Delta commits both together with the rows, so a micro-batch that is run again changes nothing.
 On Connect all queries share the settings of one session, which is where Delta reads the identifiers, so there they are
-left out: Spark runs only the last micro-batch again, and its MERGE finds its own rows.
+left out: Spark runs only the last micro-batch again, and its MERGE finds its own rows. A MERGE that loses to another
+writer is run again.
 
 | a row of the micro-batch | does |
 |---|---|
@@ -16,9 +17,11 @@ left out: Spark runs only the last micro-batch again, and its MERGE finds its ow
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -36,6 +39,9 @@ _DELTA = "spark.databricks.delta.write"
 APPLICATION, VERSION, RESET = f"{_DELTA}.txnAppId", f"{_DELTA}.txnVersion", f"{_DELTA}.txnVersion.autoReset.enabled"
 _WINDOW_ENDS = ("window_end", "window_start")  # the event times of windows that Spark groups
 _NUMBER, _TIMING, _START = "window_firing", "window_timing", "window_start"
+_CONFLICT = re.compile(
+    r"DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED)|\bConcurrent\w+Exception|MetadataChangedException"
+)
 _UNCOMPARED = (T.MapType, T.VariantType, T.NullType)
 
 
@@ -165,12 +171,37 @@ class UpsertWriter:
         settings = self._settings(spark, batch)
         for name, value in settings.items():
             spark.conf.set(name, value)
+        merge = merge_statement(self.upsert, self.table)
         try:
-            spark.sql(merge_statement(self.upsert, self.table), last=last).collect()
+            again_after_conflicts(lambda: spark.sql(merge, last=last).collect())
         finally:
             for name in settings:
                 with suppress(PySparkException):
                     spark.conf.unset(name)
+
+
+def again_after_conflicts(merge: Callable[[], Any], attempts: int = 5) -> Any:
+    """What `merge` returns; it is called again where another writer has changed the table meanwhile.
+
+    Delta has then committed nothing, or, where the identifiers of the micro-batch are known to it, what the next call
+    finds and does not repeat. Raises the last of `attempts` conflicts, and any other error at once.
+
+    >>> outcomes = iter([RuntimeError("[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] …"), "merged"])
+    >>> def merge():
+    ...     outcome = next(outcomes)
+    ...     if isinstance(outcome, Exception):
+    ...         raise outcome
+    ...     return outcome
+    >>> again_after_conflicts(merge)
+    'merged'
+    """
+    for _ in range(attempts - 1):
+        try:
+            return merge()
+        except Exception as e:  # Py4J, Spark and Spark Connect have classes of their own for it
+            if not _CONFLICT.search(str(e)):
+                raise
+    return merge()
 
 
 # the SQL, in which {rows} and {last} stand for DataFrames

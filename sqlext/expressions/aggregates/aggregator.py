@@ -53,13 +53,35 @@ def fold(aggregator: Aggregator, rows: Iterable[Sequence[Any]]) -> Any:
     return aggregator.value(state)
 
 
-# collections as linked lists: () or (the list before, its last value, its length)
+# collections as linked lists
 
 EMPTY: tuple = ()
 
 
+class Collection(tuple[Any, Any, int]):
+    """The list before, its last value, its length. It is stored as its values: pickle takes no list of lists so deep.
+
+    >>> import pickle
+    >>> long = collection(range(10_000))
+    >>> listed(pickle.loads(pickle.dumps(long))) == listed(long)
+    True
+    """
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return collection, (listed(self),)
+
+
+def collection(values: Iterable[Any]) -> tuple:
+    result = EMPTY
+    for value in values:
+        result = appended(result, value)
+    return result
+
+
 def appended(before: tuple, value: Any) -> tuple:
-    return (before, value, 1 + (before[2] if before else 0))
+    return Collection((before, value, 1 + (before[2] if before else 0)))
 
 
 def listed(collection: tuple) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any
@@ -35,9 +35,9 @@ def distinct(inner: Aggregator, types: Sequence[str]) -> Aggregator:
     def add(state: tuple, *values: Any) -> tuple:
         rows, order, inside = state
         key = tuple(hashable(v, t) for v, t in zip(values, types))
-        if contains(rows, key):
+        if key in rows:
             return state
-        return (with_key(rows, key), appended(order, values), inner.add(inside, *values))
+        return (rows.with_key(key), appended(order, values), inner.add(inside, *values))
 
     def merge(state: tuple, later: tuple) -> tuple:
         for values in listed(later[1]):
@@ -45,7 +45,7 @@ def distinct(inner: Aggregator, types: Sequence[str]) -> Aggregator:
         return state
 
     return Aggregator(
-        empty=(EMPTY, EMPTY, inner.empty),
+        empty=(KeySet(), EMPTY, inner.empty),
         add=add,
         merge=merge,
         value=lambda state: inner.value(state[2]),
@@ -82,42 +82,79 @@ def ordered(inner: Aggregator, keys: Sequence[SortKey], first_key: int) -> Aggre
 # sets that never change: a tree with 16 branches at each node, by the bits of the hash
 
 
-def contains(node: tuple, key: Any) -> bool:
-    """Is the key in the set? () is the empty set.
+class KeySet:
+    """A set of keys that stays as it was when one is added.
 
-    >>> contains(with_key(with_key((), "a"), "b"), "b"), contains(with_key((), "a"), "b")
-    (True, False)
+    It is stored as its keys, because another process computes other hashes.
+
+    >>> import pickle
+    >>> keys = KeySet().with_key("a").with_key("b")
+    >>> "b" in keys, "b" in KeySet().with_key("a"), "b" in pickle.loads(pickle.dumps(keys))
+    (True, False, True)
     """
-    rest = hash(key)
-    while node:
-        if node[0] is _LEAF:
-            return key in node[1]
-        node = node[rest & ((1 << _BITS) - 1)]
-        rest >>= _BITS
-    return False
+
+    __slots__ = ("_root",)
+
+    def __init__(self, root: tuple = ()):
+        self._root = root
+
+    def __contains__(self, key: Any) -> bool:
+        node, rest = self._root, hash(key)
+        while node:
+            if isinstance(node, _Leaf):
+                return key in node
+            node = node[rest & ((1 << _BITS) - 1)]
+            rest >>= _BITS
+        return False
+
+    def with_key(self, key: Any) -> KeySet:
+        """The set with a key that is not in it."""
+        return KeySet(_with_key(self._root, key, 0))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return key_set, (list(_keys(self._root)),)
 
 
-def with_key(node: tuple, key: Any, level: int = 0) -> tuple:
-    """The set with one more key; the old set stays as it was."""
+def key_set(keys: Iterable[Any]) -> KeySet:
+    result = KeySet()
+    for key in keys:
+        result = result.with_key(key)
+    return result
+
+
+class _Leaf(tuple[Any, ...]):
+    """The keys of a node without branches."""
+
+    __slots__ = ()
+
+
+def _keys(node: tuple) -> Iterator[Any]:
+    if isinstance(node, _Leaf):
+        yield from node
+    else:
+        for branch in node:
+            yield from _keys(branch)
+
+
+def _with_key(node: tuple, key: Any, level: int) -> tuple:
+    """The tree with one more key; () is the empty one."""
     if not node:
-        return (_LEAF, (key,))
-    if node[0] is _LEAF:
-        keys = node[1]
-        if len(keys) < _LEAF_KEYS or level >= _LEVELS:
-            return (_LEAF, (*keys, key))
-        node = _split(keys, level)
+        return _Leaf((key,))
+    if isinstance(node, _Leaf):
+        if len(node) < _LEAF_KEYS or level >= _LEVELS:
+            return _Leaf((*node, key))
+        node = _split(node, level)
     at = (hash(key) >> (_BITS * level)) & ((1 << _BITS) - 1)
-    return (*node[:at], with_key(node[at], key, level + 1), *node[at + 1 :])
+    return (*node[:at], _with_key(node[at], key, level + 1), *node[at + 1 :])
 
 
-def _split(keys: tuple, level: int) -> tuple:
+def _split(keys: _Leaf, level: int) -> tuple:
     branches: list[tuple] = [()] * (1 << _BITS)
     for key in keys:
         at = (hash(key) >> (_BITS * level)) & ((1 << _BITS) - 1)
-        branches[at] = with_key(branches[at], key, level + 1)
+        branches[at] = _with_key(branches[at], key, level + 1)
     return tuple(branches)
 
 
-_LEAF = "leaf"
 _LEAF_KEYS = 8
 _LEVELS = 15  # of 60 bits, fewer than a hash has

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 from sqlext.errors import DataError
@@ -12,7 +13,12 @@ from sqlext.expressions.faults import interval_overflow, overflow
 from sqlext.expressions.numbers import EXACT, fits, rescaled, to_decimal, wrap
 from sqlext.expressions.spark_types import INTEGER_BITS, decimal_of, is_day_time, is_interval
 
-_OVERFLOW = "overflow"  # the state of a sum that has left its type
+
+class _Mark(Enum):  # a member is itself again when a stored state is read
+    OVERFLOW = "the state of a sum that has left its type"
+
+
+_OVERFLOW = _Mark.OVERFLOW
 
 
 def sum_of(call: AggregateCall) -> Aggregator:

@@ -1,0 +1,82 @@
+"""The items of a select list, and those that GROUP BY ALL makes keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlext.errors import ParseError
+from sqlext.rewriter.match.scalars import AGGREGATES
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import unquoted
+from sqlext.rewriter.text.tokens import NUMBER, QUERY_STARTS, STRING, closing
+from sqlext.rewriter.tree.keywords import ends_operand
+from sqlext.rewriter.tree.statement_tree import Tree
+
+_AGGREGATES = AGGREGATES | {"first", "last"}
+_OF_FIRINGS = frozenset({"window_firing", "window_timing", "window_rowtime"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectItem:
+    """`alias` is the token of its name as written, None without one; the expression is tokens `lo` to `hi`."""
+
+    expression: Fragment
+    alias: Fragment | None
+    lo: int
+    hi: int
+
+
+def select_items(tree: Tree, lo: int, hi: int) -> tuple[SelectItem, ...]:
+    """The items of the select list at tokens `lo` to `hi`. Raises ParseError where one is missing.
+
+    >>> from sqlext.rewriter.tree.read_tree import read_tree
+    >>> items = select_items(read_tree("SELECT k, sum(v + 1) total, CASE WHEN a THEN b END"), 1, 17)
+    >>> [(item.expression.text, item.alias and item.alias.text) for item in items]
+    [('k', None), ('sum(v + 1)', 'total'), ('CASE WHEN a THEN b END', None)]
+    """
+    return tuple(_item(tree, *bounds) for bounds in comma_list(tree, lo, hi))
+
+
+def comma_list(tree: Tree, lo: int, hi: int) -> list[tuple[int, int]]:
+    """The ranges between the commas of a list at tokens `lo` to `hi`. Raises ParseError for an empty one."""
+    ranges, start, depth = [], lo, tree.tokens[lo - 1].depth
+    for i in range(lo, hi + 1):
+        if i == hi or (tree.tokens[i].text == "," and tree.tokens[i].depth == depth):
+            if start == i:
+                raise ParseError("EMIT_QUERY", "an expression is missing here", place=tree.fragment(i, i + 1).place,
+                                 hint="write one, or no comma.")  # fmt: skip
+            ranges.append((start, i))
+            start = i + 1
+    return ranges
+
+
+def _item(tree: Tree, lo: int, hi: int) -> SelectItem:
+    tokens, last = tree.tokens, hi - 1
+    alias = None
+    if hi - lo > 1 and tokens[last].is_name and tokens[last].depth == tokens[lo].depth:
+        if tokens[last - 1].word == "AS":
+            alias, hi = tree.fragment(last, hi), last - 1
+        elif tokens[last].word != "END" and ends_operand(tokens, last - 1):
+            alias, hi = tree.fragment(last, hi), last
+    return SelectItem(expression=tree.fragment(lo, hi), alias=alias, lo=lo, hi=hi)
+
+
+def is_key_of_all(tree: Tree, item: SelectItem) -> bool:
+    """Is the item a key of GROUP BY ALL: neither an aggregate, nor known of a firing alone, nor a literal?
+
+    >>> from sqlext.rewriter.tree.read_tree import read_tree
+    >>> tree = read_tree("SELECT k, sum(v + 1) total, 7, window_start, window_timing, (SELECT max(x) FROM t)")
+    >>> [is_key_of_all(tree, item) for item in select_items(tree, 1, 26)]
+    [True, False, False, True, False, True]
+    """
+    tokens, i = tree.tokens, item.lo
+    if tokens[item.hi - 1].text == "*" or (item.hi == item.lo + 1 and tokens[item.lo].kind in (NUMBER, STRING)):
+        return False
+    while i < item.hi:
+        is_call = i + 1 < item.hi and tokens[i + 1].text == "("
+        if tokens[i].text == "(" and tokens[i + 1].word in QUERY_STARTS:
+            i = closing(tokens, i) or item.hi
+        elif tokens[i].is_name and unquoted(tokens[i].text).lower() in (_AGGREGATES if is_call else _OF_FIRINGS):
+            return False
+        i += 1
+    return True

@@ -1,0 +1,1 @@
+CREATE MATERIALIZED VIEW longest AS SELECT max(length) AS length FROM runs;

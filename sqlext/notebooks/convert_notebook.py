@@ -1,0 +1,55 @@
+"""Notebook files in their three forms: `.sql` and `.py` in the source form of Databricks, and `.ipynb`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+
+from sqlext.errors import SetupError, UnsupportedError
+from sqlext.notebooks.jupyter_form import from_jupyter, to_jupyter
+from sqlext.notebooks.notebook_cells import PYTHON, SQL, Notebook
+from sqlext.notebooks.source_form import is_source, read_source, write_source
+
+ENDINGS = {".sql": SQL, ".py": PYTHON, ".ipynb": None}  # the language of a file's cells without a magic
+
+
+def read_notebook(file: Path) -> Notebook:
+    """The notebook in a file.
+
+    A `.sql` or `.py` file that is not in source form is a notebook of one cell. Raises SetupError (NOTEBOOK_FILE) if
+    the file cannot be read.
+    """
+    if file.suffix not in ENDINGS:
+        raise _unreadable(file, "it is neither .sql nor .py nor .ipynb")
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        if file.suffix == ".ipynb":
+            return from_jupyter(nbformat.reads(text, as_version=4))
+    except (OSError, ValueError, AttributeError, KeyError, nbformat.ValidationError) as error:
+        raise _unreadable(file, str(error)) from None
+    if is_source(text):
+        return read_source(text)
+    comment = "--" if file.suffix == ".sql" else "#"
+    return read_source(f"{comment} Databricks notebook source\n{text}")
+
+
+def _unreadable(file: Path, reason: str) -> SetupError:
+    hint = "a notebook is a .sql or .py file in the source form of Databricks, or an .ipynb file."
+    return SetupError("NOTEBOOK_FILE", f"cannot read the notebook {file}: {reason}", hint=hint)
+
+
+def write_notebook(notebook: Notebook, file: Path) -> None:
+    """Write a notebook in the form that the file's ending names.
+
+    The cells without a magic are then SQL in a `.sql` file and Python in a `.py` file. Raises UnsupportedError
+    (NOTEBOOK_FORM) for other endings, and OSError.
+    """
+    if file.suffix not in ENDINGS:
+        raise UnsupportedError("NOTEBOOK_FORM", f"{file} has no ending of a notebook",
+                               hint="write a file that ends in .sql, .py or .ipynb.")  # fmt: skip
+    language = ENDINGS[file.suffix]
+    if language is None:
+        file.write_text(nbformat.writes(to_jupyter(notebook)) + "\n", encoding="utf-8")
+    else:
+        file.write_text(write_source(Notebook(language, notebook.cells)), encoding="utf-8")

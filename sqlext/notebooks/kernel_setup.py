@@ -1,0 +1,23 @@
+"""What `sqlext notebook run` does in the kernel before the first cell of a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from sqlext.engine.stream.streaming_tables import AVAILABLE_NOW, TRIGGER
+from sqlext.notebooks.magics import load, short_errors
+from sqlext.session import session
+
+
+def set_up(shell: InteractiveShell, master: str, warehouse: str, values: Mapping[str, str]) -> None:
+    """Start the session `spark`, load the magics, and pass the values of parameters to the widgets.
+
+    Streaming tables process the rows that are there, and their cells wait for it, as in a Databricks job.
+    """
+    with short_errors():
+        spark = session(master=master, warehouse=warehouse, **{"spark.log.level": "OFF"})
+        spark.conf.set(TRIGGER, AVAILABLE_NOW)
+    shell.user_ns["spark"] = spark
+    load(shell).widgets.receive(values)

@@ -1,0 +1,101 @@
+"""The progress of streaming queries, which a notebook shows and keeps up to date while they run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from IPython.display import display
+from pyspark.sql.streaming import StreamingQuery
+
+from sqlext.failures import reason
+from sqlext.notebooks.html_table import html_table
+from sqlext.stream_state import kept_state
+
+_HEAD = ("stream", "state", "batch", "rows", "rows/s", "watermark", "kept rows", "kept bytes", "late rows")
+_TEXTS = ("stream", "state", "watermark")
+_SECONDS = 1  # between two looks
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One line for each query, as it is when this is created."""
+
+    lines: tuple[tuple[str, ...], ...]
+
+    def _repr_html_(self) -> str:
+        note = "%stop ends all streams, %stop NAME one of them" if self.is_running else ""
+        return html_table([(name, name not in _TEXTS) for name in _HEAD], self.lines, note)
+
+    def __repr__(self) -> str:
+        return "\n".join(", ".join(f"{name} {cell}" for name, cell in zip(_HEAD, line)) for line in self.lines)
+
+    @property
+    def is_running(self) -> bool:
+        """Does one of the queries still run?"""
+        return any(line[1] == "running" for line in self.lines)
+
+
+def progress_of(queries: Sequence[StreamingQuery]) -> Progress:
+    """How far streaming queries are."""
+    return Progress(tuple(_line(query.name or query.id, _status(query), query.recentProgress) for query in queries))
+
+
+def _status(query: StreamingQuery) -> str:
+    if query.isActive:
+        return "running"
+    error = query.exception()
+    return "ended" if error is None else f"failed: {reason(error)}"
+
+
+def _line(name: str, status: str, recent: Sequence[Any]) -> tuple[str, ...]:
+    """The cells of one query; the rows are those of the micro-batches that Spark remembers, a hundred.
+
+    >>> _line("alerts", "running", [{"batchId": 3, "numInputRows": 1200, "processedRowsPerSecond": 480.2,
+    ...       "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"}, "observedMetrics": {}}])
+    ('alerts', 'running', '3', '1,200', '480', '2026-01-01T00:00:00.000Z', '', '', '')
+    """
+    if not recent:
+        return (name, status, *[""] * (len(_HEAD) - 2))
+    last = recent[-1]
+    busy = next((progress for progress in reversed(recent) if progress["numInputRows"]), last)
+    state = kept_state(last["observedMetrics"])
+    counts = (state.rows, state.bytes, state.late_rows) if state is not None else ()
+    return (
+        name,
+        status,
+        str(last["batchId"]),
+        f"{sum(progress['numInputRows'] for progress in recent):,}",
+        f"{busy['processedRowsPerSecond'] or 0:,.0f}",
+        last["eventTime"].get("watermark", ""),
+        *(f"{count:,}" for count in counts),
+        *[""] * (3 - len(counts)),
+    )
+
+
+def show_progress(queries: Sequence[StreamingQuery], *, waits: bool) -> None:
+    """Show the progress of queries below the cell until all of them have ended.
+
+    `waits`: return only then, and raise the error of a query that failed; else the cell ends at once and a thread goes
+    on.
+    """
+    handle = display(progress_of(queries), display_id=True)
+    if waits:
+        for query in queries:
+            while not query.awaitTermination(_SECONDS):
+                handle.update(progress_of(queries))
+        handle.update(progress_of(queries))
+        return
+    threading.Thread(target=_follow, args=(handle, queries), name="sqlext-progress", daemon=True).start()
+
+
+def _follow(handle: Any, queries: Sequence[StreamingQuery]) -> None:
+    tick, last = threading.Event(), progress_of(queries)
+    while last.is_running:
+        tick.wait(_SECONDS)
+        now = progress_of(queries)
+        if now != last:
+            handle.update(now)
+        last = now

@@ -1,0 +1,51 @@
+"""A notebook as its cells: what the three file forms (SQL source, Python source, ipynb) have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SQL, PYTHON, MARKDOWN, RUN = "sql", "python", "md", "run"
+LANGUAGES = (SQL, PYTHON, MARKDOWN, RUN, "md-sandbox", "sh", "fs", "scala", "r")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`language`: one of LANGUAGES; `text` without the magic of the language. A cell of RUN has a path as its text."""
+
+    language: str
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """`language`: that of the cells without a magic, SQL or PYTHON."""
+
+    language: str
+    cells: tuple[Cell, ...]
+
+
+def split_magic(source: str, language: str) -> Cell:
+    """The cell of a source as Databricks shows it: `%language` at its beginning, if it is not that of the notebook.
+
+    >>> split_magic("%md\\n# Orders", SQL)
+    Cell(language='md', text='# Orders', title='')
+    >>> split_magic("%pip install x", PYTHON)
+    Cell(language='python', text='%pip install x', title='')
+    """
+    head, _, _ = source.partition("\n")
+    magic = head.split(maxsplit=1)[0] if head.strip() else ""
+    if magic[:1] == "%" and magic[1:] in LANGUAGES:
+        return Cell(magic[1:], source[len(magic) :].lstrip(" \t").removeprefix("\n"))
+    return Cell(language, source)
+
+
+def with_magic(cell: Cell, language: str) -> str:
+    """The inverse of `split_magic`.
+
+    >>> with_magic(Cell(RUN, "./setup"), SQL), with_magic(Cell(SQL, "SELECT 1"), PYTHON)
+    ('%run ./setup', '%sql\\nSELECT 1')
+    """
+    if cell.language == language:
+        return cell.text
+    return f"%{cell.language}{' ' if cell.language == RUN else chr(10)}{cell.text}"

@@ -1,0 +1,112 @@
+"""Executes a notebook in a Jupyter kernel of this Python, by nbclient, and writes it with its results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, DeadKernelError
+from nbconvert import HTMLExporter
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from traitlets.config import Config
+
+from sqlext.errors import UnsupportedError
+from sqlext.notebooks.convert_notebook import read_notebook
+from sqlext.notebooks.databricks_names import NotebookExit
+from sqlext.notebooks.jupyter_form import CELL, to_jupyter
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+HTML, JUPYTER = ".html", ".ipynb"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotebookRun:
+    """`values`: the parameters, as text; `master` and `warehouse` as in `sqlext.session`."""
+
+    file: Path
+    values: Mapping[str, str]
+    master: str
+    warehouse: Path
+
+
+def check_output(output: Path) -> None:
+    """Raise UnsupportedError (NOTEBOOK_FORM) for a file that is neither HTML nor ipynb."""
+    if output.suffix not in (HTML, JUPYTER):
+        raise UnsupportedError("NOTEBOOK_FORM", f"{output} has no ending of an executed notebook",
+                               hint="write a file that ends in .html or .ipynb.")  # fmt: skip
+
+
+def run_notebook(run: NotebookRun, show: Callable[[str], None]) -> tuple[NotebookNode, str | None]:
+    """The notebook with its results, and the message of the first cell that failed, after which none runs.
+
+    `show` gets the results of each cell as text. Raises SetupError (NOTEBOOK_FILE).
+    """
+    node = to_jupyter(read_notebook(run.file))
+    specs = KernelSpecManager()
+    specs.kernel_dirs = []  # this Python, not another one that is installed under the name python3
+    manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=specs)
+    folder = str(run.file.absolute().parent)
+    client = NotebookClient(node, km=manager, timeout=None, resources={"metadata": {"path": folder}})
+    client.extra_arguments = ["--IPKernelApp.log_level=40"]  # errors; it warns that it listens on this machine
+    set_up = f"set_up(get_ipython(), {run.master!r}, {str(run.warehouse.absolute())!r}, {dict(run.values)!r})"
+    first = new_code_cell(f"from sqlext.notebooks.kernel_setup import set_up\n{set_up}\ndel set_up")
+    with client.setup_kernel(cwd=folder, cleanup_kc=True):
+        load = node.cells[0]
+        failure = _execute(client, first, 0, f"{run.file}: the start of Spark", show)
+        node.cells[0] = load  # nbclient puts the cell that ran there
+        for number, cell in enumerate(node.cells[1:], 1):
+            if failure is not None:
+                break
+            title = cell.metadata.get(CELL, {}).get("title")
+            name = f"{run.file}: cell {number}" + (f" ({title})" if title else "")
+            failure = _execute(client, cell, number, name, show)
+    return node, failure or None
+
+
+def _execute(
+    client: NotebookClient, cell: NotebookNode, number: int, name: str, show: Callable[[str], None]
+) -> str | None:
+    """Run a cell. None if it ended well, "" if it ended the notebook well, else why it failed."""
+    failure = None
+    try:
+        client.execute_cell(cell, number)
+    except DeadKernelError:
+        failure = f"{name}: the kernel died"
+    except CellExecutionError as error:
+        message = _traceback(cell) or f"{error.ename}: {error.evalue}"
+        failure = "" if error.ename == NotebookExit.__name__ else f"{name} failed:\n{message}"
+    for output in cell.get("outputs", []):
+        text = output.get("text") or output.get("data", {}).get("text/plain", "")
+        if text:
+            show(text.rstrip("\n"))
+    return failure
+
+
+def _traceback(cell: NotebookNode) -> str:
+    lines = [line for output in cell.outputs if output.output_type == "error" for line in output.traceback]
+    return _COLOURS.sub("", "\n".join(lines))
+
+
+def write_executed(node: NotebookNode, output: Path) -> None:
+    """Write an executed notebook as HTML or ipynb. Raises OSError."""
+    if output.suffix == JUPYTER:
+        output.write_text(nbformat.writes(node) + "\n", encoding="utf-8")
+        return
+    page = nbformat.from_dict({**node, "cells": [part for cell in node.cells[1:] for part in _with_title(cell)]})
+    config = Config()
+    config.HighlightMagicsPreprocessor.enabled = True
+    exporter = HTMLExporter(config=config, exclude_input_prompt=True, exclude_output_prompt=True)
+    text, _ = exporter.from_notebook_node(page, resources={"metadata": {"name": output.stem}})
+    output.write_text(text, encoding="utf-8")
+
+
+def _with_title(cell: NotebookNode) -> list[NotebookNode]:
+    title = cell.metadata.get(CELL, {}).get("title")
+    return [new_markdown_cell(f"#### {title}"), cell] if title else [cell]

@@ -1,0 +1,48 @@
+"""The first rows of a result as a notebook shows them: HTML, and text for terminals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from io import StringIO
+
+from pyspark.sql import DataFrame
+from rich.console import Console
+
+from sqlext.engine.stream.endless import check_ends
+from sqlext.notebooks.html_table import html_table
+from sqlext.results import TERMINAL_LIMIT, Cells, is_numeric, more_rows, read_cells, text_table
+
+_WIDTH = 160  # of the text form, in characters
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """The first rows of a result; the rows are read when it is created."""
+
+    frame: DataFrame
+    rows: list[Cells]
+    limit: int
+
+    @property
+    def note(self) -> str:
+        """What is written below the rows."""
+        count = len(self.rows)
+        return more_rows(self.limit) if count > self.limit else "1 row" if count == 1 else f"{count} rows"
+
+    def _repr_html_(self) -> str:
+        columns = [(name, is_numeric(kind)) for name, kind in self.frame.dtypes]
+        return html_table(columns, self.rows[: self.limit], self.note)
+
+    def __repr__(self) -> str:
+        out = StringIO()
+        console = Console(file=out, width=_WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
+        console.print(text_table(self.frame, self.rows[: self.limit]))
+        console.print(self.note, highlight=False)
+        return out.getvalue().rstrip()
+
+
+def shown_table(frame: DataFrame, limit: int | None = None) -> ShownTable:
+    """Read at most `limit` rows of a result (None: 100). Raises UnsupportedError for a stream."""
+    check_ends(frame)
+    limit = TERMINAL_LIMIT if limit is None else limit
+    return ShownTable(frame, read_cells(frame, limit), limit)

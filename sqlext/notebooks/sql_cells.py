@@ -1,0 +1,88 @@
+"""Runs the SQL of a cell: its statements, with the values of widgets and Python variables, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.errors import SqlExtError, UnsupportedError
+from sqlext.explain import explain
+from sqlext.notebooks.cell_values import arguments, in_cell, with_texts
+from sqlext.notebooks.widgets import Widgets, WidgetStatement, parse_widget_statement
+from sqlext.rewriter.text.fragments import alone
+from sqlext.rewriter.tree.sql_file import file_statements
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class CellRunner:
+    """What the statements of a notebook share: its session, widgets and Python variables."""
+
+    spark: SparkSession
+    widgets: Widgets
+    variables: Mapping[str, Any]
+
+    def run(self, cell: str) -> Iterator[DataFrame]:
+        """The results of the statements of a cell, each as soon as its statement has run.
+
+        Raises SqlExtError with its place in the cell, and Spark's own errors, whose lines are those of the cell.
+        """
+        return self._each(cell, self._run)
+
+    def explain(self, cell: str) -> Iterator[str]:
+        """How the statements of a cell would run. Raises as `run`."""
+        return self._each(cell, self._explain)
+
+    def draw(self, cell: str) -> list[Any]:
+        """The drawings of the statements of a cell that have a MATCH_RECOGNIZE.
+
+        Raises as `run`, and UnsupportedError (DRAWING) if there is none.
+        """
+        drawings = list(self._each(cell, self._draw))
+        if not drawings:
+            raise UnsupportedError("DRAWING", "there is no MATCH_RECOGNIZE to draw",
+                                   hint="--draw draws the matches of a MATCH_RECOGNIZE over time.")  # fmt: skip
+        return drawings
+
+    def _each(self, cell: str, step: Callable[[str], Iterator[T]]) -> Iterator[T]:
+        """What `step` yields for each statement, which has its lines and columns of the cell."""
+        for piece in file_statements(cell):
+            statement = with_texts(alone(cell, piece.start, piece.stop), self.widgets)
+            try:
+                yield from step(str(statement))
+            except SqlExtError as error:
+                raise in_cell(error, statement, cell) from None
+
+    def _run(self, statement: str) -> Iterator[DataFrame]:
+        widget = parse_widget_statement(statement)
+        if widget is None:
+            yield self.spark.sql(statement, self._arguments(statement))
+        else:
+            self._about_widget(widget)
+
+    def _explain(self, statement: str) -> Iterator[str]:
+        if parse_widget_statement(statement) is None:
+            yield explain(statement, self._arguments(statement), spark=self.spark)
+
+    def _draw(self, statement: str) -> Iterator[Any]:
+        from sqlext.notebooks.draw_matches import draw_matches  # matplotlib takes half a second to load
+
+        drawing = draw_matches(self.spark, statement, self._arguments(statement))
+        if drawing is not None:
+            yield drawing
+
+    def _arguments(self, statement: str) -> dict[str, Any] | None:
+        return arguments(statement, self.widgets, self.variables) or None
+
+    def _about_widget(self, statement: WidgetStatement) -> None:
+        if statement.kind is None:
+            self.widgets.remove(statement.name)
+            return
+        choices: list[Any] = []
+        if statement.choices is not None:
+            choices = [row[0] for row in self.spark.sql(statement.choices.text).collect()]
+        self.widgets.create(statement.kind, statement.name, statement.default, choices)

@@ -1,0 +1,91 @@
+"""Checks the clauses in the statements of a file, without Spark; plain Spark SQL is passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlext.engine.parse_statement import parse_statement, whole
+from sqlext.engine.rules.compile_rule import check_rule_text
+from sqlext.engine.statement import check_no_function
+from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
+from sqlext.rewriter.heads import CREATE_VIEW, parse_create_view, parse_head, parse_target
+from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
+from sqlext.rewriter.scan import explained, is_extended
+from sqlext.rewriter.stream_heads import parse_command
+from sqlext.rewriter.tree.script import check_bound_before, read_script
+from sqlext.rewriter.tree.sql_file import file_statements
+
+Check = Callable[[str], None]
+
+
+def check_text(text: str, check: Check | None = None) -> list[SqlExtError]:
+    """The errors of all statements of a file, with places in the file; those of `check` if the syntax is right.
+
+    >>> errors = check_text("SELECT 1;\\nSELECT * FROM t MATCH_RECOGNIZE (PATTERN (A) DEFINE B AS true)")
+    >>> [(error.error_class, error.place.line) for error in errors]
+    [('SQLEXT_UNKNOWN_PATTERN_VARIABLE', 2)]
+    """
+    try:
+        statements = list(file_statements(text))
+    except SqlExtError as error:
+        return [error]
+    errors: list[SqlExtError] = []
+    for statement in statements:
+        in_statement = _errors(statement.text) or ([] if check is None else _errors(statement.text, check))
+        errors += (error.moved(text, statement.start) for error in in_statement)
+    return errors
+
+
+def _errors(text: str, check: Check | None = None) -> list[SqlExtError]:
+    """The errors of one statement, which `check` raises."""
+    try:
+        (check or check_syntax)(text)
+    except SqlExtErrors as error:
+        return error.errors
+    except SqlExtError as error:
+        return [error]
+    return []
+
+
+def check_syntax(text: str) -> None:
+    """Raise what is wrong with one statement, as far as its text alone shows it.
+
+    >>> check_syntax("SELEC plain Spark SQL FROM is not ours")
+    """
+    scripted = read_script(text) if "BEGIN" in text.upper() else ()
+    if scripted:
+        raise_all([error.in_text(text) for statement in scripted for error in _errors(statement.alone)])
+        return
+    if is_rule_statement(text):
+        _check_rule(text)
+        return
+    parse_target(text)
+    parse_command(text)
+    if is_extended(text):
+        _check_extended(text)
+
+
+def _check_rule(text: str) -> None:
+    statement = parse_rule_statement(text)
+    clause = statement and statement.definition and statement.definition.clause
+    if clause:
+        try:
+            check_rule_text(clause.text)
+        except SqlExtError as error:
+            raise error.moved(text, clause.start) from None
+
+
+def _check_extended(text: str) -> None:
+    query = explained(text)
+    if query is not None:
+        try:
+            check_syntax(query.text)
+        except SqlExtError as error:
+            raise error.moved(text, query.start) from None
+        return
+    head = parse_head(text)
+    if head is not None and head.verb == CREATE_VIEW:
+        parse_create_view(text)
+    check_no_function(text)
+    statement = parse_statement(text)
+    check_bound_before(text, [whole(part) for part in statement.parts])

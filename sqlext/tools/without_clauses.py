@@ -1,0 +1,166 @@
+"""A statement without the extended language, for tools that know Spark's own grammar only.
+
+The text is for parsing, not for running: a clause is left out, and what stays keeps its place and its names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from sqlext.engine.parse_statement import ParsedStatement, parse_statement
+from sqlext.rewriter.heads import Cursor
+from sqlext.rewriter.rules.rule_statements import is_rule_statement
+from sqlext.rewriter.scan import is_extended
+from sqlext.rewriter.stream_heads import parse_command
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.splice import Edit
+from sqlext.rewriter.text.tokens import NUMBER, STRING, Tokens, index_at, tokenize
+from sqlext.rewriter.tree.keywords import INTERVAL_UNITS, TIME_JOINS, is_at
+from sqlext.rewriter.tree.sql_file import file_statements
+from sqlext.tools.check_syntax import check_syntax
+
+_BEFORE_STREAM = frozenset({"FROM", "JOIN", ",", "TABLE"})
+
+
+def edits_of_file(text: str) -> list[Edit]:
+    """The edits, in the order of their places, that leave only Spark's own grammar in a file.
+
+    Raises SqlExtError, with a place in the file, for the first statement whose clauses are wrong.
+
+    >>> text = "SELECT a FROM t MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true) AS m; STOP STREAMING TABLE x"
+    >>> [(text[edit.start : edit.stop], edit.replacement) for edit in edits_of_file(text)]
+    [(' MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true)', ''), ('STOP STREAMING TABLE x', 'SELECT 1')]
+    """
+    edits: list[Edit] = []
+    statements = list(file_statements(text))
+    for statement, following in zip_longest(statements, statements[1:]):
+        by = statement.start
+        edits += (Edit(e.start + by, e.stop + by, e.replacement) for e in _edits(statement.text))
+        if following is not None and not tokenize(text[statement.stop : following.start]):
+            edits.append(Edit(statement.stop, statement.stop + 1, ";" + text[statement.stop]))  # the end of a cell
+    return edits
+
+
+def _edits(text: str) -> list[Edit]:
+    check_syntax(text)
+    if is_rule_statement(text) or parse_command(text) is not None:
+        return [Edit(0, len(text), "SELECT 1")]
+    tokens = tokenize(text)
+    edits = [*_head(tokens), *_watermarks(tokens)]
+    if is_extended(text):
+        edits += _of_clauses(parse_statement(text), tokens)
+    return _outermost(edits)
+
+
+def _outermost(edits: list[Edit]) -> list[Edit]:
+    """The edits that do not lie inside of others."""
+    result: list[Edit] = []
+    for edit in sorted(set(edits), key=lambda e: (e.start, -e.stop)):
+        if not result or edit.start >= result[-1].stop:
+            result.append(edit)
+    return result
+
+
+def _left_out(tokens: Tokens, lo: int, hi: int) -> Edit:
+    """Tokens `lo` to `hi` (exclusive) left out, with the gap before them."""
+    return Edit(tokens[lo - 1].stop if lo else tokens[lo].start, tokens[hi - 1].stop, "")
+
+
+def _head(tokens: Tokens) -> Iterator[Edit]:
+    """EXPLAIN MATCH and CREATE STREAMING TABLE as EXPLAIN and CREATE TABLE."""
+    if is_at(tokens, 0, "EXPLAIN", "MATCH"):
+        yield _left_out(tokens, 1, 2)
+    cursor = Cursor(tokens)
+    if not cursor.take("CREATE"):
+        return
+    start = cursor.index
+    cursor.take_one_of(("OR",)) and cursor.take_one_of(("REFRESH", "REPLACE"))
+    if not cursor.take("STREAMING", "TABLE"):
+        return
+    yield _left_out(tokens, start, cursor.index - 1)
+    cursor.take("IF", "NOT", "EXISTS")
+    if cursor.take_name() is None:
+        return
+    behind = cursor.index
+    as_ = next((i for i in range(behind, len(tokens)) if tokens[i].word == "AS" and tokens[i].depth == 0), behind)
+    if as_ > behind:
+        yield _left_out(tokens, behind, as_)
+
+
+def _watermarks(tokens: Tokens) -> Iterator[Edit]:
+    """STREAM before a relation, and WATERMARK … DELAY OF … behind it."""
+    for i, token in enumerate(tokens):
+        if token.word == "STREAM" and i and tokens[i - 1].word in _BEFORE_STREAM and i + 1 < len(tokens):
+            if tokens[i + 1].is_name and tokens[i + 1].word not in ("AS", "WHERE"):
+                yield Edit(token.start, tokens[i + 1].start, "")
+        elif token.word == "WATERMARK":
+            delay = next((k for k in range(i + 1, len(tokens)) if is_at(tokens, k, "DELAY", "OF")), None)
+            if delay is not None:
+                yield _left_out(tokens, i, _behind_interval(tokens, delay + 2))
+
+
+def _behind_interval(tokens: Tokens, i: int) -> int:
+    i += is_at(tokens, i, "INTERVAL")
+    while i < len(tokens) and (
+        tokens[i].kind in (NUMBER, STRING) or tokens[i].text in ("-", "+", "TO") or tokens[i].word in INTERVAL_UNITS
+    ):
+        i += 1
+    return i
+
+
+def _of_clauses(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
+    for part in statement.clauses:
+        yield _behind(tokens, part.site.relation, part.site.whole)
+    for rules in statement.rules:
+        yield _behind(tokens, rules.relation, rules.whole)
+    for join in statement.joins:
+        first, behind = index_at(tokens, join.words.start), index_at(tokens, join.words.stop)
+        time_join = next(i for i in range(first, behind) if tokens[i].word in TIME_JOINS)
+        yield _left_out(tokens, time_join, time_join + 1)
+        if join.match_condition is not None and tokens[index_at(tokens, join.match_condition.whole.start)].word != "ON":
+            yield _behind_token(tokens, join.match_condition.whole)
+    for source in statement.idle_sources:
+        yield _behind_token(tokens, Fragment(source.whole.source, source.idle.start, source.whole.stop))
+    yield from _of_windows(statement, tokens)
+    yield from _of_emits(statement, tokens)
+
+
+def _behind(tokens: Tokens, relation: Fragment, whole: Fragment) -> Edit:
+    """What stands behind a relation left out."""
+    return Edit(relation.stop, whole.stop, "")
+
+
+def _behind_token(tokens: Tokens, fragment: Fragment) -> Edit:
+    return _left_out(tokens, index_at(tokens, fragment.start), index_at(tokens, fragment.stop))
+
+
+def _of_windows(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
+    """Windows without the sections of their patterns, and measures without OVER."""
+    for windows in statement.windows:
+        for window in windows.site.windows:
+            first = next(
+                i for i in range(window.opening + 1, window.closing) if _begins_pattern(tokens, i, window.opening)
+            )
+            start = tokens[first - 1].stop
+            yield Edit(start, tokens[window.closing].start, "")
+        for call in windows.site.calls:
+            if tokens[call.over - 1].text != ")":
+                yield _left_out(tokens, call.over, call.stop)
+
+
+def _begins_pattern(tokens: Tokens, i: int, opening: int) -> bool:
+    words = ("MEASURES", "ROWS", "AFTER", "INITIAL", "SEEK", "PATTERN")
+    return tokens[i].word in words and tokens[i].depth == tokens[opening].depth + 1
+
+
+def _of_emits(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
+    """The relation that a window function reads in the place of its call; no EMIT."""
+    for call in statement.calls:
+        data, whole = call.data, call.whole
+        yield Edit(whole.start, data.start, "")
+        yield Edit(data.stop, whole.stop, "")
+    for emit in statement.emits:
+        order = emit.order
+        stop = order.start if order is not None and order.start > emit.keyword.start else emit.whole.stop
+        yield _left_out(tokens, index_at(tokens, emit.keyword.start), index_at(tokens, stop))

@@ -1,0 +1,43 @@
+"""The values of parameters as they are written on a command line: the form of a text decides its type."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+_FORMS: tuple[tuple[str, Callable[[str], Any]], ...] = (
+    (r"[+-]?\d+", int),
+    (r"[+-]?(\d+\.\d*|\.\d+)", Decimal),
+    (r"(?i:true|false)", lambda v: v.lower() == "true"),
+    (r"\d{4}-\d\d-\d\d", date.fromisoformat),
+    (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{6})?)?", datetime.fromisoformat),
+    (r"'.*'", lambda v: v[1:-1]),
+)
+
+
+def named_text(text: str) -> tuple[str, str]:
+    """The name and the text behind it of `name=text`, an argument of the command line.
+
+    >>> named_text("day=2026-01-31")
+    ('day', '2026-01-31')
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def typed_value(text: str) -> Any:
+    """The value that a text stands for: integers, decimals, true, false, dates, timestamps; 'quotes' force text.
+
+    Raises ValueError for a date that does not exist.
+
+    >>> [typed_value(t) for t in ("-3", "1.50", "true", "2026-01-31", "'3'", "north")]
+    [-3, Decimal('1.50'), True, datetime.date(2026, 1, 31), '3', 'north']
+    """
+    parse = next((parse for form, parse in _FORMS if re.fullmatch(form, text, re.DOTALL)), str)
+    return parse(text)

@@ -1,0 +1,93 @@
+"""`sqlext notebook run` with a real Jupyter kernel: one kernel for notebooks of all three forms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from sqlext.cli import main
+from sqlext.notebooks.run_notebook import write_executed
+
+SOURCES = Path(__file__).parent / "sources"
+TABLES = """\
+┏━━━━┳━━━━━━┳━━━━━━━┓
+┃ id ┃ cut  ┃ price ┃
+┡━━━━╇━━━━━━╇━━━━━━━┩
+│  1 │ Good │   326 │
+│  3 │ Good │   327 │
+│  5 │ Good │  NULL │
+└────┴──────┴───────┘
+3 rows
+┏━━━┓
+┃ n ┃
+┡━━━┩
+│ 2 │
+└───┘
+1 row
+┏━━━━━━┳━━━━━━━┓
+┃ cut  ┃ price ┃
+┡━━━━━━╇━━━━━━━┩
+│ Good │   327 │
+└──────┴───────┘
+1 row
+Good 326 327
+┏━━━━━━┳━━━━━━━┓
+┃ cut  ┃ price ┃
+┡━━━━━━╇━━━━━━━┩
+│ Good │   327 │
+└──────┴───────┘
+1 row
+┏━━━━━━┓
+┃ days ┃
+┡━━━━━━┩
+│    9 │
+└──────┘
+1 row
+┏━━━━━━━━┳━━━━━━━━━━━┳━━━━━━━━━━━━┓
+┃ symbol ┃ fell_from ┃ rose_until ┃
+┡━━━━━━━━╇━━━━━━━━━━━╇━━━━━━━━━━━━┩
+│ ACME   │         1 │          4 │
+│ ACME   │         6 │          7 │
+│ GLOBEX │         3 │          4 │
+└────────┴───────────┴────────────┘
+3 rows
+"""
+FAILURE = """\
+cell 4 (A mistake) failed:
+SQLEXT_UNKNOWN_PATTERN_VARIABLE: DEFINE names "b", which PATTERN does not use
+  4 |   ORDER BY day PATTERN (a) DEFINE b AS true)
+    |                                   ^
+Hint: the pattern variables are a.
+"""
+
+
+@pytest.mark.slow
+def test_a_notebook_runs_in_a_kernel_until_a_cell_fails(tmp_path, capfd):
+    output = tmp_path / "run.ipynb"
+    arguments = ["--master", "local[2]", "--warehouse", str(tmp_path / "tables"), "--param", "filter_value=326"]
+    status = main(["notebook", "run", str(SOURCES / "all_forms.sql"), *arguments, "-o", str(output)])
+    assert (status, capfd.readouterr().err) == (1, f"{SOURCES / 'all_forms.sql'}: {FAILURE}")
+
+    node = nbformat.read(output, as_version=4)
+    nbformat.validate(node)
+    load, tour, stream, rebounds, mistake, rest = node.cells
+    assert load.source == "%load_ext sqlext"
+    text = "\n".join(o.get("text", "").strip("\n") or o.data["text/plain"] for o in tour.outputs)
+    assert text == TABLES.strip("\n")
+    progress, table = stream.outputs
+    assert progress.data["text/plain"].startswith("stream rebounds, state ended, batch 1, rows 9, ")
+    assert "│ ACME   │     15 │    21 │" in table.data["text/plain"]
+    assert [o.get("data", o).get("text/plain", o.get("text")) for o in rebounds.outputs[1:]] == [
+        "<drawing: 2 matches in 18 rows>", "the deepest fall ends at 27\n",
+    ]  # fmt: skip
+    assert "│ GLOBEX │ 2026-03-05 │ 2026-03-09 │     27 │     3 │" in rebounds.outputs[0].data["text/plain"]
+    assert "image/png" in rebounds.outputs[1].data
+    assert [o.output_type for o in mistake.outputs] == ["display_data", "error"]
+    assert "outputs" not in rest or rest.outputs == []
+
+    write_executed(node, tmp_path / "run.html")
+    page = (tmp_path / "run.html").read_text("utf-8")
+    assert '<td class="number null">NULL</td>' in page
+    assert "<h4" in page and "A mistake" in page and "SQLEXT_UNKNOWN_PATTERN_VARIABLE" in page

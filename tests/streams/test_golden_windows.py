@@ -1,0 +1,111 @@
+"""The stored windows of the current version are read: partial aggregates, and rows of an evictor and of sessions.
+
+`python tests/streams/test_golden_windows.py` writes the files of the current version, which must not exist yet.
+"""
+
+from __future__ import annotations
+
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from sqlext.engine.emit.panes import pane_schema
+from sqlext.engine.emit.window_plan import Assigner, WindowPlan
+from sqlext.engine.emit.window_step import advance, first_state
+from sqlext.engine.stream import state_log
+from sqlext.engine.stream.processor import KEYS, ROWS, stored_after
+from sqlext.engine.stream.state_log import Stored
+from sqlext.engine.stream.stream_plan import SortKey, State
+from sqlext.rewriter.emit import emit_parts as e
+
+GOLDEN = Path(__file__).parent / "golden"
+SCHEMA = pa.schema([
+    ("k", pa.string()), ("time", pa.timestamp("us", "UTC")), ("v", pa.int64()), ("d", pa.decimal128(10, 2)),
+    ("f", pa.float64()), ("s", pa.string()),
+])  # fmt: skip
+# (key, time, value), in two portions, each with the watermark behind it; the state is stored between them
+BEFORE = [("x", 1, 5), ("x", 2, None), ("y", 3, 7), ("x", 7, 2), (None, 4, 1), ("y", 12, 9)], 6
+AFTER = [("x", 8, 3), ("y", 5, 4), (None, 9, 6), ("y", 13, 8), ("x", 25, 1)], 24
+
+
+def aggregate(function: str, column: str, kind: str, result: str = "", **more) -> e.FiringAggregate:
+    return e.FiringAggregate(function=function, columns=(column,), types=(kind,), result=result or kind, **more)
+
+
+AGGREGATES = (
+    e.FiringAggregate(function="count", columns=(), types=(), result="bigint"),
+    aggregate("sum", "v", "bigint"), aggregate("sum", "d", "decimal(10,2)", "decimal(20,2)"),
+    aggregate("avg", "f", "double"), aggregate("max", "s", "string"), aggregate("min", "v", "bigint"),
+    aggregate("first_value", "v", "bigint", ignores_nulls=True), aggregate("last_value", "s", "string"),
+    aggregate("count", "v", "bigint", is_distinct=True), aggregate("stddev", "f", "double"),
+    aggregate("median", "f", "double"), aggregate("collect_set", "v", "bigint", "array<bigint>"),
+    aggregate("mode", "s", "string"),
+)  # fmt: skip
+IDS = (aggregate("array_agg", "v", "bigint", "array<bigint>"),)
+PLANS = {
+    "windows": (Assigner(kind=e.HOP, size=10, step=5, offset=0), AGGREGATES, e.Emit(
+        triggers=(e.Trigger(e.EARLY_EVERY, 3), e.Trigger(e.EVERY_ROWS, 2), e.Trigger(e.ON_DELTA, 3, "f")),
+    )),
+    "evicted": (Assigner(kind=e.TUMBLE, size=20, step=0, offset=0), IDS, e.Emit(
+        triggers=(e.Trigger(e.EVERY_ROWS, 1),), evictor=e.Evictor(e.KEEP_ROWS, 2),
+    )),
+    "sessions": (Assigner(kind=e.SESSION, size=4, step=0, offset=0), AGGREGATES[:4], e.Emit(
+        triggers=(e.Trigger(e.EARLY_EVERY, 2),), is_discarding=True, lateness=5,
+    )),
+}  # fmt: skip
+
+
+def plan_of(name: str) -> WindowPlan:
+    assigner, aggregates, emit = PLANS[name]
+    return WindowPlan(
+        schema=SCHEMA, time="time", keys=("k",), sort=(SortKey("v"),), assigner=assigner, emit=emit,
+        aggregates=aggregates, keeps_rows=emit.evictor is not None,
+    )  # fmt: skip
+
+
+def step(stored: Stored | None, portion, name: str) -> tuple[Stored, list[str]]:
+    rows, watermark = portion
+    plan = plan_of(name)
+    columns = [
+        [k for k, _, _ in rows], [t for _, t, _ in rows], [v for _, _, v in rows],
+        [None if v is None else Decimal(v) for _, _, v in rows],
+        [None if v is None else v / 2 for _, _, v in rows], [f"{v}" for _, _, v in rows],
+    ]  # fmt: skip
+    table = pa.table([pa.array(c).cast(f.type) for c, f in zip(columns, SCHEMA)], schema=SCHEMA)
+    before = first_state(plan, 0)
+    if stored is not None:
+        logs = stored.logs
+        keys = logs[KEYS].table(pane_schema(plan))
+        before = State(logs[ROWS].table(plan.row_schema), keys, stored.header.watermark)
+    advanced = advance(before, table, watermark, plan)
+    lines = [" ".join(map(str, row.values())) for _, batch in advanced.results for row in batch.to_pylist()]
+    return stored_after(stored, advanced, "golden"), sorted(lines)
+
+
+def folder(name: str) -> Path:
+    return GOLDEN / f"{name}_v{state_log.VERSION}"
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_windows_resume_from_stored_state(name):
+    files = folder(name)
+    stored = state_log.read((files / "header").read_bytes(), lambda number: (files / f"chunk_{number}").read_bytes())
+    fresh, _ = step(None, BEFORE, name)
+    expected = step(fresh, AFTER, name)[1]
+    assert len(expected) > 3 and step(stored, AFTER, name)[1] == expected
+
+
+if __name__ == "__main__":
+    for name in PLANS:
+        files = folder(name)
+        if files.exists():
+            sys.exit(f"{files} exists: increase state_log.VERSION first")
+        files.mkdir(parents=True)
+        stored, _ = step(None, BEFORE, name)
+        (files / "header").write_bytes(stored.header_bytes())
+        for log in stored.logs.values():
+            for chunk in log.chunks:
+                (files / f"chunk_{chunk.number}").write_bytes(state_log.chunk_bytes(chunk))

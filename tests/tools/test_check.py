@@ -1,0 +1,80 @@
+"""`sqlext check` without a session: findings, reports, exit statuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sqlext.cli import main
+from sqlext.tools.check_command import CLEAN, FINDINGS, UNREADABLE
+from sqlext.tools.check_reports import Finding
+from sqlext.tools.check_syntax import check_text
+
+ROOT = Path(__file__).parents[2]
+CASES = [block.split("\n", 1) for block in (Path(__file__).parent / "check.txt").read_text("utf-8").split("\n== ")[1:]]
+WRONG = "SELECT 1;\nSELECT *\nFROM t MATCH_RECOGNIZE (ORDER BY n PATTERN (A) DEFINE B AS true)\n"
+
+
+@pytest.mark.parametrize(("title", "case"), CASES, ids=[title for title, _ in CASES])
+def test_a_file_has_these_findings(title, case):
+    text, _, findings = case.rpartition("\n--\n")
+    errors = [Finding("f", error) for error in check_text(text)]
+    shown = [f"{f.ends[0]}:{f.ends[1]} {f.error.error_class.removeprefix('SQLEXT_')}" for f in errors]
+    assert "\n".join(shown) == findings.strip()
+
+
+def test_every_example_is_clean(capsys):
+    assert main(["check", str(ROOT / "sql_examples")]) == CLEAN
+    assert capsys.readouterr().out == ""
+
+
+def test_a_finding_ends_with_status_1_and_shows_its_place(tmp_path, capsys):
+    file = tmp_path / "a.sql"
+    file.write_text(WRONG, "utf-8")
+    assert main(["check", str(file)]) == FINDINGS
+    out, err = capsys.readouterr()
+    assert out.startswith(f'{file}:3:55: SQLEXT_UNKNOWN_PATTERN_VARIABLE: DEFINE names "B"')
+    assert "\n  3 | FROM t MATCH_RECOGNIZE (" in out and out.rstrip().endswith("Hint: the pattern variables are A.")
+    assert err == "1 file, 1 error\n"
+
+
+def test_json_has_the_place_and_the_hint(tmp_path, capsys):
+    (tmp_path / "a.sql").write_text(WRONG, "utf-8")
+    assert main(["check", "--format", "json", str(tmp_path)]) == FINDINGS
+    (finding,) = json.loads(capsys.readouterr().out)
+    places = [finding[name] for name in ("line", "column", "endLine", "endColumn")]
+    assert places == [3, 55, 3, 56]
+    assert finding["errorClass"] == "SQLEXT_UNKNOWN_PATTERN_VARIABLE"
+    assert finding["hint"] == "the pattern variables are A."
+
+
+def test_sarif_is_a_log_with_a_rule_for_each_class(tmp_path, capsys):
+    (tmp_path / "a.sql").write_text(WRONG + ";" + WRONG, "utf-8")
+    assert main(["check", "--format", "sarif", str(tmp_path)]) == FINDINGS
+    log = json.loads(capsys.readouterr().out)
+    (run,) = log["runs"]
+    assert (log["version"], run["tool"]["driver"]["name"]) == ("2.1.0", "sqlext")
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["SQLEXT_UNKNOWN_PATTERN_VARIABLE"]
+    regions = [result["locations"][0]["physicalLocation"]["region"] for result in run["results"]]
+    assert [(r["startLine"], r["startColumn"], r["endColumn"]) for r in regions] == [(3, 55, 56), (6, 55, 56)]
+    assert {result["ruleId"] for result in run["results"]} == {"SQLEXT_UNKNOWN_PATTERN_VARIABLE"}
+
+
+def test_a_clean_file_is_an_empty_report_for_programs(tmp_path, capsys):
+    (tmp_path / "a.sql").write_text("SELECT 1", "utf-8")
+    assert main(["check", "--format", "json", str(tmp_path)]) == CLEAN
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_a_file_that_cannot_be_read_ends_with_status_2(tmp_path, capsys):
+    (tmp_path / "b.sql").write_bytes(b"SELECT '\xff'")
+    assert main(["check", str(tmp_path / "none.sql"), str(tmp_path)]) == UNREADABLE
+    assert capsys.readouterr().err.count("is not read") == 2
+
+
+def test_a_template_is_passed_over_with_a_notice(tmp_path, capsys):
+    (tmp_path / "model.sql").write_text("SELECT 1\nFROM {{ ref('x') }} MATCH_RECOGNIZE (", "utf-8")
+    assert main(["check", str(tmp_path)]) == CLEAN
+    assert "is passed over: line 2 has {{ of Jinja" in capsys.readouterr().err
