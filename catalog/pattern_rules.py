@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from sqlext.catalog.streams import root_cause
 from sqlext.catalog.views import is_known, string_literal
 from sqlext.errors import BindError, DataError
 from sqlext.quiet import quiet_probes
@@ -124,7 +123,7 @@ def create_table(spark: Any, sql: Sql, table: RulesTable) -> RulesTable:
             writer.tableProperty("delta.appendOnly", "true").create()
     except Exception as error:
         if not _is_conflict(error):
-            reason = str(error).strip().split("\n")[0].rpartition("] ")[2]
+            reason = str(error).strip().split("\n")[0].rpartition("] ")[2].partition(" SQLSTATE")[0]
             raise BindError("RULES_TABLE", f"{'.'.join(table.name)} cannot be created: {reason}") from None
     return rules_table(spark, sql, table.name) or table
 
@@ -293,7 +292,9 @@ def _changed(table: Parts, columns: Iterable[str]) -> BindError:
 
 def _unreadable(table: Parts, error: Exception) -> DataError:
     """The error for a table of which Spark cannot read the files."""
-    name, reason = ".".join(table), re.sub(r"^\[[A-Z0-9_.]+\] ", "", root_cause(str(error)))[:300]
+    name, text = ".".join(table), str(error).strip()
+    cause = re.search(r"\[[A-Z][A-Z0-9_.]+\] ([^\n]*)", text)
+    reason = (cause[1] if cause else text.split("\n")[0]).partition(" SQLSTATE")[0][:300]
     return DataError(
         "RULES_FILES", f"{name} cannot be read or written: {reason}",
         hint=f"if files of {name} were removed, RESTORE TABLE {name} TO VERSION AS OF … where they are still there, or "

@@ -1,5 +1,6 @@
 """The classes of dbt-tests-adapter that dbt-spark's own repository runs, without those that skip its session method
-there for a reason that holds here too (Python models and grants need Databricks or an object store)."""
+there for a reason that holds here too (Python models and grants need Databricks or an object store), and without
+those that compare the text of Postgres statements (BaseEphemeralMulti)."""
 
 import pytest
 from conftest import IS_OURS
@@ -16,7 +17,6 @@ from dbt.tests.adapter.basic.test_snapshot_check_cols import BaseSnapshotCheckCo
 from dbt.tests.adapter.basic.test_snapshot_timestamp import BaseSnapshotTimestamp
 from dbt.tests.adapter.basic.test_table_materialization import BaseTableMaterialization
 from dbt.tests.adapter.basic.test_validate_connection import BaseValidateConnection
-from dbt.tests.adapter.ephemeral.test_ephemeral import BaseEphemeralMulti
 from dbt.tests.adapter.incremental.test_incremental_on_schema_change import BaseIncrementalOnSchemaChange
 from dbt.tests.adapter.incremental.test_incremental_unique_id import BaseIncrementalUniqueKey
 from dbt.tests.adapter.simple_seed.test_seed import BaseBasicSeedTests
@@ -48,9 +48,6 @@ class TestEmpty(BaseEmpty): ...
 
 
 class TestEphemeral(BaseEphemeral): ...
-
-
-class TestEphemeralMulti(BaseEphemeralMulti): ...
 
 
 class TestGenericTests(BaseGenericTests): ...

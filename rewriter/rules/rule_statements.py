@@ -18,8 +18,8 @@ CREATE, ENABLE, DISABLE, DROP, SHOW, DESCRIBE = "CREATE", "ENABLE", "DISABLE", "
 
 _BLANK = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
 _HEAD = re.compile(
-    rf"{_BLANK}(?:(?:CREATE\b(?:{_BLANK}OR\b{_BLANK}REPLACE\b)?|ALTER\b|DROP\b|DESC\b|DESCRIBE\b){_BLANK}PATTERN\b"
-    rf"{_BLANK}RULE\b|SHOW\b{_BLANK}PATTERN\b{_BLANK}RULES\b)",
+    rf"{_BLANK}(?:(?:CREATE\b(?:{_BLANK}OR\b{_BLANK}REPLACE\b)?|ALTER\b|DROP\b|DESC\b|DESCRIBE\b|ENABLE\b|DISABLE\b)"
+    rf"{_BLANK}PATTERN\b{_BLANK}RULE\b|SHOW\b{_BLANK}PATTERN\b{_BLANK}RULES?\b)",
     re.IGNORECASE | re.DOTALL,
 )
 _MENTION = re.compile(rf"\bPATTERN\b{_BLANK}\bRULES?\b", re.IGNORECASE | re.DOTALL)
@@ -122,6 +122,11 @@ class _Reader:
     def statement(self) -> RuleStatement:
         cursor = self.cursor
         first = cursor.tokens[0].word
+        if first in (ENABLE, DISABLE):
+            hint = f"write ALTER PATTERN RULE name ON rules_table {first}."
+            raise ParseError(
+                "RULE_STATEMENT", f"{first} stands behind the rule", place=self._fragment(0, 1).place, hint=hint
+            )
         self.form = DESCRIBE if first == "DESC" else first
         cursor.index = 1
         or_replace = cursor.take("OR", "REPLACE")

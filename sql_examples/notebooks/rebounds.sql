@@ -20,10 +20,17 @@ FROM VALUES ('ACME', array(20, 18, 15, 17, 21, 19, 16, 18, 18, 20)), ('GLOBEX', 
 -- DBTITLE 1,Rebounds
 -- sqlext: --draw
 SELECT * FROM ticker MATCH_RECOGNIZE (
-  PARTITION BY symbol ORDER BY day
-  MEASURES FIRST(down.day) AS fell_from, LAST(up.day) AS rose_until, MIN(down.price) AS bottom, COUNT(down.*) AS falls
+  PARTITION BY symbol
+  ORDER BY day
+  MEASURES
+    FIRST(down.day) AS fell_from,
+    LAST(up.day)    AS rose_until,
+    MIN(down.price) AS bottom,
+    COUNT(down.*)   AS falls
   PATTERN (start down{2,} up+)
-  DEFINE down AS price < PREV(price), up AS price > PREV(price)
+  DEFINE
+    down AS price < PREV(price),
+    up   AS price > PREV(price)
 )
 WHERE falls >= :falls
 

@@ -17,7 +17,7 @@ from sqlext.engine.queries import Queries
 from sqlext.engine.shown_rules import describe, show
 from sqlext.engine.spark_errors import user_error
 from sqlext.engine.sql_call import SqlCall
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import BindError, DataError, UnsupportedError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.rules.rule_statements import (
     CREATE,
@@ -48,7 +48,7 @@ def run_rule_statement(call: SqlCall) -> DataFrame:
         )  # fmt: skip
     try:
         return _run(call, statement)
-    except BindError as error:
+    except (BindError, DataError) as error:
         raise error if error.place is not None else error.with_(place=statement.table_place) from None
 
 
@@ -74,7 +74,7 @@ def rules_of(call: SqlCall, statement: RuleStatement) -> RulesTable:
     """The table of rules that CREATE PATTERN RULE names, or the one that it would create. Raises BindError."""
     try:
         return _target(call, statement, pattern_rules.rules_table(call.spark, call.sql, statement.table.parts))
-    except BindError as error:
+    except (BindError, DataError) as error:
         raise error if error.place is not None else error.with_(place=statement.table_place) from None
 
 

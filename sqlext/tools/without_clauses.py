@@ -6,6 +6,7 @@ The text is for parsing, not for running: a clause is left out, and what stays k
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from sqlext.engine.parse_statement import ParsedStatement, parse_statement
 from sqlext.rewriter.heads import Cursor
@@ -32,9 +33,12 @@ def edits_of_file(text: str) -> list[Edit]:
     [(' MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true)', ''), ('STOP STREAMING TABLE x', 'SELECT 1')]
     """
     edits: list[Edit] = []
-    for statement in file_statements(text):
+    statements = list(file_statements(text))
+    for statement, following in zip_longest(statements, statements[1:]):
         by = statement.start
         edits += (Edit(e.start + by, e.stop + by, e.replacement) for e in _edits(statement.text))
+        if following is not None and not tokenize(text[statement.stop : following.start]):
+            edits.append(Edit(statement.stop, statement.stop + 1, ";" + text[statement.stop]))  # the end of a cell
     return edits
 
 

@@ -29,6 +29,7 @@ WRONG = [  # the statement, with » before what the error points at, and the err
     ("CREATE OR REPLACE PATTERN RULE »IF NOT EXISTS a ON t AS MATCH_RECOGNIZE ()", "OR REPLACE and IF NOT EXISTS"),
     ("ALTER PATTERN RULE a ON t »RENAME TO b", "RENAME stands where ENABLE or DISABLE"),
     ("ALTER PATTERN RULE a ON »t", "ENABLE or DISABLE must follow"),
+    ("»DISABLE PATTERN RULE a ON t", "DISABLE stands behind the rule"),
     ("DROP PATTERN »RULE", "the name of a rule must follow"),
     ("SHOW PATTERN RULES »LIKE 'a*'", "LIKE stands where ON"),
     ("DESC PATTERN RULE a ON t »EXTENDED", "EXTENDED stands behind the end"),

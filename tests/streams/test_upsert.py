@@ -34,10 +34,11 @@ PORTIONS = [  # rows, then the rows of each table
         },
     ),
     (  # late rows: one joins the session at 20 to an earlier one, one is older than the newest row
-        ("1 16 A 16", "1 11 A 32", "1 60 C 64", "2 59 A 1"),
+        ("1 16 A 16", "1 11 A 32", "1 60 C 64", "2 50 A 3", "2 51 B 9", "2 59 A 1"),
         {
-            "sessions": ["1 1 3", "1 11 60", "None 8 7"], "last_sessions": ["1 11 60", "None 8 7"],
-            "pairs": ["1 8"], "newest": ["1 64", "2 1", "None 7"],
+            "sessions": ["1 1 3", "1 11 60", "2 50 12", "None 8 7"],
+            "last_sessions": ["1 11 60", "2 50 12", "None 8 7"],
+            "pairs": ["1 8", "2 9"], "newest": ["1 64", "2 1", "None 7"],
         },
     ),
 ]  # fmt: skip
@@ -51,7 +52,7 @@ def create(events):
     return run
 
 
-def test_the_last_row_of_each_key_stays(events, create):
+def test_the_last_row_of_each_key_stays_and_a_micro_batch_that_runs_again_changes_nothing(events, create):
     for rows, expected in PORTIONS:
         append(events, *rows)
         for table, (_, shown) in QUERIES.items():
@@ -59,15 +60,12 @@ def test_the_last_row_of_each_key_stays(events, create):
             events.sql(f"{shown} FROM {table}").createOrReplaceTempView("shown")
             assert lines(events, "shown") == expected[table], table
     events.catalog.dropTempView("shown")
-
-
-def test_a_micro_batch_that_runs_again_changes_nothing(events, create):
-    append(events, "1 1 A 1", "1 2 B 2", "1 60 C 0")
-    create("pairs")
-    shown = dict(map(tuple, events.sql("DESCRIBE STREAMING TABLE pairs").collect()))
-    assert (shown["upsert_key"], shown["rows_kept"], shown["late_rows"]) == ("k", "1", "0")
-    location = events.sql("DESCRIBE DETAIL pairs").first().location
-    commits = Path(local_path(location)) / "_checkpoints" / "stream" / "commits"
+    described = dict(map(tuple, events.sql("DESCRIBE STREAMING TABLE pairs").collect()))
+    assert (described["upsert_key"], described["rows_kept"], described["late_rows"]) == ("k", "2", "2")
+    with pytest.raises(sqlext.BindError) as changed:
+        events.sql(f"CREATE STREAMING TABLE pairs {QUERIES['pairs'][0].replace('UPSERT KEY (K)', '')}")
+    assert changed.value.error_class == "SQLEXT_CHANGED_QUERY"
+    commits = Path(local_path(events.sql("DESCRIBE DETAIL pairs").first().location)) / "_checkpoints/stream/commits"
     last = max(int(file.name) for file in commits.glob("[0-9]*"))
     for file in (commits / f"{last}", commits / f".{last}.crc"):
         file.unlink()
@@ -107,5 +105,3 @@ def test_mistakes_in_upsert_key_are_placed(events):
         assert refused("refused", query).split()[0] == error
     events.sql("CREATE TABLE others (q INT, at TIMESTAMP, l INT)")
     assert refused("others", pairs).startswith("UPSERT_KEY")
-    events.sql(f"CREATE STREAMING TABLE pairs {pairs}")
-    assert refused("pairs", pairs.replace("UPSERT KEY (K)", "")).startswith("CHANGED_QUERY")

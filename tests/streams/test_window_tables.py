@@ -55,14 +55,14 @@ def test_a_grouping_of_windows_by_spark_is_a_streaming_table(events):
     rows = f"{local} WATERMARK CAST(at AS TIMESTAMP) AS event_time DELAY OF INTERVAL 5 SECONDS"
     create = f"""CREATE STREAMING TABLE sums AS SELECT {SHOWN}
       FROM TUMBLE(TABLE {rows}, DESCRIPTOR(event_time), INTERVAL 10 SECONDS) GROUP BY ALL"""
-    append(events, "1 1 A 1", "1 6 A 2", "1 11 A 4", "1 16 A 5")
-    events.sql(create)
-    assert lines(events, "sums") == ["1 0 3"]
-    append(events, "1 30 A 8")
+    append(events, "1 1 A 1", "1 6 A 2", "1 11 A 4", "1 16 A 5", "1 30 A 8")
     events.sql(create)
     assert lines(events, "sums") == ["1 0 3", "1 10 9"]
     with pytest.raises(sqlext.BindError, match="other text here: SUM"):
         events.sql(create.replace("sum(i)", "max(i)"))
+    with pytest.raises(sqlext.BindError, match="functions OVER rows need all of them"):
+        events.sql(f"CREATE STREAMING TABLE ranks AS SELECT k, rank() OVER (ORDER BY i) FROM {STREAM}")
+    assert not events.catalog.tableExists("ranks")
 
 
 def test_days_begin_at_midnight_in_utc_also_after_a_restart_in_another_time_zone(events):

@@ -12,11 +12,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def examples() -> dict[str, str]:
-    """The files of sql_examples by their names, without the templates of dbt."""
-    paths = sorted((ROOT / "sql_examples").rglob("*.sql"))
-    texts = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
-    templates = {name for name in texts if "/dbt/" in name}
-    return {name: text for name, text in texts.items() if name not in templates}
+    """The files of sql_examples by their names, without notebooks and templates of dbt."""
+    paths = [*sorted((ROOT / "sql_examples").glob("*.sql")), *sorted((ROOT / "sql_examples" / "rules").glob("*.sql"))]
+    return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
 
 
 def statements() -> Iterator[tuple[str, str]]:

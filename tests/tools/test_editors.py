@@ -32,6 +32,8 @@ STATEMENTS = {
         "SELECT k FROM t AS s GROUP BY k ORDER BY k",
     "CREATE OR REFRESH STREAMING TABLE t UPSERT KEY (a) AS SELECT a FROM STREAM s":
         "CREATE TABLE t AS SELECT a FROM s",
+    "-- Databricks notebook source\nSELECT 1\n\n-- COMMAND ----------\n\nSELECT 2":
+        "-- Databricks notebook source\nSELECT 1;\n\n-- COMMAND ----------\n\nSELECT 2",
     "EXPLAIN MATCH SELECT a FROM e MATCH_RULES (ORDER BY ts RULES r) AS m":
         "EXPLAIN SELECT a FROM e AS m",
 }  # fmt: skip

@@ -55,7 +55,11 @@ def within(context: Context) -> list[Bound]:
 
 
 def _cannot_be_added(context: Context, within: Within, key: Text) -> BindError:
-    key_type, bound_type = context.relation.resolver.types([key, context.slice(within.bound)])
+    try:
+        key_type, bound_type = context.relation.resolver.types([key, context.slice(within.bound)])
+    except UnsupportedError:
+        hint = "write WITHIN INTERVAL 10 MINUTES."
+        return BindError("WITHIN_TYPE", "this is no duration", place=within.bound.place, hint=hint)
     is_time = key_type in ("date", "timestamp", "timestamp_ntz")
     hint = "write WITHIN INTERVAL 10 MINUTES." if is_time else "write a number in the unit of the key: WITHIN 600."
     message = f"the first ORDER BY key is {key_type}, and {bound_type} cannot be added to it"

@@ -75,11 +75,11 @@ def start(
     nothing = spark.createDataFrame([], T.StructType([]))
     _check_ends(clauses, _trigger(spark, target), target)
     upsert = plan_upsert(frame, target, clauses) if target.upsert_key else None
-    written = frame.drop(*HIDDEN)
+    written, is_new = frame.drop(*HIDDEN), False
     if not target.is_insert:
         if target.if_not_exists and spark.catalog.tableExists(name):
             return nothing
-        _prepare(spark, name, written, target)
+        is_new = _prepare(spark, name, written, target)
     written = _as_table(spark, name, written, target)
     if upsert is not None:
         check_table(upsert, spark.table(name).columns, target)
@@ -105,6 +105,8 @@ def start(
         with _setting(spark, _SEVERAL_BATCHES, "true") if has_beats(text) else nullcontext():
             _run(writer, sink, _trigger(spark, target))
     except AnalysisException as e:  # of what Spark checks when a stream starts
+        if is_new:
+            spark.sql(f"DROP TABLE {name}").collect()
         error = user_error(e, text, target.text)
         raise (error if error.place else error.with_(place=target.place)) from None
     for clause in clauses:
@@ -113,21 +115,22 @@ def start(
     return nothing
 
 
-def _prepare(spark: SparkSession, name: str, frame: DataFrame, target: StreamTarget) -> None:
-    """Create the table, unless a query has written into it before."""
+def _prepare(spark: SparkSession, name: str, frame: DataFrame, target: StreamTarget) -> bool:
+    """Create the table, unless a query has written into it before. Is it new?"""
     if target.or_replace:
         spark.sql(f"DROP TABLE IF EXISTS {name}").collect()
         _remove_leftovers(_folder(spark, target))
     if not spark.catalog.tableExists(name):
         _check_leftovers(_folder(spark, target), target)
         spark.createDataFrame([], frame.schema).write.format("delta").saveAsTable(name)
-        return
+        return True
     folder = local_path(target.checkpoint or _checkpoint(spark, name, target))
     if folder is not None and stored_query(folder) is None and not spark.table(name).isEmpty():
         raise BindError(
             "TABLE_EXISTS", f"{name} has rows that no streaming table has written", place=target.place,
             hint="INSERT INTO writes a stream into it; CREATE OR REPLACE STREAMING TABLE drops it first.",
         )  # fmt: skip
+    return False
 
 
 def _folder(spark: SparkSession, target: StreamTarget) -> Path | None:
