@@ -67,6 +67,7 @@ def _write_text(
     if limit is None and is_terminal and form is None:
         limit = TERMINAL_LIMIT
     rows = read_cells(result, limit)
+    before()
     if form == TABLE or is_terminal:
         console = Console(file=out)
         console.print(text_table(result, rows[:limit]))

@@ -33,7 +33,6 @@ from sqlext.tools.shell_input import COMMANDS, Names, SqlCompleter, is_complete
 
 HISTORY = Path("~/.sqlext_history")
 PROMPT, MORE = "sqlext> ", "   ...> "
-_TAG = "sqlext-shell"
 _SHOW_TIME_AFTER = 2.0  # seconds
 
 
@@ -83,7 +82,8 @@ class Shell:
         self.names = Names(self._tables, lambda table: spark.table(table).columns)
         self.prompt: PromptSession[str] = PromptSession(
             history=history, completer=SqlCompleter(self.names), lexer=PygmentsLexer(SqlLexer), multiline=True,
-            key_bindings=_keys(), prompt_continuation=MORE, complete_while_typing=False, input=keyboard, output=screen,
+            key_bindings=_keys(), prompt_continuation=MORE, complete_while_typing=False,
+            complete_in_thread=True, input=keyboard, output=screen,
         )  # fmt: skip
 
     def loop(self) -> None:
@@ -126,28 +126,33 @@ class Shell:
         print(f"{clock.seconds:.1f} s", file=sys.stderr)
 
     def _cancelable(self, action: Callable[[Clock], None]) -> bool:
-        """Run it in a thread whose jobs Ctrl-C cancels; False if they were. Raises what it raises."""
-        failures: list[BaseException] = []
-        clock = Clock()
+        """Run it in a thread; False if Ctrl-C has canceled its jobs. Raises what it raises.
 
-        def tagged() -> None:
-            self.spark.addTag(_TAG)  # tags belong to a thread
+        All jobs of the session are its own: streams run in sessions of theirs. A tag would not do, because Spark knows
+        it only in the thread that set it.
+        """
+        failures: list[BaseException] = []
+        clock, done = Clock(), threading.Event()
+
+        def run() -> None:
             try:
                 action(clock)
             except BaseException as error:
                 failures.append(error)
+            finally:
+                done.set()
 
         # With the context of this thread, in which PySpark's log of errors is kept back.
-        thread = threading.Thread(target=copy_context().run, args=(tagged,), daemon=True)
+        thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
         thread.start()
         is_canceled = False
-        while thread.is_alive():
+        while not done.is_set():  # an interrupted join() would take the thread for ended
             try:
-                thread.join(0.1)
+                done.wait(0.1)
                 clock.tick()
             except KeyboardInterrupt:
                 is_canceled = True
-                self.spark.interruptTag(_TAG)
+                self.spark.interruptAll()
         clock.stop()
         if is_canceled:
             print("canceled", file=sys.stderr)

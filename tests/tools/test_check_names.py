@@ -28,7 +28,7 @@ SELECT p FROM checked_alerts;
 CREATE PATTERN RULE low ON checked_rules FOR TABLE checked_ticks AS MATCH_RECOGNIZE (PATTERN (a) DEFINE a AS prize < 1);
 BEGIN
   SELECT nope FROM checked_ticks;
-  SELECT * FROM checked_ticks t ASOF JOIN checked_lows l ON t.symbl = l.a AND t.ts >= l.b;
+  SELECT * FROM checked_ticks t ASOF JOIN checked_lows l ON t.symbl = l.a AND t.price >= l.b;
 END;
 DROP TABLE no_such_table;
 SELEC 1;

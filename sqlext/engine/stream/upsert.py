@@ -169,11 +169,14 @@ class UpsertWriter:
 
     def _merge(self, spark: SparkSession, last: DataFrame, batch: int) -> None:
         settings = self._settings(spark, batch)
-        for name, value in settings.items():
-            spark.conf.set(name, value)
-        merge = merge_statement(self.upsert, self.table)
+
+        def merge() -> None:
+            for name, value in settings.items():  # each time: Delta forgets the version with the first use
+                spark.conf.set(name, value)
+            spark.sql(merge_statement(self.upsert, self.table), last=last).collect()
+
         try:
-            again_after_conflicts(lambda: spark.sql(merge, last=last).collect())
+            again_after_conflicts(merge)
         finally:
             for name in settings:
                 with suppress(PySparkException):
