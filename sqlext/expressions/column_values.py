@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import DataError
-from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, columns_in, evaluate
+from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, columns_in, evaluate
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, is_day_time
 from sqlext.expressions.values import arrow_type, from_arrow, to_arrow
 
@@ -91,7 +91,7 @@ class ColumnValues:
             return _junction(scalar.function == "OR", *(self.vector(a) for a in scalar.arguments))
         kernel, has_numbers = _KERNELS.get(scalar.function), all(_dtype(a.type) is not None for a in scalar.arguments)
         if scalar.function == "BETWEEN" and has_numbers:
-            return _between(*(self.vector(a) for a in scalar.arguments))
+            return self.vector(_without_between(scalar))
         if kernel is not None and has_numbers and _dtype(scalar.type):
             vectors = [self.vector(a) for a in scalar.arguments]
             vector = kernel(scalar, vectors)
@@ -263,11 +263,19 @@ def _comparison(compare: Callable[[np.ndarray, np.ndarray], np.ndarray]):
     return kernel
 
 
-def _between(value: Vector, low: Vector, high: Vector) -> Vector:
-    """`value >= low AND value <= high`"""
-    above = Vector(~_less(value.values, low.values), value.valid & low.valid)
-    below = Vector(~_less(high.values, value.values), value.valid & high.valid)
-    return _junction(False, _failing(above, [value, low]), _failing(below, [value, high]))
+def _without_between(scalar: ScalarCall) -> Scalar:
+    """`value >= low AND value <= high`: each bound is compared in a type of its own.
+
+    >>> from sqlext.expressions.function import Settings
+    >>> is_small = (Column("x", "double"), Constant(None, "int"), Constant(100, "int"))
+    >>> between = call("BETWEEN", is_small, Settings(is_ansi=True, time_zone="UTC"))
+    >>> table = ColumnValues(columns={"x": pa.array([float("nan"), 5.0], pa.float64())}, rows=2)
+    >>> table.array(between).to_pylist()  # NaN is above 100
+    [False, None]
+    """
+    value, low, high = scalar.arguments
+    bounds = call(">=", (value, low), scalar.settings), call("<=", (value, high), scalar.settings)
+    return call("AND", bounds, scalar.settings)
 
 
 def _in(scalar: ScalarCall, vectors: list[Vector]) -> Vector:
@@ -322,12 +330,14 @@ def _shifted_time(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
 
 
 def _cast(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
-    """Casts that lose nothing."""
+    """Casts of numbers that cannot fail."""
     source, target = scalar.arguments[0].type, scalar.type
     if source in INTEGER_BITS and target in INTEGER_BITS and INTEGER_BITS[source] <= INTEGER_BITS[target]:
         return vectors[0]
     if (source in INTEGER_BITS and target == "double") or (source, target) == ("float", "double"):
         return Vector(vectors[0].values.astype(np.float64), vectors[0].valid)
+    if source in INTEGER_BITS and target == "float":
+        return Vector(vectors[0].values.astype(np.float32).astype(np.float64), vectors[0].valid)
     return None
 
 
