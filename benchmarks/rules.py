@@ -5,7 +5,7 @@
 
 Each micro-batch reads one Parquet file of payments. The first one starts processes and compiles, so it is left out.
 `--step` runs only the pure step, without Spark, in CPU seconds. `--change` adds a rule in the middle, and reports
-whether the next micro-batch has taken it up. `--separate` runs so many queries at once, each MATCH_RECOGNIZE with the
+which micro-batch has taken it up. `--separate` runs so many queries at once, each MATCH_RECOGNIZE with the
 clause of one rule: their time begins when each of them has completed its first micro-batch. The memory is the largest
 so far, of the JVM and of the workers; the processor time, in all micro-batches, does not depend on other processes.
 """
@@ -15,8 +15,10 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -111,6 +113,7 @@ class Streams:
         self.options, self.folder = options, folder
         self.spark = sqlext.session(warehouse=folder / "warehouse")
         self.spark.conf.set("spark.sql.session.timeZone", "UTC")
+        self.watermark: str | None = None
         self.files = folder / "payments"
         self.files.mkdir()
         for batch in range(options.batches):
@@ -126,7 +129,10 @@ class Streams:
             frame.writeTo(table).append()
 
     def seconds(self, query: str, name: str, change: str = "") -> list[float]:
-        """The seconds of each micro-batch but the first. `change`: a statement to run behind the second one."""
+        """The seconds of each micro-batch but the first. `change`: a statement to run behind the second one.
+
+        `self.watermark` is then that of the first micro-batch that began after the change.
+        """
         reader = self.spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1)
         reader.parquet(str(self.files)).createOrReplaceTempView("arriving")
         durations: list[float] = []
@@ -135,18 +141,26 @@ class Streams:
         writer = frame.writeStream.format("noop").option("checkpointLocation", str(self.folder / "checkpoints" / name))
         stream = writer.start()
         try:
-            while len(durations) < self.options.batches or len(stream.recentProgress) == changed_at:
+            while len(durations) < self.options.batches or (changed_at and self.watermark is None):
                 time.sleep(0.2)
                 progress = [p for p in stream.recentProgress if p["numInputRows"] >= self.options.rows]
+                later = (p for p in stream.recentProgress if changed_at and _begun(p) > changed_at)
+                self.watermark = next((p["eventTime"]["watermark"] for p in later), None)
                 if len(progress) >= 2 and change:
                     self.spark.sql(change)
-                    change, changed_at = "", len(stream.recentProgress)
+                    change, changed_at = "", datetime.now(timezone.utc)
                 durations = [p["durationMs"]["triggerExecution"] / 1000 for p in progress]
                 if stream.exception() is not None:
                     raise RuntimeError(str(stream.exception()))
         finally:
             stream.stop()
         return durations[1:]
+
+    def taken_up(self, table: str) -> datetime:
+        """The watermark at which the added rule was taken up; the log is written behind the micro-batch."""
+        while not (rows := self.spark.sql(f"SELECT taken_up FROM {table}_log WHERE name = 'late'").collect()):
+            time.sleep(1)
+        return rows[0][0]
 
     def separate_seconds(self, queries: int) -> float:
         """The seconds from the first micro-batch of all queries to the last one, where each query has one rule."""
@@ -175,6 +189,10 @@ class Streams:
                 query.stop()
 
 
+def _begun(progress: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(progress["timestamp"].replace("Z", "+00:00"))
+
+
 WATERMARK = "STREAM arriving WATERMARK ts DELAY OF INTERVAL 0 SECONDS"
 
 
@@ -197,10 +215,8 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
             seconds = streams.seconds(query, table, change)
         report(f"{rules} rules", seconds, options, watch)
         if options.change:
-            taken = streams.spark.sql(f"SELECT taken_up FROM {table}_log WHERE name = 'late'").collect()
-            print(
-                "    the added rule was taken up at the watermark", taken[0][0] if taken else "of a later micro-batch"
-            )
+            print(f"    the added rule was taken up at the watermark {streams.taken_up(table)}")
+            print(f"    the first micro-batch that began after it was added had {streams.watermark}")
 
 
 def report(what: str, seconds: list[float], options: argparse.Namespace, watch: Watch | None = None) -> None:
