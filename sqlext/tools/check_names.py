@@ -178,7 +178,7 @@ def _create_table(text: str) -> tuple[Parts, int] | None:
     """The name of CREATE TABLE … AS query, and where its query begins; None for all other statements.
 
     >>> _create_table("CREATE OR REPLACE TABLE db.t PARTITIONED BY (a) AS SELECT 1 AS a")
-    (('db', 't'), 52)
+    (('db', 't'), 51)
     """
     cursor = Cursor(tokenize(text))
     if not cursor.take("CREATE"):

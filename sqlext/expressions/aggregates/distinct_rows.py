@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
@@ -88,9 +89,9 @@ class KeySet:
     It is stored as its keys, because another process computes other hashes.
 
     >>> import pickle
-    >>> keys = KeySet().with_key("a").with_key("b")
-    >>> "b" in keys, "b" in KeySet().with_key("a"), "b" in pickle.loads(pickle.dumps(keys))
-    (True, False, True)
+    >>> keys = KeySet().with_key("a").with_key((math.nan,))
+    >>> "b" in keys, "a" in keys, (math.nan,) in pickle.loads(pickle.dumps(keys))
+    (False, True, True)
     """
 
     __slots__ = ("_root",)
@@ -118,8 +119,15 @@ class KeySet:
 def key_set(keys: Iterable[Any]) -> KeySet:
     result = KeySet()
     for key in keys:
-        result = result.with_key(key)
+        result = result.with_key(_with_one_nan(key))
     return result
+
+
+def _with_one_nan(key: Any) -> Any:
+    """A stored key with the one NaN that equals itself in a container, `math.nan`; reading makes another one of it."""
+    if isinstance(key, (tuple, frozenset)):
+        return type(key)(map(_with_one_nan, key))
+    return math.nan if isinstance(key, float) and key != key else key
 
 
 class _Leaf(tuple[Any, ...]):
