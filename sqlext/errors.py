@@ -10,12 +10,14 @@ Hint: pattern variables are A, B.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 E = TypeVar("E", bound="SqlExtError")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,21 @@ def raise_all(errors: list[SqlExtError]) -> None:
         raise errors[0]
     if errors:
         raise SqlExtErrors(errors)
+
+
+def all_of(items: Iterable[Item], step: Callable[[Item], Result]) -> list[Result]:
+    """The results of `step`, or the errors of all items together."""
+    results: list[Result] = []
+    errors: list[SqlExtError] = []
+    for item in items:
+        try:
+            results.append(step(item))
+        except SqlExtErrors as several:
+            errors += several.errors
+        except SqlExtError as error:
+            errors.append(error)
+    raise_all(errors)
+    return results
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
-from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
+from sqlext.errors import all_of
 from sqlext.rewriter.text.fragments import Fragment
 
 
@@ -24,14 +24,4 @@ def read_clauses(keywords: Iterable[int], read: Callable[[int], C]) -> tuple[C, 
 
     Raises the SqlExtError of the one clause that cannot be read, or SqlExtErrors with those of all of them.
     """
-    clauses: list[C] = []
-    errors: list[SqlExtError] = []
-    for keyword in keywords:
-        try:
-            clauses.append(read(keyword))
-        except SqlExtErrors as several:
-            errors += several.errors
-        except SqlExtError as error:
-            errors.append(error)
-    raise_all(errors)
-    return tuple(sorted(clauses, key=lambda clause: clause.whole.stop))
+    return tuple(sorted(all_of(keywords, read), key=lambda clause: clause.whole.stop))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Union
 
-from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
+from sqlext.errors import all_of, raise_all
 from sqlext.rewriter.emit.check_emit import check_emit
 from sqlext.rewriter.emit.emit_clause import EmitClause, parse_emits
 from sqlext.rewriter.emit.window_call import WindowCall, parse_window_calls
@@ -102,15 +102,15 @@ def parse_statement(text: str) -> ParsedStatement:
     """Raises the syntax errors of all clauses together, then those of the checks."""
     tree = read_tree(text)
     sites = scan(text)
-    clauses = _all_of(sites, lambda site: parse_match(text, tree.tokens, site))
-    _all_of(clauses, check.check)
+    clauses = all_of(sites, lambda site: parse_match(text, tree.tokens, site))
+    all_of(clauses, check.check)
     sites_of_windows = list(window_queries(tree))
     raise_all(list(unread_windows(tree, sites_of_windows)))
-    windows = _all_of(sites_of_windows, lambda query: parse_windows(tree, query))
-    _all_of([clause for part in windows for clause in part.clauses], check_window)
+    windows = all_of(sites_of_windows, lambda query: parse_windows(tree, query))
+    all_of([clause for part in windows for clause in part.clauses], check_window)
     calls = parse_window_calls(tree)
     emits = parse_emits(tree, calls)
-    _all_of(emits, check_emit)
+    all_of(emits, check_emit)
     return ParsedStatement(
         tree=tree,
         clauses=tuple(map(ClauseSite, sites, clauses)),
@@ -121,18 +121,3 @@ def parse_statement(text: str) -> ParsedStatement:
         rules=parse_rules_clauses(tree),
         idle_sources=parse_idle_sources(tree),
     )
-
-
-def _all_of(items: Sequence[Any], step: Callable[[Any], Any]) -> list[Any]:
-    """The results of `step`, or the errors of all items together."""
-    errors: list[SqlExtError] = []
-    results = []
-    for item in items:
-        try:
-            results.append(step(item))
-        except SqlExtErrors as e:
-            errors += e.errors
-        except SqlExtError as e:
-            errors.append(e)
-    raise_all(errors)
-    return results
