@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from sqlext.expressions.python_functions import PythonFunction
+from sqlext.session_kind import is_connect
 
 _ORIGINAL = "__sqlext_original__"
 _MARKER = "sqlext.functions"  # the runtime setting of a classic session that has its number
@@ -81,7 +82,7 @@ def forget(spark: Any) -> None:
 
 
 def _key(spark: Any) -> str:
-    if ".connect." in type(spark).__module__:
+    if is_connect(spark):
         return str(spark.session_id)
     number = spark.conf.get(_MARKER, "")
     if not number:

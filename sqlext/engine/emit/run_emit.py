@@ -102,7 +102,7 @@ def _on_stream(
     clause = stream_clause(plan)
     folders: dict[str, str] = {}
     if writes_tables:
-        folders = {t.setting: str(t.folder) for t in side_tables.open_tables(spark, clause.fingerprint)}
+        folders = {t.setting: t.folder for t in side_tables.open_tables(spark, clause.fingerprint)}
     columns = _guarded(plan, queries, prefix) if windows.skips_failures else list(plan.columns)
     columns += [(LATE_ROW, join("to_json(struct(*))"))] if folders else []
     extra = tuple(name for name, _ in columns if name in (FAILURE, LATE_ROW))
