@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from sqlext.catalog.warehouse import file_path
+from sqlext.catalog.warehouse import file_path, path_here
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.match.match_plan import LATE_ROW, InputColumn, MatchPlan
 from sqlext.rewriter.text.names import quote, split_name
@@ -73,7 +73,16 @@ def _open(spark: SparkSession, setting: str, unquoted_name: str, fingerprint: st
             hint=f"unset {setting}; such rows are counted in any case.",
         )
     folder, checkpoint = f"{location}/_arriving/{fingerprint}", f"{location}/_checkpoints/{fingerprint}"
+    _make(spark, folder, setting)
     return SideTable(setting=setting, name=name, folder=folder, checkpoint=checkpoint)
+
+
+def _make(spark: SparkSession, folder: str, setting: str) -> None:
+    """Make a folder, which Spark reads before a worker writes into it. On Connect only Spark can make it."""
+    if (path := path_here(spark, folder)) is not None:
+        path.mkdir(parents=True, exist_ok=True)
+    else:
+        spark.createDataFrame([], COLUMNS[setting]).coalesce(1).write.mode("ignore").parquet(folder)
 
 
 def late_table(late: pa.Table, time: str, watermark: int) -> pa.Table:
@@ -88,7 +97,6 @@ def write(rows: pa.Table, folder: str, name: str) -> None:
         return
     import pyarrow.parquet as pq  # takes 50 ms, and few workers meet such rows
 
-    os.makedirs(folder, exist_ok=True)
     part = os.path.join(folder, f"_{name}.part")  # Spark does not read files whose names begin with _
     pq.write_table(rows, part)
     os.replace(part, os.path.join(folder, f"{name}.parquet"))
