@@ -4,6 +4,7 @@
 |---|---|---|
 | 4.2 | the keyword `timezone` of `to_arrow_type` and `to_arrow_schema` | they always take UTC |
 | 4.1 | `arrow_udtf` | UnsupportedError for `sqlext.engine = udtf` |
+| 4.1 | `arrow_udf` | UnsupportedError for the time of a row of a stream's result, MATCH_ROWTIME() |
 | 4.1 | `DataFrame.repartitionById` | `repartitionByRange`, with a job that takes a sample |
 | 4.1 | `STREAM t` and `WATERMARK` in SQL | UnsupportedError; a temporary view of a stream stands for both |
 | 4.1 | the package `streaming.checkpointing` of the JVM | `streaming` |
@@ -22,6 +23,8 @@ from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from sqlext.errors import Place, UnsupportedError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import types as T
@@ -53,6 +56,20 @@ def arrow_table_function(handler: type, result: T.StructType, place: Place | Non
             hint="SET sqlext.engine = arrow, which is the default.",
         )  # fmt: skip
     return functions.arrow_udtf(handler, returnType=result)
+
+
+def arrow_function(function: Callable[..., Any], result: T.StructType, place: Place | None) -> Any:
+    """A function over iterators of Arrow arrays, which gives each row of a stream its time; `place`: the clause.
+
+    It is not deterministic, so that Spark neither filters nor repeats below it: rows must stay in their order. Raises
+    UnsupportedError (before 4.1).
+    """
+    if not hasattr(functions, "arrow_udf"):
+        raise UnsupportedError(
+            "SPARK_VERSION", "MATCH_ROWTIME() and window_rowtime in the result of a stream need Spark 4.1 or newer",
+            place=place, hint="leave it out, and select the time of a row, such as LAST(ts) or window_end.",
+        )  # fmt: skip
+    return functions.arrow_udf(function, returnType=result).asNondeterministic()
 
 
 def can_repartition_by_id(rows: DataFrame) -> bool:

@@ -121,7 +121,8 @@ def _on_stream(
     )
     parcels = rows.mapInArrow(partial(pack, buckets=buckets), PARCEL_DDL)
     decided = decided_rows(parcels, EmitProcessor(operator))
-    return result_columns(decided, [ROWTIME] if operator.shows_times else [], firing_schema(windows))
+    times = [ROWTIME] if operator.shows_times else []
+    return result_columns(decided, times, firing_schema(windows), plan.clause.keyword.place)
 
 
 def _guarded(plan: EmitPlan, queries: Queries, prefix: Text) -> list[tuple[str, Text]]:

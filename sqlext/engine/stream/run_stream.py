@@ -163,4 +163,4 @@ def _columns(decided: DataFrame, plan: MatchPlan, arriving: T.StructType) -> Dat
     times = [slot.name for slot in plan.slots if _is_time(slot)]
     others = replace(plan, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
     schema = output_schema(others, arriving)
-    return result_columns(decided, times, schema)
+    return result_columns(decided, times, schema, plan.clause.keyword.place)
