@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 SQL, PYTHON, MARKDOWN, RUN = "sql", "python", "md", "run"
 LANGUAGES = (SQL, PYTHON, MARKDOWN, RUN, "md-sandbox", "sh", "fs", "scala", "r")
@@ -10,11 +10,15 @@ LANGUAGES = (SQL, PYTHON, MARKDOWN, RUN, "md-sandbox", "sh", "fs", "scala", "r")
 
 @dataclass(frozen=True)
 class Cell:
-    """`language`: one of LANGUAGES; `text` without the magic of the language. A cell of RUN has a path as its text."""
+    """`language`: one of LANGUAGES; `text` without the magic of the language. A cell of RUN has a path as its text.
+
+    `line`: the line of the file in which the text begins, from 1; None in forms whose lines say nothing to a reader.
+    """
 
     language: str
     text: str
     title: str = ""
+    line: int | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
