@@ -17,18 +17,16 @@ from sqlext.notebooks.notebook_cells import Cell
 _LINE_OF_SPARK = re.compile(r"\bline (\d+),? pos")
 
 
-def line_in_file(cell: Cell, line: int | None, code: str) -> int | None:
+def line_in_file(cell: Cell, first_line: int, line: int | None, code: str) -> int:
     """The line of the file for a line of `code`, which IPython runs for a cell: its magic may be one line more.
 
-    None if the lines of the file say nothing; the first line of the cell if `line` is None.
+    `first_line`: that of the cell in the file, which is the result if `line` is None.
 
-    >>> line_in_file(Cell("sql", "SELECT 1;\\nSELECT x", line=30), 3, "%%sql\\nSELECT 1;\\nSELECT x")
+    >>> line_in_file(Cell("sql", "SELECT 1;\\nSELECT x"), 30, 3, "%%sql\\nSELECT 1;\\nSELECT x")
     31
     """
-    if cell.line is None:
-        return None
     before = code.removesuffix(cell.text).count("\n")
-    return cell.line + max(0, line - 1 - before) if line is not None else cell.line
+    return first_line + max(0, line - 1 - before) if line is not None else first_line
 
 
 def failed_line(error: BaseException | None, code: str, variables: Mapping[str, Any]) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 SQL, PYTHON, MARKDOWN, RUN = "sql", "python", "md", "run"
@@ -10,23 +11,29 @@ LANGUAGES = (SQL, PYTHON, MARKDOWN, RUN, "md-sandbox", "sh", "fs", "scala", "r")
 
 @dataclass(frozen=True)
 class Cell:
-    """`language`: one of LANGUAGES; `text` without the magic of the language. A cell of RUN has a path as its text.
-
-    `line`: the line of the file in which the text begins, from 1; None in forms whose lines say nothing to a reader.
-    """
+    """`language`: one of LANGUAGES; `text` without the magic of the language. A cell of RUN has a path as its text."""
 
     language: str
     text: str
     title: str = ""
-    line: int | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class Notebook:
-    """`language`: that of the cells without a magic, SQL or PYTHON."""
+    """`language`: that of the cells without a magic, SQL or PYTHON.
+
+    `lines`: the line of the file in which the text of each cell begins, from 1; () in a form whose lines say nothing to
+    a reader.
+    """
 
     language: str
     cells: tuple[Cell, ...]
+    lines: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    def numbered(self) -> Iterator[tuple[int, Cell, int | None]]:
+        """The number of each cell, the cell, and its line of the file."""
+        for i, cell in enumerate(self.cells):
+            yield i + 1, cell, self.lines[i] if self.lines else None
 
 
 def split_magic(source: str, language: str) -> Cell:

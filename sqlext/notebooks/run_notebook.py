@@ -65,19 +65,16 @@ def run_notebook(run: NotebookRun, show: Callable[[str], None]) -> tuple[Noteboo
             failure = _execute(client, first, 0, show)
         if failure is not None:
             return node, f"{run.file}: the start of Spark{failure}"
-        for number, cell in enumerate(node.cells[1:], 1):
-            failure = _execute(client, cell, number, show)
+        for number, cell, first_line in notebook.numbered():
+            code = node.cells[number]
+            failure = _execute(client, code, number, show)
             if failure:
-                line = line_in_file(notebook.cells[number - 1], _failed_line(client, cell.source), cell.source)
-                failure = f"{run.file}{'' if line is None else f':{line}'}: {_name(cell, number)}{failure}"
+                line = first_line and line_in_file(cell, first_line, _failed_line(client, code.source), code.source)
+                name = f"cell {number} ({cell.title})" if cell.title else f"cell {number}"
+                failure = f"{run.file}{f':{line}' if line else ''}: {name}{failure}"
             if failure is not None:
                 return node, failure or None
     return node, None
-
-
-def _name(cell: NotebookNode, number: int) -> str:
-    title = cell.metadata.get(CELL, {}).get("title")
-    return f"cell {number} ({title})" if title else f"cell {number}"
 
 
 @contextmanager

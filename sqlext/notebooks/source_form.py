@@ -40,12 +40,13 @@ def read_cells(text: str, start: int, language: str) -> Notebook:
     """The cells of a text behind its header; `language` is that of the cells without a magic."""
     breaks = [match.span() for match in _BREAK.finditer(text, start)]
     starts, stops = [start, *(stop for _, stop in breaks)], [*(start for start, _ in breaks), len(text)]
-    cells = (_read_cell(text, start, stop, language) for start, stop in zip(starts, stops))
-    return Notebook(language, tuple(cell for cell in cells if cell.text or cell.title))
+    cells = [_read_cell(text, start, stop, language) for start, stop in zip(starts, stops)]
+    kept = [(cell, line) for cell, line in cells if cell.text or cell.title]
+    return Notebook(language, tuple(cell for cell, _ in kept), tuple(line for _, line in kept))
 
 
-def _read_cell(text: str, start: int, stop: int, language: str) -> Cell:
-    """The cell between two offsets of a file."""
+def _read_cell(text: str, start: int, stop: int, language: str) -> tuple[Cell, int]:
+    """The cell between two offsets of a file, and the line in which its text begins."""
     start = _behind_blank_lines(text, start)
     title = _TITLE.match(text, start, stop)
     start = _behind_blank_lines(text, title.end()) if title else start
@@ -55,7 +56,7 @@ def _read_cell(text: str, start: int, stop: int, language: str) -> Cell:
     source = "\n".join(line[len(magic) :].removeprefix(" ") for line in lines) if is_comment else "\n".join(lines)
     cell = split_magic(source, language) if is_comment else Cell(language, source)
     first_line = text.count("\n", 0, start) + 1 + source.removesuffix(cell.text).count("\n")
-    return Cell(cell.language, cell.text, title[1].strip() if title else "", first_line)
+    return Cell(cell.language, cell.text, title[1].strip() if title else ""), first_line
 
 
 def _behind_blank_lines(text: str, start: int) -> int:

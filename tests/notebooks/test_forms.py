@@ -66,11 +66,12 @@ CREATE WIDGET TEXT a
 def test_a_cell_has_the_line_of_the_file_in_which_its_text_begins(tmp_path):
     cells = [("md", "hi", 2), (SQL, "CREATE WIDGET TEXT a", 5), (SQL, "SELECT 1", 13), (SQL, "SELECT 2", 17),
              (PYTHON, "\nx = 1", 20)]  # fmt: skip
-    assert [(c.language, c.text, c.line) for c in read_source(LINES).cells] == cells
+    notebook = read_source(LINES)
+    assert [(cell.language, cell.text, line) for _, cell, line in notebook.numbered()] == cells
     (tmp_path / "plain.sql").write_text("\nSELECT 1\n-- COMMAND ----------\nSELECT 2")
-    assert [c.line for c in read_notebook(tmp_path / "plain.sql").cells] == [2, 4]
+    assert read_notebook(tmp_path / "plain.sql").lines == (2, 4)
     (tmp_path / "lines.sql").write_bytes(LINES.replace("\n", "\r\n").encode())
-    assert [c.line for c in read_notebook(tmp_path / "lines.sql").cells] == [line for _, _, line in cells]
+    assert read_notebook(tmp_path / "lines.sql").lines == notebook.lines
 
 
 @pytest.mark.parametrize("name", FILES)
