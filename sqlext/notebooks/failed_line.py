@@ -45,8 +45,8 @@ def failed_line(error: BaseException | None, code: str, variables: Mapping[str, 
         place = error.place
         return place.line if place is not None and place.text.strip() in code else None
     if isinstance(error, PySparkException):
-        line = _LINE_OF_SPARK.search(str(error))
-        return int(line[1]) if line is not None else _line_of_python(error, variables)
+        match = _LINE_OF_SPARK.search(str(error))
+        return int(match[1]) if match is not None else _line_of_python(error, variables)
     if isinstance(error, SyntaxError):
         return error.lineno
     return _line_of_python(error, variables)
