@@ -69,7 +69,8 @@ def arrow_function(function: Callable[..., Any], result: T.StructType, place: Pl
             "SPARK_VERSION", "MATCH_ROWTIME() and window_rowtime in the result of a stream need Spark 4.1 or newer",
             place=place, hint="leave it out, and select the time of a row, such as LAST(ts) or window_end.",
         )  # fmt: skip
-    return functions.arrow_udf(function, returnType=result).asNondeterministic()
+    make: Any = functions.arrow_udf
+    return make(function, returnType=result).asNondeterministic()
 
 
 def can_repartition_by_id(rows: DataFrame) -> bool:
