@@ -132,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     run = _command(commands, "run", "run the statements of a file and show their results", _run)
     run.add_argument(
-        "--limit", type=_row_count, metavar="N",
+        "--limit", type=results.row_count, metavar="N",
         help=f"show the first N rows of a result (default: {results.TERMINAL_LIMIT} on a terminal, else all)",
     )  # fmt: skip
     run.add_argument(
@@ -178,12 +178,6 @@ def _session_command(commands: Any, name: str, purpose: str, action: Callable[..
     command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
     command.add_argument("--master", help="Spark's master (default: that of spark-submit, else local[*])")
     return command
-
-
-def _row_count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows")
-    return int(text)
 
 
 def parse_parameter(text: str) -> tuple[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import sys
 from collections.abc import Callable
@@ -96,6 +97,13 @@ def _with_nulls(cells: Cells) -> list[str]:
 def more_rows(limit: int) -> str:
     """What is written below a table of the first rows."""
     return f"the first {limit} rows; --limit N shows more"
+
+
+def row_count(text: str) -> int:
+    """The number of rows that an option names. Raises ArgumentTypeError."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows")
+    return int(text)
 
 
 def is_numeric(kind: str) -> bool:
