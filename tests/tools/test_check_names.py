@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sqlext.tools.check_command import check_on_session
 from sqlext.tools.check_reports import Finding
+from sqlext.tools.check_session import check_on_session
 from sqlext.tools.sql_files import SqlFile
 
 SCHEMA = """
