@@ -33,7 +33,7 @@ CHANGES = (
     "INSERT OVERWRITE {rules} SELECT * FROM {rules}",
     "OPTIMIZE {rules}",
     "VACUUM {rules} RETAIN 0 HOURS",
-    "CREATE OR REPLACE PATTERN RULE other ON {rules} FOR TABLE {events} AS MATCH_RECOGNIZE (PATTERN (A B))",
+    "CREATE OR REPLACE PATTERN RULE other ON {rules} AS MATCH_RECOGNIZE (PATTERN (A B) DEFINE A AS true)",
     "DROP PATTERN RULE IF EXISTS other ON {rules}",
 )  # fmt: skip
 
