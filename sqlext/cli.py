@@ -19,7 +19,7 @@ from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from sqlext import demo, hook_file, results, rule_actions
+from sqlext import cluster_commands, demo, hook_file, results, rule_actions
 from sqlext.autoload import ENABLED
 from sqlext.catalog import streams
 from sqlext.engine.parse_statement import parse_statement
@@ -151,6 +151,7 @@ def _parser() -> argparse.ArgumentParser:
     notebook_command.add_command(commands)
     format_command.add_command(commands)
     shell_command.add_command(commands)
+    cluster_commands.add_commands(commands)
     hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
     hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
     commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sqlext
+from sqlext import warm
 from sqlext.cluster.executors import LIBRARIES, STREAM_LIBRARIES, WorkerPython, check
 from sqlext.cluster.package_files import digest, write_zip
 
@@ -60,6 +61,13 @@ def test_a_worker_imports_the_zip_from_a_folder_that_all_workers_of_the_host_sha
 def test_the_same_package_is_the_same_zip(archive, tmp_path):
     write_zip(tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
+
+
+def test_warming_up_matches_by_every_strategy_and_on_a_stream():
+    plan, types = warm.lowered(warm.clauses()[0])
+    rows = warm.input_rows(plan, types)
+    assert warm.match_in_batch(plan, rows) == ["two_pass", "lazy_dfa", "bounded", "threads"]
+    assert warm.match_on_stream(plan, rows) > 0
 
 
 PYTHON = "the Python of the workers, /p,"
