@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -71,9 +73,28 @@ def check(python: WorkerPython, libraries: tuple[str, ...]) -> None:
         )
 
 
+def check_driver_python(spark: SparkSession) -> None:
+    """Raise SetupError DRIVER_WITHOUT_PYTHON if the driver's machine lacks the Python of the workers.
+
+    Spark starts it there for streams and for `sqlext_match`, in the folder in which the driver was started.
+    """
+    name = os.environ.get("PYSPARK_PYTHON", "")
+    if _is_connect(spark) or not name or shutil.which(name) is not None:
+        return
+    raise SetupError(
+        "DRIVER_WITHOUT_PYTHON",
+        f"Spark starts the workers' Python on the driver too, for streams and sqlext_match, and {name} is not there",
+        hint="unpack the environment archive, or link the environment, in the folder in which the driver is started.",
+    )
+
+
+def _is_connect(spark: Any) -> bool:
+    return ".connect." in type(spark).__module__
+
+
 def _application(spark: Any) -> str | None:
     """What sent files belong to: a session of a Connect server, or an application; None if workers run here."""
-    if ".connect." in type(spark).__module__:
+    if _is_connect(spark):
         return str(spark.session_id)
     master = str(spark.conf.get("spark.master", ""))
     is_here = master.startswith("local") and not master.startswith("local-cluster")

@@ -61,6 +61,8 @@ def _plan_to_run(call: SqlCall) -> StatementPlan:
     """The plan of a statement whose code the workers can run. Raises SetupError if they cannot."""
     plan = plan_statement(call)
     libraries = executors.STREAM_LIBRARIES if plan.stream_clauses else executors.LIBRARIES
+    if plan.stream_clauses:
+        executors.check_driver_python(call.spark)
     if plan.needs_workers and executors.prepare(call.spark, libraries):
         return plan_statement(call)  # functions know the sent files of the moment in which they are made
     return plan

@@ -31,7 +31,7 @@ FALLS, BELOW_START = "p < PREV(p)", "p < FIRST(S.p)"
 QUERIES = {
     "clause": f"SELECT * FROM ticks {CLAUSE.format(at='', falls=FALLS)}",
     "run-dependent": f"SELECT * FROM ticks {CLAUSE.format(at='', falls=BELOW_START)}",
-    "sqlext_match": "SELECT * FROM sqlext_match(TABLE(SELECT * FROM ticks WHERE i < 300) PARTITION BY k ORDER BY ts, "
+    "sqlext_match": "SELECT * FROM sqlext_match(TABLE(SELECT * FROM ticks WHERE i < 600) PARTITION BY k ORDER BY ts, "
     "pattern => 'S D+', define => 'D AS p < PREV(p)', measures => 'FIRST(i) AS f, COUNT(*) AS n')",
     "ASOF JOIN": "SELECT a.i, b.i AS j FROM ticks AS a ASOF JOIN (SELECT * FROM ticks WHERE i % 7 = 0) AS b "
     "MATCH_CONDITION (a.ts >= b.ts) ON a.k = b.k",

@@ -106,6 +106,7 @@ class MatchFunction:
 
 def register(spark: SparkSession) -> None:
     """Register `sqlext_match` in a session; it may be registered again. Raises SetupError as `executors.prepare`."""
+    executors.check_driver_python(spark)
     executors.prepare(spark)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Spark warns when a function is registered again
