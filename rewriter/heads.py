@@ -138,6 +138,18 @@ def parse_function_name(text: str) -> RelationName | None:
     return cursor.take_name()
 
 
+def check_no_function(text: str) -> None:
+    """Raise UnsupportedError for CREATE FUNCTION: Spark stores its text, and DataFrames stand in ours."""
+    name = parse_function_name(text)
+    if name is not None:
+        raise UnsupportedError(
+            "SQL_FUNCTION", "the body of a SQL function cannot use the extended language",
+            place=Place(text, name.start, name.stop),
+            hint="store the query with CREATE VIEW, and filter it where you read it; or pass values with "
+            "spark.sql(text, args).",
+        )  # fmt: skip
+
+
 def parse_create_view(text: str) -> CreateView | None:
     """CREATE VIEW in full; None for all other text.
 

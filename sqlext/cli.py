@@ -1,48 +1,24 @@
-"""The command line: `sqlext run`, `sqlext explain`, `sqlext compile`, `sqlext check`, `sqlext demo` and others."""
+"""The command line: its commands and their options. PySpark is loaded only by the commands that start Spark."""
 
 from __future__ import annotations
 
 import argparse
-import logging
-import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JError
-from pyspark.errors import ParseException, PySparkException
-from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
-
-from sqlext import cluster_commands, demo, hook_file, results, rule_actions
+from sqlext import cluster_commands, hook_file, result_formats
 from sqlext.autoload import ENABLED
-from sqlext.catalog import streams
-from sqlext.engine.parse_statement import parse_statement
-from sqlext.errors import SqlExtError, UnsupportedError
-from sqlext.explain import compile, explain
-from sqlext.failures import reason
 from sqlext.notebooks import notebook_command
-from sqlext.quiet import quiet_probes
-from sqlext.rewriter.heads import CREATE_VIEW, parse_head, parse_target
-from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
-from sqlext.rewriter.scan import is_extended
-from sqlext.rewriter.stream_heads import parse_command
-from sqlext.rewriter.tree.sql_file import file_statements
-from sqlext.session import session
-from sqlext.stream_state import kept_state
 from sqlext.tools import check_command, format_command, shell_command
 from sqlext.typed_values import named_text, typed_value
 
 _HOOK = "install, remove or show the hook that extends every session with spark.sqlext.enabled=true"
-_PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # Spark's bar on stderr for stages that take long
-FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
-
-_interrupted = threading.Event()
+_RULES = "list, add, check or disable the pattern rules of a table"
+TRIAL_ROWS = 10_000  # of `sqlext rules check`
+FAILED = 1  # exit status
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -52,6 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["demo"]:
+        from sqlext import demo  # PySpark takes half a second to load
+
         return demo.main(arguments[1:])
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -59,20 +37,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _hook(options.state)
     if "tool" in options:
         return int(options.tool(options))
-    if options.action is _run and (wrong := _wrong_output(options)):
+    if options.action == "run" and (wrong := _wrong_output(options)):
         parser.error(wrong)
-    try:
-        return _run_command(options)
-    except BrokenPipeError:
-        # The reader, perhaps `head`, has closed the pipe. Python would fail once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (KeyboardInterrupt, Py4JError) as error:
-        # Py4J may answer an interrupt with an error of its own, as it has lost the connection in mid-question.
-        if isinstance(error, Py4JError) and not _interrupted.is_set():
-            raise
-        _stop()
-        return INTERRUPTED
+    from sqlext import session_commands  # PySpark takes half a second to load
+
+    return session_commands.run_command(options)
 
 
 def _hook(state: str) -> int:
@@ -93,35 +62,13 @@ def _hook(state: str) -> int:
     return 0
 
 
-def _interrupt_quietly() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt: PySpark's own handler would ask the JVM for something in the midst of another
-    question, and Py4J would log that the interrupted one found no answer."""
-
-    def interrupt(*_: object) -> None:
-        _interrupted.set()
-        logging.disable()
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupt)
-
-
-def _stop() -> None:
-    """End Spark, and with it the query that runs. A second Ctrl-C does not interrupt this."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        with suppress(Exception), quiet_probes():
-            running.stop()
-    sys.stdout.flush()
-
-
 def _wrong_output(options: argparse.Namespace) -> str | None:
     """What is wrong with the options of the output; sets the format that the ending of the file names."""
     if options.output is not None and options.form is None:
-        options.form = results.format_of(options.output)
+        options.form = result_formats.format_of(options.output)
         if options.form is None:
             return f"{options.output} has no ending that names a format: write --format"
-    if options.form == results.PARQUET and options.output is None:
+    if options.form == result_formats.PARQUET and options.output is None:
         return "--format parquet needs -o FILE"
     return None
 
@@ -130,23 +77,23 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="sqlext", description="SQL with MATCH_RECOGNIZE on Apache Spark")
     parser.add_argument("--version", action="version", version=f"sqlext {version('spark-sqlext')}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    run = _command(commands, "run", "run the statements of a file and show their results", _run)
+    run = _command(commands, "run", "run the statements of a file and show their results")
     run.add_argument(
         "--limit", type=_row_count, metavar="N",
-        help=f"show the first N rows of a result (default: {results.TERMINAL_LIMIT} on a terminal, else all)",
+        help=f"show the first N rows of a result (default: {result_formats.TERMINAL_LIMIT} on a terminal, else all)",
     )  # fmt: skip
     run.add_argument(
         "--available-now", action="store_true",
         help="streaming tables: process the rows that are there and end (default: go on until interrupted)",
     )  # fmt: skip
     run.add_argument(
-        "--format", choices=results.FORMATS, dest="form",
+        "--format", choices=result_formats.FORMATS, dest="form",
         help="how rows are written (default: by the ending of the file; a table on a terminal, else tabs)",
     )  # fmt: skip
     run.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the rows of the one result to FILE")
-    _command(commands, "explain", "show how the statements of a file would be run, and why", _explain)
-    _command(commands, "compile", "print the statements of a file in plain Spark SQL", _compile)
-    rule_actions.add_commands(commands, _command, _session_command)
+    _command(commands, "explain", "show how the statements of a file would be run, and why")
+    _command(commands, "compile", "print the statements of a file in plain Spark SQL")
+    _add_rules(commands)
     check_command.add_command(commands)
     notebook_command.add_command(commands)
     format_command.add_command(commands)
@@ -158,7 +105,26 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _command(commands: Any, name: str, purpose: str, action: Callable[..., None]) -> argparse.ArgumentParser:
+def _add_rules(commands: Any) -> None:
+    """Add `rules …` to the parser."""
+    rules = commands.add_parser("rules", help=_RULES, description=_RULES)
+    actions = rules.add_subparsers(dest="rules_command", required=True, metavar="ACTION")
+    listed = _session_command(actions, "list", "list the rules of a table", "list_rules")
+    listed.add_argument("table", metavar="TABLE")
+    _command(actions, "add", "run the CREATE, ALTER and DROP PATTERN RULE of a file", "add_rules")
+    checked = _command(actions, "check", "check rules, and show what they would have matched", "check_rules")
+    checked.add_argument("--rows", type=int, default=TRIAL_ROWS, metavar="N", help="over the last N rows (%(default)s)")
+    checked.add_argument(
+        "--partition-by", default="", metavar="COLUMNS", help="PARTITION BY of MATCH_RULES (default: none)"
+    )
+    checked.add_argument("--order-by", metavar="COLUMN", help="its ORDER BY (default: the first column of times)")
+    checked.add_argument("--limit", type=int, metavar="N", help="show the first N matches of a rule")
+    disabled = _session_command(actions, "disable", "disable a rule", "disable_rule")
+    disabled.add_argument("name", metavar="NAME")
+    disabled.add_argument("--on", required=True, metavar="TABLE", help="the table of the rule")
+
+
+def _command(commands: Any, name: str, purpose: str, action: str | None = None) -> argparse.ArgumentParser:
     command = _session_command(commands, name, purpose, action)
     source = command.add_mutually_exclusive_group(required=True)
     source.add_argument(
@@ -172,10 +138,13 @@ def _command(commands: Any, name: str, purpose: str, action: Callable[..., None]
     return command
 
 
-def _session_command(commands: Any, name: str, purpose: str, action: Callable[..., None]) -> argparse.ArgumentParser:
-    """A command that needs a session, and reads no statements unless arguments for them are added."""
+def _session_command(commands: Any, name: str, purpose: str, action: str | None = None) -> argparse.ArgumentParser:
+    """A command that needs a session, and reads no statements unless arguments for them are added.
+
+    `action` is the name of what `session_commands` does, by default that of the command.
+    """
     command: argparse.ArgumentParser = commands.add_parser(name, help=purpose, description=purpose)
-    command.set_defaults(action=action, sql="")
+    command.set_defaults(action=action or name, sql="")
     command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
     command.add_argument("--master", help="Spark's master (default: that of spark-submit, else local[*])")
     return command
@@ -202,163 +171,3 @@ def _parse_value(value: str) -> Any:
         return typed_value(value)
     except ValueError as error:  # 2026-02-30
         raise argparse.ArgumentTypeError(f"{value!r}: {error}") from None
-
-
-def split_statements(text: str) -> Iterator[str]:
-    """The statements of a file, without the semicolons between them, each on its lines of the file.
-
-    A script, BEGIN … END, is one statement. Empty statements are left out.
-
-    >>> list(split_statements("SELECT ';' -- a; b\\n; ;SELECT 2"))
-    ["SELECT ';'", '\\nSELECT 2']
-    """
-    return ("\n" * text.count("\n", 0, statement.start) + statement.text for statement in file_statements(text))
-
-
-def _run_command(options: argparse.Namespace) -> int:
-    try:
-        text = options.sql if options.sql is not None else _read(options.file)
-    except (OSError, UnicodeDecodeError) as error:
-        print(f"sqlext: cannot read {options.file}: {error}", file=sys.stderr)
-        return MISUSED
-    try:
-        with quiet_probes():
-            # Every failure is raised as an exception; Spark's log would repeat it, with the stack of the JVM.
-            settings = {"spark.log.level": "OFF"} | (_PROGRESS if sys.stderr.isatty() else {})
-            spark = session(master=options.master, warehouse=options.warehouse, **settings)
-            _interrupt_quietly()
-            options.action(spark, list(split_statements(text)), options)
-    except (SqlExtError, PySparkException) as error:
-        sys.stdout.flush()
-        print(reason(error), file=sys.stderr)
-        return FAILED
-    return 0
-
-
-def _read(file: str) -> str:
-    return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8-sig")
-
-
-@contextmanager
-def _numbered(number: int, count: int) -> Iterator[None]:
-    """Name the statement that fails, where there are several."""
-    try:
-        yield
-    except (SqlExtError, PySparkException):
-        if count > 1:
-            sys.stdout.flush()
-            print(f"statement {number} of {count}:", file=sys.stderr)
-        raise
-
-
-def _check_syntax(spark: SparkSession, statements: list[str]) -> None:
-    """Raise the syntax error of a statement before the first one runs.
-
-    Spark parses a statement of its own in EXPLAIN, which stands in the blank lines before it; that of the first
-    statement is found when it runs.
-    """
-    for number, statement in enumerate(statements, 1):
-        with _numbered(number, len(statements)):
-            if is_rule_statement(statement):
-                parse_rule_statement(statement)
-            elif is_extended(statement):
-                parse_statement(statement)
-            elif statement.startswith("\n") and not _is_own(statement):
-                _parse_by_spark(spark, statement)
-
-
-def _is_own(statement: str) -> bool:
-    """Is it a statement that Spark does not know, or a script?"""
-    is_own = parse_target(statement) is not None or parse_command(statement) is not None
-    return is_own or "BEGIN" in statement.upper()
-
-
-def _parse_by_spark(spark: SparkSession, statement: str) -> None:
-    """Raise Spark's syntax errors; what only later statements can tell, such as an unknown table, is no error here."""
-    try:
-        spark.sql(f"EXPLAIN{statement}")
-    except ParseException:
-        raise
-    except PySparkException:
-        return
-
-
-def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
-    before = streams.started()
-    is_first = True
-    if options.available_now:
-        spark.conf.set("sqlext.stream.trigger", "available-now")
-    _check_syntax(spark, statements)
-    for number, statement in enumerate(statements, 1):
-        with _numbered(number, len(statements)):
-            result = spark.sql(statement, dict(options.param) or None)
-            if result.columns:
-                _separate(is_first, options)
-                results.write_result(result, options.limit, options.form, options.output)
-                is_first = False
-    # Those of CREATE STREAMING TABLE and INSERT, which would end with this process.
-    _follow([query for query in streams.started().values() if query not in before.values()])
-
-
-def _separate(is_first: bool, options: argparse.Namespace) -> None:
-    """Print an empty line before a result that is not the first one. Raises UnsupportedError if a file has one."""
-    if not is_first and options.output is not None:
-        raise UnsupportedError("OUTPUT_FILE", f"{options.output} has the result of an earlier statement",
-                               hint="-o writes one result; leave the other queries out.")  # fmt: skip
-    if not is_first:
-        print()
-
-
-def _follow(queries: Sequence[StreamingQuery]) -> None:
-    """Wait for the end of streaming queries, with a line on stderr for each micro-batch. Raises the error of one."""
-    shown = dict.fromkeys(range(len(queries)), -1)
-    while shown:
-        for i in list(shown):
-            query = queries[i]
-            has_ended = bool(query.awaitTermination(1))  # raises the error of the query
-            last = query.lastProgress
-            if last is not None and last["batchId"] > shown[i]:
-                shown[i] = last["batchId"]
-                print(progress_line(last), file=sys.stderr)
-            if has_ended:
-                del shown[i]
-
-
-def progress_line(progress: Any) -> str:
-    """One line about a micro-batch.
-
-    >>> progress_line({"name": "alerts", "batchId": 3, "numInputRows": 1200, "processedRowsPerSecond": 480.2,
-    ...                "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
-    ...                "observedMetrics": {"sqlext_1": {"rows": 17, "bytes": 1100, "oldest": None, "late_rows": 0,
-    ...                                                   "failed_rows": 0, "windows": 0, "emitted": 2}}})
-    'alerts, batch 3: 1,200 rows, 480 rows/s, watermark 2026-01-01T00:00:00.000Z, keeps 17 rows in 1,100 bytes'
-    """
-    state = kept_state(progress["observedMetrics"])
-    parts = [
-        f"{progress['name']}, batch {progress['batchId']}: {progress['numInputRows']:,} rows",
-        f"{progress['processedRowsPerSecond'] or 0:,.0f} rows/s",
-        f"watermark {progress['eventTime'].get('watermark', 'none')}",
-        *([f"keeps {state.rows:,} rows in {state.bytes:,} bytes"] if state else []),
-    ]
-    return ", ".join(parts)
-
-
-def _explain(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
-    for number, statement in enumerate(statements, 1):
-        with _numbered(number, len(statements)):
-            print(explain(statement, dict(options.param) or None, spark=spark))
-            _make_temporary_view(spark, statement, options)
-
-
-def _compile(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
-    for number, statement in enumerate(statements, 1):
-        with _numbered(number, len(statements)):
-            print(compile(statement, dict(options.param) or None, spark=spark).strip() + ";")
-            _make_temporary_view(spark, statement, options)
-
-
-def _make_temporary_view(spark: SparkSession, statement: str, options: argparse.Namespace) -> None:
-    """Create a temporary view, which later statements may read and which ends with this process. Run nothing else."""
-    head = parse_head(statement)
-    if head is not None and head.verb == CREATE_VIEW and head.is_temporary:
-        spark.sql(statement, dict(options.param) or None)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from sqlext.cluster.package_files import write_zip
-from sqlext.warm import warm
 
 _WARM = "compile all kernels in this environment, so that no worker has to"
 _PACK = "write the package with its compiled kernels into FILE, a .zip for spark-submit --py-files"
@@ -24,6 +23,8 @@ def add_commands(commands: Any) -> None:
 
 
 def _warm(options: argparse.Namespace) -> int:
+    from sqlext.warm import warm  # loads pyspark and Numba
+
     start = time.monotonic()
     clauses = sum(1 for _ in warm())
     print(f"the kernels of {clauses} clauses are compiled ({time.monotonic() - start:.1f} s)")

@@ -16,23 +16,12 @@ from rich.table import Table
 from rich.text import Text
 
 from sqlext.engine.stream.endless import check_ends
+from sqlext.result_formats import CSV, JSON, PARQUET, TABLE, TERMINAL_LIMIT
 
-TABLE, CSV, JSON, PARQUET = "table", "csv", "json", "parquet"
-FORMATS = (TABLE, CSV, JSON, PARQUET)
-TERMINAL_LIMIT = 100
 _NUMERIC = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
 
 NULL = "NULL"
 Cells = list[str | None]  # None: NULL
-
-
-def format_of(file: Path) -> str | None:
-    """The format that a file's ending names.
-
-    >>> [format_of(Path(name)) for name in ("a.csv", "b.jsonl", "c.parquet", "d")]
-    ['csv', 'json', 'parquet', None]
-    """
-    return {".csv": CSV, ".json": JSON, ".jsonl": JSON, ".parquet": PARQUET, ".txt": TABLE}.get(file.suffix.lower())
 
 
 def write_result(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -18,15 +17,13 @@ from sqlext.rewriter.rules.rule_statements import CREATE, DESCRIBE, SHOW, RuleSt
 from sqlext.rewriter.text.names import quote, quoted, split_name
 from sqlext.rewriter.text.tokens import tokenize
 
-TRIAL_ROWS = 10_000
-
 
 def list_rules(spark: SparkSession, statements: Sequence[str], options: argparse.Namespace) -> None:
     """Print the rules of a table."""
     _show(spark, quote(split_name(options.table)))
 
 
-def add(spark: SparkSession, statements: Sequence[str], options: argparse.Namespace) -> None:
+def add_rules(spark: SparkSession, statements: Sequence[str], options: argparse.Namespace) -> None:
     """Run statements about rules, and print the rules of their tables. Nothing runs if one of them is no such."""
     parsed = [_about_rules(text) for text in statements]
     for text in statements:
@@ -35,14 +32,14 @@ def add(spark: SparkSession, statements: Sequence[str], options: argparse.Namesp
         _show(spark, table)
 
 
-def disable(spark: SparkSession, statements: Sequence[str], options: argparse.Namespace) -> None:
+def disable_rule(spark: SparkSession, statements: Sequence[str], options: argparse.Namespace) -> None:
     """Disable a rule."""
     table = quote(split_name(options.on))
     spark.sql(f"ALTER PATTERN RULE {quoted(options.name)} ON {table} DISABLE")
     _show(spark, table)
 
 
-def check(spark: SparkSession, statements: Sequence[str], options: argparse.Namespace) -> None:
+def check_rules(spark: SparkSession, statements: Sequence[str], options: argparse.Namespace) -> None:
     """Check the rules of a file, and print what each would have matched. Nothing is stored."""
     trial = Trial(
         partition=tuple(split_name(name.strip()) for name in options.partition_by.split(",") if name.strip()),
@@ -80,26 +77,3 @@ def _about_rules(text: str, *verbs: str) -> RuleStatement:
 
 def _show(spark: SparkSession, table: str) -> None:
     results.write_result(spark.sql(f"SHOW PATTERN RULES ON {table}"), None, None, None)
-
-
-def add_commands(commands: Any, with_statements: Any, with_session: Any) -> None:
-    """Add `rules …` to the parser. `with_statements` and `with_session` make a command that reads a file, or that only
-    needs a session."""
-    rules = commands.add_parser("rules", help=_RULES, description=_RULES)
-    actions = rules.add_subparsers(dest="rules_command", required=True, metavar="ACTION")
-    listed = with_session(actions, "list", "list the rules of a table", list_rules)
-    listed.add_argument("table", metavar="TABLE")
-    with_statements(actions, "add", "run the CREATE, ALTER and DROP PATTERN RULE of a file", add)
-    checked = with_statements(actions, "check", "check rules, and show what they would have matched", check)
-    checked.add_argument("--rows", type=int, default=TRIAL_ROWS, metavar="N", help="over the last N rows (%(default)s)")
-    checked.add_argument(
-        "--partition-by", default="", metavar="COLUMNS", help="PARTITION BY of MATCH_RULES (default: none)"
-    )
-    checked.add_argument("--order-by", metavar="COLUMN", help="its ORDER BY (default: the first column of times)")
-    checked.add_argument("--limit", type=int, metavar="N", help="show the first N matches of a rule")
-    disabled = with_session(actions, "disable", "disable a rule", disable)
-    disabled.add_argument("name", metavar="NAME")
-    disabled.add_argument("--on", required=True, metavar="TABLE", help="the table of the rule")
-
-
-_RULES = "list, add, check or disable the pattern rules of a table"

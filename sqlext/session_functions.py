@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 import uuid
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlext.expressions.python_functions import PythonFunction
+if TYPE_CHECKING:
+    from sqlext.expressions.python_functions import PythonFunction
 
 _ORIGINAL = "__sqlext_original__"
 _MARKER = "sqlext.functions"  # the runtime setting of a classic session that has its number
@@ -34,6 +35,8 @@ def python_function(spark: Any, name: str) -> PythonFunction | None:
     if registered is None or registered.eval_type not in _SCALAR:
         return None
     from pyspark import cloudpickle  # pickles functions of notebooks by value, as pyspark does
+
+    from sqlext.expressions.python_functions import PythonFunction  # loads numpy, which `import sqlext` does not
 
     return PythonFunction(
         name=name,

@@ -6,10 +6,12 @@ Workers read this too, so that nothing here may import the tokenizer. Durations 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlext.errors import Place
-from sqlext.expressions.aggregates.distinct_rows import SortKey
+
+if TYPE_CHECKING:  # it loads numpy, which checking and laying out text do without
+    from sqlext.expressions.aggregates.distinct_rows import SortKey
 
 TUMBLE, HOP, CUMULATE, SESSION, GLOBAL = "TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"
 AFTER_WATERMARK, EARLY_EVERY, ON_CLOCK = "AFTER WATERMARK", "EARLY EVERY", "EARLY EVERY … PROCESSING TIME"

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import types as T
 
 from sqlext.catalog.pattern_rules import RulesTable
-from sqlext.engine.rules.compile_rule import MAX_LENGTH, CompiledRule, compile_rule
+from sqlext.engine.rules.compile_rule import CompiledRule, compile_rule
 from sqlext.engine.rules.plan_rules import MAX_LENGTH_SETTING, can_be_read
 from sqlext.engine.session_settings import count
 from sqlext.engine.sql_call import SqlCall
@@ -23,6 +23,7 @@ from sqlext.expressions.function import Settings
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.parameters import bind
+from sqlext.rewriter.rule_text import MAX_LENGTH
 from sqlext.rewriter.rules.rule_statements import RuleDefinition
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.splice import Source, Text, join

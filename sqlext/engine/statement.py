@@ -17,13 +17,13 @@ from sqlext.engine.stream import streaming_tables
 from sqlext.engine.stream.endless import with_end_required
 from sqlext.engine.stream.upsert import plan_upsert
 from sqlext.engine.warn import warn
-from sqlext.errors import Place, UnsupportedError, places_in
+from sqlext.errors import UnsupportedError, places_in
 from sqlext.rewriter.heads import (
     CREATE_VIEW,
     Head,
     StreamTarget,
+    check_no_function,
     parse_create_view,
-    parse_function_name,
     parse_head,
     parse_target,
 )
@@ -73,18 +73,6 @@ def _check_upsert(plan: StatementPlan, target: StreamTarget) -> None:
     query = plan.queries.run(plan.source.slice(target.query_start, target.query_stop))
     if query.isStreaming:
         plan_upsert(query, target, plan.stream_clauses)
-
-
-def check_no_function(text: str) -> None:
-    """Raise UnsupportedError for CREATE FUNCTION: Spark stores its text, and DataFrames stand in ours."""
-    name = parse_function_name(text)
-    if name is not None:
-        raise UnsupportedError(
-            "SQL_FUNCTION", "the body of a SQL function cannot use the extended language",
-            place=Place(text, name.start, name.stop),
-            hint="store the query with CREATE VIEW, and filter it where you read it; or pass values with "
-            "spark.sql(text, args).",
-        )  # fmt: skip
 
 
 def _create_view(call: SqlCall, head: Head) -> DataFrame:

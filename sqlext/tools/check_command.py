@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from pyspark.sql import SparkSession
-
-from sqlext.errors import SqlExtError
-from sqlext.session import session
-from sqlext.tools.check_names import NameChecker
 from sqlext.tools.check_reports import Finding, as_json, as_sarif, as_text, summary
 from sqlext.tools.check_syntax import check_text
-from sqlext.tools.declared_tables import declared_tables
 from sqlext.tools.sql_files import SqlFile, Unread, read_files
 
 CLEAN, FINDINGS, UNREADABLE = 0, 1, 2  # exit statuses
@@ -49,7 +41,12 @@ def run(options: argparse.Namespace) -> int:
     if isinstance(schema, Unread):
         print(schema, file=sys.stderr)
         return UNREADABLE
-    findings = _findings(files) if options.schema is None else _findings_with_names(files, schema, options.warehouse)
+    if options.schema is None:
+        findings = [Finding(file.name, error) for file in files for error in check_text(file.text)]
+    else:
+        from sqlext.tools.check_session import findings_with_names  # PySpark takes half a second to load
+
+        findings = findings_with_names(files, schema, options.warehouse)
     for report in _REPORTS[options.form](findings):
         print(report)
     if options.form == "text":
@@ -59,41 +56,6 @@ def run(options: argparse.Namespace) -> int:
     return FINDINGS if findings else CLEAN
 
 
-def _findings(files: Sequence[SqlFile]) -> list[Finding]:
-    return [Finding(file.name, error) for file in files for error in check_text(file.text)]
-
-
 def _schema(name: str | None) -> SqlFile | Unread | None:
     """The file of DDL; None for none, and for the catalog."""
     return None if name in (None, CATALOG) else next(read_files([name]))
-
-
-def _findings_with_names(files: Sequence[SqlFile], schema: SqlFile | None, warehouse: str | None) -> list[Finding]:
-    """The findings of a session: one with the tables of `schema`, or of the warehouse (None)."""
-    if schema is None:
-        return check_on_session(_session(warehouse), files, schema)
-    with TemporaryDirectory() as scratch:
-        try:
-            return check_on_session(_session(scratch), files, schema)
-        finally:
-            SparkSession.active().stop()
-
-
-def _session(warehouse: str | None) -> SparkSession:
-    settings = {"spark.log.level": "OFF", "spark.sql.shuffle.partitions": "1"}
-    return session(master="local[1]", warehouse=warehouse, **settings)
-
-
-def check_on_session(spark: SparkSession, files: Sequence[SqlFile], schema: SqlFile | None) -> list[Finding]:
-    """The findings in syntax, names and types. If there is a schema, the session serves nothing else."""
-    findings: list[Finding] = []
-    checker = NameChecker(spark, is_scratch=schema is not None)
-    try:
-        checker.declare(declared_tables(schema.text) if schema is not None else ())
-    except SqlExtError as error:
-        assert schema is not None
-        return [Finding(schema.name, error)]
-    for file in files:
-        findings += (Finding(file.name, error) for error in check_text(file.text, checker.check))
-    checker.close()
-    return findings

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sqlext.engine.parse_statement import parse_statement, whole
-from sqlext.engine.rules.compile_rule import check_rule_text
-from sqlext.engine.statement import check_no_function
 from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
-from sqlext.rewriter.heads import CREATE_VIEW, parse_create_view, parse_head, parse_target
+from sqlext.rewriter.heads import CREATE_VIEW, check_no_function, parse_create_view, parse_head, parse_target
+from sqlext.rewriter.rule_text import check_rule_text
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
 from sqlext.rewriter.scan import explained, is_extended
 from sqlext.rewriter.stream_heads import parse_command

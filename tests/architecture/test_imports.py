@@ -28,7 +28,7 @@ LIBRARIES = {
     "sqlext.notebooks.notebook_command": set(),  # the command line works without the packages of notebooks
     "sqlext.notebooks": {*_JUPYTER, "matplotlib", "pandas", "pyspark", "rich"},
     "sqlext.warm": {"numpy", "pyarrow", "pyspark"},
-    "sqlext.cli": {"pyspark", "py4j"},
+    "sqlext.session_commands": {"pyspark", "py4j"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }
 AT_START_UP = ("numba", "pyspark")  # the packages whose loading takes time that a user or a worker waits for

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sqlext.catalog.warehouse import WAREHOUSE
-from sqlext.cli import FAILED, MISUSED, _parser, main, parse_parameter, split_statements
+from sqlext.cli import _parser, main, parse_parameter
+from sqlext.session_commands import FAILED, MISUSED, split_statements
 
 ROOT = Path(__file__).parents[2]
 PARAMETERS = [

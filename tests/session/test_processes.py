@@ -153,9 +153,20 @@ def test_connect_sessions_are_extended_too(tmp_path):
     ]
 
 
-def test_importing_sqlext_imports_nothing_heavy(tmp_path):
-    program = "import sys, sqlext; print([m for m in ('pyspark', 'sqlglot', 'numba', 'pandas') if m in sys.modules])"
-    assert printed(program, tmp_path) == ["[]"]
+LIGHT = """
+    import sys, sqlext
+    heavy = ("pyspark", "numpy", "pyarrow", "numba", "pandas", "rich")
+    print([name for name in (*heavy, "sqlglot") if name in sys.modules])
+    from pathlib import Path
+    from sqlext.cli import main
+    Path("a.sql").write_text("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY n PATTERN (A) DEFINE A AS n > 0);\\n")
+    print(main(["check", "a.sql"]), main(["format", "a.sql"]))
+    print([name for name in heavy if name in sys.modules])
+"""
+
+
+def test_importing_sqlext_and_commands_without_spark_load_nothing_heavy(tmp_path):
+    assert printed(LIGHT, tmp_path) == ["[]", "0 0", "[]"]
 
 
 CONFIGURED = """

@@ -14,7 +14,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from sqlext.catalog import pattern_rules
 from sqlext.engine.parse_statement import ParsedStatement, with_clause
 from sqlext.engine.queries import WATERMARK, Queries
-from sqlext.engine.rules.compile_rule import MAX_LENGTH
 from sqlext.engine.rules.rule_plan import MAX_VERSIONS, RulesPlan
 from sqlext.engine.rules.run_rules import RulesRun, fingerprint
 from sqlext.engine.session_settings import count
@@ -24,6 +23,7 @@ from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise
 from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import has_plain_equality, is_orderable, is_year_month
 from sqlext.expressions.values import arrow_type
+from sqlext.rewriter.rule_text import MAX_LENGTH
 from sqlext.rewriter.rules.rules_clause import KeyColumn, RulesClause
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, join

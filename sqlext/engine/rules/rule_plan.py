@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.rules.compile_rule import MAX_LENGTH, CompiledRule, compile_rule
+from sqlext.engine.rules.compile_rule import CompiledRule, compile_rule
 from sqlext.engine.stream import stream_checks
 from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, stream_facts
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
@@ -22,6 +22,7 @@ from sqlext.pattern.program import MatchStart
 from sqlext.pattern.strategy import choose_on_stream
 from sqlext.pattern.task import Navigation
 from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_KEY, Slot
+from sqlext.rewriter.rule_text import MAX_LENGTH
 
 CODE = "__code"  # the number of the key of a row, in one step
 FIRST_TIME, LAST_TIME, MATCH_NUMBER = "__first_time", "__last_time", "__match_number"  # slots of every rule
