@@ -42,7 +42,9 @@ from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.script import check_bound_before
+from sqlext.rewriter.tree.stream_words import stream_words
 from sqlext.rewriter.windows.parse_window import WindowClause
+from sqlext.spark_versions import check_stream_grammar
 
 PlannedPart = Union[PhysicalPlan, PlannedJoin, PlannedCall, PlannedEmit, PlannedIdle, PlannedRules]
 
@@ -164,6 +166,8 @@ def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portabl
     """`plan_clause`: how a bound clause is run, None if it is not, and the relation that stands for it in the text."""
     statement = parse_statement(call.text)
     check_bound_before(call.text, [whole(part) for part in statement.parts])
+    if words := stream_words(statement.tree):
+        check_stream_grammar(call.spark, words.place)
     queries = Queries(call.sql, call.frames, call.text)
     source = Source(call.text, parameters.bind(call.text, call.args, statement.pattern_bodies))
     relations: dict[str, PlannedRelation] = {}

@@ -16,6 +16,7 @@ LIBRARIES = {
     "sqlext.catalog": set(),
     "sqlext.engine.worker": {"numpy", "pyarrow"},
     "sqlext.engine": {"numpy", "pandas", "pyarrow", "pyspark"},
+    "sqlext.spark_versions": {"pyspark"},
     "sqlext.startup": {"pyspark", "py4j"},
     "sqlext.catalog_methods": {"pyspark"},
     "sqlext.dispatch": {"pyspark"},

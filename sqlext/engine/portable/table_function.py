@@ -22,7 +22,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.functions import udtf
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 
 from sqlext.cluster import executors
@@ -38,6 +37,7 @@ from sqlext.rewriter.match.static_types import StaticTypeResolver
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
+from sqlext.spark_versions import arrow_type
 
 NAME = "sqlext_match"
 
@@ -191,7 +191,7 @@ def _arrow_type(spark_type: T.DataType) -> pa.DataType:
     if isinstance(spark_type, (T.TimestampType, T.TimestampNTZType)):
         return pa.timestamp("us")
     try:
-        return to_arrow_type(spark_type, timezone="UTC")
+        return arrow_type(spark_type)
     except PySparkException:
         return pa.null()
 
