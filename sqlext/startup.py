@@ -19,6 +19,7 @@ from sqlext.catalog import warehouse
 from sqlext.errors import SetupError
 from sqlext.hook import unhooked
 from sqlext.quiet import kept_stderr, quiet_probes
+from sqlext.spark_versions import checkpointing_package, version_of
 
 _DELTA_VERSION = "4.4.0"  # 4.4.1 is on PyPI, its jar was not on Maven Central
 _SPARKS_WITH_DELTA = ("4.0", "4.1", "4.2")  # for these it has a jar
@@ -50,7 +51,7 @@ _SETTINGS = {
 # permissions (0.8 s of processor time instead of 0.6 s). Both rename files into place.
 _LOCAL_SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass":
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
+        f"{checkpointing_package(pyspark.__version__)}.FileSystemBasedCheckpointFileManager",
 }  # fmt: skip
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"  # a program that spark-submit started has this variable, and a master
@@ -107,15 +108,36 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str]) -> Spark
     # Read when the JVM starts. Without it workers use `python3` of PATH, which fails on `import pyarrow`.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {"spark.master": master or "", "spark.app.name": app_name, **_SETTINGS, **user_conf}
-    if settings["spark.master"].startswith("local"):
-        settings = _LOCAL_SETTINGS | settings
+    settings = _settings_of_master(settings["spark.master"]) | settings
     settings["spark.jars.packages"] = _packages(user_conf)
-    settings.setdefault("spark.sql.shuffle.partitions", _shuffle_partitions(settings["spark.master"]))
     try:
         with kept_stderr() as log:
-            return SparkSession.builder.config(map={k: v for k, v in settings.items() if v}).getOrCreate()
+            spark = SparkSession.builder.config(map={k: v for k, v in settings.items() if v}).getOrCreate()
+            if not settings["spark.master"]:
+                _set_for_master(spark)
+            return spark
     except (PySparkException, Py4JError) as error:
         raise diagnose(log(), error, settings["spark.jars.packages"]) from None
+
+
+def _set_for_master(spark: SparkSession) -> None:
+    """Make the settings for the master that spark-submit has chosen, except those that the user has set."""
+    for key, value in _settings_of_master(str(spark.conf.get("spark.master"))).items():
+        if spark.conf.get(key, None) is None:
+            spark.conf.set(key, value)
+
+
+def _settings_of_master(master: str) -> dict[str, str]:
+    """What a local master needs, so that a small stream does not take Spark's own default of 200 partitions.
+
+    >>> _settings_of_master("local[3]")["spark.sql.shuffle.partitions"], _settings_of_master("spark://host:7077")
+    ('6', {})
+    """
+    if not master.startswith("local"):
+        return {}
+    cores = master.removeprefix("local").strip("[]").split(",")[0] or "1"
+    partitions = 2 * (int(cores) if cores.isdecimal() else os.cpu_count() or 1)
+    return {"spark.sql.shuffle.partitions": str(partitions), **_LOCAL_SETTINGS}
 
 
 def _packages(user_conf: dict[str, str]) -> str:
@@ -131,7 +153,7 @@ def delta_package(spark_version: str) -> str:
     >>> delta_package("4.1.0.dev3")
     'io.delta:delta-spark_4.1_2.13:4.4.0'
     """
-    minor = ".".join(spark_version.split(".")[:2])
+    minor = ".".join(map(str, version_of(spark_version)))
     if minor not in _SPARKS_WITH_DELTA:
         raise SetupError(
             "SPARK_WITHOUT_DELTA",
@@ -139,18 +161,6 @@ def delta_package(spark_version: str) -> str:
             hint='install pyspark==4.2.*, or bring a Delta of your own: session(**{"spark.jars.packages": "…"}).',
         )
     return f"io.delta:delta-spark_{minor}_2.13:{_DELTA_VERSION}"
-
-
-def _shuffle_partitions(master: str) -> str:
-    """Two for each core of a local master, "" elsewhere: Spark's own default of 200.
-
-    >>> _shuffle_partitions("local[3]"), _shuffle_partitions("spark://host:7077")
-    ('6', '')
-    """
-    if not master.startswith("local"):
-        return ""
-    cores = master.removeprefix("local").strip("[]").split(",")[0] or "1"
-    return str(2 * (int(cores) if cores.isdecimal() else os.cpu_count() or 1))
 
 
 def _warehouse_folder(spark: SparkSession) -> Path | None:

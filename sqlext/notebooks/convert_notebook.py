@@ -9,7 +9,7 @@ import nbformat
 from sqlext.errors import SetupError, UnsupportedError
 from sqlext.notebooks.jupyter_form import from_jupyter, to_jupyter
 from sqlext.notebooks.notebook_cells import PYTHON, SQL, Notebook
-from sqlext.notebooks.source_form import is_source, read_source, write_source
+from sqlext.notebooks.source_form import is_source, read_cells, read_source, write_source
 
 ENDINGS = {".sql": SQL, ".py": PYTHON, ".ipynb": None}  # the language of a file's cells without a magic
 
@@ -30,8 +30,7 @@ def read_notebook(file: Path) -> Notebook:
         raise _unreadable(file, str(error)) from None
     if is_source(text):
         return read_source(text)
-    comment = "--" if file.suffix == ".sql" else "#"
-    return read_source(f"{comment} Databricks notebook source\n{text}")
+    return read_cells(text.replace("\r\n", "\n"), 0, SQL if file.suffix == ".sql" else PYTHON)
 
 
 def _unreadable(file: Path, reason: str) -> SetupError:

@@ -12,11 +12,13 @@ from pyspark.sql.streaming import StreamingQuery
 
 from sqlext.failures import reason
 from sqlext.notebooks.html_table import html_table
+from sqlext.notebooks.stop_button import stop_button
 from sqlext.stream_state import kept_state
 
 _HEAD = ("stream", "state", "batch", "rows", "rows/s", "watermark", "kept rows", "kept bytes", "late rows")
 _TEXTS = ("stream", "state", "watermark")
 _SECONDS = 1  # between two looks
+_HOW_TO_STOP = "%stop ends all streams, %stop NAME one of them"
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,12 @@ class Progress:
     lines: tuple[tuple[str, ...], ...]
 
     def _repr_html_(self) -> str:
-        note = "%stop ends all streams, %stop NAME one of them" if self.is_running else ""
+        note = _HOW_TO_STOP if self.is_running else ""
         return html_table([(name, name not in _TEXTS) for name in _HEAD], self.lines, note)
 
     def __repr__(self) -> str:
-        return "\n".join(", ".join(f"{name} {cell}" for name, cell in zip(_HEAD, line)) for line in self.lines)
+        lines = [", ".join(f"{name} {cell}" for name, cell in zip(_HEAD, line)) for line in self.lines]
+        return "\n".join([*lines, _HOW_TO_STOP] if self.is_running else lines)
 
     @property
     def is_running(self) -> bool:
@@ -78,8 +81,8 @@ def _line(name: str, status: str, recent: Sequence[Any]) -> tuple[str, ...]:
 def show_progress(queries: Sequence[StreamingQuery], *, waits: bool) -> None:
     """Show the progress of queries below the cell until all of them have ended.
 
-    `waits`: return only then, and raise the error of a query that failed; else the cell ends at once and a thread goes
-    on.
+    `waits`: return only then, and raise the error of a query that failed; else the cell ends at once, a thread goes on,
+    and below it is a button that stops the queries.
     """
     handle = display(progress_of(queries), display_id=True)
     if waits:
@@ -88,10 +91,13 @@ def show_progress(queries: Sequence[StreamingQuery], *, waits: bool) -> None:
                 handle.update(progress_of(queries))
         handle.update(progress_of(queries))
         return
-    threading.Thread(target=_follow, args=(handle, queries), name="sqlext-progress", daemon=True).start()
+    button = stop_button(queries)
+    if button is not None:
+        display(button)
+    threading.Thread(target=_follow, args=(handle, queries, button), name="sqlext-progress", daemon=True).start()
 
 
-def _follow(handle: Any, queries: Sequence[StreamingQuery]) -> None:
+def _follow(handle: Any, queries: Sequence[StreamingQuery], button: Any | None) -> None:
     tick, last = threading.Event(), progress_of(queries)
     while last.is_running:
         tick.wait(_SECONDS)
@@ -99,3 +105,5 @@ def _follow(handle: Any, queries: Sequence[StreamingQuery]) -> None:
         if now != last:
             handle.update(now)
         last = now
+    if button is not None:
+        button.close()

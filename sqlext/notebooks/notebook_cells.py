@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 SQL, PYTHON, MARKDOWN, RUN = "sql", "python", "md", "run"
 LANGUAGES = (SQL, PYTHON, MARKDOWN, RUN, "md-sandbox", "sh", "fs", "scala", "r")
@@ -19,10 +20,20 @@ class Cell:
 
 @dataclass(frozen=True)
 class Notebook:
-    """`language`: that of the cells without a magic, SQL or PYTHON."""
+    """`language`: that of the cells without a magic, SQL or PYTHON.
+
+    `lines`: the line of the file in which the text of each cell begins, from 1; () in a form whose lines say nothing to
+    a reader.
+    """
 
     language: str
     cells: tuple[Cell, ...]
+    lines: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    def numbered(self) -> Iterator[tuple[int, Cell, int | None]]:
+        """The number of each cell, the cell, and its line of the file."""
+        for i, cell in enumerate(self.cells):
+            yield i + 1, cell, self.lines[i] if self.lines else None
 
 
 def split_magic(source: str, language: str) -> Cell:

@@ -11,6 +11,7 @@ from pathlib import Path
 from IPython.core.interactiveshell import InteractiveShell
 
 from sqlext.notebooks.convert_notebook import ENDINGS, read_notebook
+from sqlext.notebooks.failed_line import failed_line, line_in_file
 from sqlext.notebooks.jupyter_form import code_of
 from sqlext.notebooks.notebook_cells import MARKDOWN
 from sqlext.notebooks.source_form import is_source
@@ -59,13 +60,17 @@ def notebook_file(path: str, folder: Path) -> Path | None:
 def run_cells(file: Path, shell: InteractiveShell, widgets: Widgets, values: dict[str, str]) -> None:
     """Run the cells of a notebook in a shell, in the folder of the notebook. Raises NotebookFailure."""
     widgets.receive(values)
-    cells = read_notebook(file).cells
+    notebook = read_notebook(file)
     with _folder(file.parent):
-        for number, cell in enumerate(cells, 1):
+        for number, cell, first_line in notebook.numbered():
             if cell.language in (MARKDOWN, "md-sandbox"):
                 continue
-            if not shell.run_cell(code_of(cell), store_history=False).success:
-                raise NotebookFailure(f"cell {number} of {file.name} failed")
+            code = code_of(cell)
+            result = shell.run_cell(code, store_history=False)
+            if not result.success:
+                error = result.error_before_exec or result.error_in_exec
+                line = first_line and line_in_file(cell, first_line, failed_line(error, code, shell.user_ns), code)
+                raise NotebookFailure(f"{file.name}{f':{line}' if line else ''}: cell {number} failed")
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from traitlets.config import Config
 from sqlext.errors import UnsupportedError
 from sqlext.notebooks.convert_notebook import read_notebook
 from sqlext.notebooks.databricks_names import NotebookExit
+from sqlext.notebooks.failed_line import line_in_file
 from sqlext.notebooks.jupyter_form import CELL, to_jupyter
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -48,7 +50,8 @@ def run_notebook(run: NotebookRun, show: Callable[[str], None]) -> tuple[Noteboo
 
     `show` gets the results of each cell as text. Raises SetupError (NOTEBOOK_FILE).
     """
-    node = to_jupyter(read_notebook(run.file))
+    notebook = read_notebook(run.file)
+    node = to_jupyter(notebook)
     specs = KernelSpecManager()
     specs.kernel_dirs = []  # this Python, not another one that is installed under the name python3
     manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=specs)
@@ -58,30 +61,49 @@ def run_notebook(run: NotebookRun, show: Callable[[str], None]) -> tuple[Noteboo
     set_up = f"set_up(get_ipython(), {run.master!r}, {str(run.warehouse.absolute())!r}, {dict(run.values)!r})"
     first = new_code_cell(f"from sqlext.notebooks.kernel_setup import set_up\n{set_up}\ndel set_up")
     with client.setup_kernel(cwd=folder, cleanup_kc=True):
-        load = node.cells[0]
-        failure = _execute(client, first, 0, f"{run.file}: the start of Spark", show)
-        node.cells[0] = load  # nbclient puts the cell that ran there
-        for number, cell in enumerate(node.cells[1:], 1):
+        with _unseen(node):
+            failure = _execute(client, first, 0, show)
+        if failure is not None:
+            return node, f"{run.file}: the start of Spark{failure}"
+        for number, cell, first_line in notebook.numbered():
+            code = node.cells[number]
+            failure = _execute(client, code, number, show)
+            if failure:
+                line = first_line and line_in_file(cell, first_line, _failed_line(client, code.source), code.source)
+                name = f"cell {number} ({cell.title})" if cell.title else f"cell {number}"
+                failure = f"{run.file}{f':{line}' if line else ''}: {name}{failure}"
             if failure is not None:
-                break
-            title = cell.metadata.get(CELL, {}).get("title")
-            name = f"{run.file}: cell {number}" + (f" ({title})" if title else "")
-            failure = _execute(client, cell, number, name, show)
-    return node, failure or None
+                return node, failure or None
+    return node, None
 
 
-def _execute(
-    client: NotebookClient, cell: NotebookNode, number: int, name: str, show: Callable[[str], None]
-) -> str | None:
+@contextmanager
+def _unseen(node: NotebookNode) -> Iterator[None]:
+    """Inside, a cell may run as number 0 without taking the place of the notebook's own."""
+    load = node.cells[0]
+    yield
+    node.cells[0] = load  # nbclient has put the cell that ran there
+
+
+def _failed_line(client: NotebookClient, code: str) -> int | None:
+    """The line of a cell in which it failed; None if the kernel does not know it."""
+    question = f"__import__('sqlext.notebooks.failed_line', fromlist=['_']).print_last_line(get_ipython(), {code!r})"
+    answers: list[str] = []
+    with _unseen(client.nb):
+        failure = _execute(client, new_code_cell(question), 0, answers.append)
+    return int(answers[0]) if failure is None and answers and answers[0].isdecimal() else None
+
+
+def _execute(client: NotebookClient, cell: NotebookNode, number: int, show: Callable[[str], None]) -> str | None:
     """Run a cell. None if it ended well, "" if it ended the notebook well, else why it failed."""
     failure = None
     try:
         client.execute_cell(cell, number)
     except DeadKernelError:
-        failure = f"{name}: the kernel died"
+        failure = ": the kernel died"
     except CellExecutionError as error:
         message = _traceback(cell) or f"{error.ename}: {error.evalue}"
-        failure = "" if error.ename == NotebookExit.__name__ else f"{name} failed:\n{message}"
+        failure = "" if error.ename == NotebookExit.__name__ else f" failed:\n{message}"
     for output in cell.get("outputs", []):
         text = output.get("text") or output.get("data", {}).get("text/plain", "")
         if text:

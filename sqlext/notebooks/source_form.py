@@ -33,19 +33,34 @@ def read_source(text: str) -> Notebook:
         hint = "its first line is: -- Databricks notebook source (in a .py file with # for --)."
         raise ParseError("NOTEBOOK_HEADER", "this is no notebook in source form", place=Place(text, 0, 1), hint=hint)
     language = SQL if header[1] == "--" else PYTHON
-    cells = (_read_cell(part, language) for part in _BREAK.split(text[header.end() :]))
-    return Notebook(language, tuple(cell for cell in cells if cell.text or cell.title))
+    return read_cells(text, header.end(), language)
 
 
-def _read_cell(part: str, language: str) -> Cell:
-    part = part.strip("\n")
-    title = _TITLE.match(part)
-    lines = (part[title.end() :] if title else part).strip("\n").split("\n")
+def read_cells(text: str, start: int, language: str) -> Notebook:
+    """The cells of a text behind its header; `language` is that of the cells without a magic."""
+    breaks = [match.span() for match in _BREAK.finditer(text, start)]
+    starts, stops = [start, *(stop for _, stop in breaks)], [*(start for start, _ in breaks), len(text)]
+    cells = [_read_cell(text, start, stop, language) for start, stop in zip(starts, stops)]
+    kept = [(cell, line) for cell, line in cells if cell.text or cell.title]
+    return Notebook(language, tuple(cell for cell, _ in kept), tuple(line for _, line in kept))
+
+
+def _read_cell(text: str, start: int, stop: int, language: str) -> tuple[Cell, int]:
+    """The cell between two offsets of a file, and the line in which its text begins."""
+    start = _behind_blank_lines(text, start)
+    title = _TITLE.match(text, start, stop)
+    start = _behind_blank_lines(text, title.end()) if title else start
+    lines = text[start:stop].strip("\n").split("\n")
     magic = f"{_COMMENTS[language]} MAGIC"
     is_comment = all(line.startswith(magic) for line in lines)
     source = "\n".join(line[len(magic) :].removeprefix(" ") for line in lines) if is_comment else "\n".join(lines)
     cell = split_magic(source, language) if is_comment else Cell(language, source)
-    return Cell(cell.language, cell.text, title[1].strip() if title else "")
+    first_line = text.count("\n", 0, start) + 1 + source.removesuffix(cell.text).count("\n")
+    return Cell(cell.language, cell.text, title[1].strip() if title else ""), first_line
+
+
+def _behind_blank_lines(text: str, start: int) -> int:
+    return len(text) - len(text[start:].lstrip("\n"))
 
 
 def write_source(notebook: Notebook) -> str:

@@ -1,10 +1,11 @@
 """Builds sql_examples/dbt with the real dbt, in one process with one Spark session, and prints what came out as JSON.
 
-Run by the Python of the environment that has dbt (`make` creates it): `build_sample.py PROJECT_COPY PART`. PART is
-`models`, or a streaming table, which is built with what it reads.
+Run by the Python of the environment that has dbt (`make` creates it): `build_sample.py PROJECT_COPY PART WORD…`. PART
+is `models`, or a streaming table, which is built with what it reads; the words are those of README.md: `build …`.
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,36 +24,36 @@ end,2026-03-03 23:00:00,purchase,5,US
 MISTAKE = "SELECT * FROM {{ ref('payments') }}\n  MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B) DEFINE B AS amuont > 1)\n"
 
 
-def main(project: Path, part: str) -> None:
-    print(json.dumps(_models(project) if part == "models" else _stream(project, part), default=str))
+def main(part: str, build: list[str]) -> None:
+    """In the folder of the project."""
+    print(json.dumps(_models(build) if part == "models" else _stream(part, build), default=str))
 
 
-def _models(project: Path) -> dict[str, Any]:
+def _models(build: list[str]) -> dict[str, Any]:
     """Build all models without streams and rules; list them; then run one that has a mistake."""
-    first = _dbt(project, "build", "--exclude", *STREAMS_AND_RULES)
+    first = _dbt(*build, "--exclude", *STREAMS_AND_RULES)
     rows = _rows(*MODELS)
-    _dbt(project, "docs", "generate", "--no-compile")
-    catalog = json.loads((project / "target/catalog.json").read_text())["nodes"]
-    (project / "models/mistake.sql").write_text(MISTAKE)
-    mistake = _dbt(project, "run", "--select", "mistake")
+    _dbt("docs", "generate", "--no-compile", *build[1:])
+    catalog = json.loads(Path("target/catalog.json").read_text())["nodes"]
+    Path("models/mistake.sql").write_text(MISTAKE)
+    mistake = _dbt("run", "--select", "mistake", *build[1:])
     columns = {name: list(node["columns"]) for name, node in catalog.items()}
     return {"first": first, "rows": rows, "columns": columns, "mistake": mistake["mistake"]}
 
 
-def _stream(project: Path, stream: str) -> dict[str, Any]:
+def _stream(stream: str, build: list[str]) -> dict[str, Any]:
     """Build a streaming table with what it reads; then once more, with more rows."""
-    first = _dbt(project, "build", "--select", f"+{stream}")
+    first = _dbt(*build, "--select", f"+{stream}")
     rows = _rows(stream)
-    seed = project / "seeds/raw_payments.csv"
+    seed = Path("seeds/raw_payments.csv")
     seed.write_text(seed.read_text() + MORE_PAYMENTS)
-    again = _dbt(project, "build", "--select", f"+{stream}", "--exclude", "resource_type:test")
+    again = _dbt(*build, "--select", f"+{stream}", "--exclude", "resource_type:test")
     return {"first": first, "rows": rows, "again": again, "rows_again": _rows(stream)}
 
 
-def _dbt(project: Path, *words: str) -> dict[str, str]:
+def _dbt(*words: str) -> dict[str, str]:
     """The status and the message of each node of a command."""
-    place = ("--project-dir", str(project), "--profiles-dir", str(project))
-    result = dbtRunner().invoke(["--quiet", "--no-use-colors", *words, *place])
+    result = dbtRunner().invoke(["--quiet", "--no-use-colors", *words])
     if result.exception is not None:
         raise result.exception
     nodes = getattr(result.result, "results", [])
@@ -68,4 +69,5 @@ def _rows(*tables: str) -> dict[str, list[str]]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    os.chdir(sys.argv[1])
+    main(sys.argv[2], sys.argv[3:])

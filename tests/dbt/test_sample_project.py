@@ -13,6 +13,8 @@ import pytest
 from tests.sampling import sample
 
 ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+BUILD = README.partition("dbt-venv/bin/dbt ")[2].splitlines()[0].split()  # build --profiles-dir .
 PYTHON = next(iter(sorted((ROOT / ".venv").glob("dbt-*/bin/python"), reverse=True)), None)
 
 # The streaming tables: their rows after the first build, and those of the second. Each run builds one of them or the
@@ -45,7 +47,7 @@ def built(tmp_path_factory):
     shutil.copytree(ROOT / "sql_examples/dbt", project, ignore=shutil.ignore_patterns("target", "logs"))
     variables = {**os.environ, "WAREHOUSE": str(folder / "warehouse"), "TZ": "UTC", "PYSPARK_PYTHON": str(PYTHON)}
     run = subprocess.run(
-        [PYTHON, ROOT / "tests/dbt/build_sample.py", project, PART],
+        [PYTHON, ROOT / "tests/dbt/build_sample.py", project, PART, *BUILD],
         env=variables, cwd=folder, capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout[-5000:] + run.stderr[-5000:]

@@ -38,6 +38,42 @@ def test_the_cells_of_a_source_are_read(text, cells):
     )
 
 
+LINES = """\
+-- Databricks notebook source
+-- MAGIC %md hi
+
+-- COMMAND ----------
+CREATE WIDGET TEXT a
+
+-- COMMAND ----------
+
+
+-- DBTITLE 1,In the form of a Python file
+
+-- MAGIC %sql
+-- MAGIC SELECT 1
+
+-- COMMAND ----------
+
+-- MAGIC %sql SELECT 2
+-- COMMAND ----------
+-- MAGIC %python
+-- MAGIC
+-- MAGIC x = 1
+"""
+
+
+def test_a_cell_has_the_line_of_the_file_in_which_its_text_begins(tmp_path):
+    cells = [("md", "hi", 2), (SQL, "CREATE WIDGET TEXT a", 5), (SQL, "SELECT 1", 13), (SQL, "SELECT 2", 17),
+             (PYTHON, "\nx = 1", 20)]  # fmt: skip
+    notebook = read_source(LINES)
+    assert [(cell.language, cell.text, line) for _, cell, line in notebook.numbered()] == cells
+    (tmp_path / "plain.sql").write_text("\nSELECT 1\n-- COMMAND ----------\nSELECT 2")
+    assert read_notebook(tmp_path / "plain.sql").lines == (2, 4)
+    (tmp_path / "lines.sql").write_bytes(LINES.replace("\n", "\r\n").encode())
+    assert read_notebook(tmp_path / "lines.sql").lines == notebook.lines
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_source_is_written_as_it_was_read(name):
     text = (HERE / name).read_text("utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sqlext.errors import SqlExtError
+from sqlext.notebooks.live_progress import Progress
 from sqlext.notebooks.magic_line import MagicLine, parse_magic_line
 from sqlext.notebooks.widgets import Widgets, parse_widget_statement
 
@@ -63,6 +64,13 @@ def test_a_statement_about_a_widget_is_read(text, parts):
     widget = parse_widget_statement(text)
     choices = widget and widget.choices and widget.choices.text
     assert parts == (widget and (widget.name, widget.kind, widget.default, choices))
+
+
+def test_the_text_of_a_running_stream_says_how_to_stop_it():
+    cells = ("1", "9", "5", "", "", "", "")
+    running, ended = (Progress((("alerts", state, *cells),)) for state in ("running", "ended"))
+    assert repr(running).split("\n")[1:] == ["%stop ends all streams, %stop NAME one of them"]
+    assert repr(ended).split("\n")[1:] == [] and "%stop" not in ended._repr_html_()
 
 
 def test_a_widget_keeps_its_value_until_it_is_removed():

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as SarifLog  # from the schema
 
 from sqlext.cli import main
 from sqlext.tools.check_command import CLEAN, FINDINGS, UNREADABLE
@@ -54,6 +55,7 @@ def test_sarif_is_a_log_with_a_rule_for_each_class(tmp_path, capsys):
     (tmp_path / "a.sql").write_text(WRONG + ";" + WRONG, "utf-8")
     assert main(["check", "--format", "sarif", str(tmp_path)]) == FINDINGS
     log = json.loads(capsys.readouterr().out)
+    SarifLog.model_validate(log)
     (run,) = log["runs"]
     assert (log["version"], run["tool"]["driver"]["name"]) == ("2.1.0", "sqlext")
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["SQLEXT_UNKNOWN_PATTERN_VARIABLE"]

@@ -2,46 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from sqlext.tools.check_reports import Finding
 from sqlext.tools.check_session import check_on_session
 from sqlext.tools.sql_files import SqlFile
 
-SCHEMA = """
-CREATE TABLE checked_ticks (
-  symbol STRING NOT NULL COMMENT 'a, b', ts TIMESTAMP, price DECIMAL(10, 2), tags ARRAY<STRUCT<a: INT, b: STRING>>,
-  CONSTRAINT key PRIMARY KEY (symbol)
-) USING delta PARTITIONED BY (symbol);
-"""
-STATEMENTS = """
-SELECT symbol, last_price FROM checked_ticks MATCH_RECOGNIZE (
-  PARTITION BY symbol ORDER BY ts MEASURES LAST(price) AS last_price PATTERN (a b+) DEFINE b AS price < PREV(price)
-);
-SELECT * FROM checked_ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(pryce) AS p PATTERN (a) DEFINE a AS true);
-SELECT tags[0].a, nope FROM checked_ticks;
-CREATE TABLE checked_sums AS SELECT symbol, sum(price) AS total FROM checked_ticks GROUP BY symbol;
-CREATE OR REPLACE TEMP VIEW checked_lows (a, b) AS SELECT symbol, price FROM checked_ticks;
-SELECT total, b, c FROM checked_sums JOIN checked_lows ON symbol = a;
-INSERT INTO checked_sums SELECT symbol, prise FROM checked_ticks;
-CREATE STREAMING TABLE checked_alerts AS SELECT * FROM STREAM checked_ticks
-  MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(price) AS p PATTERN (a) DEFINE a AS true);
-SELECT p FROM checked_alerts;
-CREATE PATTERN RULE low ON checked_rules FOR TABLE checked_ticks AS MATCH_RECOGNIZE (PATTERN (a) DEFINE a AS prize < 1);
-BEGIN
-  SELECT nope FROM checked_ticks;
-  SELECT * FROM checked_ticks t ASOF JOIN checked_lows l ON t.symbl = l.a AND t.price >= l.b;
-END;
-DROP TABLE no_such_table;
-SELEC 1;
-"""
-FINDINGS = [
-    (8, "UNRESOLVED_COLUMN_WITH_SUGGESTION", "pryce"),
-    (9, "UNRESOLVED_COLUMN_WITH_SUGGESTION", "nope"),
-    (12, "UNRESOLVED_COLUMN_WITH_SUGGESTION", "c"),
-    (13, "UNRESOLVED_COLUMN_WITH_SUGGESTION", "prise"),
-    (17, "UNRESOLVED_COLUMN", "prize"),
-    (19, "UNRESOLVED_COLUMN_WITH_SUGGESTION", "nope"),
-    (20, "UNRESOLVED_COLUMN_WITH_SUGGESTION", "t.symbl"),
-]
+_PARTS = re.compile(r"== schema\n(.*\n)== statements\n(.*\n)== findings\n(.*)", re.DOTALL)
+
+
+def parts() -> tuple[str, str, list[tuple[int, str, str]]]:
+    """The tables, the statements, and the line, class and words of each finding of names.txt."""
+    match = _PARTS.search((Path(__file__).parent / "names.txt").read_text("utf-8"))
+    assert match is not None
+    findings = [line.split(" ", 2) for line in match[3].splitlines()]
+    return match[1], match[2], [(int(line), name, words) for line, name, words in findings]
 
 
 def shown(finding: Finding) -> tuple[int, str, str]:
@@ -50,7 +26,9 @@ def shown(finding: Finding) -> tuple[int, str, str]:
 
 
 def test_names_and_types_are_checked_and_nothing_is_created(spark):
+    schema, statements, expected = parts()
+    before = schema.count("\n")
     tables = {table.name for table in spark.catalog.listTables()}
-    findings = check_on_session(spark, [SqlFile("a.sql", SCHEMA.strip() + STATEMENTS, None)], None)
-    assert [shown(finding) for finding in findings] == FINDINGS
+    findings = check_on_session(spark, [SqlFile("a.sql", schema + statements, None)], None)
+    assert [shown(finding) for finding in findings] == [(line + before, *rest) for line, *rest in expected]
     assert {table.name for table in spark.catalog.listTables()} == tables

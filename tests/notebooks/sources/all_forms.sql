@@ -7,7 +7,11 @@
 
 -- COMMAND ----------
 
--- MAGIC %run ../../../sql_examples/notebooks/rebounds $falls=3
+-- MAGIC %run ./stop_button
+
+-- COMMAND ----------
+
+-- MAGIC %run ./rebounds $falls=3
 
 -- COMMAND ----------
 

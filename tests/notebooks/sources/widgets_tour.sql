@@ -2,34 +2,53 @@
 -- MAGIC %md
 -- MAGIC # Widgets
 -- MAGIC
--- MAGIC The statements follow the examples of Databricks' documentation of notebook widgets,
--- MAGIC on our own rows.
+-- MAGIC The examples of Databricks' documentation, on our own rows: "Databricks widgets" (all kinds of widgets in SQL and
+-- MAGIC Python, values in SQL in the new and the old way), "Develop code in Databricks notebooks" (`_sqldf`), and the source
+-- MAGIC form of "Import and export Databricks notebooks".
 
 -- COMMAND ----------
 
 -- DBTITLE 1,Diamonds
-CREATE OR REPLACE TEMPORARY VIEW diamonds AS
+CREATE OR REPLACE TABLE diamonds AS
 SELECT * FROM VALUES
   (1, 'Good', 326), (2, 'Premium', 326), (3, 'Good', 327), (4, 'Fair', 334), (5, 'Good', NULL)
   AS t(id, cut, price);
 
 -- COMMAND ----------
 
+-- the value of a dropdown is one of its choices
 CREATE WIDGET DROPDOWN cuts DEFAULT "Good" CHOICES SELECT DISTINCT cut FROM diamonds;
-CREATE WIDGET TEXT table DEFAULT "diamonds";
-CREATE WIDGET TEXT filter_value DEFAULT "300";
+CREATE WIDGET DROPDOWN state DEFAULT "CA"
+CHOICES SELECT * FROM (VALUES ("CA"), ("IL"), ("MI"), ("NY"), ("OR"), ("VA"));
+CREATE WIDGET TEXT database DEFAULT "default";
+CREATE WIDGET TEXT table DEFAULT "";
+CREATE WIDGET TEXT filter_value DEFAULT "300"
 
 -- COMMAND ----------
 
-SELECT * FROM diamonds WHERE cut LIKE :cuts
+SELECT * FROM diamonds WHERE cut LIKE :cuts ORDER BY id
 
 -- COMMAND ----------
 
-SELECT count(*) AS n FROM IDENTIFIER(:table) WHERE price > :filter_value
+-- MAGIC %python
+-- MAGIC dbutils.widgets.remove("table")
+-- MAGIC dbutils.widgets.text("table", "diamonds", "Table")
+-- MAGIC dbutils.widgets.multiselect("colors", "orange", ["red", "orange", "black", "blue"], "Traffic Sources")
+-- MAGIC dbutils.widgets.combobox("fruits", "apple", ["apple", "pear"])
+-- MAGIC print(dict(dbutils.widgets.getAll()))
 
 -- COMMAND ----------
 
-SELECT cut, max(price) AS price FROM ${table} WHERE price > ${filter_value} AND cut = getArgument("cuts") GROUP BY cut
+SELECT id FROM IDENTIFIER(:database || '.' || :table) WHERE price == :filter_value ORDER BY id LIMIT 100
+
+-- COMMAND ----------
+
+SHOW TABLES IN IDENTIFIER(:database) LIKE 'dia*'
+
+-- COMMAND ----------
+
+SELECT getArgument("cuts") AS cuts, '${state}' AS state, cut, max(price) AS price
+FROM ${database}.${table} WHERE price > ${filter_value} AND cut LIKE '%$cuts%' GROUP BY cut
 
 -- COMMAND ----------
 
@@ -55,4 +74,9 @@ SELECT * FROM prices MATCH_RECOGNIZE (
 
 -- COMMAND ----------
 
-REMOVE WIDGET cuts
+REMOVE WIDGET state
+
+-- COMMAND ----------
+
+-- MAGIC %python
+-- MAGIC dbutils.widgets.removeAll()

@@ -1,0 +1,29 @@
+"""A button below the progress of streams, in front ends that have ipywidgets: it stops them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from IPython.core.getipython import get_ipython
+from pyspark.sql.streaming import StreamingQuery
+
+
+def stop_button(queries: Sequence[StreamingQuery]) -> Any | None:
+    """A button that stops queries; None where nobody could press it: outside of a kernel, or without ipywidgets."""
+    if not hasattr(get_ipython(), "kernel"):
+        return None
+    try:
+        from ipywidgets import Button
+    except ImportError:
+        return None
+    names = ", ".join(query.name or query.id for query in queries)
+    button = Button(description="Stop", icon="stop", tooltip=f"stop {names}")
+
+    def stop(_: Any) -> None:
+        button.disabled = True  # until the queries have ended, when `show_progress` removes it
+        for query in queries:
+            query.stop()
+
+    button.on_click(stop)
+    return button
