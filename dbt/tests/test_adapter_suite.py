@@ -1,9 +1,13 @@
-"""The classes of dbt-tests-adapter that dbt-spark's own repository runs, without those that skip its session method
-there for a reason that holds here too (Python models and grants need Databricks or an object store), and without
-those that compare the text of Postgres statements (BaseEphemeralMulti)."""
+"""Classes of dbt-tests-adapter, for our adapter and for dbt-spark's session method.
+
+Left out are those that dbt-spark's repository skips for its session method, for a reason that holds here too (Python
+models and grants need Databricks or an object store), and those that compare the text of Postgres statements
+(BaseEphemeralMulti).
+"""
 
 import pytest
 from conftest import IS_OURS
+from dbt.tests.adapter.aliases.fixtures import MACROS__EXPECT_VALUE_SQL
 from dbt.tests.adapter.aliases.test_aliases import BaseAliases, BaseSameAliasDifferentSchemas
 from dbt.tests.adapter.basic.test_adapter_methods import BaseAdapterMethod
 from dbt.tests.adapter.basic.test_base import BaseSimpleMaterializations
@@ -32,10 +36,19 @@ from dbt.tests.adapter.utils.test_split_part import BaseSplitPart
 needs_delta = pytest.mark.skipif(not IS_OURS, reason="dbt-spark's session has no Delta tables")
 
 
-class TestAliases(BaseAliases): ...
+class PlainLiterals:
+    """The alias tests write 'x'::text, as Postgres has it, unless an adapter brings a macro of its own."""
+
+    @pytest.fixture(scope="class")
+    def macros(self):
+        literal = "{% macro string_literal(s) %}'{{ s }}'{% endmacro %}"
+        return {"literal.sql": literal, "expect_value.sql": MACROS__EXPECT_VALUE_SQL}
 
 
-class TestSameAliasDifferentSchemas(BaseSameAliasDifferentSchemas): ...
+class TestAliases(PlainLiterals, BaseAliases): ...
+
+
+class TestSameAliasDifferentSchemas(PlainLiterals, BaseSameAliasDifferentSchemas): ...
 
 
 class TestAdapterMethod(BaseAdapterMethod): ...
