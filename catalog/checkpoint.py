@@ -5,12 +5,61 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from typing import Any
 
+from sqlext.catalog.warehouse import path_here
 from sqlext.errors import BindError, Place
+from sqlext.quiet import quiet_probes
 
 _VERSION = 2
-_FILE = "_sqlext.json"  # in the checkpoint's folder
+_FILE = "sqlext.json"  # in the checkpoint's folder; where Spark writes it, a folder with one text file
+_OLD_FILE = "_sqlext.json"  # the name before, which Spark does not read
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The folder of a checkpoint. `location`: as Spark names it; `spark`: the session that reads and writes there where
+    it is not a folder of this machine."""
+
+    spark: Any
+    location: str
+
+    def __str__(self) -> str:
+        return str(path_here(self.spark, self.location) or self.location)
+
+    @property
+    def record(self) -> str | None:
+        """The record of the query; None if there is none."""
+        folder = path_here(self.spark, self.location)
+        if folder is None:
+            return _read_by_spark(self.spark, f"{self.location.rstrip('/')}/{_FILE}")
+        written = folder / _FILE
+        files = [*(sorted(written.glob("part-*")) if written.is_dir() else [written]), folder / _OLD_FILE]
+        return next((file.read_text() for file in files if file.is_file()), None)
+
+    def write(self, record: str) -> None:
+        """Write the record, whole or not at all, whenever the process is killed."""
+        folder = path_here(self.spark, self.location)
+        if folder is None:
+            row = self.spark.createDataFrame([(record,)], "value STRING").coalesce(1)
+            row.write.mode("overwrite").text(f"{self.location.rstrip('/')}/{_FILE}")
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        part = folder / f"{_FILE}.part"
+        part.write_text(record)
+        part.replace(folder / _FILE)
+
+
+def _read_by_spark(spark: Any, location: str) -> str | None:
+    """The text in a file, or in the files of a folder, that Spark reaches; None if there is none."""
+    try:
+        with quiet_probes():
+            rows = spark.read.option("wholetext", True).text(location).collect()
+    except Exception as error:  # Spark's AnalysisException, which this module does not load
+        if "PATH_NOT_FOUND" not in str(error):
+            raise
+        return None
+    return "".join(row[0] for row in rows) or None
 
 
 @dataclass(frozen=True)
@@ -36,12 +85,12 @@ class StoredQuery:
     statement: str = ""
 
 
-def stored_query(checkpoint: Path) -> StoredQuery | None:
+def stored_query(checkpoint: Checkpoint) -> StoredQuery | None:
     """The query that wrote a checkpoint; None if there is no record of it."""
-    file = checkpoint / _FILE
-    if not file.exists():
+    record = checkpoint.record
+    if record is None:
         return None
-    fields = json.loads(file.read_text())
+    fields = json.loads(record)
     return StoredQuery(
         clauses=tuple(StoredClause(**clause) for clause in fields["clauses"]),
         upsert_key=tuple(fields.get("upsert_key", ())),
@@ -51,7 +100,7 @@ def stored_query(checkpoint: Path) -> StoredQuery | None:
 
 
 def check_same_query(
-    checkpoint: Path, query: StoredQuery, clauses: Sequence[Place], words: Sequence[Place | None], key: Place
+    checkpoint: Checkpoint, query: StoredQuery, clauses: Sequence[Place], words: Sequence[Place | None], key: Place
 ) -> None:
     """Raise BindError if another query wrote the checkpoint; record this one if it is new.
 
@@ -60,10 +109,7 @@ def check_same_query(
     """
     before = stored_query(checkpoint)
     if before is None:
-        checkpoint.mkdir(parents=True, exist_ok=True)
-        part = checkpoint / f"{_FILE}.part"
-        part.write_text(json.dumps({"version": _VERSION, **asdict(query)}, indent=1))
-        part.replace(checkpoint / _FILE)  # whole or not at all, whenever the process is killed
+        checkpoint.write(json.dumps({"version": _VERSION, **asdict(query)}))
         return
     hint = "the old text resumes it; CREATE OR REPLACE STREAMING TABLE begins anew, without the table's rows."
     if before.upsert_key != query.upsert_key:

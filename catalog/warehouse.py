@@ -20,6 +20,7 @@ from sqlext.catalog import streams
 from sqlext.catalog.views import is_known
 from sqlext.rewriter.heads import DROP_TABLE, parse_head
 from sqlext.rewriter.text.names import Parts, quote
+from sqlext.session_kind import is_connect
 
 WAREHOUSE = "sqlext.warehouse"  # session setting: the folder whose tables were registered
 _DATABASE_ENDING = ".db"
@@ -91,11 +92,17 @@ def _files_of_dropped(spark: Any, sql: Callable[..., Any], text: str) -> Path | 
     if not is_known(spark, head.name.parts):
         return None
     described = {row.col_name: row.data_type for row in sql(f"DESCRIBE TABLE EXTENDED {table}").collect()}
-    name, location = (described.get("Database"), described.get("Table")), local_path(described.get("Location", ""))
+    name, location = (described.get("Database"), described.get("Table")), described.get("Location", "")
     if described.get("Type") != "EXTERNAL":
         return None
     homes = [known.folder for known in warehouse_tables(Path(warehouse)) if known.name == name]
-    return location if location in homes else None
+    folder = path_here(spark, location)
+    return folder if folder in homes else None
+
+
+def path_here(spark: Any, location: str) -> Path | None:
+    """The path on this machine of a location that Spark returns; None if it is elsewhere, as all are on Connect."""
+    return None if is_connect(spark) else local_path(location)
 
 
 def local_path(location: str) -> Path | None:
@@ -104,7 +111,17 @@ def local_path(location: str) -> Path | None:
     >>> local_path("file:/tmp/a%20b"), local_path("/tmp/c"), local_path("s3://bucket/d")
     (PosixPath('/tmp/a b'), PosixPath('/tmp/c'), None)
     """
+    path = file_path(location)
+    return None if path is None else Path(path).resolve()
+
+
+def file_path(location: str) -> str | None:
+    """The path of a location on the machines of Spark; None if it is not in a file system of theirs.
+
+    >>> file_path("file:/tmp/a%20b"), file_path("s3://bucket/d")
+    ('/tmp/a b', None)
+    """
     url = urlparse(location)
     if url.scheme == "file":
-        return Path(url2pathname(url.path)).resolve()
-    return None if url.scheme or not location else Path(location).resolve()
+        return url2pathname(url.path)
+    return None if url.scheme or not location else location

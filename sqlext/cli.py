@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sqlext import hook_file, result_formats
+from sqlext import cluster_commands, hook_file, result_formats
 from sqlext.autoload import ENABLED
 from sqlext.notebooks import notebook_command
 from sqlext.tools import check_command, format_command, shell_command
@@ -98,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     notebook_command.add_command(commands)
     format_command.add_command(commands)
     shell_command.add_command(commands)
+    cluster_commands.add_commands(commands)
     hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
     hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
     commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlext.engine.sql_call import SqlCall
 from sqlext.session_functions import forget, hook_register, unhook_register
+from sqlext.session_kind import is_connect
 from sqlext.worker_python import warn_of_other_python
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def extend(spark: SparkSession) -> SparkSession:
         cls.table, cls.read, cls.catalog = _with_views(**_ORIGINALS[cls])
         cls.sql = _hooked(cls.sql)
         _recover_errors(spark)
-        if not _is_connect(spark):
+        if not is_connect(spark):
             warn_of_other_python(spark)
     if not _is_marked(spark):
         _mark(spark)
@@ -84,25 +85,21 @@ def defining_class(spark: SparkSession) -> Any:
     return next(cls for cls in type(spark).__mro__ if "sql" in vars(cls))
 
 
-def _is_connect(spark: Any) -> bool:
-    return ".connect." in type(spark).__module__
-
-
 def _is_marked(spark: Any) -> bool:
-    if _is_connect(spark):
+    if is_connect(spark):
         return spark.session_id in _CONNECT_SESSIONS
     return bool(spark.conf.get(SESSION, ""))
 
 
 def _mark(spark: Any) -> None:
-    if _is_connect(spark):
+    if is_connect(spark):
         _CONNECT_SESSIONS.add(spark.session_id)
     else:
         spark.conf.set(SESSION, uuid.uuid4().hex)
 
 
 def _unmark(spark: Any) -> None:
-    if _is_connect(spark):
+    if is_connect(spark):
         _CONNECT_SESSIONS.discard(spark.session_id)
     else:
         spark.conf.unset(SESSION)
@@ -111,7 +108,7 @@ def _unmark(spark: Any) -> None:
 def _recover_errors(spark: Any) -> None:
     from sqlext import worker_errors  # needs pyspark, which workers that import sqlext do not load
 
-    worker_errors.install(_is_connect(spark))
+    worker_errors.install(is_connect(spark))
 
 
 def _hooked(original: Sql) -> Sql:

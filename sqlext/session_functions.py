@@ -11,6 +11,8 @@ import uuid
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sqlext.session_kind import is_connect
+
 if TYPE_CHECKING:
     from sqlext.expressions.python_functions import PythonFunction
 
@@ -84,7 +86,7 @@ def forget(spark: Any) -> None:
 
 
 def _key(spark: Any) -> str:
-    if ".connect." in type(spark).__module__:
+    if is_connect(spark):
         return str(spark.session_id)
     number = spark.conf.get(_MARKER, "")
     if not number:

@@ -19,6 +19,7 @@ from sqlext.catalog import warehouse
 from sqlext.errors import SetupError
 from sqlext.hook import unhooked
 from sqlext.quiet import kept_stderr, quiet_probes
+from sqlext.spark_versions import checkpointing_package, version_of
 
 _DELTA_VERSION = "4.4.0"  # 4.4.1 is on PyPI, its jar was not on Maven Central
 _SPARKS_WITH_DELTA = ("4.0", "4.1", "4.2")  # for these it has a jar
@@ -50,7 +51,7 @@ _SETTINGS = {
 # permissions (0.8 s of processor time instead of 0.6 s). Both rename files into place.
 _LOCAL_SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass":
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
+        f"{checkpointing_package(pyspark.__version__)}.FileSystemBasedCheckpointFileManager",
 }  # fmt: skip
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"  # a program that spark-submit started has this variable, and a master
@@ -152,7 +153,7 @@ def delta_package(spark_version: str) -> str:
     >>> delta_package("4.1.0.dev3")
     'io.delta:delta-spark_4.1_2.13:4.4.0'
     """
-    minor = ".".join(spark_version.split(".")[:2])
+    minor = ".".join(map(str, version_of(spark_version)))
     if minor not in _SPARKS_WITH_DELTA:
         raise SetupError(
             "SPARK_WITHOUT_DELTA",

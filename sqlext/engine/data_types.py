@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
 
+from sqlext import spark_versions
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.spark_types import ArrayOf, MapOf, StructOf, decimal_of, nested
 
@@ -52,7 +52,7 @@ def arrow_schema(fields: Sequence[T.StructField], place_of: Callable[[int], Plac
     columns = []
     for i, field in enumerate(fields):
         try:
-            columns.append(to_arrow_schema(T.StructType([field]), timezone="UTC").field(0))
+            columns.append(spark_versions.arrow_schema(T.StructType([field])).field(0))
         except PySparkTypeError:
             raise UnsupportedError(
                 "TYPE_OF_EXPRESSION", f"Spark does not pass values of type {field.dataType.simpleString()} to Python",

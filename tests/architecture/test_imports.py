@@ -16,6 +16,7 @@ LIBRARIES = {
     "sqlext.catalog": set(),
     "sqlext.engine.worker": {"numpy", "pyarrow"},
     "sqlext.engine": {"numpy", "pandas", "pyarrow", "pyspark"},
+    "sqlext.spark_versions": {"pyspark"},
     "sqlext.startup": {"pyspark", "py4j"},
     "sqlext.catalog_methods": {"pyspark"},
     "sqlext.dispatch": {"pyspark"},
@@ -27,6 +28,7 @@ LIBRARIES = {
     "sqlext.failures": {"pyspark"},
     "sqlext.notebooks.notebook_command": set(),  # the command line works without the packages of notebooks
     "sqlext.notebooks": {*_JUPYTER, "matplotlib", "pandas", "pyspark", "rich"},
+    "sqlext.warm": {"numpy", "pyarrow", "pyspark"},
     "sqlext.session_commands": {"pyspark", "py4j"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }

@@ -33,6 +33,7 @@ from sqlext.engine.queries import Queries
 from sqlext.pattern.batch import parts
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.text.splice import Text, join
+from sqlext.spark_versions import can_repartition_by_id
 
 PARCELS = "task INT, range_number INT, number INT, kind INT, around INT, rows BINARY"  # as match_ranges.PARCELS
 RANGE, BOUNDS = "__range", "__bounds"
@@ -142,7 +143,8 @@ def _in_ranges(plan: MatchPlan, rows: DataFrame, keys: list[Column], queries: Qu
     sample of it divide them. Equal keys stay together.
     """
     name, _, direction = sort_keys(plan)[0]
-    if plan.partition_by or not re.fullmatch(_HAVE_PERCENTILES, rows.schema[name].dataType.simpleString()):
+    has_percentiles = re.fullmatch(_HAVE_PERCENTILES, rows.schema[name].dataType.simpleString())
+    if plan.partition_by or not has_percentiles or not can_repartition_by_id(rows):
         return rows.repartitionByRange(*keys)
     tasks = min(int(queries.sql("SET spark.sql.shuffle.partitions").collect()[0].value), MAX_RANGES)
     ranged = queries.run(join(range_query(queries.name(rows), name, direction, tasks)))

@@ -7,17 +7,16 @@ function of this one statement, because an Arrow function cannot compute its res
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import arrow_udtf
 
 from sqlext.engine.batch.run_batch import check_types, input_columns, output_schema, result_query, worker_plan
 from sqlext.engine.queries import Queries
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.rewriter.match.match_plan import PARTITION_START, WINDOW, MatchPlan
 from sqlext.rewriter.text.splice import Text, join
+from sqlext.spark_versions import arrow_table_function
 
 BUCKET, ROW = "__bucket", "__row"
 
@@ -27,7 +26,8 @@ def run_udtf(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spa
     rows = queries.run(input_query(plan, prefix, spark))
     check_types(plan, rows.schema)
     schema = output_schema(plan, rows.schema)
-    function: Any = arrow_udtf(_matcher(worker_plan(plan, is_ansi)), returnType=schema)
+    handler = _matcher(worker_plan(plan, is_ansi))
+    function = arrow_table_function(handler, schema, plan.clause.keyword.place)
     keys = [*plan.carried[: len(plan.partition_by)], ROW]
     matches = function(rows.asTable().partitionBy(BUCKET).orderBy(*keys))
     return queries.run(result_query(plan, queries.name(matches), prefix))

@@ -102,7 +102,7 @@ def _on_stream(
     clause = stream_clause(plan)
     folders: dict[str, str] = {}
     if writes_tables:
-        folders = {t.setting: str(t.folder) for t in side_tables.open_tables(spark, clause.fingerprint)}
+        folders = {t.setting: t.folder for t in side_tables.open_tables(spark, clause.fingerprint)}
     columns = _guarded(plan, queries, prefix) if windows.skips_failures else list(plan.columns)
     columns += [(LATE_ROW, join("to_json(struct(*))"))] if folders else []
     extra = tuple(name for name, _ in columns if name in (FAILURE, LATE_ROW))
@@ -121,7 +121,8 @@ def _on_stream(
     )
     parcels = rows.mapInArrow(partial(pack, buckets=buckets), PARCEL_DDL)
     decided = decided_rows(parcels, EmitProcessor(operator))
-    return result_columns(decided, [ROWTIME] if operator.shows_times else [], firing_schema(windows))
+    times = [ROWTIME] if operator.shows_times else []
+    return result_columns(decided, times, firing_schema(windows), plan.clause.keyword.place)
 
 
 def _guarded(plan: EmitPlan, queries: Queries, prefix: Text) -> list[tuple[str, Text]]:

@@ -22,9 +22,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.functions import udtf
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 
+from sqlext.cluster import executors
 from sqlext.engine.batch.run_batch import output_schema
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import BindError, UnsupportedError
@@ -37,6 +37,7 @@ from sqlext.rewriter.match.static_types import StaticTypeResolver
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
+from sqlext.spark_versions import arrow_type
 
 NAME = "sqlext_match"
 
@@ -104,7 +105,9 @@ class MatchFunction:
 
 
 def register(spark: SparkSession) -> None:
-    """Register `sqlext_match` in a session; it may be registered again."""
+    """Register `sqlext_match` in a session; it may be registered again. Raises SetupError as `executors.prepare`."""
+    executors.check_driver_python(spark)
+    executors.prepare(spark)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Spark warns when a function is registered again
         function: Any = udtf(MatchFunction)
@@ -188,7 +191,7 @@ def _arrow_type(spark_type: T.DataType) -> pa.DataType:
     if isinstance(spark_type, (T.TimestampType, T.TimestampNTZType)):
         return pa.timestamp("us")
     try:
-        return to_arrow_type(spark_type, timezone="UTC")
+        return arrow_type(spark_type)
     except PySparkException:
         return pa.null()
 

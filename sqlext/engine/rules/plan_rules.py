@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from sqlext.catalog import pattern_rules
 from sqlext.engine.parse_statement import ParsedStatement, with_clause
@@ -28,6 +27,7 @@ from sqlext.rewriter.rules.rules_clause import KeyColumn, RulesClause
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, join
 from sqlext.session_functions import python_functions
+from sqlext.spark_versions import arrow_schema
 
 MAX_VERSIONS_SETTING, MAX_LENGTH_SETTING = "sqlext.rules.max_versions", "sqlext.rules.max_length"
 
@@ -109,7 +109,7 @@ class RulesPlanner:
         keys = tuple(names[key.name.lower()] for key in clause.partition_by)
         order = tuple(names[key.name.lower()] for key in clause.order_by)
         plan = RulesPlan(
-            schema=to_arrow_schema(T.StructType(fields), timezone="UTC"),
+            schema=arrow_schema(T.StructType(fields)),
             columns=tuple((field.name, field.dataType.simpleString()) for field in fields),
             keys=keys,
             order=order,

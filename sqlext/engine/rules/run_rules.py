@@ -76,7 +76,7 @@ class RulesRun:
         rules = rules.select(*ARRIVING_VERSIONS.names)
         parcels = events.unionAll(rules.mapInArrow(partial(pack_rules, buckets=buckets), PARCEL_DDL))
         tables = side_tables.open_tables(spark, fingerprint(plan)) if reports else []
-        folders = {table.setting: str(table.folder) for table in tables}
+        folders = {table.setting: table.folder for table in tables}
         operator = OperatorPlan(
             stream=RulesBucketPlan(rules=plan),
             fingerprint=fingerprint(plan),

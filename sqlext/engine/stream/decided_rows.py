@@ -12,8 +12,10 @@ from pyspark.sql import types as T
 from sqlext.engine.session_settings import count
 from sqlext.engine.stream.parcels import BUCKETS_SETTING, unpack, unpack_by_row
 from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, BucketProcessor
-from sqlext.errors import BindError
+from sqlext.engine.stream.shipped_processor import shipped
+from sqlext.errors import BindError, Place
 from sqlext.rewriter.match.match_plan import FAILURE
+from sqlext.spark_versions import arrow_function
 from sqlext.stream_state import METRICS, RESULT_METRICS
 
 _STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
@@ -50,7 +52,7 @@ def decided_rows(
     # In processing time Spark runs micro-batches without end, for availableNow too: only where the clock ends matches.
     mode = "EventTime" if not by_clock else "ProcessingTime" if operator.stream.ends_by_clock else "None"
     rows = parcels.groupBy("bucket").transformWithStateInPandas(
-        processor,
+        shipped(processor),
         OUTPUT_DDL,
         "Append",
         mode,
@@ -79,12 +81,16 @@ def without_failures(rows: DataFrame) -> DataFrame:
     return rows.observe(f"{RESULT_METRICS}_{uuid.uuid4().hex[:8]}", failed).drop(FAILURE)
 
 
-def result_columns(decided: DataFrame, times: Sequence[str], schema: T.StructType) -> DataFrame:
-    """The columns of the result rows; those in `times` hold when each was decided, which Spark then knows as well."""
+def result_columns(
+    decided: DataFrame, times: Sequence[str], schema: T.StructType, place: Place | None = None
+) -> DataFrame:
+    """The columns of the result rows; those in `times` hold when each was decided, which Spark then knows as well.
+
+    `place`: the clause. Raises UnsupportedError SPARK_VERSION for `times` before Spark 4.1.
+    """
     if not times:
         return decided.select("rows").mapInArrow(unpack, schema)
-    # Not deterministic, so that Spark neither filters nor repeats below it: parcels and rows must stay in their order.
-    columns = F.arrow_udf(unpack_by_row, returnType=schema).asNondeterministic()  # type: ignore[call-overload]
+    columns = arrow_function(unpack_by_row, schema, place)
     read = decided.select("at", columns(F.col("rows")).alias("row"))
     others = (f"row.{field.name}" for field in schema.fields if field.name not in times)
     return read.select(*(F.col("at").alias(name) for name in times), *others)

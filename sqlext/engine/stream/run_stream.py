@@ -11,7 +11,6 @@ from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from sqlext.engine.batch.run_batch import (
     are_nulls_last,
@@ -37,6 +36,7 @@ from sqlext.pattern.program import MatchStart
 from sqlext.pattern.strategy import choose_on_stream
 from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW, ROW_TIME, WITHIN_KEY, MatchPlan, ShownColumn, Slot
 from sqlext.rewriter.text.splice import Text, join
+from sqlext.spark_versions import arrow_schema
 
 NAME = "stream"
 
@@ -58,7 +58,7 @@ def run_stream(
     """
     folders: dict[str, str] = {}
     if writes_tables:
-        folders = {t.setting: str(t.folder) for t in side_tables.open_tables(spark, fingerprint(plan))}
+        folders = {t.setting: t.folder for t in side_tables.open_tables(spark, fingerprint(plan))}
         plan = side_tables.with_rows(plan)
     rows = _input_rows(plan, queries, prefix, skips_failures)
     arriving = T.StructType([field for field in rows.schema.fields if field.name != BUCKET])
@@ -129,7 +129,7 @@ def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> Strea
     kept = T.StructType([field for field in arriving.fields if field.name not in extra])
     return StreamPlan(
         worker=worker,
-        schema=to_arrow_schema(kept, timezone="UTC"),  # the state does not depend on the session's time zone
+        schema=arrow_schema(kept),  # the state does not depend on the session's time zone
         extra=tuple(extra),
         time=WITHIN_KEY if plan.clause.within else ROW_TIME,
         sort=tuple(_sort_key(name, direction) for name, _, direction in sort_keys(plan)[1:]),
@@ -163,4 +163,4 @@ def _columns(decided: DataFrame, plan: MatchPlan, arriving: T.StructType) -> Dat
     times = [slot.name for slot in plan.slots if _is_time(slot)]
     others = replace(plan, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
     schema = output_schema(others, arriving)
-    return result_columns(decided, times, schema)
+    return result_columns(decided, times, schema, plan.clause.keyword.place)

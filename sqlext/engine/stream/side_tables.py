@@ -12,14 +12,14 @@ micro-batch that is run again writes the same files. A second streaming query co
 from __future__ import annotations
 
 import os
+import posixpath
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from sqlext.catalog.warehouse import local_path
+from sqlext.catalog.warehouse import file_path, path_here
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.match.match_plan import LATE_ROW, InputColumn, MatchPlan
 from sqlext.rewriter.text.names import quote, split_name
@@ -39,8 +39,8 @@ class SideTable:
 
     setting: str
     name: str
-    folder: Path
-    checkpoint: Path
+    folder: str
+    checkpoint: str
 
 
 def table_names(spark: SparkSession) -> dict[str, str]:
@@ -57,7 +57,7 @@ def with_rows(plan: MatchPlan) -> MatchPlan:
 def open_tables(spark: SparkSession, fingerprint: str) -> list[SideTable]:
     """The tables that are set, created if they do not exist.
 
-    Raises UnsupportedError if one is not in a folder of this machine.
+    Raises UnsupportedError if one is not in a file system of Spark's machines.
     """
     return [_open(spark, setting, name, fingerprint) for setting, name in table_names(spark).items()]
 
@@ -65,16 +65,24 @@ def open_tables(spark: SparkSession, fingerprint: str) -> list[SideTable]:
 def _open(spark: SparkSession, setting: str, unquoted_name: str, fingerprint: str) -> SideTable:
     name = quote(split_name(unquoted_name))
     spark.createDataFrame([], COLUMNS[setting]).write.format("delta").mode("ignore").saveAsTable(name)
-    location = local_path(str(spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"]))
+    location = file_path(str(spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"]))
     if location is None:
         raise UnsupportedError(
             "LATE_ROWS_FOLDER",
-            f"the table {name} of {setting} is not on this machine",
+            f"the table {name} of {setting} is not in a file system of Spark's machines",
             hint=f"unset {setting}; such rows are counted in any case.",
         )
-    folder, checkpoint = location / "_arriving" / fingerprint, location / "_checkpoints" / fingerprint
-    folder.mkdir(parents=True, exist_ok=True)
+    folder, checkpoint = f"{location}/_arriving/{fingerprint}", f"{location}/_checkpoints/{fingerprint}"
+    _make(spark, folder, setting)
     return SideTable(setting=setting, name=name, folder=folder, checkpoint=checkpoint)
+
+
+def _make(spark: SparkSession, folder: str, setting: str) -> None:
+    """Make a folder, which Spark reads before a worker writes into it. On Connect only Spark can make it."""
+    if (path := path_here(spark, folder)) is not None:
+        path.mkdir(parents=True, exist_ok=True)
+    else:
+        spark.createDataFrame([], COLUMNS[setting]).coalesce(1).write.mode("ignore").parquet(folder)
 
 
 def late_table(late: pa.Table, time: str, watermark: int) -> pa.Table:
@@ -99,9 +107,9 @@ def follow(spark: SparkSession, table: SideTable, title: str, trigger: dict) -> 
 
     `title`: the name of the streaming table that has such rows.
     """
-    files = spark.readStream.schema(COLUMNS[table.setting]).parquet(str(table.folder))
-    writer = files.writeStream.format("delta").option("checkpointLocation", str(table.checkpoint))
-    writer = writer.queryName(f"{title}/{table.setting.rpartition('.')[2]}/{table.folder.name}")
+    files = spark.readStream.schema(COLUMNS[table.setting]).parquet(table.folder)
+    writer = files.writeStream.format("delta").option("checkpointLocation", table.checkpoint)
+    writer = writer.queryName(f"{title}/{table.setting.rpartition('.')[2]}/{posixpath.basename(table.folder)}")
     query = writer.trigger(**trigger).toTable(table.name) if trigger else writer.toTable(table.name)
     if trigger.get("availableNow"):
         query.awaitTermination()

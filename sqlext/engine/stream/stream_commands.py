@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from sqlext.catalog import streams
-from sqlext.catalog.checkpoint import stored_query
-from sqlext.catalog.warehouse import WAREHOUSE, local_path, warehouse_tables
+from sqlext.catalog.checkpoint import Checkpoint, stored_query
+from sqlext.catalog.warehouse import WAREHOUSE, warehouse_tables
 from sqlext.engine.stream.streaming_tables import AVAILABLE_NOW, CHECKPOINTS, STREAM, TRIGGER
 from sqlext.engine.warn import warn
 from sqlext.errors import BindError
@@ -52,20 +52,20 @@ def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
         return spark.createDataFrame([_status(spark, title) for title in _titles(spark)], _COLUMNS)
     assert command.name is not None
     title = streams.table_title(spark, command.name)
-    folder = _checkpoint(spark, command.name, title)
-    if folder is None and title not in streams.started() and not streams.running(spark, title):
+    checkpoint = _checkpoint(spark, command.name)
+    if checkpoint is None and title not in streams.started() and not streams.running(spark, title):
         raise BindError(
             "NOT_A_STREAMING_TABLE", f"there is no streaming table {title}", place=command.place,
             hint="SHOW STREAMING TABLES lists them.",
         )  # fmt: skip
     if command.verb == DESCRIBE:
-        rows = [(name, None if value is None else str(value)) for name, value in _description(spark, title, folder)]
+        rows = [(name, None if value is None else str(value)) for name, value in _description(spark, title, checkpoint)]
         return spark.createDataFrame(rows, "property STRING, value STRING")
     if command.verb == STOP:
         if not streams.stop(spark, title):
             warn([f"the streaming table {title} was not running."])
     else:
-        _refresh(spark, title, folder, command)
+        _refresh(spark, title, checkpoint, command)
     return spark.createDataFrame([], T.StructType([]))
 
 
@@ -73,7 +73,7 @@ def _titles(spark: SparkSession) -> list[str]:
     """The names of the streaming tables of the warehouse, and of those that this process started."""
     warehouse = spark.conf.get(WAREHOUSE, None)
     tables = warehouse_tables(Path(warehouse)) if warehouse else []
-    stored = [table for table in tables if stored_query(table.folder / CHECKPOINTS / STREAM) is not None]
+    stored = [table for table in tables if stored_query(_checkpoint_of(spark, table.folder)) is not None]
     active = [query.name for query in spark.streams.active if query.name]
     names = [*(streams.table_title(spark, table.name) for table in stored), *streams.started(), *active]
     return sorted({name for name in names if "/" not in name})
@@ -126,16 +126,21 @@ def _time(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
-def _checkpoint(spark: SparkSession, parts: tuple[str, ...], title: str) -> Path | None:
-    """The folder of the table's checkpoint, if there is one where it is by default."""
+def _checkpoint_of(spark: SparkSession, table: str | Path) -> Checkpoint:
+    """Where the checkpoint of a table is by default; `table`: its folder."""
+    return Checkpoint(spark, f"{str(table).rstrip('/')}/{CHECKPOINTS}/{STREAM}")
+
+
+def _checkpoint(spark: SparkSession, parts: tuple[str, ...]) -> Checkpoint | None:
+    """The table's checkpoint, if there is one where it is by default."""
     with suppress(PySparkException), quiet_probes():
-        location = local_path(str(spark.sql(f"DESCRIBE DETAIL {quote(parts)}").collect()[0]["location"]))
-        folder = None if location is None else location / CHECKPOINTS / STREAM
-        return folder if folder is not None and stored_query(folder) is not None else None
+        location = str(spark.sql(f"DESCRIBE DETAIL {quote(parts)}").collect()[0]["location"])
+        checkpoint = _checkpoint_of(spark, location)
+        return checkpoint if stored_query(checkpoint) is not None else None
     return None
 
 
-def _description(spark: SparkSession, title: str, folder: Path | None) -> Iterator[tuple[str, Any]]:
+def _description(spark: SparkSession, title: str, checkpoint: Checkpoint | None) -> Iterator[tuple[str, Any]]:
     status, query = _status(spark, title), _query(spark, title)
     yield from status._asdict().items()
     progress, kept = ({}, None) if query is None else _progress(query)
@@ -145,18 +150,18 @@ def _description(spark: SparkSession, title: str, folder: Path | None) -> Iterat
     yield "oldest_row", kept and kept.oldest
     yield "open_windows", kept and kept.windows
     yield "emitted_rows", kept and kept.emitted
-    yield "checkpoint", folder
-    record = stored_query(folder) if folder is not None else None
+    yield "checkpoint", checkpoint
+    record = stored_query(checkpoint) if checkpoint is not None else None
     yield "upsert_key", ", ".join(record.upsert_key) or None if record is not None else None
     yield "statement", record.statement if record is not None else None
 
 
-def _refresh(spark: SparkSession, title: str, folder: Path | None, command: StreamCommand) -> None:
+def _refresh(spark: SparkSession, title: str, checkpoint: Checkpoint | None, command: StreamCommand) -> None:
     """Process the rows that are there now: by the running query, or by the statement that created the table."""
     if running := [query for query in streams.running(spark, title) if query.name == title]:
         running[0].processAllAvailable()
         return
-    record = stored_query(folder) if folder is not None else None
+    record = stored_query(checkpoint) if checkpoint is not None else None
     if record is None or not record.statement:
         raise BindError(
             "NOT_A_STREAMING_TABLE", f"the statement that created {title} is not recorded", place=command.place,

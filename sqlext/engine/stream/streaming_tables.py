@@ -28,8 +28,8 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming import DataStreamWriter
 
 from sqlext.catalog import streams
-from sqlext.catalog.checkpoint import StoredClause, StoredQuery, check_same_query, stored_query
-from sqlext.catalog.warehouse import local_path
+from sqlext.catalog.checkpoint import Checkpoint, StoredClause, StoredQuery, check_same_query, stored_query
+from sqlext.catalog.warehouse import path_here
 from sqlext.engine.spark_errors import user_error
 from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.heartbeat import has_beats
@@ -84,11 +84,9 @@ def start(
     if upsert is not None:
         check_table(upsert, spark.table(name).columns, target)
     checkpoint = target.checkpoint or _checkpoint(spark, name, target)
-    folder = local_path(checkpoint)
-    if folder is not None:
-        query = _stored_query(target, clauses, text, is_repeatable)
-        places = [clause.place for clause in clauses]
-        check_same_query(folder, query, places, _places(text, target), _key_place(target))
+    query = _stored_query(target, clauses, text, is_repeatable)
+    places = [clause.place for clause in clauses]
+    check_same_query(Checkpoint(spark, checkpoint), query, places, _places(text, target), _key_place(target))
     query_name = f"{title}/{_own(spark, target)}" if target.is_insert else title
     if running := [query for query in streams.running(spark, title) if query.name == query_name]:
         batch = (running[0].lastProgress or {}).get("batchId")
@@ -124,8 +122,8 @@ def _prepare(spark: SparkSession, name: str, frame: DataFrame, target: StreamTar
         _check_leftovers(_folder(spark, target), target)
         spark.createDataFrame([], frame.schema).write.format("delta").saveAsTable(name)
         return True
-    folder = local_path(target.checkpoint or _checkpoint(spark, name, target))
-    if folder is not None and stored_query(folder) is None and not spark.table(name).isEmpty():
+    checkpoint = Checkpoint(spark, target.checkpoint or _checkpoint(spark, name, target))
+    if stored_query(checkpoint) is None and not spark.table(name).isEmpty():
         raise BindError(
             "TABLE_EXISTS", f"{name} has rows that no streaming table has written", place=target.place,
             hint="INSERT INTO writes a stream into it; CREATE OR REPLACE STREAMING TABLE drops it first.",
@@ -138,7 +136,7 @@ def _folder(spark: SparkSession, target: StreamTarget) -> Path | None:
     schema = quoted(target.name[-2]) if len(target.name) > 1 else quoted(spark.catalog.currentDatabase())
     rows = spark.sql(f"DESCRIBE SCHEMA {schema}").collect()
     location = next((row[1] for row in rows if row[0] == "Location"), "")
-    folder = local_path(location)
+    folder = path_here(spark, location)
     return None if folder is None else folder / target.name[-1].lower()
 
 

@@ -34,6 +34,7 @@ from sqlext.rewriter.emit.emit_parts import FIRING, MERGED, ROWTIME, TIMING
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads import KeyColumn, StreamTarget
 from sqlext.rewriter.text.names import quoted
+from sqlext.session_kind import is_connect
 
 _DELTA = "spark.databricks.delta.write"
 APPLICATION, VERSION, RESET = f"{_DELTA}.txnAppId", f"{_DELTA}.txnVersion", f"{_DELTA}.txnVersion.autoReset.enabled"
@@ -160,7 +161,7 @@ class UpsertWriter:
 
     def _settings(self, spark: SparkSession, batch: int) -> dict[str, str]:
         """The settings of the session of the query by which Delta knows the micro-batch."""
-        if ".connect." in type(spark).__module__:
+        if is_connect(spark):
             return {}
         if not self.query:
             metadata = spark.read.text(f"{self.checkpoint}/metadata").collect()

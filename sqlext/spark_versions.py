@@ -1,0 +1,109 @@
+"""What differs between Spark 4.0, 4.1 and 4.2, all of it. Each row of the table is a function of this module.
+
+| since | Spark has | before |
+|---|---|---|
+| 4.2 | the keyword `timezone` of `to_arrow_type` and `to_arrow_schema` | they always take UTC |
+| 4.1 | `arrow_udtf` | UnsupportedError for `sqlext.engine = udtf` |
+| 4.1 | `arrow_udf` | UnsupportedError for the time of a row of a stream's result, MATCH_ROWTIME() |
+| 4.1 | `DataFrame.repartitionById` | `repartitionByRange`, with a job that takes a sample |
+| 4.1 | `STREAM t` and `WATERMARK` in SQL | UnsupportedError; a temporary view of a stream stands for both |
+| 4.1 | the package `streaming.checkpointing` of the JVM | `streaming` |
+
+The Python API is that of the client, so it is looked at. The grammar is that of the server: `spark.version`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions
+from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
+
+from sqlext.errors import Place, UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import types as T
+
+_IN_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_type).parameters else {}
+_STREAM_GRAMMAR = (4, 1)
+
+
+def arrow_type(kind: T.DataType) -> pa.DataType:
+    """A type as Arrow's, times in UTC. Raises PySparkTypeError for one that Spark does not send to workers."""
+    return to_arrow_type(kind, **_IN_UTC)
+
+
+def arrow_schema(schema: T.StructType) -> pa.Schema:
+    """Columns as Arrow's, times in UTC. Raises PySparkTypeError for a type that Spark does not send to workers.
+
+    >>> from pyspark.sql import types as T
+    >>> arrow_schema(T.StructType([T.StructField("at", T.TimestampType())])).field("at").type
+    TimestampType(timestamp[us, tz=UTC])
+    """
+    return to_arrow_schema(schema, **_IN_UTC)
+
+
+def arrow_table_function(handler: type, result: T.StructType, place: Place | None) -> Any:
+    """A table function over Arrow batches; `place`: the clause that it runs. Raises UnsupportedError (before 4.1)."""
+    if not hasattr(functions, "arrow_udtf"):
+        raise UnsupportedError(
+            "SPARK_VERSION", "sqlext.engine = udtf needs Spark 4.1 or newer", place=place,
+            hint="SET sqlext.engine = arrow, which is the default.",
+        )  # fmt: skip
+    return functions.arrow_udtf(handler, returnType=result)
+
+
+def arrow_function(function: Callable[..., Any], result: T.StructType, place: Place | None) -> Any:
+    """A function over iterators of Arrow arrays, which gives each row of a stream its time; `place`: the clause.
+
+    It is not deterministic, so that Spark neither filters nor repeats below it: rows must stay in their order. Raises
+    UnsupportedError (before 4.1).
+    """
+    if not hasattr(functions, "arrow_udf"):
+        raise UnsupportedError(
+            "SPARK_VERSION", "MATCH_ROWTIME() and window_rowtime in the result of a stream need Spark 4.1 or newer",
+            place=place, hint="leave it out, and select the time of a row, such as LAST(ts) or window_end.",
+        )  # fmt: skip
+    make: Any = functions.arrow_udf
+    return make(function, returnType=result).asNondeterministic()
+
+
+def can_repartition_by_id(rows: DataFrame) -> bool:
+    """Does Spark put each row into the partition whose number is in a column, if it is asked to?"""
+    return hasattr(rows, "repartitionById")
+
+
+def check_stream_grammar(spark: SparkSession, place: Place) -> None:
+    """Raise UnsupportedError for STREAM or WATERMARK, which stand at `place`, if Spark is too old for them."""
+    if version_of(spark.version) < _STREAM_GRAMMAR:
+        raise UnsupportedError(
+            "SPARK_VERSION", f"STREAM and WATERMARK in SQL need Spark 4.1 or newer, and this is {spark.version}",
+            place=place,
+            hint='write FROM s, and before it spark.readStream.table("t").withWatermark("ts", "10 seconds")'
+            '.createTempView("s").',
+        )  # fmt: skip
+
+
+def checkpointing_package(pyspark_version: str) -> str:
+    """The package of Spark's managers of checkpoint files.
+
+    >>> checkpointing_package("4.0.5"), checkpointing_package("4.2.0")
+    ('org.apache.spark.sql.execution.streaming', 'org.apache.spark.sql.execution.streaming.checkpointing')
+    """
+    package = "org.apache.spark.sql.execution.streaming"
+    return package if version_of(pyspark_version) < (4, 1) else f"{package}.checkpointing"
+
+
+def version_of(text: str) -> tuple[int, int]:
+    """The first two numbers of a version.
+
+    >>> version_of("4.1.0.dev3"), version_of("4.0.2-SNAPSHOT")
+    ((4, 1), (4, 0))
+    """
+    major, minor, *_ = text.split(".")
+    return int(major), int(minor)
