@@ -89,20 +89,21 @@ def install(is_connect: bool) -> None:
     else:
         from pyspark.errors.exceptions import captured as module  # type: ignore[no-redef]
 
-        _log_errors_of_delta(module.CapturedException)
+        _log_errors_of_delta()
     if not hasattr(module.convert_exception, "__wrapped__"):
         module.convert_exception = _recovering(module.convert_exception)
 
 
-def _log_errors_of_delta(cls: Any) -> None:
+def _log_errors_of_delta() -> None:
     """Let PySpark raise errors whose class Spark's own table lacks, such as DELTA_MERGE_UNRESOLVED_EXPRESSION.
 
     PySpark 4.2 looks for the message of an error in that table when it logs the error, and raises a Py4JJavaError about
     the table in its place.
     """
     from py4j.protocol import Py4JError
+    from pyspark.errors.exceptions.captured import CapturedException
 
-    log = cls._log_exception
+    log = CapturedException._log_exception
     if not hasattr(log, "__wrapped__"):
 
         @functools.wraps(log)
@@ -110,7 +111,7 @@ def _log_errors_of_delta(cls: Any) -> None:
             with suppress(Py4JError):
                 log(self)
 
-        cls._log_exception = _log_exception
+        CapturedException._log_exception = _log_exception  # type: ignore[method-assign]
 
 
 def _recovering(convert: Callable[..., Any]) -> Callable[..., Any]:
