@@ -173,12 +173,14 @@ def test_a_failure_at_run_time_is_told_without_a_stack(run):
     assert "Exception" not in err and "\tat " not in err
 
 
-def test_a_stream_is_refused_with_a_hint(run):
+def test_a_stream_is_refused_with_a_hint_and_an_error_of_delta_is_its_message(run):
     run("CREATE TABLE cli_t (x INT)")
     status, _, err = run("SELECT * FROM STREAM cli_t")
+    merge = run("MERGE INTO cli_t t USING cli_t s ON t.nope = s.x WHEN MATCHED THEN DELETE")
     run("DROP TABLE cli_t")
     assert status == FAILED
     assert "SQLEXT_STREAM_WITHOUT_TABLE" in err and "Hint: " in err
+    assert (merge[0], merge[2].startswith("[DELTA_MERGE_UNRESOLVED_EXPRESSION] Cannot resolve")) == (FAILED, True)
 
 
 def test_a_terminal_gets_a_table(run, monkeypatch):
