@@ -9,11 +9,14 @@ DBT ?= 1.11
 DBT_BIN := .venv/dbt-$(DBT)/bin
 DBT_STAMP := .venv/dbt-$(DBT)/installed
 SPARKS ?= 4.0 4.1 4.2
+# The Python of a cluster's workers: what sqlext needs, as it is in .venv, but not sqlext.
+WORKERS := .venv/workers
+LIBRARIES := numpy numba pyarrow pandas protobuf
 # The statement data files in every way to run them, and one stream from `sqlext run` into a table.
 FAST := tests/architecture tests/statements tests/streams/test_run.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-pure test-dbt test-spark-versions lint bench bench-quick check-wheel clean check-java
+.PHONY: help demo test test-fast test-pure test-dbt test-cluster test-spark-versions lint bench bench-quick check-wheel clean check-java
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +38,10 @@ test-dbt: $(DBT_STAMP) check-java  ## run dbt's own suite for adapters, with DBT
 
 test-spark-versions: $(SPARKS:%=.venv/spark-%/installed) check-java  ## print the table of Spark versions and features, each cell from a run
 	@$(BIN)/python tests/spark_versions/measure.py $(foreach v,$(SPARKS),$(v)=$(CURDIR)/.venv/spark-$(v)/bin/python)
+
+test-cluster: $(WORKERS)/installed check-java  ## run statements, joins and a stream on a cluster of two workers that lack sqlext
+	SQLEXT_WORKER_PYTHON=$(CURDIR)/$(WORKERS)/bin/python $(BIN)/python -m tests.cluster.standalone \
+	  $(BIN)/pytest tests/cluster/on_a_cluster.py tests/statements/test_rows.py tests/joins/test_statements.py
 
 lint: $(STAMP)  ## run ruff and mypy, and check that imports only go down the layers
 	$(BIN)/ruff check
@@ -79,6 +86,12 @@ $(DBT_STAMP): $(STAMP) dbt/pyproject.toml
 	  --no-deps 'pyspark==$*.*'
 	.venv/spark-$*/bin/python -c 'import pathlib, site; print("$(CURDIR)", *pathlib.Path(".venv/lib").absolute().glob("*/site-packages"), \
 	  sep="\n", file=open(site.getsitepackages()[0] + "/sqlext_libraries.pth", "w"))'
+	@touch $@
+
+$(WORKERS)/installed: $(STAMP)
+	$(BIN)/python -m venv --without-pip $(WORKERS)
+	$(BIN)/python -m pip freeze --disable-pip-version-check | grep -E '^($(subst $() ,|,$(LIBRARIES)))==' \
+	  | $(BIN)/python -m pip --python $(WORKERS)/bin/python install --quiet --disable-pip-version-check -r /dev/stdin
 	@touch $@
 
 .venv/bench: $(STAMP)

@@ -7,6 +7,10 @@
 
 from typing import Any
 
+from sqlext.host_folder import unpacked
+
+__path__ = unpacked(__path__)  # before the imports below: they read the folder that replaces a zip
+
 from sqlext.errors import BindError, DataError, ParseError, SetupError, SqlExtError, SqlExtErrors, UnsupportedError
 
 # Imported at once: a submodule `session` or `explain` that is loaded later would hide the function of that name.

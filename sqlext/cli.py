@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sqlext import hook_file, result_formats
+from sqlext import cluster_commands, hook_file, result_formats
 from sqlext.autoload import ENABLED
 from sqlext.notebooks import notebook_command
 from sqlext.tools import check_command, format_command, shell_command
@@ -98,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     notebook_command.add_command(commands)
     format_command.add_command(commands)
     shell_command.add_command(commands)
+    cluster_commands.add_commands(commands)
     hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
     hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
     commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)
@@ -112,12 +113,14 @@ def _add_rules(commands: Any) -> None:
     listed.add_argument("table", metavar="TABLE")
     _command(actions, "add", "run the CREATE, ALTER and DROP PATTERN RULE of a file", "add_rules")
     checked = _command(actions, "check", "check rules, and show what they would have matched", "check_rules")
-    checked.add_argument("--rows", type=int, default=TRIAL_ROWS, metavar="N", help="over the last N rows (%(default)s)")
+    checked.add_argument(
+        "--rows", type=_row_count, default=TRIAL_ROWS, metavar="N", help="over the last N rows (%(default)s)"
+    )
     checked.add_argument(
         "--partition-by", default="", metavar="COLUMNS", help="PARTITION BY of MATCH_RULES (default: none)"
     )
     checked.add_argument("--order-by", metavar="COLUMN", help="its ORDER BY (default: the first column of times)")
-    checked.add_argument("--limit", type=int, metavar="N", help="show the first N matches of a rule")
+    checked.add_argument("--limit", type=_row_count, metavar="N", help="show the first N matches of a rule")
     disabled = _session_command(actions, "disable", "disable a rule", "disable_rule")
     disabled.add_argument("name", metavar="NAME")
     disabled.add_argument("--on", required=True, metavar="TABLE", help="the table of the rule")

@@ -33,6 +33,7 @@ def pytest_collection_modifyitems(items):
 def spark(tmp_path_factory):
     """An extended session on two cores with an empty warehouse. Leave its settings, tables and views as they were."""
     warehouse = tmp_path_factory.mktemp("warehouse")
-    session = sqlext.session("sqlext tests", master="local[2]", warehouse=warehouse, **SETTINGS)
+    master = os.environ.get("SQLEXT_TEST_MASTER", "local[2]")  # a cluster's in `make test-cluster`
+    session = sqlext.session("sqlext tests", master=master, warehouse=warehouse, **SETTINGS)
     yield session
     session.stop()

@@ -21,7 +21,7 @@ from sqlext.engine.bind_clause import BoundClause, ClauseBinder
 from sqlext.engine.emit.plan_emits import EmitPlanner, PlannedCall, PlannedEmit
 from sqlext.engine.joins.plan_joins import JoinPlanner, PlannedJoin
 from sqlext.engine.parse_statement import ParsedStatement, parse_statement, whole
-from sqlext.engine.physical import PhysicalPlan, Settings, choose
+from sqlext.engine.physical import LEAD, PhysicalPlan, Settings, choose
 from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
 from sqlext.engine.rules.plan_rules import PlannedRules, RulesPlanner
@@ -83,6 +83,12 @@ class StatementPlan:
     @property
     def has_effect(self) -> bool:
         return any(relation.has_effect for relation in self.relations.values())
+
+    @property
+    def needs_workers(self) -> bool:
+        """Does code of ours run in Python workers?"""
+        has_beats = any(isinstance(part, PlannedIdle) for part in self.parts)
+        return has_beats or any(map(_needs_workers, self.relations.values()))
 
     def build(self) -> None:
         """Build the DataFrames to run in the place of the previews, and of all that read them."""
@@ -244,6 +250,12 @@ def _view_edit(mention: Mention, relation: str, statement: ParsedStatement) -> E
     """A relation in the place of a view's name, under which the statement can still read it."""
     alias = f" AS `{mention.view.name}`" if statement.tree.is_bare(mention.name) else ""
     return Edit(mention.name.start, mention.name.stop, relation + alias)
+
+
+def _needs_workers(relation: PlannedRelation) -> bool:
+    if isinstance(relation, ViewPlan):
+        return relation.statement.needs_workers
+    return not isinstance(relation, BaseQuery) and not (isinstance(relation, PhysicalPlan) and relation.form is LEAD)
 
 
 def _warnings(statement: ParsedStatement, relations: Mapping[str, PlannedRelation]) -> list[str]:

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from sqlext.catalog import views
+from sqlext.cluster import executors
 from sqlext.engine import cached_views
 from sqlext.engine.plan_statement import StatementPlan, plan_portable, plan_statement
 from sqlext.engine.portable import table_function
@@ -35,7 +36,7 @@ def run(call: SqlCall) -> DataFrame:
     if head is not None and head.verb == CREATE_VIEW:
         return _create_view(call, head)
     check_no_function(call.text)
-    plan = plan_statement(call)
+    plan = _plan_to_run(call)
     warn(plan.warnings)
     target = parse_target(call.text)
     if target is not None and target.upsert_key:
@@ -54,6 +55,17 @@ def run(call: SqlCall) -> DataFrame:
         "NOT_A_STREAM", "the query of a streaming table reads no stream", place=target.place,
         hint="write FROM STREAM t, or CREATE TABLE … AS for the rows that are there now.",
     )  # fmt: skip
+
+
+def _plan_to_run(call: SqlCall) -> StatementPlan:
+    """The plan of a statement whose code the workers can run. Raises SetupError if they cannot."""
+    plan = plan_statement(call)
+    libraries = executors.STREAM_LIBRARIES if plan.stream_clauses else executors.LIBRARIES
+    if plan.stream_clauses:
+        executors.check_driver_python(call.spark)
+    if plan.needs_workers and executors.prepare(call.spark, libraries):
+        return plan_statement(call)  # functions know the sent files of the moment in which they are made
+    return plan
 
 
 def _check_upsert(plan: StatementPlan, target: StreamTarget) -> None:
@@ -86,7 +98,7 @@ def _create_temporary_view(call: SqlCall, head: Head) -> DataFrame:
     if view is None:
         return call.sql(call.text, call.args, **call.frames)
     with places_in(call.text):
-        plan = plan_statement(replace(call, text=view.query_in_place))
+        plan = _plan_to_run(replace(call, text=view.query_in_place))
         warn(plan.warnings)
         plan.build()
         frame = plan.execute()

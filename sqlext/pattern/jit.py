@@ -7,12 +7,12 @@ they fill.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from typing import Any
 
 import numba
 from numba import njit
+
+from sqlext.host_folder import own_folder
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
 _NOT_FROM_PYTHON: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -30,17 +30,7 @@ def keep_machine_code() -> None:
     try:
         njit(cache=True)(_nothing)
     except RuntimeError:
-        numba.config.CACHE_DIR = _own_folder()  # type: ignore[attr-defined]
-
-
-def _own_folder() -> str:
-    """A temporary folder to which no other user can write, because the code read from it is executed."""
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    folder = os.path.join(tempfile.gettempdir(), f"sqlext-numba-{user}")
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    status = os.stat(folder)
-    is_own = status.st_uid == user and not status.st_mode & 0o022
-    return folder if is_own else tempfile.mkdtemp()
+        numba.config.CACHE_DIR = own_folder("sqlext-numba")  # type: ignore[attr-defined]
 
 
 keep_machine_code()

@@ -28,6 +28,7 @@ LIBRARIES = {
     "sqlext.failures": {"pyspark"},
     "sqlext.notebooks.notebook_command": set(),  # the command line works without the packages of notebooks
     "sqlext.notebooks": {*_JUPYTER, "matplotlib", "pandas", "pyspark", "rich"},
+    "sqlext.warm": {"numpy", "pyarrow", "pyspark"},
     "sqlext.session_commands": {"pyspark", "py4j"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }

@@ -24,6 +24,7 @@ from pyspark.sql import types as T
 from pyspark.sql.functions import udtf
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 
+from sqlext.cluster import executors
 from sqlext.engine.batch.run_batch import output_schema
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import BindError, UnsupportedError
@@ -104,7 +105,9 @@ class MatchFunction:
 
 
 def register(spark: SparkSession) -> None:
-    """Register `sqlext_match` in a session; it may be registered again."""
+    """Register `sqlext_match` in a session; it may be registered again. Raises SetupError as `executors.prepare`."""
+    executors.check_driver_python(spark)
+    executors.prepare(spark)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Spark warns when a function is registered again
         function: Any = udtf(MatchFunction)

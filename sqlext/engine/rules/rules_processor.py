@@ -64,8 +64,8 @@ class RulesProcessor(BucketProcessor):
 
     compiled: CompiledRules
 
-    def init(self, handle) -> None:
-        super().init(handle)
+    def open(self, handle, header, chunks) -> None:
+        super().open(handle, header, chunks)
         plan = self._rules
         key = (self.plan.fingerprint, plan.columns, plan.max_length, tuple(plan.functions.values()))
         self.compiled = _COMPILED.setdefault(key, CompiledRules(plan))

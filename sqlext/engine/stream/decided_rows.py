@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 from sqlext.engine.session_settings import count
 from sqlext.engine.stream.parcels import BUCKETS_SETTING, unpack, unpack_by_row
 from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, BucketProcessor
+from sqlext.engine.stream.shipped_processor import shipped
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.match.match_plan import FAILURE
 from sqlext.spark_versions import arrow_function
@@ -51,7 +52,7 @@ def decided_rows(
     # In processing time Spark runs micro-batches without end, for availableNow too: only where the clock ends matches.
     mode = "EventTime" if not by_clock else "ProcessingTime" if operator.stream.ends_by_clock else "None"
     rows = parcels.groupBy("bucket").transformWithStateInPandas(
-        processor,
+        shipped(processor),
         OUTPUT_DDL,
         "Append",
         mode,

@@ -9,14 +9,13 @@ watermark moves without rows. Between calls its state lies in two state variable
 from __future__ import annotations
 
 import time
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql.streaming import StatefulProcessor
 
 from sqlext.engine.stream import side_tables, state_log
 from sqlext.engine.stream.parcels import BUCKETS_SETTING, state_partitions, stream_of, table_of
@@ -111,8 +110,11 @@ class Answer:
     text: bytes | None = None
 
 
-class BucketProcessor(StatefulProcessor):
-    """One bucket of keys: reads its state, has a subclass answer the call, and stores the state after it."""
+class BucketProcessor(ABC):
+    """One bucket of keys: reads its state, has a subclass answer the call, and stores the state after it.
+
+    Spark calls it through a `shipped_processor`.
+    """
 
     @abstractmethod
     def answer(self, call: Call) -> Answer: ...
@@ -121,10 +123,9 @@ class BucketProcessor(StatefulProcessor):
         self.plan = plan
         self.called: dict[int, int] = {}  # bucket → watermark of its last call
 
-    def init(self, handle) -> None:
-        self.handle = handle
-        self.header = handle.getValueState("header", "value BINARY")
-        self.chunks = handle.getMapState("chunks", "number BIGINT", "value BINARY")
+    def open(self, handle, header, chunks) -> None:
+        """Begin with Spark's handle of timers, and the two state variables."""
+        self.handle, self.header, self.chunks = handle, header, chunks
 
     def handleInputRows(self, key, rows, timerValues) -> Iterator[Any]:
         parcels = [bytes(parcel) for frame in rows for parcel in frame["rows"] if parcel is not None]
@@ -134,9 +135,6 @@ class BucketProcessor(StatefulProcessor):
         watermark_ms = self._now_ms(timerValues)
         if self.called.get(key[0]) != watermark_ms:
             yield from self._respond(key[0], [], watermark_ms)
-
-    def close(self) -> None:
-        pass
 
     def _now_ms(self, timerValues) -> int:
         if self.plan.stream.is_processing_time:

@@ -1,0 +1,67 @@
+"""The files of this installation of sqlext, a digest of its code, and the zip in which it travels to executors."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+_CODE = ".py"
+_MACHINE_CODE = (".nbi", ".nbc")  # Numba's index of a kernel's signatures, and the kernel for one of them
+_SOME_DAY = (2020, 1, 1, 0, 0, 0)  # of all files in the zip, so that the same code is the same zip
+_TOKENIZER = "sqlglot"  # of pure Python; `sqlext_match` and streams parse texts on workers
+
+
+def package_folder() -> Path:
+    """The folder of the installed package `sqlext`."""
+    return Path(__file__).parent.parent
+
+
+@functools.cache
+def digest() -> str:
+    """Sixteen digits that differ for any two versions of the code of sqlext, wherever they are installed."""
+    digits = hashlib.sha256()
+    for name, path in files(package_folder(), (_CODE,)):
+        digits.update(f"{name}\0".encode())
+        digits.update(hashlib.sha256(path.read_bytes()).digest())
+    return digits.hexdigest()[:16]
+
+
+def files(folder: Path, suffixes: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
+    """(name in the folder, path) of each file with one of the suffixes, in the order of the names."""
+    paths = (Path(top, name) for top, _, names in os.walk(folder, followlinks=True) for name in names)
+    yield from sorted((path.relative_to(folder).as_posix(), path) for path in paths if path.suffix in suffixes)
+
+
+def write_zip(target: Path) -> None:
+    """Write the package with its compiled kernels, and the tokenizer it needs; raises OSError.
+
+    The same files make the same bytes. Python imports from it, and `host_folder` unpacks it.
+    """
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package, folder in (("sqlext", package_folder()), (_TOKENIZER, _folder_of(_TOKENIZER))):
+            for name, path in files(folder, (_CODE, *_MACHINE_CODE)):
+                entry = zipfile.ZipInfo(f"{package}/{name}", _SOME_DAY)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(entry, path.read_bytes())
+
+
+def _folder_of(package: str) -> Path:
+    spec = find_spec(package)
+    assert spec is not None and spec.origin is not None  # the driver has parsed a statement with it
+    return Path(spec.origin).parent
+
+
+@functools.cache
+def shipped_zip() -> Path:
+    """The zip for the executors of this process's applications, named by its content, in a temporary folder."""
+    folder = Path(tempfile.mkdtemp(prefix="sqlext-"))
+    written = folder / "sqlext.zip"
+    write_zip(written)
+    content = hashlib.sha256(written.read_bytes()).hexdigest()[:16]
+    return written.rename(folder / f"sqlext-{content}.zip")

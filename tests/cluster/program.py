@@ -1,0 +1,93 @@
+"""Runs each kind of statement under one master, and prints the rows of each as a line of JSON.
+
+`python -m tests.cluster.program MASTER FOLDER`. On a cluster an executor is killed in the middle of the stream.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import sqlext
+
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.executor.memory": "1g",
+    "sqlext.stream.trigger": "available-now",
+}
+TICKS = "CREATE TABLE ticks (k BIGINT, ts TIMESTAMP, i BIGINT, p BIGINT)"
+MORE = """INSERT INTO ticks
+  SELECT id % 5, timestamp_seconds(id), id, (id * 7919) % 101 FROM range({first}, {first} + {rows}, 1, 1)"""
+ROWS, FILES = 600, 6
+CLAUSE = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES {at} FIRST(i) AS f, LAST(p) AS p, COUNT(*) AS n
+  PATTERN (S D+ U+) DEFINE D AS {falls}, U AS p > PREV(p))"""
+FALLS, BELOW_START = "p < PREV(p)", "p < FIRST(S.p)"
+QUERIES = {
+    "clause": f"SELECT * FROM ticks {CLAUSE.format(at='', falls=FALLS)}",
+    "run-dependent": f"SELECT * FROM ticks {CLAUSE.format(at='', falls=BELOW_START)}",
+    "sqlext_match": "SELECT * FROM sqlext_match(TABLE(SELECT * FROM ticks WHERE i < 600) PARTITION BY k ORDER BY ts, "
+    "pattern => 'S D+', define => 'D AS p < PREV(p)', measures => 'FIRST(i) AS f, COUNT(*) AS n')",
+    "ASOF JOIN": "SELECT a.i, b.i AS j FROM ticks AS a ASOF JOIN (SELECT * FROM ticks WHERE i % 7 = 0) AS b "
+    "MATCH_CONDITION (a.ts >= b.ts) ON a.k = b.k",
+    "INTERVAL JOIN": "SELECT a.i, b.i AS j FROM ticks AS a INTERVAL JOIN ticks AS b "
+    "ON a.k = b.k AND b.ts BETWEEN a.ts - INTERVAL 20 SECONDS AND a.ts",
+    "EMIT": "SELECT k, window_start, sum(p) AS s FROM TUMBLE(TABLE ticks, DESCRIPTOR(ts), INTERVAL 5 MINUTES) "
+    "GROUP BY k, window_start, window_end EMIT EARLY EVERY 10 ROWS",
+}
+EACH_FILE = "WITH (maxFilesPerTrigger = 1, startingVersion = 0)"
+STREAM = f"SELECT * FROM STREAM ticks {EACH_FILE} WATERMARK ts DELAY OF INTERVAL 1 MINUTE " + CLAUSE.format(
+    at="MATCH_ROWTIME() AS at,", falls=FALLS
+)
+
+
+def main(master: str, folder: Path) -> None:
+    spark = sqlext.session("sqlext program", master=master, warehouse=folder, **SETTINGS)
+    spark.sql(TICKS)
+    for first in range(0, FILES * ROWS, ROWS):
+        spark.sql(MORE.format(first=first, rows=ROWS))
+    for name, query in QUERIES.items():
+        show(name, spark.sql(query))
+    spark.conf.set("sqlext.engine", "udtf")
+    show("udtf", spark.sql(QUERIES["clause"]))
+    show("stream", decided(spark, is_cluster=not master.startswith("local")))
+    spark.stop()
+
+
+def show(name: str, rows: Any) -> None:
+    """Print the rows of a DataFrame in their order as texts."""
+    print(json.dumps([name, sorted(str(tuple(row)) for row in rows.collect())]), flush=True)
+
+
+def decided(spark: Any, is_cluster: bool) -> Any:
+    """What the stream has written at its end. An executor is killed after its third micro-batch."""
+    spark.sql(f"CREATE STREAMING TABLE decided AS {STREAM}")
+    query = spark.streams.active[0]
+    while is_cluster and (query.lastProgress or {"batchId": 0})["batchId"] < 2:
+        time.sleep(0.1)
+    if is_cluster:
+        os.kill(executors(spark.conf.get("spark.app.id"))[0], signal.SIGKILL)
+    query.awaitTermination()
+    return spark.table("decided")
+
+
+def executors(application: str) -> list[int]:
+    """The processes of this machine that are executors of an application."""
+    lines = {int(path.parent.name): words(path) for path in Path("/proc").glob("[0-9]*/cmdline")}
+    return [pid for pid, line in lines.items() if application in line and "ExecutorBackend" in "".join(line)]
+
+
+def words(path: Path) -> list[str]:
+    try:
+        return path.read_text().split("\0")
+    except OSError:  # it has ended
+        return []
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -1,0 +1,86 @@
+"""A standalone cluster on this machine: a master, and two workers of one core each whose Python lacks sqlext.
+
+`python -m tests.cluster.standalone COMMAND …` runs a command with its address in SQLEXT_TEST_MASTER. The environment
+variable SQLEXT_WORKER_PYTHON names the Python of the workers, which `make test-cluster` sets up.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+SPARK_HOME = Path(pyspark.__file__).parent
+_MASTER, _WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
+_STARTS = 60  # seconds
+
+
+@contextmanager
+def cluster(workers: int = 2) -> Iterator[str]:
+    """The address of a cluster that is stopped behind the block."""
+    processes: list[subprocess.Popen[str]] = []
+    with tempfile.TemporaryDirectory(prefix="sqlext-cluster-") as top:
+        folder = Path(top)
+        try:
+            processes.append(_started(folder / "master", _MASTER, "--port", "0", "--webui-port", "0"))
+            address = _line(folder / "master", r"Starting Spark master at (spark://\S+)")
+            for i in range(workers):
+                place = folder / f"worker{i}"
+                options = ("--cores", "1", "--memory", "2g", "--webui-port", "0", "--work-dir", str(place / "work"))
+                processes.append(_started(place, _WORKER, *options, address))
+            for i in range(workers):
+                _line(folder / f"worker{i}", r"(Successfully registered) with master")
+            yield address
+        finally:
+            for process in reversed(processes):  # each is the leader of its group, to which its executors belong
+                os.killpg(process.pid, signal.SIGTERM)
+            for process in processes:
+                process.wait(30)
+
+
+def _started(folder: Path, *words: str) -> subprocess.Popen[str]:
+    folder.mkdir()
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "PYTHON"))},
+        "SPARK_HOME": str(SPARK_HOME),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    with (folder / "log").open("w") as log:
+        return subprocess.Popen(
+            [str(SPARK_HOME / "bin/spark-class"), words[0], "--host", "127.0.0.1", *words[1:]],
+            cwd=folder, env=environment, stdout=log, stderr=log, text=True, start_new_session=True,
+        )  # fmt: skip
+
+
+def _line(folder: Path, pattern: str) -> str:
+    """The first group of `pattern` in the log of a process, as soon as it is there."""
+    for _ in range(10 * _STARTS):
+        match = re.search(pattern, (folder / "log").read_text())
+        if match is not None:
+            return match[1]
+        time.sleep(0.1)
+    raise TimeoutError((folder / "log").read_text())
+
+
+def worker_environment(address: str) -> dict[str, str]:
+    """What a driver of the cluster has in its environment."""
+    python = os.environ["SQLEXT_WORKER_PYTHON"]
+    return {**os.environ, "SQLEXT_TEST_MASTER": address, "PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1"}
+
+
+def main(command: Sequence[str]) -> int:
+    with cluster() as address:
+        return subprocess.run(command, env=worker_environment(address), check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
