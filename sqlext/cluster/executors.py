@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlext.cluster.package_files import digest, shipped_zip
 from sqlext.errors import SetupError
+from sqlext.session_kind import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,7 +80,7 @@ def check_driver_python(spark: SparkSession) -> None:
     Spark starts it there for streams and for `sqlext_match`, in the folder in which the driver was started.
     """
     name = os.environ.get("PYSPARK_PYTHON", "")
-    if _is_connect(spark) or not name or shutil.which(name) is not None:
+    if is_connect(spark) or not name or shutil.which(name) is not None:
         return
     raise SetupError(
         "DRIVER_WITHOUT_PYTHON",
@@ -88,13 +89,9 @@ def check_driver_python(spark: SparkSession) -> None:
     )
 
 
-def _is_connect(spark: Any) -> bool:
-    return ".connect." in type(spark).__module__
-
-
 def _application(spark: Any) -> str | None:
     """What sent files belong to: a session of a Connect server, or an application; None if workers run here."""
-    if _is_connect(spark):
+    if is_connect(spark):
         return str(spark.session_id)
     master = str(spark.conf.get("spark.master", ""))
     is_here = master.startswith("local") and not master.startswith("local-cluster")
