@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("numpy", "numba", "pyarrow")
 STREAM_LIBRARIES = (*LIBRARIES, "pandas", "google.protobuf")
+_INSTALLED = "sqlglot"  # is sent together with sqlext, and installed together with it
 _DISTRIBUTIONS = {"google.protobuf": "protobuf"}
 _REMEDY = "docs/deploy.md has the ways: an environment archive, an image, or a library of the cluster."
 
@@ -25,7 +26,7 @@ _REMEDY = "docs/deploy.md has the ways: an environment archive, an image, or a l
 @dataclass(frozen=True, kw_only=True)
 class WorkerPython:
     """The Python of the workers: its path; the digest of its sqlext, "" if it has none and "unknown" if that is too old
-    to have a digest; which of STREAM_LIBRARIES it lacks."""
+    to have a digest; which libraries it lacks."""
 
     executable: str
     digest: str
@@ -59,6 +60,7 @@ def prepare(spark: SparkSession, libraries: tuple[str, ...] = LIBRARIES) -> bool
 
 def check(python: WorkerPython, libraries: tuple[str, ...]) -> None:
     """Raise SetupError if the workers' Python cannot run what is planned here."""
+    libraries = (*libraries, _INSTALLED) if python.digest else libraries
     missing = [_DISTRIBUTIONS.get(name, name) for name in libraries if name in python.missing]
     if missing:
         raise SetupError(
@@ -102,7 +104,7 @@ def _worker_python(spark: SparkSession) -> WorkerPython:
     from pyspark.sql.functions import udf  # workers that import sqlext do not load pyspark
 
     # Not an Arrow function, because Arrow may be what is missing.
-    function = udf(_probe(STREAM_LIBRARIES), "string", useArrow=False)
+    function = udf(_probe((*STREAM_LIBRARIES, _INSTALLED)), "string", useArrow=False)
     rows = spark.range(0, 1, 1, 1).select(function("id")).collect()
     answer = json.loads(rows[0][0])
     return WorkerPython(executable=answer["executable"], digest=answer["digest"], missing=tuple(answer["missing"]))
