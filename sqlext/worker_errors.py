@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from sqlext import errors
@@ -87,8 +88,30 @@ def install(is_connect: bool) -> None:
         from pyspark.sql.connect.client import core as module
     else:
         from pyspark.errors.exceptions import captured as module  # type: ignore[no-redef]
+
+        _log_errors_of_delta()
     if not hasattr(module.convert_exception, "__wrapped__"):
         module.convert_exception = _recovering(module.convert_exception)
+
+
+def _log_errors_of_delta() -> None:
+    """Let PySpark raise errors whose class Spark's own table lacks, such as DELTA_MERGE_UNRESOLVED_EXPRESSION.
+
+    PySpark 4.2 looks for the message of an error in that table when it logs the error, and raises a Py4JJavaError about
+    the table in its place.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors.exceptions.captured import CapturedException
+
+    log = CapturedException._log_exception
+    if not hasattr(log, "__wrapped__"):
+
+        @functools.wraps(log)
+        def _log_exception(self: Any) -> None:
+            with suppress(Py4JError):
+                log(self)
+
+        CapturedException._log_exception = _log_exception  # type: ignore[method-assign]
 
 
 def _recovering(convert: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,9 +1,13 @@
-"""The classes of dbt-tests-adapter that dbt-spark's own repository runs, without those that skip its session method
-there for a reason that holds here too (Python models and grants need Databricks or an object store), and without
-those that compare the text of Postgres statements (BaseEphemeralMulti)."""
+"""Classes of dbt-tests-adapter, for our adapter and for dbt-spark's session method.
+
+Left out are those that dbt-spark's repository skips for its session method, for a reason that holds here too (Python
+models and grants need Databricks or an object store), and those that are written for Postgres: BaseEphemeralMulti
+compares the text of a statement, BaseBasicSeedTests runs several statements as one.
+"""
 
 import pytest
 from conftest import IS_OURS
+from dbt.tests.adapter.aliases.fixtures import MACROS__EXPECT_VALUE_SQL
 from dbt.tests.adapter.aliases.test_aliases import BaseAliases, BaseSameAliasDifferentSchemas
 from dbt.tests.adapter.basic.test_adapter_methods import BaseAdapterMethod
 from dbt.tests.adapter.basic.test_base import BaseSimpleMaterializations
@@ -19,8 +23,8 @@ from dbt.tests.adapter.basic.test_table_materialization import BaseTableMaterial
 from dbt.tests.adapter.basic.test_validate_connection import BaseValidateConnection
 from dbt.tests.adapter.incremental.test_incremental_on_schema_change import BaseIncrementalOnSchemaChange
 from dbt.tests.adapter.incremental.test_incremental_unique_id import BaseIncrementalUniqueKey
-from dbt.tests.adapter.simple_seed.test_seed import BaseBasicSeedTests
 from dbt.tests.adapter.unit_testing.test_invalid_input import BaseUnitTestInvalidInput
+from dbt.tests.adapter.utils.fixture_listagg import models__test_listagg_sql, models__test_listagg_yml
 from dbt.tests.adapter.utils.test_concat import BaseConcat
 from dbt.tests.adapter.utils.test_dateadd import BaseDateAdd
 from dbt.tests.adapter.utils.test_datediff import BaseDateDiff
@@ -28,14 +32,24 @@ from dbt.tests.adapter.utils.test_hash import BaseHash
 from dbt.tests.adapter.utils.test_listagg import BaseListagg
 from dbt.tests.adapter.utils.test_safe_cast import BaseSafeCast
 from dbt.tests.adapter.utils.test_split_part import BaseSplitPart
+from dbt.tests.util import run_dbt
 
 needs_delta = pytest.mark.skipif(not IS_OURS, reason="dbt-spark's session has no Delta tables")
 
 
-class TestAliases(BaseAliases): ...
+class PlainLiterals:
+    """The alias tests write 'x'::text, as Postgres has it, unless an adapter brings a macro of its own."""
+
+    @pytest.fixture(scope="class")
+    def macros(self):
+        literal = "{% macro string_literal(s) %}'{{ s }}'{% endmacro %}"
+        return {"literal.sql": literal, "expect_value.sql": MACROS__EXPECT_VALUE_SQL}
 
 
-class TestSameAliasDifferentSchemas(BaseSameAliasDifferentSchemas): ...
+class TestAliases(PlainLiterals, BaseAliases): ...
+
+
+class TestSameAliasDifferentSchemas(PlainLiterals, BaseSameAliasDifferentSchemas): ...
 
 
 class TestAdapterMethod(BaseAdapterMethod): ...
@@ -85,12 +99,21 @@ class TestIncrementalUniqueKey(BaseIncrementalUniqueKey):
 
 @needs_delta
 class TestIncrementalOnSchemaChange(BaseIncrementalOnSchemaChange):
+    """By merges. dbt-spark refuses to remove columns of Delta tables, so nothing is removed here."""
+
     @pytest.fixture(scope="class")
     def project_config_update(self):
-        return {"models": {"+incremental_strategy": "append"}}
+        return {"models": {"+incremental_strategy": "merge", "+unique_key": "id"}}
 
+    def run_incremental_append_new_columns_remove_one(self, project): ...
 
-class TestBasicSeed(BaseBasicSeedTests): ...
+    def run_incremental_sync_remove_only(self, project): ...
+
+    def run_incremental_sync_all_columns(self, project):
+        select = "model_a incremental_sync_all_columns incremental_sync_all_columns_target"
+        run_dbt(["run", "--models", select, "--full-refresh"])
+        results = run_dbt(["run", "--models", select], expect_pass=False)
+        assert "does not support dropping columns" in results[1].message
 
 
 class TestUnitTestInvalidInput(BaseUnitTestInvalidInput): ...
@@ -108,7 +131,17 @@ class TestDateDiff(BaseDateDiff): ...
 class TestHash(BaseHash): ...
 
 
-class TestListagg(BaseListagg): ...
+class TestListagg(BaseListagg):
+    """Without the two selects whose lists have an order, which dbt-spark's macro leaves out with a warning."""
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        head, begin, selects = models__test_listagg_sql.partition("calculate as (")
+        text = head + begin + "union all".join(selects.split("union all")[2:])
+        return {
+            "test_listagg.yml": models__test_listagg_yml,
+            "test_listagg.sql": self.interpolate_macro_namespace(text, "listagg"),
+        }
 
 
 class TestSafeCast(BaseSafeCast): ...

@@ -173,12 +173,14 @@ def test_a_failure_at_run_time_is_told_without_a_stack(run):
     assert "Exception" not in err and "\tat " not in err
 
 
-def test_a_stream_is_refused_with_a_hint(run):
+def test_a_stream_is_refused_with_a_hint_and_an_error_of_delta_is_its_message(run):
     run("CREATE TABLE cli_t (x INT)")
     status, _, err = run("SELECT * FROM STREAM cli_t")
+    merge = run("MERGE INTO cli_t t USING cli_t s ON t.nope = s.x WHEN MATCHED THEN DELETE")
     run("DROP TABLE cli_t")
     assert status == FAILED
     assert "SQLEXT_STREAM_WITHOUT_TABLE" in err and "Hint: " in err
+    assert (merge[0], merge[2].startswith("[DELTA_MERGE_UNRESOLVED_EXPRESSION] Cannot resolve")) == (FAILED, True)
 
 
 def test_a_terminal_gets_a_table(run, monkeypatch):
@@ -225,6 +227,14 @@ def test_rules_are_checked_added_listed_and_disabled(rules):
     status, lines, _ = rules("disable rise --on cli_rules")
     assert (status, lines[1].split("\t")[:3], lines[1].split("\t")[-1]) == (0, ["rise", "2", "false"], "disabled")
     assert rules("list default.cli_rules")[1] == lines
+
+
+def test_a_trial_of_rules_checks_its_options(rules):
+    rise = f"CREATE PATTERN RULE rise ON cli_rules FOR TABLE cli_events {RISE}"
+    error = rules("check - --partition-by kk", rise)[2]
+    assert "SQLEXT_UNKNOWN_COLUMN: `default`.`cli_events` has no column `kk`" in error
+    with pytest.raises(SystemExit, match="2"):
+        rules("check - --rows -5", rise)
 
 
 def test_a_file_of_rules_holds_nothing_else_and_errors_have_their_line(rules):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import PySparkException
 
-from sqlext.errors import SqlExtError
+from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors
+from sqlext.notebooks.failed_line import failed_line
 from sqlext.notebooks.live_progress import Progress
 from sqlext.notebooks.magic_line import MagicLine, parse_magic_line
 from sqlext.notebooks.widgets import Widgets, parse_widget_statement
@@ -64,6 +66,33 @@ def test_a_statement_about_a_widget_is_read(text, parts):
     widget = parse_widget_statement(text)
     choices = widget and widget.choices and widget.choices.text
     assert parts == (widget and (widget.name, widget.kind, widget.default, choices))
+
+
+CODE = "%%sql\nSELECT 1;\nSELECT x\n"
+FAILURES = [
+    (BindError("X", "no x", place=Place(CODE, 23, 24)), 3),
+    (BindError("X", "in a stored view", place=Place("SELECT * FROM other", 14, 19)), None),
+    (SqlExtErrors([BindError("X", "without a place"), BindError("X", "no x", place=Place(CODE, 6, 7))]), 2),
+    (PySparkException("[PARSE_SYNTAX_ERROR] Syntax error (line 3, pos 7)"), 3),
+    (PySparkException("[TABLE_OR_VIEW_NOT_FOUND] … line 2 pos 14;"), 2),
+    (PySparkException("[DIVIDE_BY_ZERO] … == SQL (line 4, position 8) =="), 4),
+    (PySparkException("[X] without a place"), None),
+    (SyntaxError("invalid", ("cell", 5, 1, "x")), 5),
+    (None, None),
+]
+
+
+@pytest.mark.parametrize(("error", "line"), FAILURES)
+def test_an_error_names_the_line_of_its_cell(error, line):
+    assert failed_line(error, CODE, {}) == line
+
+
+def test_an_error_in_python_names_the_line_of_the_cell_and_not_that_of_a_function():
+    variables = {}
+    exec("def f():\n\n\n    return 1 / 0\n", variables)
+    with pytest.raises(ZeroDivisionError) as error:
+        exec("x = 1\nf()\n", variables)
+    assert failed_line(error.value, "x = 1\nf()\n", variables) == 2
 
 
 def test_the_text_of_a_running_stream_says_how_to_stop_it():

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from dbt.adapters.contracts.connection import Connection, ConnectionState
@@ -19,6 +20,7 @@ from pyspark.sql import SparkSession
 
 import sqlext
 from sqlext import SetupError, SqlExtError
+from sqlext.rewriter.parameters import literal
 
 _ANSI = "spark.sql.ansi.enabled"
 
@@ -86,6 +88,18 @@ class ExtendedConnection(session.Connection):
         return ExtendedCursor(self._spark)
 
 
+class ExtendedConnectionWrapper(session.SessionConnectionWrapper):
+    """What dbt calls with the values of seeds."""
+
+    @classmethod
+    def _fix_binding(cls, value: Any) -> str:
+        """A value in SQL. (dbt-spark writes an empty cell as the text None, and quotes as they are.)
+
+        A timestamp is text, so that it is one of Spark's session time zone.
+        """
+        return literal(str(value) if isinstance(value, datetime) else value)
+
+
 class SqlextConnectionManager(SparkConnectionManager):
     TYPE = "sqlext"
 
@@ -102,7 +116,7 @@ class SqlextConnectionManager(SparkConnectionManager):
         except (SetupError, PySparkException) as error:
             connection.state = ConnectionState.FAIL
             raise FailedToConnectError(str(error)) from error
-        connection.handle = session.SessionConnectionWrapper(ExtendedConnection(cls._spark))
+        connection.handle = ExtendedConnectionWrapper(ExtendedConnection(cls._spark))
         connection.state = ConnectionState.OPEN
         return connection
 
