@@ -40,7 +40,8 @@ def connect(tmp_path_factory):
 def results(master: str, folder: Path, **environment: str) -> dict[str, list[str]]:
     """The rows of each statement of `program`, by its name."""
     command = [sys.executable, "-m", "tests.cluster.program", master, str(folder)]
-    process = subprocess.run(command, env={**os.environ, **environment}, text=True, stdout=subprocess.PIPE, check=False)
+    process = subprocess.run(command, env={**os.environ, **environment}, text=True, capture_output=True, check=False)
+    assert process.returncode == 0, process.stderr[-3000:]
     return dict(map(json.loads, process.stdout.splitlines()))
 
 
