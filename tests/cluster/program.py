@@ -41,7 +41,7 @@ QUERIES = {
     "INTERVAL JOIN": "SELECT a.i, b.i AS j FROM ticks AS a INTERVAL JOIN ticks AS b "
     "ON a.k = b.k AND b.ts BETWEEN a.ts - INTERVAL 20 SECONDS AND a.ts",
     "EMIT": "SELECT k, window_start, sum(p) AS s FROM TUMBLE(TABLE ticks, DESCRIPTOR(ts), INTERVAL 5 MINUTES) "
-    "GROUP BY k, window_start, window_end EMIT EARLY EVERY 10 ROWS",
+    "GROUP BY k, window_start, window_end EMIT EARLY EVERY INTERVAL 1 MINUTE, EVERY 10 ROWS",
 }
 EACH_FILE = "WITH (maxFilesPerTrigger = 1, startingVersion = 0)"
 STREAM = f"SELECT * FROM STREAM ticks {EACH_FILE} WATERMARK ts DELAY OF INTERVAL 1 MINUTE " + CLAUSE.format(
