@@ -8,6 +8,7 @@ COMMA := ,
 DBT ?= 1.11
 DBT_BIN := .venv/dbt-$(DBT)/bin
 DBT_STAMP := .venv/dbt-$(DBT)/installed
+SPARKS ?= 4.0 4.1 4.2
 # The Python of a cluster's workers: what sqlext needs, as it is in .venv, but not sqlext.
 WORKERS := .venv/workers
 LIBRARIES := numpy numba pyarrow pandas protobuf
@@ -15,7 +16,7 @@ LIBRARIES := numpy numba pyarrow pandas protobuf
 FAST := tests/architecture tests/statements tests/streams/test_run.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-pure test-dbt test-cluster lint bench bench-quick check-wheel clean check-java
+.PHONY: help demo test test-fast test-pure test-dbt test-cluster test-spark-versions lint bench bench-quick check-wheel clean check-java
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +35,9 @@ test-pure: $(STAMP)  ## run the tests that need neither Java nor Spark, except t
 
 test-dbt: $(DBT_STAMP) check-java  ## run dbt's own suite for adapters, with DBT=1.10 or 1.11; DBT_TYPE=spark compares dbt-spark
 	$(DBT_BIN)/python -m pytest dbt/tests -p no:cacheprovider
+
+test-spark-versions: $(SPARKS:%=.venv/spark-%/installed) check-java  ## print the table of Spark versions and features, each cell from a run
+	@$(BIN)/python tests/spark_versions/measure.py $(foreach v,$(SPARKS),$(v)=$(CURDIR)/.venv/spark-$(v)/bin/python)
 
 test-cluster: $(WORKERS)/installed check-java  ## run statements, joins and a stream on a cluster of two workers that lack sqlext
 	SQLEXT_WORKER_PYTHON=$(CURDIR)/$(WORKERS)/bin/python $(BIN)/python -m tests.cluster.standalone \
@@ -72,6 +76,15 @@ $(DBT_STAMP): $(STAMP) dbt/pyproject.toml
 	  'dbt-core~=$(DBT).0' 'dbt-spark~=$(DBT).0' dbt-tests-adapter
 	$(BIN)/python -m pip --python $(DBT_BIN)/python install --quiet --disable-pip-version-check --no-deps -e dbt
 	$(DBT_BIN)/python -c 'import pathlib, site; print("$(CURDIR)", *pathlib.Path(".venv/lib").absolute().glob("*/site-packages"), \
+	  sep="\n", file=open(site.getsitepackages()[0] + "/sqlext_libraries.pth", "w"))'
+	@touch $@
+
+# Another pyspark before the libraries of .venv. 400 MB each.
+.venv/spark-%/installed: $(STAMP)
+	$(BIN)/python -m venv --without-pip .venv/spark-$*
+	$(BIN)/python -m pip --python .venv/spark-$*/bin/python install --quiet --disable-pip-version-check --ignore-installed \
+	  --no-deps 'pyspark==$*.*'
+	.venv/spark-$*/bin/python -c 'import pathlib, site; print("$(CURDIR)", *pathlib.Path(".venv/lib").absolute().glob("*/site-packages"), \
 	  sep="\n", file=open(site.getsitepackages()[0] + "/sqlext_libraries.pth", "w"))'
 	@touch $@
 

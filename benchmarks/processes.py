@@ -60,9 +60,12 @@ def spark_jvm() -> int | None:
 
 
 def descendants(pid: int) -> list[int]:
-    """The children of a process, their children and so on, parents first."""
-    threads = (PROC / str(pid) / "task").glob("*")
-    children = [int(child) for t in threads for child in read(pid, f"task/{t.name}/children").split()]
+    """The children of a process, their children and so on, parents first; none of a process that is gone."""
+    try:
+        threads = os.listdir(PROC / str(pid) / "task")
+    except OSError:
+        return []
+    children = [int(child) for thread in threads for child in read(pid, f"task/{thread}/children").split()]
     return [d for child in children for d in (child, *descendants(child))]
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter.emit.emit_clause import is_emit
-from sqlext.rewriter.emit.window_call import DURATIONS, is_window_call
+from sqlext.rewriter.emit.window_call import DURATIONS, is_ksql_window, is_window_call
 from sqlext.rewriter.idle_sources import is_idle_after
 from sqlext.rewriter.rules.rules_clause import is_rules_clause
 from sqlext.rewriter.text.fragments import Fragment
@@ -23,7 +23,7 @@ _CANDIDATE = re.compile(
     rf"MATCH_?RECOGN|\bMATCH_RULES\b|\bPATTERN{_BLANK}\(|\b(?:DEFINE|MEASURES)\b|INTERVAL{_BLANK}\bJOIN"
     rf"|ASOF{_BLANK}\b(?:{_TYPES}|JOIN)\b"
     rf"|EXPLAIN{_BLANK}\bMATCH\b|\bPATTERN{_BLANK}\bRULES?\b|\b(?:{'|'.join(DURATIONS)}){_BLANK}\(|\bEMIT\b"
-    rf"|\bIDLE{_BLANK}\bAFTER\b",
+    rf"|\bWINDOW{_BLANK}\b(?:TUMBL|HOPP)ING\b|\bIDLE{_BLANK}\bAFTER\b",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -214,7 +214,7 @@ def is_extended(text: str) -> bool:
     has_join = any(is_time_join(tokens, i) for i in range(len(tokens)))
     has_window = any(pattern_windows(tokens))
     has_window |= any(is_window_call(tokens, i) or is_emit(tokens, i) for i in range(len(tokens)))
-    has_window |= any(is_idle_after(tokens, i) for i in range(len(tokens)))
+    has_window |= any(is_ksql_window(tokens, i) or is_idle_after(tokens, i) for i in range(len(tokens)))
     has_window |= any(is_rules_clause(tokens, i) for i in range(len(tokens)))
     return bool(has_join or has_window or explained(text) or scan(text))
 

@@ -113,12 +113,14 @@ def _add_rules(commands: Any) -> None:
     listed.add_argument("table", metavar="TABLE")
     _command(actions, "add", "run the CREATE, ALTER and DROP PATTERN RULE of a file", "add_rules")
     checked = _command(actions, "check", "check rules, and show what they would have matched", "check_rules")
-    checked.add_argument("--rows", type=int, default=TRIAL_ROWS, metavar="N", help="over the last N rows (%(default)s)")
+    checked.add_argument(
+        "--rows", type=_row_count, default=TRIAL_ROWS, metavar="N", help="over the last N rows (%(default)s)"
+    )
     checked.add_argument(
         "--partition-by", default="", metavar="COLUMNS", help="PARTITION BY of MATCH_RULES (default: none)"
     )
     checked.add_argument("--order-by", metavar="COLUMN", help="its ORDER BY (default: the first column of times)")
-    checked.add_argument("--limit", type=int, metavar="N", help="show the first N matches of a rule")
+    checked.add_argument("--limit", type=_row_count, metavar="N", help="show the first N matches of a rule")
     disabled = _session_command(actions, "disable", "disable a rule", "disable_rule")
     disabled.add_argument("name", metavar="NAME")
     disabled.add_argument("--on", required=True, metavar="TABLE", help="the table of the rule")

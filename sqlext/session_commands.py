@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JError
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -31,6 +30,7 @@ from sqlext.rewriter.scan import is_extended
 from sqlext.rewriter.stream_heads import parse_command
 from sqlext.rewriter.tree.sql_file import file_statements
 from sqlext.session import session
+from sqlext.startup import Py4JError
 from sqlext.stream_state import kept_state
 
 _PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # Spark's bar on stderr for stages that take long

@@ -11,15 +11,24 @@ import warnings
 from pathlib import Path
 
 import pyspark
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.sql import SparkSession
+from pyspark.util import is_remote_only
 
 from sqlext.catalog import warehouse
 from sqlext.errors import SetupError
 from sqlext.hook import unhooked
 from sqlext.quiet import kept_stderr, quiet_probes
+from sqlext.session_kind import is_connect
 from sqlext.spark_versions import checkpointing_package, version_of
+
+try:
+    from py4j.protocol import Py4JError
+except ModuleNotFoundError:  # pyspark-client, which has no JVM to talk to
+
+    class Py4JError(Exception):  # type: ignore[no-redef]
+        """Nothing raises it."""
+
 
 _DELTA_VERSION = "4.4.0"  # 4.4.1 is on PyPI, its jar was not on Maven Central
 _SPARKS_WITH_DELTA = ("4.0", "4.1", "4.2")  # for these it has a jar
@@ -102,7 +111,18 @@ def adopt(running: SparkSession, user_conf: dict[str, str]) -> SparkSession:
 
 
 def start(app_name: str, master: str | None, user_conf: dict[str, str]) -> SparkSession:
-    """A new session. Raises SetupError if Spark does not start."""
+    """A new session. Raises SetupError if Spark does not start.
+
+    It is one of a Connect server where `spark.remote` of `user_conf`, or SPARK_REMOTE, is its address.
+    """
+    if address := user_conf.get("spark.remote") or os.environ.get("SPARK_REMOTE"):
+        return _connect(address, user_conf)
+    if is_remote_only():
+        raise SetupError(
+            "SPARK_DID_NOT_START", "pyspark-client has no Spark of its own",
+            hint='give session() the address of a server, **{"spark.remote": "sc://host:15002"}, or set SPARK_REMOTE; '
+            "or install pyspark.",
+        )  # fmt: skip
     if master is None and _SUBMITTED not in os.environ:
         master = "local[*]"
     # Read when the JVM starts. Without it workers use `python3` of PATH, which fails on `import pyarrow`.
@@ -118,6 +138,12 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str]) -> Spark
             return spark
     except (PySparkException, Py4JError) as error:
         raise diagnose(log(), error, settings["spark.jars.packages"]) from None
+
+
+def _connect(address: str, user_conf: dict[str, str]) -> SparkSession:
+    """A session of a Connect server; of `user_conf` it gets what a running session may be given."""
+    builder = SparkSession.builder.remote(address)
+    return builder.config(map={k: v for k, v in user_conf.items() if k != "spark.remote"}).getOrCreate()
 
 
 def _set_for_master(spark: SparkSession) -> None:
@@ -165,7 +191,7 @@ def delta_package(spark_version: str) -> str:
 
 def _warehouse_folder(spark: SparkSession) -> Path | None:
     """The folder of the tables; None if a metastore stores the catalog, or if the folder is not on this machine."""
-    if spark.conf.get("spark.sql.catalogImplementation") != "in-memory":
+    if is_connect(spark) or spark.conf.get("spark.sql.catalogImplementation") != "in-memory":
         return None
     return warehouse.local_path(str(spark.conf.get("spark.sql.warehouse.dir")))
 

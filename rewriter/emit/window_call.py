@@ -12,6 +12,7 @@ from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, SESSION, TUMB
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import Tokens, closing
+from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Relation, Tree
 
@@ -24,6 +25,8 @@ DURATIONS = {
     GLOBAL: (),
 }
 _BEFORE_FUNCTION = frozenset({"FROM", "JOIN", ",", "LATERAL", "(", "TABLE"})
+_CLAUSES = frozenset({"SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "WINDOW"})
+_KSQL_WINDOWS = {"TUMBLING": TUMBLE, "HOPPING": HOP, "SESSION": SESSION}
 _EXAMPLES = {
     TUMBLE: "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES)",
     HOP: "HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '1' HOUR), the slide before the size",
@@ -59,18 +62,36 @@ class WindowCall:
 def is_window_call(tokens: Tokens, i: int) -> bool:
     """Is token i one of the functions, called with a bare `TABLE t` or a DESCRIPTOR? If not, it is the user's own.
 
+    Flink's older `GROUP BY TUMBLE(ts, INTERVAL …)` and `FROM TUMBLE(t, ts, INTERVAL …)` are calls as well: the parser
+    tells what to write instead.
+
     >>> from sqlext.rewriter.text.tokens import tokenize
     >>> [is_window_call(tokenize(t), 1) for t in ("FROM TUMBLE(TABLE t, 1)", "FROM tumble(3)")]
     [True, False]
     """
     if tokens[i].word not in DURATIONS or not 0 < i < len(tokens) - 2 or tokens[i + 1].text != "(":
         return False
+    arguments = tokens[i + 2 : closing(tokens, i + 1) or len(tokens)]
+    if any(a.word == "INTERVAL" for a in arguments) and _is_from_or_group(tokens, i):
+        return True
     if tokens[i - 1].word not in _BEFORE_FUNCTION:
         return False
-    arguments = tokens[i + 2 : closing(tokens, i + 1) or len(tokens)]
     if arguments and arguments[0].word == "TABLE" and len(arguments) > 1 and arguments[1].text != "=>":
         return True
     return any(a.word == "DESCRIPTOR" and b.text == "(" for a, b in pairwise(arguments))
+
+
+def _is_from_or_group(tokens: Tokens, i: int) -> bool:
+    """Does token i begin the relation of a FROM or a JOIN, or does it stand in GROUP BY?"""
+    if tokens[i - 1].word in ("FROM", "JOIN"):
+        return True
+    before = (t.word for t in reversed(tokens[:i]) if t.depth == tokens[i].depth)
+    return next((word for word in before if word in _CLAUSES), None) == "GROUP"
+
+
+def is_ksql_window(tokens: Tokens, i: int) -> bool:
+    """Is token i the word WINDOW of ksqlDB's `WINDOW TUMBLING (SIZE …)`?"""
+    return is_at(tokens, i, "WINDOW") and any(is_at(tokens, i + 1, word, "(") for word in _KSQL_WINDOWS)
 
 
 def parse_window_calls(tree: Tree) -> tuple[WindowCall, ...]:
@@ -82,6 +103,12 @@ def parse_window_calls(tree: Tree) -> tuple[WindowCall, ...]:
     >>> call.kind, call.data.text, call.time.text, {name: d.text for name, d in call.durations.items()}
     ('HOP', 't', 'ts', {'SLIDE': 'INTERVAL 1 DAY', 'SIZE': 'x'})
     """
+    for i in range(len(tree.tokens)):
+        if is_ksql_window(tree.tokens, i):
+            word = tree.tokens[i + 1].word
+            hint = f"write GROUP BY window_start, window_end behind FROM {_EXAMPLES[_KSQL_WINDOWS[word]]}."
+            message, place = f"windows are functions in FROM, not WINDOW {word}", tree.fragment(i, i + 2).place
+            raise ParseError("MISPLACED_CLAUSE", message, place=place, hint=hint)
     names = (i for i in range(len(tree.tokens)) if is_window_call(tree.tokens, i))
     return read_clauses(names, lambda name: _Reader(tree, name).call())
 
@@ -99,7 +126,9 @@ class _Reader:
         first, stop = self._bounds()
         relation = next((r for r in self.tree.relations if r.start == first), None)
         if relation is None:
-            raise self._error("MISPLACED_CLAUSE", f"{self.kind} is a relation of FROM", self.name, self.name + 1)
+            hint = f"write GROUP BY window_start, window_end behind FROM {_EXAMPLES[self.kind]}."
+            place = self.tree.fragment(self.name, self.name + 1).place
+            raise ParseError("MISPLACED_CLAUSE", f"{self.kind} is a relation of FROM", place=place, hint=hint)
         arguments = self._named()
         data, partition_by = self._data(arguments)
         rows = self.tree.relation_at(data)

@@ -18,7 +18,8 @@ CREATE, ENABLE, DISABLE, DROP, SHOW, DESCRIBE = "CREATE", "ENABLE", "DISABLE", "
 
 _BLANK = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
 _HEAD = re.compile(
-    rf"{_BLANK}(?:(?:CREATE\b(?:{_BLANK}OR\b{_BLANK}REPLACE\b)?|ALTER\b|DROP\b|DESC\b|DESCRIBE\b|ENABLE\b|DISABLE\b)"
+    rf"{_BLANK}(?:CREATE\b(?:{_BLANK}OR\b{_BLANK}REPLACE\b)?{_BLANK}RULE\b"
+    rf"|(?:CREATE\b(?:{_BLANK}OR\b{_BLANK}REPLACE\b)?|ALTER\b|DROP\b|DESC\b|DESCRIBE\b|ENABLE\b|DISABLE\b)"
     rf"{_BLANK}PATTERN\b{_BLANK}RULE\b|SHOW\b{_BLANK}PATTERN\b{_BLANK}RULES?\b)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -130,7 +131,10 @@ class _Reader:
         self.form = DESCRIBE if first == "DESC" else first
         cursor.index = 1
         or_replace = cursor.take("OR", "REPLACE")
-        cursor.take("PATTERN")
+        if not cursor.take("PATTERN"):
+            place = self._fragment(cursor.index, cursor.index + 1).place
+            raise ParseError("RULE_STATEMENT", "the word PATTERN is missing before RULE", place=place,
+                             hint=f"write {_FORMS[self.form]}.")  # fmt: skip
         cursor.take_one_of(("RULE", "RULES"))
         if_not_exists = self._if_not_exists(or_replace) if self.form == CREATE else False
         if_exists = self.form == DROP and cursor.take("IF", "EXISTS")

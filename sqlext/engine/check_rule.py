@@ -6,7 +6,7 @@ The clause is compiled as the workers of a stream will compile it; errors get th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -26,6 +26,7 @@ from sqlext.rewriter.parameters import bind
 from sqlext.rewriter.rule_text import MAX_LENGTH
 from sqlext.rewriter.rules.rule_statements import RuleDefinition
 from sqlext.rewriter.scan import scan
+from sqlext.rewriter.text.names import Parts, quote
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.session_functions import python_functions
@@ -103,6 +104,16 @@ def time_column(table: RulesTable) -> str:
         raise BindError("EVENTS_WITHOUT_TIME", f"{table.events} has no column of the type TIMESTAMP",
                         hint="MATCH_RULES orders the events by their time.")  # fmt: skip
     return fields[0]
+
+
+def check_columns(table: RulesTable, names: Iterable[Parts]) -> None:
+    """Raises BindError if the events have no column of one of these names; fields of columns are not looked at."""
+    columns = _schema(table).fieldNames()
+    known = {column.lower() for column in columns}
+    for name in names:
+        if name[0].lower() not in known:
+            raise BindError("UNKNOWN_COLUMN", f"{table.events} has no column {quote(name)}",
+                            hint=f"its columns are {', '.join(columns)}.")  # fmt: skip
 
 
 def _schema(table: RulesTable) -> T.StructType:

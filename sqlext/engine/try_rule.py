@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 
 from sqlext.catalog import pattern_rules
-from sqlext.engine.check_rule import ParsedRule, check_rule, parse_rule, places_in_statement, time_column
+from sqlext.engine.check_rule import ParsedRule, check_columns, check_rule, parse_rule, places_in_statement, time_column
 from sqlext.engine.rule_commands import rules_of
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.statement import run
@@ -37,6 +37,7 @@ def try_rule(call: SqlCall, statement: RuleStatement, trial: Trial) -> tuple[str
     table = rules_of(call, statement)
     check_rule(call, definition, rule, table)
     trial = replace(trial, order=trial.order or (time_column(table),))
+    check_columns(table, (*trial.partition, trial.order or ()))
     query = _query(table, definition, rule, trial)
     with places_in_statement(query, definition):
         return table.events, run(replace(call, text=str(query), args=None))

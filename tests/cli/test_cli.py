@@ -229,6 +229,14 @@ def test_rules_are_checked_added_listed_and_disabled(rules):
     assert rules("list default.cli_rules")[1] == lines
 
 
+def test_a_trial_of_rules_checks_its_options(rules):
+    rise = f"CREATE PATTERN RULE rise ON cli_rules FOR TABLE cli_events {RISE}"
+    error = rules("check - --partition-by kk", rise)[2]
+    assert "SQLEXT_UNKNOWN_COLUMN: `default`.`cli_events` has no column `kk`" in error
+    with pytest.raises(SystemExit, match="2"):
+        rules("check - --rows -5", rise)
+
+
 def test_a_file_of_rules_holds_nothing_else_and_errors_have_their_line(rules):
     status, _, err = rules("add -", f"CREATE PATTERN RULE r ON cli_rules FOR TABLE cli_events {RISE};\nSELECT 1")
     assert (status, err.splitlines()[0]) == (FAILED, "SQLEXT_RULE_FILE: this is not CREATE, ALTER or DROP PATTERN RULE")

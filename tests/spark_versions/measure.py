@@ -1,0 +1,114 @@
+"""The table of Spark versions × features, each cell from a run: `make test-spark-versions` (not a part of the suite).
+
+    python tests/spark_versions/measure.py 4.0=/venvs/spark-4.0/bin/python 4.1=/venvs/spark-4.1/bin/python
+
+The tests of `features.txt` run in one process for each version, with one Spark session. A test counts as refused if it
+fails with SQLEXT_SPARK_VERSION, which is how a statement must end that the version cannot run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+TESTS, ROOT = HERE.parent, HERE.parents[1]
+REFUSED = "SQLEXT_SPARK_VERSION"
+Counts = dict[str, dict[str, int]]  # feature: outcome: number of tests
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A row of the table. `file`: of its tests; `names`: a regular expression that their names contain."""
+
+    name: str
+    file: str
+    names: str
+
+
+def features() -> list[Feature]:
+    lines = (HERE / "features.txt").read_text("utf-8").splitlines()
+    return [Feature(*(f.strip() for f in line.split(" | ", 2))) for line in lines if not line.startswith("#")]
+
+
+class Recorder:
+    """A plugin of pytest that runs the tests of the features and counts their outcomes."""
+
+    def __init__(self) -> None:
+        self.feature_of: dict[str, str] = {}
+        self.counts: dict[str, Counter[str]] = {feature.name: Counter() for feature in features()}
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        for feature in features():
+            for item in items:
+                if item.path == TESTS / feature.file and re.search(feature.names, item.name):
+                    self.feature_of[item.nodeid] = feature.name
+        items[:] = [item for item in items if item.nodeid in self.feature_of]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            outcome = "refused" if REFUSED in report.longreprtext else "failed"
+        elif report.when == "call":
+            outcome = report.outcome
+        else:
+            return
+        self.counts[self.feature_of[report.nodeid]][outcome] += 1
+
+
+def count_here(result: Path) -> None:
+    """Run the tests with the Spark of this interpreter, and write the counts into a file."""
+    recorder = Recorder()
+    files = sorted({str(TESTS / feature.file) for feature in features()})
+    pytest.main(["-q", "-p", "no:cacheprovider", "--tb=short", f"--rootdir={ROOT}", *files], plugins=[recorder])
+    result.write_text(json.dumps(recorder.counts))
+
+
+def counts_of(python: str) -> Counts:
+    """The counts with the Spark of another interpreter, whose pytest writes to stderr."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "counts.json"
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": python}
+        command = [python, __file__, "--write", str(result)]
+        subprocess.run(command, cwd=ROOT, env=environment, stdout=sys.stderr, check=False)
+        return json.loads(result.read_text()) if result.exists() else {}
+
+
+def cell(counts: dict[str, int]) -> str:
+    """What the table shows of the tests of a feature.
+
+    >>> cell({"passed": 7}), cell({"refused": 2}), cell({"passed": 5, "refused": 1, "failed": 1}), cell({})
+    ('yes (7)', 'refused (2)', '5 passed, 1 refused, 1 failed', 'not run')
+    """
+    if len(counts) == 1 and "passed" in counts:
+        return f"yes ({counts['passed']})"
+    if len(counts) == 1 and "refused" in counts:
+        return f"refused ({counts['refused']})"
+    known = (name for name in ("passed", "refused", "failed") if name in counts)
+    return ", ".join(f"{counts[name]} {name}" for name in known) or "not run"
+
+
+def main(interpreters: dict[str, str]) -> int:
+    """Print the table. Returns 1 if a test failed otherwise than by a refusal, or no test of a feature ran."""
+    results = {version: counts_of(python) for version, python in interpreters.items()}
+    print(f"| | {' | '.join(f'Spark {version}' for version in results)} |")
+    print(f"|---|{'---|' * len(results)}")
+    rows = {f.name: [counts.get(f.name, {}) for counts in results.values()] for f in features()}
+    for name, row in rows.items():
+        print(f"| {name} | {' | '.join(map(cell, row))} |")
+    return int(any(not counts or "failed" in counts for row in rows.values() for counts in row))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--write":
+        count_here(Path(sys.argv[2]))
+    else:
+        sys.exit(main(dict(argument.split("=", 1) for argument in sys.argv[1:])))
