@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from sqlext.cluster.package_files import digest, shipped_zip
 from sqlext.errors import SetupError
+from sqlext.session_kind import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LIBRARIES = ("numpy", "numba", "pyarrow")
 STREAM_LIBRARIES = (*LIBRARIES, "pandas", "google.protobuf")
+_INSTALLED = "sqlglot"  # is sent together with sqlext, and installed together with it
 _DISTRIBUTIONS = {"google.protobuf": "protobuf"}
 _REMEDY = "docs/deploy.md has the ways: an environment archive, an image, or a library of the cluster."
 
@@ -24,7 +26,7 @@ _REMEDY = "docs/deploy.md has the ways: an environment archive, an image, or a l
 @dataclass(frozen=True, kw_only=True)
 class WorkerPython:
     """The Python of the workers: its path; the digest of its sqlext, "" if it has none and "unknown" if that is too old
-    to have a digest; which of STREAM_LIBRARIES it lacks."""
+    to have a digest; which libraries it lacks."""
 
     executable: str
     digest: str
@@ -58,6 +60,7 @@ def prepare(spark: SparkSession, libraries: tuple[str, ...] = LIBRARIES) -> bool
 
 def check(python: WorkerPython, libraries: tuple[str, ...]) -> None:
     """Raise SetupError if the workers' Python cannot run what is planned here."""
+    libraries = (*libraries, _INSTALLED) if python.digest else libraries
     missing = [_DISTRIBUTIONS.get(name, name) for name in libraries if name in python.missing]
     if missing:
         raise SetupError(
@@ -79,7 +82,7 @@ def check_driver_python(spark: SparkSession) -> None:
     Spark starts it there for streams and for `sqlext_match`, in the folder in which the driver was started.
     """
     name = os.environ.get("PYSPARK_PYTHON", "")
-    if _is_connect(spark) or not name or shutil.which(name) is not None:
+    if is_connect(spark) or not name or shutil.which(name) is not None:
         return
     raise SetupError(
         "DRIVER_WITHOUT_PYTHON",
@@ -88,13 +91,9 @@ def check_driver_python(spark: SparkSession) -> None:
     )
 
 
-def _is_connect(spark: Any) -> bool:
-    return ".connect." in type(spark).__module__
-
-
 def _application(spark: Any) -> str | None:
     """What sent files belong to: a session of a Connect server, or an application; None if workers run here."""
-    if _is_connect(spark):
+    if is_connect(spark):
         return str(spark.session_id)
     master = str(spark.conf.get("spark.master", ""))
     is_here = master.startswith("local") and not master.startswith("local-cluster")
@@ -105,7 +104,7 @@ def _worker_python(spark: SparkSession) -> WorkerPython:
     from pyspark.sql.functions import udf  # workers that import sqlext do not load pyspark
 
     # Not an Arrow function, because Arrow may be what is missing.
-    function = udf(_probe(STREAM_LIBRARIES), "string", useArrow=False)
+    function = udf(_probe((*STREAM_LIBRARIES, _INSTALLED)), "string", useArrow=False)
     rows = spark.range(0, 1, 1, 1).select(function("id")).collect()
     answer = json.loads(rows[0][0])
     return WorkerPython(executable=answer["executable"], digest=answer["digest"], missing=tuple(answer["missing"]))

@@ -6,29 +6,51 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from .program import QUERIES
+from .program import QUERIES, server_settings
+from .standalone import connect_server
 
-MASTERS = {"cluster": os.environ.get("SQLEXT_TEST_MASTER", ""), "local": "local[2]"}
+CLUSTER = os.environ.get("SQLEXT_TEST_MASTER", "")
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory):
-    """{"cluster": {name: rows}, "local": …}, from two processes that run at the same time."""
-    if not MASTERS["cluster"]:
+def local(tmp_path_factory):
+    return results("local[2]", tmp_path_factory.mktemp("local"), PYSPARK_PYTHON=sys.executable)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    if not CLUSTER:
         pytest.skip("make test-cluster starts the cluster")
-    processes = {}
-    for name, master in MASTERS.items():
-        environment = os.environ if name == "cluster" else {**os.environ, "PYSPARK_PYTHON": sys.executable}
-        command = [sys.executable, "-m", "tests.cluster.program", master, str(tmp_path_factory.mktemp(name))]
-        processes[name] = subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE)
-    lines = {name: process.communicate(timeout=400)[0].splitlines() for name, process in processes.items()}
-    return {name: dict(map(json.loads, printed)) for name, printed in lines.items()}
+    return results(CLUSTER, tmp_path_factory.mktemp("cluster"))
+
+
+@pytest.fixture(scope="module")
+def connect(tmp_path_factory):
+    if not CLUSTER:
+        pytest.skip("make test-cluster starts the cluster")
+    folder = tmp_path_factory.mktemp("connect")
+    with connect_server(CLUSTER, server_settings(folder)) as address:
+        return results(address, folder)
+
+
+def results(master: str, folder: Path, **environment: str) -> dict[str, list[str]]:
+    """The rows of each statement of `program`, by its name."""
+    command = [sys.executable, "-m", "tests.cluster.program", master, str(folder)]
+    process = subprocess.run(command, env={**os.environ, **environment}, text=True, capture_output=True, check=False)
+    assert process.returncode == 0, process.stderr[-3000:]
+    return dict(map(json.loads, process.stdout.splitlines()))
 
 
 @pytest.mark.parametrize("name", [*QUERIES, "udtf", "stream"])
-def test_workers_without_sqlext_return_the_rows_of_one_machine(rows, name):
-    assert len(rows["local"][name]) > 10
-    assert rows["cluster"][name] == rows["local"][name]
+def test_workers_without_sqlext_return_the_rows_of_one_machine(local, cluster, name):
+    assert len(local[name]) > 10
+    assert cluster[name] == local[name]
+
+
+@pytest.mark.parametrize("name", [*QUERIES, "udtf", "stream"])
+def test_a_connect_server_without_sqlext_returns_them_too(local, connect, name):
+    assert connect[name] == local[name]

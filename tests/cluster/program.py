@@ -13,7 +13,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyspark
+
 import sqlext
+from sqlext import startup
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
@@ -38,7 +41,7 @@ QUERIES = {
     "INTERVAL JOIN": "SELECT a.i, b.i AS j FROM ticks AS a INTERVAL JOIN ticks AS b "
     "ON a.k = b.k AND b.ts BETWEEN a.ts - INTERVAL 20 SECONDS AND a.ts",
     "EMIT": "SELECT k, window_start, sum(p) AS s FROM TUMBLE(TABLE ticks, DESCRIPTOR(ts), INTERVAL 5 MINUTES) "
-    "GROUP BY k, window_start, window_end EMIT EARLY EVERY 10 ROWS",
+    "GROUP BY k, window_start, window_end EMIT EARLY EVERY INTERVAL 1 MINUTE, EVERY 10 ROWS",
 }
 EACH_FILE = "WITH (maxFilesPerTrigger = 1, startingVersion = 0)"
 STREAM = f"SELECT * FROM STREAM ticks {EACH_FILE} WATERMARK ts DELAY OF INTERVAL 1 MINUTE " + CLAUSE.format(
@@ -47,7 +50,7 @@ STREAM = f"SELECT * FROM STREAM ticks {EACH_FILE} WATERMARK ts DELAY OF INTERVAL
 
 
 def main(master: str, folder: Path) -> None:
-    spark = sqlext.session("sqlext program", master=master, warehouse=folder, **SETTINGS)
+    spark = session(master, folder)
     spark.sql(TICKS)
     for first in range(0, FILES * ROWS, ROWS):
         spark.sql(MORE.format(first=first, rows=ROWS))
@@ -55,8 +58,28 @@ def main(master: str, folder: Path) -> None:
         show(name, spark.sql(query))
     spark.conf.set("sqlext.engine", "udtf")
     show("udtf", spark.sql(QUERIES["clause"]))
-    show("stream", decided(spark, is_cluster=not master.startswith("local")))
+    show("stream", decided(spark, is_cluster=master.startswith("spark:")))
     spark.stop()
+
+
+def session(master: str, folder: Path) -> Any:
+    """An extended session; the master may be a Connect server, which has its settings from server_settings()."""
+    if not master.startswith("sc:"):
+        return sqlext.session("sqlext program", master=master, warehouse=folder, **SETTINGS)
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.remote(master).getOrCreate()
+    for name, value in SETTINGS.items():
+        if name.startswith(("spark.sql.", "sqlext.")):
+            spark.conf.set(name, value)
+    return sqlext.extend(spark)
+
+
+def server_settings(folder: Path) -> dict[str, str]:
+    """What a Connect server is started with."""
+    delta = startup.delta_package(pyspark.__version__)
+    warehouse = {"spark.sql.warehouse.dir": str(folder), "spark.executor.memory": "1g", "spark.jars.packages": delta}
+    return {**startup._SETTINGS, **warehouse, "spark.log.level": "INFO"}
 
 
 def show(name: str, rows: Any) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,7 +23,8 @@ import pyspark
 
 SPARK_HOME = Path(pyspark.__file__).parent
 _MASTER, _WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
-_STARTS = 60  # seconds
+_CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
+_STARTS = 120  # seconds
 
 
 @contextmanager
@@ -47,17 +50,39 @@ def cluster(workers: int = 2) -> Iterator[str]:
                 process.wait(30)
 
 
+@contextmanager
+def connect_server(master: str, settings: Mapping[str, str]) -> Iterator[str]:
+    """The address of a Connect server, an application of the cluster, which is stopped behind the block."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder = Path(tempfile.mkdtemp(prefix="sqlext-connect-"))
+    all_settings = {**settings, "spark.master": master, "spark.connect.grpc.binding.port": str(port)}
+    words = [word for name, value in all_settings.items() for word in ("--conf", f"{name}={value}")]
+    process = _process(folder, "bin/spark-submit", "--class", _CONNECT, *words, "spark-internal")
+    try:
+        _line(folder, r"(Spark Connect server started)")
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(30)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _started(folder: Path, *words: str) -> subprocess.Popen[str]:
     folder.mkdir()
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "PYTHON"))},
-        "SPARK_HOME": str(SPARK_HOME),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
+    return _process(folder, "bin/spark-class", words[0], "--host", "127.0.0.1", *words[1:])
+
+
+def _process(folder: Path, program: str, *words: str) -> subprocess.Popen[str]:
+    """A program of Spark, whose output goes to the file `log` of the folder, with the Python of the workers."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "PYTHON"))}
+    python = os.environ["SQLEXT_WORKER_PYTHON"]
+    ours = {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": python}
     with (folder / "log").open("w") as log:
         return subprocess.Popen(
-            [str(SPARK_HOME / "bin/spark-class"), words[0], "--host", "127.0.0.1", *words[1:]],
-            cwd=folder, env=environment, stdout=log, stderr=log, text=True, start_new_session=True,
+            [str(SPARK_HOME / program), *words],
+            cwd=folder, env={**others, **ours}, stdout=log, stderr=log, text=True, start_new_session=True,
         )  # fmt: skip
 
 

@@ -82,6 +82,8 @@ PYTHONS = [
     (digest(), (), STREAM_LIBRARIES, None),
     ("", ("google.protobuf",), LIBRARIES, None),
     ("", ("google.protobuf",), STREAM_LIBRARIES, f"{LACKS} protobuf"),
+    ("", ("sqlglot",), LIBRARIES, None),
+    (digest(), ("sqlglot",), LIBRARIES, f"{LACKS} sqlglot"),
     (digest(), ("numba", "numpy"), LIBRARIES, f"{LACKS} numpy, numba"),
     ("unknown", (), LIBRARIES, f"WITH_OTHER_SQLEXT: {PYTHON} has another version of sqlext than the driver"),
 ]

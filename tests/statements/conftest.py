@@ -10,8 +10,12 @@ from .cases import cases
 @pytest.fixture(scope="package")
 def session(spark):
     """The Spark session with the views of relations.txt and registered functions."""
+    from pyspark.cloudpickle import register_pickle_by_value
+
+    from . import functions
     from .functions import spread, twice  # pyspark
 
+    register_pickle_by_value(functions)  # the workers of a cluster do not have the tests
     views = cases("relations.txt")
     for case in views:
         spark.sql(f"CREATE TEMPORARY VIEW {case.title} AS {case.step.text}")

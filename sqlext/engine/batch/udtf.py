@@ -29,6 +29,8 @@ def run_udtf(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spa
     handler = _matcher(worker_plan(plan, is_ansi))
     function = arrow_table_function(handler, schema, plan.clause.keyword.place)
     keys = [*plan.carried[: len(plan.partition_by)], ROW]
+    # A table function belongs to the active session of the thread, and the rows to this one: it becomes the active one.
+    spark.createDataFrame([], rows.schema)
     matches = function(rows.asTable().partitionBy(BUCKET).orderBy(*keys))
     return queries.run(result_query(plan, queries.name(matches), prefix))
 
