@@ -4,7 +4,8 @@
 A start runs the streams of tests/streams/killed.py, changes pattern rules and repeats batch queries. Every third start
 is a client of a Spark Connect server. Killed are the driver (or the server, of which the client then ends), an
 executor, or a Python worker of an executor. A file arrives before each kill. At last the streams read all files, and
-their tables are compared with the batch results; each batch query is compared with its first result.
+their tables are compared with the batch results; each batch query is compared with its first result. A client leaves
+the table with UPSERT KEY to the next driver, because that needs sqlext in the Python of the server.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -23,8 +23,8 @@ from typing import Any
 
 from tests.streams import killed
 
-from .program import words
-from .standalone import SPARK_HOME
+from .program import server_settings, words
+from .standalone import start_server
 
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -52,7 +52,8 @@ def drive(folder: Path, start: int, url: str) -> None:
     spark.read.schema(killed.SCHEMA).parquet(str(folder / "fixed")).createOrReplaceTempView("fixed")
     if not spark.catalog.tableExists("rules"):
         spark.sql(killed.RULE_CHANGES[0])
-    for table, query in killed.TABLES.items():
+    tables = {name: query for name, query in killed.TABLES.items() if not (url and "UPSERT KEY" in query)}
+    for table, query in tables.items():
         spark.sql(f"CREATE OR REFRESH STREAMING TABLE {table} {query}")
     (folder / f"start_{start}").touch()
     while not (folder / "last").exists():
@@ -61,12 +62,13 @@ def drive(folder: Path, start: int, url: str) -> None:
         versions = spark.table("rules").count()
         spark.sql(killed.RULE_CHANGES[versions % len(killed.RULE_CHANGES)])
         failed = next((error for query in spark.streams.active if (error := query.exception())), None)
-        if failed or len(spark.streams.active) < len(killed.TABLES):
+        if failed or len(spark.streams.active) < len(tables):
             raise RuntimeError(f"a stream has ended: {failed}")
     for query in spark.streams.active:
         query.processAllAvailable()
     killed.wait_for_reports(spark)
-    (folder / "done").touch()
+    if not url:
+        (folder / "done").touch()
 
 
 def _driver(folder: Path) -> Any:
@@ -102,13 +104,16 @@ def torture(folder: Path, kills: int) -> Counter[str]:
     """Start drivers and kill processes until so many are killed. Returns how many of each kind, and what ended so."""
     chance, count, start = random.Random(5), Counter[str](), 0
     while not (folder / "done").exists():
-        server = _server(folder, start) if start % 3 == 2 else None
-        url = f"sc://localhost:{server[1]}" if server else ""
+        server, url = None, ""
+        if start % 3 == 2:
+            (folder / f"server_{start}").mkdir()
+            settings = {**server_settings(folder / "tables"), **SETTINGS}
+            server, url = start_server(folder / f"server_{start}", os.environ["SQLEXT_TEST_MASTER"], settings)
         command = [sys.executable, "-m", "tests.cluster.chaos", "drive", str(folder), str(start), url]
         with (folder / f"log_{start}").open("w") as log:
             driver = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-            _kill_some(folder, driver, server[0] if server else None, chance, count, kills)
-        for process in (driver, *(server or ())[:1]):
+            _kill_some(folder, driver, server, chance, count, kills)
+        for process in filter(None, (driver, server)):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -174,33 +179,6 @@ def _workers() -> list[int]:
         children.setdefault(parent, []).append(int(path.parent.name))
     daemons = (daemon for executor in _executors() for daemon in children.get(executor, ()))
     return [worker for daemon in daemons for worker in children.get(daemon, ())]
-
-
-def _server(folder: Path, start: int) -> tuple[subprocess.Popen[bytes], int]:
-    """A Connect server on the cluster, and its port."""
-    import pyspark
-
-    from sqlext.startup import _SETTINGS, delta_package
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    conf = {
-        **_SETTINGS, **SETTINGS, "spark.connect.grpc.binding.port": str(port),
-        "spark.jars.packages": delta_package(pyspark.__version__),
-        "spark.sql.warehouse.dir": str(folder / "tables"), "spark.master": os.environ["SQLEXT_TEST_MASTER"],
-    }  # fmt: skip
-    options = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
-    main = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
-    with (folder / f"server_{start}").open("w") as log:
-        command = [str(SPARK_HOME / "bin/spark-submit"), *options, *main]
-        server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, start_new_session=True)
-    for _ in range(600):
-        with socket.socket() as attempt:
-            if attempt.connect_ex(("127.0.0.1", port)) == 0:
-                return server, port
-        time.sleep(0.2)
-    raise TimeoutError((folder / f"server_{start}").read_text()[-2000:])
 
 
 def main(folder: Path, kills: int) -> None:
