@@ -42,7 +42,8 @@ END, LAST = 100_000, 1001  # the time and the id of rows behind all others, to m
 def streams(spark, tmp_path):
     """Two streams, `l_stream` and `r_stream`."""
     # Each state store costs a commit for each micro-batch; format 3 has one store for each task, format 2 has four.
-    few_stores = {"spark.sql.shuffle.partitions": "1", "spark.sql.streaming.join.stateFormatVersion": "3"}
+    state_format = "3" if spark.version >= "4.1" else "2"
+    few_stores = {"spark.sql.shuffle.partitions": "1", "spark.sql.streaming.join.stateFormatVersion": state_format}
     with settings(spark, {**few_stores, "spark.sql.codegen.wholeStage": "false"}):
         yield Stream(spark, "l_stream", tmp_path), Stream(spark, "r_stream", tmp_path)
     for name in ("l_stream", "r_stream"):

@@ -43,7 +43,8 @@ def features() -> list[Feature]:
 class Recorder:
     """A plugin of pytest that runs the tests of the features and counts their outcomes."""
 
-    def __init__(self) -> None:
+    def __init__(self, result: Path) -> None:
+        self.result = result
         self.feature_of: dict[str, str] = {}
         self.counts: dict[str, Counter[str]] = {feature.name: Counter() for feature in features()}
 
@@ -57,19 +58,20 @@ class Recorder:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             outcome = "refused" if REFUSED in report.longreprtext else "failed"
+            print(f"\n{outcome}: {report.nodeid}\n{report.longreprtext[-1500:]}", file=sys.stderr, flush=True)
         elif report.when == "call":
             outcome = report.outcome
         else:
             return
         self.counts[self.feature_of[report.nodeid]][outcome] += 1
+        self.result.write_text(json.dumps(self.counts))  # after each test, so that a run that is ended has some
 
 
 def count_here(result: Path) -> None:
     """Run the tests with the Spark of this interpreter, and write the counts into a file."""
-    recorder = Recorder()
+    recorder = Recorder(result)
     files = sorted({str(TESTS / feature.file) for feature in features()})
     pytest.main(["-q", "-p", "no:cacheprovider", "--tb=short", f"--rootdir={ROOT}", *files], plugins=[recorder])
-    result.write_text(json.dumps(recorder.counts))
 
 
 def counts_of(python: str) -> Counts:
