@@ -16,7 +16,7 @@ LIBRARIES := numpy numba pyarrow pandas protobuf
 FAST := tests/architecture tests/statements tests/streams/test_run.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-pure test-dbt test-cluster test-spark-versions lint bench bench-quick check-wheel clean check-java
+.PHONY: help demo test test-fast test-pure test-dbt test-cluster test-chaos test-spark-versions lint bench bench-quick check-wheel clean check-java
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,10 @@ test-spark-versions: $(SPARKS:%=.venv/spark-%/installed) check-java  ## print th
 test-cluster: $(WORKERS)/installed check-java  ## run statements, joins and a stream on a cluster of two workers that lack sqlext
 	SQLEXT_WORKER_PYTHON=$(CURDIR)/$(WORKERS)/bin/python $(BIN)/python -m tests.cluster.standalone \
 	  $(BIN)/pytest tests/cluster/on_a_cluster.py tests/joins/test_statements.py tests/statements/test_rows.py -k 'not -udtf- and not -portable-'
+
+test-chaos: $(WORKERS)/installed check-java  ## kill 50 processes of a cluster at random; no row is lost or doubled
+	chaos=$$(mktemp -d) && SQLEXT_WORKER_PYTHON=$(CURDIR)/$(WORKERS)/bin/python $(BIN)/python -m tests.cluster.standalone \
+	  $(CURDIR)/$(BIN)/python -m tests.cluster.chaos $$chaos 50
 
 lint: $(STAMP)  ## run ruff and mypy, and check that imports only go down the layers
 	$(BIN)/ruff check

@@ -53,20 +53,26 @@ def cluster(workers: int = 2) -> Iterator[str]:
 @contextmanager
 def connect_server(master: str, settings: Mapping[str, str]) -> Iterator[str]:
     """The address of a Connect server, an application of the cluster, which is stopped behind the block."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     folder = Path(tempfile.mkdtemp(prefix="sqlext-connect-"))
-    all_settings = {**settings, "spark.master": master, "spark.connect.grpc.binding.port": str(port)}
-    words = [word for name, value in all_settings.items() for word in ("--conf", f"{name}={value}")]
-    process = _process(folder, "bin/spark-submit", "--class", _CONNECT, *words, "spark-internal")
+    process, address = start_server(folder, master, settings)
     try:
-        _line(folder, r"(Spark Connect server started)")
-        yield f"sc://127.0.0.1:{port}"
+        yield address
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(30)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def start_server(folder: Path, master: str, settings: Mapping[str, str]) -> tuple[subprocess.Popen[str], str]:
+    """A Connect server and its address; the file `log` of the folder has what it prints."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    all_settings = {**settings, "spark.master": master, "spark.connect.grpc.binding.port": str(port)}
+    words = [word for name, value in all_settings.items() for word in ("--conf", f"{name}={value}")]
+    process = _process(folder, "bin/spark-submit", "--class", _CONNECT, *words, "spark-internal")
+    _line(folder, r"(Spark Connect server started)")
+    return process, f"sc://127.0.0.1:{port}"
 
 
 def _started(folder: Path, *words: str) -> subprocess.Popen[str]:
