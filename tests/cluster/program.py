@@ -22,7 +22,6 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.executor.memory": "1g",
-    "sqlext.stream.trigger": "available-now",
 }
 TICKS = "CREATE TABLE ticks (k BIGINT, ts TIMESTAMP, i BIGINT, p BIGINT)"
 MORE = """INSERT INTO ticks
@@ -95,7 +94,8 @@ def decided(spark: Any, is_cluster: bool) -> Any:
         time.sleep(0.1)
     if is_cluster:
         os.kill(executors(spark.conf.get("spark.app.id"))[0], signal.SIGKILL)
-    query.awaitTermination()
+    query.processAllAvailable()
+    query.stop()
     return spark.table("decided")
 
 

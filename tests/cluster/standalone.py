@@ -109,6 +109,7 @@ def worker_environment(address: str) -> dict[str, str]:
 
 
 def main(command: Sequence[str]) -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the cluster is stopped as well
     with cluster() as address:
         return subprocess.run(command, env=worker_environment(address), check=False).returncode
 
