@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.sampling import sample
 from tests.statements.cases import cases, message, settings
 
 from .conftest import QUICK
@@ -70,7 +71,7 @@ def numbered(emitted) -> list[tuple]:
     return sorted(emitted, key=str)
 
 
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
+SEEDS = sample(range(3), 3)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -17,7 +17,7 @@ from tests.sampling import SAMPLE
 
 from .test_rule_fuzz import EXTREMES, HOSTILE, NAMES
 
-STEPS = 28 if SAMPLE == "all" else 4
+STEPS = 28 if SAMPLE == "all" else 2
 RULE = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS v = 7)"
 DO_NOT_KEEP = "spark.databricks.delta.retentionDurationCheck.enabled"
 CHANGES = (
