@@ -83,7 +83,7 @@ def _client(folder: Path, url: str) -> Any:
     import sqlext
 
     spark = SparkSession.builder.remote(url).getOrCreate()
-    for table in sorted(path.parent for path in folder.glob("tables/*/_delta_log")):
+    for table in sorted({path.parents[1] for path in folder.glob("tables/*/_delta_log/*.json")}):
         spark.sql(f"CREATE TABLE IF NOT EXISTS {table.name} USING delta LOCATION '{table}'")
     return sqlext.extend(spark)
 
