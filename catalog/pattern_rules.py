@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from sqlext.catalog.views import is_known, string_literal
+from sqlext.catalog.warehouse import remove_unfinished, table_folder
 from sqlext.errors import BindError, DataError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.text.names import Parts, quote
@@ -231,6 +232,8 @@ def _append(spark: Any, sql: Sql, table: Parts, columns: str, entries: Sequence[
         return
     if not _exists(spark, table):
         properties = "TBLPROPERTIES ('delta.appendOnly' = 'true')"
+        if "/" not in table[-1]:
+            remove_unfinished(table_folder(spark, sql, table))
         sql(f"CREATE TABLE IF NOT EXISTS {quote(table)} ({columns}) USING delta {properties}")
     distinct = {tuple(getattr(entry, column) for column in key): entry for entry in reversed(entries)}
     names = [field.name for field in fields(entries[0])]

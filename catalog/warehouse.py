@@ -19,7 +19,7 @@ from urllib.request import url2pathname
 from sqlext.catalog import streams
 from sqlext.catalog.views import is_known
 from sqlext.rewriter.heads import DROP_TABLE, parse_head
-from sqlext.rewriter.text.names import Parts, quote
+from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.session_kind import is_connect
 
 WAREHOUSE = "sqlext.warehouse"  # session setting: the folder whose tables were registered
@@ -103,6 +103,23 @@ def _files_of_dropped(spark: Any, sql: Callable[..., Any], text: str) -> Path | 
 def path_here(spark: Any, location: str) -> Path | None:
     """The path on this machine of a location that Spark returns; None if it is elsewhere, as all are on Connect."""
     return None if is_connect(spark) else local_path(location)
+
+
+def table_folder(spark: Any, sql: Callable[..., Any], name: Parts) -> Path | None:
+    """Where Spark will create a table; None if that is not on this machine."""
+    schema = quoted(name[-2]) if len(name) > 1 else quoted(spark.catalog.currentDatabase())
+    rows = sql(f"DESCRIBE SCHEMA {schema}").collect()
+    folder = path_here(spark, next((row[1] for row in rows if row[0] == "Location"), ""))
+    return None if folder is None else folder / name[-1].lower()
+
+
+def remove_unfinished(folder: Path | None) -> None:
+    """Remove the folder of a table that a killed process had begun to create: its log has no commit, it has no data."""
+    if folder is None or not folder.is_dir():
+        return
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    if all(path.parent.name == "_delta_log" and path.name.startswith(".") for path in files):
+        shutil.rmtree(folder)
 
 
 def local_path(location: str) -> Path | None:

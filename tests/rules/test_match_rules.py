@@ -49,6 +49,9 @@ def test_a_stream_follows_the_rules_and_batch_replays_it(spark, tables, tmp_path
     assert "the rules table is a second stream" in spark.sql(f"EXPLAIN MATCH {query}").collect()[0][0]
     stream = spark.sql(query)
 
+    unfinished = tmp_path / "db" / "rules_log" / "_delta_log" / "_staged_commits"
+    unfinished.mkdir(parents=True)  # as a process leaves it that is killed while it creates the table
+
     def run() -> None:
         writer = stream.writeStream.format("delta").option("checkpointLocation", str(tmp_path / "checkpoint"))
         writer.trigger(availableNow=True).toTable("rules_db.found").awaitTermination()

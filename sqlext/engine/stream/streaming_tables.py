@@ -29,7 +29,7 @@ from pyspark.sql.streaming import DataStreamWriter
 
 from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import Checkpoint, StoredClause, StoredQuery, check_same_query, stored_query
-from sqlext.catalog.warehouse import path_here
+from sqlext.catalog.warehouse import remove_unfinished, table_folder
 from sqlext.engine.spark_errors import user_error
 from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.heartbeat import has_beats
@@ -133,16 +133,11 @@ def _prepare(spark: SparkSession, name: str, frame: DataFrame, target: StreamTar
 
 def _folder(spark: SparkSession, target: StreamTarget) -> Path | None:
     """Where Spark will create the table; None if that is not on this machine."""
-    schema = quoted(target.name[-2]) if len(target.name) > 1 else quoted(spark.catalog.currentDatabase())
-    rows = spark.sql(f"DESCRIBE SCHEMA {schema}").collect()
-    location = next((row[1] for row in rows if row[0] == "Location"), "")
-    folder = path_here(spark, location)
-    return None if folder is None else folder / target.name[-1].lower()
+    return table_folder(spark, spark.sql, target.name)
 
 
 def _check_leftovers(folder: Path | None, target: StreamTarget) -> None:
-    if folder is not None and folder.is_dir() and _is_unfinished(folder):
-        shutil.rmtree(folder)
+    remove_unfinished(folder)
     files = sorted(path.name for path in folder.iterdir()) if folder is not None and folder.is_dir() else []
     if files:
         what = "a checkpoint" if files == [CHECKPOINTS] else "a Delta table" if "_delta_log" in files else "files"
@@ -151,12 +146,6 @@ def _check_leftovers(folder: Path | None, target: StreamTarget) -> None:
             place=target.place,
             hint="CREATE OR REPLACE STREAMING TABLE removes a table and its checkpoint there; or remove the folder.",
         )  # fmt: skip
-
-
-def _is_unfinished(folder: Path) -> bool:
-    """Was a process killed that had begun to create a table here? Then its log has no commit, and there is no data."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return all(path.parent.name == "_delta_log" and path.name.startswith(".") for path in files)
 
 
 def _remove_leftovers(folder: Path | None) -> None:
