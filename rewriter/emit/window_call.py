@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import pairwise
 
-from sqlext.errors import ParseError
+from sqlext.errors import ParseError, Place
 from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, SESSION, TUMBLE
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
@@ -103,14 +103,24 @@ def parse_window_calls(tree: Tree) -> tuple[WindowCall, ...]:
     >>> call.kind, call.data.text, call.time.text, {name: d.text for name, d in call.durations.items()}
     ('HOP', 't', 'ts', {'SLIDE': 'INTERVAL 1 DAY', 'SIZE': 'x'})
     """
-    for i in range(len(tree.tokens)):
-        if is_ksql_window(tree.tokens, i):
-            word = tree.tokens[i + 1].word
-            hint = f"write GROUP BY window_start, window_end behind FROM {_EXAMPLES[_KSQL_WINDOWS[word]]}."
-            message, place = f"windows are functions in FROM, not WINDOW {word}", tree.fragment(i, i + 2).place
-            raise ParseError("MISPLACED_CLAUSE", message, place=place, hint=hint)
-    names = (i for i in range(len(tree.tokens)) if is_window_call(tree.tokens, i))
-    return read_clauses(names, lambda name: _Reader(tree, name).call())
+    tokens = tree.tokens
+    names = (i for i in range(len(tokens)) if is_window_call(tokens, i) or is_ksql_window(tokens, i))
+    return read_clauses(names, lambda name: _call(tree, name))
+
+
+def _call(tree: Tree, name: int) -> WindowCall:
+    """The call whose function is token `name`. Raises ParseError; for ksqlDB's WINDOW, always."""
+    if is_ksql_window(tree.tokens, name):
+        word = tree.tokens[name + 1].word
+        message = f"windows are functions in FROM, not WINDOW {word}"
+        raise _misplaced(message, tree.fragment(name, name + 2).place, _KSQL_WINDOWS[word])
+    return _Reader(tree, name).call()
+
+
+def _misplaced(message: str, place: Place, kind: str) -> ParseError:
+    """A window function that is not a relation of FROM, with the way to write it."""
+    hint = f"write GROUP BY window_start, window_end behind FROM {_EXAMPLES[kind]}."
+    return ParseError("MISPLACED_CLAUSE", message, place=place, hint=hint)
 
 
 class _Reader:
@@ -126,9 +136,8 @@ class _Reader:
         first, stop = self._bounds()
         relation = next((r for r in self.tree.relations if r.start == first), None)
         if relation is None:
-            hint = f"write GROUP BY window_start, window_end behind FROM {_EXAMPLES[self.kind]}."
             place = self.tree.fragment(self.name, self.name + 1).place
-            raise ParseError("MISPLACED_CLAUSE", f"{self.kind} is a relation of FROM", place=place, hint=hint)
+            raise _misplaced(f"{self.kind} is a relation of FROM", place, self.kind)
         arguments = self._named()
         data, partition_by = self._data(arguments)
         rows = self.tree.relation_at(data)
