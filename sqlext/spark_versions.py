@@ -15,8 +15,10 @@ The Python API is that of the client, so it is looked at. The grammar is that of
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark.sql import functions
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 
@@ -25,7 +27,6 @@ from sqlext.errors import Place, UnsupportedError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import types as T
 
@@ -58,7 +59,9 @@ def arrow_table_function(handler: type, result: T.StructType, place: Place | Non
     return functions.arrow_udtf(handler, returnType=result)
 
 
-def arrow_function(function: Callable[..., Any], result: T.StructType, place: Place | None) -> Any:
+def arrow_function(
+    function: Callable[[Iterator[pa.Array]], Iterator[pa.Array]], result: T.StructType, place: Place | None
+) -> Any:
     """A function over iterators of Arrow arrays, which gives each row of a stream its time; `place`: the clause.
 
     It is not deterministic, so that Spark neither filters nor repeats below it: rows must stay in their order. Raises
@@ -69,8 +72,12 @@ def arrow_function(function: Callable[..., Any], result: T.StructType, place: Pl
             "SPARK_VERSION", "MATCH_ROWTIME() and window_rowtime in the result of a stream need Spark 4.1 or newer",
             place=place, hint="leave it out, and select the time of a row, such as LAST(ts) or window_end.",
         )  # fmt: skip
+
+    def over_iterators(arrays: Iterator[pa.Array]) -> Iterator[pa.Array]:  # by these types Spark chooses how to call it
+        return function(arrays)
+
     make: Any = functions.arrow_udf
-    return make(function, returnType=result).asNondeterministic()
+    return make(over_iterators, returnType=result).asNondeterministic()
 
 
 def can_repartition_by_id(rows: DataFrame) -> bool:

@@ -58,6 +58,12 @@ def prepare(spark: SparkSession, libraries: tuple[str, ...] = LIBRARIES) -> bool
     return True
 
 
+def sent_archive(spark: SparkSession) -> str | None:
+    """The name of the file in which sqlext was sent to the executors of this session, None if it was not."""
+    python = _KNOWN.get(_application(spark) or "")
+    return shipped_zip().name if python is not None and not python.digest else None
+
+
 def check(python: WorkerPython, libraries: tuple[str, ...]) -> None:
     """Raise SetupError if the workers' Python cannot run what is planned here."""
     libraries = (*libraries, _INSTALLED) if python.digest else libraries

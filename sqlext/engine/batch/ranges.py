@@ -18,6 +18,7 @@ from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from sqlext.cluster.worker_functions import map_in_arrow
 from sqlext.engine.batch.run_batch import (
     are_nulls_last,
     check_types,
@@ -124,9 +125,9 @@ def run_ranges(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) -
 
         return match_seams(batches, worker)
 
-    parcels = ranges.mapInArrow(within_ranges, PARCELS)
+    parcels = map_in_arrow(ranges, within_ranges, PARCELS)
     gathered = parcels.repartition("task").sortWithinPartitions("range_number", "number")
-    matches = gathered.mapInArrow(across_ranges, output_schema(plan, ranges.schema))
+    matches = map_in_arrow(gathered, across_ranges, output_schema(plan, ranges.schema))
     return queries.run(result_query(plan, queries.name(matches), prefix))
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
+from sqlext.cluster.worker_functions import map_in_arrow
 from sqlext.engine.data_types import data_type
 from sqlext.engine.queries import Queries
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
@@ -39,7 +40,7 @@ def run_batch(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) ->
 
         return match_batches(batches, worker)
 
-    matches = rows.mapInArrow(match, output_schema(plan, rows.schema))
+    matches = map_in_arrow(rows, match, output_schema(plan, rows.schema))
     return queries.run(result_query(plan, queries.name(matches), prefix))
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from sqlext.cluster.worker_functions import map_in_arrow
 from sqlext.engine.data_types import arrow_schema
 from sqlext.engine.emit.emit_processor import EmitBucketPlan, EmitProcessor
 from sqlext.engine.emit.panes import pane_schema
@@ -86,7 +87,7 @@ def _batch(plan: EmitPlan, rows: DataFrame, windows: WindowPlan) -> DataFrame:
 
     keys = [F.col(name) for name in windows.keys]
     whole = rows.repartition(*keys) if keys else rows.repartition(1)
-    return whole.mapInArrow(fire, firing_schema(windows))
+    return map_in_arrow(whole, fire, firing_schema(windows))
 
 
 def _on_stream(
@@ -119,7 +120,7 @@ def _on_stream(
         failed_folder=folders.get(side_tables.FAILED),
         shows_times=any(ROWTIME in str(text) for text in texts),
     )
-    parcels = rows.mapInArrow(partial(pack, buckets=buckets), PARCEL_DDL)
+    parcels = map_in_arrow(rows, partial(pack, buckets=buckets), PARCEL_DDL)
     decided = decided_rows(parcels, EmitProcessor(operator))
     times = [ROWTIME] if operator.shows_times else []
     return result_columns(decided, times, firing_schema(windows), plan.clause.keyword.place)

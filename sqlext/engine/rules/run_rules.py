@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from sqlext.catalog import pattern_rules
+from sqlext.cluster.worker_functions import map_in_arrow
 from sqlext.engine.queries import Queries
 from sqlext.engine.rules import rule_reports
 from sqlext.engine.rules.rule_plan import RulesPlan
@@ -63,18 +64,19 @@ class RulesRun:
 
         keys = [F.col(quoted(name)) for name in plan.keys]
         whole = self.rows.repartition(*keys) if keys else self.rows.repartition(1)
-        return whole.mapInArrow(match, from_arrow_schema(plan.result_schema))
+        return map_in_arrow(whole, match, from_arrow_schema(plan.result_schema))
 
     def _on_stream(self, queries: Queries, spark: SparkSession, reports: bool) -> DataFrame:
         plan = self.plan
         buckets = bucket_count(spark, plan.keys)
         hashed = F.hash(*(F.col(quoted(name)) for name in plan.keys)) if plan.keys else F.lit(0)
-        events = self.rows.withColumn(BUCKET, hashed).mapInArrow(partial(pack, buckets=buckets), PARCEL_DDL)
+        rows = self.rows.withColumn(BUCKET, hashed)
+        events = map_in_arrow(rows, partial(pack, buckets=buckets), PARCEL_DDL)
         # A DELETE in the table, once somebody has made it possible, must not end the stream: see docs/rules.md.
         rules = spark.readStream.option("skipChangeCommits", "true").table(quote(self.table))
         pattern_rules.check_columns(self.table, dict(rules.dtypes))
         rules = rules.select(*ARRIVING_VERSIONS.names)
-        parcels = events.unionAll(rules.mapInArrow(partial(pack_rules, buckets=buckets), PARCEL_DDL))
+        parcels = events.unionAll(map_in_arrow(rules, partial(pack_rules, buckets=buckets), PARCEL_DDL))
         tables = side_tables.open_tables(spark, fingerprint(plan)) if reports else []
         folders = {table.setting: table.folder for table in tables}
         operator = OperatorPlan(

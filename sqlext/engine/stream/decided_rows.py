@@ -9,6 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from sqlext.cluster.executors import sent_archive
+from sqlext.cluster.worker_functions import for_workers, map_in_arrow
 from sqlext.engine.session_settings import count
 from sqlext.engine.stream.parcels import BUCKETS_SETTING, unpack, unpack_by_row
 from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, BucketProcessor
@@ -52,7 +54,7 @@ def decided_rows(
     # In processing time Spark runs micro-batches without end, for availableNow too: only where the clock ends matches.
     mode = "EventTime" if not by_clock else "ProcessingTime" if operator.stream.ends_by_clock else "None"
     rows = parcels.groupBy("bucket").transformWithStateInPandas(
-        shipped(processor),
+        shipped(processor, sent_archive(parcels.sparkSession)),
         OUTPUT_DDL,
         "Append",
         mode,
@@ -89,8 +91,8 @@ def result_columns(
     `place`: the clause. Raises UnsupportedError SPARK_VERSION for `times` before Spark 4.1.
     """
     if not times:
-        return decided.select("rows").mapInArrow(unpack, schema)
-    columns = arrow_function(unpack_by_row, schema, place)
+        return map_in_arrow(decided.select("rows"), unpack, schema)
+    columns = arrow_function(for_workers(decided.sparkSession, unpack_by_row), schema, place)
     read = decided.select("at", columns(F.col("rows")).alias("row"))
     others = (f"row.{field.name}" for field in schema.fields if field.name not in times)
     return read.select(*(F.col("at").alias(name) for name in times), *others)

@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from sqlext.cluster.worker_functions import map_in_arrow
 from sqlext.engine.parse_statement import ParsedStatement, with_clause
 from sqlext.engine.queries import WATERMARK, Queries, SparkTypeResolver
 from sqlext.engine.spark_errors import cast_hint
@@ -112,8 +113,8 @@ def with_beats(rows: DataFrame, time: str, idle: int, spark: SparkSession) -> Da
     """
     clock = spark.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
     ticks = clock.select(F.timestamp_micros(F.unix_micros("timestamp") - F.lit(idle)).alias("at"))
-    marks = rows.select(F.lit(True)).mapInArrow(mark_if_any, _TIME_DDL)
-    beats = ticks.union(marks).repartition(1).mapInArrow(beat_unless_marked, _TIME_DDL)
+    marks = map_in_arrow(rows.select(F.lit(True)), mark_if_any, _TIME_DDL)
+    beats = map_in_arrow(ticks.union(marks).repartition(1), beat_unless_marked, _TIME_DDL)
     columns = (
         (F.col("at") if field.name == time else F.lit(None)).cast(field.dataType).alias(field.name)
         for field in rows.schema.fields

@@ -12,6 +12,7 @@ from functools import partial
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
+from sqlext.cluster.worker_functions import map_in_arrow
 from sqlext.engine.batch.run_batch import (
     are_nulls_last,
     check_types,
@@ -72,7 +73,7 @@ def run_stream(
         failed_folder=folders.get(side_tables.FAILED),
         shows_times=stream.needs_times,
     )
-    parcels = rows.mapInArrow(partial(pack, buckets=operator.buckets), PARCEL_DDL)
+    parcels = map_in_arrow(rows, partial(pack, buckets=operator.buckets), PARCEL_DDL)
     decided = decided_rows(parcels, MatchProcessor(operator))
     return _result(plan, queries, prefix, _columns(decided, plan, arriving), skips_failures)
 

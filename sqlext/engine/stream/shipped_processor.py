@@ -13,18 +13,20 @@ from typing import Any
 from pyspark.cloudpickle import dumps
 from pyspark.sql.streaming import StatefulProcessor
 
+from sqlext.cluster.worker_functions import importer
 from sqlext.engine.stream.processor import BucketProcessor
 
 
-def shipped(operator: BucketProcessor) -> StatefulProcessor:
-    """The same operator, for Spark."""
-    pickled = dumps(operator)
+def shipped(operator: BucketProcessor, archive: str | None) -> StatefulProcessor:
+    """The same operator, for Spark. `archive`: the file in which sqlext was sent, None if it was not."""
+    pickled, import_sent = dumps(operator), importer(archive)
 
     class ShippedProcessor(StatefulProcessor):
         def init(self, handle) -> None:
             self.handle = handle
-            self.states = handle.getValueState("header", "value BINARY"), handle.getMapState(
-                "chunks", "number BIGINT", "value BINARY"
+            self.states = (
+                handle.getValueState("header", "value BINARY"),
+                handle.getMapState("chunks", "number BIGINT", "value BINARY"),
             )
             self.operator: Any = None
 
@@ -41,6 +43,7 @@ def shipped(operator: BucketProcessor) -> StatefulProcessor:
             if self.operator is None:
                 import pickle
 
+                import_sent()
                 self.operator = pickle.loads(pickled)
                 self.operator.open(self.handle, *self.states)
             return self.operator
