@@ -19,6 +19,7 @@ from sqlext.engine.stream.run_stream import stream_plan
 from sqlext.engine.stream.stream_plan import first_state
 from sqlext.expressions.function import Settings
 from sqlext.expressions.values import arrow_type
+from sqlext.pattern.batch.parts import refusal
 from sqlext.pattern.strategy import STRATEGIES, accepts
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
@@ -59,12 +60,13 @@ def warm() -> Iterator[str]:
         plan, types = lowered(text)
         rows = input_rows(plan, types)
         match_in_batch(plan, rows)
+        match_in_ranges(plan, rows)
         match_on_stream(plan, rows)
         yield text
 
 
 def clauses() -> list[str]:
-    """The statements whose clauses together need all kernels, but those that cut one partition for several tasks."""
+    """The statements whose clauses together need all kernels."""
     parts = product(MEASURES, ROWS_PER_MATCH, REST)
     return [f"{HEAD} {measures} {rows_per_match} {rest}" for measures, rows_per_match, rest in parts]
 
@@ -105,6 +107,18 @@ def match_in_batch(plan: MatchPlan, rows: pa.Table) -> list[str]:
     for name in names:
         list(match_batches(iter(rows.to_batches()), replace(worker, task=replace(plan.task, strategy=name))))
     return names
+
+
+def match_in_ranges(plan: MatchPlan, rows: pa.Table) -> int:
+    """Match one range of the rows, cut into pieces, and the seams. Returns the result rows; 0 if it is not possible."""
+    from sqlext.engine.worker.match_ranges import match_range, match_seams  # load Numba
+
+    if refusal(plan.task) is not None:
+        return 0
+    worker = worker_plan(plan, is_ansi=True)
+    worker = replace(worker, slots=tuple(slot for slot in worker.slots if slot.kind != "rowtime"))  # needs all rows
+    parcels = match_range(iter(rows.to_batches(max_chunksize=ROWS_A_KEY)), worker, 0, piece_rows=ROWS_A_KEY)
+    return sum(batch.num_rows for batch in match_seams(parcels, worker))
 
 
 def match_on_stream(plan: MatchPlan, rows: pa.Table) -> int:
