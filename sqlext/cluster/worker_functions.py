@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from pyspark.cloudpickle import dumps
+
 from sqlext.cluster.executors import sent_archive
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def for_workers(spark: SparkSession, function: Callable[[Any], Iterator[Any]]) -
     archive = sent_archive(spark)
     if archive is None:
         return function
-    import_sent, pickled = importer(archive), _pickled(function)
+    import_sent, pickled = importer(archive), dumps(function)
 
     def run(batches: Any) -> Iterator[Any]:
         import pickle
@@ -55,9 +57,3 @@ def importer(archive: str | None) -> Callable[[], None]:
             sys.path[:0] = glob(f"{SparkFiles.getRootDirectory()}/*/{archive}")[:1]
 
     return import_sent
-
-
-def _pickled(function: Callable[..., Any]) -> bytes:
-    from pyspark.cloudpickle import dumps  # a worker that imports this module does not need it
-
-    return dumps(function)
