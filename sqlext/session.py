@@ -20,9 +20,10 @@ def session(
 
     Without `master` Spark runs on all cores of this machine, or where spark-submit says if it started this program.
     `warehouse` is the folder of the tables (None: `spark-warehouse` in the current folder, as in Spark). All Delta
-    tables in it are entered into the catalog, so a process finds the tables of the process before. `conf` are settings
-    of Spark, which win over ours: `session(**{"spark.sql.shuffle.partitions": "4"})`. A session that runs already keeps
-    its settings, except those in `conf`.
+    tables in it are entered into the catalog, so a process finds the tables of the process before. It may be a URI such
+    as hdfs://host/tables, of which only a metastore remembers the tables. `conf` are settings of Spark, which win over
+    ours: `session(**{"spark.sql.shuffle.partitions": "4"})`. A session that runs already keeps its settings, except
+    those in `conf`.
 
     The first start downloads Delta's jar from Maven Central (87 MB, kept in ~/.ivy2.5.2). What Spark writes to stderr
     while it starts is shown only if the start fails.
@@ -38,8 +39,17 @@ def session(
 
     user_conf = {key: str(value) for key, value in conf.items()}
     if warehouse is not None:
-        user_conf.setdefault("spark.sql.warehouse.dir", str(Path(warehouse).expanduser().absolute()))
+        user_conf.setdefault("spark.sql.warehouse.dir", _location(str(warehouse)))
     running = startup.running_session()
     spark = startup.adopt(running, user_conf) if running else startup.start(app_name, master, user_conf)
     startup.register_tables(spark)
     return extend(spark)
+
+
+def _location(folder: str) -> str:
+    """A folder as Spark wants it.
+
+    >>> _location("hdfs://host/tables"), _location("/srv/tables")
+    ('hdfs://host/tables', '/srv/tables')
+    """
+    return folder if "://" in folder else str(Path(folder).expanduser().absolute())
