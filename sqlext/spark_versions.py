@@ -3,6 +3,7 @@
 | since | Spark has | before |
 |---|---|---|
 | 4.2 | the keyword `timezone` of `to_arrow_type` and `to_arrow_schema` | they always take UTC |
+| 4.2 | TIMESTAMP_NTZ for times of Arrow without a zone | they are TIMESTAMP unless it is asked for |
 | 4.1 | `arrow_udtf` | UnsupportedError for `sqlext.engine = udtf` |
 | 4.1 | `arrow_udf` | UnsupportedError for the time of a row of a stream's result, MATCH_ROWTIME() |
 | 4.1 | `DataFrame.repartitionById` | `repartitionByRange`, with a job that takes a sample |
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import functions
-from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema, to_arrow_type
 
 from sqlext.errors import Place, UnsupportedError
 
@@ -47,6 +48,15 @@ def arrow_schema(schema: T.StructType) -> pa.Schema:
     TimestampType(timestamp[us, tz=UTC])
     """
     return to_arrow_schema(schema, **_IN_UTC)
+
+
+def spark_schema(schema: pa.Schema) -> T.StructType:
+    """Columns of Arrow as Spark's, times without a zone as TIMESTAMP_NTZ.
+
+    >>> spark_schema(pa.schema([("at", pa.timestamp("us"))])).simpleString()
+    'struct<at:timestamp_ntz>'
+    """
+    return from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
 def arrow_table_function(handler: type, result: T.StructType, place: Place | None) -> Any:

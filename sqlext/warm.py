@@ -12,7 +12,6 @@ from itertools import product
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from sqlext.engine.batch.run_batch import mask_columns, worker_plan
 from sqlext.engine.stream.run_stream import stream_plan
@@ -29,6 +28,7 @@ from sqlext.rewriter.rules.scalar_text import ScalarTexts
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
+from sqlext.spark_versions import spark_schema
 
 COLUMNS = {"k": "bigint", "ts": "timestamp", "i": "int", "x": "bigint", "y": "double", "s": "string"}
 HEAD = "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES MATCH_NUMBER() AS m, CLASSIFIER() AS c,"
@@ -125,7 +125,7 @@ def match_on_stream(plan: MatchPlan, rows: pa.Table) -> int:
     """Match in one micro-batch: with a watermark amid the rows, and with one behind them. Returns the result rows."""
     from sqlext.engine.stream.step import advance  # loads Numba
 
-    stream = stream_plan(plan, from_arrow_schema(rows.schema), is_ansi=True)
+    stream = stream_plan(plan, spark_schema(rows.schema), is_ansi=True)
     watermarks = [_SECOND * seconds for seconds in (ROWS_A_KEY // 2, HOUR + ROWS_A_KEY)]
     steps = [advance(first_state(stream), rows, watermark, stream) for watermark in watermarks]
     return sum(batch.num_rows for step in steps for _, batch in step.results)

@@ -10,15 +10,31 @@ from pathlib import Path
 
 import pytest
 
+from .hdfs import hdfs
 from .program import QUERIES, server_settings
+from .standalone import cluster as started_cluster
 from .standalone import connect_server
 
 CLUSTER = os.environ.get("SQLEXT_TEST_MASTER", "")
+VARIATIONS = {
+    "speculation, without AQE": {
+        "spark.speculation": "true",
+        "spark.speculation.multiplier": "1",
+        "spark.speculation.quantile": "0",
+        "spark.sql.adaptive.enabled": "false",
+    },
+    "dynamic allocation": {
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+        "spark.dynamicAllocation.executorIdleTimeout": "1s",
+    },
+}
+RESUMES = {"resumes": True, "spark.sql.shuffle.partitions": "8"}
 
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory):
-    return results("local[2]", tmp_path_factory.mktemp("local"), PYSPARK_PYTHON=sys.executable)
+    return results("local[2]", tmp_path_factory.mktemp("local"))
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +53,11 @@ def connect(tmp_path_factory):
         return results(address, folder)
 
 
-def results(master: str, folder: Path, **environment: str) -> dict[str, list[str]]:
+def results(master: str, folder: Path | str, settings: dict[str, str] | None = None) -> dict[str, list[str]]:
     """The rows of each statement of `program`, by its name."""
-    command = [sys.executable, "-m", "tests.cluster.program", master, str(folder)]
-    process = subprocess.run(command, env={**os.environ, **environment}, text=True, capture_output=True, check=False)
+    command = [sys.executable, "-m", "tests.cluster.program", master, str(folder), json.dumps(settings or {})]
+    python = {"PYSPARK_PYTHON": sys.executable} if master.startswith("local") else {}
+    process = subprocess.run(command, env={**os.environ, **python}, text=True, capture_output=True, check=False)
     assert process.returncode == 0, process.stderr[-3000:]
     return dict(map(json.loads, process.stdout.splitlines()))
 
@@ -54,3 +71,25 @@ def test_workers_without_sqlext_return_the_rows_of_one_machine(local, cluster, n
 @pytest.mark.parametrize("name", [*QUERIES, "udtf", "stream"])
 def test_a_connect_server_without_sqlext_returns_them_too(local, connect, name):
     assert connect[name] == local[name]
+
+
+@pytest.mark.parametrize("name", VARIATIONS)
+def test_no_setting_of_a_cluster_changes_a_row(local, tmp_path, name):
+    assert results(CLUSTER, tmp_path, VARIATIONS[name]) == local
+
+
+@pytest.fixture(scope="module")
+def resumed(tmp_path_factory):
+    """What a stream has decided that was started on one machine and resumed there twice."""
+    folder = tmp_path_factory.mktemp("resumed")
+    return [results("local[2]", folder, RESUMES) for _ in range(3)]
+
+
+def test_a_stream_goes_on_with_other_cores(resumed, tmp_path):
+    with started_cluster(cores=4) as address:
+        assert [results(address, tmp_path, {**RESUMES, "spark.cores.max": cores}) for cores in "282"] == resumed
+
+
+def test_a_stream_goes_on_from_a_checkpoint_in_hdfs(resumed):
+    with hdfs() as folder:
+        assert [results(CLUSTER, folder, RESUMES) for _ in range(3)] == resumed

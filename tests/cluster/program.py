@@ -1,6 +1,7 @@
 """Runs each kind of statement under one master, and prints the rows of each as a line of JSON.
 
-`python -m tests.cluster.program MASTER FOLDER`. On a cluster an executor is killed in the middle of the stream.
+`python -m tests.cluster.program MASTER FOLDER [SETTINGS]`; the settings are JSON. On a cluster an executor is killed in
+the middle of the stream. With `"resumes": true` it only starts the stream, or resumes that of an earlier run.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ STREAM = f"SELECT * FROM STREAM ticks {EACH_FILE} WATERMARK ts DELAY OF INTERVAL
 )
 
 
-def main(master: str, folder: Path) -> None:
-    spark = session(master, folder)
+def main(master: str, folder: str, settings: dict[str, str]) -> None:
+    spark = session(master, folder, settings)
     spark.sql(TICKS)
     for first in range(0, FILES * ROWS, ROWS):
         spark.sql(MORE.format(first=first, rows=ROWS))
@@ -61,10 +62,23 @@ def main(master: str, folder: Path) -> None:
     spark.stop()
 
 
-def session(master: str, folder: Path) -> Any:
+def resume(master: str, folder: str, settings: dict[str, str]) -> None:
+    """Start the stream or resume it, add as many rows as main() does, and print all rows that it has decided."""
+    spark = session(master, folder, settings)
+    spark.sql(f"{TICKS.replace('TABLE', 'TABLE IF NOT EXISTS')} USING delta LOCATION '{folder}/ticks'")
+    rows = spark.table("ticks").count()
+    if rows:  # a catalog in memory does not know the tables of another file system
+        spark.sql(f"CREATE TABLE IF NOT EXISTS decided USING delta LOCATION '{folder}/decided'")
+    for first in range(rows, rows + FILES * ROWS, ROWS):
+        spark.sql(MORE.format(first=first, rows=ROWS))
+    show("stream", decided(spark, is_cluster=master.startswith("spark:")))
+    spark.stop()
+
+
+def session(master: str, folder: str, settings: dict[str, str]) -> Any:
     """An extended session; the master may be a Connect server, which has its settings from server_settings()."""
     if not master.startswith("sc:"):
-        return sqlext.session("sqlext program", master=master, warehouse=folder, **SETTINGS)
+        return sqlext.session("sqlext program", master=master, warehouse=folder, **{**SETTINGS, **settings})
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.remote(master).getOrCreate()
@@ -74,7 +88,7 @@ def session(master: str, folder: Path) -> Any:
     return sqlext.extend(spark)
 
 
-def server_settings(folder: Path) -> dict[str, str]:
+def server_settings(folder: Path | str) -> dict[str, str]:
     """What a Connect server is started with."""
     delta = startup.delta_package(pyspark.__version__)
     warehouse = {"spark.sql.warehouse.dir": str(folder), "spark.executor.memory": "1g", "spark.jars.packages": delta}
@@ -88,7 +102,7 @@ def show(name: str, rows: Any) -> None:
 
 def decided(spark: Any, is_cluster: bool) -> Any:
     """What the stream has written at its end. An executor is killed after its third micro-batch."""
-    spark.sql(f"CREATE STREAMING TABLE decided AS {STREAM}")
+    spark.sql(f"CREATE OR REFRESH STREAMING TABLE decided AS {STREAM}")
     query = spark.streams.active[0]
     while is_cluster and (query.lastProgress or {"batchId": 0})["batchId"] < 2:
         time.sleep(0.1)
@@ -113,4 +127,5 @@ def words(path: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    change = dict(json.loads(sys.argv[3])) if sys.argv[3:] else {}
+    (resume if change.pop("resumes", False) else main)(sys.argv[1], sys.argv[2], change)

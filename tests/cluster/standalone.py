@@ -1,4 +1,4 @@
-"""A standalone cluster on this machine: a master, and two workers of one core each whose Python lacks sqlext.
+"""A standalone cluster on this machine: a master, and workers whose Python lacks sqlext, each on its own address.
 
 `python -m tests.cluster.standalone COMMAND …` runs a command with its address in SQLEXT_TEST_MASTER. The environment
 variable SQLEXT_WORKER_PYTHON names the Python of the workers, which `make test-cluster` sets up.
@@ -28,8 +28,8 @@ _STARTS = 120  # seconds
 
 
 @contextmanager
-def cluster(workers: int = 2) -> Iterator[str]:
-    """The address of a cluster that is stopped behind the block."""
+def cluster(workers: int = 2, cores: int = 1) -> Iterator[str]:
+    """The address of a cluster that is stopped behind the block; each worker has so many cores."""
     processes: list[subprocess.Popen[str]] = []
     with tempfile.TemporaryDirectory(prefix="sqlext-cluster-") as top:
         folder = Path(top)
@@ -38,8 +38,17 @@ def cluster(workers: int = 2) -> Iterator[str]:
             address = _line(folder / "master", r"Starting Spark master at (spark://\S+)")
             for i in range(workers):
                 place = folder / f"worker{i}"
-                options = ("--cores", "1", "--memory", "2g", "--webui-port", "0", "--work-dir", str(place / "work"))
-                processes.append(_started(place, _WORKER, *options, address))
+                options = (
+                    "--cores",
+                    str(cores),
+                    "--memory",
+                    "2g",
+                    "--webui-port",
+                    "0",
+                    "--work-dir",
+                    str(place / "work"),
+                )
+                processes.append(_started(place, _WORKER, *options, address, host=f"127.0.0.{i + 2}"))
             for i in range(workers):
                 _line(folder / f"worker{i}", r"(Successfully registered) with master")
             yield address
@@ -65,9 +74,7 @@ def connect_server(master: str, settings: Mapping[str, str]) -> Iterator[str]:
 
 def start_server(folder: Path, master: str, settings: Mapping[str, str]) -> tuple[subprocess.Popen[str], str]:
     """A Connect server and its address; the file `log` of the folder has what it prints."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     all_settings = {**settings, "spark.master": master, "spark.connect.grpc.binding.port": str(port)}
     words = [word for name, value in all_settings.items() for word in ("--conf", f"{name}={value}")]
     process = _process(folder, "bin/spark-submit", "--class", _CONNECT, *words, "spark-internal")
@@ -75,9 +82,15 @@ def start_server(folder: Path, master: str, settings: Mapping[str, str]) -> tupl
     return process, f"sc://127.0.0.1:{port}"
 
 
-def _started(folder: Path, *words: str) -> subprocess.Popen[str]:
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def _started(folder: Path, *words: str, host: str = "127.0.0.1") -> subprocess.Popen[str]:
     folder.mkdir()
-    return _process(folder, "bin/spark-class", words[0], "--host", "127.0.0.1", *words[1:])
+    return _process(folder, "bin/spark-class", words[0], "--host", host, *words[1:])
 
 
 def _process(folder: Path, program: str, *words: str) -> subprocess.Popen[str]:

@@ -13,7 +13,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from sqlext.cluster.worker_functions import map_in_arrow
 from sqlext.engine.data_types import arrow_schema
@@ -37,6 +36,7 @@ from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
+from sqlext.spark_versions import spark_schema
 
 
 def run_emit(
@@ -244,4 +244,4 @@ def _place(text: Text, plan: EmitPlan) -> Place:
 
 def firing_schema(plan: WindowPlan) -> T.StructType:
     """The columns of a firing as Spark's types."""
-    return from_arrow_schema(plan.result_schema([pa.nulls(0, arrow_type(a.result)) for a in plan.aggregates]))
+    return spark_schema(plan.result_schema([pa.nulls(0, arrow_type(a.result)) for a in plan.aggregates]))

@@ -12,7 +12,6 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from sqlext.catalog import pattern_rules
 from sqlext.cluster.worker_functions import map_in_arrow
@@ -37,6 +36,7 @@ from sqlext.engine.stream.parcels import (
 from sqlext.engine.stream.processor import REPORT, OperatorPlan
 from sqlext.pattern.event_time import BEGINNING
 from sqlext.rewriter.text.names import Parts, quote, quoted
+from sqlext.spark_versions import spark_schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class RulesRun:
 
         keys = [F.col(quoted(name)) for name in plan.keys]
         whole = self.rows.repartition(*keys) if keys else self.rows.repartition(1)
-        return map_in_arrow(whole, match, from_arrow_schema(plan.result_schema))
+        return map_in_arrow(whole, match, spark_schema(plan.result_schema))
 
     def _on_stream(self, queries: Queries, spark: SparkSession, reports: bool) -> DataFrame:
         plan = self.plan
@@ -92,7 +92,7 @@ class RulesRun:
             rule_reports.follow(spark, queries.sql, self.table, metric)
         texts = F.collect_list(F.when(F.col("kind") == REPORT, F.col("rows").cast("string"))).alias("reports")
         decided = decided_rows(parcels, RulesProcessor(operator), lambda rows: rows.observe(metric, texts))
-        return result_columns(decided, [], from_arrow_schema(plan.result_schema))
+        return result_columns(decided, [], spark_schema(plan.result_schema))
 
 
 def pack_rules(batches: Iterator[pa.RecordBatch], buckets: int | None = None) -> Iterator[pa.RecordBatch]:
