@@ -108,9 +108,11 @@ def _application(spark: Any) -> str | None:
 
 def _worker_python(spark: SparkSession) -> WorkerPython:
     from pyspark.sql.functions import udf  # workers that import sqlext do not load pyspark
+    from pyspark.sql.types import StringType
 
-    # Not an Arrow function, because Arrow may be what is missing.
-    function = udf(_probe((*STREAM_LIBRARIES, _INSTALLED)), "string", useArrow=False)
+    # Not an Arrow function, because Arrow may be what is missing. A type's name would be read by another session of this
+    # process, the active one, which may be closed.
+    function = udf(_probe((*STREAM_LIBRARIES, _INSTALLED)), StringType(), useArrow=False)
     rows = spark.range(0, 1, 1, 1).select(function("id")).collect()
     answer = json.loads(rows[0][0])
     return WorkerPython(executable=answer["executable"], digest=answer["digest"], missing=tuple(answer["missing"]))
