@@ -104,7 +104,7 @@ def decided(spark: Any, is_cluster: bool) -> Any:
     """What the stream has written at its end. An executor is killed after its third micro-batch."""
     spark.sql(f"CREATE OR REFRESH STREAMING TABLE decided AS {STREAM}")
     query = spark.streams.active[0]
-    while is_cluster and (query.lastProgress or {"batchId": 0})["batchId"] < 2:
+    while is_cluster and query.isActive and (query.lastProgress or {"batchId": 0})["batchId"] < 2:
         time.sleep(0.1)
     if is_cluster:
         os.kill(executors(spark.conf.get("spark.app.id"))[0], signal.SIGKILL)
