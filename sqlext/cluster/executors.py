@@ -110,8 +110,8 @@ def _worker_python(spark: SparkSession) -> WorkerPython:
     from pyspark.sql.functions import udf  # workers that import sqlext do not load pyspark
     from pyspark.sql.types import StringType
 
-    # Not an Arrow function, because Arrow may be what is missing. The name of a type would be read by the active session
-    # of this process, which may be another one, and closed.
+    # Not an Arrow function, because Arrow may be what is missing. A type by name would be read by the active session,
+    # which may be another one, and closed.
     function = udf(_probe((*STREAM_LIBRARIES, _INSTALLED)), StringType(), useArrow=False)
     rows = spark.range(0, 1, 1, 1).select(function("id")).collect()
     answer = json.loads(rows[0][0])
