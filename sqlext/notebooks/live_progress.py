@@ -98,12 +98,15 @@ def show_progress(queries: Sequence[StreamingQuery], *, waits: bool) -> None:
 
 
 def _follow(handle: Any, queries: Sequence[StreamingQuery], button: Any | None) -> None:
-    tick, last = threading.Event(), progress_of(queries)
-    while last.is_running:
-        tick.wait(_SECONDS)
-        now = progress_of(queries)
-        if now != last:
-            handle.update(now)
-        last = now
-    if button is not None:
-        button.close()
+    tick = threading.Event()
+    try:
+        last = progress_of(queries)
+        while last.is_running:
+            tick.wait(_SECONDS)
+            now = progress_of(queries)
+            if now != last:
+                handle.update(now)
+            last = now
+    finally:  # also where the session was stopped, and nothing is known of the queries any more
+        if button is not None:
+            button.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from IPython.core.getipython import get_ipython
@@ -22,8 +23,9 @@ def stop_button(queries: Sequence[StreamingQuery]) -> Any | None:
 
     def stop(_: Any) -> None:
         button.disabled = True  # until the queries have ended, when `show_progress` removes it
-        for query in queries:
-            query.stop()
+        with ExitStack() as all_queries:  # one that cannot be stopped does not keep the others running
+            for query in queries:
+                all_queries.callback(query.stop)
 
     button.on_click(stop)
     return button
