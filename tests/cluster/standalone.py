@@ -38,16 +38,8 @@ def cluster(workers: int = 2, cores: int = 1) -> Iterator[str]:
             address = _line(folder / "master", r"Starting Spark master at (spark://\S+)")
             for i in range(workers):
                 place = folder / f"worker{i}"
-                options = (
-                    "--cores",
-                    str(cores),
-                    "--memory",
-                    "2g",
-                    "--webui-port",
-                    "0",
-                    "--work-dir",
-                    str(place / "work"),
-                )
+                size = ("--cores", str(cores), "--memory", "2g")
+                options = (*size, "--webui-port", "0", "--work-dir", str(place / "work"))
                 processes.append(_started(place, _WORKER, *options, address, host=f"127.0.0.{i + 2}"))
             for i in range(workers):
                 _line(folder / f"worker{i}", r"(Successfully registered) with master")

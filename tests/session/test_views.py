@@ -109,7 +109,7 @@ CLAUSE = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY x MEASURES COUNT(*) AS k PAT
 
 
 def test_methods_of_the_session_know_stored_views(spark, create):
-    create(f'CREATE VIEW v (n) COMMENT "it\'s" AS {CLAUSE}')
+    create(f"CREATE VIEW v (n) COMMENT 'it''s' AS {CLAUSE}")
     assert spark.table("v").collect() == spark.read.table("default.v").collect() == [(1,)]
     catalog = spark.catalog
     assert [catalog.tableExists(name) for name in ("v", "default.v", "no_v")] == [True, True, False]
