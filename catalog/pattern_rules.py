@@ -13,6 +13,7 @@ All functions take the session's own, unhooked `sql(text, args=None, **frames)`.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
@@ -35,6 +36,8 @@ _TIMES = frozenset({"effective_from", "time", "taken_up"})
 _ATTEMPTS = 100  # each one that fails means that another writer has succeeded
 _LAST_VERSION = 2**63 - 1
 _CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "ALREADY_EXISTS")
+_FOLDER_WITHOUT_TABLE = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
+_SECONDS_TO_CREATE = 5  # how long another session may take to create a table
 
 Sql = Callable[..., Any]
 
@@ -120,8 +123,7 @@ def create_table(spark: Any, sql: Sql, table: RulesTable) -> RulesTable:
     writer = spark.createDataFrame([], _COLUMNS).writeTo(quote(table.name)).using("delta")
     writer = writer.tableProperty(_EVENTS, table.events).tableProperty(_SCHEMA, table.schema)
     try:
-        with quiet_probes():
-            writer.tableProperty("delta.appendOnly", "true").create()
+        _create(spark, sql, table.name, writer.tableProperty("delta.appendOnly", "true").create)
     except Exception as error:
         if not _is_conflict(error):
             reason = str(error).strip().split("\n")[0].rpartition("] ")[2].partition(" SQLSTATE")[0]
@@ -232,9 +234,8 @@ def _append(spark: Any, sql: Sql, table: Parts, columns: str, entries: Sequence[
         return
     if not _exists(spark, table):
         properties = "TBLPROPERTIES ('delta.appendOnly' = 'true')"
-        if "/" not in table[-1]:
-            remove_unfinished(table_folder(spark, sql, table))
-        sql(f"CREATE TABLE IF NOT EXISTS {quote(table)} ({columns}) USING delta {properties}")
+        statement = f"CREATE TABLE IF NOT EXISTS {quote(table)} ({columns}) USING delta {properties}"
+        _create(spark, sql, table, lambda: sql(statement))
     distinct = {tuple(getattr(entry, column) for column in key): entry for entry in reversed(entries)}
     names = [field.name for field in fields(entries[0])]
     rows = (
@@ -247,6 +248,29 @@ def _append(spark: Any, sql: Sql, table: Parts, columns: str, entries: Sequence[
         if _merge(sql, table, names, source, condition) is not None:
             return
     raise DataError("RULE_CONFLICT", f"other sessions kept writing into {'.'.join(table)}", hint="try again.")
+
+
+def _create(spark: Any, sql: Sql, table: Parts, create: Callable[[], object]) -> None:
+    """Run `create`. If another session is creating the table, wait until it is there.
+
+    Delta makes the folder before its first commit; in between, others find a folder that is no table. A process that
+    is killed there leaves such a folder for ever: it is removed after the wait.
+    """
+    end = time.monotonic() + _SECONDS_TO_CREATE
+    while time.monotonic() < end:
+        try:
+            with quiet_probes():
+                create()
+            return
+        except Exception as error:
+            if _FOLDER_WITHOUT_TABLE not in str(error)[:2000]:
+                raise
+        if _exists(spark, table):
+            return
+        time.sleep(0.2)
+    if "/" not in table[-1]:
+        remove_unfinished(table_folder(spark, sql, table))
+    create()
 
 
 # SQL

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sqlext
-from sqlext.catalog import pattern_rules
+from sqlext.catalog import pattern_rules, warehouse
 from sqlext.catalog.pattern_rules import LogEntry, RuleError
 from sqlext.hook import unhooked
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
@@ -116,6 +116,16 @@ def test_show_and_describe_tell_what_became_of_a_rule(rules):
     bad = dict(map(tuple, rules.sql("DESC PATTERN RULE bad ON rules").collect()))
     assert bad["error 1"] == "SQLEXT_RULE: it's wrong"
     assert bad["program"].startswith("SQLEXT_RULE_TEXT: this is no rule")
+
+
+def test_a_table_that_another_session_is_creating_is_waited_for(rules):
+    folder = warehouse.table_folder(rules, unhooked(rules), ("rules",))
+    folder.mkdir()
+    data = folder / "part-00000.parquet"  # Delta writes files before it commits them
+    data.touch()
+    threading.Timer(1, data.unlink).start()
+    rules.sql(f"CREATE PATTERN RULE r ON rules FOR TABLE events AS {CLAUSE}")
+    assert [row.name for row in rules.table("rules").collect()] == ["r"]
 
 
 def test_writers_at_once_all_land_and_versions_stay_ordered(rules):
