@@ -19,6 +19,7 @@ _HOOK = "install, remove or show the hook that extends every session with spark.
 _RULES = "list, add, check or disable the pattern rules of a table"
 TRIAL_ROWS = 10_000  # of `sqlext rules check`
 FAILED = 1  # exit status
+_LIBRARIES = frozenset({"pyspark", "py4j", "numpy", "numba", "pyarrow", "pandas"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,7 +27,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     0: success; 1: a statement failed, the reason is on stderr; 2: the command line is wrong.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    except ModuleNotFoundError as error:  # installed with --no-deps, for a cluster that brings its own Spark
+        library = (error.name or "").partition(".")[0]
+        if library not in _LIBRARIES:
+            raise
+        print(f"sqlext: this command needs {library}, which {sys.executable} does not have", file=sys.stderr)
+        return FAILED
+
+
+def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["demo"]:
         from sqlext import demo  # PySpark takes half a second to load
 

@@ -12,7 +12,7 @@ from sqlext.engine.batch.run_batch import result_query
 from sqlext.engine.emit.explain_emit import explained_call, explained_emit
 from sqlext.engine.emit.plan_emits import PlannedCall, PlannedEmit
 from sqlext.engine.physical import LEAD, PhysicalPlan
-from sqlext.engine.plan_statement import PlannedPart, StatementPlan, plan_statement
+from sqlext.engine.plan_statement import PlannedPart, StatementPlan, ViewPlan, plan_statement
 from sqlext.engine.portable.portable_sql import Printer
 from sqlext.engine.rules.plan_rules import PlannedRules
 from sqlext.engine.sql_call import SqlCall
@@ -38,11 +38,16 @@ def explain_statement(call: SqlCall) -> str:
 
 def explained_plan(plan: StatementPlan) -> str:
     """The text of EXPLAIN MATCH."""
-    if not plan.parts:
+    views = [_view(name, r) for name, r in plan.relations.items() if isinstance(r, ViewPlan)]
+    if not plan.parts and not views:
         return "No clause of the extended language: Spark runs the text as it is."
     parts = [_part(i, c) for i, c in enumerate(plan.parts, 1)]
     bases = (f"== Rows {name} ==\n{r.text}" for name, r in plan.relations.items() if isinstance(r, BaseQuery))
-    return "\n\n".join([*bases, *parts, f"== Statement for Spark ==\n{plan.text}"])
+    return "\n\n".join([*views, *bases, *parts, f"== Statement for Spark ==\n{plan.text}"])
+
+
+def _view(name: str, view: ViewPlan) -> str:
+    return f"== View {view.name}, which the statement reads as {name} ==\n{explained_plan(view.statement)}"
 
 
 def _part(number: int, part: PlannedPart) -> str:

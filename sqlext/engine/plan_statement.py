@@ -113,6 +113,7 @@ class StatementPlan:
 class ViewPlan:
     """The query of a stored view, and the names that the view gives its columns."""
 
+    name: str
     statement: StatementPlan
     columns: tuple[str, ...]
 
@@ -177,7 +178,8 @@ def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portabl
         elif (rows := cached_views.cached(call.spark, mention.name.parts)) is not None:
             relation = queries.name(rows)
         else:
-            view = ViewPlan(plan_statement(_query_of(mention.view, call)), mention.view.columns)
+            query = plan_statement(_query_of(mention.view, call))
+            view = ViewPlan(mention.view.name, query, mention.view.columns)
             relation = queries.name(view.preview())
             relations[relation] = view
         source = source.edited([_view_edit(mention, relation, statement)])

@@ -88,6 +88,13 @@ def test_a_file_that_cannot_be_read_ends_with_status_2(tmp_path, capsys):
     assert "sqlext: cannot read" in capsys.readouterr().err
 
 
+def test_a_library_that_is_missing_is_named(monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "sqlext.session_commands", raising=False)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    assert main(["run", "-e", "SELECT 1"]) == FAILED
+    assert "sqlext: this command needs pyspark" in capsys.readouterr().err
+
+
 @pytest.fixture
 def run(spark, monkeypatch, capsys):
     """`run(sql, *options)` is (status, stdout, stderr) of `sqlext run -`."""

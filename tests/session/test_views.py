@@ -108,6 +108,13 @@ def test_a_plain_view_takes_the_place_of_a_stored_one(spark, sql, create):
 CLAUSE = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY x MEASURES COUNT(*) AS k PATTERN (a+) DEFINE a AS x > 0)"
 
 
+def test_explain_match_shows_the_clauses_of_a_stored_view(spark, create):
+    create(f"CREATE VIEW v AS {CLAUSE}")
+    text = spark.sql("EXPLAIN MATCH SELECT k FROM v").collect()[0][0]
+    assert text.startswith("== View v, which the statement reads as __sqlext_")
+    assert "== Clause 1, line 1 ==" in text and "SELECT k FROM __sqlext_" in text
+
+
 def test_methods_of_the_session_know_stored_views(spark, create):
     create(f"CREATE VIEW v (n) COMMENT 'it''s' AS {CLAUSE}")
     assert spark.table("v").collect() == spark.read.table("default.v").collect() == [(1,)]
