@@ -1,4 +1,4 @@
-"""Run by `make test-cluster`: statements on a cluster of two workers without sqlext return the rows of `local[2]`."""
+"""Run by `make test-cluster`: statements on clusters of workers without sqlext return the rows of `local[2]`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
-from .hdfs import hdfs
+from .hadoop import hdfs, yarn
 from .program import QUERIES, server_settings
+from .standalone import SPARK_HOME, connect_server
 from .standalone import cluster as started_cluster
-from .standalone import connect_server
 
 CLUSTER = os.environ.get("SQLEXT_TEST_MASTER", "")
 VARIATIONS = {
@@ -53,11 +55,14 @@ def connect(tmp_path_factory):
         return results(address, folder)
 
 
-def results(master: str, folder: Path | str, settings: dict[str, str] | None = None) -> dict[str, list[str]]:
+def results(
+    master: str, folder: Path | str, settings: Mapping[str, str] = MappingProxyType({}), **environment: str
+) -> dict[str, list[str]]:
     """The rows of each statement of `program`, by its name."""
-    command = [sys.executable, "-m", "tests.cluster.program", master, str(folder), json.dumps(settings or {})]
+    command = [sys.executable, "-m", "tests.cluster.program", master, str(folder), json.dumps(dict(settings))]
     python = {"PYSPARK_PYTHON": sys.executable} if master.startswith("local") else {}
-    process = subprocess.run(command, env={**os.environ, **python}, text=True, capture_output=True, check=False)
+    variables = {**os.environ, **python, **environment}
+    process = subprocess.run(command, env=variables, text=True, capture_output=True, check=False)
     assert process.returncode == 0, process.stderr[-3000:]
     return dict(map(json.loads, process.stdout.splitlines()))
 
@@ -76,6 +81,12 @@ def test_a_connect_server_without_sqlext_returns_them_too(local, connect, name):
 @pytest.mark.parametrize("name", VARIATIONS)
 def test_no_setting_of_a_cluster_changes_a_row(local, tmp_path, name):
     assert results(CLUSTER, tmp_path, VARIATIONS[name]) == local
+
+
+def test_yarn_returns_them_too(local, tmp_path):
+    settings = {"spark.yarn.jars": f"local:{SPARK_HOME}/jars/*", "spark.executor.instances": "2"}
+    with yarn() as configuration:
+        assert results("yarn", tmp_path, settings, HADOOP_CONF_DIR=str(configuration)) == local
 
 
 @pytest.fixture(scope="module")

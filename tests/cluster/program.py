@@ -58,7 +58,7 @@ def main(master: str, folder: str, settings: dict[str, str]) -> None:
         show(name, spark.sql(query))
     spark.conf.set("sqlext.engine", "udtf")
     show("udtf", spark.sql(QUERIES["clause"]))
-    show("stream", decided(spark, is_cluster=master.startswith("spark:")))
+    show("stream", decided(spark, is_cluster=master.startswith(("spark:", "yarn"))))
     spark.stop()
 
 
@@ -71,7 +71,7 @@ def resume(master: str, folder: str, settings: dict[str, str]) -> None:
         spark.sql(f"CREATE TABLE IF NOT EXISTS decided USING delta LOCATION '{folder}/decided'")
     for first in range(rows, rows + FILES * ROWS, ROWS):
         spark.sql(MORE.format(first=first, rows=ROWS))
-    show("stream", decided(spark, is_cluster=master.startswith("spark:")))
+    show("stream", decided(spark, is_cluster=master.startswith(("spark:", "yarn"))))
     spark.stop()
 
 

@@ -1,7 +1,7 @@
 """Conversions between Arrow arrays and the NumPy arrays that matchers read.
 
-PyArrow's own conversions (`pa.array`, `to_numpy`, `pa.scalar`) import pandas, which takes a quarter of the start of a
-worker; these do not.
+PyArrow's own conversions (`pa.array`, `to_numpy`, `pa.scalar`, before PyArrow 26 also `to_pandas_dtype`) import pandas,
+which takes a quarter of the start of a worker; these do not.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ import pyarrow.compute as pc
 
 from sqlext.pattern.task import Values
 
+_NUMBERS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
+_DTYPES = {pa.from_numpy_dtype(np.dtype(code)): np.dtype(code) for code in _NUMBERS}
+
 
 def as_numpy(column: pa.Array) -> np.ndarray:
     """Numbers or Booleans; the value of a NULL is anything. Only Booleans, which are bits in Arrow, are copied.
@@ -21,7 +24,7 @@ def as_numpy(column: pa.Array) -> np.ndarray:
     >>> as_numpy(pa.array([True, False, True])[1:]).tolist(), as_numpy(pa.array([1.5, 2.5])[1:]).tolist()
     ([False, True], [2.5])
     """
-    dtype, lo, hi = column.type.to_pandas_dtype(), column.offset, column.offset + len(column)
+    dtype, lo, hi = _DTYPES[column.type], column.offset, column.offset + len(column)
     if lo == hi:  # there may be no buffer
         return np.empty(0, dtype)
     values = column.buffers()[1]
