@@ -10,6 +10,7 @@ from typing import Any
 from sqlext.catalog.warehouse import path_here
 from sqlext.errors import BindError, Place
 from sqlext.quiet import quiet_probes
+from sqlext.session_kind import is_connect
 
 _VERSION = 2
 _FILE = "sqlext.json"  # in the checkpoint's folder; where Spark writes it, a folder with one text file
@@ -48,6 +49,21 @@ class Checkpoint:
         part = folder / f"{_FILE}.part"
         part.write_text(record)
         part.replace(folder / _FILE)
+
+    def remove_unfinished(self) -> None:
+        """Remove the file of a process that was killed while it wrote the offsets of the first micro-batch.
+
+        Spark starts no query with state whose checkpoint has files but no micro-batch: it would never start again. On
+        Connect the file can be removed by the server's own means only.
+        """
+        if is_connect(self.spark):
+            return
+        offsets = self.spark._jvm.org.apache.hadoop.fs.Path(self.location.rstrip("/") + "/offsets")
+        files = offsets.getFileSystem(self.spark._jsc.hadoopConfiguration())
+        paths = [status.getPath() for status in files.listStatus(offsets)] if files.exists(offsets) else []
+        if all(path.getName().startswith(".") for path in paths):
+            for path in paths:
+                files.delete(path, False)
 
 
 def _read_by_spark(spark: Any, location: str) -> str | None:

@@ -25,8 +25,8 @@ def session(
     ours: `session(**{"spark.sql.shuffle.partitions": "4"})`. A session that runs already keeps its settings, except
     those in `conf`.
 
-    The first start downloads Delta's jar from Maven Central (87 MB, kept in ~/.ivy2.5.2). What Spark writes to stderr
-    while it starts is shown only if the start fails.
+    The first start downloads Delta's jar from Maven Central (87 MB, kept in ~/.ivy2.5.2), unless Spark's folder `jars`
+    has it. What Spark writes to stderr while it starts is shown only if the start fails.
 
     Raises SetupError if there is no suitable Java, if the jar cannot be downloaded, or if a session without Delta or
     with another warehouse runs.

@@ -167,9 +167,11 @@ def _settings_of_master(master: str) -> dict[str, str]:
 
 
 def _packages(user_conf: dict[str, str]) -> str:
-    """`spark.jars.packages` with Delta, unless the user brings Delta or sets an empty list."""
+    """`spark.jars.packages` with Delta, unless Spark has its jar, or the user brings it or sets an empty list."""
     packages = user_conf.get("spark.jars.packages")
-    brings_delta = packages == "" or "delta-spark" in f"{packages},{user_conf.get('spark.jars', '')}"
+    spark_home = Path(os.environ.get("SPARK_HOME") or pyspark.__path__[0])
+    has_delta = any((spark_home / "jars").glob("*delta-spark*.jar"))
+    brings_delta = packages == "" or has_delta or "delta-spark" in f"{packages},{user_conf.get('spark.jars', '')}"
     return packages or "" if brings_delta else ",".join(filter(None, [delta_package(pyspark.__version__), packages]))
 
 

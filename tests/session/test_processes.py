@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from programs import printed, run_program
 
+from sqlext import startup
+
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 FIRST = """
@@ -57,6 +59,14 @@ STARTS_FAILING = """
     except sqlext.SetupError as error:
         print(error)
 """
+
+
+def test_nothing_is_downloaded_where_spark_has_the_jar(tmp_path, monkeypatch):
+    jar = tmp_path / "jars" / "io.delta_delta-spark_4.2_2.13-4.4.0.jar"
+    jar.parent.mkdir()
+    jar.touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    assert (startup._packages({}), startup._packages({"spark.jars.packages": "a:b:1"})) == ("", "a:b:1")
 
 
 def test_a_jar_that_cannot_be_had_is_an_error_that_helps(tmp_path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +37,21 @@ def test_a_streaming_table_is_started_resumed_and_refused_to_another_query(event
     assert len(lines(events, "copies")) == 8
     with pytest.raises(sqlext.UnsupportedError, match="reads no stream"):
         events.sql("CREATE STREAMING TABLE copies2 AS SELECT k, i FROM events")
+
+
+def test_a_process_killed_in_its_first_micro_batch_does_not_end_the_stream_for_ever(events):
+    create = f"CREATE OR REFRESH STREAMING TABLE begun AS SELECT k, f, l FROM {STREAM} {PAIRS}"
+    events.sql(create)
+    table = Path(events.sql("DESCRIBE DETAIL begun").first()["location"].removeprefix("file:"))
+    checkpoint = table / "_checkpoints" / "stream"
+    record = (checkpoint / "sqlext.json").read_text()
+    shutil.rmtree(checkpoint)
+    (checkpoint / "offsets").mkdir(parents=True)
+    (checkpoint / "sqlext.json").write_text(record)
+    (checkpoint / "offsets" / ".0.528a266c.tmp").touch()  # which Spark renames when it is written
+    append(events, "1 0 A 1", "1 1 B 2", "1 60 A 3", "1 500 A 4")
+    events.sql(create)
+    assert lines(events, "begun") == ["1 1 2"]
 
 
 def test_late_rows_are_counted_and_written_into_a_table(events):

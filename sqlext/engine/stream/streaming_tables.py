@@ -93,6 +93,7 @@ def start(
         at = "" if batch is None else f", at micro-batch {batch}"
         warn([f"{query_name} is running{at}; the statement started nothing. STOP STREAMING TABLE {title} ends it."])
         return nothing
+    Checkpoint(spark, checkpoint).remove_unfinished()
     if upsert is None:
         writer, sink = written.writeStream.format("delta"), name
     else:
