@@ -7,6 +7,10 @@ they fill.
 
 from __future__ import annotations
 
+import hashlib
+import shutil
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -14,6 +18,7 @@ from numba import njit
 
 from sqlext.host_folder import own_folder
 
+_BESIDE_SOURCES = "__pycache__"
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
 _NOT_FROM_PYTHON: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
@@ -25,12 +30,32 @@ def _nothing() -> None:
 def keep_machine_code() -> None:
     """Keep machine code beside the sources, or in the user's cache, or otherwise in a temporary folder.
 
-    Numba does not load at all where it can write neither beside the sources nor at home, as in many containers.
+    Numba does not load at all where it can write neither beside the sources nor at home, as in many containers. Where
+    it cannot write beside the sources it does not read there either: what `sqlext warm` has left there is copied.
     """
     try:
-        njit(cache=True)(_nothing)
+        nothing = njit(cache=True)(_nothing)
     except RuntimeError:
         numba.config.CACHE_DIR = own_folder("sqlext-numba")  # type: ignore[attr-defined]
+        nothing = njit(cache=True)(_nothing)
+    folder = Path(nothing.stats.cache_path or "")
+    if folder.name != _BESIDE_SOURCES:
+        _copy_machine_code(folder.parent)
+
+
+def _copy_machine_code(cache: Path) -> None:
+    """Copy the machine code beside the sources into Numba's cache, where a folder of theirs has none yet."""
+    for compiled_beside in {path.parent for path in Path(__file__).parent.glob(f"**/{_BESIDE_SOURCES}/*.nbi")}:
+        sources = compiled_beside.parent
+        target = cache / f"{sources.name}_{hashlib.sha1(str(sources).encode()).hexdigest()}"  # as Numba names it
+        if not target.is_dir() or not any(target.iterdir()):
+            draft = Path(tempfile.mkdtemp(dir=cache))
+            for path in compiled_beside.glob("*.nb[ci]"):
+                shutil.copyfile(path, draft / path.name)
+            try:
+                draft.rename(target)
+            except OSError:  # another worker was faster
+                shutil.rmtree(draft)
 
 
 keep_machine_code()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import sqlext
 
 TASKS = {
     "row-local": "MatchTask(program=program, bits=(None, 0), conditions=(None, None))",
@@ -61,3 +66,15 @@ def test_a_worker_that_matches_loads_nothing_but_numpy_pyarrow_and_numba(task):
 def test_the_driver_plans_without_numba():
     script = "import sys, sqlext.engine.explanation; print('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "False\n"
+
+
+def test_machine_code_beside_the_sources_is_used_where_numba_writes_elsewhere(tmp_path):
+    shutil.copytree(Path(sqlext.__file__).parent, tmp_path / "sqlext", ignore=shutil.ignore_patterns("__pycache__"))
+    script = "from sqlext.pattern.measures.navigation_kernels import is_less as f; f(1.0, 2.0); "
+    script += "print(sum(f.stats.cache_hits.values()))"
+    own = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    elsewhere = {**own, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    for environment, hits in ((own, "0\n"), (elsewhere, "1\n")):
+        command = [sys.executable, "-c", script]
+        process = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (process.stdout, process.stderr) == (hits, "")
