@@ -22,8 +22,9 @@ def duration(
     """The microseconds of a constant interval of days to seconds. Raises BindError: `error_class`."""
     text = source.slice(fragment.start, fragment.stop)
     if re.fullmatch(r"\d+\s+[A-Za-z]+", fragment.text):
-        raise BindError(error_class, "a duration begins with INTERVAL", place=fragment.place,
-                        hint=f"write INTERVAL {fragment.text}.")  # fmt: skip
+        is_of_rows = fragment.text.upper().endswith(("ROW", "ROWS"))
+        hint = "EVERY n ROWS stands without EARLY." if is_of_rows else f"write INTERVAL {fragment.text}."
+        raise BindError(error_class, "a duration begins with INTERVAL", place=fragment.place, hint=hint)
     (kind,) = resolver.types([text])
     if not kind.startswith("interval ") or "year" in kind or "month" in kind:
         raise BindError(error_class, f"a duration is an interval of days, hours, minutes or seconds, not {kind}",

@@ -21,11 +21,11 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.streaming import DataStreamWriter
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import Checkpoint, StoredClause, StoredQuery, check_same_query, stored_query
@@ -36,12 +36,13 @@ from sqlext.engine.stream.heartbeat import has_beats
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.upsert import UpsertWriter, check_table, plan_upsert
 from sqlext.engine.warn import warn
-from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.errors import BindError, Place, SetupError, UnsupportedError
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads import StreamTarget
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.rewriter.text.splice import Text
 from sqlext.rewriter.text.tokens import WORD, tokenize
+from sqlext.session_kind import is_connect
 
 TRIGGER = "sqlext.stream.trigger"  # available-now, an interval, or nothing: each micro-batch starts at once
 NAME = "sqlext.stream.name"  # of the checkpoint, where several INSERT write into one table
@@ -102,10 +103,12 @@ def start(
     writer = writer.option("checkpointLocation", checkpoint).queryName(query_name)
     try:
         with _setting(spark, _SEVERAL_BATCHES, "true") if has_beats(text) else nullcontext():
-            _run(writer, sink, _trigger(spark, target))
-    except AnalysisException as e:  # of what Spark checks when a stream starts
+            _run(spark, writer, sink, target)
+    except (AnalysisException, SetupError) as e:  # of what is checked when a stream starts
         if is_new:
             spark.sql(f"DROP TABLE {name}").collect()
+        if isinstance(e, SetupError):
+            raise
         error = user_error(e, text, target.text)
         raise (error if error.place else error.with_(place=target.place)) from None
     for clause in clauses:
@@ -233,15 +236,32 @@ def _check_ends(clauses: Sequence[StreamClause], trigger: str, target: StreamTar
         )  # fmt: skip
 
 
-def _run(writer: DataStreamWriter, table: str | None, trigger: str) -> None:
+def _run(spark: SparkSession, writer: DataStreamWriter, table: str | None, target: StreamTarget) -> None:
     """Start the query. `table`: where Spark writes the rows, None if the writer has a function for that."""
+    trigger = _trigger(spark, target)
     writer = writer.outputMode("append")
     if trigger:
         writer = writer.trigger(**_trigger_options(trigger))
-    query = writer.start() if table is None else writer.toTable(table)
+    query = _start_upsert(spark, writer, target) if table is None else writer.toTable(table)
     streams.remember(query)
     if trigger == AVAILABLE_NOW:
         query.awaitTermination()  # the statement ends when the rows are in the table
+
+
+def _start_upsert(spark: SparkSession, writer: DataStreamWriter, target: StreamTarget) -> StreamingQuery:
+    """Start a query with UPSERT KEY. Raises SetupError if a Connect server has no Python for it."""
+    try:
+        return writer.start()
+    except PySparkException as error:
+        if isinstance(error, AnalysisException) or not is_connect(spark):
+            raise
+        reason = str(error).partition("\n")[0]
+        raise SetupError(
+            "WORKER_WITHOUT_SQLEXT", f"the server did not start a Python for UPSERT KEY: {reason}",
+            place=target.upsert_key[0].place,
+            hint="install spark-sqlext, with all that it requires, into the Python that the server's PYSPARK_PYTHON "
+            "names.",
+        ) from None  # fmt: skip
 
 
 @contextmanager
