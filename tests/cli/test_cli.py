@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import shlex
+import subprocess
 import sys
 from datetime import date, datetime
 from decimal import Decimal
@@ -88,11 +89,12 @@ def test_a_file_that_cannot_be_read_ends_with_status_2(tmp_path, capsys):
     assert "sqlext: cannot read" in capsys.readouterr().err
 
 
-def test_a_library_that_is_missing_is_named(monkeypatch, capsys):
-    monkeypatch.delitem(sys.modules, "sqlext.session_commands", raising=False)
-    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    assert main(["run", "-e", "SELECT 1"]) == FAILED
-    assert "sqlext: this command needs pyspark" in capsys.readouterr().err
+def test_a_library_that_is_missing_is_named():
+    """In a process of its own, which has not imported PySpark yet."""
+    without = "import sys; sys.modules['pyspark'] = None; from sqlext.cli import main; sys.exit(main(sys.argv[1:]))"
+    run = subprocess.run([sys.executable, "-c", without, "run", "-e", "SELECT 1"], capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (FAILED, "")
+    assert run.stderr.startswith("sqlext: this command needs pyspark, which ")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import sqlext
 from sqlext.engine.batch.run_batch import worker_plan
 from sqlext.engine.explanation import explained_plan
 from sqlext.engine.physical import LEAD
-from sqlext.engine.plan_statement import plan_statement
+from sqlext.engine.plan_statement import ViewPlan, plan_statement
 from sqlext.engine.quoted_names import names_in_backticks
 from sqlext.engine.sql_call import SqlCall
 from sqlext.hook import unhooked
@@ -36,12 +36,13 @@ def named_strategies(explanation: str) -> list[str]:
 
 
 def run_strategies(plan) -> list[str]:
-    """The strategy of each clause that the workers of the plan's DataFrame run."""
-    clauses = [part for part in plan.parts if hasattr(part, "form")]
-    return [
-        clause.form.name if clause.form is LEAD else strategy.choose(worker_plan(clause.plan, clause.is_ansi).task)[0]
-        for clause in clauses
-    ]
+    """The strategy of each clause that the workers of the plan's DataFrame run, those of stored views first."""
+    views = [view for view in plan.relations.values() if isinstance(view, ViewPlan)]
+    names = [name for view in views for name in run_strategies(view.statement)]
+    for clause in (part for part in plan.parts if hasattr(part, "form")):
+        is_lead = clause.form is LEAD
+        names.append(LEAD.name if is_lead else strategy.choose(worker_plan(clause.plan, clause.is_ansi).task)[0])
+    return names
 
 
 def plans(spark, case: Case):
