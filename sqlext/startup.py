@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
@@ -63,6 +66,7 @@ _LOCAL_SETTINGS = {
         f"{checkpointing_package(pyspark.__version__)}.FileSystemBasedCheckpointFileManager",
 }  # fmt: skip
 
+_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"  # of the spark-submit that starts the JVM
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"  # a program that spark-submit started has this variable, and a master
 
 _NO_DOWNLOAD = re.compile(r"unresolved dependency|download failed|UNRESOLVED DEPENDENCIES|FAILED DOWNLOADS")
@@ -131,13 +135,34 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str]) -> Spark
     settings = _settings_of_master(settings["spark.master"]) | settings
     settings["spark.jars.packages"] = _packages(user_conf)
     try:
-        with kept_stderr() as log:
+        with kept_stderr() as log, _jars_for_spark_submit(settings):
             spark = SparkSession.builder.config(map={k: v for k, v in settings.items() if v}).getOrCreate()
             if not settings["spark.master"]:
                 _set_for_master(spark)
             return spark
     except (PySparkException, Py4JError) as error:
         raise diagnose(log(), error, settings["spark.jars.packages"]) from None
+
+
+@contextmanager
+def _jars_for_spark_submit(settings: dict[str, str]) -> Iterator[None]:
+    """Move `spark.jars` from the settings to the arguments of the spark-submit that starts this process's JVM.
+
+    As a setting of the session it would replace the list to which spark-submit adds the jars of `spark.jars.packages`:
+    the executors would lack Delta.
+    """
+    starts_jvm = _SUBMITTED not in os.environ and pyspark.SparkContext._gateway is None
+    if not (starts_jvm and settings["spark.jars.packages"] and settings.get("spark.jars")):
+        yield
+        return
+    before = os.environ.get(_ARGUMENTS)
+    os.environ[_ARGUMENTS] = f"--jars {shlex.quote(settings.pop('spark.jars'))} {before or 'pyspark-shell'}"
+    try:
+        yield
+    finally:
+        os.environ.pop(_ARGUMENTS)
+        if before is not None:
+            os.environ[_ARGUMENTS] = before
 
 
 def _connect(address: str, user_conf: dict[str, str]) -> SparkSession:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from zipfile import ZipFile
+
 import pytest
 from programs import printed, run_program
 
@@ -28,8 +30,11 @@ FIRST = """
 """
 
 SECOND = """
+    import os
     import sqlext
-    spark = sqlext.session(master="local[2]", warehouse="here")
+    spark = sqlext.session(master="local[2]", warehouse="here", **{{"spark.jars": "{jar}"}})
+    jars = spark.sparkContext.getConf().get("spark.jars").split(",")
+    print("{jar}" in jars[0], any("delta-spark" in jar for jar in jars), "PYSPARK_SUBMIT_ARGS" in os.environ)
     print(sorted(t.name for t in spark.catalog.listTables()), spark.sql("SELECT * FROM other.u").collect())
     spark.sql("DROP TABLE t")
     spark.sql("CREATE TABLE t AS SELECT 5 AS x")
@@ -44,8 +49,10 @@ def test_a_process_finds_the_tables_of_the_one_before(tmp_path):
     first = run_program(FIRST, tmp_path)
     assert first.stdout.splitlines() == ["3 2", "SQLEXT_SESSION_WITH_OTHER_WAREHOUSE"], first.stderr
     assert first.stderr == "a worker's word\n"  # nothing of Ivy and Spark's start, but all of what comes later
-    outside = tmp_path / "outside"
-    assert printed(SECOND.format(outside=outside), tmp_path) == ["['kept', 't'] [Row(x=3, y=4)]", "[2, 5, 6]"]
+    outside, jar = tmp_path / "outside", tmp_path / "more.jar"
+    ZipFile(jar, "w").close()
+    tables = ["['kept', 't'] [Row(x=3, y=4)]", "[2, 5, 6]"]
+    assert printed(SECOND.format(outside=outside, jar=jar), tmp_path) == ["True True False", *tables]
     assert (outside / "_delta_log").is_dir()  # only files in the warehouse go with their table
 
 
