@@ -11,7 +11,7 @@ DBT_STAMP := .venv/dbt-$(DBT)/installed
 SPARKS ?= 4.0 4.1 4.2
 # The Python of a cluster's workers: what sqlext needs, as it is in .venv, but not sqlext.
 WORKERS := .venv/workers
-LIBRARIES := numpy numba pyarrow pandas protobuf
+LIBRARIES := numpy numba pyarrow pandas protobuf google-re2
 # The statement data files in every way to run them, and one stream from `sqlext run` into a table.
 FAST := tests/architecture tests/statements tests/streams/test_run.py
 

@@ -33,6 +33,14 @@ def too_long(most: int) -> DataError:
     return DataError("TEXT_TOO_LONG", f"a text of more than {most:,} characters", hint="test the length first")
 
 
+def too_many_steps(what: str, most: int) -> DataError:
+    return DataError(
+        "EXPRESSION_BUDGET",
+        f"{what} needs more than {most:,} steps on this text",
+        hint="write a pattern without nested repetitions, lookaround or references to groups, or test the length first",
+    )
+
+
 def remainder_by_zero() -> DataError:
     return DataError("REMAINDER_BY_ZERO", "remainder by zero", hint="test the divisor first, with nullif(x, 0)")
 

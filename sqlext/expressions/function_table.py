@@ -20,7 +20,9 @@ then `bind`. The names are Spark's, in lower case, and operators and predicates 
 
 Known differences from Spark: the last digits of logarithms, powers and trigonometric functions; the text of some
 floats, which Java before 19 writes with more digits than needed (99999998000 as 9.9999998E10); empty matches and
-positions of regular expressions in texts with characters beyond U+FFFF, which Java counts twice; invalid UTF-8.
+positions of regular expressions in texts with characters beyond U+FFFF, which Java counts twice; groups of regular
+expressions in which Java leaves what a failed attempt matched; `$` right after the position of regexp_replace in a text
+that ends in CR LF; invalid UTF-8.
 
 Units such as MONTH of `timestampdiff(MONTH, a, b)` are strings.
 """

@@ -1,133 +1,327 @@
-"""Java's regular expressions by Python's `re`, as far as both mean the same; LIKE patterns.
+"""Java's syntax of regular expressions, read into a tree.
 
-Java's `.` and `$` know more ends of lines than Python's, its classes `\\d \\w \\s \\b` are ASCII, and it has syntax
-that Python reads differently; `java_regex` translates the former and refuses the latter.
+Java's `.` and `$` know five ends of lines, its classes `\\d \\w \\s \\b` are ASCII, and so is the case of letters that
+`(?i)` ignores. `(?i)` becomes sets of both letters, so the tree has no flags.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from sqlext.errors import UnsupportedError
 from sqlext.expressions.faults import invalid_pattern
+from sqlext.expressions.regex_tree import (
+    LAST,
+    Chars,
+    Choice,
+    Group,
+    Look,
+    Node,
+    Place,
+    Ranges,
+    Reference,
+    Repeat,
+    Sequence,
+    complement,
+    union,
+    width,
+)
 
-_LINE_ENDS = "\\n\\r\\u0085\\u2028\\u2029"
-_END = f"(?=(?:\\r\\n|(?<!\\r)\\n|[\\r\\u0085\\u2028\\u2029])?\\Z)"  # noqa: F541
-_SAME_ESCAPES = "dDwWsSbBntrfA0"
-_CLASSES = {
-    "Lower": "a-z",
-    "Upper": "A-Z",
-    "Alpha": "a-zA-Z",
-    "Digit": "0-9",
-    "Alnum": "a-zA-Z0-9",
-    "Punct": "!-/:-@\\[-`{-~",
-    "Space": " \\t\\n\\x0B\\f\\r",
+_DEEPEST = 60  # groups inside groups; recursive functions read them
+_MOST_TIMES = (1 << 31) - 1
+
+
+def _ranges(text: str) -> Ranges:
+    """Pairs of characters: the first and the last of each range."""
+    return union([(ord(low), ord(high)) for low, high in zip(text[::2], text[1::2])])
+
+
+_LINE_ENDS = _ranges("\n\n\r\r\x85\x85\u2028\u2029")
+_SETS = {
+    "d": _ranges("09"),
+    "w": _ranges("azAZ09__"),
+    "s": _ranges("  \t\r"),
+    "h": _ranges("  \t\t\xa0\xa0\u1680\u1680\u180e\u180e\u2000\u200a\u202f\u202f\u205f\u205f\u3000\u3000"),
+    "v": _ranges("\n\r\x85\x85\u2028\u2029"),
 }
-_PLACES = {"h": "[ \\t\\xA0\\u1680\\u180e\\u2000-\\u200a\\u202f\\u205f\\u3000]", "Z": _END, "z": "\\Z", "e": "\\x1b"}
-_DIGITS = {"x": re.compile("[0-9a-fA-F]{2}"), "u": re.compile("[0-9a-fA-F]{4}")}
+_POSIX = {
+    "Lower": _ranges("az"),
+    "Upper": _ranges("AZ"),
+    "Alpha": _ranges("azAZ"),
+    "Digit": _ranges("09"),
+    "Alnum": _ranges("azAZ09"),
+    "Punct": _ranges("!/:@[`{~"),
+    "Space": _ranges("  \t\r"),
+}
+_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
+_PLACES = {"b": "word", "B": "no word", "A": "begin", "Z": "last line", "z": "end"}
+_LOOKS = {"?=": (True, False), "?!": (True, True), "?<=": (False, False), "?<!": (False, True)}
+_NUMBERS = re.compile(r"(\d+)(,(\d*))?\}", re.ASCII)
 _INLINE = re.compile(r"\(\?([is]+)\)")
+_NAME = re.compile(r"<([a-zA-Z][a-zA-Z0-9]*)>")
+_PROPERTY = re.compile(r"\{(\w+)\}")
+_CODES = {
+    "x": re.compile(r"([0-9a-fA-F]{2})|\{([0-9a-fA-F]+)\}"),
+    "u": re.compile(r"([0-9a-fA-F]{4})"),
+    "0": re.compile(r"([0-3][0-7]{0,2}|[4-7][0-7]?)"),
+}
+_LOW_SURROGATE = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_NOTHING = Sequence(())
 
 
-@lru_cache(1024)
-def java_regex(pattern: str) -> re.Pattern[str]:
-    """The pattern for Python. Raises DataError INVALID_PATTERN, and UnsupportedError for syntax that is not built.
+class JavaPattern(NamedTuple):
+    tree: Node
+    groups: int
+    names: Mapping[str, int]
 
-    >>> java_regex("a.c$").search("abc\\n") is not None, java_regex("\\\\d").search("٣") is None
-    (True, True)
+
+def read_java_regex(pattern: str) -> JavaPattern:
+    """Raises DataError INVALID_PATTERN, and UnsupportedError REGULAR_EXPRESSION for syntax that is not built.
+
+    >>> read_java_regex("(?<x>[ab]?)c").names
+    {'x': 1}
     """
-    flags = re.ASCII
-    dot = f"[^{_LINE_ENDS}]"
+    flags = ""
     if match := _INLINE.match(pattern):
-        flags |= re.IGNORECASE if "i" in match[1] else 0
-        dot = "[\\s\\S]" if "s" in match[1] else dot
-        pattern = pattern[match.end() :]
-    text = _Translation(pattern, dot).translated()
-    try:
-        return re.compile(text, flags)
-    except (re.error, OverflowError) as error:
-        raise invalid_pattern(f"{pattern!r} is no regular expression: {error}") from None
+        flags, pattern = match[1], pattern[match.end() :]
+    reader = _Reader(pattern, folds="i" in flags, dot_all="s" in flags)
+    tree = reader.choice()
+    if reader.i < len(pattern):
+        raise invalid_pattern(f"{pattern!r} has a closing parenthesis too many")
+    return JavaPattern(tree, reader.groups, reader.names)
 
 
-class _Translation:
+class _Reader:
     """One pass over a pattern."""
 
-    def __init__(self, pattern: str, dot: str):
-        self.pattern, self.dot, self.i = pattern, dot, 0
+    def __init__(self, pattern: str, folds: bool, dot_all: bool):
+        self.pattern, self.folds, self.i = pattern, folds, 0
+        self.dot = Chars(((0, LAST),) if dot_all else complement(_LINE_ENDS))
+        self.groups, self.depth = 0, 0
+        self.names: dict[str, int] = {}
 
-    def translated(self) -> str:
-        parts: list[str] = []
-        while self.i < len(self.pattern):
-            parts.append(self._next())
-        return "".join(parts)
+    def choice(self) -> Node:
+        options = [self._sequence()]
+        while self._skips("|"):
+            options.append(self._sequence())
+        return options[0] if len(options) == 1 else Choice(tuple(options))
 
-    def _take(self, n: int = 1) -> str:
-        self.i += n
-        return self.pattern[self.i - n : self.i]
+    def _sequence(self) -> Node:
+        parts: list[Node] = []
+        while self.i < len(self.pattern) and self.pattern[self.i] not in "|)":
+            *before, last = self._atoms()
+            parts += [*before, self._repeated(last)]
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
-    def _next(self) -> str:
+    def _skips(self, text: str) -> bool:
+        if not self.pattern.startswith(text, self.i):
+            return False
+        self.i += len(text)
+        return True
+
+    def _take(self) -> str:
+        self.i += 1
+        return self.pattern[self.i - 1]
+
+    def _match(self, regex: re.Pattern[str]) -> re.Match[str] | None:
+        match = regex.match(self.pattern, self.i)
+        if match:
+            self.i = match.end()
+        return match
+
+    def _atoms(self) -> list[Node]:
+        """A quantifier that follows belongs to the last of them."""
         letter = self._take()
-        if letter == "\\":
-            return self._escape(in_class=False)
+        if letter == "\\" and self._skips("Q"):
+            return [_NOTHING, *(self._literal(ord(quoted)) for quoted in self._quoted())]
+        if letter in "*+?":
+            raise invalid_pattern(f"{self.pattern!r} repeats nothing by {letter}")
+        if letter == "{":
+            self.i -= 1  # Java repeats an empty text
+            return [_NOTHING]
+        if letter in ".^$":
+            return [self.dot if letter == "." else Place("begin" if letter == "^" else "last line")]
+        if letter == "(":
+            return [self._group()]
         if letter == "[":
-            return self._class()
-        if letter == "(" and self.pattern.startswith("?", self.i):
-            return self._group()
-        if letter in "*+?}" and self.pattern.startswith("+", self.i):
+            return [Chars(self._class())]
+        return [self._escape() if letter == "\\" else self._literal(ord(letter))]
+
+    def _repeated(self, body: Node) -> Node:
+        letter = self.pattern[self.i : self.i + 1]
+        if letter not in ("*", "+", "?", "{"):
+            return body
+        self.i += 1
+        least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(letter) or self._numbers()
+        if self._skips("+"):
             raise self._refused("possessive quantifiers")
-        if letter == "{" and not re.match(r"\d+(,\d*)?\}", self.pattern[self.i :]):
+        return Repeat(body=body, least=least, most=most, is_greedy=not self._skips("?"))
+
+    def _numbers(self) -> tuple[int, int | None]:
+        match = self._match(_NUMBERS)
+        if match is None:
             raise invalid_pattern(f"{self.pattern!r} has an open brace")
-        return {".": self.dot, "$": _END}.get(letter, letter)
+        if max(len(match[1]), len(match[3] or "")) > 10:
+            raise invalid_pattern(f"{self.pattern!r} repeats too often")
+        least = int(match[1])
+        most = least if match[2] is None else int(match[3]) if match[3] else None
+        if least > _MOST_TIMES or (most is not None and not least <= most <= _MOST_TIMES):
+            raise invalid_pattern(f"{self.pattern!r} has an illegal range of repetitions")
+        return least, most
 
-    def _group(self) -> str:
-        rest = self.pattern[self.i :]
-        for known in ("?:", "?=", "?!", "?<=", "?<!"):
-            if rest.startswith(known):
-                return "(" + self._take(len(known))
-        if match := re.match(r"\?<([a-zA-Z][a-zA-Z0-9]*)>", rest):
-            self.i += match.end()
-            return f"(?P<{match[1]}>"
-        raise self._refused("groups with flags, and atomic groups")
+    def _group(self) -> Node:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise self._refused(f"more than {_DEEPEST} groups inside each other")
+        look = next((kind for kind in _LOOKS if self._skips(kind)), None)
+        if look is not None:
+            body, (is_ahead, is_negated) = self.choice(), _LOOKS[look]
+            if not is_ahead and width(body)[1] is None:
+                raise invalid_pattern(f"{self.pattern!r} looks behind without a limit")
+            node: Node = Look(body, is_ahead, is_negated)
+        elif self._skips("?:"):
+            node = self.choice()
+            node = node if isinstance(node, Choice) else Choice((node,))
+        else:
+            node = self._capturing_group()
+        if not self._skips(")"):
+            raise invalid_pattern(f"{self.pattern!r} has an open group")
+        self.depth -= 1
+        return node
 
-    def _escape(self, in_class: bool) -> str:
+    def _capturing_group(self) -> Node:
+        name = None
+        if self._skips("?"):
+            match = self._match(_NAME)
+            if match is None:
+                raise self._refused("groups with flags, and atomic groups")
+            name = match[1]
+            if name in self.names:
+                raise invalid_pattern(f"{self.pattern!r} has two groups {name}")
+        self.groups += 1
+        number = self.groups
+        if name is not None:
+            self.names[name] = number
+        return Group(self.choice(), number)
+
+    def _literal(self, code: int) -> Chars:
+        return Chars(self._folded(((code, code),)))
+
+    def _folded(self, ranges: Ranges) -> Ranges:
+        """With both cases of the letters from A to Z, if the pattern ignores them."""
+        if not self.folds:
+            return ranges
+        both = list(ranges)
+        for first, shift in ((65, 32), (97, -32)):
+            common = ((max(low, first), min(high, first + 25)) for low, high in ranges)
+            both += [(low + shift, high + shift) for low, high in common if low <= high]
+        return union(both)
+
+    # escapes
+
+    def _escape(self) -> Node:
+        letter = self._escaped_letter()
+        if letter in _PLACES:
+            return Place(_PLACES[letter])
+        if letter in "123456789":
+            return self._reference(int(letter))
+        if letter == "k" and (match := self._match(_NAME)):
+            if match[1] not in self.names:
+                raise invalid_pattern(f"{self.pattern!r} has no group {match[1]} before its reference")
+            return Reference(self.names[match[1]], self.folds)
+        ranges = self._set(letter)
+        return Chars(ranges) if ranges is not None else self._literal(self._code(letter))
+
+    def _escaped_letter(self) -> str:
         if self.i >= len(self.pattern):
             raise invalid_pattern(f"{self.pattern!r} ends in a backslash")
-        letter = self._take()
-        if letter == "Q":
-            end = self.pattern.find("\\E", self.i)
-            text = self._take((end if end >= 0 else len(self.pattern)) - self.i)
-            self.i += 2 if end >= 0 else 0
-            return re.escape(text)
-        if letter in "xu" and (match := _DIGITS[letter].match(self._rest())):
-            return f"\\{letter}{self._take(match.end())}"
-        if letter in "pP" and (match := re.match(r"\{(\w+)\}", self._rest())) and match[1] in _CLASSES:
-            self.i += match.end()
-            if in_class and letter == "P":
-                raise self._refused("\\P in a class")
-            ranges = _CLASSES[match[1]]
-            return ranges if in_class else f"[{'^' * (letter == 'P')}{ranges}]"
-        if letter in _PLACES and not in_class:
-            return _PLACES[letter]
-        if letter in _SAME_ESCAPES or (letter.isdigit() and not in_class) or not letter.isalnum():
-            return f"\\{letter}"
-        raise self._refused(f"\\{letter}")
+        return self._take()
 
-    def _rest(self) -> str:
-        return self.pattern[self.i :]
+    def _reference(self, number: int) -> Node:
+        """More digits belong to it as long as there is such a group to the left."""
+        while (digit := self.pattern[self.i : self.i + 1]) and digit in "0123456789":
+            if number * 10 + int(digit) > self.groups:
+                break
+            number = number * 10 + int(self._take())
+        return Reference(number, self.folds)
 
-    def _class(self) -> str:
-        parts = ["["]
-        if self._rest().startswith("^"):
-            parts.append(self._take())
+    def _set(self, letter: str) -> Ranges | None:
+        if letter.lower() in _SETS:
+            ranges = _SETS[letter.lower()]
+            return complement(ranges) if letter.isupper() else ranges
+        if letter in "pP":
+            match = self._match(_PROPERTY)
+            if match is None or match[1] not in _POSIX:
+                raise self._refused(f"\\{letter}")
+            ranges = self._folded(_POSIX[match[1]])
+            return complement(ranges) if letter == "P" else ranges
+        return None
+
+    def _code(self, letter: str) -> int:
+        if letter in _CODES:
+            match = self._match(_CODES[letter])
+            if match is None:
+                raise invalid_pattern(f"{self.pattern!r} has an incomplete \\{letter}")
+            code = int(next(filter(None, match.groups())), 8 if letter == "0" else 16)
+            if 0xD800 <= code < 0xDC00 and letter == "u" and (low := self._match(_LOW_SURROGATE)):
+                code = 0x10000 + ((code - 0xD800) << 10) + int(low[1], 16) - 0xDC00
+            if code > LAST:
+                raise invalid_pattern(f"{self.pattern!r} has a character beyond Unicode")
+            return code
+        if letter in _LETTERS:
+            return ord(_LETTERS[letter])
+        if letter.isascii() and letter.isalnum():
+            raise self._refused(f"\\{letter}")
+        return ord(letter)
+
+    def _quoted(self) -> str:
+        end = self.pattern.find("\\E", self.i)
+        text = self.pattern[self.i : end if end >= 0 else len(self.pattern)]
+        self.i += len(text) + (2 if end >= 0 else 0)
+        return text
+
+    # classes
+
+    def _class(self) -> Ranges:
+        is_negated, is_first = self._skips("^"), True
+        ranges: list[tuple[int, int]] = []
         while True:
             if self.i >= len(self.pattern):
                 raise invalid_pattern(f"{self.pattern!r} has an open bracket")
             letter = self._take()
-            if letter == "]" and len(parts) > 1 and parts != ["[", "^"]:
-                return "".join([*parts, "]"])
-            if letter == "[" or (letter == "&" and self._rest().startswith("&")) or letter == "]":
+            if letter == "]" and not is_first:
+                whole = union(ranges)
+                return complement(whole) if is_negated else whole
+            if letter == "[" or (letter == "&" and self.pattern.startswith("&", self.i)):
                 raise self._refused("classes inside classes")
-            parts.append(self._escape(in_class=True) if letter == "\\" else re.escape(letter) if letter != "-" else "-")
+            ranges += self._member(letter)
+            is_first = False
+
+    def _member(self, letter: str) -> Ranges:
+        """A set, a character or a range of characters."""
+        if letter == "\\" and self._skips("Q"):
+            return union([pair for quoted in self._quoted() for pair in self._folded(((ord(quoted), ord(quoted)),))])
+        low = self._class_code(letter)
+        if isinstance(low, tuple):
+            return low
+        if self.pattern[self.i : self.i + 1] != "-" or self.pattern[self.i + 1 : self.i + 2] in ("", "[", "]"):
+            return self._folded(((low, low),))
+        self.i += 1
+        high = self._class_code(self._take())
+        if isinstance(high, tuple) or high < low:
+            raise invalid_pattern(f"{self.pattern!r} has an illegal range of characters")
+        return self._folded(((low, high),))
+
+    def _class_code(self, letter: str) -> int | Ranges:
+        if letter != "\\":
+            return ord(letter)
+        escaped = self._escaped_letter()
+        if escaped in _PLACES or escaped in "123456789":
+            raise invalid_pattern(f"{self.pattern!r} has \\{escaped} in a class")
+        ranges = self._set(escaped)
+        return self._code(escaped) if ranges is None else ranges
 
     def _refused(self, what: str) -> UnsupportedError:
         return UnsupportedError(
@@ -135,64 +329,3 @@ class _Translation:
             f"{what} in {self.pattern!r} cannot be computed over several rows",
             hint="write a simpler pattern, or compute it in the navigation where one row decides it.",
         )
-
-
-def replacement_parts(replacement: str, pattern: re.Pattern[str]) -> list[str | int]:
-    """The texts and groups of a replacement: `$1`, `${name}`, `\\\\` before a letter that means itself.
-
-    >>> replacement_parts("<$1>", re.compile("(a)"))
-    ['<', 1, '>']
-    """
-    parts: list[str | int] = []
-    i = 0
-    while i < len(replacement):
-        letter = replacement[i]
-        i += 1
-        if letter == "\\":
-            if i >= len(replacement):
-                raise invalid_pattern("the replacement ends in a backslash")
-            parts.append(replacement[i])
-            i += 1
-        elif letter == "$":
-            group, i = _group(replacement, i, pattern)
-            parts.append(group)
-        else:
-            parts.append(letter)
-    return parts
-
-
-def _group(replacement: str, i: int, pattern: re.Pattern[str]) -> tuple[int, int]:
-    if match := re.match(r"\{([a-zA-Z][a-zA-Z0-9]*)\}", replacement[i:]):
-        if match[1] not in pattern.groupindex:
-            raise invalid_pattern(f"the pattern has no group {match[1]}")
-        return pattern.groupindex[match[1]], i + match.end()
-    if not replacement[i : i + 1].isdigit():
-        raise invalid_pattern("a group reference of the replacement is not a number")
-    number = int(replacement[i])
-    i += 1
-    if number > pattern.groups:
-        raise invalid_pattern(f"the pattern has no group {number}")
-    while replacement[i : i + 1].isdigit() and number * 10 + int(replacement[i]) <= pattern.groups:
-        number = number * 10 + int(replacement[i])
-        i += 1
-    return number, i
-
-
-@lru_cache(1024)
-def like_regex(pattern: str, escape: str) -> re.Pattern[str]:
-    """The regular expression of a LIKE pattern. Raises DataError INVALID_PATTERN.
-
-    >>> like_regex("a_%", "\\\\").fullmatch("abc") is not None
-    True
-    """
-    parts: list[str] = []
-    letters = iter(pattern)
-    for letter in letters:
-        if letter == escape:
-            escaped = next(letters, None)
-            if escaped is None or escaped not in ("_", "%", escape):
-                raise invalid_pattern(f"{pattern!r} has {escape} where it escapes nothing")
-            parts.append(re.escape(escaped))
-        else:
-            parts.append({"_": ".", "%": ".*"}.get(letter) or re.escape(letter))
-    return re.compile("".join(parts), re.DOTALL)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from sqlext.expressions.coercion import takes
 from sqlext.expressions.faults import invalid_value
 from sqlext.expressions.function import Evaluate, Function, Signature
-from sqlext.expressions.java_regex import java_regex, like_regex, replacement_parts
+from sqlext.expressions.like import like_pattern
+from sqlext.expressions.regex import Regex, java_regex
+from sqlext.expressions.regex_replacement import replacement_parts
 
 
 def _like(text: str, pattern: str, escape: str = "\\") -> bool:
-    return like_regex(pattern, escape).fullmatch(text) is not None
+    return like_pattern(pattern, escape).matches(text)
 
 
 def _ilike(text: str, pattern: str, escape: str = "\\") -> bool:
@@ -20,28 +21,26 @@ def _ilike(text: str, pattern: str, escape: str = "\\") -> bool:
 
 
 def _rlike(text: str, pattern: str) -> bool:
-    return java_regex(pattern).search(text) is not None
+    return java_regex(pattern).first(text) is not None
 
 
-def _group_index(regex: re.Pattern[str], index: int) -> int:
+def _group_index(regex: Regex, index: int) -> int:
     if not 0 <= index <= regex.groups:
         raise invalid_value(
-            f"the pattern {regex.pattern!r} has no group {index}", f"it has the groups 0 to {regex.groups}"
+            f"the pattern {regex.source!r} has no group {index}", f"it has the groups 0 to {regex.groups}"
         )
     return index
 
 
 def _extract(text: str, pattern: str, index: int = 1) -> str:
     regex = java_regex(pattern)
-    match = regex.search(text)
-    if match is None:
-        return ""
-    return match[_group_index(regex, index)] or ""
+    match = regex.first(text)
+    return "" if match is None else match.group(_group_index(regex, index))
 
 
 def _extract_all(text: str, pattern: str, index: int = 1) -> list[str]:
     regex = java_regex(pattern)
-    return [match[_group_index(regex, index)] or "" for match in regex.finditer(text)]
+    return [match.group(_group_index(regex, index)) for match in regex.all(text)]
 
 
 def _replace(text: str, pattern: str, replacement: str, position: int = 1) -> str:
@@ -50,33 +49,30 @@ def _replace(text: str, pattern: str, replacement: str, position: int = 1) -> st
     regex = java_regex(pattern)
     if position - 1 >= len(text) and position > 1:
         return text
-    if regex.search(text, position - 1) is None:
-        return text
-    parts = replacement_parts(replacement, regex)
-
-    def filled(match: re.Match[str]) -> str:
-        return "".join(part if isinstance(part, str) else match[part] or "" for part in parts)
-
-    kept = text[: position - 1]
-    pieces, end = [kept], len(kept)
-    for match in regex.finditer(text, position - 1):
-        pieces += [text[end : match.start()], filled(match)]
-        end = match.end()
-    return "".join([*pieces, text[end:]])
+    searched = text[position - 1 :]  # to the pattern, the text begins at the position
+    parts: list[str | int] | None = None
+    pieces, end, match = [text[: position - 1]], 0, None
+    for match in regex.all(searched):
+        if parts is None:
+            parts = replacement_parts(replacement, regex)
+        pieces.append(match.between(end, match.spans[0][0]))
+        pieces += [part if isinstance(part, str) else match.group(part) for part in parts]
+        end = match.spans[0][1]
+    return text if match is None else "".join([*pieces, match.between(end, len(match.text))])
 
 
 def _count(text: str, pattern: str) -> int:
-    return sum(1 for _ in java_regex(pattern).finditer(text))
+    return sum(1 for _ in java_regex(pattern).all(text))
 
 
 def _substr(text: str, pattern: str) -> str | None:
-    match = java_regex(pattern).search(text)
-    return (match[0] or None) if match else None
+    match = java_regex(pattern).first(text)
+    return (match.group(0) or None) if match else None
 
 
 def _instr(text: str, pattern: str, _: int = 0) -> int:
-    match = java_regex(pattern).search(text)
-    return 0 if match is None else match.start() + 1
+    match = java_regex(pattern).first(text)
+    return 0 if match is None else match.start + 1
 
 
 def _searching(evaluate: Evaluate, *parameters: str, optional: int = 0) -> Function:
@@ -94,7 +90,7 @@ def _searching(evaluate: Evaluate, *parameters: str, optional: int = 0) -> Funct
 def _bind_like(signature: Signature) -> Evaluate:
     pattern: Any = signature.constants.get(1)
     if isinstance(pattern, str):
-        like_regex(pattern, signature.constants.get(2) or "\\")
+        like_pattern(pattern, signature.constants.get(2) or "\\")
     return _ilike if signature.name.lower() == "ilike" else _like
 
 

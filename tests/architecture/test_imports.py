@@ -10,7 +10,7 @@ IMPORTS = [entry for module in MODULES.values() for entry in imports(module)]
 _JUPYTER = ("IPython", "jupyter_client", "nbclient", "nbconvert", "nbformat", "traitlets")
 # What the modules of a package import of other distributions. A module of the first package that fits decides.
 LIBRARIES = {
-    "sqlext.expressions": {"numpy", "pyarrow"},
+    "sqlext.expressions": {"numpy", "pyarrow", "re2"},
     "sqlext.pattern": {"numpy", "numba"},
     "sqlext.rewriter": {"sqlglot"},
     "sqlext.catalog": set(),

@@ -1,0 +1,198 @@
+"""Searches by Java's regular expressions, in a time that is bounded for every pattern and text.
+
+| engine | for | time |
+|---|---|---|
+| Python's `re` | a pattern and a length of text for which backtracking ends soon, whatever the text is | milliseconds |
+| RE2 | every other text, if the pattern has no lookaround and the like, and the worker has the library | linear |
+| `regex_machine` | the rest | a limited number of steps |
+
+All of them find the same matches. Which of them runs depends on the pattern, the text and the libraries of the worker
+only, never on a clock, so a stream that is replayed has the same rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, Union
+
+from sqlext.expressions.faults import too_many_steps
+from sqlext.expressions.java_regex import JavaPattern, read_java_regex
+from sqlext.expressions.regex_machine import Program, Search, Spans, Steps
+from sqlext.expressions.regex_tree import (
+    backtracking_cost,
+    has_place,
+    python_text,
+    re2_text,
+    scans_ahead,
+)
+
+_MOST_COST = 1_000_000  # steps of `re`, about 10 ms
+_MOST_WORK = 200_000_000  # characters times instructions of RE2, which needs 1 to 10 ns for each
+_LENGTHS = [0, *(1 << k for k in range(31))]
+_LINE_ENDS = ("\n", "\r", "\x85", "\u2028", "\u2029")
+
+Text = Union[str, bytes]
+Find = Callable[[int], Union[Spans, None]]  # the first match that begins at a place of the text or after it
+
+
+class Match(NamedTuple):
+    """`spans`: the bounds of group 0, the whole match, and of the others; (-1, -1) for one without a match."""
+
+    text: Text
+    spans: Spans
+
+    def group(self, number: int) -> str:
+        """Its characters, none for a group without a match."""
+        return self.between(*self.spans[number])
+
+    def between(self, start: int, end: int) -> str:
+        part = self.text[max(start, 0) : max(end, 0)]
+        return part if isinstance(part, str) else part.decode()
+
+    @property
+    def start(self) -> int:
+        """The number of characters before the match."""
+        return len(self.between(0, self.spans[0][0]))
+
+
+class Regex:
+    """A pattern, which any number of texts may be searched for."""
+
+    def __init__(self, source: str, pattern: JavaPattern):
+        self.source, self.groups, self.names = source, pattern.groups, pattern.names
+        self._tree = pattern.tree
+        self._python, self._longest = _python_regex(pattern)
+
+    def first(self, text: str) -> Match | None:
+        """The first match. Raises DataError: EXPRESSION_BUDGET."""
+        searched, find = self._engine(text)
+        spans = find(0)
+        return None if spans is None else Match(searched, spans)
+
+    def all(self, text: str) -> Iterator[Match]:
+        """The matches one after the other; an empty match may follow another one at once. Raises DataError:
+        EXPRESSION_BUDGET."""
+        searched, find = self._engine(text)
+        at, work = 0, 0
+        while at <= len(searched):
+            if self._scans_ahead and isinstance(searched, bytes):
+                work += len(searched) - at
+                if work > 2 * _MOST_WORK:
+                    raise too_many_steps("a regular expression", 2 * _MOST_WORK)
+            spans = find(at)
+            if spans is None:
+                return
+            yield Match(searched, spans)
+            start, end = spans[0]
+            at = end if end > start else _next_character(searched, end)
+
+    def _engine(self, text: str) -> tuple[Text, Find]:
+        """The form of the text that is searched, and how."""
+        regex = self._python
+        if regex is not None and len(text) <= self._longest:
+            search = regex.search
+
+            def find(at: int) -> Spans | None:
+                match = search(text, at)
+                return None if match is None else match.regs  # type: ignore[attr-defined]
+
+            return text, find
+        encoded = self._text_for_re2(text)
+        if encoded is not None:
+            return encoded, _re2_find(self._re2, encoded)
+        return text, Search(self._program, text, Steps("a regular expression")).find
+
+    @cached_property
+    def _program(self) -> Program:
+        return Program(self._tree, self.groups)
+
+    @cached_property
+    def _scans_ahead(self) -> bool:
+        return scans_ahead(self._tree)
+
+    @cached_property
+    def _re2(self) -> Any:
+        """RE2's pattern, None if it has none or the worker lacks the library."""
+        pattern = re2_text(self._tree)
+        return None if pattern is None else _compiled_by_re2(pattern)
+
+    @cached_property
+    def _has_last_line(self) -> bool:
+        return has_place(self._tree, "last line")
+
+    @cached_property
+    def _has_no_word(self) -> bool:
+        return has_place(self._tree, "no word")
+
+    def _text_for_re2(self, text: str) -> bytes | None:
+        """The text in UTF-8; None if RE2 does not search it, or finds other matches than Java."""
+        if self._re2 is None or (self._has_last_line and text.endswith(_LINE_ENDS)):
+            return None
+        if self._has_no_word and not text.isascii():
+            return None  # RE2 finds `\B` between the bytes of a character
+        try:
+            encoded = text.encode()
+        except UnicodeEncodeError:
+            return None
+        return encoded if len(encoded) * self._re2.programsize <= _MOST_WORK else None
+
+
+@lru_cache(256)
+def java_regex(pattern: str) -> Regex:
+    """The pattern, ready for searches. Raises DataError INVALID_PATTERN, and UnsupportedError for syntax that is not
+    built.
+
+    >>> java_regex("a.c$").first("abc\\n") is not None, java_regex("\\\\d").first("٣") is None
+    (True, True)
+    >>> [match.group(0) for match in java_regex("a*").all("baac")]
+    ['', 'aa', '', '']
+    """
+    return Regex(pattern, read_java_regex(pattern))
+
+
+def _python_regex(pattern: JavaPattern) -> tuple[re.Pattern[str] | None, int]:
+    """The pattern for `re`, and the greatest length of a text that it may search."""
+    longest = -1
+    for length in _LENGTHS:
+        if backtracking_cost(pattern.tree, length) > _MOST_COST:
+            break
+        longest = length
+    text = python_text(pattern.tree) if longest >= 0 else None
+    if text is None:
+        return None, -1
+    try:
+        return re.compile(text, re.ASCII), longest
+    except (re.error, OverflowError):
+        return None, -1  # a width of lookbehind that varies, a reference into an open group
+
+
+def _compiled_by_re2(pattern: str) -> Any:
+    try:
+        import re2
+    except ImportError:  # the worker lacks it; the matches are the same, later
+        return None
+    options = re2.Options()
+    options.max_mem, options.log_errors = 2 << 20, False
+    try:
+        return re2.compile(pattern.encode(), options)
+    except (re2.error, UnicodeEncodeError):
+        return None  # too large, or a half of a surrogate pair
+
+
+def _re2_find(regex: Any, text: bytes) -> Find:
+    numbers = range(regex.groups + 1)
+
+    def find(at: int) -> Spans | None:
+        match = regex.search(text, at)
+        return None if match is None else tuple(match.span(number) for number in numbers)
+
+    return find
+
+
+def _next_character(text: Text, at: int) -> int:
+    at += 1
+    while isinstance(text, bytes) and at < len(text) and text[at] & 0xC0 == 0x80:
+        at += 1
+    return at
