@@ -88,6 +88,10 @@ class SqlExtError(Exception):
         place = self.place and Place(text, self.place.start + by, self.place.stop + by)
         return self.with_(place=place)
 
+    def as_data_error(self) -> DataError:
+        """The same error about one row: a pattern that a column has, for example, and that is not built."""
+        return DataError(self._name, self.message, place=self.place, hint=self.hint)
+
     def __str__(self) -> str:
         lines = [f"{self.error_class}: {self.message}"]
         if self.place is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlext.expressions import faults
 from sqlext.expressions.coercion import as_decimal, as_result, digits_of
-from sqlext.expressions.function import Evaluate, Function, Settings, Signature, Types
+from sqlext.expressions.function import Evaluate, Function, Settings, Signature, Types, of_one_row
 from sqlext.expressions.numbers import DECIMAL128, EXACT, fits, rescaled, to_decimal, to_float32, wrap
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, decimal_of, is_interval
 from sqlext.expressions.time_arithmetic import TIME_ARITHMETIC
@@ -32,7 +32,8 @@ _SYMBOLS = {"try_add": "+", "try_subtract": "-", "try_multiply": "*", "try_divid
 def _bind(signature: Signature) -> Evaluate:
     symbol = _SYMBOLS.get(signature.name, signature.name)
     if signature.name.startswith("try_"):
-        return _or_null(_operation(signature, symbol, Settings(True, signature.settings.time_zone)))
+        operation = _operation(signature, symbol, Settings(True, signature.settings.time_zone))
+        return _or_null(of_one_row(symbol, operation))
     return _operation(signature, symbol, signature.settings)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from sqlext.errors import UnsupportedError
 from sqlext.expressions import faults
 from sqlext.expressions.calendars import DAY_US, SECOND_US, zone
-from sqlext.expressions.function import Evaluate, Function, Settings, Signature, null_propagating
+from sqlext.expressions.function import Evaluate, Function, Settings, Signature, null_propagating, of_one_row
 from sqlext.expressions.numbers import (
     DECIMAL128,
     fits,
@@ -46,6 +46,8 @@ from sqlext.expressions.values import hashable
 
 _INTEGER = re.compile(r"([+-]?\d+)(\.\d*)?|([+-]?)\.\d*", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_DECIMAL = re.compile(r"[+-]?(?:(\d+)\.?(\d*)|\.(\d+))(?:e([+-]?\d+))?", re.IGNORECASE)  # of any script, as Java's
+_LONGEST_BIGINT, _LONGEST_EXPONENT = 19, 10  # digits
 _WORDS = {"inf": math.inf, "+inf": math.inf, "infinity": math.inf, "+infinity": math.inf, "nan": math.nan}
 _WORDS |= {"-inf": -math.inf, "-infinity": -math.inf}
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
@@ -171,7 +173,10 @@ def _to_integer(source: str, target: str, settings: Settings) -> Evaluate | None
         match = _INTEGER.fullmatch(trimmed(text))
         if match is None or (is_ansi and match[0] != match[1]) or match[0] in ("+.", "-."):
             return _failed(text, source, target, settings)
-        value = int(match[1] or 0)
+        digits = (match[1] or "").lstrip("+-").lstrip("0")
+        if len(digits) > _LONGEST_BIGINT:  # Python reads no more than 4,300
+            return _failed(text, source, target, settings)
+        value = -int(digits or 0) if match[0][0] == "-" else int(digits or 0)
         return value if fits(value, bits) else _failed(text, source, target, settings)
 
     def narrow(value: int) -> int:
@@ -240,6 +245,27 @@ def read_double(text: str) -> float | None:
     return float(number) if _NUMBER.fullmatch(number) else None
 
 
+def _integral_digits(number: str) -> int | None:
+    """The digits before the point of the BigDecimal that Java reads, fewer than 0 for 0.05 and ten for 0e9; or None.
+
+    >>> [_integral_digits(text) for text in ("12.50", "0.05", "0e9", "1e99999999999", "x")]
+    [2, -1, 10, None, None]
+    """
+    match = _DECIMAL.fullmatch(number)
+    if match is None:
+        return None
+    whole, fraction, only_fraction, exponent_text = (part or "" for part in match.groups())
+    fraction = fraction or only_fraction
+    if len(exponent_text.lstrip("+-0")) > _LONGEST_EXPONENT:
+        return None
+    exponent = int(exponent_text or 0)
+    scale = len(fraction) - exponent
+    if not (fits(exponent, 32) and fits(scale, 32)):
+        return None
+    significant = Decimal(whole + fraction).as_tuple().digits
+    return len(significant) - scale
+
+
 def _to_decimal(source: str, target: str, settings: Settings) -> Evaluate | None:
     precision, scale = decimal_of(target) or (0, 0)
 
@@ -248,14 +274,14 @@ def _to_decimal(source: str, target: str, settings: Settings) -> Evaluate | None
 
     def read(text: str) -> Decimal | None:
         number = trimmed(text)
-        if not _NUMBER.fullmatch(number):
+        digits = _integral_digits(number)
+        if digits is None:
             return _failed(text, source, target, settings)
-        value = Decimal(number)
-        if value.adjusted() >= 38 and value:
+        if digits > 38:
             if settings.is_ansi:
                 raise faults.decimal_out_of_range(text, precision, scale)
             return None
-        return fit(value)
+        return fit(Decimal(number))
 
     def from_float(value: float) -> Decimal | None:
         if value != value or math.isinf(value):
@@ -301,9 +327,10 @@ def _to_timestamp(source: str, target: str, settings: Settings) -> Evaluate | No
     def from_float(value: float) -> int | None:
         if value != value or math.isinf(value):
             return _failed(value, source, target, settings)
-        if settings.is_ansi and not fits(math.trunc(value * SECOND_US), 64):
+        micros = value * SECOND_US
+        if settings.is_ansi and (math.isinf(micros) or not fits(math.trunc(micros), 64)):
             raise faults.cast_overflow(value, source, target)
-        return saturated(value * SECOND_US, 64)
+        return saturated(micros, 64)
 
     by_source: dict[str, Evaluate] = {
         "string": read,
@@ -366,7 +393,8 @@ def _bind(signature: Signature) -> Evaluate:
 
 
 def _bind_try(signature: Signature) -> Evaluate:
-    evaluate = cast(signature.types[0], signature.result, Settings(True, signature.settings.time_zone))
+    to_result = cast(signature.types[0], signature.result, Settings(True, signature.settings.time_zone))
+    evaluate = of_one_row("CAST", to_result)
 
     def evaluate_or_null(value: Any) -> Any:
         try:

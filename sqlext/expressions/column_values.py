@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import DataError
+from sqlext.expressions.faults import value_of_type
 from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, columns_in, evaluate
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, is_day_time
-from sqlext.expressions.values import arrow_type, from_arrow, to_arrow
+from sqlext.expressions.values import arrow_type, computable, from_arrow, to_arrow
 
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 _SAFE, _DAY_US = float(1 << 62), 86_400_000_000.0
@@ -58,7 +59,26 @@ class ColumnValues:
             whole = self.columns[scalar.name]
             return whole if at is None else whole.take(pa.array(at))
         vector = self.vector(scalar)
-        return _to_arrow(vector if at is None else _taken(vector, at), scalar.type)
+        try:
+            return _to_arrow(vector if at is None else _taken(vector, at), scalar.type)
+        except DataError:
+            self._vectors[scalar] = vector = self._of_type(scalar, vector)
+            return _to_arrow(vector if at is None else _taken(vector, at), scalar.type)
+
+    def _of_type(self, scalar: Scalar, vector: Vector) -> Vector:
+        """The vector without the values that are none of the type."""
+        values = (v if is_valid else None for v, is_valid in zip(vector.values.tolist(), vector.valid.tolist()))
+        kept, errors = computable(list(values), scalar.type)
+        return self._noted(scalar, _vector(scalar.type, kept)._replace(failed=vector.failed), errors)
+
+    def _noted(self, scalar: Scalar, vector: Vector, errors: dict[int, DataError]) -> Vector:
+        """The vector, whose rows `errors` could not be computed."""
+        if not errors:
+            return vector
+        self._failures.setdefault(scalar, next(iter(errors.values())))
+        failed = np.zeros(len(vector.values), np.bool_) if vector.failed is None else vector.failed.copy()
+        failed[list(errors)] = True
+        return vector._replace(failed=failed)
 
     def truth(self, scalar: Scalar) -> np.ndarray:
         """`bool[n]`: where a condition is true."""
@@ -155,30 +175,34 @@ class ColumnValues:
 
     def _computed(self, scalar: ScalarCall, columns: list[Column], lists: list[list]) -> Vector:
         """The values on rows that have only some columns, of which these are the values."""
-        names, values, failed = [c.name for c in columns], [], []
+        names, values = [c.name for c in columns], []
+        errors: dict[int, DataError] = {}
         for i, row in enumerate(zip(*lists) if lists else ((),) * self.rows):
             try:
                 values.append(evaluate(scalar, dict(zip(names, row))))
             except DataError as error:
-                self._failures.setdefault(scalar, error)
-                failed.append(i)
+                errors[i] = error
                 values.append(None)
-        vector = _vector(scalar.type, values)
-        if not failed:
-            return vector
-        has_failed = np.zeros(len(values), np.bool_)
-        has_failed[failed] = True
-        return vector._replace(failed=has_failed)
+        try:
+            vector = _vector(scalar.type, values)
+        except (OverflowError, TypeError, ValueError):
+            values, others = computable(values, scalar.type)
+            vector, errors = _vector(scalar.type, values), {**others, **errors}
+        return self._noted(scalar, vector, errors)
 
 
 def _to_arrow(vector: Vector, spark_type: str) -> pa.Array:
+    """Raises DataError VALUE_OF_TYPE."""
     stored = arrow_type(spark_type)
     if vector.values.dtype == np.object_:
         return to_arrow(vector.values.tolist(), spark_type)
     numbers = pa.array(vector.values, mask=None if vector.valid.all() else ~vector.valid)
-    if pa.types.is_date32(stored):
-        return numbers.cast(pa.int32()).view(stored)
-    return numbers.view(stored) if pa.types.is_temporal(stored) else numbers.cast(stored)
+    try:
+        if pa.types.is_date32(stored):
+            return numbers.cast(pa.int32()).view(stored)
+        return numbers.view(stored) if pa.types.is_temporal(stored) else numbers.cast(stored)
+    except pa.ArrowException as error:
+        raise value_of_type(spark_type, error) from error
 
 
 def _objects(values: list) -> np.ndarray:

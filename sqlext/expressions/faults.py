@@ -6,7 +6,31 @@ from typing import Any
 
 from sqlext.errors import DataError
 
+_LONGEST = 200  # characters of a value in a message
 _TRY = "use try_cast, or set spark.sql.ansi.enabled to false"
+
+
+def function_failed(name: str, error: Exception) -> DataError:
+    """What no rule of Spark foresees: a mistake in this package, or a value that takes too much memory."""
+    return DataError(
+        "FUNCTION_FAILED",
+        f"{name} failed: {type(error).__name__}: {shortened(str(error))}",
+        hint="test the value first; and report this, with the value, if Spark can compute it.",
+    )
+
+
+def shortened(text: str) -> str:
+    """
+    >>> shortened("x" * 250)[197:]
+    'xxx… (250 characters)'
+    """
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
+
+
+def value_of_type(spark_type: str, error: Exception) -> DataError:
+    return DataError(
+        "VALUE_OF_TYPE", f"a value is none of {spark_type}: {shortened(str(error))}", hint="test the value first"
+    )
 
 
 def overflow(what: str = "integer") -> DataError:
@@ -47,16 +71,20 @@ def remainder_by_zero() -> DataError:
 
 def decimal_out_of_range(value: Any, precision: int, scale: int) -> DataError:
     return DataError(
-        "NUMERIC_VALUE_OUT_OF_RANGE", f"{value} does not fit decimal({precision},{scale})", hint="cast to a wider type"
+        "NUMERIC_VALUE_OUT_OF_RANGE",
+        f"{shortened(str(value))} does not fit decimal({precision},{scale})",
+        hint="cast to a wider type",
     )
 
 
 def cast_overflow(value: Any, source: str, target: str) -> DataError:
-    return DataError("CAST_OVERFLOW", f"the {source} value {value} does not fit {target}", hint=_TRY)
+    return DataError("CAST_OVERFLOW", f"the {source} value {shortened(str(value))} does not fit {target}", hint=_TRY)
 
 
 def invalid_cast(value: Any, source: str, target: str) -> DataError:
-    return DataError("CAST_INVALID_INPUT", f"the {source} value {value!r} cannot be cast to {target}", hint=_TRY)
+    return DataError(
+        "CAST_INVALID_INPUT", f"the {source} value {shortened(repr(value))} cannot be cast to {target}", hint=_TRY
+    )
 
 
 def invalid_value(what: str, hint: str) -> DataError:

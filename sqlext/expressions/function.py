@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlext.errors import DataError, SqlExtError
+from sqlext.expressions.faults import function_failed
+
 Types = tuple[str, ...]
 Evaluate = Callable[..., Any]
 Thunk = Callable[[], Any]  # evaluates an argument
@@ -63,3 +66,29 @@ def null_propagating(evaluate: Evaluate) -> Evaluate:
         return evaluate(*values)
 
     return strict
+
+
+def of_one_row(name: str, evaluate: Evaluate) -> Evaluate:
+    """The function `name`, which raises nothing but DataError: what one row's values do concerns this row alone.
+
+    A pattern or a format in a column that is not built is a DataError of the same class. Any other exception, running
+    out of memory included, has the class FUNCTION_FAILED and names the function.
+
+    >>> try:
+    ...     of_one_row("shift", lambda value, bits: value << bits)(1, -1)
+    ... except DataError as error:
+    ...     print(error.error_class, error.message)
+    SQLEXT_FUNCTION_FAILED shift failed: ValueError: negative shift count
+    """
+
+    def bounded(*values: Any) -> Any:
+        try:
+            return evaluate(*values)
+        except DataError:
+            raise
+        except SqlExtError as error:
+            raise error.as_data_error() from None
+        except Exception as error:
+            raise function_failed(name, error) from error
+
+    return bounded

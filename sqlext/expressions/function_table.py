@@ -37,7 +37,16 @@ from sqlext.expressions.arithmetic import ARITHMETIC
 from sqlext.expressions.casts import CASTS
 from sqlext.expressions.comparisons import COMPARISONS
 from sqlext.expressions.control import CONTROL
-from sqlext.expressions.function import Evaluate, Function, Settings, Signature, Thunk, Types, null_propagating
+from sqlext.expressions.function import (
+    Evaluate,
+    Function,
+    Settings,
+    Signature,
+    Thunk,
+    Types,
+    null_propagating,
+    of_one_row,
+)
 from sqlext.expressions.mathematics import MATHEMATICS
 from sqlext.expressions.nested_values import NESTED_VALUES
 from sqlext.expressions.spark_types import TIME_TYPES, is_interval, is_numeric
@@ -94,8 +103,8 @@ def bind(
     that a pattern, a format or a unit that is not built is refused now. If `FUNCTIONS[name].is_lazy`, the Python
     function receives one function without parameters for each argument.
 
-    Raises UnsupportedError. The Python function raises DataError with the name of Spark's error class, and
-    UnsupportedError for a value (a pattern, a format) that is not built.
+    Raises UnsupportedError. The Python function raises DataError and nothing else, with the name of Spark's error class
+    where Spark has one (see `of_one_row`).
 
     >>> settings = Settings(is_ansi=True, time_zone="UTC")
     >>> bind("+", ("int", "int"), "int", settings)(1, None) is None
@@ -107,7 +116,7 @@ def bind(
     if function is None:
         raise not_in_table(name)
     signature = Signature(name=name, types=types, result=result, settings=settings, constants=constants or {})
-    evaluate = function.bind(signature)
+    evaluate = of_one_row(name, function.bind(signature))
     return evaluate if function.is_lazy or function.takes_nulls else null_propagating(evaluate)
 
 

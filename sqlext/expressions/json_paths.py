@@ -1,29 +1,66 @@
-"""get_json_object: a small reader of JSON with Jackson's leniency, and Hive's paths as Spark evaluates them."""
+"""get_json_object: a small reader of JSON with Jackson's leniency, and Hive's paths as Spark evaluates them.
+
+Reading a text writes it, too: the tokens of the whole text as Spark writes them. Each value knows which of them are its
+own, so the text of a part of any depth is a slice of the tokens. Nothing here recurses into the text.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union
 
 from sqlext.expressions.numbers import float_text
 
-_STEP = re.compile(r"\.\*|\['\*'\]|\.([^.\[]+)|\['([^']+)'\]|\[(\*)\]|\[(\d+)\]")
-_NUMBER = re.compile(r"(-?(?:0|[1-9]\d*))((?:\.\d+)?(?:[eE][+-]?\d+)?)", re.ASCII)
-_SPACE = re.compile(r"[ \t\r\n]*")
-_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_DEEPEST = 500
+_STEP = re.compile(r"\.\*|\['\*'\]|\.([^.\[]+)|\['([^']+)'\]|\[(\*)\]|\[(\d+)\]", re.ASCII)
+_TOKEN = re.compile(
+    r"[ \t\r\n]*(?:(?P<mark>[\[\]{}:,\"'])|(?P<word>true|false|null)(?![\w$])"
+    r"|(?P<sign>-?)(?P<whole>0|[1-9][0-9]*)(?P<fraction>(?:\.[0-9]+)?)(?P<exponent>(?:[eE][+-]?[0-9]+)?)"
+    r"(?=[ \t\r\n,\]}]|\Z))"
+)
+_STOP = {quote: re.compile(rf"[{quote}\\]") for quote in ('"', "'")}
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_ESCAPES = {"\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED = re.compile("\\\\u00[0-9a-f]{2}|[\ud800-\udfff\U00010000-\U0010ffff]")
+_DEEPEST, _LONGEST_NAME, _MOST_DIGITS = 1_000, 50_000, 1_000  # Jackson's limits
+_HUGE_INDEX = 18  # digits
+
+
+class String(NamedTuple):
+    """`start` to `stop` (exclusive): the tokens of the value, here and below."""
+
+    text: str
+    start: int
+    stop: int
+
+
+class Other(NamedTuple):
+    """A number, true, false or null."""
+
+    is_null: bool
+    start: int
+    stop: int
+
+
+class Array(NamedTuple):
+    elements: list[Any]
+    start: int
+    stop: int
 
 
 class Object(NamedTuple):
-    """A JSON object: its fields in order, those of one name all of them."""
+    """The fields in order, those of one name all of them."""
 
     fields: list[tuple[str, Any]]
+    start: int
+    stop: int
 
 
-class Number(NamedTuple):
-    text: str
+Value = Union[String, Other, Array, Object]
 
 
 class _Malformed(Exception):
@@ -40,10 +77,10 @@ def get_json_object(text: str, path: str) -> str | None:
     if steps is None:
         return None
     try:
-        value = _Reader(text).value(0)
+        value, tokens = _read(text)
+        parts = _Evaluation(tokens).parts(value, steps, "raw")
     except _Malformed:
         return None
-    parts = _evaluate(value, steps, "raw")
     return None if parts is None else ",".join(parts)
 
 
@@ -59,166 +96,224 @@ def _steps(path: str) -> tuple[Any, ...] | None:
         if match is None or not match.lastindex:
             return None
         name, quoted, star, index = match.groups()
-        steps.append(("*",) if star else int(index) if index else name or quoted)
+        steps.append(("*",) if star else int(index[:_HUGE_INDEX]) if index else name or quoted)
         i = match.end()
     return tuple(steps)
 
 
-def _evaluate(value: Any, steps: tuple[Any, ...], style: str) -> list[str] | None:
-    """The texts that are written, or None if nothing is. `style`: "raw", "quoted" or "flatten", as in Spark."""
-    if not steps:
-        return _written(value, style)
-    step, rest = steps[0], steps[1:]
-    if isinstance(step, str):
-        return _field(value, step, rest, style) if isinstance(value, Object) else None
-    if not isinstance(value, list):
-        return None
-    if step != ("*",):
-        inner = "quoted" if rest[:1] == (("*",),) else style
-        return _evaluate(value[step], rest, inner) if step < len(value) else None
-    if rest[:1] == (("*",),):
-        parts = [_evaluate(element, rest[1:], "flatten") for element in value]
-        return [_array(parts)] if any(part is not None for part in parts) else None
-    parts = [_evaluate(element, rest, "flatten" if style == "flatten" else "quoted") for element in value]
-    written = sum(part is not None for part in parts)
-    if not written:
-        return None
-    if style == "quoted" or written > 1:
-        return [_array(parts)]
-    return next(part for part in parts if part is not None)
+# the value at a path
 
 
-def _field(value: Object, name: str, rest: tuple[Any, ...], style: str) -> list[str] | None:
-    for key, inner in value.fields:
-        if key == name and inner is not None:
-            parts = _evaluate(inner, rest, style)
-            if parts is not None:
-                return parts
-    return None
+class _Evaluation(NamedTuple):
+    tokens: list[str]
+
+    def parts(self, value: Value, steps: tuple[Any, ...], style: str) -> list[str] | None:
+        """The texts that are written, or None if nothing is. `style`: "raw", "quoted" or "flatten", as in Spark."""
+        at = 0
+        while at < len(steps):
+            step, at = steps[at], at + 1
+            if isinstance(step, str):
+                choices = _fields(value, step)
+                for choice in choices[:-1]:
+                    parts = self.parts(choice, steps[at:], style)
+                    if parts is not None:
+                        return parts
+                if not choices:
+                    return None
+                value = choices[-1]
+            elif not isinstance(value, Array):
+                return None
+            elif step == ("*",):
+                return self._all(value, steps[at:], style)
+            elif step >= len(value.elements):
+                return None
+            else:
+                style = "quoted" if steps[at : at + 1] == (("*",),) else style
+                value = value.elements[step]
+        return self._written(value, style)
+
+    def _all(self, value: Array, rest: tuple[Any, ...], style: str) -> list[str] | None:
+        if rest[:1] == (("*",),):
+            parts = [self.parts(element, rest[1:], "flatten") for element in value.elements]
+            return [_array(parts)] if any(part is not None for part in parts) else None
+        inner = "flatten" if style == "flatten" else "quoted"
+        parts = [self.parts(element, rest, inner) for element in value.elements]
+        written = sum(part is not None for part in parts)
+        if not written:
+            return None
+        if style == "quoted" or written > 1:
+            return [_array(parts)]
+        return next(part for part in parts if part is not None)
+
+    def _written(self, value: Value, style: str) -> list[str] | None:
+        if isinstance(value, String) and style == "raw":
+            if _SURROGATE.search(value.text):  # no text of UTF-8 has half of a character
+                raise _Malformed
+            return [value.text]
+        if isinstance(value, Array) and style == "flatten":
+            return [self._text(leaf) for leaf in _leaves(value)] if value.elements else None
+        return [self._text(value)]
+
+    def _text(self, value: Value) -> str:
+        return "".join(self.tokens[value.start : value.stop])
 
 
-def _written(value: Any, style: str) -> list[str] | None:
-    if isinstance(value, str) and style == "raw":
-        return [value]
-    if isinstance(value, list) and style == "flatten":
-        parts = [_evaluate(element, (), style) for element in value]
-        return [text for part in parts for text in part or ()] if value else None
-    return [_text(value)]
+def _fields(value: Value, name: str) -> list[Value]:
+    """The values of the fields of a name, except for NULL."""
+    if not isinstance(value, Object):
+        return []
+    return [inner for key, inner in value.fields if key == name and not (isinstance(inner, Other) and inner.is_null)]
+
+
+def _leaves(array: Array) -> Iterator[Value]:
+    """What arrays in arrays contain, in order."""
+    stack = [iter(array.elements)]
+    while stack:
+        for element in stack[-1]:
+            if isinstance(element, Array):
+                stack.append(iter(element.elements))
+                break
+            yield element
+        else:
+            stack.pop()
 
 
 def _array(parts: list[list[str] | None]) -> str:
     return "[" + ",".join(text for part in parts for text in part or ()) + "]"
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return _quoted(value)
-    if isinstance(value, Number):
-        return value.text
-    if isinstance(value, Object):
-        return "{" + ",".join(f"{_quoted(name)}:{_text(v)}" for name, v in value.fields) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(_text, value)) + "]"
-    return {None: "null", True: "true", False: "false"}[value]
+# reading
+
+
+class _Open(NamedTuple):
+    """An array or object whose end has not been read. `end`: its last letter; `items`: its elements or fields so far;
+    `start`: its first token; `name`: that of the field whose value it is."""
+
+    end: str
+    items: list[Any]
+    start: int
+    name: str
+
+
+def _read(text: str) -> tuple[Value, list[str]]:
+    """The first value of a text, and the tokens of it as Spark writes them. Raises _Malformed."""
+    tokens: list[str] = []
+    stack: list[_Open] = []
+    name, at = "", 0
+    while True:
+        match, at = _token(text, at)
+        mark, top = match["mark"], stack[-1] if stack else None
+        if top is not None and mark == top.end and not top.items:
+            name, value = _closed(stack, tokens)
+        else:
+            if top is not None and top.end == "}":
+                name, match, at = _name(match, text, at, tokens)
+                mark = match["mark"]
+            if mark in ("[", "{"):
+                if len(stack) == _DEEPEST:
+                    raise _Malformed
+                stack.append(_Open("]" if mark == "[" else "}", [], len(tokens), name))
+                tokens.append(mark)
+                continue
+            value, at = _scalar(match, text, at, tokens)
+        while stack:  # the value is in the innermost one, which may end behind it
+            top = stack[-1]
+            top.items.append((name, value) if top.end == "}" else value)
+            match, at = _token(text, at)
+            if match["mark"] == ",":
+                tokens.append(",")
+                break
+            if match["mark"] != top.end:
+                raise _Malformed
+            name, value = _closed(stack, tokens)
+        if not stack:
+            return value, tokens
+
+
+def _token(text: str, at: int) -> tuple[re.Match[str], int]:
+    match = _TOKEN.match(text, at)
+    if match is None:
+        raise _Malformed
+    return match, match.end()
+
+
+def _closed(stack: list[_Open], tokens: list[str]) -> tuple[str, Value]:
+    """The innermost array or object, which ends here, after its name."""
+    top = stack.pop()
+    tokens.append(top.end)
+    make = Array if top.end == "]" else Object
+    return top.name, make(top.items, top.start, len(tokens))
+
+
+def _name(match: re.Match[str], text: str, at: int, tokens: list[str]) -> tuple[str, re.Match[str], int]:
+    """The name of a field, and the token after its colon."""
+    name, at = _string(match["mark"], text, at)
+    if len(name) > _LONGEST_NAME:
+        raise _Malformed
+    colon, at = _token(text, at)
+    if colon["mark"] != ":":
+        raise _Malformed
+    tokens.append(f"{_quoted(name)}:")
+    return name, *_token(text, at)
+
+
+def _scalar(match: re.Match[str], text: str, at: int, tokens: list[str]) -> tuple[Value, int]:
+    start = len(tokens)
+    if match["mark"]:
+        content, at = _string(match["mark"], text, at)
+        tokens.append(_quoted(content))
+        return String(content, start, start + 1), at
+    tokens.append(match["word"] or _number(match))
+    return Other(match["word"] == "null", start, start + 1), at
+
+
+def _number(match: re.Match[str]) -> str:
+    sign, whole, fraction, exponent = match["sign"], match["whole"], match["fraction"], match["exponent"]
+    digits = len(fraction.strip(".")) + len(exponent.strip("eE+-"))
+    if digits + (len(whole) if whole != "0" else 0) > _MOST_DIGITS:
+        raise _Malformed
+    if not digits:
+        return whole if whole == "0" else sign + whole
+    value = float(sign + whole + fraction + exponent)
+    return float_text(value, True) if math.isfinite(value) else f'"{float_text(value, True)}"'
+
+
+def _string(quote: str, text: str, at: int) -> tuple[str, int]:
+    """The content of a string whose first quote is before `at`, and where it ends."""
+    stop = _STOP.get(quote)
+    if stop is None:
+        raise _Malformed
+    start, has_escapes = at, False
+    while (match := stop.search(text, at)) is not None:
+        if match[0] == quote:
+            content = text[start : match.start()]
+            return _unescaped(content, quote) if has_escapes else content, match.end()
+        has_escapes, at = True, match.end() + 1
+    raise _Malformed
+
+
+def _unescaped(content: str, quote: str) -> str:
+    def letter(match: re.Match[str]) -> str:
+        code, other = match.groups()
+        if code:
+            return chr(int(code, 16))
+        if other != quote and other not in _ESCAPES:
+            raise _Malformed
+        return _ESCAPES.get(other, other)
+
+    text = _ESCAPE.sub(letter, content)
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")  # joins pairs
 
 
 def _quoted(text: str) -> str:
-    return re.sub(r"\\u00[0-9a-f]{2}", lambda m: "\\u" + m[0][2:].upper(), json.dumps(text, ensure_ascii=False))
+    """The string as Jackson writes it."""
+    return _ESCAPED.sub(_escape, json.dumps(text, ensure_ascii=False))
 
 
-class _Reader:
-    def __init__(self, text: str):
-        self.text, self.i = text, 0
-
-    def space(self) -> str:
-        """Skip white space; the letter behind it, or nothing at the end."""
-        match = _SPACE.match(self.text, self.i)
-        self.i = match.end() if match else self.i
-        return self.text[self.i : self.i + 1]
-
-    def value(self, depth: int) -> Any:
-        letter = self.space()
-        if depth > _DEEPEST:
-            raise _Malformed
-        if letter == "{":
-            return self.object(depth)
-        if letter == "[":
-            return self.array(depth)
-        if letter in ('"', "'") and letter:
-            return self.string(letter)
-        for word, constant in (("true", True), ("false", False), ("null", None)):
-            if self.text.startswith(word, self.i):
-                self.i += len(word)
-                return constant
-        return self.number()
-
-    def number(self) -> Number:
-        match = _NUMBER.match(self.text, self.i)
-        if match is None or self.text[match.end() : match.end() + 1] not in ("", " ", "\t", "\n", "\r", ",", "]", "}"):
-            raise _Malformed
-        self.i = match.end()
-        return Number(float_text(float(match[0]), True) if match[2] else str(int(match[1])))
-
-    def object(self, depth: int) -> Object:
-        fields: list[tuple[str, Any]] = []
-        self.i += 1
-        if self.space() == "}":
-            self.i += 1
-            return Object(fields)
-        while True:
-            quote = self.space()
-            if quote not in ('"', "'") or not quote:
-                raise _Malformed
-            name = self.string(quote)
-            if self.space() != ":":
-                raise _Malformed
-            self.i += 1
-            fields.append((name, self.value(depth + 1)))
-            if self.is_last("}"):
-                return Object(fields)
-
-    def array(self, depth: int) -> list[Any]:
-        elements: list[Any] = []
-        self.i += 1
-        if self.space() == "]":
-            self.i += 1
-            return elements
-        while True:
-            elements.append(self.value(depth + 1))
-            if self.is_last("]"):
-                return elements
-
-    def is_last(self, end: str) -> bool:
-        """Skip a comma, or the end of the object or array."""
-        letter = self.space()
-        self.i += 1
-        if letter not in (",", end) or not letter:
-            raise _Malformed
-        return letter == end
-
-    def string(self, quote: str) -> str:
-        parts: list[str] = []
-        self.i += 1
-        while True:
-            letter = self.text[self.i : self.i + 1]
-            self.i += 1
-            if not letter:
-                raise _Malformed
-            if letter == quote:
-                return "".join(parts)
-            parts.append(self.escape(quote) if letter == "\\" else letter)
-
-    def escape(self, quote: str) -> str:
-        letter = self.text[self.i : self.i + 1]
-        self.i += 1
-        if letter == "u":
-            digits = self.text[self.i : self.i + 4]
-            self.i += 4
-            if not re.fullmatch("[0-9a-fA-F]{4}", digits):
-                raise _Malformed
-            return chr(int(digits, 16))
-        if letter == quote:
-            return letter
-        if letter not in _ESCAPES or not letter:
-            raise _Malformed
-        return _ESCAPES[letter]
+def _escape(match: re.Match[str]) -> str:
+    if match[0][0] == "\\":
+        return "\\u" + match[0][2:].upper()
+    units = match[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02X}{units[i + 1]:02X}" for i in range(0, len(units), 2))

@@ -15,11 +15,18 @@ from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, decimal_of, is_
 
 _MODES = {"round": ROUND_HALF_UP, "bround": ROUND_HALF_EVEN, "floor": ROUND_FLOOR, "ceil": ROUND_CEILING}
 _MODES["ceiling"] = ROUND_CEILING
+_MOST_DIGITS = 400  # before or after the point: more than a double or a decimal has
 _DOUBLE_AS_DECIMAL = {"float": "decimal(14,7)", "double": "decimal(30,15)"}
 
 
+_LOWEST_SCALE = -646_456_993  # 10 to the power of more has more bits than Java's BigInteger
+
+
 def _at_scale(value: Decimal, scale: int, mode: str) -> Decimal:
-    return value.quantize(Decimal((0, (1,), -scale)), rounding=mode, context=EXACT)
+    """The value with `scale` digits after the point. Raises DataError ARITHMETIC_OVERFLOW as Java does."""
+    if scale < _LOWEST_SCALE:
+        raise overflow("decimal")
+    return value.quantize(Decimal((0, (1,), -max(scale, -_MOST_DIGITS))), rounding=mode, context=EXACT)
 
 
 def _round_types(signature: Signature) -> Types:
@@ -54,7 +61,7 @@ def _round(signature: Signature) -> Evaluate:
 def _round_float(value: float, scale: int, mode: str, is_double: bool) -> float:
     if not math.isfinite(value):
         return value
-    rounded = float(_at_scale(Decimal(float_text(value, is_double)), min(scale, 400), mode))
+    rounded = float(_at_scale(Decimal(float_text(value, is_double)), min(scale, _MOST_DIGITS), mode))
     return rounded if is_double else to_float32(rounded)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlext.expressions.calendars import DAY_US, HOUR_US, MINUTE_US, SECOND_US, civil, day_of, zone
 from sqlext.expressions.coercion import takes
-from sqlext.expressions.faults import invalid_value
+from sqlext.expressions.faults import invalid_value, overflow
 from sqlext.expressions.function import Evaluate, Function, Signature, Thunk, Types
-from sqlext.expressions.numbers import rescaled
+from sqlext.expressions.numbers import fits, rescaled, wrap
 from sqlext.expressions.spark_types import is_interval, is_year_month
 from sqlext.expressions.time_arithmetic import in_time_range
 
@@ -196,7 +196,12 @@ def _date_trunc(signature: Signature) -> Evaluate:
 def _trunc(date: Thunk, text: Thunk) -> int | None:
     unit = _unit(text)
     day = date() if unit in ("year", "quarter", "month", "week") else None
-    return None if unit is None or day is None else first_day(day, unit)
+    if unit is None or day is None:
+        return None
+    first = first_day(day, unit)
+    if unit == "quarter" and not fits(first, 32):
+        raise overflow("date")
+    return wrap(first, 32)  # as Java's int
 
 
 def _of_date(field: str) -> Function:

@@ -22,7 +22,7 @@ from sqlext.expressions.calendars import (
 from sqlext.expressions.casts import cast
 from sqlext.expressions.coercion import takes
 from sqlext.expressions.function import Evaluate, Function, Settings, Signature, Types
-from sqlext.expressions.numbers import fits, wrap
+from sqlext.expressions.numbers import fits, saturated, wrap
 from sqlext.expressions.time_arithmetic import in_date_range, in_time_range, shift_months, shift_time
 from sqlext.expressions.time_formats import parts_of, read_time, write_time
 
@@ -146,7 +146,7 @@ def last_day(day: int) -> int:
     (2024, 2, 29)
     """
     year, month, _ = civil(day)
-    return day_of(year, month, month_length(year, month))
+    return wrap(day_of(year, month, month_length(year, month)), 32)
 
 
 def _make_date(signature: Signature) -> Evaluate:
@@ -236,7 +236,7 @@ def _fitting(value: int) -> int:
 
 def _timestamp_seconds(value: Any) -> int | None:
     if isinstance(value, float):
-        return None if not math.isfinite(value) else max(-(1 << 63), min((1 << 63) - 1, int(value * SECOND_US)))
+        return saturated(value * SECOND_US, 64) if math.isfinite(value) else None
     return _fitting(int(value * SECOND_US))
 
 
@@ -247,7 +247,7 @@ def _plain(evaluate: Evaluate, *parameters: str, optional: int = 0) -> Function:
 _DATE_ADD = _plain(_add_days, "date", "int")
 _TIMESTAMPDIFF = Function(parameters=takes("string", "timestamp", "timestamp"), bind=_timestampdiff)
 _TIMESTAMPADD = Function(parameters=takes("string", "int|bigint", _TIME), bind=_timestampadd)
-_DATEDIFF = _plain(lambda end, start: end - start, "date", "date")
+_DATEDIFF = _plain(lambda end, start: wrap(end - start, 32), "date", "date")
 _UNIX = Function(parameters=takes("string|date|timestamp|timestamp_ntz", "string", optional=1), bind=_unix_timestamp)
 _ADD_MONTHS = _plain(
     lambda day, months: in_date_range(add_months(day, months)),

@@ -24,7 +24,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlext.errors import UnsupportedError
+from sqlext.errors import DataError, UnsupportedError
+from sqlext.expressions.faults import value_of_type
 from sqlext.expressions.spark_types import (
     ArrayOf,
     MapOf,
@@ -118,9 +119,35 @@ def _from_nested(array: pa.Array, parts: ArrayOf | MapOf | StructOf) -> list[Any
 def to_arrow(values: Sequence[Any], spark_type: str) -> pa.Array:
     """The inverse of from_arrow.
 
+    Raises DataError VALUE_OF_TYPE if a value is none of the type: an integer of too many bits, a text with half of a
+    character.
+
     >>> to_arrow([(1, "a"), None], "struct<x:int,y:string>").to_pylist()
     [{'x': 1, 'y': 'a'}, None]
     """
+    try:
+        return _to_arrow(values, spark_type)
+    except (pa.ArrowException, OverflowError, ValueError, TypeError, MemoryError) as error:
+        raise value_of_type(spark_type, error) from error
+
+
+def computable(values: Sequence[Any], spark_type: str) -> tuple[list[Any], dict[int, DataError]]:
+    """The values with NULL for those that `to_arrow` refuses, and the errors by their places.
+
+    >>> kept, errors = computable([1, 1 << 40], "int")
+    >>> kept, errors[1].error_class
+    ([1, None], 'SQLEXT_VALUE_OF_TYPE')
+    """
+    kept, errors = list(values), {}
+    for i, value in enumerate(values):
+        try:
+            to_arrow([value], spark_type)
+        except DataError as error:
+            kept[i], errors[i] = None, error
+    return kept, errors
+
+
+def _to_arrow(values: Sequence[Any], spark_type: str) -> pa.Array:
     parts = nested(spark_type)
     if parts is None:
         stored = arrow_type(spark_type)
@@ -132,17 +159,17 @@ def to_arrow(values: Sequence[Any], spark_type: str) -> pa.Array:
     mask = pa.array([value is None for value in values], pa.bool_())
     if isinstance(parts, StructOf):
         columns = [[None if v is None else v[i] for v in values] for i in range(len(parts.types))]
-        arrays = [to_arrow(column, t) for column, t in zip(columns, parts.types)]
+        arrays = [_to_arrow(column, t) for column, t in zip(columns, parts.types)]
         return pa.StructArray.from_arrays(arrays, fields=list(arrow_type(spark_type)), mask=mask)
     offsets = [0]
     for value in values:
         offsets.append(offsets[-1] + len(value or ()))
     ends = pa.array([None if v is None else at for v, at in zip(values, offsets)] + offsets[-1:], pa.int32())
     if isinstance(parts, ArrayOf):
-        elements = to_arrow([x for value in values for x in value or ()], parts.element)
+        elements = _to_arrow([x for value in values for x in value or ()], parts.element)
         return pa.ListArray.from_arrays(ends, elements, type=arrow_type(spark_type))
-    keys = to_arrow([x for value in values for x in value or ()], parts.key)
-    items = to_arrow([x for value in values for x in (value or {}).values()], parts.value)
+    keys = _to_arrow([x for value in values for x in value or ()], parts.key)
+    items = _to_arrow([x for value in values for x in (value or {}).values()], parts.value)
     return pa.MapArray.from_arrays(ends, keys, items, type=arrow_type(spark_type))
 
 

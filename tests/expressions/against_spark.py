@@ -1,7 +1,7 @@
 """Compare the table of functions with Spark itself on random expressions and rows.
 
-`python -m tests.expressions.against_spark 20000 [SEED]` compares that many (expression, row) pairs and prints the
-differences; the suite runs a rotating sample.
+`python -m tests.expressions.against_spark 20000 [SEED] [extreme]` compares that many (expression, row) pairs and prints
+the differences; the suite runs a rotating sample.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from sqlext.quiet import quiet_probes
 from sqlext.rewriter.rules.scalar_text import ScalarTexts
 from sqlext.rewriter.text.splice import join
 
+from .extremes import ALL_LITERALS, extreme_rows
 from .random_expressions import (
     COLUMNS,
     LITERALS,
@@ -59,9 +60,12 @@ class Comparison:
     differences: list[str] = field(default_factory=list)
 
 
-def compare_with_spark(spark: Any, settings: Settings, seed: int, per_template: int, nested_calls: int) -> Comparison:
-    """Compare calls of each template over columns, then `nested_calls` calls over calls."""
-    session = _Session(spark, settings, random.Random(seed))
+def compare_with_spark(
+    spark: Any, settings: Settings, seed: int, per_template: int, nested_calls: int, *, is_extreme: bool = False
+) -> Comparison:
+    """Compare calls of each template over columns, then `nested_calls` calls over calls. `is_extreme`: most values are
+    those of `extremes`."""
+    session = _Session(spark, settings, random.Random(seed), is_extreme)
     comparison = Comparison()
     with settings_of(spark, settings), quiet_probes():
         session.prepare()
@@ -94,13 +98,13 @@ class settings_of:
 
 
 class _Session:
-    def __init__(self, spark: Any, settings: Settings, rng: random.Random):
-        self.spark, self.settings, self.rng = spark, settings, rng
+    def __init__(self, spark: Any, settings: Settings, rng: random.Random, is_extreme: bool):
+        self.spark, self.settings, self.rng, self.is_extreme = spark, settings, rng, is_extreme
         self.templates = templates()
 
     def prepare(self) -> None:
         """Make the view, and the pool of columns and literals with Spark's types and values."""
-        table = random_rows(self.rng, ROWS)
+        table = (extreme_rows if self.is_extreme else random_rows)(self.rng, ROWS)
         schema = "id INT, " + ", ".join(f"{name} {t}" for name, (t, _) in COLUMNS.items())
         frame = self.spark.createDataFrame(table, schema).selectExpr("*", "make_ym_interval(0, ymm) AS ym")
         frame.createOrReplaceTempView(VIEW)
@@ -113,10 +117,11 @@ class _Session:
         self.texts = ScalarTexts(columns={**types, **months}, settings=self.settings)
         columns = [Expression(sql=name, spark_type=t) for name, t in {**types, **months}.items() if name != "id"]
         words = {w for t in self.templates for w in t.classes if is_constant(w)}
-        texts = sorted({text for group in LITERALS.values() for text in group} | words)
+        groups = ALL_LITERALS if self.is_extreme else LITERALS
+        texts = sorted({text for group in groups.values() for text in group} | words)
         literals = dict(zip(texts, self._literals(texts)))
         self.constants = {word: literals[word] for word in words}
-        self.pool = Pool(self.rng, columns, {name: [literals[t] for t in group] for name, group in LITERALS.items()})
+        self.pool = Pool(self.rng, columns, {name: [literals[t] for t in group] for name, group in groups.items()})
 
     def _literals(self, texts: Sequence[str]) -> list[Expression]:
         types = self.types([Expression(sql=t) for t in texts])
@@ -313,13 +318,13 @@ def _is_same(ours: Any, theirs: Any, call: Expression) -> bool:
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "+05:30")
 
 
-def run(spark: Any, pairs: int, seed: int) -> Comparison:
+def run(spark: Any, pairs: int, seed: int, *, is_extreme: bool = False) -> Comparison:
     """Compare at least `pairs` pairs, with ANSI on and off."""
     total = Comparison()
     while total.pairs < pairs:
         for is_ansi in (True, False):
             settings = Settings(is_ansi, ZONES[seed % 4])
-            one = compare_with_spark(spark, settings, seed, 2, 600)
+            one = compare_with_spark(spark, settings, seed, 2, 0 if is_extreme else 600, is_extreme=is_extreme)
             total.pairs, total.errors = total.pairs + one.pairs, total.errors + one.errors
             total.names += one.names
             total.refused += one.refused
@@ -332,7 +337,9 @@ if __name__ == "__main__":
     import sqlext
 
     started = time.time()
-    result = run(sqlext.session("against spark", master="local[2]"), int(sys.argv[1]), int((*sys.argv, "1")[2]))
+    arguments = [text for text in sys.argv[1:] if text != "extreme"]
+    session = sqlext.session("against spark", master="local[2]")
+    result = run(session, int(arguments[0]), int((*arguments, "1")[1]), is_extreme="extreme" in sys.argv)
     print(*result.differences, sep="\n")
     print(*(f"refused {n} x {what}" for what, n in result.refused.most_common(30)), sep="\n")
     missing = sorted({t.name for t in templates()} - set(result.names))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -11,7 +11,7 @@ from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.aggregates import collected_rows, counts, extremes, moments, sums
 from sqlext.expressions.aggregates.aggregator import AggregateCall, Aggregator
 from sqlext.expressions.aggregates.distinct_rows import SortKey, distinct, ordered
-from sqlext.expressions.function import Settings, Types
+from sqlext.expressions.function import Settings, Types, of_one_row
 from sqlext.expressions.spark_types import is_interval, is_numeric
 
 
@@ -131,6 +131,7 @@ def aggregate(
     receives only the other arguments, and after them the values of the `order_by` keys.
 
     Raises UnsupportedError UNKNOWN_AGGREGATE for a name that is not in AGGREGATES, and DataError for a wrong constant.
+    What the aggregator raises is a DataError (see `of_one_row`).
 
     >>> from sqlext.expressions.aggregates.aggregator import fold
     >>> total = aggregate("sum", ("int",), "bigint", Settings(True, "UTC"), is_distinct=True)
@@ -151,7 +152,13 @@ def aggregate(
     aggregator = AGGREGATES[name].bind(call)
     if is_distinct:
         aggregator = distinct(aggregator, own)
-    return ordered(aggregator, order_by, len(own)) if order_by else aggregator
+    aggregator = ordered(aggregator, order_by, len(own)) if order_by else aggregator
+    return replace(
+        aggregator,
+        add=of_one_row(name, aggregator.add),
+        merge=of_one_row(name, aggregator.merge),
+        value=of_one_row(name, aggregator.value),
+    )
 
 
 def unknown_aggregate(name: str, place: Place | None = None) -> UnsupportedError:

@@ -48,7 +48,8 @@ def aggregate_result(name: str, types: Types) -> str | None:
         return decimal_type(digits[0] + 4, digits[1] + 4) if digits else _whole_interval(first) or "double"
     if name in ("listagg", "string_agg"):
         return "binary" if first == "binary" else "string"
-    return _whole_interval(first) or "double"  # percentiles and the median
+    of_one = _whole_interval(first) or "double"  # percentiles and the median
+    return f"array<{of_one}>" if len(types) > 1 and types[1].startswith("array<") else of_one
 
 
 def _total(argument: str) -> str:

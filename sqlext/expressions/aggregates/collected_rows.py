@@ -16,7 +16,8 @@ from sqlext.expressions.aggregates.aggregator import (
     listed,
 )
 from sqlext.expressions.faults import invalid_value
-from sqlext.expressions.spark_types import ArrayOf, is_interval, nested
+from sqlext.expressions.numbers import saturated
+from sqlext.expressions.spark_types import ArrayOf, is_interval, is_year_month, nested
 from sqlext.expressions.values import hashable, order_key
 
 
@@ -117,7 +118,9 @@ def _discrete(ordered: list[Any], fraction: float) -> Any:
 
 
 def _as_result(value: float, spark_type: str) -> Any:
-    """Intervals are whole numbers, which Java rounds down."""
+    """Intervals are whole numbers, which Java rounds toward zero."""
     parts = nested(spark_type)
     element = parts.element if isinstance(parts, ArrayOf) else spark_type
-    return int(value) if is_interval(element) else value
+    if not is_interval(element):
+        return value
+    return saturated(value, 32 if is_year_month(element) else 64)
