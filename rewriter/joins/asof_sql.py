@@ -3,6 +3,12 @@
 The rows of both sides are put into one order, and a window function carries the last right row along. Lateral
 subqueries, which Spark turns into a projection, give the columns of both relations their own names back.
 
+Each side goes through the UNION ALL as one struct, and ties are one struct too. From every column that a SELECT renames
+Spark concludes that old and new are equal, and it writes each conclusion about a struct once more for each renamed
+column that the struct has: with n columns beside their struct the optimizer makes 2^n of them. Keys and times, which
+are renamed, come before the structs for the same reason. Spark still reads only those fields of the left struct that
+the query reads; the right rows are whole, because their columns order ties.
+
 Only the columns of a left relation with a name can be named again like this. Of any other, such as a chain of joins or
 the left side of USING, only the keys and times go through the window. The right rows that it finds are joined to the
 left relation, which stays as it was written, with all its names.
@@ -99,24 +105,24 @@ def is_backward(operator: str) -> bool:
 def asof_sql(asof: AsofJoin) -> Text:
     """The join as the user's FROM holds it, from the left relation to the name of the right one.
 
-    >>> l, r, l_time, r_time = map(join, ("quotes q", "db.r", "q.t", "r.t"))
+    >>> l, r, l_time, r_time = map(join, ("bids q", "db.r", "q.t", "r.t"))
     >>> from dataclasses import replace
     >>> asof = AsofJoin(left=l, right=r, name="r", is_left=False, left_time=l_time, operator=">=", right_time=r_time,
     ...                 conditions=Conditions(), using=(), right_columns=("`t`",), ties=None, own="a")
     >>> print(asof_sql(replace(asof, carried=Carried("q", ("`t`",)))))
-    (SELECT a_0, a_row FROM (
-      SELECT a_side, a_0,
+    (SELECT a_left, a_row FROM (
+      SELECT a_side, a_time, a_left,
         last_value(a_row, true) OVER (ORDER BY a_time, a_side, a_row DESC ROWS UNBOUNDED PRECEDING) AS a_row
       FROM (
-        SELECT 0 AS a_side, (r.t) AS a_time, struct(*) AS a_row, NULL AS a_0 FROM db.r WHERE (r.t) IS NOT NULL
+        SELECT 0 AS a_side, (r.t) AS a_time, struct(*) AS a_row, NULL AS a_left FROM db.r WHERE (r.t) IS NOT NULL
         UNION ALL
-        SELECT 1 AS a_side, (q.t) AS a_time, NULL AS a_row, q.`t` AS a_0 FROM quotes q WHERE (q.t) IS NOT NULL
+        SELECT 1 AS a_side, (q.t) AS a_time, NULL AS a_row, struct(q.`t`) AS a_left FROM bids q WHERE (q.t) IS NOT NULL
       )
     ) WHERE a_side = 1 AND a_row IS NOT NULL) AS a
-    CROSS JOIN LATERAL (SELECT a.a_0 AS `t`) AS q
+    CROSS JOIN LATERAL (SELECT a.a_left.`t` AS `t`) AS q
     CROSS JOIN LATERAL (SELECT a.a_row.`t` AS `t`) AS r
     >>> print(asof_sql(replace(asof, is_left=True)))
-    quotes q LEFT JOIN (
+    bids q LEFT JOIN (
     SELECT a_time, a_row FROM (
       SELECT a_side, a_time,
         last_value(a_row, true) OVER (ORDER BY a_time, a_side, a_row DESC ROWS UNBOUNDED PRECEDING) AS a_row,
@@ -125,7 +131,7 @@ def asof_sql(asof: AsofJoin) -> Text:
       FROM (
         SELECT 0 AS a_side, (r.t) AS a_time, struct(*) AS a_row FROM db.r WHERE (r.t) IS NOT NULL
         UNION ALL
-        SELECT 1 AS a_side, (q.t) AS a_time, NULL AS a_row FROM quotes q WHERE (q.t) IS NOT NULL
+        SELECT 1 AS a_side, (q.t) AS a_time, NULL AS a_row FROM bids q WHERE (q.t) IS NOT NULL
       )
     ) WHERE a_side = 1 AND a_row IS NOT NULL AND a_seen IS NOT TRUE
     ) AS a ON (q.t) = a_time
@@ -149,19 +155,23 @@ def hidden_columns(asof: AsofJoin) -> Mapping[str, tuple[str, ...]]:
 
 
 class _Names:
-    """The names of the columns that are computed; `carried`: the left column that a name stands for."""
+    """The names of the columns that are computed. `carried`: the left columns in the struct `left`, which is none of
+    `lefts` if all columns are keys."""
 
     def __init__(self, asof: AsofJoin):
         own = asof.own
-        self.side, self.time, self.row, self.at, self.seen = (
-            f"{own}_{word}" for word in ("side", "time", "row", "at", "seen")
+        self.side, self.time, self.row, self.at, self.seen, self.left = (
+            f"{own}_{word}" for word in ("side", "time", "row", "at", "seen", "left")
         )
+        self.ties = (f"{own}_tie",) if asof.ties else ()
         self.keys = tuple(f"{own}_key{i}" for i in range(len(asof.conditions.keys)))
         self.at_if_any = (self.at,) if asof.conditions.bounds else ()
         self.nearest = (self.time, *self.keys, *self.at_if_any, self.row)
         columns, keys = (asof.carried.columns, asof.carried.keys) if asof.carried else ((), {})
-        self.shown = tuple(self.keys[keys[c]] if c in keys else f"{own}_{i}" for i, c in enumerate(columns))
-        self.carried = {name: c for c, name in zip(columns, self.shown) if c not in keys}
+        self.carried = tuple(c for c in columns if c not in keys)
+        self.lefts = (self.left,) if self.carried else ()
+        self.shown = (*(self.keys[i] for i in keys.values()), *self.lefts)
+        self.values = {c: self.keys[keys[c]] if c in keys else f"{self.left}.{c}" for c in columns}
         self.fits = f"{own}_fits"
         self.bounds = tuple(f"{own}_bound{i}" for i in range(len(asof.conditions.bounds)))
 
@@ -170,14 +180,14 @@ def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
     """The join whose left rows go through the window with all their columns; Spark drops those that nobody reads."""
     names = _Names(asof)
     row = names.row
-    inner = ", ".join((names.side, *names.shown, *_of_left(asof, names)))
+    inner = ", ".join((names.side, names.time, *names.keys, *names.lefts, *_of_left(asof, names)))
     bounds = [f"{names.at} {b.operator} {name}" for b, name in zip(asof.conditions.bounds, names.bounds)]
     where = f"{names.side} = 1"
     if asof.is_left:
         row = f"IF({' AND '.join([names.fits, *bounds])}, {names.row}, NULL) AS {names.row}"
     else:
         where = " AND ".join((where, f"{names.row} IS NOT NULL", *bounds))
-    columns = ", ".join(f"{asof.own}.{name} AS {column}" for name, column in zip(names.shown, carried.columns))
+    columns = ", ".join(f"{asof.own}.{value} AS {column}" for column, value in names.values.items())
     return join(
         f"(SELECT {', '.join((*names.shown, row))} FROM (\n  SELECT {inner},\n    {_last(asof, names)}\n  FROM (\n",
         _carried_rows(asof, carried, names),
@@ -204,13 +214,14 @@ def _of_left(asof: AsofJoin, names: _Names) -> tuple[str, ...]:
 def _carried_rows(asof: AsofJoin, carried: Carried, names: _Names) -> Text:
     """The right rows (side 0), then the left ones (side 1): those that can match, or all of a LEFT JOIN."""
     conditions = asof.conditions
-    more = (*names.carried, *_of_left(asof, names))
+    more = (*names.lefts, *_of_left(asof, names))
     right = _right_rows(asof, names, "".join(f", NULL AS {name}" for name in more))
     not_null = [key.left for key in conditions.keys if not key.matches_null]
     matchable = _matchable(asof.left_time, not_null, conditions.left)
     columns = [_columns("1", asof.left_time, [key.left for key in conditions.keys], names)]
-    columns += [join(f"NULL AS {name}") for name in (*names.at_if_any, names.row)]
-    columns += [join(f"{carried.name}.{column} AS {name}") for name, column in names.carried.items()]
+    columns += [join(f"NULL AS {name}") for name in (*names.at_if_any, names.row, *names.ties)]
+    fields = ", ".join(f"{carried.name}.{column}" for column in names.carried)
+    columns += [join(f"struct({fields}) AS {name}") for name in names.lefts]
     columns += [join("(", bound.left, f") AS {name}") for bound, name in zip(conditions.bounds, names.bounds)]
     if asof.is_left:
         columns.append(join("(", matchable, f") AS {names.fits}"))
@@ -286,7 +297,7 @@ def _window(asof: AsofJoin, names: _Names) -> str:
     parts = f"PARTITION BY {', '.join(names.keys)} " if names.keys else ""
     direction = "" if is_backward(asof.operator) else " DESC"
     takes_equal = asof.operator in (">=", "<=")
-    ties = (names.row,) if asof.ties is None else tuple(f"{names.row}.{column}" for column in asof.ties)
+    ties = (names.row,) if asof.ties is None else names.ties
     keys = [names.time + direction, names.side + ("" if takes_equal else " DESC"), *(f"{tie} DESC" for tie in ties)]
     return f"{parts}ORDER BY {', '.join(keys)}"
 
@@ -295,7 +306,7 @@ def _rows(asof: AsofJoin, names: _Names) -> Text:
     """The right rows (side 0), then the keys and times of the left ones (side 1), without those that match nothing."""
     conditions = asof.conditions
     keys = conditions.keys
-    nulls = "".join(f", NULL AS {name}" for name in (*names.at_if_any, names.row))
+    nulls = "".join(f", NULL AS {name}" for name in (*names.at_if_any, names.row, *names.ties))
     left = join(
         "    SELECT ", _columns("1", asof.left_time, [key.left for key in keys], names), nulls, " FROM ", asof.left,
         " WHERE ", _matchable(asof.left_time, [key.left for key in keys if not key.matches_null], conditions.left),
@@ -307,9 +318,10 @@ def _right_rows(asof: AsofJoin, names: _Names, more: str = "") -> Text:
     conditions = asof.conditions
     keys = conditions.keys
     at = join(", (", asof.right_time, f") AS {names.at}") if names.at_if_any else Text()
+    ties = "".join(f", struct({', '.join(asof.ties or ())}) AS {name}" for name in names.ties)
     return join(
         "    SELECT ", _columns("0", asof.right_time, [key.right for key in keys], names), at,
-        f", struct(*) AS {names.row}{more} FROM ", asof.right,
+        f", struct(*) AS {names.row}{ties}{more} FROM ", asof.right,
         " WHERE ", _matchable(asof.right_time, [key.right for key in keys if not key.matches_null], conditions.right),
     )  # fmt: skip
 

@@ -113,7 +113,7 @@ class _Binder:
         clause = self.clause
         left, right = self.sides.text(condition.left), self.sides.text(condition.right)
         compared = join("(", left, f") {condition.operator} (", right, ")")
-        columns: Text | str = "*"
+        columns: Text | str = "1"
         if clause.using:
             criteria = join("USING (", ", ".join(n.fragment.text for n in clause.using), ")")
             columns = compared
