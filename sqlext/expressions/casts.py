@@ -294,7 +294,7 @@ def _to_decimal(source: str, target: str, settings: Settings) -> Evaluate | None
         "integer": lambda value: fit(Decimal(value)),
         "float": from_float,
         "decimal": fit,
-        "timestamp": lambda value: fit(Decimal(repr(value / SECOND_US))),
+        "timestamp": lambda value: fit(Decimal(value).scaleb(-6)),
         "date": lambda _: None,
     }
     return by_source.get(_family(source))
@@ -371,7 +371,7 @@ def _to_interval(source: str, target: str, settings: Settings) -> Evaluate | Non
         return None
     last = target.split(" ")[-1]
     size = {"year": 12, "day": DAY_US, "hour": 3600 * SECOND_US, "minute": 60 * SECOND_US}.get(last, 1)
-    return lambda value: value - int(math.fmod(value, size)) if size > 1 else value
+    return lambda value: abs(value) // size * size * (1 if value > 0 else -1)
 
 
 _TARGETS: dict[str, Callable[[str, str, Settings], Evaluate | None]] = {

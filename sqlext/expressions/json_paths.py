@@ -151,7 +151,7 @@ class _Evaluation(NamedTuple):
                 raise _Malformed
             return [value.text]
         if isinstance(value, Array) and style == "flatten":
-            return [self._text(leaf) for leaf in _leaves(value)] if value.elements else None
+            return [self._text(leaf) for leaf in _leaves(value)] or None
         return [self._text(value)]
 
     def _text(self, value: Value) -> str:

@@ -78,9 +78,10 @@ def _floor_types(signature: Signature) -> Types:
 
 def _floor(signature: Signature) -> Evaluate:
     mode = _MODES[signature.name]
+    always_fails = Settings(True, signature.settings.time_zone)
     if digits := decimal_of(signature.result):
         return lambda value, scale=0: to_decimal(
-            _at_scale(value, min(scale, digits[1]), mode), *digits, signature.settings
+            _at_scale(value, min(scale, digits[1]), mode), *digits, always_fails if scale < 0 else signature.settings
         )
     if signature.types[0] == "double":
         whole = math.floor if mode == ROUND_FLOOR else math.ceil

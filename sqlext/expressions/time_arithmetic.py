@@ -95,6 +95,8 @@ def _bind_sum(signature: Signature) -> Evaluate:
         shift = _shift(right, left, result, signature.settings)
         return lambda a, b: shift(b, a)
     shift = _shift(left, right, result, signature.settings)
+    if is_interval(right):
+        return lambda a, b: shift(a, in_interval_range(sign * b, right))
     return lambda a, b: shift(a, sign * b)
 
 
@@ -113,16 +115,20 @@ def _shift(time: str, amount: str, result: str, settings: Settings) -> Evaluate:
         if is_year_month(amount):
             return lambda a, b: in_date_range(add_months(a, b))
         if is_day_time(amount):
-            return lambda a, b: in_date_range(a + int(b / DAY_US))
+            return lambda a, b: in_date_range(a + _whole_days(b))
         return lambda a, b: in_date_range(a + b)
     if is_year_month(amount):
         return lambda a, b: shift_months(a, b, name)
 
     def shift(value: int, interval: int) -> int:
-        days = abs(interval) // DAY_US * (1 if interval > 0 else -1)
+        days = _whole_days(interval)
         return shift_time(value, days, interval - days * DAY_US, name)
 
     return shift
+
+
+def _whole_days(interval: int) -> int:
+    return abs(interval) // DAY_US * (1 if interval > 0 else -1)
 
 
 def _scaled_types(signature: Signature) -> Types | None:

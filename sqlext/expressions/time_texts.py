@@ -76,14 +76,14 @@ def read_timestamp(text: str, time_zone: str | None) -> int | None:
     name = None if suffix is None else zone_name(suffix.strip(" "))
     if suffix is not None and name is None:
         return None
-    if time_zone is None:
-        return local if fits(local, 64) else None
     try:
-        value = zone(name or time_zone).to_utc(local)
+        value = zone(name or time_zone or "UTC").to_utc(local)
     except UnsupportedError:
         if name is None:
             raise
         return None
+    if time_zone is None:
+        value = local
     return value if fits(value, 64) else None
 
 

@@ -38,6 +38,14 @@ def operands(condition: Condition) -> tuple[Operand, ...]:
     return tuple(dict.fromkeys(part for part in walk(condition) if isinstance(part, Operand)))
 
 
+def columns_read(source: SparkAggregate, label: int | None) -> Iterator[int]:
+    """The columns that the arguments of an aggregate read on a row with this label, by Navigation.argument."""
+    for operand in (operand for argument in source.arguments for operand in operands(argument)):
+        if isinstance(operand.source, Navigation):
+            by_label = operand.source.by_label
+            yield by_label[-1 if label is None else label] if by_label else operand.source.argument
+
+
 def is_interpreted(condition: Condition | None) -> bool:
     """Does a part of the condition have values that only Python can compute with?
 

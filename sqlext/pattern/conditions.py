@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from sqlext.errors import DataError
+from sqlext.pattern.condition_reads import columns_read
 from sqlext.pattern.task import (
     CLASSIFIER_NAME,
     CLASSIFIERS,
@@ -36,6 +37,7 @@ Satisfies = Callable[[int, int, list[int], int], bool]  # see `satisfier`
 _FAULTS = {
     "ARITHMETIC_OVERFLOW": ("integer overflow", "cast to a wider type, or set spark.sql.ansi.enabled to false"),
     "NUMERIC_VALUE_OUT_OF_RANGE": ("decimal overflow", "cast to fewer digits, or to DOUBLE"),
+    "ARGUMENT_FAILED": ("an aggregate is over a row that could not be computed", "guard its argument"),
     "DIVIDE_BY_ZERO": ("division by zero", "test the divisor first, for example with nullif(x, 0)"),
 }
 
@@ -269,8 +271,18 @@ def _aggregate(aggregate: Aggregate, path: Path) -> Value | None:
     mapped = path.mapped(aggregate.labels)
     if aggregate.argument is None:
         return len(mapped)
+    if path.rows.has_failed:
+        for row in mapped:
+            _check_computed(aggregate.argument, row, path)
     values = [v for row in mapped if (v := _read(aggregate.argument, row, path)) is not None]
     return aggregate_of(aggregate, values, path)
+
+
+def _check_computed(argument: int, row: int, path: LabelledRows) -> None:
+    """Raise DataError if a column that an aggregate reads could not be computed on the row."""
+    failed = path.rows.failed[argument] if 0 <= argument < len(path.rows.failed) else None
+    if failed is not None and failed[row]:
+        raise fault("ARGUMENT_FAILED", path.tested)
 
 
 def aggregate_of(aggregate: Aggregate, values: list[Value], path: Tested) -> Value | None:
@@ -305,6 +317,9 @@ def with_row(source: SparkAggregate, state: Any, row: RowOfPath) -> Any:
     """The state of an aggregate with one more row."""
     if source.filter is not None and evaluate(source.filter, row) is not True:
         return state
+    if row.path.rows.has_failed:
+        for column in columns_read(source, row.path.label_at(row.row)):
+            _check_computed(column, row.row, row.path)
     return source.aggregator.add(state, *(evaluate(argument, row) for argument in source.arguments))
 
 

@@ -294,6 +294,8 @@ class Rows:
       in the order of their values. They serve only to number the matches of NO SKIP.
     - `errors`: where `conditions` notes, by row, conditions that cannot be computed and therefore do not hold; None: it
       raises DataError. Only engines that evaluate conditions one by one read it.
+    - `failed: bool[n]`, by Navigation.argument: the rows on which a column could not be computed, None without any. An
+      aggregate over such a row cannot be computed; the same engines read it.
     """
 
     bounds: np.ndarray
@@ -304,6 +306,11 @@ class Rows:
     key: np.ndarray | None = None
     end: np.ndarray | None = None
     errors: dict[int, DataError] | None = None
+    failed: tuple[np.ndarray | None, ...] = ()
+
+    @property
+    def has_failed(self) -> bool:
+        return any(rows is not None for rows in self.failed)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from sqlext.rewriter.text.splice import join
 from ..sampling import SAMPLE
 from .against_spark import ZONES
 from .aggregates_against_spark import cases, is_orderable
-from .extremes import ALL_LITERALS, NO_UTF8, extreme_rows
+from .extremes import ALL_LITERALS, ONLY_OURS, extreme_rows
 from .random_expressions import COLUMNS, Expression, Pool, is_constant, rows_of, templates
 
 SEED = 0 if SAMPLE == "all" else int(SAMPLE)
@@ -38,7 +38,7 @@ def unforeseen_failures(settings: Settings, seed: int, per_template: int) -> Ite
     """What a call raised besides the errors that rules of Spark name."""
     rng = random.Random(seed)
     columns = {name: spark_type for name, (spark_type, _) in COLUMNS.items()}
-    table = extreme_rows(rng, ROWS, NO_UTF8)
+    table = extreme_rows(rng, ROWS, ONLY_OURS)
     arrays = {name: table[name].combine_chunks() for name in columns}
     texts, rows = ScalarTexts(columns=columns, settings=settings), rows_of(table, columns)
     pool = Pool(
@@ -85,7 +85,7 @@ def unforeseen_failures_of_aggregates(settings: Settings, seed: int) -> Iterator
     """The same for aggregates over groups of three rows, whose states are merged and stored."""
     rng = random.Random(seed)
     types = {name: spark_type for name, (spark_type, _) in COLUMNS.items()}
-    texts, rows = ScalarTexts(columns=types, settings=settings), rows_of(extreme_rows(rng, ROWS, NO_UTF8), types)
+    texts, rows = ScalarTexts(columns=types, settings=settings), rows_of(extreme_rows(rng, ROWS, ONLY_OURS), types)
     for case in cases(rng, types):
         if case.name == "max" and not is_orderable(types[case.columns[0]]):  # which Spark refuses
             continue

@@ -73,11 +73,16 @@ def _to_the_end(version: Acting, shared: SharedRows, rule: RulePlan) -> Iterator
     columns[PARTITION_START] = as_arrow(np.diff(shared.partition[rows], prepend=-1) != 0)
     worker = rule.stream.worker
     try:
-        yield from list(_matches(columns, read_rows(columns, worker), rule))
-    except DataError:  # what cannot be computed does not hold, as on streams
-        tolerant = replace(worker, task=replace(worker.task, strategy="reference"))
-        noting = replace(read_rows(columns, worker, errors={}), errors={})
-        yield from _matches(columns, noting, replace(rule, stream=replace(rule.stream, worker=tolerant)))
+        read = read_rows(columns, worker)
+        if not read.has_failed:
+            yield from list(_matches(columns, read, rule))
+            return
+    except DataError:
+        pass
+    # what cannot be computed does not hold, as on streams
+    tolerant = replace(worker, task=replace(worker.task, strategy="reference"))
+    noting = replace(read_rows(columns, worker, errors={}), errors={})
+    yield from _matches(columns, noting, replace(rule, stream=replace(rule.stream, worker=tolerant)))
 
 
 def _matches(columns: dict[str, pa.Array], rows: Rows, rule: RulePlan) -> Iterator[pa.RecordBatch]:

@@ -23,7 +23,7 @@ from sqlext.engine.rules.rule_plan import (
 from sqlext.engine.rules.rule_versions import TakenVersion
 from sqlext.errors import DataError
 from sqlext.expressions.column_values import ColumnValues
-from sqlext.expressions.function import Settings
+from sqlext.expressions.function import Settings, null_propagating, of_one_row
 from sqlext.expressions.scalar_tree import Column, Scalar, call, evaluate
 from sqlext.expressions.spark_types import ArrayOf, MapOf, StructOf, is_numeric, nested
 from sqlext.expressions.values import from_arrow
@@ -33,14 +33,17 @@ _UTC = Settings(is_ansi=True, time_zone="UTC")
 
 def result_batch(
     version: TakenVersion, plan: RulePlan, rows: pa.RecordBatch, keys: Sequence[pa.Array], schema: pa.Schema
-) -> tuple[pa.RecordBatch, DataError | None]:
-    """The result rows of a version from the slots of its matches, and what could not be computed of its measures.
+) -> tuple[pa.RecordBatch, list[tuple[int, DataError]]]:
+    """The result rows of a version from the slots of its matches, and which of its measures could not be computed, each
+    with its row.
 
     `keys`: the values of each key, by the number that the column CODE has; `schema`: see `result_schema`.
     """
     n, values = rows.num_rows, ColumnValues(columns=dict(zip(rows.schema.names, rows.columns)), rows=rows.num_rows)
-    texts = {name: texts_of(values, tree) for name, tree in plan.rule.measures.items()}
-    errors = (values.failure(tree) for tree in plan.rule.measures.values())
+    texts, errors = {}, []
+    for name, tree in plan.rule.measures.items():
+        texts[name], failed = texts_of(values, tree)
+        errors += failed
     columns = [
         pa.repeat(version.name, n),
         pa.array(np.full(n, version.version), pa.int64()),
@@ -50,7 +53,7 @@ def result_batch(
         rows.column(LAST_TIME).cast(schema.field(LAST_AT).type),
         _maps(texts, n, schema.field(MEASURES).type),
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=schema), next(filter(None, errors), None)
+    return pa.RecordBatch.from_arrays(columns, schema=schema), errors
 
 
 def _maps(texts: dict[str, list[str | None]], n: int, kind: pa.MapType) -> pa.Array:
@@ -62,12 +65,25 @@ def _maps(texts: dict[str, list[str | None]], n: int, kind: pa.MapType) -> pa.Ar
     )
 
 
-def texts_of(values: ColumnValues, tree: Scalar) -> list[str | None]:
-    """The values of an expression, CAST AS STRING in UTC; nested ones as JSON."""
-    if nested(tree.type):
-        return [None if v is None else json_text(v, tree.type) for v in from_arrow(values.array(tree), tree.type)]
-    text = tree if tree.type == "string" else call("CAST", (tree,), _UTC, "string")
-    return values.array(text).to_pylist()
+def texts_of(values: ColumnValues, tree: Scalar) -> tuple[list[str | None], list[tuple[int, DataError]]]:
+    """The values of an expression, CAST AS STRING in UTC, nested ones as JSON; and the rows without a value because it
+    could not be computed."""
+    is_nested = bool(nested(tree.type))
+    text = tree if is_nested or tree.type == "string" else call("CAST", (tree,), _UTC, "string")
+    array = values.array(text)
+    failed, error = values.vector(text).failed, values.failure(text)
+    errors = [] if failed is None or error is None else [(row, error) for row in np.flatnonzero(failed).tolist()]
+    if not is_nested:
+        return array.to_pylist(), errors
+    texts: list[str | None] = []
+    to_json = null_propagating(of_one_row("a measure as JSON", lambda value: json_text(value, tree.type)))
+    for row, value in enumerate(from_arrow(array, tree.type)):
+        try:
+            texts.append(to_json(value))
+        except DataError as e:
+            texts.append(None)
+            errors.append((row, e))
+    return texts, errors
 
 
 def json_text(value: Any, spark_type: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Union
@@ -17,10 +17,10 @@ from sqlext.engine.rules.rule_results import result_batch
 from sqlext.engine.rules.rule_versions import Acting
 from sqlext.engine.rules.rules_state import NO_ROW, POSITION, ROW, RULE, VERSION, position_schema
 from sqlext.engine.rules.shared_rows import NewRows, SharedRows
-from sqlext.engine.stream.step import RowSearch, search_rows
+from sqlext.engine.stream.step import RowSearch, failure_table, search_rows
 from sqlext.engine.stream.stream_plan import DUE, FAILURES, State
 from sqlext.engine.worker.arrow import as_arrow, as_numpy, one_chunk
-from sqlext.errors import SqlExtError
+from sqlext.errors import DataError, SqlExtError
 from sqlext.pattern.event_time import NEVER
 
 Compile = Callable[[str], Union[RulePlan, SqlExtError]]
@@ -46,7 +46,7 @@ class Before:
 class RuleOutcome:
     """`resumed`: the rows of the state's positions that are replaced; `positions`: the new ones, if there are any, with
     the `partition` and the `place` of the first row that each still reads; `failures`: what could not be computed, with
-    the columns FAILURES."""
+    the columns FAILURES; `is_lost`: nothing could be decided, and the search begins anew."""
 
     results: list[tuple[np.ndarray, pa.RecordBatch]]
     errors: list[RuleFault]
@@ -55,9 +55,11 @@ class RuleOutcome:
     positions: pa.Table | None = None
     partition: np.ndarray
     place: np.ndarray
+    is_lost: bool = False
 
 
 _NOTHING = np.zeros(0, np.int64)
+_MOST_FAILED = 100  # keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,37 +81,78 @@ class RuleRun:
             return self._without(self.before.index, [])
         try:
             return self._decided(min(watermark, self.version.until), rule)
-        except SqlExtError as e:
-            return self._without(self.before.index, [self._fault(e.error_class, e.message)])
         except Exception as e:  # a rule never ends the stream, whatever it meets
-            return self._without(self.before.index, [self._fault("SQLEXT_RULE_FAILED", f"{type(e).__name__}: {e}")])
+            return self._without(self.before.index, [self._exception(e)])
+
+    def _exception(self, error: Exception) -> RuleFault:
+        if isinstance(error, SqlExtError):
+            return self._fault(error.error_class, error.message)
+        return self._fault("SQLEXT_RULE_FAILED", f"{type(error).__name__}: {error}")
 
     def _fault(self, error_class: str, message: str) -> RuleFault:
         return self.version.version.name, self.version.version.version, error_class, message
 
-    def _without(self, resumed: np.ndarray, errors: list[RuleFault], failures: Sequence[pa.Table] = ()) -> RuleOutcome:
+    def _without(self, resumed: np.ndarray, errors: list[RuleFault]) -> RuleOutcome:
         return RuleOutcome(
-            results=[], errors=errors, failures=list(failures), resumed=resumed, partition=_NOTHING, place=_NOTHING
+            results=[], errors=errors, resumed=resumed, partition=_NOTHING, place=_NOTHING, is_lost=bool(errors)
         )
 
     def _decided(self, watermark: int, rule: RulePlan) -> RuleOutcome:
         new = self.shared.between(max(self.after, self.version.version.first), watermark)
         first = self._first_places(new, watermark, rule)
-        runs = np.flatnonzero(first != NEVER)
-        rows = ranges(first[runs], new.stop[runs])
+        outcomes = list(self._by_keys(np.flatnonzero(first != NEVER), first, new, watermark, rule))
+        positions = [o.positions for o in outcomes if o.positions is not None]
+        failures = [*(table for o in outcomes for table in o.failures), *self._failed_rows(new, rule)]
+        errors = [*(error for o in outcomes for error in o.errors), *self._row_faults(new, rule)]
+        return RuleOutcome(
+            results=[result for o in outcomes for result in o.results],
+            errors=list({error[:3]: error for error in reversed(errors)}.values())[::-1],  # one of each class
+            failures=failures,
+            resumed=np.concatenate([_NOTHING, *(o.resumed for o in outcomes)]),
+            positions=pa.concat_tables(positions) if positions else None,
+            partition=np.concatenate([_NOTHING, *(o.partition for o in outcomes)]),
+            place=np.concatenate([_NOTHING, *(o.place for o in outcomes)]),
+        )
+
+    def _by_keys(
+        self, partitions: np.ndarray, first: np.ndarray, new: NewRows, watermark: int, rule: RulePlan, failed: int = 0
+    ) -> Iterator[RuleOutcome]:
+        """What is decided in these partitions: in all at once, or if that fails in ever fewer of them, so that what
+        nobody foresaw in one key concerns this key alone. Then the version begins anew there on later rows.
+
+        Of a version that fails in more than _MOST_FAILED keys, the other keys are not tried one by one.
+        """
+        if not len(partitions):
+            return
+        try:
+            yield self._decided_in(partitions, first, new, watermark, rule)
+            return
+        except Exception as e:  # a rule never ends the stream, whatever it meets
+            error = e
+        if len(partitions) == 1 or failed > _MOST_FAILED:
+            resumed = self.before.index[np.isin(self.before.partition, partitions)]
+            yield self._without(resumed, [self._exception(error)])
+            return
+        for half in np.array_split(partitions, 2):
+            for outcome in self._by_keys(half, first, new, watermark, rule, failed):
+                failed += outcome.is_lost
+                yield outcome
+
+    def _decided_in(
+        self, partitions: np.ndarray, first: np.ndarray, new: NewRows, watermark: int, rule: RulePlan
+    ) -> RuleOutcome:
+        rows = ranges(first[partitions], new.stop[partitions])
         if not len(rows):
-            failures = list(self._failed_rows(new, rule))
-            return self._without(_NOTHING, self._faults(FAILURES.empty_table(), new, rule), failures)
-        is_resumed = first[self.before.partition] != NEVER
+            return self._without(_NOTHING, [])
+        is_resumed = np.isin(self.before.partition, partitions)
         search = self._search(rows, is_resumed, watermark, rule)
-        results, errors = self._results(search, rule)
-        failed = search.failed()
-        errors += self._faults(failed, new, rule)
+        results, failures = self._results(search, rule)
+        failed = pa.concat_tables([search.failed(), failures])
         partition, place, positions = self._positions(search, rows)
         return RuleOutcome(
             results=results,
-            errors=errors,
-            failures=[self._failed_keys(failed), *self._failed_rows(new, rule)],
+            errors=self._faults(failed),
+            failures=[self._failed_keys(failed)],
             resumed=self.before.index[is_resumed],
             positions=positions,
             partition=partition,
@@ -143,21 +186,24 @@ class RuleRun:
 
     # what is decided
 
-    def _results(
-        self, search: RowSearch, rule: RulePlan
-    ) -> tuple[list[tuple[np.ndarray, pa.RecordBatch]], list[RuleFault]]:
-        results, errors = [], []
+    def _results(self, search: RowSearch, rule: RulePlan) -> tuple[list[tuple[np.ndarray, pa.RecordBatch]], pa.Table]:
+        """The rows of the result, and the measures that could not be computed, with the columns FAILURES."""
+        results, failed = [], [FAILURES.empty_table()]
         for times, batch in search.results():
             if batch.num_rows:
-                rows, error = self.result(rule, batch)
+                rows, errors = self.result(rule, batch)
                 results.append((times, rows))
-                errors += [] if error is None else [error]
-        return results, errors
+                code = as_numpy(batch.column(CODE))
+                failed.append(
+                    failure_table(
+                        [times[at] for at, _ in errors], [e for _, e in errors], [[int(code[at])] for at, _ in errors]
+                    )
+                )
+        return results, pa.concat_tables(failed)
 
-    def result(self, rule: RulePlan, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, RuleFault | None]:
-        """Rows of the result from the rows that workers compute, and what could not be computed of them."""
-        rows, error = result_batch(self.version.version, rule, batch, self._keys, self.plan.result_schema)
-        return rows, None if error is None else self._fault(error.error_class, error.message)
+    def result(self, rule: RulePlan, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[tuple[int, DataError]]]:
+        """Rows of the result from the rows that workers compute, and the measures that could not be computed."""
+        return result_batch(self.version.version, rule, batch, self._keys, self.plan.result_schema)
 
     @cached_property
     def _keys(self) -> list[pa.Array]:
@@ -165,14 +211,17 @@ class RuleRun:
         at = as_arrow(self.shared.bounds[:-1])
         return [self.shared.values.columns[name].take(at) for name in self.plan.keys]
 
-    def _faults(self, failed: pa.Table, new: NewRows, rule: RulePlan) -> list[RuleFault]:
-        """What could not be computed in conditions and measures, one of each class of error."""
+    def _faults(self, failed: pa.Table) -> list[RuleFault]:
+        """What could not be computed over several rows, one of each class of error."""
         texts = [text.partition(": ") for text in failed.column("error").to_pylist()]
         by_class = {error_class: message for error_class, _, message in reversed(texts)}
+        return [self._fault(*pair) for pair in by_class.items()]
+
+    def _row_faults(self, new: NewRows, rule: RulePlan) -> Iterator[RuleFault]:
+        """What could not be computed on new rows."""
         for error, at in self.shared.failures(rule):
             if (at & new.is_new).any():
-                by_class.setdefault(error.error_class, error.message)
-        return [self._fault(*pair) for pair in by_class.items()]
+                yield self._fault(error.error_class, error.message)
 
     def _failed_rows(self, new: NewRows, rule: RulePlan) -> Iterator[pa.Table]:
         """The new rows on which an expression could not be computed, each once."""

@@ -16,6 +16,7 @@ from sqlext.errors import DataError
 from sqlext.expressions.column_values import ColumnValues
 from sqlext.expressions.scalar_tree import Scalar
 from sqlext.pattern.event_time import NEVER
+from sqlext.rewriter.match.match_plan import NOT_COMPUTED
 
 
 class NewRows(NamedTuple):
@@ -71,6 +72,8 @@ class SharedRows:
         """The columns that workers read, for `rows: int64[k]`."""
         arrays = {CODE: as_arrow(self.partition[rows])}
         arrays |= {name: self.values.array(tree, rows) for name, tree in plan.trees.items()}
+        failed = ((name, self.values.vector(tree).failed) for name, tree in plan.trees.items())
+        arrays |= {NOT_COMPUTED + name: as_arrow(mask[rows]) for name, mask in failed if mask is not None}
         arrays |= {name: as_arrow(self._mask(masks, rows)) for name, masks in plan.masks.items()}
         return pa.table(arrays)
 

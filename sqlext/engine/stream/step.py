@@ -12,7 +12,9 @@ previous watermark, so they need not be stored.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -125,6 +127,16 @@ def failed_on_arrival(arrived: pa.Table, time: str) -> pa.Table:
     return pa.table([failed.column(time).cast(FAILURES.field("time").type), failed.column(FAILURE), row], FAILURES)
 
 
+def failure_table(times: Sequence[int], errors: Sequence[DataError], keys: Sequence[Sequence[Any]]) -> pa.Table:
+    """What could not be computed over several rows, with the columns FAILURES; `keys`: the values of their keys."""
+    columns = [
+        as_arrow(np.array(times, np.int64)).cast(FAILURES.field("time").type),
+        strings([f"{error.error_class}: {error.message}" for error in errors]),
+        strings([json.dumps(list(key), default=str) for key in keys]),
+    ]
+    return pa.table(columns, FAILURES)
+
+
 def _is_late(arrived: pa.Table, watermark: int, plan: StreamPlan) -> np.ndarray:
     """`bool[n]`: the rows up to the watermark, and those without a time, which no watermark ever reaches."""
     column = one_chunk(arrived.column(plan.time))
@@ -178,16 +190,8 @@ class RowSearch:
         measures = [Failure(row, int(spans.time[match]), error) for row, match, error in errors]
         decided = [f for f in self.failures if self.state.watermark < f.time]
         failures = sorted([*decided, *measures], key=lambda f: (f.time, f.row))
-        columns = [
-            as_arrow(np.array([f.time for f in failures], np.int64)).cast(FAILURES.field("time").type),
-            strings([f"{f.error.error_class}: {f.error.message}" for f in failures]),
-            strings([self._key(f.row) for f in failures]),
-        ]
-        return pa.table(columns, FAILURES)
-
-    def _key(self, row: int) -> str:
-        """The values of a row's keys as JSON."""
-        return json.dumps([self.block.columns[k][row].as_py() for k in self.plan.keys], default=str)
+        keys = [[self.block.columns[k][f.row].as_py() for k in self.plan.keys] for f in failures]
+        return failure_table([f.time for f in failures], [f.error for f in failures], keys)
 
     @property
     def bounds(self) -> np.ndarray:
@@ -275,13 +279,15 @@ def _decide(
 ) -> tuple[Rows, SearchPosition, Decisions, list[Failure]]:
     """The rows as matchers read them, where the search began, what it decided, and what could not be computed.
 
-    If a condition fails or a budget is spent, the engine that can skip failures decides the step instead.
+    If a condition fails, or may read a row that could not be computed, or a budget is spent, the engine that can skip
+    failures decides the step instead.
     """
     worker = plan.worker
     try:
         rows = read_rows(columns, worker)
-        before = _positions(rows.bounds, code, key_code, state)
-        return rows, before, decide(worker.task, rows, event_times, before, plan.facts, plan.engine), []
+        if not rows.has_failed:
+            before = _positions(rows.bounds, code, key_code, state)
+            return rows, before, decide(worker.task, rows, event_times, before, plan.facts, plan.engine), []
     except DataError:
         if not plan.skips_failures:
             raise

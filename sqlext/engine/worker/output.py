@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlext.engine.worker.arrow import are_valid, as_arrow, lists, strings, taken, to_arrow, to_values
+from sqlext.engine.worker.failed_arguments import failed_aggregate, failed_results
 from sqlext.engine.worker.fold_rows import Progress, fold_column, is_growing
 from sqlext.engine.worker.read_rows import frame_ends, time_columns
 from sqlext.engine.worker.slot_values import mapped_values, member_values
@@ -105,12 +106,27 @@ def _result(block: Block) -> pa.RecordBatch:
 
 
 def _slot_column(slot: Slot, block: Block) -> pa.Array:
-    try:
+    if block.errors is None:
         return SLOT_COLUMNS[slot.kind](slot, block)
+    try:
+        column = SLOT_COLUMNS[slot.kind](slot, block)
     except DataError:
-        if block.errors is None:
-            raise
-    return _computable(slot, block)
+        column = _computable(slot, block)
+    return _whole(column, slot, block) if slot.kind in _AGGREGATES else column
+
+
+def _whole(column: pa.Array, slot: Slot, block: Block) -> pa.Array:
+    """The aggregates with NULL for those over a row on which an argument could not be computed."""
+    failed = failed_results(slot, block.columns, block.spans, block.out)
+    if not len(failed):
+        return column
+    assert block.errors is not None
+    error = failed_aggregate(slot.aggregate.function)
+    places = zip(block.out.row[failed].tolist(), block.out.match[failed].tolist())
+    block.errors.extend((row, match, error) for row, match in places)
+    kept = np.arange(len(column))
+    kept[failed] = -1
+    return taken(column, kept)
 
 
 def _computable(slot: Slot, block: Block) -> pa.Array:
@@ -257,6 +273,9 @@ SLOT_COLUMNS: dict[str, Callable[[Slot, Block], pa.Array]] = {
     "fold": _fold,
     "members": _members,
 }
+
+
+_AGGREGATES = ("aggregate", "array", "fold", "members")
 
 
 def _skip_error(columns: dict[str, pa.Array], spans: Spans, plan: WorkerPlan) -> DataError:

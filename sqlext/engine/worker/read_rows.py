@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.worker.arrow import as_numpy, mask_bytes, one_chunk, ranks, strings, to_values
+from sqlext.engine.worker.failed_arguments import failed_rows
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.errors import DataError
 from sqlext.expressions.values import from_arrow
@@ -41,6 +42,7 @@ def read_rows(columns: dict[str, pa.Array], plan: WorkerPlan, errors: dict[int, 
         limit=_limit(columns, bounds, plan),
         columns=operands,
         classifiers=classifiers,
+        failed=tuple(failed_rows(operand.name, columns) for operand in plan.operands),
     )
     if plan.neighbours:
         noting = replace(rows, errors=errors)
