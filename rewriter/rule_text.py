@@ -10,10 +10,10 @@ from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.names import quoted, tokens_of
+from sqlext.rewriter.text.nesting import MAX_NESTING
 from sqlext.rewriter.text.tokens import Token, tokenize
 
 MAX_LENGTH = 100_000  # characters of a rule, if no setting says otherwise
-MAX_DEPTH = 100  # parentheses around a token
 MAX_OPERATORS = 200  # between two commas: a tree as deep would use up Python's stack
 _EVENTS = "SELECT * FROM `__events` "
 
@@ -55,9 +55,9 @@ def _check_size(clause: str, max_length: int) -> None:
     if len(clause) > max_length:
         message = f"a rule has at most {max_length:,} characters, and this one has {len(clause):,}"
         raise UnsupportedError("RULE_SIZE", message, hint=DIVIDE_HINT)
-    deep = next((token for token in tokens_of(clause) if token.depth > MAX_DEPTH), None)
+    deep = next((token for token in tokens_of(clause) if token.depth > MAX_NESTING), None)
     if deep is not None:
-        message = f"a rule nests parentheses at most {MAX_DEPTH} levels deep"
+        message = f"a rule nests parentheses at most {MAX_NESTING} levels deep"
         raise UnsupportedError("RULE_SIZE", message, place=Place(clause, deep.start, deep.stop), hint=DIVIDE_HINT)
     _check_operators(clause)
 

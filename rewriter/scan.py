@@ -11,7 +11,8 @@ from sqlext.rewriter.emit.window_call import DURATIONS, is_ksql_window, is_windo
 from sqlext.rewriter.idle_sources import is_idle_after
 from sqlext.rewriter.rules.rules_clause import is_rules_clause
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, tokenize
+from sqlext.rewriter.text.nesting import first_too_deep, too_deep
+from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, directly_inside, tokenize
 from sqlext.rewriter.tree.keywords import TYPE_WORDS, is_at, is_time_join, without_pipe
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.read_windows import pattern_windows
@@ -70,12 +71,11 @@ def scan(text: str) -> tuple[Site, ...]:
 def _site(tree: Tree, keyword: int) -> list[Site]:
     """The clause whose keyword is token `keyword`; empty if it belongs to Spark."""
     text, tokens = tree.text, tree.tokens
-    close = closing(tokens, keyword + 1)
-    if close is not None and _holds_only_names(tokens, keyword + 2, close):
+    if _holds_only_names(tokens, keyword + 1):
         return []
     relation = tree.relation_of(keyword)
     if relation is None:
-        if _is_rule(tokens, keyword) or not _holds_pattern(tokens, keyword + 2, close or len(tokens)):
+        if _is_rule(tokens, keyword) or not _holds_pattern(tokens, keyword + 1):
             return []  # the text of a rule, or a function or column of that name
         raise _misplaced(tree, keyword)
     close = _close(text, tokens, keyword + 1)
@@ -140,18 +140,21 @@ def _is_misspelt(tokens: Tokens, i: int) -> bool:
     """Does token i stand for MATCH_RECOGNIZE, as `MATCH_RECOGNISE` before `( … PATTERN ( … ) … )`?"""
     if not re.fullmatch("MATCH_?RECOGN[A-Z]*", tokens[i].word) or not is_at(tokens, i + 1, "("):
         return False
-    return _holds_pattern(tokens, i + 2, closing(tokens, i + 1) or len(tokens))
+    return _holds_pattern(tokens, i + 1)
 
 
-def _holds_only_names(tokens: Tokens, lo: int, hi: int) -> bool:
+def _holds_only_names(tokens: Tokens, opening: int) -> bool:
     """`a, b, c`: Spark reads `t MATCH_RECOGNIZE (a, b, c)` as an alias with its columns."""
-    names, commas = tokens[lo:hi:2], tokens[lo + 1 : hi : 2]
-    return len(names) == len(commas) + 1 and all(t.is_name for t in names) and all(t.text == "," for t in commas)
+    close = closing(tokens, opening)
+    if close is None or (close - opening) % 2:
+        return False
+    return all(
+        tokens[i].text == "," if (i - opening) % 2 == 0 else tokens[i].is_name for i in range(opening + 1, close)
+    )
 
 
-def _holds_pattern(tokens: Tokens, lo: int, hi: int) -> bool:
-    depth = tokens[lo - 1].depth + 1
-    pairs = pairwise(t for t in tokens[lo:hi] if t.depth == depth)
+def _holds_pattern(tokens: Tokens, opening: int) -> bool:
+    pairs = pairwise(tokens[i] for i in directly_inside(tokens, opening))
     return any(a.word == "PATTERN" and b.text == "(" for a, b in pairs)
 
 
@@ -190,7 +193,7 @@ def _comment_hint(body: str) -> str | None:
 
 
 def explained(text: str) -> Fragment | None:
-    """The statement behind EXPLAIN MATCH; None for all other text.
+    """The statement behind EXPLAIN MATCH; None for all other text. Raises ParseError where it stands twice.
 
     >>> explained("EXPLAIN MATCH SELECT 1;").text
     'SELECT 1'
@@ -200,6 +203,9 @@ def explained(text: str) -> Fragment | None:
     tokens = tokenize(text)
     if [t.word for t in tokens[:2]] != ["EXPLAIN", "MATCH"]:
         return None
+    if is_at(tokens, 2, "EXPLAIN", "MATCH"):
+        place = Place(text, tokens[2].start, tokens[3].stop)
+        raise ParseError("UNEXPECTED_WORD", "EXPLAIN MATCH stands twice", place=place, hint="leave one of them out.")
     end = len(tokens)
     while end and tokens[end - 1].text == ";":
         end -= 1
@@ -207,16 +213,26 @@ def explained(text: str) -> Fragment | None:
 
 
 def is_extended(text: str) -> bool:
-    """Does a statement use the extended language? Raises what `scan` raises."""
+    """Does a statement use the extended language? Raises what `scan` raises, and UnsupportedError (TOO_DEEP)."""
     if not might_be_extended(text):
         return False
     tokens = tokenize(text)
-    has_join = any(is_time_join(tokens, i) for i in range(len(tokens)))
-    has_window = any(pattern_windows(tokens))
-    has_window |= any(is_window_call(tokens, i) or is_emit(tokens, i) for i in range(len(tokens)))
-    has_window |= any(is_ksql_window(tokens, i) or is_idle_after(tokens, i) for i in range(len(tokens)))
-    has_window |= any(is_rules_clause(tokens, i) for i in range(len(tokens)))
-    return bool(has_join or has_window or explained(text) or scan(text))
+    is_ours = explained(text) is not None or any(pattern_windows(tokens)) or any(
+        begins(tokens, i) for i in range(len(tokens)) for begins in _BEGINNINGS
+    )  # fmt: skip
+    deep = first_too_deep(tokens)
+    if deep is None:
+        return is_ours or bool(scan(text))
+    if is_ours or any(_is_surely_clause(tokens, i) for i in range(len(tokens))):
+        raise too_deep(text, tokens[deep])
+    return False
+
+
+_BEGINNINGS = (is_time_join, is_window_call, is_emit, is_ksql_window, is_idle_after, is_rules_clause)
+
+
+def _is_surely_clause(tokens: Tokens, i: int) -> bool:
+    return is_at(tokens, i, "MATCH_RECOGNIZE", "(") and _holds_pattern(tokens, i + 1)
 
 
 def _fragment(text: str, tokens: Tokens, lo: int, hi: int) -> Fragment | None:

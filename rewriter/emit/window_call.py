@@ -11,7 +11,7 @@ from sqlext.errors import ParseError, Place
 from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, SESSION, TUMBLE
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
-from sqlext.rewriter.text.tokens import Tokens, closing
+from sqlext.rewriter.text.tokens import Tokens, closing, directly_inside
 from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Relation, Tree
@@ -71,7 +71,7 @@ def is_window_call(tokens: Tokens, i: int) -> bool:
     """
     if tokens[i].word not in DURATIONS or not 0 < i < len(tokens) - 2 or tokens[i + 1].text != "(":
         return False
-    arguments = tokens[i + 2 : closing(tokens, i + 1) or len(tokens)]
+    arguments = [tokens[k] for k in directly_inside(tokens, i + 1)]
     if any(a.word == "INTERVAL" for a in arguments) and _is_from_or_group(tokens, i):
         return True
     if tokens[i - 1].word not in _BEFORE_FUNCTION:

@@ -15,6 +15,7 @@ from sqlext.pattern.task import CLASSIFIER, MATCH_NUMBER, Aggregate, Call, Condi
 from sqlext.rewriter.match.condition_parts import ConditionParts
 from sqlext.rewriter.match.expression import Node, combines_searches
 from sqlext.rewriter.match.references import Reference
+from sqlext.rewriter.text.nesting import MAX_NESTING, balanced
 from sqlext.rewriter.text.splice import Text, join
 
 FUNCTIONS = ("abs", "coalesce", "nvl", "ifnull", "nullif", "if", "iff", "least", "greatest")
@@ -187,7 +188,8 @@ class CompiledCondition:
                 kind="bool",
             )
         if kind == "IN":
-            value, *choices = (self._lower(c, self.parts.common_type(node)) for c in children)
+            common = self.parts.common_type(node)
+            value, *choices = (self._lower(c, common) for c in children)
             return _chain("or", [self._compare("=", value, c) for c in choices], "bool")
         if kind in _ARITHMETIC:
             return self._arithmetic(node)
@@ -280,6 +282,8 @@ class CompiledCondition:
 
     def _case(self, node: Node, result: str, kind: str) -> Condition:
         parts = list(node.children)
+        if len(parts) > 2 * MAX_NESTING:  # each WHEN would be inside the one before it
+            raise self._several_rows(node)
         value: Condition = self._lower(parts.pop(), result) if len(parts) % 2 else Literal(None, kind)
         while parts:
             then, condition = self._lower(parts.pop(), result), parts.pop()
@@ -345,8 +349,5 @@ def _kind_of(spark_type: str) -> str | None:
 
 
 def _chain(function: str, arguments: list[Condition], kind: str) -> Condition:
-    """f(a, b, c) as f(f(a, b), c)."""
-    value = arguments[0]
-    for argument in arguments[1:]:
-        value = Call(function=function, arguments=(value, argument), kind=kind)
-    return value
+    """f(a, b, c) as f(f(a, b), c), or as any other tree of these functions, which are associative."""
+    return balanced(arguments, lambda a, b: Call(function=function, arguments=(a, b), kind=kind))

@@ -15,6 +15,7 @@ from sqlext.rewriter.match.references import Item, Reference
 from sqlext.rewriter.text.and_list import split_at_and
 from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme
 from sqlext.rewriter.text.names import unquoted
+from sqlext.rewriter.text.nesting import MAX_NESTING, balanced
 
 # https://spark.apache.org/docs/latest/sql-ref-operators.html "Operator Precedence", loosest first
 _COMPARISONS = frozenset({"=", "==", "<=>", "<>", "!=", "<", "<=", ">", ">="})
@@ -35,6 +36,8 @@ _BINARY = {
     "%": 11,
     "DIV": 11,
 }
+_ASSOCIATIVE = ("AND", "OR")
+DEEP = "deep"
 _NOT, _PREDICATE, _UNARY = 3, 4, 12
 _UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
 _LIKE = {"LIKE": "LIKE", "ILIKE": "ILIKE", "RLIKE": "RLIKE", "REGEXP": "RLIKE"}
@@ -52,7 +55,8 @@ class Node:
     and value, then the ELSE value if there is one), "CAST" or "TRY_CAST" (`name` is the type), "LIKE", "ILIKE",
     "RLIKE", "IS DISTINCT FROM", "IS NOT DISTINCT FROM", "call" (`name` in lower case), "unit" (`MONTH` in a call, its
     `name`), "query" (a scalar subquery, or EXISTS with its subquery), "IN query" (also NOT IN; its child is the value
-    that is searched), "field" (`name`), "element", "reference", "literal", "column" or "opaque".
+    that is searched), "field" (`name`), "element", "reference", "literal", "column" or "opaque" (its `name` is
+    DEEP if it nests too deep to be read). `depth` counts the nodes from here to the furthest leaf.
     """
 
     kind: str
@@ -60,6 +64,7 @@ class Node:
     stop: int
     children: tuple[Node, ...] = ()
     name: str = ""
+    depth: int = 1
 
 
 def conjuncts(items: Sequence[Item]) -> list[tuple[int, int]]:
@@ -75,8 +80,8 @@ def parse(items: Sequence[Item], start: int, stop: int) -> Node:
     parser = _Parser(items, start, stop)
     try:
         node = parser.expression(0)
-    except _CannotRead:
-        return Node(kind="opaque", start=start, stop=stop)
+    except _CannotRead as e:
+        return Node(kind="opaque", start=start, stop=stop, name=str(e))
     return node if parser.i == stop else Node(kind="opaque", start=start, stop=stop)
 
 
@@ -121,11 +126,14 @@ class _CannotRead(Exception):
 
 class _Parser:
     def __init__(self, items: Sequence[Item], start: int, stop: int):
-        self.items, self.i, self.stop = items, start, stop
+        self.items, self.i, self.stop, self.level = items, start, stop, 0
 
     def node(self, kind: str, start: int, *children: Node, name: str = "") -> Node:
         """The node of the items from `start` to the current one."""
-        return Node(kind=kind, start=start, stop=self.i, children=children, name=name)
+        depth = 1 + max((child.depth for child in children), default=0)
+        if depth > MAX_NESTING:
+            raise _CannotRead(DEEP)
+        return Node(kind=kind, start=start, stop=self.i, children=children, name=name, depth=depth)
 
     def word(self, ahead: int = 0) -> str:
         i = self.i + ahead
@@ -152,12 +160,23 @@ class _Parser:
 
     def expression(self, loosest: int) -> Node:
         """Read everything from here that binds at least as tightly as `loosest`."""
-        start = self.i
+        self.level += 1
+        if self.level > MAX_NESTING:
+            raise _CannotRead(DEEP)
+        node = self.operators(loosest, self.i)
+        self.level -= 1
+        return node
+
+    def operators(self, loosest: int, start: int) -> Node:
+        """Operands and the operators between them."""
         node = self.prefix()
         while self.i < self.stop:
             power = _BINARY.get(self.word())
             if power is not None and power >= loosest:
                 operator = self.word()
+                if operator in _ASSOCIATIVE:
+                    node = self.chain(operator, power, node)
+                    continue
                 self.i += 1
                 right = self.expression(power + 1)
                 node = self.node({"==": "=", "!=": "<>"}.get(operator, operator), start, node, right)
@@ -168,6 +187,18 @@ class _Parser:
             else:
                 raise _CannotRead
         return node
+
+    def chain(self, operator: str, power: int, first: Node) -> Node:
+        """`a AND b AND …` or `a OR b OR …`, as a flat tree."""
+        operands = [first]
+        while self.word() == operator:
+            self.i += 1
+            operands.append(self.expression(power + 1))
+
+        def combine(left: Node, right: Node) -> Node:
+            return replace(self.node(operator, left.start, left, right), stop=right.stop)
+
+        return balanced(operands, combine)
 
     def predicate(self, start: int, left: Node) -> Node:
         is_negated = self.word() == "NOT"

@@ -24,9 +24,10 @@ from sqlext.pattern.task import (
     SparkCall,
 )
 from sqlext.rewriter.match.condition_parts import ConditionParts
-from sqlext.rewriter.match.expression import Node, combines_searches
+from sqlext.rewriter.match.expression import DEEP, Node, combines_searches
 from sqlext.rewriter.match.interpreted_arguments import OBJECT, InterpretedArguments
 from sqlext.rewriter.match.references import Reference
+from sqlext.rewriter.text.nesting import MAX_NESTING
 from sqlext.rewriter.text.splice import Text, join
 
 _PLAIN_STRING = re.compile(r"'[^'\\]*'")  # without quotes and escapes inside
@@ -237,6 +238,10 @@ class InterpretedCondition:
         return self.parts.place(node)
 
     def _not_read(self, node: Node) -> UnsupportedError:
+        if node.name == DEEP:
+            message = f"an expression over several rows nests operators and functions at most {MAX_NESTING} levels deep"
+            hint = "compute parts of it in a subquery that is the input, or inside the navigations."
+            return UnsupportedError("TOO_DEEP", message, place=self._place(node), hint=hint)
         return UnsupportedError(
             "DEFINE_EXPRESSION",
             "DEFINE cannot compute this expression over several rows",

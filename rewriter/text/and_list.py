@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.tokens import QUERY_STARTS, closing, tokenize, words_of
+from sqlext.rewriter.text.tokens import QUERY_STARTS, Tokens, closing, tokenize, words_of
 
 _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 
@@ -64,12 +64,16 @@ def and_list(condition: Fragment) -> tuple[Fragment, ...]:
     >>> [c.text for c in and_list(Fragment("a AND b OR c", 0, 12))]
     ['a AND b OR c']
     """
-    condition = without_parentheses(condition)
     tokens = tokenize(condition.text)
-    ranges = split_at_and(words_of(tokens))
-    if len(ranges) == 1 or any(lo == hi for lo, hi in ranges):
-        return (condition,)
-    return tuple(member for lo, hi in ranges for member in and_list(condition.part(tokens, lo, hi)))
+    words, unread, members = words_of(tokens), [(0, len(tokens))], []
+    while unread:
+        lo, hi = _without_parentheses(tokens, *unread.pop())
+        ranges = [(lo + first, lo + stop) for first, stop in split_at_and(words[lo:hi])]
+        if len(ranges) == 1 or any(first == stop for first, stop in ranges):
+            members.append(condition.part(tokens, lo, hi) if lo < hi else condition)
+        else:
+            unread += reversed(ranges)
+    return tuple(members)
 
 
 def without_parentheses(expression: Fragment) -> Fragment:
@@ -79,12 +83,16 @@ def without_parentheses(expression: Fragment) -> Fragment:
     '(a) + b'
     """
     tokens = tokenize(expression.text)
-    while len(tokens) > 2 and tokens[0].text == "(" and tokens[1].word not in QUERY_STARTS:
-        if closing(tokens, 0) != len(tokens) - 1:
+    lo, hi = _without_parentheses(tokens, 0, len(tokens))
+    return expression if hi - lo == len(tokens) else expression.part(tokens, lo, hi)
+
+
+def _without_parentheses(tokens: Tokens, lo: int, hi: int) -> tuple[int, int]:
+    while hi - lo > 2 and tokens[lo].text == "(" and tokens[lo + 1].word not in QUERY_STARTS:
+        if closing(tokens, lo) != hi - 1:
             break
-        expression = expression.part(tokens, 1, len(tokens) - 1)
-        tokens = tokenize(expression.text)
-    return expression
+        lo, hi = lo + 1, hi - 1
+    return lo, hi
 
 
 def same_words(a: Fragment, b: Fragment) -> bool:

@@ -36,7 +36,8 @@ class Token:
     """Characters `start` to `stop` (exclusive) of the text; `text` is those characters.
 
     `kind` is WORD (an unquoted name or keyword), QUOTED (a name in backticks), STRING, NUMBER or SYMBOL. `depth` counts
-    the ( [ { around the token; an opening and its closing one have the depth outside of them.
+    the ( [ { around the token; an opening and its closing one have the depth outside of them. `closed_at` is where the
+    token starts that closes what this one opens, or None.
     """
 
     kind: str
@@ -44,6 +45,7 @@ class Token:
     start: int
     stop: int
     depth: int
+    closed_at: int | None = None
 
     @property
     def word(self) -> str:
@@ -62,6 +64,7 @@ class Token:
 
 
 Tokens = tuple[Token, ...]
+Piece = tuple[str, int, int]  # the kind, start and stop of a token
 
 
 @lru_cache(maxsize=16)
@@ -74,24 +77,41 @@ def tokenize(text: str) -> Tokens:
     [('word', 'f', 0), ('symbol', '(', 0), ('quoted', '`a b`', 1), ('symbol', ')', 0)]
     """
     try:
-        return tuple(_with_depth(text))
+        pieces = list(_join(text, _pieces(text)))
     except TokenError:
         raise _unclosed(text) from None
+    levels = list(_levels(text, pieces))
+    closed_at = _closed_at(pieces, levels)
+    return tuple(
+        Token(kind=kind, text=text[start:stop], start=start, stop=stop, depth=depth, closed_at=closed_at.get(i))
+        for i, ((kind, start, stop), (depth, _)) in enumerate(zip(pieces, levels))
+    )
 
 
-def _with_depth(text: str) -> Iterator[Token]:
+def _levels(text: str, pieces: Sequence[Piece]) -> Iterator[tuple[int, bool]]:
+    """The depth of each token, and whether it opens a bracket."""
     depth = 0
-    for kind, start, stop in _join(text, _pieces(text)):
-        raw = text[start:stop]
-        opened = closed = 0
-        if kind == SYMBOL:
-            opened, closed = sum(map(raw.count, "([{")), sum(map(raw.count, ")]}"))
-        depth -= closed
-        yield Token(kind=kind, text=raw, start=start, stop=stop, depth=depth)
+    for kind, start, stop in pieces:
+        raw = text[start:stop] if kind == SYMBOL else ""
+        opened = sum(map(raw.count, "([{"))
+        depth -= sum(map(raw.count, ")]}"))
+        yield depth, opened > 0
         depth += opened
 
 
-def _pieces(text: str) -> Iterator[tuple[str, int, int]]:
+def _closed_at(pieces: Sequence[Piece], levels: Sequence[tuple[int, bool]]) -> dict[int, int]:
+    """The index of each opening bracket → where the token starts that closes it: the next one that is not deeper."""
+    closed_at: dict[int, int] = {}
+    open_: list[int] = []
+    for i, (depth, opens) in enumerate(levels):
+        while open_ and depth <= levels[open_[-1]][0]:
+            closed_at[open_.pop()] = pieces[i][1]
+        if opens:
+            open_.append(i)
+    return closed_at
+
+
+def _pieces(text: str) -> Iterator[Piece]:
     """(kind, start, stop) of words and symbols, of which sqlglot may return several as one token or one as several."""
     last_start = -1
     for type_name, start, stop in _sqlglot_tokens(text):
@@ -106,9 +126,9 @@ def _pieces(text: str) -> Iterator[tuple[str, int, int]]:
             yield kind, start, stop
 
 
-def _join(text: str, pieces: Iterator[tuple[str, int, int]]) -> Iterator[tuple[str, int, int]]:
+def _join(text: str, pieces: Iterator[Piece]) -> Iterator[Piece]:
     """`'it''s'` is one string to Spark, two to sqlglot; `|>` is one symbol, two to sqlglot 26."""
-    last: tuple[str, int, int] | None = None
+    last: Piece | None = None
     for kind, start, stop in pieces:
         is_string = last is not None and last[0] == kind == STRING and text[last[1]] == text[start] in "'\""
         if last and last[2] == start and (is_string or text[last[1] : stop] == "|>"):
@@ -167,8 +187,22 @@ def closing(tokens: Tokens, opening: int) -> int | None:
     >>> closing(tokenize("f(a, (b))"), 1)
     7
     """
-    depth = tokens[opening].depth
-    return next((i for i in range(opening + 1, len(tokens)) if tokens[i].depth <= depth), None)
+    closed_at = tokens[opening].closed_at
+    close = len(tokens) if closed_at is None else index_at(tokens, closed_at)
+    return close if close < len(tokens) else None
+
+
+def directly_inside(tokens: Tokens, opening: int) -> Iterator[int]:
+    """The tokens between the bracket at `opening` and its end, without those inside further brackets.
+
+    >>> tokens = tokenize("f(a, (b), c")
+    >>> [tokens[i].text for i in directly_inside(tokens, 1)]
+    ['a', ',', '(', ')', ',', 'c']
+    """
+    stop, i = closing(tokens, opening) or len(tokens), opening + 1
+    while i < stop:
+        yield i
+        i = (closing(tokens, i) or stop) if tokens[i].closed_at is not None else i + 1
 
 
 def index_at(tokens: Tokens, offset: int) -> int:

@@ -35,12 +35,8 @@ def table_of(tokens: Tokens, start: int, stop: int) -> RelationName | None:
 def alias_of(tokens: Tokens, start: int, stop: int) -> Alias | None:
     """The alias at the end of a relation, which a list of columns may follow."""
     i = stop - 1
-    columns: tuple[int, ...] = ()
     if tokens[i].text == ")":
-        depth = tokens[i].depth
-        opening = next((k for k in range(i, start, -1) if tokens[k].text == "(" and tokens[k].depth == depth), start)
-        columns = tuple(k for k in range(opening + 1, i) if tokens[k].is_name)
-        i = opening - 1
+        i = _last_opening(tokens, start, stop) - 1
     if i <= start or not tokens[i].may_name or tokens[i].word in _NOT_ALIASES:
         return None
     before = tokens[i - 1]
@@ -48,7 +44,19 @@ def alias_of(tokens: Tokens, start: int, stop: int) -> Alias | None:
         return None
     is_behind_relation = before.text in (")", "}") or before.is_name or before.kind in (NUMBER, STRING)
     is_alias = before.word == "AS" or (is_behind_relation and before.word not in _NOT_ALIASES)
+    columns = tuple(k for k in range(i + 2, stop - 1) if tokens[k].is_name)
     return Alias(i, columns) if is_alias else None
+
+
+def _last_opening(tokens: Tokens, start: int, stop: int) -> int:
+    """The parenthesis that is closed by the last of tokens `start` to `stop`."""
+    i = start
+    while i < stop:
+        close = closing(tokens, i)
+        if close == stop - 1:
+            return i
+        i = i + 1 if close is None else close + 1
+    return start
 
 
 def ctes_of(text: str, tokens: Tokens, i: int, scope_stop: int) -> Iterator[Cte]:

@@ -7,7 +7,7 @@ brackets is a level of its own, read from left to right, one token after the oth
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from sqlext.rewriter.text.names import name_at
 from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, tokenize
@@ -125,6 +125,30 @@ class _Reader:
     joins: list[_Join] = field(default_factory=list)
     ctes: list[Cte] = field(default_factory=list)
 
+    @cached_property
+    def behind_parentheses(self) -> list[int]:
+        """The first token that is no opening parenthesis, from each token on."""
+        behind = [len(self.tokens)] * (len(self.tokens) + 1)
+        for i in range(len(self.tokens) - 1, -1, -1):
+            behind[i] = behind[i + 1] if self.tokens[i].text == "(" else i
+        return behind
+
+    @cached_property
+    def stops_of_with(self) -> dict[int, int]:
+        """Each WITH → the first character behind what the query that it begins can reach, unless that is the end."""
+        stops: dict[int, int] = {}
+        open_: list[int] = []
+        for i, token in enumerate(self.tokens):
+            while open_ and token.depth - (token.text == ";") < self.tokens[open_[-1]].depth:
+                stops[open_.pop()] = token.start
+            if token.word == "WITH":
+                open_.append(i)
+        return stops
+
+    def begins_query(self, i: int) -> bool:
+        """As `keywords.begins_query`, without reading a run of parentheses once for each of them."""
+        return begins_query(self.tokens, self.behind_parentheses[min(i, len(self.tokens))])
+
     def read(self) -> None:
         levels, i = [_Level(self, 0, len(self.tokens), is_query=True)], 0
         while levels:
@@ -174,7 +198,7 @@ class _Level:
         """What stands in the brackets that token i opens."""
         close = min(closing(self.tokens, i) or self.hi, self.hi)
         kind = self._relations_in(i)
-        is_query = begins_query(self.tokens, i + 1) or bool(kind)
+        is_query = self.reader.begins_query(i + 1) or bool(kind)
         if kind and self.tokens[i + 1 : i + 2] and self.tokens[i + 1].word in ("SELECT", "WITH", "FROM", "TABLE"):
             kind = ""
         return _Level(self.reader, i + 1, close, is_query, kind, self.query if kind else None)
@@ -207,7 +231,8 @@ class _Level:
         tokens, word = self.tokens, self.tokens[i].word
         self.is_in_values &= not (word == "AS" or (tokens[i].is_name and i > 0 and tokens[i - 1].text == ")"))
         if word == "WITH":
-            self.reader.ctes += ctes_of(self.reader.text, tokens, i, self._stop_of_statement(i))
+            stop = self.reader.stops_of_with.get(i, len(self.reader.text))
+            self.reader.ctes += ctes_of(self.reader.text, tokens, i, stop)
         if word in (";", ")", "]", "}"):  # a bracket that nothing opens
             self._end_query(i)
             self._end_level(i)
@@ -260,8 +285,8 @@ class _Level:
         """The relations, or a clause behind them, end before token i."""
         self._end_part(i)
         self.relations, self.tree = "", None
-        if self.query in self.queries:
-            query = self.query
+        query = self.query
+        if query is not None and self.queries and self.queries[-1] is query:  # and not the query around the level
             if len(query.where) == 1:
                 query.where.append(i)
             elif query.from_stop < 0 and is_at(self.tokens, i, "WHERE"):
@@ -270,8 +295,10 @@ class _Level:
 
     def _end_query(self, i: int) -> None:
         self._end_from(i)
-        for query in self.queries:
-            query.stop = i if query.stop < 0 else query.stop
+        for query in reversed(self.queries):
+            if query.stop >= 0:  # and so have those before it
+                break
+            query.stop = i
         self.query, self.select, self.statement = None, None, ""
 
     def _end_level(self, i: int) -> None:
@@ -279,12 +306,6 @@ class _Level:
         for query in self.queries:
             query.end = i
         self.queries = []
-
-    def _stop_of_statement(self, i: int) -> int:
-        """The first character behind what the query that WITH at token i begins can reach."""
-        depth = self.tokens[i].depth
-        ends = (t.start for t in self.tokens[i:] if t.depth < depth or (t.depth == depth and t.text == ";"))
-        return next(ends, len(self.reader.text))
 
     # relations
 

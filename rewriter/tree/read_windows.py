@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlext.rewriter.text.tokens import Tokens, closing
+from sqlext.rewriter.text.tokens import Tokens, closing, directly_inside
 from sqlext.rewriter.tree.keywords import begins_query, ends_from, ends_operand, is_at
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
@@ -104,7 +104,7 @@ def _read(tree: Tree, query: Query, select: int) -> WindowQuery | None:
     window_stop = next((i for i in heads if window is not None and i > window), own_stop)
     pairs = [] if window is None else list(_definitions(tree, window, window_stop))
     definitions = dict(pairs)
-    named = {name: w for name, w in definitions.items() if has_pattern(tokens, w.opening, w.closing)}
+    named = {name: w for name, w in definitions.items() if has_pattern(tokens, w.opening)}
     ranges = ((select + 1, query.from_), (behind, own_stop))
     calls = tuple(call for lo, hi in ranges for call in _calls(tree, lo, hi, named))
     relation_stop = behind if window is None else min(behind, window)
@@ -153,18 +153,14 @@ def _tail(tokens: Tokens, heads: list[int], stop: int) -> Iterator[tuple[int, tu
 def pattern_windows(tokens: Tokens) -> Iterator[int]:
     """The opening parentheses of all windows with row patterns in a statement, wherever they stand."""
     for i in range(1, len(tokens)):
-        if tokens[i].text == "(" and tokens[i - 1].word in ("OVER", "AS") and not begins_query(tokens, i + 1):
-            close = closing(tokens, i)
-            if close is not None and has_pattern(tokens, i, close):
-                yield i
+        is_window = tokens[i].text == "(" and tokens[i - 1].word in ("OVER", "AS") and not begins_query(tokens, i + 1)
+        if is_window and closing(tokens, i) is not None and has_pattern(tokens, i):
+            yield i
 
 
-def has_pattern(tokens: Tokens, opening: int, close: int) -> bool:
+def has_pattern(tokens: Tokens, opening: int) -> bool:
     """Is the window in these parentheses one with a row pattern?"""
-    depth = tokens[opening].depth + 1
-    for i in range(opening + 1, close):
-        if tokens[i].depth != depth:
-            continue
+    for i in directly_inside(tokens, opening):
         if is_at(tokens, i, "PATTERN", "(") and (i == opening + 1 or ends_operand(tokens, i - 1)):
             return True
         if tokens[i].word == "DEFINE" and is_at(tokens, i + 2, "AS") and tokens[i + 1].may_name:
@@ -206,7 +202,7 @@ def _window_at(tree: Tree, over: int, named: dict[str, PatternWindow]) -> tuple[
     tokens = tree.tokens
     if tokens[over + 1].text == "(":
         close = closing(tokens, over + 1)
-        if close is not None and has_pattern(tokens, over + 1, close):
+        if close is not None and has_pattern(tokens, over + 1):
             return PatternWindow(over, over + 1, close), close + 1
         if close == over + 3 and tokens[over + 2].is_name:  # OVER (w)
             return named.get(tree.key(over + 2)), close + 1

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from sqlext.errors import Place, UnsupportedError
 from sqlext.rewriter.text.fragments import Fragment, alone, blank
 from sqlext.rewriter.text.names import name_at
-from sqlext.rewriter.text.tokens import QUERY_STARTS, Tokens
+from sqlext.rewriter.text.nesting import first_too_deep
+from sqlext.rewriter.text.tokens import QUERY_STARTS, Tokens, index_at, tokenize, tokens_inside
 from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.sources import relations
@@ -71,8 +72,8 @@ class ScriptStatement:
 def read_script(text: str) -> tuple[ScriptStatement, ...]:
     """The statements at the top level of a script.
 
-    Empty for other text, and for a script that only Spark can run as a whole: one with declarations, labels, or
-    nothing but a block in it.
+    Empty for other text, and for a script that only Spark can run as a whole: one with declarations, labels, too deep
+    blocks, or nothing but a block in it.
 
     >>> [s.word for s in read_script("BEGIN SELECT 1; IF x THEN SELECT CASE WHEN y THEN 2 END; END IF; END;")]
     ['SELECT', 'IF']
@@ -81,25 +82,40 @@ def read_script(text: str) -> tuple[ScriptStatement, ...]:
     >>> [s.word for s in read_script("BEGIN SELECT :x; SELECT 2; END")]
     ['SELECT', 'SELECT']
     """
-    tokens = read_tree(text).tokens
-    while tokens and tokens[-1].text == ";":
-        tokens = tokens[:-1]
-    if len(tokens) < 2 or tokens[0].word != "BEGIN" or tokens[-1].word != "END":
+    tokens = tokenize(text)
+    return () if first_too_deep(tokens) is not None else _read(text, tokens)
+
+
+def flat_statements(text: str) -> Iterator[ScriptStatement]:
+    """The statements of a script, with those of a block BEGIN … END in its place; nothing as for `read_script`.
+
+    >>> [s.word for s in flat_statements("BEGIN SELECT 1; BEGIN TABLE t; BEGIN DECLARE x INT; END; END; END")]
+    ['SELECT', 'TABLE', 'BEGIN']
+    """
+    unread = list(reversed(read_script(text)))
+    while unread:
+        statement = unread.pop()
+        inside = _read(text, tokens_inside(tokenize(text), statement.start, statement.stop))
+        unread += reversed(inside)
+        if not inside:
+            yield statement
+
+
+def _read(text: str, tokens: Tokens) -> tuple[ScriptStatement, ...]:
+    stop = len(tokens)
+    while stop and tokens[stop - 1].text == ";":
+        stop -= 1
+    if stop < 2 or tokens[0].word != "BEGIN" or tokens[stop - 1].word != "END":
         return ()
-    statements = tuple(_statements(text, tokens[1:-1]))
-    is_whole = any(s.word == "DECLARE" or _is_labelled(tokens_at(tokens, s.start)) for s in statements)
+    statements = tuple(_statements(text, tokens[1 : stop - 1]))
+    is_whole = any(s.word == "DECLARE" or _is_labelled(tokens, index_at(tokens, s.start)) for s in statements)
     is_one_block = len(statements) == 1 and statements[0].is_block and statements[0].word != "BEGIN"
     return () if is_whole or is_one_block else statements
 
 
-def _is_labelled(tokens: Tokens) -> bool:
+def _is_labelled(tokens: Tokens, i: int) -> bool:
     """`label: BEGIN`, and not `SELECT :parameter`."""
-    return is_at(tokens, 1, ":") and len(tokens) > 2 and tokens[2].word in _BLOCKS
-
-
-def tokens_at(tokens: Tokens, start: int) -> Tokens:
-    """The tokens from character `start` on."""
-    return tuple(token for token in tokens if token.start >= start)
+    return is_at(tokens, i + 1, ":") and len(tokens) > i + 2 and tokens[i + 2].word in _BLOCKS
 
 
 def _statements(text: str, tokens: Tokens) -> Iterator[ScriptStatement]:

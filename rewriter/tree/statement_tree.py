@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import RelationName, unquoted
@@ -137,11 +138,19 @@ class Tree:
 
     def join_at(self, keyword: int) -> Join | None:
         """The join whose keyword is token `keyword`; None if it joins no relations of a FROM."""
-        return next((join for join in self.joins if join.keyword == keyword), None)
+        return self._joins.get(keyword)
 
     def relation_of(self, keyword: int) -> Relation | None:
         """The relation that the MATCH_RECOGNIZE at token `keyword` reads or is a part of; None if it reads none."""
-        return next((relation for relation in self.relations if keyword in relation.clauses), None)
+        return self._relations.get(keyword)
+
+    @cached_property
+    def _joins(self) -> dict[int, Join]:
+        return {join.keyword: join for join in self.joins}
+
+    @cached_property
+    def _relations(self) -> dict[int, Relation]:
+        return {keyword: relation for relation in self.relations for keyword in relation.clauses}
 
     def relation_at(self, fragment: Fragment) -> Relation | None:
         """The relation that is exactly this piece of the statement."""

@@ -11,7 +11,7 @@ from sqlext.rewriter.rule_text import check_rule_text
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
 from sqlext.rewriter.scan import explained, is_extended
 from sqlext.rewriter.stream_heads import parse_command
-from sqlext.rewriter.tree.script import check_bound_before, read_script
+from sqlext.rewriter.tree.script import ScriptStatement, check_bound_before, flat_statements
 from sqlext.rewriter.tree.sql_file import file_statements
 
 Check = Callable[[str], None]
@@ -51,10 +51,21 @@ def check_syntax(text: str) -> None:
 
     >>> check_syntax("SELEC plain Spark SQL FROM is not ours")
     """
-    scripted = read_script(text) if "BEGIN" in text.upper() else ()
-    if scripted:
-        raise_all([error.in_text(text) for statement in scripted for error in _errors(statement.alone)])
-        return
+    statements = list(flat_statements(text)) if "BEGIN" in text.upper() else []
+    if not statements:
+        _check_statement(text)
+    raise_all([error for statement in statements for error in _errors_in_script(statement)])
+
+
+def _errors_in_script(statement: ScriptStatement) -> list[SqlExtError]:
+    """The errors of a statement, with places in the script. A block is checked as a script of its own."""
+    text, by = statement.text[statement.start : statement.stop], statement.start
+    if statement.is_block:
+        text, by = f"BEGIN {text}; END", by - len("BEGIN ")
+    return [error.moved(statement.text, by) for error in _errors(text, _check_statement)]
+
+
+def _check_statement(text: str) -> None:
     if is_rule_statement(text):
         _check_rule(text)
         return

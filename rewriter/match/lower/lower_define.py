@@ -19,6 +19,7 @@ from sqlext.rewriter.match.match_plan import WINDOW, Mask, OperandColumn
 from sqlext.rewriter.match.references import Item, Reference, place_of, render
 from sqlext.rewriter.match.scalars import analyse
 from sqlext.rewriter.text.lexemes import string_literal
+from sqlext.rewriter.text.nesting import balanced
 from sqlext.rewriter.text.splice import Text, join, standing_for
 
 Defined = dict[str, tuple[Definition, list[Item]]]  # by variable, for those that have a condition
@@ -110,10 +111,8 @@ class Conditions:
     def _run_dependent(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition:
         """The conjuncts of these ranges as one condition; Spark computes the parts that the current row decides."""
         parts = self._parts(items, label)
-        whole, *others = [build_condition(parts, lo, hi, self._undo()) for lo, hi in ranges]
-        for condition in others:
-            whole = Call(function="and", arguments=(whole, condition), kind="bool")
-        return whole
+        conditions = [build_condition(parts, lo, hi, self._undo()) for lo, hi in ranges]
+        return balanced(conditions, lambda a, b: Call(function="and", arguments=(a, b), kind="bool"))
 
     def _parts(self, items: list[Item], label: int) -> ConditionParts:
         return ConditionParts(

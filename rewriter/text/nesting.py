@@ -1,0 +1,56 @@
+"""How deep a statement of ours may nest: parts of what reads it are recursive, or read inner brackets once a level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from sqlext.errors import Place, UnsupportedError
+from sqlext.rewriter.text.tokens import Token
+
+MAX_BRACKETS = 250  # around a token
+MAX_NESTING = 100  # CASE and BEGIN around a token; operators and functions inside one another
+
+T = TypeVar("T")
+
+
+def first_too_deep(tokens: Sequence[Token]) -> int | None:
+    """The first token with more than MAX_BRACKETS brackets, or MAX_NESTING CASE and BEGIN, around it; None without one.
+
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> first_too_deep(tokenize("(" * 250 + "a" + ")" * 250)), first_too_deep(tokenize("CASE " * 101))
+    (None, 100)
+    """
+    blocks = 0
+    for i, token in enumerate(tokens):
+        before = tokens[i - 1].word if i else ""
+        if token.word in ("CASE", "BEGIN") and before not in ("END", "."):
+            blocks += 1
+        elif token.word == "END" and blocks and before != ".":
+            blocks -= 1
+        if token.depth > MAX_BRACKETS or blocks > MAX_NESTING:
+            return i
+    return None
+
+
+def too_deep(text: str, token: Token) -> UnsupportedError:
+    """The error of a statement that nests too deep at a token."""
+    return UnsupportedError(
+        "TOO_DEEP",
+        f"a statement with these clauses nests at most {MAX_BRACKETS} brackets and {MAX_NESTING} CASE or BEGIN",
+        place=Place(text, token.start, token.stop),
+        hint="give inner parts a name in WITH, or store them as views.",
+    )
+
+
+def balanced(operands: Sequence[T], combine: Callable[[T, T], T]) -> T:
+    """The operands of an associative operator as a tree that is as flat as can be, in their order.
+
+    >>> balanced("abcde", "({} {})".format)
+    '(((a b) (c d)) e)'
+    """
+    level = list(operands)
+    while len(level) > 1:
+        pairs = [combine(a, b) for a, b in zip(level[::2], level[1::2])]
+        level = pairs + level[len(pairs) * 2 :]
+    return level[0]
