@@ -16,7 +16,7 @@ LIBRARIES := numpy numba pyarrow pandas protobuf google-re2
 FAST := tests/architecture tests/statements tests/streams/test_run.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-pure test-dbt test-cluster test-chaos test-spark-versions lint bench bench-quick check-wheel clean check-java
+.PHONY: help demo test test-fast test-pure test-dbt test-cluster test-chaos test-spark-versions test-installed lint bench bench-quick check-wheel clean check-java
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ test-dbt: $(DBT_STAMP) check-java  ## run dbt's own suite for adapters, with DBT
 
 test-spark-versions: $(SPARKS:%=.venv/spark-%/installed) check-java  ## print the table of Spark versions and features, each cell from a run
 	@$(BIN)/python tests/spark_versions/measure.py $(foreach v,$(SPARKS),$(v)=$(CURDIR)/.venv/spark-$(v)/bin/python)
+
+test-installed: $(STAMP) check-java  ## print the table of surfaces, hook, setting and Spark versions, each cell from a fresh environment
+	@$(BIN)/python -m tests.installed --environments .venv/environments
 
 test-cluster: $(WORKERS)/installed check-java  ## run statements, joins and a stream on a cluster of two workers that lack sqlext
 	SQLEXT_WORKER_PYTHON=$(CURDIR)/$(WORKERS)/bin/python $(BIN)/python -m tests.cluster.standalone \

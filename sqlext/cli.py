@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from sqlext import cluster_commands, hook_file, result_formats
-from sqlext.autoload import ENABLED
 from sqlext.notebooks import notebook_command
 from sqlext.tools import check_command, format_command, shell_command
 from sqlext.typed_values import named_text, typed_value
@@ -67,7 +66,7 @@ def _hook(state: str) -> int:
         print(f"sqlext: {error}", file=sys.stderr)
         return FAILED
     if hook_file.is_installed(folder):
-        print(f"installed in {folder}: sessions with {ENABLED}=true are extended when they start")
+        print(f"installed in {folder}: sessions with spark.sqlext.enabled=true are extended when they start")
     else:
         print(f"not installed in {folder}")
     return 0

@@ -1,13 +1,16 @@
-"""`sqlext hook`: puts the start of `sqlext.autoload` into a Python environment, and removes it."""
+"""`sqlext hook`: lets every Python of an environment wait for sessions to extend, and undoes it."""
 
 from __future__ import annotations
 
 import sysconfig
 from pathlib import Path
 
-from sqlext import autoload
-
-_MODULE, _PTH = "_sqlext_autoload.py", "sqlext_autoload.pth"
+_PTH = "sqlext_autoload.pth"
+# Python runs it at its start. After `pip uninstall`, which leaves the file, nothing happens.
+_LINE = (
+    r'import sys; exec("try:\n import _sqlext_autoload\n'
+    r'except ImportError: pass\nelse: _sqlext_autoload.wait_for_sessions()")'
+)
 
 
 def site_packages() -> Path:
@@ -20,16 +23,15 @@ def install(folder: Path) -> None:
 
     Raises OSError if the folder cannot be written.
     """
-    source = Path(autoload.__file__).read_text(encoding="utf-8")
-    (folder / _MODULE).write_text(f"{source}\n\nwait_for_sessions()\n", encoding="utf-8")
-    (folder / _PTH).write_text(f"import {Path(_MODULE).stem}\n", encoding="utf-8")
+    (folder / _PTH).write_text(f"{_LINE}\n", encoding="utf-8")
 
 
 def remove(folder: Path) -> None:
-    """Undo `install`. Raises OSError if the files cannot be removed."""
-    for name in (_PTH, _MODULE):  # the .pth file first: without the module Python would complain at each start
-        (folder / name).unlink(missing_ok=True)
+    """Undo `install`. Raises OSError if the file cannot be removed."""
+    (folder / _PTH).unlink(missing_ok=True)
 
 
 def is_installed(folder: Path) -> bool:
-    return (folder / _PTH).exists()
+    """Return True if the folder has the file that this version of sqlext installs."""
+    file = folder / _PTH
+    return file.exists() and file.read_text(encoding="utf-8") == f"{_LINE}\n"

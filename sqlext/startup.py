@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from sqlext.hook import unhooked
 from sqlext.quiet import kept_stderr, quiet_probes
 from sqlext.session_kind import is_connect
 from sqlext.spark_versions import checkpointing_package, version_of
+from sqlext.worker_python import use_this_python
 
 try:
     from py4j.protocol import Py4JError
@@ -129,8 +129,7 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str]) -> Spark
         )  # fmt: skip
     if master is None and _SUBMITTED not in os.environ:
         master = "local[*]"
-    # Read when the JVM starts. Without it workers use `python3` of PATH, which fails on `import pyarrow`.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    use_this_python(master or "")
     settings = {"spark.master": master or "", "spark.app.name": app_name, **_SETTINGS, **user_conf}
     settings = _settings_of_master(settings["spark.master"]) | settings
     settings["spark.jars.packages"] = _packages(user_conf)

@@ -13,6 +13,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def use_this_python(master: str) -> None:
+    """Let Spark start its Python workers with this interpreter, unless the user has chosen one.
+
+    It must be called before the JVM starts. Spark otherwise takes `python3` of PATH, which may lack what sqlext needs.
+    The script `pyspark` sets PYSPARK_PYTHON to `python3` for a user who has chosen none.
+    """
+    chosen = os.environ.get("PYSPARK_PYTHON")
+    if chosen is None or (chosen == "python3" and master.startswith("local")):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+
+
 def warn_of_other_python(spark: SparkSession) -> None:
     """Warn if the workers of a local master run another Python than this one, which may lack sqlext."""
     other = other_python(os.environ, sys.executable)

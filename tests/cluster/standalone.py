@@ -52,10 +52,12 @@ def cluster(workers: int = 2, cores: int = 1) -> Iterator[str]:
 
 
 @contextmanager
-def connect_server(master: str, settings: Mapping[str, str]) -> Iterator[str]:
-    """The address of a Connect server, an application of the cluster, which is stopped behind the block."""
+def connect_server(
+    master: str, settings: Mapping[str, str], spark_home: Path = SPARK_HOME, python: str | None = None
+) -> Iterator[str]:
+    """The address of a Connect server, which is stopped after the block; `python`: of its workers."""
     folder = Path(tempfile.mkdtemp(prefix="sqlext-connect-"))
-    process, address = start_server(folder, master, settings)
+    process, address = start_server(folder, master, settings, spark_home, python)
     try:
         yield address
     finally:
@@ -64,13 +66,20 @@ def connect_server(master: str, settings: Mapping[str, str]) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def start_server(folder: Path, master: str, settings: Mapping[str, str]) -> tuple[subprocess.Popen[str], str]:
+def start_server(
+    folder: Path, master: str, settings: Mapping[str, str], spark_home: Path = SPARK_HOME, python: str | None = None
+) -> tuple[subprocess.Popen[str], str]:
     """A Connect server and its address; the file `log` of the folder has what it prints."""
     port = free_port()
     all_settings = {**settings, "spark.master": master, "spark.connect.grpc.binding.port": str(port)}
     words = [word for name, value in all_settings.items() for word in ("--conf", f"{name}={value}")]
-    process = _process(folder, "bin/spark-submit", "--class", _CONNECT, *words, "spark-internal")
-    _line(folder, r"(Spark Connect server started)")
+    words = ["bin/spark-submit", "--class", _CONNECT, *words, "spark-internal"]
+    process = _process(folder, *words, spark_home=spark_home, python=python)
+    try:
+        _line(folder, r"(Spark Connect server started)")
+    except TimeoutError:
+        os.killpg(process.pid, signal.SIGTERM)
+        raise
     return process, f"sc://127.0.0.1:{port}"
 
 
@@ -85,14 +94,16 @@ def _started(folder: Path, *words: str, host: str = "127.0.0.1") -> subprocess.P
     return _process(folder, "bin/spark-class", words[0], "--host", host, *words[1:])
 
 
-def _process(folder: Path, program: str, *words: str) -> subprocess.Popen[str]:
+def _process(
+    folder: Path, program: str, *words: str, spark_home: Path = SPARK_HOME, python: str | None = None
+) -> subprocess.Popen[str]:
     """A program of Spark, whose output goes to the file `log` of the folder, with the Python of the workers."""
     others = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "PYTHON"))}
-    python = os.environ["SQLEXT_WORKER_PYTHON"]
-    ours = {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": python}
+    python = python or os.environ["SQLEXT_WORKER_PYTHON"]
+    ours = {"SPARK_HOME": str(spark_home), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": python}
     with (folder / "log").open("w") as log:
         return subprocess.Popen(
-            [str(SPARK_HOME / program), *words],
+            [str(spark_home / program), *words],
             cwd=folder, env={**others, **ours}, stdout=log, stderr=log, text=True, start_new_session=True,
         )  # fmt: skip
 

@@ -2,65 +2,41 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-BUILD = """
-import sys
-from setuptools import build_meta
-target = sys.argv[1]  # setuptools writes its own words into sys.argv
-build_meta.build_sdist(target)
-build_meta.build_wheel(target)
-"""
-
-
-def tracked_files():
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    return [name for name in listed.split("\0") if name and (ROOT / name).exists()]
+from tests.built_wheel import build, tracked_files
 
 
 def paths_in_the_wheel():
-    """Of all modules, which lie in `sqlext/` or, for two packages, beside it."""
+    """Of all modules, which lie in `sqlext/` or beside it."""
     modules = [name for name in tracked_files() if name.endswith(".py")]
-    inside = {name for name in modules if name.startswith("sqlext/")}
+    inside = {name for name in modules if name.startswith("sqlext/") or "/" not in name}
     return inside | {f"sqlext/{name}" for name in modules if name.startswith(("rewriter/", "catalog/"))}
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """(sdist, wheel), built from a copy of the checkout, as git would give it."""
-    folder = tmp_path_factory.mktemp("packaging")
-    source, target = folder / "source", folder / "dist"
-    for name in tracked_files():
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, source / name, follow_symlinks=False)
-    target.mkdir()
-    command = [sys.executable, "-c", BUILD, str(target)]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    (sdist,), (wheel,) = target.glob("*.tar.gz"), target.glob("*.whl")
-    return sdist, wheel
+    return build(tmp_path_factory.mktemp("packaging"))
 
 
 def test_the_wheel_holds_every_module_once(built):
     names = [name for name in zipfile.ZipFile(built[1]).namelist() if name.endswith(".py")]
     assert len(names) == len(set(names))
     assert set(names) == paths_in_the_wheel()
-    assert {"sqlext/rewriter/scan.py", "sqlext/catalog/views.py"} <= set(names)
+    assert {"sqlext/rewriter/scan.py", "sqlext/catalog/views.py", "_sqlext_autoload.py"} <= set(names)
 
 
 def test_the_source_distribution_holds_what_the_wheel_is_made_of(built):
     with tarfile.open(built[0]) as archive:
         names = archive.getnames()
     inside = {name.split("/", 1)[1] for name in names if "/" in name}
-    assert {"pyproject.toml", "LICENSE", "README.md", "rewriter/scan.py", "catalog/views.py"} <= inside
+    files = {"pyproject.toml", "LICENSE", "README.md", "rewriter/scan.py", "catalog/views.py", "_sqlext_autoload.py"}
+    assert files <= inside
 
 
 def test_the_installed_wheel_works_outside_of_the_checkout(built, tmp_path):

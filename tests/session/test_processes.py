@@ -186,32 +186,6 @@ def test_importing_sqlext_and_commands_without_spark_load_nothing_heavy(tmp_path
     assert printed(LIGHT, tmp_path) == ["[]", "0 0", "[]"]
 
 
-CONFIGURED = """
-    import site, sys
-    from pathlib import Path
-    from sqlext.hook_file import install, is_installed, remove
-    Path("site").mkdir()
-    install(Path("site"))
-    site.addsitedir("site")
-    import sqlext
-    print("pyspark" in sys.modules)
-    from pyspark.sql import SparkSession
-    query = "FROM range(3) MATCH_RECOGNIZE (ORDER BY id MEASURES LAST(id) AS x PATTERN (a b) DEFINE a AS id > 0)"
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    for enabled in ("false", "true"):
-        spark = builder.config("spark.sqlext.enabled", enabled).getOrCreate()
-        print(sqlext.is_extended(spark))
-    print(spark.sql(query).collect())
-    spark.stop()
-    remove(Path("site"))
-    print(is_installed(Path("site")), list(Path("site").iterdir()))
-"""
-
-
-def test_a_session_is_extended_by_its_configuration(tmp_path):
-    assert printed(CONFIGURED, tmp_path) == ["False", "False", "True", "[Row(x=2)]", "False []"]
-
-
 INTERRUPTED = """
     import os, signal, subprocess, sys, time
     query = "SELECT count(*) FROM range(100000000000) a JOIN range(10) b ON hash(a.id) % 7 = b.id"

@@ -1,0 +1,213 @@
+"""Extends the sessions that another program starts, where Spark's configuration has `spark.sqlext.enabled = true`.
+
+`sqlext hook install` writes a .pth file through which every Python of an environment imports this module at its start.
+So it is not in the package, loads nothing heavy, and must not harm any program: it does nothing in Spark's
+workers, patches no object that several modules share, and loads sqlext only for a program that asks for it.
+"""
+
+import os
+import sys
+from contextvars import ContextVar
+
+ENABLED = "spark.sqlext.enabled"
+_MODULES = ("pyspark.sql.session", "pyspark.sql.connect.session")  # of classic sessions, and those of Connect
+_METHODS = ("getOrCreate", "create")
+_HOOKED = "hooked_by_sqlext"
+_WORKER = "PYTHON_WORKER_FACTORY_"  # Spark gives variables of such names to every Python worker that it starts
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # spark-submit gives it to the program that it starts
+_SEARCHING: ContextVar[bool] = ContextVar("inside the finder", default=False)
+_INSIDE: ContextVar[bool] = ContextVar("inside a hooked method", default=False)
+
+
+def wait_for_sessions():
+    """Hook the builders of sessions as soon as their modules are imported, except in a worker of Spark."""
+    is_waiting = any(isinstance(finder, _Finder) for finder in sys.meta_path)  # Python reads .pth files of a venv twice
+    if is_waiting or any(name.startswith(_WORKER) for name in os.environ):
+        return
+    for name in _MODULES:
+        if name in sys.modules:
+            hook(sys.modules[name])
+    sys.meta_path.insert(0, _Finder())
+
+
+class _Finder:
+    """Finds two modules as the other finders do, with a loader that hooks their builder."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in _MODULES or _SEARCHING.get():  # another finder may ask all finders too, as this one does
+            return None
+        token = _SEARCHING.set(True)
+        try:
+            finders = (getattr(finder, "find_spec", None) for finder in sys.meta_path if finder is not self)
+            specs = (find(name, path, target) for find in finders if find is not None)
+            spec = next((spec for spec in specs if spec is not None), None)
+        finally:
+            _SEARCHING.reset(token)
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = _Loader(spec.loader)  # the spec is this module's; its loader may be that of a whole zip file
+        return spec
+
+
+class _Loader:
+    """Loads a module by the loader that was found for it, and then hooks its builder."""
+
+    def __init__(self, loader):
+        self._loader = loader
+
+    def __getattr__(self, name):  # such as get_code, by which `python -m` runs a module
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self._loader  # some libraries look at the type of a loader
+        self._loader.exec_module(module)
+        hook(module)
+
+
+def hook(module):
+    """Let the builder of a module's sessions extend those that are configured so."""
+    builder = getattr(getattr(module, "SparkSession", None), "Builder", None)
+    for name in _METHODS:
+        own = getattr(builder, name, None)
+        if own is not None and not hasattr(own, _HOOKED):
+            setattr(builder, name, _hooked(own))
+
+
+def _hooked(own):
+    from functools import wraps
+
+    @wraps(own)
+    def start(self):
+        if _INSIDE.get():  # the builder of classic sessions calls that of Connect
+            return own(self)
+        token = _INSIDE.set(True)
+        try:
+            asked = _prepare(self)
+            spark = own(self)
+        finally:
+            _INSIDE.reset(token)
+        if _is_true(_value(spark, default=asked)):
+            _extend(spark)
+        return spark
+
+    setattr(start, _HOOKED, True)
+    return start
+
+
+def _prepare(builder):
+    """Choose the Python of the workers, which must be done before Spark starts, if the program asks for sqlext.
+
+    Returns the value of `spark.sqlext.enabled` as far as it is known before, else "false".
+    """
+    try:
+        settings = settings_before_start(builder)
+        asked = settings.get(ENABLED, "false")
+        if _is_true(asked) and "spark.pyspark.python" not in settings:
+            _choose_worker_python(settings.get("spark.remote") or settings.get("spark.master", "local"))
+        return asked
+    except Exception:  # a program that does not ask must not notice; one that asks gets an error of `_extend`
+        return "false"
+
+
+def _choose_worker_python(master):
+    """Choose the Python of a local master's workers; on a cluster the driver's path need not exist."""
+    if not master.startswith("local"):
+        return
+    from pyspark import SparkContext
+
+    if SparkContext._active_spark_context is None:  # a context that runs has chosen
+        from sqlext.worker_python import use_this_python
+
+        use_this_python(master)
+
+
+def _value(spark, default):
+    """The value of `spark.sqlext.enabled` in a session."""
+    try:
+        return spark.conf.get(ENABLED, None) or default
+    except Exception:  # such as a Connect server that does not answer, which the program's own first call reports
+        return default
+
+
+def _is_true(value):
+    return str(value).strip().lower() == "true"
+
+
+def _extend(spark):
+    """Extend a session. Raises SetupError if that fails, or an error of Spark."""
+    import sqlext
+
+    try:
+        sqlext.extend(spark)
+    except sqlext.SqlExtError:
+        raise
+    except Exception as error:
+        if type(error).__module__.startswith(("pyspark.", "grpc.")):
+            raise
+        raise sqlext.SetupError(
+            "SESSION_NOT_EXTENDED",
+            f"{ENABLED} is true, and the session could not be extended: {type(error).__name__}: {error}",
+            hint=f"run `pip check` for what is missing, or set {ENABLED}=false.",
+        ) from error
+
+
+def settings_before_start(builder):
+    """Spark's settings as far as they are known before it starts; the program's own win, as in Spark."""
+    options = {name: str(value) for name, value in getattr(builder, "_options", {}).items()}
+    places = {"spark.remote": os.environ.get("SPARK_REMOTE"), "spark.master": os.environ.get("MASTER")}
+    known = {name: value for name, value in places.items() if value}
+    if _SUBMITTED in os.environ and not {**known, **options}.get("spark.remote"):
+        return {**known, **_settings_of_jvm(), **options}
+    return {**known, **_settings_of_files_and_arguments(), **options}
+
+
+def _settings_of_jvm():
+    """The settings with which spark-submit has started the JVM."""
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
+
+
+def _settings_of_files_and_arguments():
+    """What the JVM will read when it starts: `spark-defaults.conf`, and PYSPARK_SUBMIT_ARGS, which comes first."""
+    import shlex
+    from itertools import pairwise
+
+    words = []
+    for word in shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "")):
+        words += word.split("=", 1) if word.startswith("--") and "=" in word else [word]
+    arguments = list(pairwise(words))
+    files = [file for option, file in arguments if option == "--properties-file"]
+    if not files or "--load-spark-defaults" in words:
+        files.insert(0, _defaults_file())
+    settings = {}
+    for file in files:
+        settings.update(_properties(file))
+    for option, value in arguments:
+        if option in ("--conf", "-c"):
+            name, _, value = value.partition("=")
+            settings[name.strip()] = value.strip()
+        elif option in ("--master", "--remote"):
+            settings[f"spark.{option[2:]}"] = value
+    return settings
+
+
+def _defaults_file():
+    import pyspark
+
+    home = os.environ.get("SPARK_HOME") or pyspark.__path__[0]
+    return os.path.join(os.environ.get("SPARK_CONF_DIR") or os.path.join(home, "conf"), "spark-defaults.conf")
+
+
+def _properties(file):
+    """The settings of a file in the form of Java's properties; none if there is no such file."""
+    import re
+
+    if not os.path.exists(file):
+        return {}
+    with open(file, encoding="utf-8") as lines:
+        pairs = [re.fullmatch(r"\s*([^\s#!=:][^\s=:]*)\s*[\s=:]\s*(.*?)\s*", line, re.DOTALL) for line in lines]
+    return {pair[1]: pair[2] for pair in pairs if pair is not None}

@@ -1,0 +1,36 @@
+"""The distributions of this checkout, built as `pip wheel` would build them from a clone. Needs no network."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BUILD = """
+import sys
+from setuptools import build_meta
+target = sys.argv[1]  # setuptools writes its own words into sys.argv
+build_meta.build_sdist(target)
+build_meta.build_wheel(target)
+"""
+
+
+def tracked_files() -> list[str]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [name for name in listed.split("\0") if name and (ROOT / name).exists()]
+
+
+def build(folder: Path) -> tuple[Path, Path]:
+    """The source distribution and the wheel, built in an empty folder."""
+    source, target = folder / "source", folder / "dist"
+    for name in tracked_files():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, source / name, follow_symlinks=False)
+    target.mkdir()
+    command = [sys.executable, "-c", BUILD, str(target)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (sdist,), (wheel,) = target.glob("*.tar.gz"), target.glob("*.whl")
+    return sdist, wheel
