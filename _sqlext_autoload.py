@@ -102,25 +102,27 @@ def _prepare(builder):
     Returns the value of `spark.sqlext.enabled` as far as it is known before, else "false".
     """
     try:
+        if _is_running():
+            return "false"
         settings = settings_before_start(builder)
         asked = settings.get(ENABLED, "false")
-        if _is_true(asked) and "spark.pyspark.python" not in settings:
-            _choose_worker_python(settings.get("spark.remote") or settings.get("spark.master", "local"))
+        master = settings.get("spark.remote") or settings.get("spark.master", "local")
+        is_local = master.startswith("local")  # on a cluster the driver's path need not exist
+        if _is_true(asked) and is_local and "spark.pyspark.python" not in settings:
+            from sqlext.worker_python import use_this_python
+
+            use_this_python(master)
         return asked
     except Exception:  # a program that does not ask must not notice; one that asks gets an error of `_extend`
         return "false"
 
 
-def _choose_worker_python(master):
-    """Choose the Python of a local master's workers; on a cluster the driver's path need not exist."""
-    if not master.startswith("local"):
-        return
-    from pyspark import SparkContext
+def _is_running():
+    """Return True if Spark runs in this process: its sessions have all settings, and its workers their Python."""
+    import pyspark
 
-    if SparkContext._active_spark_context is None:  # a context that runs has chosen
-        from sqlext.worker_python import use_this_python
-
-        use_this_python(master)
+    context = getattr(pyspark, "SparkContext", None)  # pyspark-client has none
+    return context is not None and context._active_spark_context is not None
 
 
 def _value(spark, default):
