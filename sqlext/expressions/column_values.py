@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import DataError
+from sqlext.expressions.effort import Allowance
 from sqlext.expressions.faults import value_of_type
 from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, columns_in, evaluate
 from sqlext.expressions.spark_types import FLOATS, INTEGER_BITS, is_day_time
@@ -177,12 +178,14 @@ class ColumnValues:
         """The values on rows that have only some columns, of which these are the values."""
         names, values = [c.name for c in columns], []
         errors: dict[int, DataError] = {}
-        for i, row in enumerate(zip(*lists) if lists else ((),) * self.rows):
-            try:
-                values.append(evaluate(scalar, dict(zip(names, row))))
-            except DataError as error:
-                errors[i] = error
-                values.append(None)
+        with Allowance() as allowance:
+            for i, row in enumerate(zip(*lists) if lists else ((),) * self.rows):
+                allowance.next_row()
+                try:
+                    values.append(evaluate(scalar, dict(zip(names, row))))
+                except DataError as error:
+                    errors[i] = error
+                    values.append(None)
         try:
             vector = _vector(scalar.type, values)
         except (OverflowError, TypeError, ValueError):

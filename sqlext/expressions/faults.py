@@ -54,7 +54,19 @@ def division_by_zero() -> DataError:
 
 
 def too_long(most: int) -> DataError:
-    return DataError("TEXT_TOO_LONG", f"a text of more than {most:,} characters", hint="test the length first")
+    return DataError(
+        "TEXT_TOO_LONG",
+        f"a text of more than {most:,} characters, or an array of a tenth as many elements",
+        hint="test the length first",
+    )
+
+
+def over_budget(most: int) -> DataError:
+    return DataError(
+        "EXPRESSION_BUDGET",
+        f"this row needs more than {most:,} units of work",
+        hint="test the length of the texts first, or write simpler patterns",
+    )
 
 
 def too_many_steps(what: str, most: int) -> DataError:

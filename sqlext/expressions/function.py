@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlext.errors import DataError, SqlExtError
+from sqlext.expressions.effort import make, spend
 from sqlext.expressions.faults import function_failed
 
 Types = tuple[str, ...]
@@ -42,6 +43,8 @@ class Function:
     function does not take them. `bind(signature)` returns the Python function. It receives one value for each argument;
     if `is_lazy`, one function without parameters for each argument, which evaluates it. The result of a function that
     is neither lazy nor `takes_nulls` is NULL if an argument is; then `bind` returns a function that sees no NULL.
+    `size` returns an upper bound of the size of the result (`effort.size_of`) from the arguments of the Python
+    function; functions have it whose result may be far larger than their arguments, or consists of several of them.
     `is_right_first`: Spark evaluates the right argument before the left one, a divisor for example.
     """
 
@@ -50,6 +53,38 @@ class Function:
     is_lazy: bool = False
     takes_nulls: bool = False
     is_right_first: bool = False
+    size: Callable[..., int] | None = None
+
+
+def limited(function: Function, evaluate: Evaluate, result: str) -> Evaluate:
+    """The Python function of `function`, which spends what its result of type `result` costs (see `effort`).
+
+    >>> from sqlext.errors import DataError
+    >>> spaces = Function(parameters=lambda _: ("int",), bind=lambda _: lambda n: " " * n, size=lambda n: n)
+    >>> try:
+    ...     limited(spaces, spaces.bind, "string")(10**12)
+    ... except DataError as error:
+    ...     print(error.error_class)
+    SQLEXT_TEXT_TOO_LONG
+    """
+    size = function.size
+    if size is not None:
+
+        def checked(*values: Any) -> Any:
+            make(size(*values))
+            return evaluate(*values)
+
+        return checked
+    if function.is_lazy or result not in ("string", "binary"):
+        return evaluate
+
+    def counted(*values: Any) -> Any:
+        value = evaluate(*values)
+        if isinstance(value, (str, bytes)):
+            spend(len(value))
+        return value
+
+    return counted
 
 
 def null_propagating(evaluate: Evaluate) -> Evaluate:

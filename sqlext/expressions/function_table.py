@@ -44,6 +44,7 @@ from sqlext.expressions.function import (
     Signature,
     Thunk,
     Types,
+    limited,
     null_propagating,
     of_one_row,
 )
@@ -116,7 +117,7 @@ def bind(
     if function is None:
         raise not_in_table(name)
     signature = Signature(name=name, types=types, result=result, settings=settings, constants=constants or {})
-    evaluate = of_one_row(name, function.bind(signature))
+    evaluate = of_one_row(name, limited(function, function.bind(signature), result))
     return evaluate if function.is_lazy or function.takes_nulls else null_propagating(evaluate)
 
 

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from sqlext.expressions.effort import spend
 from sqlext.expressions.faults import invalid_pattern, too_many_steps
 
 _MOST_STEPS = 200_000_000  # comparisons of characters that `_` makes necessary, below a second
@@ -23,6 +24,7 @@ class Segment(NamedTuple):
             return text.find(self.text, start, end)
         if (end - start) * len(self.text) > _MOST_STEPS:
             raise too_many_steps("LIKE", _MOST_STEPS)
+        spend(end - start)
         match = self.regex.search(text, start, end)
         return -1 if match is None else match.start()
 
@@ -41,6 +43,7 @@ class LikePattern(NamedTuple):
         """Raises DataError: EXPRESSION_BUDGET."""
         first, *middle = self.segments
         end = len(text)
+        spend(end // 8)
         if not first.is_at(text, 0):
             return False
         if not middle:

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlext.expressions import faults
 from sqlext.expressions.coercion import cast_to, string_among_others, takes, unchanged, wider_type
+from sqlext.expressions.effort import size_of
 from sqlext.expressions.function import Evaluate, Function, Signature, Types
 from sqlext.expressions.json_paths import get_json_object
 from sqlext.expressions.spark_types import ArrayOf, MapOf, StructOf, nested
@@ -155,6 +156,10 @@ def _join(values: list[str | None], separator: str, null_text: str | None = None
     return separator.join(text for text in texts if text is not None)
 
 
+def _joined_size(values: list[str | None], separator: str, null_text: str = "") -> int:
+    return size_of(values) + len(values) * (len(separator) + len(null_text))
+
+
 def _slice(values: list[Any], start: int, length: int) -> list[Any]:
     if start == 0:
         raise faults.invalid_value("the start of slice is 0", "the first element has the index 1")
@@ -225,14 +230,18 @@ NESTED_VALUES: dict[str, Function] = {
     "array_min": Function(parameters=unchanged, bind=_extreme),
     "array_distinct": Function(parameters=unchanged, bind=_distinct),
     "sort_array": Function(parameters=takes("array", "boolean", optional=1), bind=_sort),
-    "array_join": Function(parameters=takes("array<string>", "string", "string", optional=1), bind=lambda _: _join),
+    "array_join": Function(
+        parameters=takes("array<string>", "string", "string", optional=1), bind=lambda _: _join, size=_joined_size
+    ),
     "slice": Function(parameters=takes("array", "int", "int"), bind=lambda _: _slice),
     "map_keys": _MAP_KEYS,
     "map_values": _MAP_VALUES,
     "map_contains_key": Function(parameters=_key_types, bind=_map_contains),
-    "array": Function(parameters=_array_types, bind=lambda _: lambda *values: list(values), takes_nulls=True),
-    "struct": Function(parameters=_struct_types, bind=lambda _: lambda *values: values, takes_nulls=True),
-    "named_struct": Function(parameters=_struct_types, bind=lambda _: _named_struct, takes_nulls=True),
-    "map": Function(parameters=_map_types, bind=_map, takes_nulls=True),
+    "array": Function(
+        parameters=_array_types, bind=lambda _: lambda *values: list(values), takes_nulls=True, size=size_of
+    ),
+    "struct": Function(parameters=_struct_types, bind=lambda _: lambda *values: values, takes_nulls=True, size=size_of),
+    "named_struct": Function(parameters=_struct_types, bind=lambda _: _named_struct, takes_nulls=True, size=size_of),
+    "map": Function(parameters=_map_types, bind=_map, takes_nulls=True, size=size_of),
     "get_json_object": Function(parameters=takes("string", "string"), bind=lambda _: get_json_object),
 }

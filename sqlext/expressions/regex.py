@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Union
 
+from sqlext.expressions.effort import spend
 from sqlext.expressions.faults import too_many_steps
 from sqlext.expressions.java_regex import JavaPattern, read_java_regex
 from sqlext.expressions.regex_machine import Program, Search, Spans, Steps
@@ -28,8 +29,9 @@ from sqlext.expressions.regex_tree import (
     scans_ahead,
 )
 
-_MOST_COST = 1_000_000  # steps of `re`, about 10 ms
+_MOST_COST = 100_000  # steps of `re`, about a millisecond
 _MOST_WORK = 200_000_000  # characters times instructions of RE2, which needs 1 to 10 ns for each
+_INSTRUCTIONS_OF_A_UNIT = 64  # for a character, where RE2 does not remember which of them it has run together
 _LENGTHS = [0, *(1 << k for k in range(31))]
 _LINE_ENDS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 
@@ -78,6 +80,7 @@ class Regex:
         at, work = 0, 0
         while at <= len(searched):
             if self._scans_ahead and isinstance(searched, bytes):
+                spend(len(searched) - at)
                 work += len(searched) - at
                 if work > 2 * _MOST_WORK:
                     raise too_many_steps("a regular expression", 2 * _MOST_WORK)
@@ -93,6 +96,7 @@ class Regex:
         regex = self._python
         if regex is not None and len(text) <= self._longest:
             search = regex.search
+            spend(len(text))
 
             def find(at: int) -> Spans | None:
                 match = search(text, at)
@@ -101,6 +105,7 @@ class Regex:
             return text, find
         encoded = self._text_for_re2(text)
         if encoded is not None:
+            spend(len(encoded) * (1 + self._re2.programsize // _INSTRUCTIONS_OF_A_UNIT))
             return encoded, _re2_find(self._re2, encoded)
         return text, Search(self._program, text, Steps("a regular expression")).find
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlext.expressions.effort import spend
 from sqlext.expressions.faults import too_many_steps
 from sqlext.expressions.regex_tree import (
     Chars,
@@ -28,6 +29,7 @@ from sqlext.expressions.regex_tree import (
 
 MOST_STEPS = 2_000_000  # about a second
 _MOST_INSTRUCTIONS = 20_000
+_UNITS = 50  # of `effort`, for a step
 _STEPS_TO_BEGIN = 5  # what the beginning of a search costs
 _LINE_ENDS = "\n\r\x85\u2028\u2029"
 
@@ -55,6 +57,7 @@ class Steps:
 
     def spend(self, steps: int) -> None:
         """Raises DataError: EXPRESSION_BUDGET."""
+        spend(_UNITS * steps)
         self.left -= steps
         if self.left < 0:
             raise too_many_steps(self.what, MOST_STEPS)

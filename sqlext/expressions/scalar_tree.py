@@ -8,11 +8,14 @@ from functools import cached_property
 from typing import Any, Union
 
 from sqlext.errors import BindError, DataError
+from sqlext.expressions.effort import size_of
 from sqlext.expressions.function import Evaluate, Settings
 from sqlext.expressions.function_table import evaluation, parameter_types
 from sqlext.expressions.python_functions import PythonFunction, bind_python
 from sqlext.expressions.result_types import result_type
 from sqlext.expressions.spark_types import INTEGER_BITS, TIME_TYPES, is_interval, is_numeric, nested
+
+_MOST_FOLDED = 10_000  # the size of a value
 
 
 @dataclass(frozen=True)
@@ -81,13 +84,14 @@ def call(function: str, arguments: tuple[Scalar, ...], settings: Settings, resul
 
 
 def _folded(whole: ScalarCall) -> Scalar:
-    """The value of a call, if all of its arguments are constants."""
+    """The value of a call, if all of its arguments are constants and it is not large, because rules keep them all."""
     if not all(isinstance(a, Constant) for a in whole.arguments):
         return whole
     try:
-        return Constant(evaluate(whole, {}), whole.type)
+        value = evaluate(whole, {})
     except DataError:
         return whole  # it fails where a row needs it
+    return Constant(value, whole.type) if size_of(value) <= _MOST_FOLDED else whole
 
 
 def call_python(function: PythonFunction, arguments: tuple[Scalar, ...], settings: Settings) -> Scalar:

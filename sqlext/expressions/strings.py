@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from sqlext.expressions.coercion import as_result, takes
-from sqlext.expressions.faults import invalid_value, too_long
+from sqlext.expressions.effort import size_of
+from sqlext.expressions.faults import invalid_value
 from sqlext.expressions.function import Evaluate, Function, Signature, Types, null_propagating
 from sqlext.expressions.spark_types import ArrayOf, nested
 
 _WHOLE = (1 << 31) - 1
-_LONGEST = 10_000_000  # characters that repeat, space, lpad and rpad return
 
 
 def substring(text: Any, position: int, length: int = _WHOLE) -> Any:
@@ -34,22 +34,20 @@ def _right(text: Any, length: int) -> Any:
     return text[max(len(text) - length, 0) :] if length > 0 else text[:0]
 
 
-def _repeat(text: str, times: int) -> str:
-    """Raises DataError for a text that could take the memory of a worker: rules come from tables."""
-    _check_length(len(text) * times)
-    return text * times
+def _replaced_size(text: str, search: str, replacement: str = "") -> int:
+    more = len(replacement) - len(search)
+    return len(text) + (text.count(search) * more if more > 0 and search else 0)
 
 
-def _check_length(length: int) -> None:
-    if length > _LONGEST:
-        raise too_long(_LONGEST)
+def _joined_size(separator: str | None, *parts: Any) -> int:
+    counts = (1 + len(part) if isinstance(part, list) else 1 for part in parts)
+    return size_of(*parts) + len(separator or "") * sum(counts)
 
 
 def _pad(text: Any, length: int, pad: Any, is_left: bool) -> Any:
     missing = length - len(text)
     if missing <= 0 or not pad:
         return text[: max(length, 0)]
-    _check_length(length)
     padding = (pad * (missing // len(pad) + 1))[:missing]
     return padding + text if is_left else text + padding
 
@@ -60,6 +58,10 @@ def _lpad(text: Any, length: int, pad: Any = None) -> Any:
 
 def _rpad(text: Any, length: int, pad: Any = None) -> Any:
     return _pad(text, length, (" " if isinstance(text, str) else b"\0") if pad is None else pad, False)
+
+
+def _padded_size(text: Any, length: int, pad: Any = None) -> int:
+    return length if pad is None or pad else 0
 
 
 def split_part(text: str, delimiter: str, index: int) -> str:
@@ -158,15 +160,15 @@ def _sha2(value: bytes, bits: int) -> str | None:
     return hashlib.new(f"sha{size}", value).hexdigest() if size in (224, 256, 384, 512) else None
 
 
-def _plain(evaluate: Evaluate, *parameters: str, optional: int = 0) -> Function:
-    return Function(parameters=takes(*parameters, optional=optional), bind=lambda _: evaluate)
+def _plain(evaluate: Evaluate, *parameters: str, optional: int = 0, size: Callable[..., int] | None = None) -> Function:
+    return Function(parameters=takes(*parameters, optional=optional), bind=lambda _: evaluate, size=size)
 
 
 def _trimming(side: str, text_first: bool = False) -> Function:
     return Function(parameters=takes("string", "string", optional=1), bind=_trim(side, text_first))
 
 
-_CONCAT = Function(parameters=_concat_types, bind=_concat, takes_nulls=True)
+_CONCAT = Function(parameters=_concat_types, bind=_concat, takes_nulls=True, size=size_of)
 _LENGTH = _plain(len, "string|binary")
 _SUBSTRING = _plain(substring, "string|binary", "int", "int", optional=1)
 _LOCATE = Function(parameters=takes("string", "string", "int", optional=1), bind=lambda _: _locate, takes_nulls=True)
@@ -193,9 +195,9 @@ STRINGS: dict[str, Function] = {
     "bit_length": _plain(lambda v: 8 * len(v.encode() if isinstance(v, str) else v), "string|binary"),
     "concat": _CONCAT,
     "||": _CONCAT,
-    "concat_ws": Function(parameters=_concat_ws_types, bind=lambda _: _concat_ws, takes_nulls=True),
-    "lpad": _plain(_lpad, "string|binary", "int", "string|binary", optional=1),
-    "rpad": _plain(_rpad, "string|binary", "int", "string|binary", optional=1),
+    "concat_ws": Function(parameters=_concat_ws_types, bind=lambda _: _concat_ws, takes_nulls=True, size=_joined_size),
+    "lpad": _plain(_lpad, "string|binary", "int", "string|binary", optional=1, size=_padded_size),
+    "rpad": _plain(_rpad, "string|binary", "int", "string|binary", optional=1, size=_padded_size),
     "split_part": _plain(split_part, "string", "string", "int"),
     "startswith": _plain(lambda text, part: text.startswith(part), "string|binary", "string|binary"),
     "endswith": _plain(lambda text, part: text.endswith(part), "string|binary", "string|binary"),
@@ -203,11 +205,11 @@ STRINGS: dict[str, Function] = {
     "instr": _plain(lambda text, part: text.find(part) + 1, "string", "string"),
     "locate": _LOCATE,
     "position": _LOCATE,
-    "replace": _plain(_replace, "string", "string", "string", optional=1),
+    "replace": _plain(_replace, "string", "string", "string", optional=1, size=_replaced_size),
     "translate": _plain(_translate, "string", "string", "string"),
     "reverse": _plain(lambda value: value[::-1], "string|array"),
-    "repeat": _plain(_repeat, "string", "int"),
-    "space": _plain(lambda times: _repeat(" ", times), "int"),
+    "repeat": _plain(lambda text, times: text * times, "string", "int", size=lambda text, times: len(text) * times),
+    "space": _plain(lambda times: " " * times, "int", size=lambda times: times),
     "substring_index": _plain(_substring_index, "string", "string", "int"),
     "ascii": _plain(_ascii, "string"),
     "chr": _plain(_chr, "bigint"),

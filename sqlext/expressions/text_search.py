@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sqlext.expressions.coercion import takes
-from sqlext.expressions.faults import invalid_value
+from sqlext.expressions.effort import LARGEST
+from sqlext.expressions.faults import invalid_value, too_long
 from sqlext.expressions.function import Evaluate, Function, Signature
 from sqlext.expressions.like import like_pattern
 from sqlext.expressions.regex import Regex, java_regex
@@ -51,12 +52,16 @@ def _replace(text: str, pattern: str, replacement: str, position: int = 1) -> st
         return text
     searched = text[position - 1 :]  # to the pattern, the text begins at the position
     parts: list[str | int] | None = None
+    size = len(text)
     pieces, end, match = [text[: position - 1]], 0, None
     for match in regex.all(searched):
         if parts is None:
             parts = replacement_parts(replacement, regex)
-        pieces.append(match.between(end, match.spans[0][0]))
-        pieces += [part if isinstance(part, str) else match.group(part) for part in parts]
+        filled = [part if isinstance(part, str) else match.group(part) for part in parts]
+        size += sum(map(len, filled))
+        if size > LARGEST:
+            raise too_long(LARGEST)
+        pieces += [match.between(end, match.spans[0][0]), *filled]
         end = match.spans[0][1]
     return text if match is None else "".join([*pieces, match.between(end, len(match.text))])
 

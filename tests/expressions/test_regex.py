@@ -34,7 +34,7 @@ CALLS = {
 
 def _called(name: str, text: str, pattern: str, *others):
     types = ("string", "string", *("int" if isinstance(x, int) else "string" for x in others))
-    return bind(name, types, "string", SETTINGS)(text, pattern, *others)
+    return bind(name, types, "void", SETTINGS)(text, pattern, *others)
 
 
 def test_all_engines_find_the_same_matches():

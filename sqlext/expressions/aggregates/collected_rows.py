@@ -15,6 +15,7 @@ from sqlext.expressions.aggregates.aggregator import (
     concatenated,
     listed,
 )
+from sqlext.expressions.effort import make, size_of
 from sqlext.expressions.faults import invalid_value
 from sqlext.expressions.numbers import saturated
 from sqlext.expressions.spark_types import ArrayOf, is_interval, is_year_month, nested
@@ -55,7 +56,14 @@ def listagg(call: AggregateCall) -> Aggregator:
     delimiter = call.constants.get(1)
     if delimiter is None:
         delimiter = b"" if call.types[0] == "binary" else ""
-    return _collecting(lambda values: delimiter.join(values) if values else None)
+
+    def value(values: list[Any]) -> Any:
+        if not values:
+            return None
+        make(size_of(*values) + len(values) * len(delimiter))
+        return delimiter.join(values)
+
+    return _collecting(value)
 
 
 def mode(call: AggregateCall) -> Aggregator:

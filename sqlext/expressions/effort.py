@@ -1,0 +1,98 @@
+"""What the evaluation of an expression costs, in units of about 10 ns, and how much of it one row may use up.
+
+Functions whose time or memory the data decides `spend` units before they work: characters that they read or make, steps
+of a search. Who evaluates an expression over many rows opens an `Allowance`; then each row has a limit, and so have all
+rows together, except for a share that every row has: a costly row never takes it from another one. No clock is read,
+so the same rows always have the same errors.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from sqlext.expressions.faults import over_budget, too_long
+
+MOST_FOR_A_ROW = 100_000_000
+MOST_FOR_AN_EXPRESSION = 1_000_000_000  # of all rows together, beyond their shares
+SHARE_OF_A_ROW = 100_000
+LARGEST = 10_000_000  # characters of a text that a function makes; an element of an array counts as ten
+_ELEMENT = 10
+
+
+class Meter:
+    """`total`: the units that have been spent so far; `limit`: the total at which the present row is given up, None
+    where no allowance is open."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.limit: int | None = None
+
+
+METER = Meter()
+
+
+def spend(units: int) -> None:
+    """Raises DataError: EXPRESSION_BUDGET.
+
+    >>> with Allowance() as rows:
+    ...     rows.next_row()
+    ...     spend(MOST_FOR_A_ROW + 1)
+    Traceback (most recent call last):
+    sqlext.errors.DataError: SQLEXT_EXPRESSION_BUDGET: this row needs more than 100,000,000 units of work
+    Hint: test the length of the texts first, or write simpler patterns
+    """
+    METER.total += units
+    if units > MOST_FOR_A_ROW or (METER.limit is not None and METER.total > METER.limit):
+        raise over_budget(MOST_FOR_A_ROW)
+
+
+class Allowance:
+    """What the rows of one expression may spend together: `with Allowance() as rows`, and `rows.next_row()`."""
+
+    def __init__(self) -> None:
+        self._left, self._start = MOST_FOR_AN_EXPRESSION, METER.total
+
+    def __enter__(self) -> Allowance:
+        self._start = METER.total
+        return self
+
+    def next_row(self) -> None:
+        self._left -= max(METER.total - self._start - SHARE_OF_A_ROW, 0)
+        self._start = METER.total
+        METER.limit = self._start + min(MOST_FOR_A_ROW, SHARE_OF_A_ROW + max(self._left, 0))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        METER.limit = None
+
+
+def make(size: int) -> None:
+    """Spend what a value of that size costs, before it is made. Raises DataError: TEXT_TOO_LONG, EXPRESSION_BUDGET."""
+    if size > LARGEST:
+        raise too_long(LARGEST)
+    spend(max(size, 0))
+
+
+def size_of(*values: Any) -> int:
+    """The size of values together: their characters, and ten for each other value and each container.
+
+    >>> size_of("abc", [1, None], {"x": ("y", 2.5)})
+    65
+    """
+    size, stack = 0, list(values)
+    while stack:
+        value = stack.pop()
+        if isinstance(value, (str, bytes)):
+            size += len(value)
+            continue
+        size += _ELEMENT
+        if isinstance(value, (list, tuple)):
+            stack.extend(value)
+        elif isinstance(value, dict):
+            stack.extend(value.keys())
+            stack.extend(value.values())
+        if size > LARGEST:
+            break
+    return size
