@@ -137,6 +137,7 @@ def targets_from(graph: Graph, instruction: int, at_start: bool) -> list[int]:
     >>> targets_from(automaton(program, (0,)).graph, 0, at_start=True)
     [0, -1]
     """
+    kinds, first, second, position = map(memoryview, (graph.kind, graph.first, graph.second, graph.position))
     targets: list[int] = []
     visited: set[int] = set()
     stack = [instruction]
@@ -145,17 +146,27 @@ def targets_from(graph: Graph, instruction: int, at_start: bool) -> list[int]:
         if i in visited:
             continue
         visited.add(i)
-        kind = graph.kind[i]
+        kind = kinds[i]
         if kind == TAKES_ROW:
-            targets.append(int(graph.position[i]))
+            targets.append(position[i])
         elif kind == BRANCHES:
-            stack += [int(graph.second[i]), int(graph.first[i])]
+            stack += [second[i], first[i]]
         elif kind == STARTS and at_start:
             stack.append(i + 1)
         elif kind == IS_DONE:
             targets.append(DONE)
             break
     return targets
+
+
+def has_more_targets(graph: Graph, most: int) -> bool:
+    """Return True if all positions together have more than `most` targets. It takes time linear in `most`."""
+    total = 0
+    for i in graph.instruction.tolist():
+        total += len(targets_from(graph, i + 1, at_start=False))
+        if total > most:
+            return True
+    return False
 
 
 @lru_cache(maxsize=16)

@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 from sqlext.engine.queries import WATERMARK
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.expressions.aggregates.aggregate_table import AGGREGATES
-from sqlext.pattern.automaton import DONE, automaton, targets_behind, targets_from
+from sqlext.pattern.automaton import DONE, automaton, has_more_targets, targets_behind, targets_from
 from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_task import lasting_task
@@ -23,6 +23,7 @@ from sqlext.rewriter.match.match_plan import MatchPlan, Slot
 from sqlext.rewriter.text import lexemes
 from sqlext.rewriter.text.splice import Text
 
+MAX_WAYS = 1 << 18  # from one row to the next: pairs of positions of a pattern
 PROCTIME_VALUE = "current_timestamp()"  # Spark computes it for PROCTIME(), once for each micro-batch
 
 
@@ -60,6 +61,7 @@ def _order_error(message: str, place: Place, watermarks: list[str]) -> BindError
 
 def check_plan(plan: MatchPlan) -> None:
     """Raise UnsupportedError for what no stream can answer, with all reasons of the clause at once."""
+    raise_all(list(_too_many_ways(plan)))
     raise_all(
         [
             error
@@ -67,6 +69,18 @@ def check_plan(plan: MatchPlan) -> None:
             for error in rule(plan)
         ]
     )
+
+
+def _too_many_ways(plan: MatchPlan) -> Iterator[SqlExtError]:
+    """What the other rules, and each task of a stream, would take long to look at."""
+    tables = automaton(plan.task.program, plan.task.bits)
+    if has_more_targets(tables.graph, MAX_WAYS):
+        yield UnsupportedError(
+            "PATTERN_TOO_LARGE",
+            f"PATTERN has more than {MAX_WAYS:,} ways from one row to the next, too many for a stream",
+            place=_pattern_place(plan),
+            hint="n optional elements after each other have n * n / 2 ways: use fewer of them, or a repetition.",
+        )
 
 
 def check_row_times(plan: MatchPlan) -> None:

@@ -241,7 +241,7 @@ class _Closures:
 
     def _check_steps(self) -> None:
         self.steps += 1
-        if self.steps > 4 * MAX_INSTRUCTIONS:
+        if self.steps > MAX_INSTRUCTIONS:
             raise UnsupportedError(
                 "PATTERN_TOO_LARGE",
                 "PATTERN has too many ways from one row to the next",
