@@ -32,6 +32,7 @@ from sqlext.expressions.regex_tree import (
 _MOST_COST = 100_000  # steps of `re`, about a millisecond
 _MOST_WORK = 200_000_000  # characters times instructions of RE2, which needs 1 to 10 ns for each
 _INSTRUCTIONS_OF_A_UNIT = 64  # for a character, where RE2 does not remember which of them it has run together
+_UNITS_OF_A_MATCH = 300
 _LENGTHS = [0, *(1 << k for k in range(31))]
 _LINE_ENDS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 
@@ -87,6 +88,7 @@ class Regex:
             spans = find(at)
             if spans is None:
                 return
+            spend(_UNITS_OF_A_MATCH)
             yield Match(searched, spans)
             start, end = spans[0]
             at = end if end > start else _next_character(searched, end)

@@ -32,7 +32,18 @@ def replacement_parts(replacement: str, pattern: Regex) -> list[str | int]:
             parts.append(group)
         else:
             parts.append(letter)
-    return parts
+    return _joined(parts)
+
+
+def _joined(parts: list[str | int]) -> list[str | int]:
+    """With one text between two groups."""
+    joined: list[str | int] = []
+    for part in parts:
+        if isinstance(part, str) and joined and isinstance(joined[-1], str):
+            joined[-1] += part
+        else:
+            joined.append(part)
+    return joined
 
 
 def _group(replacement: str, i: int, pattern: Regex) -> tuple[int, int]:

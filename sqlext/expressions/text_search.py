@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from sqlext.expressions.coercion import takes
-from sqlext.expressions.effort import LARGEST
+from sqlext.expressions.effort import LARGEST, spend
 from sqlext.expressions.faults import invalid_value, too_long
 from sqlext.expressions.function import Evaluate, Function, Signature
 from sqlext.expressions.like import like_pattern
 from sqlext.expressions.regex import Regex, java_regex
 from sqlext.expressions.regex_replacement import replacement_parts
+
+_UNITS_OF_A_PART = 20  # of a replacement
 
 
 def _like(text: str, pattern: str, escape: str = "\\") -> bool:
@@ -57,6 +59,7 @@ def _replace(text: str, pattern: str, replacement: str, position: int = 1) -> st
     for match in regex.all(searched):
         if parts is None:
             parts = replacement_parts(replacement, regex)
+        spend(_UNITS_OF_A_PART * len(parts))
         filled = [part if isinstance(part, str) else match.group(part) for part in parts]
         size += sum(map(len, filled))
         if size > LARGEST:

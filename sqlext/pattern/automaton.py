@@ -137,7 +137,7 @@ def targets_from(graph: Graph, instruction: int, at_start: bool) -> list[int]:
     >>> targets_from(automaton(program, (0,)).graph, 0, at_start=True)
     [0, -1]
     """
-    kinds, first, second, position = map(memoryview, (graph.kind, graph.first, graph.second, graph.position))
+    kinds, first, second, position = graph.kind.data, graph.first.data, graph.second.data, graph.position.data
     targets: list[int] = []
     visited: set[int] = set()
     stack = [instruction]
