@@ -8,6 +8,7 @@ so the same rows always have the same errors.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -66,6 +67,17 @@ class Allowance:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         METER.limit = None
+
+
+def of_one_row(evaluate: Callable[..., Any], *arguments: Any) -> tuple[Any, int]:
+    """The value of `evaluate(*arguments)`, which may spend what a row may, and the units that it has spent."""
+    start = METER.total
+    METER.limit = start + MOST_FOR_A_ROW
+    try:
+        value = evaluate(*arguments)
+    finally:
+        METER.limit = None
+    return value, METER.total - start
 
 
 def make(size: int) -> None:

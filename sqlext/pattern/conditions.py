@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from sqlext.errors import DataError
+from sqlext.expressions.effort import of_one_row
 from sqlext.pattern.condition_reads import columns_read
 from sqlext.pattern.task import (
     CLASSIFIER_NAME,
@@ -162,9 +163,9 @@ def holds(condition: Condition, path: Path) -> bool:
     """Is the condition true for a path? If it cannot be computed and `Rows.errors` notes errors, it does not hold."""
     errors = path.rows.errors
     if errors is None:
-        return evaluate(condition, path) is True
+        return of_one_row(evaluate, condition, path)[0] is True
     try:
-        return evaluate(condition, path) is True
+        return of_one_row(evaluate, condition, path)[0] is True
     except DataError as error:
         row = path.taken[-1] if path.taken else path.start + len(path.labels) - 1
         errors.setdefault(row, error)

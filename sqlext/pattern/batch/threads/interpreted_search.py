@@ -12,15 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlext.errors import DataError
+from sqlext.expressions.effort import of_one_row
 from sqlext.pattern.automaton import DONE, Graph, automaton, targets_from
 from sqlext.pattern.batch.reference import BLOCK_ROWS, Bounds, MappedRows, find_with
 from sqlext.pattern.batch.threads.path_keys import KEY_NEVER, KeyPart, key_parts, seen_behind
 from sqlext.pattern.batch.threads.walked_path import WalkedPath
 from sqlext.pattern.batch.two_pass import live_positions
 from sqlext.pattern.conditions import evaluate
-from sqlext.pattern.task import MatchTask, Rows, Spans
+from sqlext.pattern.task import Condition, MatchTask, Rows, Spans
 
 FIRST_STEPS = 10_000  # every partition may take these
+_UNITS_OF_A_STEP = 20_000  # of the work of functions: so a partition may use up a second for each of its rows
 _MOST_LIVE = 64  # positions, one bit each
 
 
@@ -119,12 +121,17 @@ class _Searcher:
             label = self.label[position]
             path.take(label)
             condition = self.task.conditions[label]
-            if (condition is None or evaluate(condition, path) is True) and not self._has_failed(position):
+            if (condition is None or self._holds(condition)) and not self._has_failed(position):
                 cursors[-1] = at
                 return position
             path.give_back()
         cursors[-1] = at
         return None
+
+    def _holds(self, condition: Condition) -> bool:
+        value, units = of_one_row(evaluate, condition, self.path)
+        self.steps += units // _UNITS_OF_A_STEP
+        return value is True
 
     def _follow(self, node: int) -> list[int]:
         """The positions that the search tries at a node, in order; DONE among them is a match."""
