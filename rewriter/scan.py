@@ -21,8 +21,8 @@ from sqlext.rewriter.tree.statement_tree import Site, Tree
 _BLANK = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _TYPES = "|".join(sorted(TYPE_WORDS))
 _CANDIDATE = re.compile(
-    rf"MATCH_?RECOGN|\bMATCH_RULES\b|\bPATTERN{_BLANK}\(|\b(?:DEFINE|MEASURES)\b|INTERVAL{_BLANK}\bJOIN"
-    rf"|ASOF{_BLANK}\b(?:{_TYPES}|JOIN)\b"
+    rf"MATCH_?RECOGN|\bMATCH_RULES\b|\bPATTERN{_BLANK}\(|\b(?:DEFINE|MEASURES)\b"
+    rf"|(?:INTERVAL|ASOF){_BLANK}\b(?:{_TYPES}|JOIN)\b"
     rf"|EXPLAIN{_BLANK}\bMATCH\b|\bPATTERN{_BLANK}\bRULES?\b|\b(?:{'|'.join(DURATIONS)}){_BLANK}\(|\bEMIT\b"
     rf"|\bWINDOW{_BLANK}\b(?:TUMBL|HOPP)ING\b|\bIDLE{_BLANK}\bAFTER\b",
     re.IGNORECASE | re.DOTALL,

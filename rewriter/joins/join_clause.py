@@ -140,6 +140,14 @@ def _place(tree: Tree, lo: int, hi: int) -> Place:
 def _join_type(tree: Tree, join: Join) -> str:
     kind = tree.tokens[join.keyword].word
     types = _TYPES_OF[kind]
+    behind = words_of(tree.tokens[join.keyword + 1 : join.behind - 1])
+    if behind and kind == "INTERVAL":
+        type_ = " ".join([*words_of(tree.tokens[join.first : join.keyword]), *behind])
+        raise ParseError(
+            "JOIN_TYPE", f"{' '.join(behind)} stands before INTERVAL JOIN, not inside",
+            place=_place(tree, join.keyword, join.behind),
+            hint=f"write {type_} INTERVAL JOIN; an alias called interval is written AS interval.",
+        )  # fmt: skip
     words = " ".join(
         words_of([*tree.tokens[join.first : join.keyword], *tree.tokens[join.keyword + 1 : join.behind - 1]])
     )

@@ -58,14 +58,14 @@ def is_surely_name(tokens: Tokens, i: int) -> bool:
 def behind_join(tokens: Tokens, keyword: int) -> int | None:
     """The index behind the words of a join whose keyword, JOIN, INTERVAL or ASOF, is token `keyword`; None for no join.
 
-    The type may stand behind ASOF, as in DuckDB and ClickHouse.
+    The type may stand behind ASOF, as in DuckDB and ClickHouse; behind INTERVAL it is an error that the parser reports.
 
     >>> from sqlext.rewriter.text.tokens import tokenize
-    >>> [behind_join(tokenize(t), 0) for t in ("JOIN b", "INTERVAL JOIN b", "ASOF LEFT OUTER JOIN b", "ASOF x")]
-    [1, 2, 4, None]
+    >>> [behind_join(tokenize(t), 0) for t in ("JOIN", "INTERVAL JOIN", "ASOF LEFT OUTER JOIN", "ASOF x", "JOIN LEFT")]
+    [1, 2, 4, None, 1]
     """
     k = keyword + (tokens[keyword].word in TIME_JOINS)
-    while tokens[keyword].word == "ASOF" and k < len(tokens) and tokens[k].word in TYPE_WORDS:
+    while k > keyword and k < len(tokens) and tokens[k].word in TYPE_WORDS:
         k += 1
     return k + 1 if is_at(tokens, k, "JOIN") else None
 

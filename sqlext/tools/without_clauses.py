@@ -10,14 +10,16 @@ from itertools import zip_longest
 
 from sqlext.engine.parse_statement import ParsedStatement, parse_statement
 from sqlext.rewriter.heads import Cursor
+from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.rules.rule_statements import is_rule_statement
 from sqlext.rewriter.scan import is_extended
 from sqlext.rewriter.stream_heads import parse_command
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.splice import Edit
+from sqlext.rewriter.text.splice import Edit, Source
 from sqlext.rewriter.text.tokens import NUMBER, STRING, Tokens, index_at, tokenize
-from sqlext.rewriter.tree.keywords import INTERVAL_UNITS, TIME_JOINS, is_at
+from sqlext.rewriter.tree.keywords import INTERVAL_UNITS, is_at
 from sqlext.rewriter.tree.sql_file import file_statements
+from sqlext.rewriter.tree.statement_tree import Tree
 from sqlext.tools.check_syntax import check_syntax
 
 _BEFORE_STREAM = frozenset({"FROM", "JOIN", ",", "TABLE"})
@@ -49,7 +51,10 @@ def _edits(text: str) -> list[Edit]:
     tokens = tokenize(text)
     edits = [*_head(tokens), *_watermarks(tokens)]
     if is_extended(text):
-        edits += _of_clauses(parse_statement(text), tokens)
+        statement = parse_statement(text)
+        edits += _of_clauses(statement, tokens)
+        for join in statement.joins:  # inner ones first
+            edits.append(_of_join(join, edits))
     return _outermost(edits)
 
 
@@ -111,24 +116,42 @@ def _behind_interval(tokens: Tokens, i: int) -> int:
 
 def _of_clauses(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
     for part in statement.clauses:
-        yield _behind(tokens, part.site.relation, part.site.whole)
+        yield _behind(statement.tree, part.site.keyword, part.site.whole)
     for rules in statement.rules:
-        yield _behind(tokens, rules.relation, rules.whole)
-    for join in statement.joins:
-        first, behind = index_at(tokens, join.words.start), index_at(tokens, join.words.stop)
-        time_join = next(i for i in range(first, behind) if tokens[i].word in TIME_JOINS)
-        yield _left_out(tokens, time_join, time_join + 1)
-        if join.match_condition is not None and tokens[index_at(tokens, join.match_condition.whole.start)].word != "ON":
-            yield _behind_token(tokens, join.match_condition.whole)
+        yield _behind(statement.tree, rules.keyword, rules.whole)
     for source in statement.idle_sources:
         yield _behind_token(tokens, Fragment(source.whole.source, source.idle.start, source.whole.stop))
     yield from _of_windows(statement, tokens)
     yield from _of_emits(statement, tokens)
 
 
-def _behind(tokens: Tokens, relation: Fragment, whole: Fragment) -> Edit:
-    """What stands behind a relation left out."""
-    return Edit(relation.stop, whole.stop, "")
+def _of_join(join: JoinClause, edits: list[Edit]) -> Edit:
+    """A join of Spark in the place of all that follows the left operand, with the same conditions.
+
+    It is one edit, because a tool leaves alone only what an edit covers; and it has the names in the conditions,
+    without which a tool would take aliases for unused.
+    """
+    condition, on = join.match_condition, join.on
+    conditions = [] if on is None else [_edited(on, edits)]
+    if condition is not None and (on is None or condition.whole.start < on.start):
+        both = (_edited(side, edits) for side in (condition.left, condition.right))
+        conditions.insert(0, f" {condition.operator} ".join(both))
+    words = f"{join.join_type} JOIN {_edited(join.right, edits)} ON {' AND '.join(conditions) or 'TRUE'}"
+    return Edit(join.words.start, join.whole.stop, words)
+
+
+def _edited(fragment: Fragment, edits: list[Edit]) -> str:
+    inside = _outermost([e for e in edits if fragment.start <= e.start and e.stop <= fragment.stop])
+    return str(Source(fragment.source, tuple(inside)).slice(fragment.start, fragment.stop))
+
+
+def _behind(tree: Tree, keyword: Fragment, whole: Fragment) -> Edit:
+    """The clause left out that stands behind a relation, with the alias that only the clause reads."""
+    at = index_at(tree.tokens, keyword.start)
+    relation = tree.relation_of(at)
+    alias = relation.aliases[relation.clauses.index(at)] if relation is not None else None
+    last = at - 1 if alias is None else alias.name - 1 - is_at(tree.tokens, alias.name - 1, "AS")
+    return Edit(tree.tokens[last].stop, whole.stop, "")
 
 
 def _behind_token(tokens: Tokens, fragment: Fragment) -> Edit:
@@ -138,6 +161,10 @@ def _behind_token(tokens: Tokens, fragment: Fragment) -> Edit:
 def _of_windows(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
     """Windows without the sections of their patterns, and measures without OVER."""
     for windows in statement.windows:
+        for relation in statement.tree.relations:
+            alias = relation.aliases[-1] if relation.query == windows.site.query else None
+            if alias is not None:  # the windows may read it
+                yield Edit(tokens[alias.name].start, tokens[alias.name].stop, tokens[alias.name].text)
         for window in windows.site.windows:
             first = next(
                 i for i in range(window.opening + 1, window.closing) if _begins_pattern(tokens, i, window.opening)
@@ -146,7 +173,8 @@ def _of_windows(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
             yield Edit(start, tokens[window.closing].start, "")
         for call in windows.site.calls:
             if tokens[call.over - 1].text != ")":
-                yield _left_out(tokens, call.over, call.stop)
+                measure = statement.tree.fragment(call.start, call.over)
+                yield Edit(measure.start, tokens[call.stop - 1].stop, measure.text)
 
 
 def _begins_pattern(tokens: Tokens, i: int, opening: int) -> bool:

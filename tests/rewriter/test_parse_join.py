@@ -7,9 +7,10 @@ from cases import blocks
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sqlext.errors import SqlExtError
+from sqlext.errors import ParseError, SqlExtError
 from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
 from sqlext.rewriter.joins.join_conditions import time_ranges
+from sqlext.rewriter.scan import is_extended
 from sqlext.rewriter.tree.read_tree import read_tree
 
 JOINS = dict(blocks("joins.txt"))
@@ -46,3 +47,13 @@ def test_any_words_are_read_or_refused_with_a_place(words: list[str]) -> None:
         assert join.whole.text.startswith(join.left.text) and join.right.text in join.whole.text
         for range_ in time_ranges(join.conjuncts):
             assert all(part.text for part in (range_.time, range_.lower, range_.upper))
+
+
+@pytest.mark.parametrize("words", ["INNER", "LEFT", "full outer", "LEFT ANTI"])
+def test_a_type_behind_interval_is_no_alias(words: str) -> None:
+    text = f"SELECT * FROM t INTERVAL {words} JOIN p ON t.k = p.k"
+    assert is_extended(text)
+    with pytest.raises(ParseError, match="JOIN_TYPE") as error:
+        parse_joins(read_tree(text))
+    assert error.value.hint.startswith(f"write {words.upper()} INTERVAL JOIN;")
+    assert not is_extended(text.replace("INTERVAL", "AS interval"))
