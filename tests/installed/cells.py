@@ -20,6 +20,7 @@ from tests.installed.environments import Environment
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).parent / "program.py"
 ENABLED, REFUSED = "spark.sqlext.enabled", "SQLEXT_SPARK_VERSION"
+LOCAL = ("python", "spark-submit", "pyspark", "jupyter")  # surfaces with a local master
 _LONGEST = 600  # seconds
 # A run is short, so the JVM does not optimize.
 _SETTINGS = {
@@ -75,7 +76,7 @@ class Place:
     @property
     def is_activated(self) -> bool:
         """Return False where the hook must choose the workers' Python, because PATH does not lead to it."""
-        return not (self.cell.hook and self.cell.enabled and self.cell.surface in ("python", "jupyter"))
+        return not (self.cell.hook and self.cell.enabled and self.cell.surface in LOCAL)
 
     @cached_property
     def setting(self) -> dict[str, str]:
@@ -86,6 +87,8 @@ class Place:
         others = {name: value for name, value in os.environ.items() if not name.startswith(_OTHERS)}
         if self.is_activated:
             others["PATH"] = f"{self.environment.bin}{os.pathsep}{others['PATH']}"
+        else:
+            others["PYSPARK_DRIVER_PYTHON"] = str(self.environment.python)  # spark-submit and pyspark read it
         ours = {"SPARK_CONF_DIR": str(self.folder), "SPARK_LOCAL_IP": "127.0.0.1", "IPYTHONDIR": str(self.folder)}
         return {**others, **ours, "SQLEXT_TEST_OPTIONS": json.dumps(dict(options))}
 
