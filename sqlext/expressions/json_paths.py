@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple, Union
 
+from sqlext.expressions.effort import spend
+from sqlext.expressions.json_members import Members
 from sqlext.expressions.numbers import float_text
 
 _STEP = re.compile(r"\.\*|\['\*'\]|\.([^.\[]+)|\['([^']+)'\]|\[(\*)\]|\[(\d+)\]", re.ASCII)
@@ -28,6 +30,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = re.compile("\\\\u00[0-9a-f]{2}|[\ud800-\udfff\U00010000-\U0010ffff]")
 _DEEPEST, _LONGEST_NAME, _MOST_DIGITS = 1_000, 50_000, 1_000  # Jackson's limits
 _HUGE_INDEX = 18  # digits
+_MEMBERS = Members(_DEEPEST, _LONGEST_NAME, _MOST_DIGITS)
+_LARGE, _NARROWED_STEPS = 1_000, 2
+_UNITS_TO_SKIP, _UNITS_TO_READ = 3, 40  # a character
 
 
 class String(NamedTuple):
@@ -77,11 +82,30 @@ def get_json_object(text: str, path: str) -> str | None:
     if steps is None:
         return None
     try:
-        value, tokens = _read(text)
-        parts = _Evaluation(tokens).parts(value, steps, "raw")
+        parts = _parts(text, steps, _NARROWED_STEPS)
     except _Malformed:
         return None
     return None if parts is None else ",".join(parts)
+
+
+def _parts(text: str, steps: tuple[Any, ...], narrowed: int) -> list[str] | None:
+    """The texts at a path. Of a large text only the part is read in which the first steps end, `narrowed` at most."""
+    if narrowed and len(text) > _LARGE and _is_single(steps):
+        spend(_UNITS_TO_SKIP * len(text))
+        members = _MEMBERS.texts(text, steps[0])
+        if members is not None:
+            if isinstance(steps[0], str):
+                members = [member for member in members if member != "null"]
+            parts = (_parts(member, steps[1:], narrowed - 1) for member in members)
+            return next((part for part in parts if part is not None), None)
+    spend(_UNITS_TO_READ * len(text))
+    value, tokens = _read(text)
+    return _Evaluation(tokens).parts(value, steps, "raw")
+
+
+def _is_single(steps: tuple[Any, ...]) -> bool:
+    """Return True if the first step is a name, or an index that changes nothing for the steps after it."""
+    return bool(steps) and (isinstance(steps[0], str) or (isinstance(steps[0], int) and steps[1:2] != (("*",),)))
 
 
 @lru_cache(256)
