@@ -100,6 +100,9 @@ def _parser() -> argparse.ArgumentParser:
         "--format", choices=result_formats.FORMATS, dest="form",
         help="how rows are written (default: by the ending of the file; a table on a terminal, else tabs)",
     )  # fmt: skip
+    run.add_argument(
+        "--null", metavar="TEXT", help='what stands for NULL (default: nothing in CSV, where an empty text is "")'
+    )
     run.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the rows of the one result to FILE")
     _command(commands, "explain", "show how the statements of a file would be run, and why")
     _command(commands, "compile", "print the statements of a file in plain Spark SQL")

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 TABLE, CSV, JSON, PARQUET = "table", "csv", "json", "parquet"
 FORMATS = (TABLE, CSV, JSON, PARQUET)
 TERMINAL_LIMIT = 100
+
+
+def csv_line(cells: Iterable[str | None], null: str) -> str:
+    """A line of CSV (RFC 4180). NULL is `null` without quotes; a text that looks like it, or is empty, has quotes.
+
+    >>> csv_line(["a", "", None, 'say "x", y', "NA"], ""), csv_line([None, "NA"], "NA")
+    ('a,"",,"say ""x"", y",NA', 'NA,"NA"')
+    """
+    return ",".join(null if cell is None else _quoted(cell, null) for cell in cells)
+
+
+def _quoted(cell: str, null: str) -> str:
+    if cell not in ("", null) and not any(c in cell for c in ',"\r\n'):
+        return cell
+    return '"' + cell.replace('"', '""') + '"'
 
 
 def format_of(file: Path) -> str | None:

@@ -2,94 +2,119 @@
 
 from __future__ import annotations
 
-import csv
 import sys
-from collections.abc import Callable
-from itertools import chain, islice
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
+from pyspark.sql import types as T
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from sqlext.engine.stream.endless import check_ends
-from sqlext.result_formats import CSV, JSON, PARQUET, TABLE, TERMINAL_LIMIT
-
-_NUMERIC = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
-
-NULL = "NULL"
-Cells = list[str | None]  # None: NULL
+from sqlext.result_formats import CSV, JSON, PARQUET, TABLE, TERMINAL_LIMIT, csv_line
+from sqlext.rewriter.text.names import quoted
+from sqlext.text_tables import NULL, Cells, text_lines
 
 
 def write_result(
     result: DataFrame, limit: int | None, form: str | None, file: Path | None,
-    before: Callable[[], object] = lambda: None,
+    before: Callable[[], object] = lambda: None, null: str | None = None,
 ) -> None:  # fmt: skip
     """Write the rows of a result, at most `limit`, to a file or (None) to standard output.
 
-    `form`: one of FORMATS; None is a table on a terminal and text with tabs elsewhere. `before` is called when the rows
-    are computed. Raises UnsupportedError for a stream.
+    `form`: one of FORMATS; None is a table on a terminal and text with tabs elsewhere. `before` is called when the
+    rows are computed. `null`: what stands for NULL, by default nothing in CSV and NULL elsewhere.
+
+    Raises UnsupportedError for a stream.
     """
     check_ends(result)
     if form == PARQUET and file is not None:
         pq.write_table((result if limit is None else result.limit(limit)).toArrow(), file)
     elif file is None:
-        _write_text(result, limit, form, sys.stdout, before)
+        _write_text(result, limit, form, sys.stdout, before, null)
         sys.stdout.flush()  # the next statement may take long
     else:
         with file.open("w", encoding="utf-8", newline="") as out:
-            _write_text(result, limit, form or TABLE, out, before)
+            _write_text(result, limit, form or TABLE, out, before, null)
 
 
 def _write_text(
-    result: DataFrame, limit: int | None, form: str | None, out: TextIO, before: Callable[[], object]
+    result: DataFrame, limit: int | None, form: str | None, out: TextIO, before: Callable[[], object], null: str | None
 ) -> None:
     if form == JSON:
-        first = result if limit is None else result.limit(limit)
-        for (line,) in first.selectExpr("to_json(struct(*), map('ignoreNullFields', 'false'))").collect():
+        some = result if limit is None else result.limit(limit)
+        lines = some.selectExpr("to_json(struct(*), map('ignoreNullFields', 'false'))")
+        for (line,) in lines.collect():
             print(line, file=out)
         return
     is_terminal = out is sys.stdout and sys.stdout.isatty()
     if limit is None and is_terminal and form is None:
         limit = TERMINAL_LIMIT
-    rows = read_cells(result, limit)
+    rows = iter(read_cells(result, limit))
     before()
     if form == TABLE or is_terminal:
-        console = Console(file=out)
-        console.print(text_table(result, rows[:limit]))
-        if limit is not None and len(rows) > limit:
-            console.print(more_rows(limit), style="dim", highlight=False)
-        return
-    lines = chain([result.columns], (_with_nulls(row) for row in islice(rows, limit)))
-    if form == CSV:
-        csv.writer(out).writerows(lines)
+        _write_table(result, rows, limit, out)
+    elif form == CSV:
+        out.write(csv_line(result.columns, "") + "\r\n")
+        for cells in islice(rows, limit):
+            out.write(csv_line(cells, null or "") + "\r\n")
     else:
-        for cells in lines:
-            print("\t".join(map(_escape, cells)), file=out)
+        print("\t".join(map(_escape, result.columns)), file=out)
+        for cells in islice(rows, limit):
+            nulls = NULL if null is None else null
+            print("\t".join(nulls if cell is None else _escape(cell) for cell in cells), file=out)
+
+
+def _write_table(result: DataFrame, rows: Iterator[Cells], limit: int | None, out: TextIO) -> None:
+    console = Console(file=out)
+    width = console.width if console.is_terminal else None
+    for line in text_lines(result.dtypes, islice(rows, limit), width):
+        if width is None:
+            print(line.plain, file=out)
+        else:
+            console.print(line, soft_wrap=True, highlight=False)
+    if next(rows, None) is not None and limit is not None:
+        console.print(more_rows(limit), style="dim", highlight=False)
 
 
 def read_cells(result: DataFrame, limit: int | None) -> list[Cells]:
-    """The rows as Spark writes them; one more than `limit`, which shows whether there are more."""
-    names = [f"c{i}" for i in range(len(result.columns))]  # names may occur twice, or need quotes
-    texts = result.toDF(*names).selectExpr(*(f"CAST({name} AS STRING)" for name in names))
+    """The rows as text; one more than `limit`, which shows whether there are more."""
+    texts = _as_texts(result)
     return [list(row) for row in (texts if limit is None else texts.limit(limit + 1)).collect()]
 
 
-def _with_nulls(cells: Cells) -> list[str]:
-    return [NULL if cell is None else cell for cell in cells]
+def _as_texts(result: DataFrame) -> DataFrame:
+    """All columns as Spark writes them as text, but bytes as hexadecimal digits."""
+    names = [f"c{i}" for i in range(len(result.columns))]  # names may occur twice, or need quotes
+    texts = (f"CAST({_readable(n, f.dataType)} AS STRING)" for n, f in zip(names, result.schema.fields))
+    return result.toDF(*names).selectExpr(*texts)
+
+
+def _readable(value: str, kind: T.DataType, depth: int = 0) -> str:
+    """An expression whose bytes, also those inside of it, are hexadecimal digits."""
+    if "binary" not in kind.simpleString():
+        return value
+    if isinstance(kind, T.BinaryType):
+        return f"hex({value})"
+    each = f"x{depth}"
+    if isinstance(kind, T.ArrayType):
+        return f"transform({value}, {each} -> {_readable(each, kind.elementType, depth + 1)})"
+    if isinstance(kind, T.MapType):
+        key = _readable(f"{each}.key", kind.keyType, depth + 1)
+        item = _readable(f"{each}.value", kind.valueType, depth + 1)
+        return f"map_from_entries(transform(map_entries({value}), {each} -> struct({key}, {item})))"
+    if isinstance(kind, T.StructType):
+        fields = (_readable(f"{value}.{quoted(f.name)}", f.dataType, depth) for f in kind.fields)
+        return f"IF({value} IS NULL, NULL, struct({', '.join(fields)}))"
+    return value
 
 
 def more_rows(limit: int) -> str:
     """What is written below a table of the first rows."""
     return f"the first {limit} rows; --limit N shows more"
-
-
-def is_numeric(kind: str) -> bool:
-    """Is this type, as in `dtypes`, one of numbers, which stand at the right of a column?"""
-    return kind.split("(")[0] in _NUMERIC
 
 
 def _escape(cell: str) -> str:
@@ -99,13 +124,3 @@ def _escape(cell: str) -> str:
     'a\\\\tb'
     """
     return cell.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
-
-
-def text_table(result: DataFrame, rows: list[Cells]) -> Table:
-    """A table of rows for a terminal."""
-    table = Table()
-    for name, kind in result.dtypes:
-        table.add_column(Text(name), justify="right" if is_numeric(kind) else "left")
-    for cells in rows:
-        table.add_row(*(Text(NULL, style="dim") if cell is None else Text(cell) for cell in cells))
-    return table

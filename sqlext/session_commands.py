@@ -167,7 +167,7 @@ def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace
             result = spark.sql(statement, dict(options.param) or None)
             if result.columns:
                 _separate(is_first, options)
-                results.write_result(result, options.limit, options.form, options.output)
+                results.write_result(result, options.limit, options.form, options.output, null=options.null)
                 is_first = False
     # Those of CREATE STREAMING TABLE and INSERT, which would end with this process.
     _follow([query for query in streams.started().values() if query not in before.values()])

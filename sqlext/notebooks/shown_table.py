@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from io import StringIO
 
 from pyspark.sql import DataFrame
-from rich.console import Console
 
 from sqlext.engine.stream.endless import check_ends
 from sqlext.notebooks.html_table import html_table
-from sqlext.results import TERMINAL_LIMIT, Cells, is_numeric, more_rows, read_cells, text_table
+from sqlext.results import TERMINAL_LIMIT, more_rows, read_cells
+from sqlext.text_tables import Cells, is_numeric, text_lines
 
 _WIDTH = 160  # of the text form, in characters
 
@@ -34,11 +33,8 @@ class ShownTable:
         return html_table(columns, self.rows[: self.limit], self.note)
 
     def __repr__(self) -> str:
-        out = StringIO()
-        console = Console(file=out, width=_WIDTH, color_system=None, force_terminal=False, force_jupyter=False)
-        console.print(text_table(self.frame, self.rows[: self.limit]))
-        console.print(self.note, highlight=False)
-        return out.getvalue().rstrip()
+        lines = text_lines(self.frame.dtypes, self.rows[: self.limit], _WIDTH)
+        return "\n".join([*(line.plain for line in lines), self.note])
 
 
 def shown_table(frame: DataFrame, limit: int | None = None) -> ShownTable:

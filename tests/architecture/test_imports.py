@@ -24,6 +24,7 @@ LIBRARIES = {
     "sqlext.quiet": {"pyspark"},
     "sqlext.demo": {"pyspark", "rich"},
     "sqlext.results": {"pyarrow", "pyspark", "rich"},
+    "sqlext.text_tables": {"rich"},
     "sqlext.rule_actions": {"pyspark"},
     "sqlext.tools": {"prompt_toolkit", "pygments", "pyspark", "sqlfluff"},
     "sqlext.failures": {"pyspark"},

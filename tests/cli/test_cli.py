@@ -151,7 +151,7 @@ def test_statements_may_be_an_argument(spark, capsys):
     assert capsys.readouterr().out.splitlines() == ["a", "1"]
 
 
-FILES = [("csv", 'a,b\n1,"x,y"\n2,NULL\n'), ("json", '{"a":1,"b":"x,y"}\n{"a":2,"b":null}\n')]
+FILES = [("csv", 'a,b\n1,"x,y"\n2,\n'), ("json", '{"a":1,"b":"x,y"}\n{"a":2,"b":null}\n')]
 
 
 @pytest.mark.parametrize(("form", "content"), FILES)
@@ -159,6 +159,40 @@ def test_a_result_is_written_to_a_file(run, tmp_path, form, content):
     file = tmp_path / f"result.{form}"
     assert run("SELECT * FROM VALUES (1, 'x,y'), (2, NULL) AS t(a, b)", "-o", str(file)) == (0, "", "")
     assert file.read_text().replace("\r\n", "\n") == content
+
+
+HOSTILE = """SELECT X'00ff41' AS b, named_struct('x', X'C3', 'l', array(X'28', NULL)) AS s, map('k', X'FF') AS m,
+    double('NaN') AS d, 1.50 AS e, '' AS f, CAST(NULL AS STRING) AS g, 'NA' AS h, CAST(NULL AS BINARY) AS i"""
+NESTED = '"{C3, [28, null]}",{k -> FF}'
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("--format", "csv"), f'00FF41,{NESTED},NaN,1.50,"",,NA,'),
+        (("--format", "csv", "--null", "NA"), f'00FF41,{NESTED},NaN,1.50,"",NA,"NA",NA'),
+        ((), "00FF41\t{C3, [28, null]}\t{k -> FF}\tNaN\t1.50\t\tNULL\tNA\tNULL"),
+        (("--null", "\\N"), "00FF41\t{C3, [28, null]}\t{k -> FF}\tNaN\t1.50\t\t\\N\tNA\t\\N"),
+        (("--format", "json"), '{"b":"AP9B","s":{"x":"ww==","l":["KA==",null]},"m":{"k":"/w=="},"d":"NaN","e":1.50,'
+                               '"f":"","g":null,"h":"NA","i":null}'),
+    ],
+)  # fmt: skip
+def test_no_format_loses_a_value(run, options, line):
+    status, out, err = run(HOSTILE, *options)
+    assert (status, out.splitlines()[-1], err) == (0, line, "")
+
+
+WIDE = ", ".join(f"TIMESTAMP'2026-01-01 08:30:{i:02}' + INTERVAL '0.123456' SECOND AS t{i}" for i in range(30))
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_table_cuts_no_cell(run, monkeypatch, is_terminal):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal, raising=False)
+    _, out, _ = run(f"SELECT {WIDE}", "--format", "table")
+    assert [f"2026-01-01 08:30:{i:02}.123456" in out for i in range(30)] == [True] * 30
+    assert ("─ row 1 ─" in out) == is_terminal
+    assert "…" not in out
 
 
 def test_a_result_is_written_as_parquet_and_a_second_one_is_an_error(run, tmp_path):
