@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sqlext.catalog.warehouse import path_here
-from sqlext.errors import BindError, Place
+from sqlext.errors import BindError, DataError, Place
 from sqlext.quiet import quiet_probes
+from sqlext.rewriter.resumed_words import kept
 from sqlext.session_kind import is_connect
 
-_VERSION = 2
+_VERSION = 3
 _FILE = "sqlext.json"  # in the checkpoint's folder; where Spark writes it, a folder with one text file
 _OLD_FILE = "_sqlext.json"  # the name before, which Spark does not read
 
@@ -80,19 +81,21 @@ def _read_by_spark(spark: Any, location: str) -> str | None:
 
 @dataclass(frozen=True)
 class StoredClause:
-    """A clause with state of the query that wrote a checkpoint: its `PATTERN (…)` or `EMIT …` as written, and the
-    fingerprint of its state."""
+    """A clause with state of the query that wrote a checkpoint: its `PATTERN (…)` or `EMIT …` as written, its
+    fingerprint, and the parts of that by name, none if an earlier version wrote the record."""
 
     text: str
     fingerprint: str
+    parts: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredQuery:
     """The query that wrote a checkpoint.
 
-    `words`: its text without the clauses, word by word; `statement`: the whole statement, "" if it cannot be run again
-    because it had parameters; `upsert_key`: the columns of UPSERT KEY, empty if the query appends.
+    `words`: its text without the clauses, word by word (see `resumed_words`); `statement`: the whole statement, "" if
+    it cannot be run again because it had parameters; `upsert_key`: the columns of UPSERT KEY, empty if the query
+    appends.
     """
 
     clauses: tuple[StoredClause, ...]
@@ -102,11 +105,18 @@ class StoredQuery:
 
 
 def stored_query(checkpoint: Checkpoint) -> StoredQuery | None:
-    """The query that wrote a checkpoint; None if there is no record of it."""
-    record = checkpoint.record
-    if record is None:
-        return None
-    fields = json.loads(record)
+    """The query that wrote a checkpoint; None if there is no record of it. Raises DataError CHECKPOINT_RECORD."""
+    try:
+        record = checkpoint.record
+        return None if record is None else _query(json.loads(record))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise DataError(
+            "CHECKPOINT_RECORD", f"the record {_FILE} in {checkpoint} cannot be read: {error}",
+            hint="restore the file, or begin anew with CREATE OR REPLACE STREAMING TABLE.",
+        ) from None  # fmt: skip
+
+
+def _query(fields: dict[str, Any]) -> StoredQuery:
     return StoredQuery(
         clauses=tuple(StoredClause(**clause) for clause in fields["clauses"]),
         upsert_key=tuple(fields.get("upsert_key", ())),
@@ -115,17 +125,27 @@ def stored_query(checkpoint: Checkpoint) -> StoredQuery | None:
     )
 
 
-def check_same_query(
-    checkpoint: Checkpoint, query: StoredQuery, clauses: Sequence[Place], words: Sequence[Place | None], key: Place
-) -> None:
-    """Raise BindError if another query wrote the checkpoint; record this one if it is new.
+def record_query(checkpoint: Checkpoint, query: StoredQuery) -> None:
+    """Record the query that begins with a checkpoint, or resumes from it in other words."""
+    if stored_query(checkpoint) != query:
+        checkpoint.write(json.dumps({"version": _VERSION, **asdict(query)}))
 
-    `clauses`: where the user wrote each of `query.clauses`; `words`: where the user wrote each of `query.words`;
-    `key`: where UPSERT KEY stands, or would.
+
+def check_same_query(
+    checkpoint: Checkpoint,
+    query: StoredQuery,
+    former: Sequence[Collection[str]],
+    clauses: Sequence[Place],
+    words: Sequence[Place | None],
+    key: Place,
+) -> None:
+    """Raise BindError if another query wrote the checkpoint.
+
+    `former`: the fingerprints that earlier versions gave each of `query.clauses`; `clauses`: where the user wrote them;
+    `words`: where the user wrote each of `query.words`; `key`: where UPSERT KEY stands, or would.
     """
     before = stored_query(checkpoint)
     if before is None:
-        checkpoint.write(json.dumps({"version": _VERSION, **asdict(query)}))
         return
     hint = "the old text resumes it; CREATE OR REPLACE STREAMING TABLE begins anew, without the table's rows."
     if before.upsert_key != query.upsert_key:
@@ -136,13 +156,35 @@ def check_same_query(
             f"{len(before.clauses)} clauses that keep state wrote the checkpoint, this one has {len(query.clauses)}"
         )
         raise BindError("CHANGED_QUERY", f"a query with {counts}", place=clauses[0] if clauses else None, hint=hint)
-    for old, new, place in zip(before.clauses, query.clauses, clauses):
-        if old.fingerprint != new.fingerprint:
-            what = old.text if old.text != new.text else "other columns or conditions"
-            message = f"the checkpoint was written by {what}: it may lack rows that this query needs"
+    for old, new, earlier, place in zip(before.clauses, query.clauses, former, clauses):
+        if old.fingerprint != new.fingerprint and old.fingerprint not in earlier:
+            what = old.text if old.text != new.text else "another query"
+            changes = "; ".join(changed_parts(old.parts, new.parts)) if old.parts else "columns or conditions"
+            message = f"the checkpoint was written by {what}; what differs: {changes}"
             raise BindError("CHANGED_QUERY", message, place=place, hint=hint)
-    if before.words and before.words != query.words:
-        raise _changed_text(before.words, query.words, words, hint)
+    same = tuple(before.words[i] for i in kept(before.words))
+    if before.words and same != query.words:
+        raise _changed_text(same, query.words, words, hint)
+
+
+def changed_parts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """What differs between the parts of two fingerprints, in words.
+
+    >>> changed_parts({"PATTERN": "1a", "column v": "int", "column w": "int"}, {"PATTERN": "2b", "column v": "bigint"})
+    ['PATTERN', 'column v is bigint and was int', 'column w is not read any more']
+    """
+    changes = []
+    for name in dict.fromkeys((*before, *now)):
+        if before.get(name) != now.get(name):
+            is_column = name.startswith("column ")
+            changes.append(_changed_column(name, before.get(name), now.get(name)) if is_column else name)
+    return changes
+
+
+def _changed_column(name: str, before: str | None, now: str | None) -> str:
+    if before is None:
+        return f"{name} is read, and was not"
+    return f"{name} is {now} and was {before}" if now is not None else f"{name} is not read any more"
 
 
 def _changed_text(before: Sequence[str], now: Sequence[str], places: Sequence[Place | None], hint: str) -> BindError:

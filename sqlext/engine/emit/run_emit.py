@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,6 +21,7 @@ from sqlext.engine.emit.window_plan import Assigner, WindowPlan
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result_columns, without_failures
+from sqlext.engine.stream.fingerprint import Fingerprint, digest_of, fingerprint_of
 from sqlext.engine.stream.guard import guarded_texts
 from sqlext.engine.stream.parcels import BUCKET, PARCEL_DDL, pack
 from sqlext.engine.stream.processor import OperatorPlan
@@ -33,6 +32,7 @@ from sqlext.expressions.values import arrow_type
 from sqlext.rewriter.emit.emit_parts import CUMULATE, HOP, ROWTIME, SESSION, Evictor, FiringAggregate, Trigger
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
 from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW
+from sqlext.rewriter.resumed_words import resumed_words, without_read_options
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
@@ -114,7 +114,8 @@ def _on_stream(
     texts = [text for _, text in plan.shown] + ([plan.having] if plan.having is not None else [])
     operator = OperatorPlan(
         stream=EmitBucketPlan(windows=windows, key_schema=pane_schema(windows), extra=extra),
-        fingerprint=clause.fingerprint,
+        fingerprint=clause.fingerprint.digest,
+        former=clause.fingerprint.former,
         buckets=buckets,
         late_folder=folders.get(side_tables.LATE),
         failed_folder=folders.get(side_tables.FAILED),
@@ -165,25 +166,41 @@ def stream_clause(plan: EmitPlan) -> StreamClause:
     return StreamClause(
         text=emit.text,
         place=emit.place,
-        fingerprint=fingerprint(plan),
+        fingerprint=emit_fingerprint(plan),
         has_merged_rows=plan.clause.call.kind == SESSION and plan.emit.lateness > 0,
     )
 
 
-def fingerprint(plan: EmitPlan) -> str:
-    """16 hexadecimal digits of what decides which rows are kept, in which columns, when windows fire and what of."""
-    emit = plan.emit
-    parts = [
-        [plan.clause.call.kind, sorted(plan.durations.items())],
-        [_part(trigger) for trigger in emit.triggers],
-        [emit.is_discarding, emit.lateness, _part(emit.evictor) if emit.evictor else None],
+def emit_fingerprint(plan: EmitPlan) -> Fingerprint:
+    """What decides which rows are kept, in which columns, when windows fire, and what their firings show."""
+    emit, having = plan.emit, [] if plan.having is None else [plan.having]
+    window = [plan.clause.call.kind, sorted(plan.durations.items())]
+    fires = [
+        [_part(t) for t in emit.triggers],
+        [emit.is_discarding, emit.lateness, emit.evictor and _part(emit.evictor)],
+    ]
+    aggregates = [_aggregate(call) for call in plan.aggregates]
+    parts = {
+        "the window": window,
+        "EMIT": fires,
+        "GROUP BY and the columns that it keeps": [[name, resumed_words(str(text))] for name, text in plan.columns],
+        "the aggregates": aggregates,
+        "SELECT": [[name, resumed_words(str(text))] for name, text in plan.shown],
+        "HAVING": [resumed_words(str(text)) for text in having],
+    }
+    former = [
+        window,
+        *fires,
         [[name, str(text)] for name, text in plan.columns],
-        [_aggregate(call) for call in plan.aggregates],
+        aggregates,
         [[name, str(text)] for name, text in plan.shown],
         str(plan.having),
-        str(plan.relation),
     ]
-    return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()[:16]
+    relations = dict.fromkeys((str(plan.relation), without_read_options(str(plan.relation))))
+    read = [text for _, text in plan.columns]
+    return fingerprint_of(
+        parts, read, plan.input_types, plan.relation, (digest_of([*former, relation]) for relation in relations)
+    )
 
 
 def _part(part: Trigger | Evictor) -> list[Any]:

@@ -14,7 +14,7 @@ from sqlext.catalog import pattern_rules
 from sqlext.engine.parse_statement import ParsedStatement, with_clause
 from sqlext.engine.queries import WATERMARK, Queries
 from sqlext.engine.rules.rule_plan import MAX_VERSIONS, RulesPlan
-from sqlext.engine.rules.run_rules import RulesRun, fingerprint
+from sqlext.engine.rules.run_rules import RulesRun
 from sqlext.engine.session_settings import count
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.stream_plan import SortKey
@@ -49,7 +49,7 @@ class PlannedRules:
         if not self.run.rows.isStreaming:
             return None
         place = self.clause.keyword.place
-        return StreamClause(text=self.clause.whole.text, place=place, fingerprint=fingerprint(self.run.plan))
+        return StreamClause(text=self.clause.whole.text, place=place, fingerprint=self.run.fingerprint)
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
         return self.run.frame(queries, spark, reports=self.has_effect)
@@ -123,7 +123,9 @@ class RulesPlanner:
             functions=python_functions(self.spark),
         )
         events = rows.select(*(quoted(field.name) for field in fields))
-        planned = PlannedRules(run=RulesRun(plan=plan, rows=events, table=clause.rules.parts), clause=clause)
+        planned = PlannedRules(
+            run=RulesRun(plan=plan, rows=events, table=clause.rules.parts, relation=relation), clause=clause
+        )
         with placed_at(place):
             name = self.queries.name(planned.preview(self.queries, self.spark))
         return planned, name, [Edit(clause.whole.start, clause.whole.stop, name)]

@@ -136,7 +136,9 @@ def rules_stored_after(stored: Stored | None, step: RulesStep, fingerprint: str,
         RULES: rules.changed(pa.array(keeps_all, pa.bool_()).to_numpy(False), step.new_versions, number + 2),
     }
     late, failed = before.header.late + step.late.num_rows, before.header.failed + step.failures.num_rows
-    header = replace(before.header, watermark=step.watermark, next_number=number + 3, late=late, failed=failed)
+    header = replace(
+        before.header, plan=fingerprint, watermark=step.watermark, next_number=number + 3, late=late, failed=failed
+    )
     return Stored(header, logs)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ from sqlext.engine.rules.rules_processor import OF_RULES, RulesBucketPlan, Rules
 from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, in_time
 from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result_columns
+from sqlext.engine.stream.fingerprint import Fingerprint, digest_of, fingerprint_of
 from sqlext.engine.stream.parcels import (
     BUCKET,
     PARCEL,
@@ -36,16 +35,23 @@ from sqlext.engine.stream.parcels import (
 from sqlext.engine.stream.processor import REPORT, OperatorPlan
 from sqlext.pattern.event_time import BEGINNING
 from sqlext.rewriter.text.names import Parts, quote, quoted
+from sqlext.rewriter.text.splice import Text, TextLike
 from sqlext.spark_versions import spark_schema
 
 
 @dataclass(frozen=True, kw_only=True)
 class RulesRun:
-    """`plan`: what workers know; `rows`: the events with its columns; `table`: of the rules."""
+    """`plan`: what workers know; `rows`: the events with its columns; `table`: of the rules; `relation`: the events as
+    written."""
 
     plan: RulesPlan
     rows: DataFrame
     table: Parts
+    relation: Text
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        return rules_fingerprint(self.plan, self.relation)
 
     def frame(self, queries: Queries, spark: SparkSession, *, reports: bool) -> DataFrame:
         """The result. `reports`: what a stream reports about rules reaches their tables, and late and failed rows the
@@ -77,11 +83,12 @@ class RulesRun:
         pattern_rules.check_columns(self.table, dict(rules.dtypes))
         rules = rules.select(*ARRIVING_VERSIONS.names)
         parcels = events.unionAll(map_in_arrow(rules, partial(pack_rules, buckets=buckets), PARCEL_DDL))
-        tables = side_tables.open_tables(spark, fingerprint(plan)) if reports else []
+        tables = side_tables.open_tables(spark, self.fingerprint) if reports else []
         folders = {table.setting: table.folder for table in tables}
         operator = OperatorPlan(
             stream=RulesBucketPlan(rules=plan),
-            fingerprint=fingerprint(plan),
+            fingerprint=self.fingerprint.digest,
+            former=self.fingerprint.former,
             buckets=buckets,
             late_folder=folders.get(side_tables.LATE),
             failed_folder=folders.get(side_tables.FAILED),
@@ -134,8 +141,10 @@ def taken_versions(queries: Queries, spark: SparkSession, table: Parts) -> Seque
     return list(versions.values())
 
 
-def fingerprint(plan: RulesPlan) -> str:
-    """16 hexadecimal digits of what the state depends on; rules may change, and so may columns that they read."""
+def rules_fingerprint(plan: RulesPlan, relation: TextLike) -> Fingerprint:
+    """What decides the state; rules may change, and so may columns that they read."""
     settings, types = [plan.settings.is_ansi, plan.settings.time_zone], dict(plan.columns)
-    parts = ["rules", [(name, types[name]) for name in (*plan.keys, *plan.order)], len(plan.keys), settings]
-    return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()[:16]
+    read = [*plan.keys, *plan.order]
+    parts = {"PARTITION BY": plan.keys, "ORDER BY": plan.order, "the settings for ANSI and the time zone": settings}
+    former = digest_of(["rules", [(name, types[name]) for name in read], len(plan.keys), settings])
+    return fingerprint_of(parts, [quoted(name) for name in read], plan.columns, relation, [former])

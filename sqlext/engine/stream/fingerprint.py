@@ -1,116 +1,118 @@
-"""The fingerprint of a clause on a stream: what the state in its checkpoint depends on.
+"""The fingerprint of a clause on a stream: what decides its rows and its state, and nothing else.
 
-A query resumes from a checkpoint only if its fingerprint is the one that the checkpoint holds. It is made of values
-under tags that are written down here, not of the names of classes and fields, so that code can be renamed without
-invalidating the checkpoints of running queries.
+A query resumes from a checkpoint if its fingerprint is the one that the checkpoint holds. It is made of named parts,
+which the record beside the checkpoint holds as well, so that a refusal can say what has changed. A part is a digest,
+or, for a column that the clause reads, its type.
+
+Fingerprints before had no parts, and depended on all columns of the input and on the options of its source. A clause
+resumes from a checkpoint with one of these if it has `former` fingerprints that are equal to it; then the checkpoint
+gets the present one.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.cep.nfa import Final, Nfa, Target
-from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
-from sqlext.pattern.task import Aggregate, Condition, Literal, Navigation, Operand, SparkAggregate, SparkCall, Task
-from sqlext.rewriter.match.match_plan import Fold, MatchPlan, Slot
+from sqlext.engine.stream.plan_parts import bounds_of, former_parts, outline_of, slot_parts
+from sqlext.rewriter.match.match_plan import LATE_ROW, InputColumn, MatchPlan
+from sqlext.rewriter.resumed_words import resumed_words
+from sqlext.rewriter.text.names import unquoted
+from sqlext.rewriter.text.splice import TextLike, join
+from sqlext.rewriter.text.tokens import tokenize
+
+COLUMN = "column "  # the beginning of the names of parts that are the types of columns
 
 
-def fingerprint(plan: MatchPlan) -> str:
-    """16 hexadecimal digits of what decides which rows are kept, in which columns, and which matches are emitted."""
-    text = json.dumps(_plan(plan), ensure_ascii=True, separators=(",", ":"))
+@dataclass(frozen=True, kw_only=True)
+class Fingerprint:
+    """`parts`: digests and types by name; `former`: the fingerprints that earlier versions gave the same clause."""
+
+    parts: Mapping[str, str] = field(default_factory=dict)
+    former: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """16 hexadecimal digits."""
+        return digest_of(sorted(self.parts.items()))
+
+
+def digest_of(value: Any) -> str:
+    """16 hexadecimal digits of what JSON can hold."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _plan(plan: MatchPlan) -> list[Any]:
-    return [
-        _task(plan.task),
-        [[column.name, str(column.text)] for column in plan.columns],
-        [str(mask.text) for mask in plan.masks],
-        [str(text) for text in plan.partition_by],
-        [[str(text), direction] for text, direction in plan.order_by],
-        [[bound.key, bound.end, bound.is_inclusive, bound.admits_start] for bound in plan.bounds],
-        [_slot(slot) for slot in plan.slots],
-        plan.input_types,
+def fingerprint_of(
+    parts: Mapping[str, Any],
+    read: Sequence[TextLike],
+    types: Sequence[tuple[str, str]],
+    relation: TextLike,
+    former: Iterable[str] = (),
+) -> Fingerprint:
+    """The fingerprint of a clause over `relation`, whose columns have the `types`.
+
+    `parts`: what JSON can hold, by name; `read`: the expressions of which the columns have types that matter.
+    """
+    names = {name.lower() for text in read for name in _names_in(str(text))}
+    columns = {f"{COLUMN}{name.lower()}": kind for name, kind in types if name.lower() in names}
+    words, _ = _without_alias(resumed_words(str(relation)))
+    digests = {name: digest_of(part) for name, part in {**parts, "the input": words}.items()}
+    return Fingerprint(parts={**digests, **columns}, former=tuple(former))
+
+
+def match_fingerprint(plan: MatchPlan) -> Fingerprint:
+    """The fingerprint of MATCH_RECOGNIZE."""
+    _, alias = _without_alias(resumed_words(str(plan.relation)))
+
+    def words(text: TextLike) -> list[str]:
+        return _without_prefix(resumed_words(str(text)), alias)
+
+    columns = [column for column in plan.columns if column.name != LATE_ROW]
+    of_bounds = {name for bound in plan.bounds for name in (bound.key, bound.end)}
+    named = [[column.name, words(column.text)] for column in columns]
+    pattern, conditions = outline_of(plan.task)
+    parts = {
+        "PATTERN": pattern,
+        "DEFINE": [conditions, [words(mask.text) for mask in plan.masks]],
+        "PARTITION BY": [words(text) for text in plan.partition_by],
+        "ORDER BY": [[words(text), direction] for text, direction in plan.order_by],
+        "WITHIN": [bounds_of(plan), [column for column in named if column[0] in of_bounds]],
+        "the columns that it keeps": [column for column in named if column[0] not in of_bounds],
+        "MEASURES": [[slot_parts(slot) for slot in plan.slots], [[c.name, words(c.text)] for c in plan.shown]],
+    }
+    read = [
+        *(c.text for c in columns),
+        *(m.text for m in plan.masks),
+        *plan.partition_by,
+        *(t for t, _ in plan.order_by),
     ]
+    return fingerprint_of(parts, read, plan.input_types, plan.relation, _former_of_match(plan))
 
 
-def _task(task: Task) -> list[Any]:
-    skip, output = task.skip, task.output
-    return [
-        [_instruction(instruction) for instruction in task.program.instructions],
-        task.program.labels,
-        task.bits,
-        [_condition(condition) for condition in task.conditions],
-        [skip.mode, skip.labels, skip.else_next_row],
-        [output.is_all_rows, output.shows_empty, output.shows_unmatched, output.shows_timeouts],
-        task.is_within,
-        [_nfa(task.nfa), task.is_between] if isinstance(task, CepTask) else None,
-    ]
+def _former_of_match(plan: MatchPlan) -> Iterable[str]:
+    """Of the plan with its first columns, since columns may have been added behind them; with a table of late rows the
+    state had another fingerprint than the record."""
+    own = tuple(column for column in plan.columns if column.name != LATE_ROW)
+    for columns in (own, (*own, InputColumn(LATE_ROW, join("to_json(struct(*))")))):
+        parts = former_parts(plan, columns)
+        for count in range(len(plan.input_types), 0, -1):
+            yield digest_of([*parts, plan.input_types[:count]])
 
 
-def _instruction(instruction: Instruction) -> list[Any]:
-    if isinstance(instruction, MatchLabel):
-        return ["label", instruction.label, instruction.is_hidden]
-    if isinstance(instruction, Jump):
-        return ["jump", instruction.target]
-    if isinstance(instruction, Split):
-        return ["split", instruction.first, instruction.second]
-    return [{MatchStart: "start", MatchEnd: "end", Done: "done"}[type(instruction)]]
+def _names_in(text: str) -> set[str]:
+    return {unquoted(token.text) for token in tokenize(text) if token.is_name}
 
 
-def _condition(condition: Condition | None) -> list[Any] | None:
-    if condition is None:
-        return None
-    if isinstance(condition, Literal):
-        return ["literal", str(condition.value), condition.kind]
-    if isinstance(condition, Operand):
-        return ["operand", _source(condition.source), condition.kind, str(condition.missing)]
-    arguments = [_condition(argument) for argument in condition.arguments]
-    if isinstance(condition, SparkCall):
-        settings = [condition.settings.is_ansi, condition.settings.time_zone]
-        return ["spark", condition.function, arguments, condition.types, condition.type, *settings]
-    return ["call", condition.function, arguments, condition.kind, condition.bits, condition.is_ansi]
+def _without_alias(words: list[str]) -> tuple[list[str], str]:
+    """The words of a relation without its alias, and the alias, "" if it has none."""
+    return (words[:-2], words[-1]) if words[-2:-1] == ["AS"] else (words, "")
 
 
-def _source(source: Navigation | Aggregate | SparkAggregate) -> list[Any]:
-    if isinstance(source, SparkAggregate):
-        arguments = [_condition(argument) for argument in (*source.arguments, source.filter)]
-        settings = [source.settings.is_ansi, source.settings.time_zone]
-        keys = [[key.spark_type, key.is_descending, key.nulls_last] for key in source.order_by]
-        options = [source.labels, source.is_distinct, source.ignores_nulls, keys, [str(c) for c in source.constants]]
-        return ["spark aggregate", source.function, arguments, source.types, source.type, *settings, *options]
-    if isinstance(source, Aggregate):
-        return ["aggregate", source.function, source.argument, source.labels, source.is_distinct, source.is_final]
-    steps = [source.from_first, source.offset, source.step]
-    computed = [source.by_label, _condition(source.expression)] if source.by_label or source.expression else []
-    return ["navigation", source.argument, source.labels, *steps, source.is_final, *computed]
-
-
-def _nfa(nfa: Nfa) -> list[Any]:
-    targets = (nfa.start, nfa.partition_start, *nfa.after)
-    return [nfa.labels, nfa.positions, [[_target(target) for target in alternatives] for alternatives in targets]]
-
-
-def _target(target: Target) -> list[Any]:
-    if isinstance(target, Final):
-        return ["final", target.needs_next, target.not_next, target.absent, target.at_end]
-    guards = [[guard.labels, guard.ends] for guard in target.guards]
-    skipped = [target.not_next, target.absent, guards, target.until, target.until_skipped]
-    return ["wait", target.position, target.label, target.operator, *skipped]
-
-
-def _slot(slot: Slot) -> list[Any]:
-    sources = [_source(slot.navigation), _source(slot.aggregate)]
-    values = [slot.name, slot.kind, slot.columns, *sources, [str(part) for part in slot.call]]
-    return [*values, *_fold(slot.fold)] + ([["labels", slot.by_label]] if slot.by_label else [])
-
-
-def _fold(fold: Fold | None) -> list[Any]:
-    if fold is None:
-        return []
-    order = [[key.spark_type, key.is_descending, key.nulls_last] for key in fold.order_by]
-    constants = [[position, str(value)] for position, value in fold.constants]
-    return [["fold", fold.types, fold.result, constants, order, fold.has_filter, fold.ignores_nulls]]
+def _without_prefix(words: list[str], alias: str) -> list[str]:
+    """The words without `alias.` before names."""
+    prefixes = {i for i in range(len(words) - 1) if alias and words[i : i + 2] == [alias, "."]}
+    return [word for i, word in enumerate(words) if i not in prefixes and i - 1 not in prefixes]

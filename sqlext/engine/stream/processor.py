@@ -37,6 +37,7 @@ OUTPUT_DDL = (
 RESULT, REPORT = 0, 1
 ROWS, KEYS = "rows", "keys"  # the tables of the state
 PARCEL_ROWS = 1 << 16  # of the result
+_LAST_TIME = 2**63 - 1
 _NO_TIME = np.datetime64("NaT", "us")
 
 
@@ -71,13 +72,15 @@ class BucketPlan(Protocol):
 class OperatorPlan:
     """What the operator needs to know beside `stream`.
 
-    `fingerprint`: of all that the state depends on; `buckets`: how many there are, None: as many as the state has
-    partitions; `late_folder`, `failed_folder`: where late rows and failures are written (see `side_tables`);
-    `shows_times`: whether Spark must see the time of each result row.
+    `fingerprint`: the digest of what decides rows and state; `former`: others that the state may have, of earlier
+    versions; `buckets`: how many there are, None: as many as the state has partitions; `late_folder`, `failed_folder`:
+    where late rows and failures are written (see `side_tables`); `shows_times`: whether Spark must see the time of each
+    result row.
     """
 
     stream: BucketPlan
     fingerprint: str
+    former: tuple[str, ...] = ()
     buckets: int | None = None
     late_folder: str | None = None
     failed_folder: str | None = None
@@ -167,7 +170,7 @@ class BucketProcessor(ABC):
             return value
 
         stored = state_log.read(bytes(header[0]), chunk)
-        if stored.header.plan != self.plan.fingerprint:
+        if stored.header.plan not in (self.plan.fingerprint, *self.plan.former):
             raise changed_query()
         if stored.header.buckets != self.buckets():
             raise changed_buckets(stored.header.buckets, self.buckets())
@@ -302,7 +305,9 @@ def stored_after(stored: Stored | None, step: Step, fingerprint: str, buckets: i
         KEYS: before.logs[KEYS].changed(step.keeps_key, step.new_keys, number + 1),
     }
     late, failed = before.header.late + step.late.num_rows, before.header.failed + step.failures.num_rows
-    header = replace(before.header, watermark=step.watermark, next_number=number + 2, late=late, failed=failed)
+    header = replace(
+        before.header, plan=fingerprint, watermark=step.watermark, next_number=number + 2, late=late, failed=failed
+    )
     return Stored(header, logs)
 
 
@@ -325,7 +330,7 @@ def _report_frame(answer: Answer, size: int, plan: BucketPlan, watermark: int):
     oldest = min((int(t.min()) for t in times if len(t)), default=None)
     emitted = sum(rows.num_rows for _, rows in answer.results)
     counts = (sum(map(len, times)), size, header.late, header.failed, answer.windows, emitted)
-    return _frame(REPORT, np.array([watermark + 1000]), answer.text, counts, oldest)
+    return _frame(REPORT, np.array([min(watermark + 1000, _LAST_TIME)]), answer.text, counts, oldest)
 
 
 def _frame(kind: int, times: np.ndarray, parcel: bytes | None, counts: tuple[int, ...] | None = None, oldest=None):

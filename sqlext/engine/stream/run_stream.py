@@ -26,7 +26,7 @@ from sqlext.engine.batch.run_batch import (
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream import side_tables, stream_checks
 from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result_columns, without_failures
-from sqlext.engine.stream.fingerprint import fingerprint
+from sqlext.engine.stream.fingerprint import match_fingerprint
 from sqlext.engine.stream.guard import guarded, guarded_measures
 from sqlext.engine.stream.parcels import BUCKET, PARCEL_DDL, pack
 from sqlext.engine.stream.processor import MatchProcessor, OperatorPlan
@@ -58,8 +58,9 @@ def run_stream(
     exist. `skips_failures`: what cannot be computed on a row is NULL (see `guard`).
     """
     folders: dict[str, str] = {}
+    fingerprint = match_fingerprint(plan)
     if writes_tables:
-        folders = {t.setting: t.folder for t in side_tables.open_tables(spark, fingerprint(plan))}
+        folders = {t.setting: t.folder for t in side_tables.open_tables(spark, fingerprint)}
         plan = side_tables.with_rows(plan)
     rows = _input_rows(plan, queries, prefix, skips_failures)
     arriving = T.StructType([field for field in rows.schema.fields if field.name != BUCKET])
@@ -67,7 +68,8 @@ def run_stream(
     stream = replace(stream_plan(plan, arriving, is_ansi), skips_failures=skips_failures)
     operator = OperatorPlan(
         stream=stream,
-        fingerprint=fingerprint(plan),
+        fingerprint=fingerprint.digest,
+        former=fingerprint.former,
         buckets=bucket_count(spark, plan.partition_by),
         late_folder=folders.get(side_tables.LATE),
         failed_folder=folders.get(side_tables.FAILED),
@@ -84,7 +86,7 @@ def stream_clause(plan: MatchPlan) -> StreamClause:
     return StreamClause(
         text=f"PATTERN ({pattern.text})",
         place=pattern.place,
-        fingerprint=fingerprint(plan),
+        fingerprint=match_fingerprint(plan),
         ends_by_clock=plan.task.is_within and is_processing_time(plan.clause),
     )
 

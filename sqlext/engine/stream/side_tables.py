@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from sqlext.catalog.warehouse import file_path, path_here
+from sqlext.engine.stream.fingerprint import Fingerprint
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.match.match_plan import LATE_ROW, InputColumn, MatchPlan
 from sqlext.rewriter.text.names import quote, split_name
@@ -54,7 +55,7 @@ def with_rows(plan: MatchPlan) -> MatchPlan:
     return replace(plan, columns=(*plan.columns, InputColumn(LATE_ROW, join("to_json(struct(*))"))))
 
 
-def open_tables(spark: SparkSession, fingerprint: str) -> list[SideTable]:
+def open_tables(spark: SparkSession, fingerprint: Fingerprint) -> list[SideTable]:
     """The tables that are set, created if they do not exist.
 
     Raises UnsupportedError if one is not in a file system of Spark's machines.
@@ -62,7 +63,7 @@ def open_tables(spark: SparkSession, fingerprint: str) -> list[SideTable]:
     return [_open(spark, setting, name, fingerprint) for setting, name in table_names(spark).items()]
 
 
-def _open(spark: SparkSession, setting: str, unquoted_name: str, fingerprint: str) -> SideTable:
+def _open(spark: SparkSession, setting: str, unquoted_name: str, fingerprint: Fingerprint) -> SideTable:
     name = quote(split_name(unquoted_name))
     spark.createDataFrame([], COLUMNS[setting]).write.format("delta").mode("ignore").saveAsTable(name)
     location = file_path(str(spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"]))
@@ -72,9 +73,17 @@ def _open(spark: SparkSession, setting: str, unquoted_name: str, fingerprint: st
             f"the table {name} of {setting} is not in a file system of Spark's machines",
             hint=f"unset {setting}; such rows are counted in any case.",
         )
-    folder, checkpoint = f"{location}/_arriving/{fingerprint}", f"{location}/_checkpoints/{fingerprint}"
+    own = _own_name(spark, f"{location}/_checkpoints", fingerprint)
+    folder, checkpoint = f"{location}/_arriving/{own}", f"{location}/_checkpoints/{own}"
     _make(spark, folder, setting)
     return SideTable(setting=setting, name=name, folder=folder, checkpoint=checkpoint)
+
+
+def _own_name(spark: SparkSession, checkpoints: str, fingerprint: Fingerprint) -> str:
+    """The name of the clause's folders, which an earlier version may have made."""
+    path = path_here(spark, checkpoints)
+    names = (name for name in fingerprint.former if path is not None and (path / name).is_dir())
+    return next(names, fingerprint.digest)
 
 
 def _make(spark: SparkSession, folder: str, setting: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlext.engine.stream.fingerprint import Fingerprint
 from sqlext.errors import Place
 
 
@@ -11,12 +12,13 @@ from sqlext.errors import Place
 class StreamClause:
     """`text`: `PATTERN (…)` or `EMIT …` as the user wrote it, at `place`.
 
-    `fingerprint`: of all that its state depends on; `ends_by_clock`: rows are decided by the clock, so that a query
-    which is to end when it has read all rows would not end; `has_merged_rows`: rows of timing MERGED take back others.
+    `fingerprint`: of what decides its rows and its state; `ends_by_clock`: rows are decided by the clock, so that a
+    query which is to end when it has read all rows would not end; `has_merged_rows`: rows of timing MERGED take back
+    others.
     """
 
     text: str
     place: Place
-    fingerprint: str
+    fingerprint: Fingerprint
     ends_by_clock: bool = False
     has_merged_rows: bool = False

@@ -28,7 +28,14 @@ from pyspark.sql import types as T
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from sqlext.catalog import streams
-from sqlext.catalog.checkpoint import Checkpoint, StoredClause, StoredQuery, check_same_query, stored_query
+from sqlext.catalog.checkpoint import (
+    Checkpoint,
+    StoredClause,
+    StoredQuery,
+    check_same_query,
+    record_query,
+    stored_query,
+)
 from sqlext.catalog.warehouse import remove_unfinished, table_folder
 from sqlext.engine.spark_errors import user_error
 from sqlext.engine.stream import side_tables
@@ -39,9 +46,10 @@ from sqlext.engine.warn import warn
 from sqlext.errors import BindError, Place, SetupError, UnsupportedError
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads import StreamTarget
+from sqlext.rewriter.resumed_words import resumed_tokens, resumed_words
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.rewriter.text.splice import Text
-from sqlext.rewriter.text.tokens import WORD, tokenize
+from sqlext.rewriter.text.tokens import tokenize
 from sqlext.session_kind import is_connect
 
 TRIGGER = "sqlext.stream.trigger"  # available-now, an interval, or nothing: each micro-batch starts at once
@@ -86,15 +94,17 @@ def start(
         check_table(upsert, spark.table(name).columns, target)
     checkpoint = target.checkpoint or _checkpoint(spark, name, target)
     query = _stored_query(target, clauses, text, is_repeatable)
-    places = [clause.place for clause in clauses]
-    check_same_query(Checkpoint(spark, checkpoint), query, places, _places(text, target), _key_place(target))
+    places, former = [clause.place for clause in clauses], [clause.fingerprint.former for clause in clauses]
+    stored = Checkpoint(spark, checkpoint)
+    check_same_query(stored, query, former, places, _places(text, target), _key_place(target))
     query_name = f"{title}/{_own(spark, target)}" if target.is_insert else title
     if running := [query for query in streams.running(spark, title) if query.name == query_name]:
         batch = (running[0].lastProgress or {}).get("batchId")
         at = "" if batch is None else f", at micro-batch {batch}"
         warn([f"{query_name} is running{at}; the statement started nothing. STOP STREAMING TABLE {title} ends it."])
         return nothing
-    Checkpoint(spark, checkpoint).remove_unfinished()
+    record_query(stored, query)
+    stored.remove_unfinished()
     if upsert is None:
         writer, sink = written.writeStream.format("delta"), name
     else:
@@ -190,11 +200,13 @@ def _checkpoint(spark: SparkSession, name: str, target: StreamTarget) -> str:
 def _stored_query(
     target: StreamTarget, clauses: Sequence[StreamClause], text: Text, is_repeatable: bool
 ) -> StoredQuery:
-    stored = (StoredClause(" ".join(clause.text.split()), clause.fingerprint) for clause in clauses)
-    words = (token.text.upper() if token.kind == WORD else token.text for token in tokenize(str(text)))
+    stored = (
+        StoredClause(" ".join(clause.text.split()), clause.fingerprint.digest, dict(clause.fingerprint.parts))
+        for clause in clauses
+    )
     return StoredQuery(
         clauses=tuple(stored),
-        words=tuple(words),
+        words=tuple(resumed_words(str(text))),
         statement=target.text.strip() if is_repeatable else "",
         upsert_key=tuple(column.name.lower() for column in target.upsert_key),
     )
@@ -209,7 +221,7 @@ def _key_place(target: StreamTarget) -> Place:
 def _places(text: Text, target: StreamTarget) -> list[Place | None]:
     """Where the user wrote each token of the query."""
     places: list[Place | None] = []
-    for token in tokenize(str(text)):
+    for token in resumed_tokens(tokenize(str(text))):
         origin = text.origin(token.start)
         places.append(None if origin is None else Place(target.text, origin, origin + len(token.text)))
     return places

@@ -1,0 +1,111 @@
+"""The words of a query on which its checkpoint depends.
+
+Layout, comments and the case of words are no part of them, and neither is what only says how a source is read: options
+behind `STREAM t WITH (…)` such as `skipChangeCommits`, and the DELAY of a watermark, which decides what is late.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlext.rewriter.text.tokens import WORD, Token, tokenize
+from sqlext.rewriter.tree.keywords import INTERVAL_UNITS
+
+# Options of Delta's source that a query may begin with, or get or lose while it is stopped.
+READ_OPTIONS = frozenset({
+    "skipchangecommits", "ignoredeletes", "ignorechanges", "ignorefiledeletion", "failondataloss",
+    "maxfilespertrigger", "maxbytespertrigger", "startingversion", "startingtimestamp",
+    "schematrackinglocation", "schemalocation", "streamingsourcetrackingid",
+    "allowsourcecolumndrop", "allowsourcecolumnrename", "allowsourcecolumntypechange",
+    "allowsourcecolumnrenameanddrop",
+})  # fmt: skip
+
+
+def resumed_words(text: str) -> list[str]:
+    """The words of a query, without its layout and what only says how its sources are read.
+
+    >>> resumed_words("select v -- all\\nfrom stream t with (maxFilesPerTrigger = 1) watermark ts delay of interval 9 days")
+    ['SELECT', 'V', 'FROM', 'STREAM', 'T', 'WATERMARK', 'TS', 'DELAY', 'OF']
+    """  # noqa: E501
+    return [word_of(token) for token in resumed_tokens(tokenize(text))]
+
+
+def resumed_tokens(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens of a query that `resumed_words` returns the words of."""
+    return [tokens[i] for i in kept([word_of(token) for token in tokens])]
+
+
+def word_of(token: Token) -> str:
+    """The word as a checkpoint records it."""
+    return token.text.upper() if token.kind == WORD else token.text
+
+
+def kept(words: Sequence[str]) -> list[int]:
+    """The indexes of those words of a whole query that its checkpoint depends on."""
+    result: list[int] = []
+    at = 0
+    while at < len(words):
+        stop = at + 1
+        if words[at] == "STREAM":
+            stop = _behind_name(words, at + 1)
+        elif list(words[at : at + 2]) == ["DELAY", "OF"]:
+            stop = at + 2
+        result += range(at, stop)
+        if words[at] == "STREAM" and list(words[stop : stop + 2]) == ["WITH", "("]:
+            options, stop = _options(words, stop + 2)
+            result += options
+        elif words[at] == "DELAY" and stop > at + 1:
+            stop = _behind_interval(words, stop)
+        at = stop
+    return result
+
+
+def without_read_options(text: str) -> str:
+    """A text without the options that only say how its streams are read, and otherwise as it is.
+
+    >>> without_read_options("STREAM t WITH (skipChangeCommits = true) WATERMARK ts DELAY OF INTERVAL 1 DAY")
+    'STREAM t WATERMARK ts DELAY OF INTERVAL 1 DAY'
+    """
+    tokens = tokenize(text)
+    words = [word_of(token) for token in tokens]
+    for at in reversed([i for i, word in enumerate(words) if word == "STREAM"]):
+        first = _behind_name(words, at + 1)
+        if list(words[first : first + 2]) == ["WITH", "("]:
+            options, stop = _options(words, first + 2)
+            if not options:
+                text = text[: tokens[first - 1].stop] + text[tokens[stop - 1].stop :]
+    return text
+
+
+def _behind_name(words: Sequence[str], at: int) -> int:
+    """The index past `a.b.c` or `(a.b.c)`."""
+    if words[at : at + 1] == ["("]:
+        return next((i + 1 for i in range(at, len(words)) if words[i] == ")"), len(words))
+    at += 1
+    while words[at : at + 1] == ["."]:
+        at += 2
+    return min(at, len(words))
+
+
+def _options(words: Sequence[str], at: int) -> tuple[list[int], int]:
+    """The indexes of the options that decide which rows come, and the index past the closing parenthesis."""
+    stop = next((i for i in range(at, len(words)) if words[i] == ")"), len(words) - 1)
+    options: list[list[int]] = [[]]
+    for i in range(at, stop):
+        options.append([]) if words[i] == "," else options[-1].append(i)
+    deciding = [o for o in options if o and words[o[0]].strip("'\"`").lower() not in READ_OPTIONS]
+    return [i for option in deciding for i in option], stop + 1
+
+
+def _behind_interval(words: Sequence[str], at: int) -> int:
+    """The index past `INTERVAL 5 MINUTES` or another literal; `at` itself where there is none."""
+    if words[at : at + 1] != ["INTERVAL"]:
+        return at
+    stop = at + 1
+    while stop < len(words) and re.match(r"[-+'\"\d]", words[stop]):
+        stop += 1
+        if words[stop : stop + 1] and words[stop] in INTERVAL_UNITS:
+            stop += 1
+            stop += 2 if words[stop : stop + 1] == ["TO"] else 0
+    return stop

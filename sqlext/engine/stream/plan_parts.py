@@ -1,0 +1,116 @@
+"""The parts of a plan as values that JSON can hold, for the fingerprint of a clause on a stream.
+
+They are under tags that are written down here, not under the names of classes and fields, so that code can be renamed
+without invalidating the checkpoints of running queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.pattern.cep.nfa import Final, Nfa, Target
+from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
+from sqlext.pattern.task import Aggregate, Condition, Literal, Navigation, Operand, SparkAggregate, SparkCall, Task
+from sqlext.rewriter.match.match_plan import Fold, InputColumn, MatchPlan, Slot
+
+
+def former_parts(plan: MatchPlan, columns: Sequence[InputColumn]) -> list[Any]:
+    """What the fingerprints of earlier versions depended on, except for the types of the input."""
+    pattern, conditions = outline_of(plan.task)
+    program, labels, skip, output, is_within, nfa = pattern
+    return [
+        [program, labels, conditions[0], conditions[1], skip, output, is_within, nfa],
+        [[column.name, str(column.text)] for column in columns],
+        [str(mask.text) for mask in plan.masks],
+        [str(text) for text in plan.partition_by],
+        [[str(text), direction] for text, direction in plan.order_by],
+        bounds_of(plan),
+        [slot_parts(slot) for slot in plan.slots],
+    ]
+
+
+def bounds_of(plan: MatchPlan) -> list[Any]:
+    """What bounds a match."""
+    return [[bound.key, bound.end, bound.is_inclusive, bound.admits_start] for bound in plan.bounds]
+
+
+def outline_of(task: Task) -> tuple[list[Any], list[Any]]:
+    """The pattern with all that decides where matches begin and end, and the conditions on several rows."""
+    skip, output = task.skip, task.output
+    pattern = [
+        [_instruction(instruction) for instruction in task.program.instructions],
+        task.program.labels,
+        [skip.mode, skip.labels, skip.else_next_row],
+        [output.is_all_rows, output.shows_empty, output.shows_unmatched, output.shows_timeouts],
+        task.is_within,
+        [_nfa(task.nfa), task.is_between] if isinstance(task, CepTask) else None,
+    ]
+    return pattern, [task.bits, [_condition(condition) for condition in task.conditions]]
+
+
+def _instruction(instruction: Instruction) -> list[Any]:
+    if isinstance(instruction, MatchLabel):
+        return ["label", instruction.label, instruction.is_hidden]
+    if isinstance(instruction, Jump):
+        return ["jump", instruction.target]
+    if isinstance(instruction, Split):
+        return ["split", instruction.first, instruction.second]
+    return [{MatchStart: "start", MatchEnd: "end", Done: "done"}[type(instruction)]]
+
+
+def _condition(condition: Condition | None) -> list[Any] | None:
+    if condition is None:
+        return None
+    if isinstance(condition, Literal):
+        return ["literal", str(condition.value), condition.kind]
+    if isinstance(condition, Operand):
+        return ["operand", _source(condition.source), condition.kind, str(condition.missing)]
+    arguments = [_condition(argument) for argument in condition.arguments]
+    if isinstance(condition, SparkCall):
+        settings = [condition.settings.is_ansi, condition.settings.time_zone]
+        return ["spark", condition.function, arguments, condition.types, condition.type, *settings]
+    return ["call", condition.function, arguments, condition.kind, condition.bits, condition.is_ansi]
+
+
+def _source(source: Navigation | Aggregate | SparkAggregate) -> list[Any]:
+    if isinstance(source, SparkAggregate):
+        arguments = [_condition(argument) for argument in (*source.arguments, source.filter)]
+        settings = [source.settings.is_ansi, source.settings.time_zone]
+        keys = [[key.spark_type, key.is_descending, key.nulls_last] for key in source.order_by]
+        options = [source.labels, source.is_distinct, source.ignores_nulls, keys, [str(c) for c in source.constants]]
+        return ["spark aggregate", source.function, arguments, source.types, source.type, *settings, *options]
+    if isinstance(source, Aggregate):
+        return ["aggregate", source.function, source.argument, source.labels, source.is_distinct, source.is_final]
+    steps = [source.from_first, source.offset, source.step]
+    computed = [source.by_label, _condition(source.expression)] if source.by_label or source.expression else []
+    return ["navigation", source.argument, source.labels, *steps, source.is_final, *computed]
+
+
+def _nfa(nfa: Nfa) -> list[Any]:
+    targets = (nfa.start, nfa.partition_start, *nfa.after)
+    return [nfa.labels, nfa.positions, [[_target(target) for target in alternatives] for alternatives in targets]]
+
+
+def _target(target: Target) -> list[Any]:
+    if isinstance(target, Final):
+        return ["final", target.needs_next, target.not_next, target.absent, target.at_end]
+    guards = [[guard.labels, guard.ends] for guard in target.guards]
+    skipped = [target.not_next, target.absent, guards, target.until, target.until_skipped]
+    return ["wait", target.position, target.label, target.operator, *skipped]
+
+
+def slot_parts(slot: Slot) -> list[Any]:
+    """What decides the values of a slot."""
+    sources = [_source(slot.navigation), _source(slot.aggregate)]
+    values = [slot.name, slot.kind, slot.columns, *sources, [str(part) for part in slot.call]]
+    return [*values, *_fold(slot.fold)] + ([["labels", slot.by_label]] if slot.by_label else [])
+
+
+def _fold(fold: Fold | None) -> list[Any]:
+    if fold is None:
+        return []
+    order = [[key.spark_type, key.is_descending, key.nulls_last] for key in fold.order_by]
+    constants = [[position, str(value)] for position, value in fold.constants]
+    return [["fold", fold.types, fold.result, constants, order, fold.has_filter, fold.ignores_nulls]]

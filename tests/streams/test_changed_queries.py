@@ -1,0 +1,158 @@
+"""Which changes of a query and of its source a checkpoint survives (`changes.txt`), without starting a stream."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from sqlext.catalog.checkpoint import StoredClause, StoredQuery, check_same_query, record_query
+from sqlext.engine.emit.run_emit import emit_fingerprint
+from sqlext.engine.parse_statement import parse_statement
+from sqlext.engine.rules.rule_plan import RulesPlan
+from sqlext.engine.rules.run_rules import rules_fingerprint
+from sqlext.engine.stream.fingerprint import Fingerprint, match_fingerprint
+from sqlext.errors import BindError, Place
+from sqlext.expressions.function import Settings
+from sqlext.rewriter.emit.lower_emit import lower_emit
+from sqlext.rewriter.heads import parse_target
+from sqlext.rewriter.match.lower.input_query import InputRelation
+from sqlext.rewriter.match.lower.lower_clause import lower
+from sqlext.rewriter.resumed_words import resumed_words
+from sqlext.rewriter.rules.scalar_text import ScalarTexts
+from sqlext.rewriter.text.splice import Source
+
+COLUMNS = {"k": "int", "ts": "timestamp", "v": "int", "other": "int"}
+SETTINGS = Settings(is_ansi=True, time_zone="UTC")
+INPUT = "(SELECT * FROM STREAM s WHERE v > 0) WATERMARK ts DELAY OF INTERVAL 5 SECONDS AS x"
+MATCH = f"""CREATE STREAMING TABLE o AS SELECT k, l FROM {INPUT} MATCH_RECOGNIZE (
+  PARTITION BY k ORDER BY ts MEASURES LAST(v) AS l PATTERN (A B+) WITHIN INTERVAL 1 HOUR
+  DEFINE A AS v < 5, B AS v > PREV(v))"""
+QUERIES = {
+    "match": MATCH,
+    "every": MATCH.replace("SELECT k, l", "SELECT *").replace("PATTERN", "ALL ROWS PER MATCH PATTERN"),
+    "emit": f"""CREATE STREAMING TABLE o AS SELECT k, window_start, sum(v) AS s
+      FROM TUMBLE(TABLE {INPUT}, DESCRIPTOR(ts), INTERVAL 10 MINUTES) GROUP BY k, window_start, window_end
+      EMIT EARLY EVERY INTERVAL 1 MINUTE""",
+    "rules": f"CREATE STREAMING TABLE o AS SELECT * FROM {INPUT} MATCH_RULES (PARTITION BY k ORDER BY ts RULES r)",
+    "join": f"""CREATE STREAMING TABLE o AS SELECT x.v, r.v FROM {INPUT} INTERVAL JOIN {INPUT[:-1]}r
+      ON x.k = r.k AND r.ts BETWEEN x.ts - INTERVAL 1 HOUR AND x.ts AND r.v < 5""",
+    "upsert": f"CREATE STREAMING TABLE o UPSERT KEY (k) AS SELECT k, ts, v FROM {INPUT}",
+}
+
+
+def blocks() -> list[tuple[str, list[str], dict[str, str]]]:
+    """(title, changes, result of each kind of query)"""
+    lines = (Path(__file__).parent / "changes.txt").read_text().split("\n== ")[1:]
+    parsed = []
+    for block in lines:
+        title, *rest = [line for line in block.split("\n") if line]
+        results = {name: rest for name, _, rest in (line.partition(" ") for line in rest) if name in QUERIES}
+        parsed.append((title, [line for line in rest if line.split()[0] not in QUERIES], results))
+    return parsed
+
+
+BLOCKS = blocks()
+
+
+def changed(text: str, columns: dict[str, str], changes: list[str]) -> tuple[str, dict[str, str]]:
+    columns = dict(columns)
+    for verb, _, rest in (change.partition(" ") for change in changes):
+        if verb == "text":
+            old, new = rest.split(" => ")
+            text = new.join(text.split(old) if len(old) > 1 else re.split(rf"\b{old}\b", text))
+        elif verb == "drop":
+            del columns[rest]
+        else:
+            name, other = rest.split()
+            kind = columns.pop(name) if verb == "rename" else other
+            columns[other if verb == "rename" else name] = kind
+    return text, columns
+
+
+def clauses_of(text: str, columns: dict[str, str]) -> list[Fingerprint]:
+    """The fingerprints of the clauses of a statement over a source with these columns."""
+    types = tuple(columns.items())
+    resolver = ScalarTexts(columns=columns, settings=SETTINGS, functions={}, text=text)
+    statement, source = parse_statement(text), Source(text)
+    relation = InputRelation(columns=types, resolver=resolver, is_aggregate=lambda name: False, is_streaming=True)
+    found = [match_fingerprint(lower(site.clause, source, relation)) for site in statement.clauses]
+    found += [emit_fingerprint(lower_emit(emit, source, types, resolver, "ts")) for emit in statement.emits]
+    for clause in statement.rules:
+        schema = pa.schema([])
+        plan = RulesPlan(schema=schema, columns=types, keys=("k",), order=("ts",), sort=(), settings=SETTINGS)
+        found.append(rules_fingerprint(plan, source.slice(clause.relation.start, clause.relation.stop)))
+    return found
+
+
+def stored(text: str, columns: dict[str, str]) -> tuple[StoredQuery, list[Fingerprint]]:
+    target, statement = parse_target(text), parse_statement(text)
+    parts = [site.clause for site in statement.clauses] + [*statement.emits, *statement.rules]
+    outside = text[target.query_start : target.query_stop]
+    for whole in (part.whole for part in parts):
+        outside = text[target.query_start : whole.start] + "__clause" + text[whole.stop : target.query_stop]
+    fingerprints = clauses_of(text, columns)
+    clauses = tuple(StoredClause("clause", f.digest, dict(f.parts)) for f in fingerprints)
+    key = tuple(column.name for column in target.upsert_key)
+    words = tuple(resumed_words(outside))
+    return StoredQuery(clauses=clauses, words=words, upsert_key=key, statement=text), fingerprints
+
+
+class Record:
+    """A checkpoint in memory."""
+
+    def __init__(self, query: StoredQuery):
+        self.record = None
+        resume(self, query, [()] * len(query.clauses))
+
+    def write(self, record: str) -> None:
+        self.record = record
+
+
+def resume(record: Record, query: StoredQuery, former) -> None:
+    place = Place("x", 0, 1)
+    check_same_query(record, query, former, [place] * len(query.clauses), [place] * len(query.words), place)
+    record_query(record, query)
+
+
+@pytest.mark.parametrize("title, changes, results", BLOCKS, ids=[title for title, _, _ in BLOCKS])
+def test_a_query_resumes_or_says_what_has_changed(title, changes, results):
+    assert results.keys() == QUERIES.keys()
+    for kind, result in results.items():
+        if result == "-":
+            continue
+        before, _ = stored(QUERIES[kind], COLUMNS)
+        now, fingerprints = stored(*changed(QUERIES[kind], COLUMNS, changes))
+        record = Record(before)
+        if result == "resume":
+            resume(record, now, [f.former for f in fingerprints])
+            resume(record, now, [()] * len(fingerprints))  # it is recorded as it is now
+        else:
+            with pytest.raises(BindError) as error:
+                resume(record, now, [f.former for f in fingerprints])
+            message = result.removeprefix("refuse ")
+            assert error.value.error_class == "SQLEXT_CHANGED_QUERY" and message in error.value.message, kind
+
+
+OF_EARLIER_VERSIONS = {
+    "match": "4e2dc2ff8f2beb31", "every": "cb4ec160f47e4cdd", "emit": "0156a747571ff3a9", "rules": "b55d0684c2fd8795",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", OF_EARLIER_VERSIONS)
+def test_a_checkpoint_of_an_earlier_version_resumes_and_gets_the_present_fingerprint(kind):
+    query, (fingerprint,) = stored(QUERIES[kind], COLUMNS)
+    assert OF_EARLIER_VERSIONS[kind] in fingerprint.former
+    old = replace(query, clauses=(StoredClause("clause", OF_EARLIER_VERSIONS[kind]),))
+    added = {**COLUMNS, "note": "string"}
+    cured, (of_cured,) = stored(QUERIES[kind].replace("STREAM s", "STREAM s WITH (skipChangeCommits = true)"), COLUMNS)
+    resume(Record(old), cured, [of_cured.former])
+    if kind != "every":
+        wider, (of_wider,) = stored(QUERIES[kind], added)
+        resume(Record(old), wider, [of_wider.former])
+    record = Record(old)
+    resume(record, query, [fingerprint.former])
+    assert fingerprint.digest in record.record and OF_EARLIER_VERSIONS[kind] not in record.record
