@@ -12,6 +12,9 @@ from typing import Any
 
 from sqlext.rewriter.text.names import Parts
 
+# An error's class with its message, which ends before a stack, or before the name of an exception of Java.
+_CAUSE = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*(?:\n(?!\s+at |\s*\.{3} \d+ more|[\w.$]+(?:Exception|Error)\b).*)*")
+
 _started: dict[str, Any] = {}  # the queries that this process started, running or not, by name
 
 
@@ -59,11 +62,13 @@ def whole_text(error: Exception) -> str:
 
 
 def root_cause(message: str) -> str:
-    """The error that our code raised in a worker, or the last one that Spark names in a message.
+    """The error that our code raised in a worker, or the last one that Spark names in a message, without stacks.
 
-    >>> root_cause("[STREAM_FAILED] Query …: [TASK_WRITE_FAILED] x\\nCaused by: [DIVIDE_BY_ZERO] Division.\\n at")
+    >>> root_cause("[STREAM_FAILED] Query: [TASK_FAILED] x\\nCaused by: [DIVIDE_BY_ZERO] Division.\\n\\tat org")
     '[DIVIDE_BY_ZERO] Division.'
+    >>> root_cause("[STREAM_FAILED] …\\nCaused by: o.Delta: [DELTA_X] It changed:\\nk int\\nTry again.\\n\\tat org")
+    '[DELTA_X] It changed:\\nk int\\nTry again.'
     """
     ours = re.findall(r"^(?:sqlext\.errors\.\w+: )?(SQLEXT_\w+: .*)", message, re.MULTILINE)
-    causes = re.findall(r"\[[A-Z][A-Z0-9_.]+\] .*", message.rpartition("Caused by: ")[2])
-    return str([*causes, *ours][-1]) if ours or causes else message.strip().split("\n")[0]
+    causes = _CAUSE.findall(message.rpartition("Caused by: ")[2])
+    return str([*causes, *ours][-1]).strip() if ours or causes else message.strip().split("\n")[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ METRICS, RESULT_METRICS = "sqlext", "sqlextresults"  # the prefixes of the names
 
 @dataclass(frozen=True, kw_only=True)
 class StreamState:
-    """`rows` are kept, in `bytes` of state; the oldest has the time `oldest`.
+    """`rows` are kept, in `bytes` of state; the oldest has the time `oldest_us`, microseconds since 1970.
 
     Since the query began `late_rows` came too late, and on `failed_rows` something could not be computed. In the last
     micro-batch a measure of `failed_results` could not be computed from its parts. `windows` of EMIT are open, one for
@@ -26,20 +26,35 @@ class StreamState:
 
     rows: int
     bytes: int
-    oldest: datetime | None
+    oldest_us: int | None
     late_rows: int
     failed_rows: int = 0
     failed_results: int = 0
     windows: int = 0
     emitted: int = 0
 
+    @property
+    def oldest(self) -> datetime | None:
+        """The time of the oldest row in UTC; the last one that `datetime` has where it is later.
+
+        >>> state = StreamState(rows=1, bytes=70, oldest_us=1_500_000, late_rows=0)
+        >>> str(state.oldest)
+        '1970-01-01 00:00:01.500000+00:00'
+        """
+        if self.oldest_us is None:
+            return None
+        try:
+            return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=self.oldest_us)
+        except OverflowError:
+            return datetime.max.replace(tzinfo=timezone.utc)
+
 
 def state(query: StreamingQuery) -> StreamState | None:
     """What MATCH_RECOGNIZE and EMIT keep in a streaming query after its last micro-batch; None before the first one.
 
     >>> state(spark.streams.active[0])                          # doctest: +SKIP
-    StreamState(rows=1042, bytes=66688, oldest=datetime.datetime(2026, 1, 1, 0, 0, 3), late_rows=0, failed_rows=0,
-                failed_results=0, windows=0, emitted=12)
+    StreamState(rows=1042, bytes=66688, oldest_us=1767225603000000, late_rows=0, failed_rows=0, failed_results=0,
+                windows=0, emitted=12)
     """
     for progress in reversed(query.recentProgress):
         stream_state = kept_state(progress["observedMetrics"])
@@ -53,13 +68,13 @@ def kept_state(metrics: Mapping[str, Any]) -> StreamState | None:
 
     >>> counts = {"rows": 2, "bytes": 70, "late_rows": 0, "failed_rows": 1, "windows": 3, "emitted": 4}
     >>> kept_state({"sqlext_1": {**counts, "oldest": None}})
-    StreamState(rows=2, bytes=70, oldest=None, late_rows=0, failed_rows=1, failed_results=0, windows=3, emitted=4)
+    StreamState(rows=2, bytes=70, oldest_us=None, late_rows=0, failed_rows=1, failed_results=0, windows=3, emitted=4)
     """
     reports = [row for name, row in metrics.items() if name.startswith(f"{METRICS}_")]
     if not reports:
         return None
     names = ("rows", "bytes", "late_rows", "failed_rows", "windows", "emitted")
     counts = {name: sum(row[name] for row in reports) for name in names}
-    oldest = min((row["oldest"] for row in reports if row["oldest"]), default=None)
+    oldest = min((row["oldest"] for row in reports if row["oldest"] is not None), default=None)
     results = sum(row["failed_results"] for name, row in metrics.items() if name.startswith(f"{RESULT_METRICS}_"))
-    return StreamState(**counts, oldest=oldest, failed_results=results)
+    return StreamState(**counts, oldest_us=oldest, failed_results=results)

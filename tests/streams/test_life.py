@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from pathlib import Path
 
@@ -105,3 +106,47 @@ def test_a_stream_that_fails_is_shown_with_its_error(life):
         query.processAllAvailable()
     shown = {row.name: row for row in life.sql("SHOW STREAMING TABLES").collect()}["life.broken"]
     assert shown.state == "failed" and "DIVIDE_BY_ZERO" in shown.last_error
+
+
+HOSTILE_RECORDS = [
+    b"", b"{", b"null", b"[]", b'"text"', b"{}", b"\xff\xfe", b'{"clauses": 1}', b'{"clauses": [1]}', b"[" * 100_000,
+    b'{"clauses": [{"text": "x", "other": 1}]}', b'{"clauses": [], "upsert_key": 3}',
+]  # fmt: skip
+
+
+def test_a_stream_that_is_odd_hides_no_other_from_show_and_describe(life):
+    """A watermark in the year 57971, as of milliseconds taken for seconds; damaged records; a folder that is gone."""
+    life.sql("INSERT INTO life.source VALUES (1, CAST(1767225600000 AS TIMESTAMP), 1)")
+    append(life, (1, 1), (1, 2))
+    create = f"CREATE STREAMING TABLE life.odd OPTIONS ('trigger' = 'available-now') AS {QUERY}"
+    life.sql(create)
+    life.sql("CREATE STREAMING TABLE life.plain AS SELECT k FROM STREAM life.source")
+    files = folder(life, "life.odd")
+    folders = [files.parents[1] / f"hostile_{i}" for i in range(len(HOSTILE_RECORDS))]
+    try:
+        for hostile, record in zip(folders, HOSTILE_RECORDS):
+            (hostile / "_delta_log").mkdir(parents=True)
+            (hostile / "_delta_log" / "0.json").touch()
+            (hostile / "_checkpoints" / "stream").mkdir(parents=True)
+            (hostile / "_checkpoints" / "stream" / "sqlext.json").write_bytes(record)
+        shown = {row.name: row for row in life.sql("SHOW STREAMING TABLES").collect()}
+    finally:
+        for hostile in folders:
+            shutil.rmtree(hostile)
+    errors = [shown[hostile.name].last_error for hostile in folders]
+    assert all(error.startswith("SQLEXT_CHECKPOINT_RECORD: ") for error in errors)
+    assert shown["life.plain"].state == "running"
+    odd = shown["life.odd"]
+    assert (odd.state, odd.watermark, odd.lag.days < -20_000_000) == ("stopped", "+57971-02-25 00:00:00", True)
+    record = files / "_checkpoints" / "stream" / "sqlext.json"
+    statement = record.read_bytes()
+    record.write_bytes(HOSTILE_RECORDS[1])
+    described = dict(map(tuple, life.sql("DESCRIBE STREAMING TABLE life.odd").collect()))
+    assert (described["watermark"], described["statement"]) == ("+57971-02-25 00:00:00", None)
+    assert "CHECKPOINT_RECORD" in described["last_error"] and str(files) in described["checkpoint"]
+    with pytest.raises(sqlext.DataError, match="cannot be read"):
+        life.sql(create)
+    record.write_bytes(statement)
+    shutil.rmtree(files)  # as another tool drops a table
+    assert status(life, "life.odd") == ("stopped", 0)
+    assert dict(map(tuple, life.sql("DESCRIBE STREAMING TABLE life.odd").collect()))["checkpoint"] is None

@@ -63,7 +63,8 @@ def decided_rows(
     is_report = F.col("kind") == REPORT
     observed = rows.observe(
         f"{METRICS}_{uuid.uuid4().hex[:8]}",  # Spark refuses a query with two metrics of one name
-        F.min(F.when(is_report, F.col("oldest"))).alias("oldest"),
+        # Microseconds: PySpark gives a listener no metrics with a time after the year 9999.
+        F.unix_micros(F.min(F.when(is_report, F.col("oldest")))).alias("oldest"),
         *(F.coalesce(F.sum(F.when(is_report, F.col(name))), F.lit(0)).alias(metric) for name, metric in _SUMS.items()),
     )
     return observe(observed).where(F.col("kind") == RESULT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,32 +13,35 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from sqlext.catalog import streams
-from sqlext.catalog.checkpoint import Checkpoint, stored_query
+from sqlext.catalog.checkpoint import Checkpoint, StoredQuery, stored_query
 from sqlext.catalog.warehouse import WAREHOUSE, warehouse_tables
 from sqlext.engine.stream.streaming_tables import AVAILABLE_NOW, CHECKPOINTS, STREAM, TRIGGER
 from sqlext.engine.warn import warn
-from sqlext.errors import BindError
+from sqlext.errors import BindError, SqlExtError
+from sqlext.expressions.calendars import zone
+from sqlext.expressions.time_texts import read_timestamp, write_timestamp
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.stream_heads import DESCRIBE, SHOW, STOP, StreamCommand
 from sqlext.rewriter.text.names import quote
 from sqlext.stream_state import StreamState, kept_state
 
 _COLUMNS = (
-    "name STRING, state STRING, watermark TIMESTAMP, lag INTERVAL DAY TO SECOND, "
+    "name STRING, state STRING, watermark STRING, lag INTERVAL DAY TO SECOND, "
     "rows_kept BIGINT, late_rows BIGINT, failed_rows BIGINT, last_error STRING"
 )
-RUNNING, STOPPED, FAILED = "running", "stopped", "failed"
+RUNNING, STOPPED, FAILED, UNKNOWN = "running", "stopped", "failed", "unknown"
 
 
 class Status(NamedTuple):
     """A streaming table as SHOW STREAMING TABLES lists it.
 
-    `lag`: how far the watermark was behind the clock when the last micro-batch began.
+    `watermark`: a text, since Python has no timestamps after the year 9999; `lag`: how far it was behind the clock when
+    the last micro-batch began; `last_error`: why the query ended, or why nothing is known of the table.
     """
 
     name: str
     state: str
-    watermark: datetime | None = None
+    watermark: str | None = None
     lag: timedelta | None = None
     rows_kept: int | None = None
     late_rows: int | None = None
@@ -49,7 +52,9 @@ class Status(NamedTuple):
 def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
     """The result of a command. Raises BindError: NOT_A_STREAMING_TABLE."""
     if command.verb == SHOW:
-        return spark.createDataFrame([_status(spark, title) for title in _titles(spark)], _COLUMNS)
+        return spark.createDataFrame(
+            [_status(spark, title, record) for title, record in _records(spark).items()], _COLUMNS
+        )
     assert command.name is not None
     title = streams.table_title(spark, command.name)
     checkpoint = _checkpoint(spark, command.name)
@@ -69,14 +74,25 @@ def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
     return spark.createDataFrame([], T.StructType([]))
 
 
-def _titles(spark: SparkSession) -> list[str]:
-    """The names of the streaming tables of the warehouse, and of those that this process started."""
+Record = StoredQuery | SqlExtError | None  # of a table's query; the error if it cannot be read
+
+
+def _records(spark: SparkSession) -> dict[str, Record]:
+    """The streaming tables of the warehouse, and those that this process started, by name, in order."""
     warehouse = spark.conf.get(WAREHOUSE, None)
     tables = warehouse_tables(Path(warehouse)) if warehouse else []
-    stored = [table for table in tables if stored_query(_checkpoint_of(spark, table.folder)) is not None]
+    records = {streams.table_title(spark, t.name): _record(_checkpoint_of(spark, t.folder)) for t in tables}
     active = [query.name for query in spark.streams.active if query.name]
-    names = [*(streams.table_title(spark, table.name) for table in stored), *streams.started(), *active]
-    return sorted({name for name in names if "/" not in name})
+    names = [title for title, record in records.items() if record is not None]
+    titles = {name for name in (*names, *streams.started(), *active) if "/" not in name}
+    return {title: records.get(title) for title in sorted(titles)}
+
+
+def _record(checkpoint: Checkpoint | None) -> Record:
+    try:
+        return None if checkpoint is None else stored_query(checkpoint)
+    except SqlExtError as error:
+        return error
 
 
 def _query(spark: SparkSession, title: str) -> Any | None:
@@ -84,20 +100,30 @@ def _query(spark: SparkSession, title: str) -> Any | None:
     return next((q for q in spark.streams.active if q.name == title), streams.started().get(title))
 
 
-def _status(spark: SparkSession, title: str) -> Status:
-    query = _query(spark, title)
+def _status(spark: SparkSession, title: str, record: Record) -> Status:
+    """The status of a table. What goes wrong with it is shown in its row, so that it does not hide the others."""
+    try:
+        status = _status_of(spark, title, _query(spark, title))
+    except Exception as error:  # nothing is known of what a stream that fails reports
+        return Status(title, UNKNOWN, last_error=f"{type(error).__name__}: {error}")
+    if isinstance(record, SqlExtError) and status.last_error is None:
+        return status._replace(last_error=f"{record.error_class}: {record.message}")
+    return status
+
+
+def _status_of(spark: SparkSession, title: str, query: Any | None) -> Status:
     if query is None:
         return Status(title, STOPPED)
     error = _failure(query)
     state = FAILED if error else RUNNING if streams.running(spark, title) else STOPPED
     progress, kept = _progress(query)
-    watermark = _time((progress.get("eventTime") or {}).get("watermark"))
-    now = _time(progress.get("timestamp"))
+    watermark = _time_us((progress.get("eventTime") or {}).get("watermark"))
+    now = _time_us(progress.get("timestamp"))
     return Status(
         title,
         state,
-        watermark=watermark,
-        lag=None if watermark is None or now is None else now - watermark,
+        watermark=_shown_time(spark, watermark),
+        lag=None if watermark is None or now is None else timedelta(microseconds=now - watermark),
         rows_kept=None if kept is None else kept.rows,
         late_rows=None if kept is None else kept.late_rows,
         failed_rows=None if kept is None else kept.failed_rows,
@@ -109,7 +135,7 @@ def _failure(query: Any) -> str | None:
     """Why a query failed, in one line; None if it did not."""
     with suppress(PySparkException):  # a query of a session that has ended
         error = query.exception()
-        return None if error is None else streams.root_cause(streams.whole_text(error))
+        return None if error is None else " ".join(streams.root_cause(streams.whole_text(error)).split())
     return None
 
 
@@ -122,8 +148,16 @@ def _progress(query: Any) -> tuple[dict[str, Any], StreamState | None]:
     return {}, None
 
 
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text.replace("Z", "+00:00"))
+def _time_us(text: str | None) -> int | None:
+    """The microseconds of a time in a progress; Spark writes years after 9999 as `+57971-02-26T03:46:40.000Z`."""
+    return None if text is None else read_timestamp(text, "UTC")
+
+
+def _shown_time(spark: SparkSession, time_us: int | None) -> str | None:
+    """A time as Spark prints it in the session's time zone."""
+    if time_us is None:
+        return None
+    return write_timestamp(zone(spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC").to_local(time_us))
 
 
 def _checkpoint_of(spark: SparkSession, table: str | Path) -> Checkpoint:
@@ -136,24 +170,25 @@ def _checkpoint(spark: SparkSession, parts: tuple[str, ...]) -> Checkpoint | Non
     with suppress(PySparkException), quiet_probes():
         location = str(spark.sql(f"DESCRIBE DETAIL {quote(parts)}").collect()[0]["location"])
         checkpoint = _checkpoint_of(spark, location)
-        return checkpoint if stored_query(checkpoint) is not None else None
+        return checkpoint if _record(checkpoint) is not None else None
     return None
 
 
 def _description(spark: SparkSession, title: str, checkpoint: Checkpoint | None) -> Iterator[tuple[str, Any]]:
-    status, query = _status(spark, title), _query(spark, title)
+    record, query = _record(checkpoint), _query(spark, title)
+    status = _status(spark, title, record)
     yield from status._asdict().items()
-    progress, kept = ({}, None) if query is None else _progress(query)
+    progress, kept = ({}, None) if query is None or status.state == UNKNOWN else _progress(query)
     for name, key in (("micro_batch", "batchId"), ("rows_per_second", "processedRowsPerSecond")):
         yield name, progress.get(key)
     yield "bytes_kept", kept and kept.bytes
-    yield "oldest_row", kept and kept.oldest
+    yield "oldest_row", kept and _shown_time(spark, kept.oldest_us)
     yield "open_windows", kept and kept.windows
     yield "emitted_rows", kept and kept.emitted
     yield "checkpoint", checkpoint
-    record = stored_query(checkpoint) if checkpoint is not None else None
-    yield "upsert_key", ", ".join(record.upsert_key) or None if record is not None else None
-    yield "statement", record.statement if record is not None else None
+    known = record if isinstance(record, StoredQuery) else None
+    yield "upsert_key", ", ".join(known.upsert_key) or None if known is not None else None
+    yield "statement", known.statement if known is not None else None
 
 
 def _refresh(spark: SparkSession, title: str, checkpoint: Checkpoint | None, command: StreamCommand) -> None:
