@@ -25,10 +25,17 @@ WINDOW = "__rows"  # the name of the window over a partition's rows
 
 @dataclass(frozen=True)
 class InputColumn:
-    """A column of the input query: Spark computes `text` on every input row."""
+    """A column of the input query: the value of `text` on every input row. `total`: an expression that Spark computes
+    instead, with the same value wherever `text` does not overflow."""
 
     name: str
     text: Text
+    total: Text | None = None
+
+    @property
+    def computed(self) -> Text:
+        """What Spark computes."""
+        return self.text if self.total is None else self.total
 
 
 class OperandColumn(NamedTuple):
@@ -60,7 +67,8 @@ class Mask:
 class Bound:
     """The limit of a match: column `key` of each row is less than column `end` of the first row (or equal, if
     `is_inclusive`). `admits_start`: the first row is not tested. `written`: the conjunct of DEFINE that sets the bound,
-    empty for WITHIN.
+    empty for WITHIN. `last`: the last value of the columns' type in SQL; an `end` with this value bounds nothing. Empty
+    if it does.
     """
 
     key: str = WITHIN_KEY
@@ -68,6 +76,7 @@ class Bound:
     is_inclusive: bool = False
     admits_start: bool = False
     written: str = ""
+    last: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -266,7 +266,7 @@ def rebased(plan: MatchPlan, number: int) -> tuple[list[InputColumn], Text, Matc
         columns.append(InputColumn(prefix + name, join(sub(_OVER_WINDOW, f"OVER {own_window}", text))))
         return join(prefix + name)
 
-    inputs = tuple(InputColumn(c.name, column(c.name.strip("_"), c.text)) for c in plan.columns)
+    inputs = tuple(InputColumn(c.name, column(c.name.strip("_"), c.computed)) for c in plan.columns)
     by_text = {str(c.text): join(new.name) for c, new in zip(plan.columns, columns)}
     masks = tuple(_rebased_mask(mask, column, i, plan.needs_window) for i, mask in enumerate(plan.masks))
     order = [(by_text.get(str(t)) or column(f"o{i}", t), way) for i, (t, way) in enumerate(plan.order_by)]

@@ -110,6 +110,8 @@ class ColumnValues:
             return _constant(scalar, self.rows)
         if scalar.function in ("AND", "OR"):
             return _junction(scalar.function == "OR", *(self.vector(a) for a in scalar.arguments))
+        if scalar.function == "CASE" and _is_cheap_choice(scalar):
+            return _chosen([self.vector(argument) for argument in scalar.arguments])
         kernel, has_numbers = _KERNELS.get(scalar.function), all(_dtype(a.type) is not None for a in scalar.arguments)
         if scalar.function == "BETWEEN" and has_numbers:
             return self.vector(_without_between(scalar))
@@ -258,6 +260,32 @@ def _junction(is_or: bool, left: Vector, right: Vector) -> Vector:
     vector = Vector(is_decided == is_or, is_decided | (left.valid & right.valid))
     failed = [m for m in (left.failed, None if right.failed is None else right.failed & ~first) if m is not None]
     return _failing(vector._replace(failed=reduce(np.logical_or, failed)), []) if failed else vector
+
+
+def _is_cheap_choice(scalar: ScalarCall) -> bool:
+    """Is this `CASE WHEN … THEN … ELSE … END` with numbers and sums, which may be computed on rows that need others?"""
+    if len(scalar.arguments) != 3 or any(_dtype(a.type) is None for a in scalar.arguments):
+        return False
+    condition, *values = scalar.arguments
+    parts = [a for v in (condition, *values) for a in (v.arguments if isinstance(v, ScalarCall) else (v,))]
+    is_sum = all(not isinstance(v, ScalarCall) or v.function in ("+", "-") for v in values)
+    same = all(v.type == scalar.type for v in values)
+    return is_sum and same and all(isinstance(part, (Column, Constant)) for part in parts)
+
+
+def _chosen(vectors: list[Vector]) -> Vector:
+    """The second vector where the first one is true, otherwise the third. What fails counts only where it is chosen."""
+    condition, *both = vectors
+    is_true = condition.values.astype(np.bool_) & condition.valid
+    first, second = both
+    vector = Vector(
+        np.where(is_true, first.values, second.values), np.where(is_true, first.valid, second.valid)
+    )  # fmt: skip
+    masks = [is_true & first.failed] if first.failed is not None else []
+    masks += [~is_true & second.failed] if second.failed is not None else []
+    masks += [condition.failed] if condition.failed is not None else []
+    failed = reduce(np.logical_or, masks, np.zeros(len(is_true), np.bool_))
+    return _failing(vector._replace(failed=failed), []) if failed.any() else vector
 
 
 # kernels: None where NumPy does not compute what Spark does

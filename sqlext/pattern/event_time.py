@@ -32,6 +32,20 @@ NEVER = np.iinfo(np.int64).max  # a time that does not come
 BEGINNING = np.iinfo(np.int64).min
 
 
+def later(time: np.ndarray, by: np.ndarray | int) -> np.ndarray:
+    """`int64[n]`: the times plus `by` (not negative); a time beyond the last one is NEVER.
+
+    >>> later(np.array([1, NEVER - 5]), 7).tolist() == [8, NEVER]
+    True
+    """
+    return np.where(time > NEVER - by, NEVER, time + by)
+
+
+def earlier(time: np.ndarray, by: np.ndarray | int) -> np.ndarray:
+    """`int64[n]`: the times minus `by` (not negative); a time before the first one is BEGINNING."""
+    return np.where(time < BEGINNING + by, BEGINNING, time - by)
+
+
 @dataclass(frozen=True, kw_only=True)
 class EventTimes:
     """The event times of the rows, all of which have passed: `key[i] <= watermark`.

@@ -9,13 +9,20 @@ from sqlext.pattern.jit import compiled
 from sqlext.pattern.task import Values
 
 
-def limits(bounds: np.ndarray, key: Values, end: Values, is_inclusive: bool, admits_start: bool = False) -> np.ndarray:
+def limits(
+    bounds: np.ndarray,
+    key: Values,
+    end: Values,
+    is_inclusive: bool,
+    admits_start: bool = False,
+    last: int | None = None,
+) -> np.ndarray:
     """`limit: int64[n]`: the first row that a match which starts at row i may not map.
 
     `key` is the first ORDER BY key of each row, ascending in each partition except for NULLs at one of its ends. `end`
     is the key plus the bound, or another end of the bound. A match that starts at row i may map the rows from i on as
     long as key[j] < end[i] (<= if `is_inclusive`). A NULL is never within the bound; NaN is above all numbers. With
-    `admits_start` a match may always map row i itself.
+    `admits_start` a match may always map row i itself. An end of `last`, the last value of the type, bounds nothing.
 
     >>> key = Values(np.array([0, 5, 6, 30]))
     >>> limits(np.array([0, 4]), key, Values(key.values + 6), False).tolist()
@@ -25,6 +32,8 @@ def limits(bounds: np.ndarray, key: Values, end: Values, is_inclusive: bool, adm
     has_end = is_valid if end.valid is None else end.valid
     limit = np.empty(len(is_valid), np.int64)
     keys, ends = in_order(key.values), in_order(end.values)
+    if last is not None and not is_inclusive:
+        keys = np.minimum(keys, last - 1)
     _find_limits(bounds, keys, np.array(is_valid), ends, np.array(has_end), is_inclusive, admits_start, limit)
     return limit
 

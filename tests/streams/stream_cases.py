@@ -21,6 +21,7 @@ from sqlext.errors import DataError
 from sqlext.pattern import ast
 from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.compile import compile_pattern
+from sqlext.pattern.event_time import NEVER
 from sqlext.pattern.program import MatchStart
 from sqlext.pattern.task import (
     SKIP_PAST_LAST_ROW,
@@ -277,9 +278,9 @@ def portions(case: Case, chance: random.Random) -> Iterator[tuple[pa.Table, int]
         portion = order[at : at + size]
         at += len(portion)
         rest = times[order[at:]]
-        highest = int(rest.min()) - 1 if len(rest) else int(times.max()) + 100
+        highest = min(int(rest.min()) - 1 if len(rest) else int(times.max()) + 100, NEVER - 1)
         yield case.rows.take(pa.array(portion)), chance.randint(highest - 4, highest)
-    yield case.rows.slice(0, 0), int(times.max()) + 1000
+    yield case.rows.slice(0, 0), min(int(times.max()) + 1000, NEVER - 1)
 
 
 def stream_rows(case: Case, chance: random.Random) -> Iterator[tuple[int, Counter]]:

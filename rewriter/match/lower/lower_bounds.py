@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlext.errors import BindError, SqlExtError, UnsupportedError
 from sqlext.expressions.spark_types import INTEGER_BITS, kind_of
@@ -19,6 +19,7 @@ from sqlext.pattern.program import Program
 from sqlext.rewriter.match.expression import Node, conjuncts, has_column, parse
 from sqlext.rewriter.match.lower.input_query import Context
 from sqlext.rewriter.match.lower.lower_define import Defined
+from sqlext.rewriter.match.lower.total_sums import last_value, total_key, total_sum
 from sqlext.rewriter.match.match_clause import Within
 from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, InputColumn
 from sqlext.rewriter.match.references import Item, Reference, place_of, render
@@ -38,7 +39,8 @@ def texts_of_within(context: Context) -> list[Text]:
         return []
     key = context.slice(context.clause.order_by[0].expression)
     if context.clause.within is not None:
-        return [key, _common_text(key, _end_of_within(context, context.clause.within, key))]
+        bound = context.slice(context.clause.within.bound)
+        return [key, bound, _common_text(key, _end_of_within(context, context.clause.within, key))]
     return [key] if context.needs_times else []
 
 
@@ -63,8 +65,14 @@ def within(context: Context) -> list[Bound]:
         message = f"WITHIN needs a time or a number as the first ORDER BY key, not {key_type}"
         hint = "write ORDER BY CAST(… AS DOUBLE)." if key_type.startswith("decimal") else None
         raise BindError("WITHIN_TYPE", message, place=within.bound.place, hint=hint)
-    bound = Bound(is_inclusive=within.is_inclusive, admits_start=within.between_rows)
+    bound = Bound(is_inclusive=within.is_inclusive, admits_start=within.between_rows, last=last_value(common))
     _add_columns(context, bound, key, end, common)
+    length = context.slice(within.bound)
+    (length_type,) = context.relation.resolver.types([length])
+    *others, first, last = context.columns
+    total = total_key(key, key_type, common)
+    sum_ = total_sum(total or join("(", key, ")"), length, length_type, common)
+    context.columns[:] = [*others, replace(first, total=total), replace(last, total=sum_)]
     return [bound]
 
 

@@ -189,7 +189,7 @@ def lead_query(plan: MatchPlan, prefix: Text) -> Text:
 
 def row_query(plan: MatchPlan) -> Text:
     """The query below the window: what each row decides alone."""
-    columns = [join(_shown(c.text), f" AS {c.name}") for c in plan.columns]
+    columns = [join(_shown(c.computed), f" AS {c.name}") for c in plan.columns]
     columns += [join(text, f" AS {name}") for name, text, _ in sort_keys(plan) if name not in _names(plan)]
     masks = [plan.masks[b] for b in _bits(plan)]
     columns += [join(_packed([m.text for m in masks]), f" AS {MASK}")] if masks else []
@@ -228,7 +228,10 @@ def _within(bound: Bound, n: int) -> list[str]:
     first = 1 if bound.admits_start else 0
     if first == n:
         return []
-    compared = f"{_at(bound.key, n - 1)} {'<=' if bound.is_inclusive else '<'} {bound.end}"
+    key = _at(bound.key, n - 1)
+    compared = f"{key} {'<=' if bound.is_inclusive else '<'} {bound.end}"
+    if bound.last and not bound.is_inclusive:
+        compared = f"({compared} OR ({bound.end} = {bound.last} AND {key} IS NOT NULL))"
     return [compared] if first == n - 1 else [compared, f"{_at(bound.key, first)} IS NOT NULL"]
 
 

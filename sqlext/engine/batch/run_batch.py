@@ -125,7 +125,7 @@ def names_read(plan: MatchPlan) -> list[str]:
 
 def input_columns(plan: MatchPlan) -> list[Text]:
     """What the input query selects, except PARTITION_START."""
-    columns = [join(c.text, f" AS {c.name}") for c in plan.columns]
+    columns = [join(c.computed, f" AS {c.name}") for c in plan.columns]
     return [*columns, *(join(text, f" AS {name}") for name, text in mask_columns(plan))]
 
 

@@ -1,6 +1,7 @@
 """Which windows a row is in: `[start, end)` each, aligned to 1970 plus an offset, in int64 microseconds.
 
-Sessions depend on the rows before them, see `sessions.py`.
+A window that would begin before the first time, or end after the last one, begins or ends with it. Sessions depend on
+the rows before them, see `sessions.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlext.engine.emit.window_plan import Assigner
-from sqlext.pattern.event_time import BEGINNING, NEVER
+from sqlext.pattern.event_time import BEGINNING, NEVER, earlier, later
 from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, TUMBLE
 
 
@@ -35,32 +36,33 @@ def assign(assigner: Assigner, time: np.ndarray) -> InWindow:
     return _ASSIGN[assigner.kind](assigner, time)
 
 
-def _floor(time: np.ndarray, step: int, offset: int) -> np.ndarray:
-    """The last multiple of `step` (plus `offset`) up to each time."""
-    return time - (time - offset) % step
+def _behind(time: np.ndarray, step: int, offset: int) -> np.ndarray:
+    """How far each time is behind the last multiple of `step` (plus `offset`) up to it."""
+    return (time % step - offset % step) % step
 
 
 def _tumble(assigner: Assigner, time: np.ndarray) -> InWindow:
-    start = _floor(time, assigner.size, assigner.offset)
-    return InWindow(np.arange(len(time)), start, start + assigner.size)
+    behind = _behind(time, assigner.size, assigner.offset)
+    return InWindow(np.arange(len(time)), earlier(time, behind), later(time, assigner.size - behind))
 
 
 def _hop(assigner: Assigner, time: np.ndarray) -> InWindow:
     most = -(-assigner.size // assigner.step)
-    last = _floor(time, assigner.step, assigner.offset)
-    start = (last[:, None] - assigner.step * np.arange(most - 1, -1, -1)).ravel()
-    row = np.repeat(np.arange(len(time)), most)
-    is_in = start > time[row] - assigner.size
-    return InWindow(row[is_in], start[is_in], start[is_in] + assigner.size)
+    last = _behind(time, assigner.step, assigner.offset)
+    behind = (last[:, None] + assigner.step * np.arange(most - 1, -1, -1)).ravel()
+    is_in = behind < assigner.size
+    row, behind = np.repeat(np.arange(len(time)), most)[is_in], behind[is_in]
+    return InWindow(row, earlier(time[row], behind), later(time[row], assigner.size - behind))
 
 
 def _cumulate(assigner: Assigner, time: np.ndarray) -> InWindow:
     most = assigner.size // assigner.step
-    start = _floor(time, assigner.size, assigner.offset)
-    end = (start[:, None] + assigner.step * np.arange(1, most + 1)).ravel()
-    row = np.repeat(np.arange(len(time)), most)
-    is_in = end > time[row]
-    return InWindow(row[is_in], start[row][is_in], end[is_in])
+    behind = _behind(time, assigner.size, assigner.offset)
+    ahead = assigner.step * np.arange(1, most + 1) - behind[:, None]
+    is_in, is_last = ahead > 0, time[:, None] > NEVER - np.maximum(ahead, 0)
+    is_in[:, 1:] &= ~(is_in & is_last)[:, :-1]  # one window that ends with time itself
+    row = np.repeat(np.arange(len(time)), most)[is_in.ravel()]
+    return InWindow(row, earlier(time, behind)[row], later(time[row], ahead[is_in]))
 
 
 def _global(assigner: Assigner, time: np.ndarray) -> InWindow:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.event_time import NEVER
+from sqlext.pattern.event_time import NEVER, later
 
 NOTHING = -NEVER  # no row, or no time, in the columns of a pane
 
@@ -105,7 +105,7 @@ def early_every(every: int, entries: Entries, panes: PaneTimes, watermark: int) 
     order = np.lexsort((count, pane))
     end = np.concatenate([panes.end[waiting], entries.end])[order]
     pane, count, time = pane[order], count[order], time[order]
-    multiple = time - time % every + every
+    multiple = later(time, every - time % every)
     next_time = np.append(np.where(np.diff(pane) == 0, time[1:], NEVER), NEVER)[: len(time)]
     fires = (multiple <= next_time) & (multiple < end) & (multiple - 1 <= watermark)
     return early(pane[fires], count[fires], multiple[fires] - 1)

@@ -14,8 +14,8 @@ from sqlext.engine.emit.panes import Panes
 from sqlext.engine.emit.partials import Aggregation, Errors, States, taken
 from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.stream.stream_plan import FAILURES
-from sqlext.engine.worker.arrow import as_arrow, strings
-from sqlext.pattern.event_time import NEVER
+from sqlext.engine.worker.arrow import as_arrow, shown_value, strings
+from sqlext.pattern.event_time import BEGINNING, NEVER
 from sqlext.rewriter.emit.emit_parts import EARLY, LATE, MERGED, ON_TIME, START
 
 
@@ -86,7 +86,7 @@ def failures(points: Points, fired: pa.RecordBatch, errors: Sequence[Errors], pl
     at = sorted((point, i) for i, of_aggregate in enumerate(errors) for point in of_aggregate)
     columns = [fired.column(name) for name in (*plan.keys, START)]
     texts = [f"{errors[i][point].error_class}: {errors[i][point].message}" for point, i in at]
-    rows = [json.dumps([column[point].as_py() for column in columns], default=str) for point, _ in at]
+    rows = [json.dumps([shown_value(column[point]) for column in columns], default=str) for point, _ in at]
     times = points.time[[point for point, _ in at]] if at else np.zeros(0, np.int64)
     return pa.table([as_arrow(times).cast(FAILURES.field("time").type), strings(texts), strings(rows)], FAILURES)
 
@@ -105,7 +105,7 @@ def merged_rows(
 def _batch(keys, window, timing: np.ndarray, time: np.ndarray, values, plan: WindowPlan) -> pa.RecordBatch:
     """`window`: start, end and number of each firing."""
     start, end, number = window
-    is_bounded = end != NEVER
+    is_bounded = (start != BEGINNING) | (end != NEVER)
     kind = plan.schema.field(plan.time).type
     names = strings(_TIMINGS).take(as_arrow(timing))
     stamps = [as_arrow(column, is_bounded).view(kind) for column in (start, end)]

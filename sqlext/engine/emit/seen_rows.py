@@ -11,6 +11,7 @@ from sqlext.engine.emit.firing_points import Points
 from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.stream.row_order import sorted_rows
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk, to_values
+from sqlext.pattern.event_time import earlier
 from sqlext.rewriter.emit.emit_parts import END, KEEP_DELTA, KEEP_ROWS, KEEP_TIME, SESSION, START
 
 
@@ -94,7 +95,7 @@ def _first_left(start: int, stop: int, of_panes: PaneRows, plan: WindowPlan) -> 
     if evictor.kind == KEEP_ROWS:
         return max(start, stop - int(evictor.amount))
     time = of_panes.time[start:stop]
-    return start + int(np.searchsorted(time, time[-1] - int(evictor.amount), side="right"))
+    return start + int(np.searchsorted(time, earlier(time[-1:], int(evictor.amount))[0], side="right"))
 
 
 def evicted(at: np.ndarray, of_panes: PaneRows, values: np.ndarray | None, plan: WindowPlan) -> np.ndarray:
@@ -105,7 +106,7 @@ def evicted(at: np.ndarray, of_panes: PaneRows, values: np.ndarray | None, plan:
     if evictor.kind == KEEP_ROWS:
         return at[max(0, len(at) - int(evictor.amount)) :]
     if evictor.kind == KEEP_TIME:
-        return at[of_panes.time[at] > of_panes.time[at[-1]] - int(evictor.amount)]
+        return at[of_panes.time[at] > earlier(of_panes.time[at[-1:]], int(evictor.amount))]
     assert evictor.kind == KEEP_DELTA and values is not None
     own = values[of_panes.row[at]]
     return at[np.abs(own - own[-1]) < evictor.amount]
@@ -129,7 +130,7 @@ def still_seen(
         if evictor.kind == KEEP_ROWS:
             at = at[stop - np.arange(len(at)) <= int(evictor.amount)]
         else:
-            at = at[of_panes.time[at] > of_panes.time[at[stop - 1]] - int(evictor.amount)]
+            at = at[of_panes.time[at] > earlier(of_panes.time[at[stop - 1]], int(evictor.amount))]
     return of_panes.row[at], pane[at]
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from sqlext.engine.emit.panes import Panes, joined, new_panes
 from sqlext.engine.emit.partials import Aggregation
 from sqlext.engine.worker.arrow import as_arrow
+from sqlext.pattern.event_time import later
 
 
 def session_windows(code: np.ndarray, time: np.ndarray, panes: Panes, gap: int) -> tuple[np.ndarray, np.ndarray]:
@@ -26,10 +27,10 @@ def session_windows(code: np.ndarray, time: np.ndarray, panes: Panes, gap: int) 
     in_time = np.argsort(panes.end, kind="stable")  # of several assignments to one key the last one holds
     last_end[panes.code[in_time]], last_start[panes.code[in_time]] = panes.end[in_time], panes.start[in_time]
     is_first = np.diff(code, prepend=-1) != 0
-    reach = np.where(is_first, last_end[code], np.concatenate([time[:1], time[:-1]]) + gap)
+    reach = np.where(is_first, last_end[code], later(np.concatenate([time[:1], time[:-1]]), gap))
     begins = time > reach
     head = np.maximum.accumulate(np.where(is_first | begins, np.arange(len(code)), 0))
-    return np.where(begins[head], time[head], last_start[code[head]]), time + gap
+    return np.where(begins[head], time[head], last_start[code[head]]), later(time, gap)
 
 
 class Joined(NamedTuple):
@@ -53,10 +54,10 @@ def take_late_rows(
     for pane in np.flatnonzero(np.isin(panes.code, code)).tolist():
         session = (int(panes.start[pane]), int(panes.end[pane]), [pane])
         sessions.setdefault(int(panes.code[pane]), []).append(session)
-    for key, at in zip(code.tolist(), time.tolist()):
+    for key, at, reach in zip(code.tolist(), time.tolist(), later(time, gap).tolist()):
         own = sessions.setdefault(key, [])
-        touched = [s for s in own if s[0] <= at + gap and s[1] >= at]
-        start, end = min([at, *(s[0] for s in touched)]), max([at + gap, *(s[1] for s in touched)])
+        touched = [s for s in own if s[0] <= reach and s[1] >= at]
+        start, end = min([at, *(s[0] for s in touched)]), max([reach, *(s[1] for s in touched)])
         members = [pane for s in sorted(touched) for pane in s[2]]
         sessions[key] = [*(s for s in own if s not in touched), (start, end, members)]
     after, is_there, ended = panes.take(np.arange(len(panes))), np.ones(len(panes), np.bool_), []

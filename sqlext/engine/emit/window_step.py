@@ -29,7 +29,7 @@ from sqlext.engine.stream.step import Step, failed_on_arrival, followed_by
 from sqlext.engine.stream.stream_plan import State
 from sqlext.engine.worker.arrow import are_valid, as_arrow, one_chunk
 from sqlext.expressions.function import Settings
-from sqlext.pattern.event_time import BEGINNING, NEVER
+from sqlext.pattern.event_time import BEGINNING, NEVER, later
 from sqlext.rewriter.emit.emit_parts import AFTER_DELAY, EARLY_EVERY, END, EVERY_ROWS, ON_CLOCK, ON_DELTA, START
 
 
@@ -94,8 +94,9 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, 
 def _are_late(arrived: pa.Table, before: int, plan: WindowPlan) -> np.ndarray:
     """`bool[n]`: the rows up to the watermark that ALLOW LATENESS does not allow, and those without a time."""
     column = one_chunk(arrived.column(plan.time))
-    allowed = before if before == BEGINNING else before - plan.emit.lateness
-    return ~are_valid(column) | (times(arrived.column(plan.time)) <= allowed)
+    if before == BEGINNING:
+        return ~are_valid(column)
+    return ~are_valid(column) | (times(arrived.column(plan.time)) <= before - plan.emit.lateness)
 
 
 def _last(panes: Panes, plan: WindowPlan) -> np.ndarray:
@@ -105,8 +106,7 @@ def _last(panes: Panes, plan: WindowPlan) -> np.ndarray:
 
 def _close(panes: Panes, plan: WindowPlan) -> np.ndarray:
     """`int64[p]`: the watermark from which on no row can come for the window any more."""
-    last = _last(panes, plan)
-    return np.where(last == NEVER, NEVER, last + plan.emit.lateness)
+    return later(_last(panes, plan), plan.emit.lateness)
 
 
 def _points(

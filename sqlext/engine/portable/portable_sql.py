@@ -128,7 +128,7 @@ def _partitioning(plan: MatchPlan) -> str:
 
 def _table(plan: MatchPlan, prefix: Text) -> Text:
     """The query of the table argument: the plan's columns, in types that the call can compute with, and the bits."""
-    texts = {c.name: c.text for c in plan.columns}
+    texts = {c.name: c.computed for c in plan.columns}
     columns = [join(text, f" AS {name}") for name, text in texts.items()]
     numbers = {_operand(*operand): operand for operand in plan.operands if _operand(*operand) != operand.name}
     columns += [join(_number(texts[o.name], o.spark_type), f" AS {name}") for name, o in numbers.items()]

@@ -86,7 +86,7 @@ def _compiled(
     )
     plan = lower(parsed, Source(text), relation)
     stream_checks.check_plan(plan)
-    columns = {column.name: texts.tree(column.text) for column in plan.columns}
+    columns = {column.name: texts.tree(column.computed) for column in plan.columns}
     slots = {slot.name: slot_type(slot, {name: tree.type for name, tree in columns.items()}) for slot in plan.slots}
     keys = {name: columns[name].type for name in plan.carried}
     results = ScalarTexts(columns={**slots, **keys}, settings=settings, functions=functions, text=text)

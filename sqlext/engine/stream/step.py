@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from sqlext.engine.stream.row_order import key_codes, sorted_rows
 from sqlext.engine.stream.stream_plan import BACK, DUE, FAILURES, FIRST, MATCHED, NUMBER, TIME, State, StreamPlan
-from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk, strings
+from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk, shown_value, strings
 from sqlext.engine.worker.output import Block, block_batches
 from sqlext.engine.worker.read_rows import columns_of, read_rows, rows_needed, time_columns
 from sqlext.errors import DataError
@@ -190,7 +190,7 @@ class RowSearch:
         measures = [Failure(row, int(spans.time[match]), error) for row, match, error in errors]
         decided = [f for f in self.failures if self.state.watermark < f.time]
         failures = sorted([*decided, *measures], key=lambda f: (f.time, f.row))
-        keys = [[self.block.columns[k][f.row].as_py() for k in self.plan.keys] for f in failures]
+        keys = [[shown_value(self.block.columns[k][f.row]) for k in self.plan.keys] for f in failures]
         return failure_table([f.time for f in failures], [f.error for f in failures], keys)
 
     @property

@@ -7,11 +7,13 @@ which takes a quarter of the start of a worker; these do not.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sqlext.expressions.time_texts import write_date, write_timestamp
 from sqlext.pattern.task import Values
 
 _NUMBERS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
@@ -165,6 +167,19 @@ def stream_of(rows: pa.RecordBatch) -> pa.Buffer:
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_batch(rows)
     return sink.getvalue()
+
+
+def shown_value(scalar: pa.Scalar) -> Any:
+    """A value for a message; times and dates as text in UTC, because Python has none before 1 and after 9999.
+
+    >>> shown_value(pa.array([2**63 - 1]).view(pa.timestamp("us", "UTC"))[0])
+    '+294247-01-10 04:00:54.775807+00:00'
+    """
+    if scalar.is_valid and pa.types.is_timestamp(scalar.type):
+        return write_timestamp(scalar.value) + ("+00:00" if scalar.type.tz else "")
+    if scalar.is_valid and pa.types.is_date32(scalar.type):
+        return write_date(scalar.value)
+    return scalar.as_py()
 
 
 def taken(column: pa.Array, rows: np.ndarray) -> pa.Array:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from sqlext.engine.worker.arrow import are_valid, as_arrow, lists, strings, taken, to_arrow, to_values
+from sqlext.engine.worker.arrow import are_valid, as_arrow, lists, shown_value, strings, taken, to_arrow, to_values
 from sqlext.engine.worker.failed_arguments import failed_aggregate, failed_results
 from sqlext.engine.worker.fold_rows import Progress, fold_column, is_growing
 from sqlext.engine.worker.read_rows import frame_ends, time_columns
@@ -283,8 +282,8 @@ def _skip_error(columns: dict[str, pa.Array], spans: Spans, plan: WorkerPlan) ->
     failure, skip, labels = spans.failure, plan.task.skip, plan.task.program.labels
     assert failure is not None
     name = " or ".join(labels[i] for i in skip.labels)
-    texts = [pc.cast(columns[c].slice(failure.start, 1), pa.string())[0].as_py() for c in plan.partition_by]
-    keys = ["NULL" if key is None else key for key in texts]
+    values = [shown_value(columns[c][failure.start]) for c in plan.partition_by]
+    keys = ["NULL" if value is None else str(value) for value in values]
     match = f"match {failure.number}" + (f" of partition ({', '.join(keys)})" if keys else "")
     hint = "write ELSE NEXT ROW after it to resume at the next row instead."
     if failure.reason == "no row":

@@ -21,6 +21,8 @@ from sqlext.pattern.task import Condition, Rows, Values
 from sqlext.pattern.within import frame_limits, in_order, limits
 from sqlext.rewriter.match.match_plan import PARTITION_START, ROW_TIME, WITHIN_END, WITHIN_KEY, OperandColumn
 
+_LAST_VALUES = {bits: 2 ** (bits - 1) - 1 for bits in (8, 16, 32, 64)}  # of integers, dates and times
+
 
 def columns_of(table: pa.Table) -> dict[str, pa.Array]:
     """The columns of a table by name, each in one piece."""
@@ -90,7 +92,14 @@ def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -
     if not plan.bounds:
         return None
     each = [
-        limits(bounds, to_values(columns[b.key]), to_values(columns[b.end]), b.is_inclusive, b.admits_start)
+        limits(
+            bounds,
+            to_values(columns[b.key]),
+            to_values(columns[b.end]),
+            b.is_inclusive,
+            b.admits_start,
+            _LAST_VALUES.get(columns[b.end].type.bit_width) if b.last else None,
+        )
         for b in plan.bounds
     ]
     return reduce(np.minimum, each)

@@ -55,8 +55,8 @@ def batch_times(
 ) -> Times:
     """The times of all results in whole partitions.
 
-    `decide` is the search of streams; `key`, `end`, `need`: see EventTimes. A row with a NULL key, and all rows behind
-    it, never pass the watermark.
+    `decide` is the search of streams; `key`, `end`, `need`: see EventTimes. A row whose key is NULL or the last
+    value of int64, and all rows behind it, never pass the watermark.
 
     >>> from sqlext.pattern.program import Done, MatchLabel, Program
     >>> from sqlext.pattern.strategy import decide
@@ -66,7 +66,7 @@ def batch_times(
     >>> batch_times(decide, a, rows, Values(np.array([5, 7])), None, None).match
     array([5, 7])
     """
-    kept, partition = _rows_before_nulls(rows, key)
+    kept, partition = _rows_that_pass(rows, key)
     end_values = None if end is None else end.values
     part, event_times = rows, EventTimes(key=key.values, watermark=_LAST, end=end_values, need=need)
     if len(kept) < len(rows.mask):
@@ -83,12 +83,16 @@ def batch_times(
     return Times(match=decisions.time[~is_partial], first=first, unmatched=unmatched, partial=partial, by_last=by_last)
 
 
-def _rows_before_nulls(rows: Rows, key: Values) -> tuple[np.ndarray, np.ndarray]:
-    """The rows before the first NULL key of their partition, and the partitions that have such rows."""
+def _rows_that_pass(rows: Rows, key: Values) -> tuple[np.ndarray, np.ndarray]:
+    """The rows before the first key of their partition that is NULL or the last value, and the partitions that have
+    such rows."""
     p = len(rows.bounds) - 1
-    if key.valid is None or key.valid.all():
+    never_passes = key.values == NEVER
+    if key.valid is not None:
+        never_passes |= ~key.valid
+    if not never_passes.any():
         return np.arange(len(rows.mask)), np.arange(p)
-    nulls = np.cumsum(~key.valid)
+    nulls = np.cumsum(never_passes)
     before = np.concatenate([[0], nulls])[rows.bounds[:-1]]
     kept = np.flatnonzero(nulls == np.repeat(before, np.diff(rows.bounds)))
     return kept, np.unique(np.searchsorted(rows.bounds, kept, side="right") - 1)
