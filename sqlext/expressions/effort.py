@@ -93,7 +93,8 @@ def size_of(*values: Any) -> int:
     >>> size_of("abc", [1, None], {"x": ("y", 2.5)})
     65
     """
-    size, stack = 0, list(values)
+    stack = [value for value in values if not isinstance(value, (str, bytes))]
+    size = sum(len(value) for value in values if isinstance(value, (str, bytes)))
     while stack:
         value = stack.pop()
         if isinstance(value, (str, bytes)):
