@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.cluster import standalone
-from tests.installed.environments import Environment
+from tests.installed.environments import Environment, NotReleased
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).parent / "program.py"
@@ -58,7 +58,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`word`: pass, refused or fail; `report`: what a failed cell printed."""
+    """`word`: pass, refused, fail or not released; `report`: what a failed cell printed."""
 
     word: str
     report: str = ""
@@ -188,7 +188,7 @@ def outcome(place: Place, done: subprocess.CompletedProcess[str], workers: Envir
 
 def run(cells: Sequence[Cell], environments: Environments) -> Iterator[tuple[Cell, Outcome]]:
     """Run cells one after the other; those of a version and a state of the hook share a Connect server."""
-    for (version, hook), group in groupby(cells, key=lambda cell: (cell.version, cell.hook)):
+    for (version, _), group in groupby(cells, key=lambda cell: (cell.version, cell.hook)):
         with ExitStack() as stack:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="sqlext-installed-")))
             addresses: list[str] = []
@@ -204,11 +204,18 @@ def run(cells: Sequence[Cell], environments: Environments) -> Iterator[tuple[Cel
 
             for i, cell in enumerate(group):
                 (folder / str(i)).mkdir()
-                environment = environments(cell.package, version)
-                for made in {environment, environments("pyspark", version)}:
-                    made.hook("install" if hook else "remove")
-                place = Place(cell, environment, folder / str(i), server)
                 print(cell, end=" ", flush=True, file=sys.stderr)
-                result = outcome(place, SURFACES[cell.surface](place), environments("pyspark", version))
+                result = _run_one(cell, environments, folder / str(i), server)
                 print(result.word, result.report, flush=True, file=sys.stderr)
                 yield cell, result
+
+
+def _run_one(cell: Cell, environments: Environments, folder: Path, server: Callable[[], str]) -> Outcome:
+    try:
+        workers, environment = environments("pyspark", cell.version), environments(cell.package, cell.version)
+    except NotReleased:
+        return Outcome("not released")
+    for made in {environment, workers}:
+        made.hook("install" if cell.hook else "remove")
+    place = Place(cell, environment, folder, server)
+    return outcome(place, SURFACES[cell.surface](place), workers)

@@ -18,6 +18,10 @@ from pathlib import Path
 HERE = "the version of this Python"
 
 
+class NotReleased(Exception):
+    """The package registry has no such version of a package."""
+
+
 @dataclass(frozen=True)
 class Environment:
     folder: Path
@@ -41,7 +45,10 @@ class Environment:
 
 
 def make(folder: Path, package: str, version: str, wheel: Path) -> Environment:
-    """An environment with `package` (pyspark or pyspark-client) of a version, which may have been made before."""
+    """An environment with `package` (pyspark or pyspark-client) of a version, which may have been made before.
+
+    Raises NotReleased if there is no such version.
+    """
     environment, made = Environment(folder), folder / "made"
     if not made.exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -75,4 +82,6 @@ def _link(package: str, environment: Environment) -> None:
 
 def _run(*words: str | Path) -> None:
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    if "No matching distribution found" in done.stderr:
+        raise NotReleased(done.stderr)
     assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
