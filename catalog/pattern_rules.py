@@ -128,7 +128,13 @@ def create_table(spark: Any, sql: Sql, table: RulesTable) -> RulesTable:
         if not _is_conflict(error):
             reason = str(error).strip().split("\n")[0].rpartition("] ")[2].partition(" SQLSTATE")[0]
             raise BindError("RULES_TABLE", f"{'.'.join(table.name)} cannot be created: {reason}") from None
+    create_errors(spark, sql, table.name)
     return rules_table(spark, sql, table.name) or table
+
+
+def create_errors(spark: Any, sql: Sql, table: Parts) -> None:
+    """Create the table of errors beside a table of rules, unless it exists: it can be read before there is an error."""
+    _create_beside(spark, sql, beside(table, ERRORS), _ERROR_COLUMNS)
 
 
 def versions(sql: Sql, table: Parts, rule: str | None = None) -> list[RuleVersion]:
@@ -232,10 +238,7 @@ def _append(spark: Any, sql: Sql, table: Parts, columns: str, entries: Sequence[
     """Append those entries whose key is not in the table."""
     if not entries:
         return
-    if not _exists(spark, table):
-        properties = "TBLPROPERTIES ('delta.appendOnly' = 'true')"
-        statement = f"CREATE TABLE IF NOT EXISTS {quote(table)} ({columns}) USING delta {properties}"
-        _create(spark, sql, table, lambda: sql(statement))
+    _create_beside(spark, sql, table, columns)
     distinct = {tuple(getattr(entry, column) for column in key): entry for entry in reversed(entries)}
     names = [field.name for field in fields(entries[0])]
     rows = (
@@ -248,6 +251,13 @@ def _append(spark: Any, sql: Sql, table: Parts, columns: str, entries: Sequence[
         if _merge(sql, table, names, source, condition) is not None:
             return
     raise DataError("RULE_CONFLICT", f"other sessions kept writing into {'.'.join(table)}", hint="try again.")
+
+
+def _create_beside(spark: Any, sql: Sql, table: Parts, columns: str) -> None:
+    if not _exists(spark, table):
+        properties = "TBLPROPERTIES ('delta.appendOnly' = 'true')"
+        statement = f"CREATE TABLE IF NOT EXISTS {quote(table)} ({columns}) USING delta {properties}"
+        _create(spark, sql, table, lambda: sql(statement))
 
 
 def _create(spark: Any, sql: Sql, table: Parts, create: Callable[[], object]) -> None:

@@ -20,6 +20,7 @@ from pyspark.sql.streaming import StreamingQuery
 from sqlext import results, rule_actions
 from sqlext.catalog import streams
 from sqlext.engine.parse_statement import parse_statement
+from sqlext.engine.stream import reports
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.explain import compile, explain
 from sqlext.failures import reason
@@ -170,7 +171,7 @@ def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace
                 results.write_result(result, options.limit, options.form, options.output, null=options.null)
                 is_first = False
     # Those of CREATE STREAMING TABLE and INSERT, which would end with this process.
-    _follow([query for query in streams.started().values() if query not in before.values()])
+    _follow(spark, [query for query in streams.started().values() if query not in before.values()])
 
 
 def _separate(is_first: bool, options: argparse.Namespace) -> None:
@@ -182,8 +183,17 @@ def _separate(is_first: bool, options: argparse.Namespace) -> None:
         print()
 
 
-def _follow(queries: Sequence[StreamingQuery]) -> None:
+def _follow(spark: SparkSession, queries: Sequence[StreamingQuery]) -> None:
     """Wait for the end of streaming queries, with a line on stderr for each micro-batch. Raises the error of one."""
+    try:
+        _wait(queries)
+    except PySparkException:
+        reports.settle(spark, queries)
+        raise
+    reports.settle(spark, queries)
+
+
+def _wait(queries: Sequence[StreamingQuery]) -> None:
     shown = dict.fromkeys(range(len(queries)), -1)
     while shown:
         for i in list(shown):

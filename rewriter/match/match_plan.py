@@ -15,9 +15,8 @@ WITHIN_KEY, WITHIN_END = "__key", "__end"  # for WITHIN: the first ORDER BY key,
 ROW_TIME = "__time"  # for MATCH_ROWTIME() and streams without WITHIN: the first ORDER BY key
 LATE_ROW = "__row"  # for streams with a table for late rows: the whole row of the relation as JSON
 FAILURE = "__failure"  # for streams: what could not be computed on the row, NULL if nothing failed
-NOT_COMPUTED = (
-    "__not_computed_"  # before the name of a column: Boolean input column, true where it could not be computed
-)
+NOT_COMPUTED = "__not_computed_"  # before the name of a column: Boolean, true on rows where it could not be computed
+AGGREGATE_SLOTS = ("aggregate", "array", "fold", "members")  # kinds of slots
 CLASSIFIER_FIELD = "__classifier"  # among Slot.columns of members: CLASSIFIER() of each row
 IS_MATCHED = "__is_matched"  # Boolean output column with WITH UNMATCHED ROWS
 WINDOW = "__rows"  # the name of the window over a partition's rows

@@ -10,6 +10,7 @@ from sqlext.catalog import pattern_rules
 from sqlext.catalog.pattern_rules import LogEntry, RuleError, RulesTable, RuleVersion, current
 from sqlext.engine.check_rule import compiled_rule
 from sqlext.engine.sql_call import SqlCall
+from sqlext.engine.stream import reports
 from sqlext.errors import SqlExtError
 from sqlext.pattern.cep.cep_task import CepTask
 
@@ -20,6 +21,7 @@ Property = tuple[str, str | None, int | None]  # name, value, or the microsecond
 
 def show(call: SqlCall, table: RulesTable) -> DataFrame:
     """One row for each rule that is not dropped, in the order of names: its last version, and the state of that."""
+    reports.settle(call.spark, call.spark.streams.active)
     errors = pattern_rules.errors(call.spark, call.sql, table.name)
     log = pattern_rules.log(call.spark, call.sql, table.name)
     rules = current(pattern_rules.versions(call.sql, table.name)).values()
@@ -55,6 +57,7 @@ def state(version: RuleVersion, log: Sequence[LogEntry], errors: Sequence[RuleEr
 def describe(call: SqlCall, table: RulesTable, rule: Sequence[RuleVersion]) -> DataFrame:
     """Properties of a rule: its last version, the program of its pattern, all its versions, where they were taken up
     and what is wrong with them."""
+    reports.settle(call.spark, call.spark.streams.active)
     rows = list(_description(call, table, rule))
     frame = call.spark.createDataFrame(rows, "property STRING, text STRING, us BIGINT")
     # Spark writes the times, in the time zone of the session.

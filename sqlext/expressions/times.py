@@ -127,13 +127,13 @@ def months_between(signature: Signature) -> Evaluate:
 
     def evaluate(end: int, start: int, is_rounded: bool = True) -> float:
         day, other = (in_zone.to_local(value) // DAY_US for value in (end, start))
-        midnight, other_midnight = (in_time_range(in_zone.to_utc(d * DAY_US)) for d in (day, other))
-        clock, other_clock = end - midnight, start - other_midnight
         (year, month, of_month), (other_year, other_month, other_of_month) = civil(day), civil(other)
         months = float((year - other_year) * 12 + month - other_month)
         are_last = of_month == month_length(year, month) and other_of_month == month_length(other_year, other_month)
         if of_month == other_of_month or are_last:
             return months
+        midnight, other_midnight = (in_time_range(in_zone.to_utc(d * DAY_US)) for d in (day, other))
+        clock, other_clock = end - midnight, start - other_midnight
         seconds = (of_month - other_of_month) * 86_400 + clock // SECOND_US - other_clock // SECOND_US
         difference = months + seconds / (31 * 86_400)
         return math.floor(difference * 1e8 + 0.5) / 1e8 if is_rounded else difference

@@ -40,10 +40,21 @@ def operands(condition: Condition) -> tuple[Operand, ...]:
 
 def columns_read(source: SparkAggregate, label: int | None) -> Iterator[int]:
     """The columns that the arguments of an aggregate read on a row with this label, by Navigation.argument."""
+    for navigation in _navigations(source):
+        by_label = navigation.by_label
+        yield by_label[-1 if label is None else label] if by_label else navigation.argument
+
+
+def all_columns_read(source: SparkAggregate) -> Iterator[int]:
+    """The columns that the arguments of an aggregate read on any row."""
+    for navigation in _navigations(source):
+        yield from navigation.by_label or (navigation.argument,)
+
+
+def _navigations(source: SparkAggregate) -> Iterator[Navigation]:
     for operand in (operand for argument in source.arguments for operand in operands(argument)):
         if isinstance(operand.source, Navigation):
-            by_label = operand.source.by_label
-            yield by_label[-1 if label is None else label] if by_label else operand.source.argument
+            yield operand.source
 
 
 def is_interpreted(condition: Condition | None) -> bool:

@@ -71,6 +71,45 @@ def test_a_stream_follows_the_rules_and_batch_replays_it(spark, tables, tmp_path
     assert [tuple(row) for row in errors] == [("", 1, "SQLEXT_RULE_ROW"), ("bad", 1, "SQLEXT_RULE_TEXT")]
 
 
+def test_a_statement_ends_when_failures_are_in_their_tables(spark, tables):
+    """Also those of a running stream are there after REFRESH, SHOW and STOP."""
+    events, rules = tables
+    over = "MATCH_RECOGNIZE (MEASURES SUM(100 / A.v) AS t, 1 / (B.v - 7) AS u PATTERN (A B) DEFINE B AS v > A.v)"
+    spark.sql(f"CREATE PATTERN RULE over ON {rules} FOR TABLE {events} AS {over}")
+    assert spark.table(f"{rules}_errors").collect() == []
+    insert(spark, events, ("a", 1, 0, 1), ("a", 2, 7, 1), ("b", 3, 2, 1), ("b", 4, 4, 1), ("c", 9, 1, 1))
+    statement = (
+        f"SELECT k, measures FROM STREAM {events} WATERMARK ts DELAY OF INTERVAL 0 SECONDS "
+        f"MATCH_RULES (PARTITION BY k ORDER BY ts RULES {rules}) AS m"
+    )
+    spark.conf.set("sqlext.failed_rows", "rules_db.failed")
+    try:
+        head = "CREATE STREAMING TABLE rules_db.over OPTIONS ('trigger' = 'available-now') AS"
+        spark.sql(f"{head} {statement}")
+        assert _errors(spark, rules) == ["SQLEXT_ARGUMENT_FAILED", "SQLEXT_DIVIDE_BY_ZERO"]
+        assert [row.state for row in spark.sql(f"SHOW PATTERN RULES ON {rules}").collect()] == ["failed"]
+        alerts = {row.k: row.measures for row in spark.table("rules_db.over").collect()}
+        assert alerts == {"a": {"t": None, "u": None}, "b": {"t": "50.0", "u": "-0.3333333333333333"}}
+        failed = spark.sql("SELECT split(error, ': ')[1] AS e, row FROM rules_db.failed ORDER BY e, row").collect()
+        assert [(row.e, row.row[:8]) for row in failed] == [
+            ("SQLEXT_ARGUMENT_FAILED", '{"k":"a"'),
+            ("SQLEXT_DIVIDE_BY_ZERO", '{"k":"a"'),
+            ("SQLEXT_DIVIDE_BY_ZERO", '{"k":"a"'),
+        ]
+    finally:
+        spark.conf.unset("sqlext.failed_rows")
+    spark.sql(f"CREATE PATTERN RULE text ON {rules} AS MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS CAST(k AS INT) > 1)")
+    spark.sql(f"CREATE STREAMING TABLE rules_db.running AS {statement}")
+    insert(spark, events, ("d", 20, 0, 1), ("e", 30, 7, 1))
+    spark.sql("REFRESH STREAMING TABLE rules_db.running")
+    assert "SQLEXT_CAST_INVALID_INPUT" in _errors(spark, rules)
+    spark.sql("STOP STREAMING TABLE rules_db.running")
+
+
+def _errors(spark, rules: str) -> list[str]:
+    return sorted({row.error_class for row in spark.table(f"{rules}_errors").collect()})
+
+
 def _wait(is_done) -> None:
     """Reports reach their tables behind the micro-batch."""
     for _ in range(100):

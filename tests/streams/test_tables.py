@@ -82,11 +82,14 @@ FAILING = {  # name → measures and the rest of the clause; rows: 10 / v, a cas
     "sums": "SUM(v) AS n PATTERN (A B) DEFINE A AS c = 'A'",
     "neighbours": "LAST(i) AS n PATTERN (A B) DEFINE A AS c = 'A', B AS v + PREV(v) > 2",
     "measures": "LAST(v) / FIRST(v) AS n PATTERN (A B) DEFINE A AS c = 'A'",
+    "partial": "SUM(10 / v) AS n PATTERN (A B) DEFINE A AS c = 'A'",
+    "defined": "LAST(i) AS n PATTERN (A B) DEFINE A AS c = 'A', B AS SUM(10 / A.v) > 1",
 }
 RESULTS = {
     "masks": ["3 2.5"], "path": ["2 4", "3 6"], "skipped": ["2 4", "3 6"], "every": ["2 4", "3 6"],
     "sums": ["1 0", "2 6", "3 6", "4 None"], "neighbours": ["2 4", "3 6"],
     "measures": ["1 None", "2 5.0", "3 2.0", "4 1.0"],
+    "partial": ["1 None", "2 12.0", "3 7.5", "4 2.168404344971009E-18"], "defined": ["2 4", "3 6"],
 }  # fmt: skip
 
 
@@ -116,7 +119,8 @@ def test_no_row_of_data_ends_a_stream_and_what_fails_is_null_counted_and_reporte
     failures = sorted(f"{r.time:%S} {r.error.partition(':')[0]}" for r in events.table("failures").collect())
     in_spark = [f"{second} cannot be computed" for second in ("01", "02", "04")]
     divided, overflow = ["02 SQLEXT_DIVIDE_BY_ZERO"] * 3, ["08 SQLEXT_ARITHMETIC_OVERFLOW"] * 2
-    assert failures == sorted([*in_spark, *divided, *overflow])
+    of_sums = ["01 cannot be computed", "02 cannot be computed", "02 SQLEXT_ARGUMENT_FAILED"] * 2
+    assert failures == sorted([*in_spark, *divided, *overflow, *of_sums])
     with settings(events, {"sqlext.stream.on_data_error": "fail"}), pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
         events.sql(f"CREATE STREAMING TABLE strict AS {parts[0]}")
     for name, value, hint in (("on_data_error", "no", "skip, fail"), ("buckets", "many", "to a whole number")):

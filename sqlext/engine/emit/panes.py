@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.emit.firing_points import NOTHING, PaneTimes
-from sqlext.engine.emit.partials import Aggregation, States, partial_fields, restored, stored
+from sqlext.engine.emit.partials import Aggregation, States, restored, stored
+from sqlext.engine.emit.whole import partial_fields
 from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.worker.arrow import as_arrow, as_numpy, one_chunk
 
@@ -22,8 +23,7 @@ def pane_schema(plan: WindowPlan) -> pa.Schema:
     fields = [plan.schema.field(k) for k in plan.keys]
     fields += [pa.field(f"__{name}", pa.int64()) for name in _NUMBERS]
     fields += [pa.field("__was_on_time", pa.bool_()), pa.field("__delta", pa.float64())]
-    kinds = [kind for types in partial_fields(plan) for kind in types]
-    return pa.schema([*fields, *(pa.field(f"__partial{i}", kind) for i, kind in enumerate(kinds))])
+    return pa.schema([*fields, *(field for partial in partial_fields(plan) for field in partial)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,9 @@ class Panes:
         """The panes as `pane_schema` stores them."""
         numbers = [as_arrow(getattr(self, name)) for name in _NUMBERS]
         partials = [
-            column for states, fields in zip(self.partials, partial_fields(plan)) for column in stored(states, fields)
+            column
+            for states, fields in zip(self.partials, partial_fields(plan))
+            for column in stored(states, tuple(field.type for field in fields))
         ]
         columns = [*self.keys.columns, *numbers, as_arrow(self.was_on_time), as_arrow(self.delta), *partials]
         return pa.Table.from_arrays(columns, schema=pane_schema(plan))

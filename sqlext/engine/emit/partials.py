@@ -18,7 +18,6 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, to_arrow, to_values
 from sqlext.errors import DataError, Place
 from sqlext.expressions.aggregates.aggregate_table import aggregate
@@ -94,15 +93,6 @@ def is_vectorised(call: FiringAggregate) -> bool:
 def depends_on_order(call: FiringAggregate) -> bool:
     """Does the value depend on the order of the rows, or on which of several equal rows comes first?"""
     return call.function in _ORDERED
-
-
-def partial_fields(plan: WindowPlan) -> list[tuple[pa.DataType, ...]]:
-    """The types of the partial aggregates of each call; none where firings are computed from rows."""
-    if plan.keeps_rows:
-        return []
-    columns = {field.name: pa.nulls(0, field.type) for field in plan.schema}
-    settings = Settings(is_ansi=plan.is_ansi, time_zone="UTC")
-    return [aggregation(call, columns, settings).fields for call in plan.aggregates]
 
 
 def _is_counted(call: FiringAggregate, columns: Columns, kept: np.ndarray | None) -> np.ndarray | None:
@@ -215,7 +205,7 @@ class IntegerSum(_Vectorised):
         if self.is_ansi:
             for i in np.flatnonzero(wraps).tolist():
                 error = DataError("ARITHMETIC_OVERFLOW", "a sum exceeds 64 bits", hint="sum CAST(x AS DECIMAL(38,0)).")
-                _report(error.with_(place=self.place), i, errors)
+                report(error.with_(place=self.place), i, errors)
             is_valid = is_valid & (wraps == 0)
         return as_arrow(total, is_valid)
 
@@ -343,11 +333,11 @@ class General:
                 raise state
             return self.aggregator.value(state)
         except DataError as error:
-            _report(error.with_(place=self.place), i, errors)
+            report(error.with_(place=self.place), i, errors)
             return None
 
 
-def _report(error: DataError, group: int, errors: Errors | None) -> None:
+def report(error: DataError, group: int, errors: Errors | None) -> None:
     if errors is None:
         raise error from None
     errors[group] = error

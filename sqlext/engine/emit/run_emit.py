@@ -22,7 +22,7 @@ from sqlext.engine.queries import Queries
 from sqlext.engine.stream import side_tables
 from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result_columns, without_failures
 from sqlext.engine.stream.fingerprint import Fingerprint, digest_of, fingerprint_of
-from sqlext.engine.stream.guard import guarded_texts
+from sqlext.engine.stream.guard import guarded_columns, guarded_texts
 from sqlext.engine.stream.parcels import BUCKET, PARCEL_DDL, pack
 from sqlext.engine.stream.processor import OperatorPlan
 from sqlext.engine.stream.stream_clause import StreamClause
@@ -31,7 +31,7 @@ from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.values import arrow_type
 from sqlext.rewriter.emit.emit_parts import CUMULATE, HOP, ROWTIME, SESSION, Evictor, FiringAggregate, Trigger
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
-from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW
+from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW, NOT_COMPUTED
 from sqlext.rewriter.resumed_words import resumed_words, without_read_options
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
@@ -105,6 +105,8 @@ def _on_stream(
     if writes_tables:
         folders = {t.setting: t.folder for t in side_tables.open_tables(spark, clause.fingerprint)}
     columns = _guarded(plan, queries, prefix) if windows.skips_failures else list(plan.columns)
+    marked = ((name, pa.bool_()) for name, _ in columns if name.startswith(NOT_COMPUTED))
+    windows = replace(windows, schema=pa.schema([*windows.schema, *marked]))
     columns += [(LATE_ROW, join("to_json(struct(*))"))] if folders else []
     extra = tuple(name for name, _ in columns if name in (FAILURE, LATE_ROW))
     query = rows_query(columns, plan, prefix)
@@ -133,13 +135,11 @@ def _guarded(plan: EmitPlan, queries: Queries, prefix: Text) -> list[tuple[str, 
     def is_accepted(expression: Text) -> bool:
         return queries.accepts(join(prefix, "SELECT ", expression, " FROM ", plan.relation))
 
-    names = [name for name, _ in plan.columns if name != TIME]
     types = {name.lower(): spark_type for name, spark_type in plan.input_types}
-    texts, failure = guarded_texts([text for name, text in plan.columns if name != TIME], types, is_accepted)
-    if failure is None:
-        return list(plan.columns)
-    guards = dict(zip(names, texts))
-    return [(FAILURE, failure), *((name, guards.get(name, text)) for name, text in plan.columns)]
+    aggregated = {name for call in plan.aggregates for name in (*call.columns, call.filter)}
+    risky = [(name, text) for name, text in plan.columns if name != TIME]
+    times = [(name, text) for name, text in plan.columns if name == TIME]
+    return [*guarded_columns(risky, aggregated, types, is_accepted), *times]
 
 
 def _result_of_stream(plan: EmitPlan, queries: Queries, firings: str) -> DataFrame:

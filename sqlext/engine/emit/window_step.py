@@ -22,8 +22,9 @@ from sqlext.engine.emit.assigned import Assigned, StepRows, assigned, step_rows,
 from sqlext.engine.emit.firing_points import NOTHING, Points
 from sqlext.engine.emit.firings import failures, firing_rows, merged_rows, partial_values
 from sqlext.engine.emit.panes import Panes, pane_schema, stored_panes
-from sqlext.engine.emit.partials import Aggregation, States, aggregation
+from sqlext.engine.emit.partials import Aggregation, States
 from sqlext.engine.emit.seen_rows import PaneRows, delta_values, pane_rows, seen, still_seen
+from sqlext.engine.emit.whole import aggregations
 from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.stream.step import Step, failed_on_arrival, followed_by
 from sqlext.engine.stream.stream_plan import State
@@ -58,24 +59,24 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, 
     rows = step_rows(state, taken.select(plan.schema.names), watermark, plan)
     columns = {name: one_chunk(rows.table.column(name)) for name in plan.schema.names}
     settings = Settings(is_ansi=plan.is_ansi, time_zone="UTC")  # of which no aggregate makes use
-    aggregations = [aggregation(call, columns, settings) for call in plan.aggregates]
-    partial = [] if plan.keeps_rows else aggregations
+    calls = aggregations(plan, columns, settings)
+    partial = [] if plan.keeps_rows else calls
     windows = assigned(rows, stored_panes(state.keys, rows.key_code, plan), before, moment, plan, partial)
     points, panes = _points(rows, windows, before, moment, watermark, clock, plan)
     is_open = _close(panes, plan) > watermark
     kept = np.zeros(0, np.int64), np.zeros(0, np.int64)
     if plan.keeps_rows:
         of_panes = pane_rows(rows, windows, plan)
-        at_points = _values_of_rows(points, of_panes, rows, aggregations, plan)
+        at_points = _values_of_rows(points, of_panes, rows, calls, plan)
         kept = still_seen(_last_count(points, len(panes)), is_open, of_panes, plan)
     else:
         first = np.searchsorted(windows.entries.pane, np.arange(len(panes) + 1))
         at_points, partials = partial_values(
-            points, windows.row, first, panes, aggregations, is_discarding=plan.emit.is_discarding
+            points, windows.row, first, panes, calls, is_discarding=plan.emit.is_discarding
         )
         panes = replace(panes, partials=partials)
-    time, fired, errors = firing_rows(points, windows, at_points, aggregations, plan)
-    ended = merged_rows(windows.ended, moment, aggregations, plan)
+    time, fired, errors = firing_rows(points, windows, at_points, calls, plan)
+    ended = merged_rows(windows.ended, moment, calls, plan)
     n = state.rows.num_rows
     return Step(
         results=[result for result in (ended, (time, fired)) if result[1].num_rows],

@@ -13,12 +13,16 @@ once for all expressions of a row; only where it fails are they tested one by on
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from sqlext.pattern.condition_reads import all_columns_read, operands
+from sqlext.pattern.task import Aggregate, SparkAggregate
 from sqlext.rewriter.match.match_plan import (
+    AGGREGATE_SLOTS,
     FAILURE,
     LATE_ROW,
+    NOT_COMPUTED,
     ROW_TIME,
     WITHIN_END,
     WITHIN_KEY,
@@ -45,16 +49,42 @@ def guarded(plan: MatchPlan, is_accepted: Callable[[Text], bool]) -> MatchPlan:
     tests = {} if plan.needs_window else _tests(_risky(plan), is_accepted)
     if not tests:
         return plan
-    guard = _guard(tests)
+    guard, aggregated = _guard(tests), aggregated_columns(plan)
     return replace(
         plan,
         columns=(
             InputColumn(FAILURE, _failure(tests)),
             *(replace(column, text=guard(column.text)) for column in plan.columns),
+            *marks(((c.name, c.text) for c in plan.columns if c.name in aggregated), tests),
         ),
         masks=tuple(replace(mask, rest=guard(mask.rest)) for mask in plan.masks),
         order_by=tuple((guard(text), direction) for text, direction in plan.order_by),
     )
+
+
+def marks(columns: Iterable[tuple[str, Text]], tests: Mapping[str, Text]) -> list[InputColumn]:
+    """The columns NOT_COMPUTED of those columns (name, expression) that may fail; they read the column FAILURE.
+
+    An aggregate reads them: a sum of the rows that could be computed would look whole.
+    """
+    return [
+        InputColumn(NOT_COMPUTED + name, join(f"{FAILURE} IS NOT NULL AND NOT ", is_computable([tests[str(text)]])))
+        for name, text in columns
+        if str(text) in tests
+    ]
+
+
+def aggregated_columns(plan: MatchPlan) -> set[str]:
+    """The names of the columns that aggregates of MEASURES and DEFINE read."""
+    names = {name for slot in plan.slots if slot.kind in AGGREGATE_SLOTS for name in slot.columns}
+    conditions = (*plan.task.conditions, *(mask.neighbours for mask in plan.masks))
+    sources = [o.source for condition in conditions if condition is not None for o in operands(condition)]
+    for source in sources:
+        if isinstance(source, Aggregate) and source.argument is not None and source.argument >= 0:
+            names.add(plan.operands[source.argument].name)
+        elif isinstance(source, SparkAggregate):
+            names |= {plan.operands[column].name for column in all_columns_read(source) if column >= 0}
+    return names
 
 
 def guarded_measures(plan: MatchPlan, is_accepted: Callable[[Text], bool]) -> MatchPlan:
@@ -67,6 +97,26 @@ def guarded_measures(plan: MatchPlan, is_accepted: Callable[[Text], bool]) -> Ma
         return plan
     measures = (replace(column, text=text) for column, text in zip(plan.shown, texts))
     return replace(plan, shown=(ShownColumn(FAILURE, failure), *measures))
+
+
+def guarded_columns(
+    columns: Sequence[tuple[str, Text]],
+    aggregated: Container[str],
+    types: Mapping[str, str],
+    is_accepted: Callable[[Text], bool],
+) -> list[tuple[str, Text]]:
+    """The columns (name, expression) with guards, with FAILURE and the columns NOT_COMPUTED of those that aggregates
+    read; the same columns if none of them can fail."""
+    tests = _tests({str(text): text for _, text in columns if not cannot_fail(str(text), types)}, is_accepted)
+    if not tests:
+        return list(columns)
+    guard = _guard(tests)
+    read = marks(((name, text) for name, text in columns if name in aggregated), tests)
+    return [
+        (FAILURE, _failure(tests)),
+        *((name, guard(text)) for name, text in columns),
+        *((mark.name, mark.text) for mark in read),
+    ]
 
 
 def guarded_texts(

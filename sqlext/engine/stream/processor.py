@@ -217,14 +217,15 @@ class StepProcessor(BucketProcessor):
 
     def answer(self, call: Call) -> Answer:
         plan, watermark = self.plan.stream, call.watermark
-        state = self.first_state() if call.before is None else state_of(call.before, plan)
+        before = None if call.before is None else with_marks(call.before, plan)
+        state = self.first_state() if before is None else state_of(before, plan)
         arrived = table_of(call.parcels, plan.arriving)
         if plan.is_processing_time:
             watermark = max(watermark, state.watermark + 1)
             arrived = stamped(arrived, watermark, plan)
         step = self.advance(state, arrived, watermark)
         self._write_tables(step, state.watermark, call.name)
-        after = stored_after(call.before, step, self.plan.fingerprint, self.buckets())
+        after = stored_after(before, step, self.plan.fingerprint, self.buckets())
         return Answer(results=step.results, after=after, windows=self.open_windows(after))
 
     def _write_tables(self, step: Step, watermark: int, name: str) -> None:
@@ -293,6 +294,12 @@ def state_of(stored: Stored, plan: BucketPlan) -> State:
     """The state as a step reads it."""
     logs = stored.logs
     return State(logs[ROWS].table(plan.schema), logs[KEYS].table(plan.key_schema), stored.header.watermark)
+
+
+def with_marks(stored: Stored, plan: BucketPlan) -> Stored:
+    """The state with all columns NOT_COMPUTED of the plan, which earlier versions of sqlext did not have."""
+    schemas = {ROWS: plan.schema, KEYS: plan.key_schema}
+    return replace(stored, logs={name: log.with_marks(schemas[name]) for name, log in stored.logs.items()})
 
 
 def stored_after(stored: Stored | None, step: Step, fingerprint: str, buckets: int = 1) -> Stored:

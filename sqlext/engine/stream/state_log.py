@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.errors import DataError
+from sqlext.rewriter.match.match_plan import NOT_COMPUTED
 
 VERSION = 2
 
@@ -44,6 +45,21 @@ class Log:
     """The chunks of one table, oldest first."""
 
     chunks: tuple[Chunk, ...] = ()
+
+    def with_marks(self, schema: pa.Schema) -> Log:
+        """The log of an earlier version of sqlext, with the columns NOT_COMPUTED that it lacks: no row has failed."""
+        marks = [mark for mark in schema if mark.name.startswith(NOT_COMPUTED)]
+        if not marks or all(marks[0].name in chunk.rows.column_names for chunk in self.chunks):
+            return self
+        chunks = []
+        for chunk in self.chunks:
+            rows = chunk.rows
+            for mark in marks:
+                if mark.name not in rows.column_names:
+                    at = schema.get_field_index(mark.name)
+                    rows = rows.add_column(at, mark, pa.nulls(rows.num_rows, mark.type))
+            chunks.append(Chunk(chunk.number, rows, chunk.is_alive))
+        return Log(tuple(chunks))
 
     def table(self, schema: pa.Schema) -> pa.Table:
         """The rows that are alive."""

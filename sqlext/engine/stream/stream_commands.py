@@ -15,6 +15,7 @@ from pyspark.sql import types as T
 from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import Checkpoint, StoredQuery, stored_query
 from sqlext.catalog.warehouse import WAREHOUSE, warehouse_tables
+from sqlext.engine.stream import reports
 from sqlext.engine.stream.streaming_tables import AVAILABLE_NOW, CHECKPOINTS, STREAM, TRIGGER
 from sqlext.engine.warn import warn
 from sqlext.errors import BindError, SqlExtError
@@ -67,8 +68,10 @@ def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
         rows = [(name, None if value is None else str(value)) for name, value in _description(spark, title, checkpoint)]
         return spark.createDataFrame(rows, "property STRING, value STRING")
     if command.verb == STOP:
+        queries = streams.running(spark, title)
         if not streams.stop(spark, title):
             warn([f"the streaming table {title} was not running."])
+        reports.settle(spark, queries)
     else:
         _refresh(spark, title, checkpoint, command)
     return spark.createDataFrame([], T.StructType([]))
@@ -195,6 +198,7 @@ def _refresh(spark: SparkSession, title: str, checkpoint: Checkpoint | None, com
     """Process the rows that are there now: by the running query, or by the statement that created the table."""
     if running := [query for query in streams.running(spark, title) if query.name == title]:
         running[0].processAllAvailable()
+        reports.settle(spark, running)
         return
     record = stored_query(checkpoint) if checkpoint is not None else None
     if record is None or not record.statement:

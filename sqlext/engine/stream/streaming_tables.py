@@ -38,7 +38,7 @@ from sqlext.catalog.checkpoint import (
 )
 from sqlext.catalog.warehouse import remove_unfinished, table_folder
 from sqlext.engine.spark_errors import user_error
-from sqlext.engine.stream import side_tables
+from sqlext.engine.stream import reports, side_tables
 from sqlext.engine.stream.heartbeat import has_beats
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.upsert import UpsertWriter, check_table, plan_upsert
@@ -257,7 +257,10 @@ def _run(spark: SparkSession, writer: DataStreamWriter, table: str | None, targe
     query = _start_upsert(spark, writer, target) if table is None else writer.toTable(table)
     streams.remember(query)
     if trigger == AVAILABLE_NOW:
-        query.awaitTermination()  # the statement ends when the rows are in the table
+        try:
+            query.awaitTermination()  # the statement ends when the rows are in the table, and reports in theirs
+        finally:
+            reports.settle(spark, [query])
 
 
 def _start_upsert(spark: SparkSession, writer: DataStreamWriter, target: StreamTarget) -> StreamingQuery:

@@ -22,7 +22,7 @@ from sqlext.pattern.measures.window_rows import in_frames
 from sqlext.pattern.stream.rowtime import result_times
 from sqlext.pattern.task import MAPPED, Rows, Spans, Values
 from sqlext.pattern.within import floats_in_order
-from sqlext.rewriter.match.match_plan import CLASSIFIER_FIELD, IS_MATCHED, Slot
+from sqlext.rewriter.match.match_plan import AGGREGATE_SLOTS, CLASSIFIER_FIELD, IS_MATCHED, Slot
 
 OUTPUT_ROWS = 1 << 16  # of a batch of the result
 MEMBER_ROWS = 1 << 20  # of all arrays in a batch of the result
@@ -111,7 +111,7 @@ def _slot_column(slot: Slot, block: Block) -> pa.Array:
         column = SLOT_COLUMNS[slot.kind](slot, block)
     except DataError:
         column = _computable(slot, block)
-    return _whole(column, slot, block) if slot.kind in _AGGREGATES else column
+    return _whole(column, slot, block) if slot.kind in AGGREGATE_SLOTS else column
 
 
 def _whole(column: pa.Array, slot: Slot, block: Block) -> pa.Array:
@@ -272,9 +272,6 @@ SLOT_COLUMNS: dict[str, Callable[[Slot, Block], pa.Array]] = {
     "fold": _fold,
     "members": _members,
 }
-
-
-_AGGREGATES = ("aggregate", "array", "fold", "members")
 
 
 def _skip_error(columns: dict[str, pa.Array], spans: Spans, plan: WorkerPlan) -> DataError:

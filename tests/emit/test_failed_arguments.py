@@ -1,0 +1,87 @@
+"""An aggregate of EMIT over a row on which an argument could not be computed is NULL, whatever the portions are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from sqlext.engine.emit import window_plan as w
+from sqlext.engine.emit.emit_processor import EmitBucketPlan
+from sqlext.engine.emit.panes import pane_schema
+from sqlext.engine.emit.window_step import advance, first_state
+from sqlext.engine.stream.processor import KEYS, ROWS, state_of, stored_after, with_marks
+from sqlext.rewriter.emit import emit_parts as e
+from sqlext.rewriter.match.match_plan import NOT_COMPUTED
+
+SECOND = 1_000_000
+SCHEMA = pa.schema([("k", pa.string()), ("time", pa.timestamp("us", "UTC")), ("v", pa.float64()), ("f", pa.bool_())])
+MARK = NOT_COMPUTED + "v"
+
+
+def call(function: str, result: str, **others) -> e.FiringAggregate:
+    return e.FiringAggregate(function=function, columns=("v",), types=("double",), result=result, **others)
+
+
+CALLS = (
+    call("sum", "double"),
+    call("count", "bigint"),
+    call("max", "double"),
+    call("array_agg", "array<double>"),
+    call("sum", "double", filter="f"),
+    e.FiringAggregate(function="count", columns=(), types=(), result="bigint"),
+)
+PLAN = w.WindowPlan(
+    schema=pa.schema([*SCHEMA, (MARK, pa.bool_())]),
+    time="time",
+    keys=("k",),
+    assigner=w.Assigner(kind="TUMBLE", size=10 * SECOND),
+    emit=e.Emit(triggers=(), is_discarding=False, lateness=0, evictor=None),
+    aggregates=CALLS,
+    skips_failures=True,
+)
+UNMARKED = replace(PLAN, schema=SCHEMA)
+# k, second, v, f, whether v could not be computed
+EVENTS = [
+    ("a", 1, 1.0, True, False), ("a", 2, None, True, True), ("a", 3, 2.0, True, False), ("b", 1, None, False, True),
+    ("b", 2, 4.0, True, False), ("c", 4, 3.0, True, False), ("a", 12, 5.0, True, False),
+]  # fmt: skip
+EXPECTED = [
+    ("a", [None, None, None, None, None, 3]),
+    ("a", [5.0, 1, 5.0, [5.0], 5.0, 1]),
+    ("b", [None, None, None, None, 4.0, 2]),
+    ("c", [3.0, 1, 3.0, [3.0], 3.0, 1]),
+]
+
+
+def run(portions: list[list[tuple]], first_plan: w.WindowPlan = PLAN) -> tuple[list, list[str]]:
+    """The firings of all portions, of which the first one may be that of another plan, and what failed."""
+    stored, fired, failed = None, [], []
+    for number, rows in enumerate([*portions, []]):
+        plan = first_plan if number == 0 else PLAN
+        bucket = EmitBucketPlan(windows=plan, key_schema=pane_schema(plan))
+        if stored is not None:
+            stored = with_marks(stored, bucket)
+        state = first_state(plan, 0) if stored is None else state_of(stored, bucket)
+        columns = list(zip(*((k, SECOND * t, *others) for k, t, *others in rows))) or [[]] * 5
+        arrived = pa.table([pa.array(c).cast(f.type) for c, f in zip(columns, PLAN.schema)], schema=PLAN.schema)
+        watermark = SECOND * (20 if number == len(portions) else 0)
+        step = advance(state, arrived.select(plan.schema.names), watermark, plan)
+        fired += [tuple(row.values()) for _, batch in step.results for row in batch.to_pylist()]
+        failed += step.failures.column("error").to_pylist()
+        stored = stored_after(stored, step, "plan")
+        assert set(stored.logs) == {ROWS, KEYS}
+    return sorted([(row[0], list(row[-len(CALLS) :])) for row in fired], key=str), failed
+
+
+@pytest.mark.parametrize("at", range(len(EVENTS) + 1))
+def test_a_failed_row_makes_its_aggregates_null_in_any_portions(at):
+    fired, failed = run([EVENTS[:at], EVENTS[at:]])
+    assert fired == sorted(EXPECTED, key=str)
+    assert len(failed) == 9 and all(text.startswith("SQLEXT_ARGUMENT_FAILED") for text in failed)
+
+
+def test_the_state_of_a_version_without_marks_is_resumed():
+    usual = [event for event in EVENTS if not event[-1]]
+    assert run([usual[:2], usual[2:]], UNMARKED)[0] == run([usual[:2], usual[2:]])[0]
