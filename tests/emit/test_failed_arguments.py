@@ -55,11 +55,13 @@ EXPECTED = [
 ]
 
 
-def run(portions: list[list[tuple]], first_plan: w.WindowPlan = PLAN) -> tuple[list, list[str]]:
+def run(
+    portions: list[list[tuple]], first_plan: w.WindowPlan = PLAN, plan_behind: w.WindowPlan = PLAN
+) -> tuple[list, list[str]]:
     """The firings of all portions, of which the first one may be that of another plan, and what failed."""
     stored, fired, failed = None, [], []
     for number, rows in enumerate([*portions, []]):
-        plan = first_plan if number == 0 else PLAN
+        plan = first_plan if number == 0 else plan_behind
         bucket = EmitBucketPlan(windows=plan, key_schema=pane_schema(plan))
         if stored is not None:
             stored = with_marks(stored, bucket)
@@ -84,4 +86,5 @@ def test_a_failed_row_makes_its_aggregates_null_in_any_portions(at):
 
 def test_the_state_of_a_version_without_marks_is_resumed():
     usual = [event for event in EVENTS if not event[-1]]
-    assert run([usual[:2], usual[2:]], UNMARKED)[0] == run([usual[:2], usual[2:]])[0]
+    portions = [usual[:2], usual[2:]]
+    assert run(portions, UNMARKED) == run(portions, PLAN, UNMARKED) == run(portions)

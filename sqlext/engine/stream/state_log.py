@@ -47,15 +47,15 @@ class Log:
     chunks: tuple[Chunk, ...] = ()
 
     def with_marks(self, schema: pa.Schema) -> Log:
-        """The log of an earlier version of sqlext, with the columns NOT_COMPUTED that it lacks: no row has failed."""
+        """The log with those columns NOT_COMPUTED that the schema has. Where a chunk lacks one, which an earlier version
+        of sqlext or a query without guards wrote, no row has failed."""
         marks = [mark for mark in schema if mark.name.startswith(NOT_COMPUTED)]
-        if not marks or all(marks[0].name in chunk.rows.column_names for chunk in self.chunks):
-            return self
         chunks = []
         for chunk in self.chunks:
-            rows = chunk.rows
+            names = chunk.rows.column_names
+            rows = chunk.rows.select([n for n in names if n in schema.names or not n.startswith(NOT_COMPUTED)])
             for mark in marks:
-                if mark.name not in rows.column_names:
+                if mark.name not in names:
                     at = schema.get_field_index(mark.name)
                     rows = rows.add_column(at, mark, pa.nulls(rows.num_rows, mark.type))
             chunks.append(Chunk(chunk.number, rows, chunk.is_alive))
