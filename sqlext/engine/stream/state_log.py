@@ -47,7 +47,7 @@ class Log:
     chunks: tuple[Chunk, ...] = ()
 
     def with_marks(self, schema: pa.Schema) -> Log:
-        """The log with those columns NOT_COMPUTED that the schema has. Where a chunk lacks one, which an earlier version
+        """The log with the columns NOT_COMPUTED that the schema has. Where a chunk lacks one, which an earlier version
         of sqlext or a query without guards wrote, no row has failed."""
         marks = [mark for mark in schema if mark.name.startswith(NOT_COMPUTED)]
         chunks = []
