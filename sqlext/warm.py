@@ -16,6 +16,7 @@ import pyarrow as pa
 from sqlext.engine.batch.run_batch import mask_columns, worker_plan
 from sqlext.engine.stream.run_stream import stream_plan
 from sqlext.engine.stream.stream_plan import first_state
+from sqlext.engine.worker.worker_plan import Limits
 from sqlext.expressions.function import Settings
 from sqlext.expressions.values import arrow_type
 from sqlext.pattern.batch.parts import refusal
@@ -117,7 +118,8 @@ def match_in_ranges(plan: MatchPlan, rows: pa.Table) -> int:
         return 0
     worker = worker_plan(plan, is_ansi=True)
     worker = replace(worker, slots=tuple(slot for slot in worker.slots if slot.kind != "rowtime"))  # needs all rows
-    parcels = match_range(iter(rows.to_batches(max_chunksize=ROWS_A_KEY)), worker, 0, piece_rows=ROWS_A_KEY)
+    worker = replace(worker, limits=Limits(rows=ROWS_A_KEY))
+    parcels = match_range(iter(rows.to_batches(max_chunksize=ROWS_A_KEY)), worker, 0)
     return sum(batch.num_rows for batch in match_seams(parcels, worker))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.cloudpickle import dumps
 
+from sqlext.cluster import void_columns
 from sqlext.cluster.executors import sent_archive
 
 if TYPE_CHECKING:
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
 def map_in_arrow(rows: DataFrame, function: Callable[..., Any], schema: T.StructType | str) -> DataFrame:
     """`rows.mapInArrow(function, schema)`, whose workers may have nothing but the sqlext that was sent to them."""
-    return rows.mapInArrow(for_workers(rows.sparkSession, function), schema)
+    worker = for_workers(rows.sparkSession, function)
+    if isinstance(schema, str):
+        return void_columns.typed(rows).mapInArrow(worker, schema)
+    returned = void_columns.typed(rows).mapInArrow(worker, void_columns.typed_schema(schema))
+    return void_columns.restored(returned, schema)
 
 
 def for_workers(spark: SparkSession, function: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Iterator[Any]]:

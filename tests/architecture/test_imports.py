@@ -17,6 +17,7 @@ LIBRARIES = {
     "sqlext.engine.worker": {"numpy", "pyarrow"},
     "sqlext.engine": {"numpy", "pandas", "pyarrow", "pyspark"},
     "sqlext.spark_versions": {"pyarrow", "pyspark"},
+    "sqlext.cluster.void_columns": {"pyspark"},
     "sqlext.cluster.worker_functions": {"pyspark"},
     "sqlext.startup": {"pyspark", "py4j"},
     "sqlext.catalog_methods": {"pyspark"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 import sqlext
 from sqlext.engine.worker.match_ranges import match_range, match_seams
 from sqlext.engine.worker.match_rows import match_batches
-from sqlext.engine.worker.worker_plan import WorkerPlan
+from sqlext.engine.worker.worker_plan import Limits, WorkerPlan
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand, Output, Skip
 from sqlext.rewriter.match.match_plan import Bound, OperandColumn, Slot
@@ -97,7 +98,8 @@ def cut(batch: pa.RecordBatch, chance: random.Random, most: int) -> list[pa.Reco
 
 
 def in_ranges(ranges: list[list[pa.RecordBatch]], plan: WorkerPlan, piece_rows: int) -> list[dict]:
-    parcels = [p for i, batches in enumerate(ranges) for p in match_range(iter(batches), plan, i, piece_rows)]
+    plan = replace(plan, limits=Limits(rows=piece_rows))
+    parcels = [p for i, batches in enumerate(ranges) for p in match_range(iter(batches), plan, i)]
     return rows(match_seams(iter(parcels), plan))
 
 

@@ -6,17 +6,19 @@ import pathlib
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.worker.match_rows import match_batches, whole_partitions
-from sqlext.engine.worker.worker_plan import WorkerPlan
+from sqlext.engine.worker.long_columns import bytes_of, concatenated, wide_type
+from sqlext.engine.worker.match_rows import match_batches, whole_partitions, with_partition_starts
+from sqlext.engine.worker.worker_plan import Limits, WorkerPlan
 from sqlext.pattern.ast import Concatenation, Quantified, Variable
 from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.task import Aggregate, MatchTask, Navigation
+from sqlext.pattern.task import Aggregate, MatchTask, Navigation, Output
 from sqlext.rewriter.match.match_plan import PARTITION_START, Slot
 
 A, B, C = Variable("A"), Variable("B"), Variable("C")
@@ -69,10 +71,64 @@ def test_the_result_does_not_depend_on_the_batches(seed):
     assert answer(cut(whole, at)) == answer([whole])
 
 
-@pytest.mark.parametrize("rows_at_once", [1, 7, 1000])
-def test_tables_hold_whole_partitions(rows_at_once):
+def texts(sizes: list[int], seed: int) -> pa.RecordBatch:
+    """The rows with texts, some of them long, and lists, structs and maps of them."""
+    whole, chance = rows(sizes, seed), random.Random(seed)
+    s = [None if chance.random() < 0.2 else "é" * chance.choice([0, 1, 5, 300]) for _ in range(whole.num_rows)]
+    whole = whole.append_column("s", pa.array(s, pa.string()))
+    whole = whole.append_column("l", pa.array([[x, "y"] for x in s], pa.list_(pa.string())))
+    whole = whole.append_column("d", pa.array([{"b": x and x.encode()} for x in s], pa.struct([("b", pa.binary())])))
+    return whole.append_column("p", pa.array([[("a", x)] for x in s], pa.map_(pa.string(), pa.string())))
+
+
+def over_texts(limits: Limits) -> WorkerPlan:
+    plan = v_shapes()
+    top, bottom, n, members = plan.slots
+    slots = (replace(top, columns=("l",)), replace(bottom, columns=("s",)), n, replace(members, columns=("s",)))
+    task = replace(plan.task, output=Output(is_all_rows=True))
+    return replace(plan, task=task, carried=("k", "s", "d", "p"), slots=slots, limits=limits)
+
+
+@pytest.mark.parametrize("limits", [Limits(rows=3), Limits(bytes=1), Limits(bytes=1000), Limits(bytes=20_000)])
+def test_long_values_are_matched_and_shown_within_the_limits(limits):
+    whole = texts([1, 20, 3, 90, 2, 7], seed=3)
+    expected = list(match_batches(iter([whole]), over_texts(Limits())))
+    batches = list(match_batches(iter(cut(whole, [0, 0, 30, 60])), over_texts(limits)))
+    assert [row for b in batches for row in b.to_pylist()] == [row for b in expected for row in b.to_pylist()]
+    for batch in batches:
+        size = sum(int(bytes_of(c, np.array([0]), np.array([len(c)]))[0]) for c in batch.columns)
+        assert batch.num_rows == 1 or (batch.num_rows <= limits.rows and size <= limits.bytes)
+
+
+def test_columns_with_64_bit_offsets_give_rows_with_those_of_spark():
+    whole = texts([1, 20, 3, 90, 2, 7], seed=3)
+    wide = pa.RecordBatch.from_arrays([c.cast(wide_type(c.type)) for c in whole.columns], whole.schema.names)
+    (expected,), (result,) = (list(match_batches(iter([b]), over_texts(Limits()))) for b in (whole, wide))
+    assert wide.schema != whole.schema and (result.schema, result.to_pylist()) == (
+        expected.schema,
+        expected.to_pylist(),
+    )
+
+
+def test_columns_are_joined_with_64_bit_offsets_where_32_bits_are_not_enough():
+    whole = texts([5, 5], seed=1)
+    for column in whole.columns[4:]:
+        joined = concatenated([column.slice(0, 4), column.slice(4)], most_bytes=10)
+        assert joined.type == wide_type(column.type) and joined.to_pylist() == column.to_pylist()
+        again = concatenated([joined.slice(3), column.slice(0, 2)])
+        assert again.to_pylist() == [*column.to_pylist()[3:], *column.to_pylist()[:2]]
+
+
+def test_an_empty_batch_has_the_columns_of_the_others():
+    whole = rows([3, 1], seed=1).drop_columns([PARTITION_START])
+    batches = list(with_partition_starts(iter([whole.slice(0, 0), whole, whole.slice(0, 0)]), ("k",)))
+    assert {batch.schema for batch in batches} == {batches[1].schema}
+
+
+@pytest.mark.parametrize("limits", [Limits(rows=1), Limits(rows=7), Limits(), Limits(bytes=1), Limits(bytes=100)])
+def test_tables_hold_whole_partitions(limits):
     whole = rows([3, 1, 40, 2, 2], seed=1)
-    tables = list(whole_partitions(iter(cut(whole, [2, 5, 30, 44])), rows_at_once))
+    tables = list(whole_partitions(iter(cut(whole, [2, 5, 30, 44])), limits))
     assert pa.concat_tables(tables).to_pylist() == whole.to_pylist()
     assert all(table.column(PARTITION_START)[0].as_py() for table in tables)
 

@@ -52,7 +52,7 @@ def _matcher(plan: WorkerPlan) -> type:
         def __init__(self) -> None:
             from sqlext.engine.worker import match_rows  # loads Numba, which the driver does not need
 
-            self.module, self.buffer = match_rows, match_rows.PartitionBuffer()
+            self.module, self.buffer = match_rows, match_rows.PartitionBuffer(plan.limits)
 
         def eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
             yield from self.results(self.buffer.push(batch))

@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, stream_of
+from sqlext.engine.worker.long_columns import cut_batch
 from sqlext.errors import DataError
 
 BUCKETS_SETTING = "sqlext.stream.buckets"
@@ -118,9 +119,9 @@ def _collected(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The rows in larger batches, because each parcel has a fixed cost."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
-    for batch in batches:
-        waiting.append(batch)
-        rows, size = rows + batch.num_rows, size + batch.nbytes
+    for part in (part for batch in batches for part in cut_batch(batch, PARCEL_BYTES)):
+        waiting.append(part)
+        rows, size = rows + part.num_rows, size + part.nbytes
         if rows >= PARCEL_ROWS or size >= PARCEL_BYTES:
             yield pa.concat_batches(waiting)
             waiting, rows, size = [], 0, 0

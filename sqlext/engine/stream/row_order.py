@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk, ranks, to_values
+from sqlext.engine.worker.long_columns import narrow_type
 from sqlext.pattern.within import in_order
 
 
@@ -54,7 +55,7 @@ def _ascending(values: pa.Array) -> np.ndarray | None:
     kind = values.type
     if pa.types.is_nested(kind):
         return None
-    if pa.types.is_large_string(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind):
+    if narrow_type(kind) in (pa.string(), pa.binary()):
         return ranks([values])[0].values
     if pa.types.is_decimal(kind):
         return as_numpy(pc.rank(values, tiebreaker="dense")).astype(np.int64)
@@ -73,7 +74,7 @@ def key_codes(tables: Sequence[pa.Table], keys: Sequence[str]) -> list[np.ndarra
     code = np.zeros(int(ends[-1]), np.int64)
     for key in keys:
         column = pa.chunked_array([c for t in tables for c in t.column(key).chunks], tables[0].schema.field(key).type)
-        encoded = column.combine_chunks().dictionary_encode()
+        encoded = one_chunk(column).dictionary_encode()
         own = np.where(are_valid(encoded.indices), as_numpy(encoded.indices), len(encoded.dictionary)).astype(np.int64)
         code = np.unique(code * (len(encoded.dictionary) + 1) + own, return_inverse=True)[1] if code.any() else own
     return np.split(code, ends[:-1])

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sqlext.engine.worker.long_columns import MOST_BYTES, concatenated, has_offsets, row_bytes, wide_type
 from sqlext.expressions.time_texts import write_date, write_timestamp
 from sqlext.pattern.task import Values
 
@@ -153,8 +154,10 @@ def differs(left: pa.Array, right: pa.Array) -> np.ndarray:
 
 
 def one_chunk(column: pa.ChunkedArray) -> pa.Array:
-    """The column in one piece."""
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    """The column in one piece; with 64-bit offsets if it is too long for others."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return concatenated(column.chunks) if column.num_chunks else column.combine_chunks()
 
 
 def stream_of(rows: pa.RecordBatch) -> pa.Buffer:
@@ -183,7 +186,9 @@ def shown_value(scalar: pa.Scalar) -> Any:
 
 
 def taken(column: pa.Array, rows: np.ndarray) -> pa.Array:
-    """`column[rows]`, NULL where the row is -1."""
+    """`column[rows]`, NULL where the row is -1; with 64-bit offsets if others cannot count the bytes."""
+    if has_offsets(column.type) and row_bytes(column, rows).sum() > MOST_BYTES:
+        column = column.cast(wide_type(column.type))
     return column.take(as_arrow(rows, rows >= 0))
 
 

@@ -17,10 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.worker.arrow import as_arrow, as_numpy, stream_of
-from sqlext.engine.worker.match_rows import ROWS_AT_ONCE, with_partition_starts
+from sqlext.engine.worker.long_columns import cut_batch
+from sqlext.engine.worker.match_rows import with_partition_starts
 from sqlext.engine.worker.output import result_batches
 from sqlext.engine.worker.read_rows import columns_of, read_rows
-from sqlext.engine.worker.worker_plan import WorkerPlan
+from sqlext.engine.worker.worker_plan import Limits, WorkerPlan
 from sqlext.pattern.batch import parts
 from sqlext.pattern.batch.cuts import find_cuts
 from sqlext.pattern.condition_reads import rows_ahead, rows_back
@@ -41,21 +42,19 @@ Parcel = tuple[int, int, pa.RecordBatch]  # kind, around, rows
 # the first step: matches within a range
 
 
-def match_range(
-    batches: Iterator[pa.RecordBatch], plan: WorkerPlan, range_number: int, piece_rows: int = ROWS_AT_ONCE
-) -> Iterator[pa.RecordBatch]:
+def match_range(batches: Iterator[pa.RecordBatch], plan: WorkerPlan, range_number: int) -> Iterator[pa.RecordBatch]:
     """The parcels of a range, whose rows come in sorted batches; `range_number`: how many ranges precede it.
 
     Raises DataError for what only the rows can show.
     """
-    for number, (kind, around, rows) in enumerate(_parcels(batches, plan, piece_rows)):
+    for number, (kind, around, rows) in enumerate(_parcels(batches, plan)):
         task = range_number + 1 if kind == RESULT else 0  # one task receives all leftovers
         numbers = (as_arrow(np.array([x], np.int32)) for x in (task, range_number, number, kind, around))
         yield pa.RecordBatch.from_arrays([*numbers, _binary(stream_of(rows))], schema=PARCELS)
 
 
-def _parcels(batches: Iterator[pa.RecordBatch], plan: WorkerPlan, piece_rows: int) -> Iterator[Parcel]:
-    pieces = Pieces(plan, piece_rows)
+def _parcels(batches: Iterator[pa.RecordBatch], plan: WorkerPlan) -> Iterator[Parcel]:
+    pieces = Pieces(plan)
     for batch in with_partition_starts(batches, plan.partition_by):
         yield from pieces.push(batch)
     yield from pieces.rest()
@@ -68,20 +67,22 @@ def _binary(value: pa.Buffer) -> pa.Array:
 
 
 class Pieces:
-    """Collects the rows of a range, and matches those between cuts whenever about `piece_rows` rows have been added."""
+    """Collects the rows of a range, and matches those between cuts whenever about as many rows or bytes have been added
+    as the plan's limits say."""
 
-    def __init__(self, plan: WorkerPlan, piece_rows: int = ROWS_AT_ONCE):
-        self.plan, self.piece_rows = plan, piece_rows
+    def __init__(self, plan: WorkerPlan):
+        self.plan = plan
         self.before, self.after = reach(plan)
         self.pending: list[pa.Table] = []
-        self.rows, self.wanted = 0, piece_rows
+        self.rows = self.bytes = 0
+        self.wanted = plan.limits
         self.is_cut = False  # row `before` of the pending rows follows a cut; otherwise they begin the range
 
     def push(self, batch: pa.RecordBatch) -> Iterator[Parcel]:
         if batch.num_rows:
             self.pending.append(pa.Table.from_batches([batch]))
-            self.rows += batch.num_rows
-        if self.rows >= self.wanted:
+            self.rows, self.bytes = self.rows + batch.num_rows, self.bytes + batch.nbytes
+        if self.rows >= self.wanted.rows or self.bytes >= self.wanted.bytes:
             yield from self._match()
 
     def rest(self) -> Iterator[Parcel]:
@@ -106,8 +107,10 @@ class Pieces:
                 yield LAST, self.after, end
             for batch in _matches(columns, rows, first, last, self.plan):
                 yield from ((RESULT, 0, part) for part in _in_parcels(pa.Table.from_batches([batch])))
-            self.pending, self.rows, self.is_cut = [table.slice(last - lo)], n - last + lo, True
-        self.wanted = max(self.piece_rows, 2 * self.rows)
+            rest = table.slice(last - lo)
+            self.pending, self.rows, self.bytes, self.is_cut = [rest], rest.num_rows, rest.nbytes, True
+        limits = self.plan.limits
+        self.wanted = Limits(max(limits.rows, 2 * self.rows), max(limits.bytes, 2 * self.bytes))
 
 
 def _split(table: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -117,8 +120,7 @@ def _split(table: pa.Table) -> Iterator[pa.RecordBatch]:
 
 
 def _in_parcels(table: pa.Table) -> list[pa.RecordBatch]:
-    rows = max(1, table.num_rows * PARCEL_BYTES // max(1, table.nbytes))
-    return table.to_batches(max_chunksize=rows)
+    return [parcel for batch in table.to_batches() for parcel in cut_batch(batch, PARCEL_BYTES)]
 
 
 def reach(plan: WorkerPlan) -> tuple[int, int]:

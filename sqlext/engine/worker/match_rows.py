@@ -15,13 +15,11 @@ from sqlext.engine.worker.arrow import as_arrow, as_numpy, differs
 from sqlext.engine.worker.output import result_batches
 from sqlext.engine.worker.read_rows import columns_of, read_rows, rows_needed, time_columns
 from sqlext.engine.worker.window_output import window_batches
-from sqlext.engine.worker.worker_plan import WorkerPlan
+from sqlext.engine.worker.worker_plan import Limits, WorkerPlan
 from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.stream.rowtime import Times, batch_times
 from sqlext.pattern.task import Rows
 from sqlext.rewriter.match.match_plan import PARTITION_START
-
-ROWS_AT_ONCE = 1 << 16  # whole partitions are collected until they have this many rows, and are then matched together
 
 
 def match_batches(batches: Iterator[pa.RecordBatch], plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
@@ -29,7 +27,7 @@ def match_batches(batches: Iterator[pa.RecordBatch], plan: WorkerPlan) -> Iterat
 
     Raises DataError for what only the rows can show.
     """
-    for table in whole_partitions(with_partition_starts(batches, plan.partition_by)):
+    for table in whole_partitions(with_partition_starts(batches, plan.partition_by), plan.limits):
         yield from match_partitions(table, plan)
 
 
@@ -37,8 +35,11 @@ def with_partition_starts(batches: Iterator[pa.RecordBatch], keys: tuple[str, ..
     """The batches with the column PARTITION_START, computed from the keys where Spark did not compute it."""
     before: pa.RecordBatch | None = None
     for batch in batches:
-        if PARTITION_START in batch.schema.names or not batch.num_rows:
+        if PARTITION_START in batch.schema.names:
             yield batch
+            continue
+        if not batch.num_rows:
+            yield batch.append_column(PARTITION_START, as_arrow(np.zeros(0, np.bool_)))
             continue
         starts = np.zeros(batch.num_rows, np.bool_)
         starts[0] = before is None or any(differs(batch[k].slice(0, 1), before[k])[0] for k in keys)
@@ -48,24 +49,27 @@ def with_partition_starts(batches: Iterator[pa.RecordBatch], keys: tuple[str, ..
         yield batch.append_column(PARTITION_START, as_arrow(starts))
 
 
-def whole_partitions(batches: Iterator[pa.RecordBatch], rows_at_once: int = ROWS_AT_ONCE) -> Iterator[pa.Table]:
-    """Tables of whole partitions, of about `rows_at_once` rows each, or of one longer partition."""
-    buffer = PartitionBuffer(rows_at_once)
+def whole_partitions(batches: Iterator[pa.RecordBatch], limits: Limits) -> Iterator[pa.Table]:
+    """Tables of whole partitions, of about as many rows or bytes as `limits` says, or of one longer partition."""
+    buffer = PartitionBuffer(limits)
     for batch in batches:
         yield from buffer.push(batch)
     yield from buffer.rest()
 
 
 class PartitionBuffer:
-    """Collects sorted batches, and returns whole partitions as soon as they have about `rows_at_once` rows."""
+    """Collects sorted batches, and returns whole partitions as soon as they have about as many rows or bytes as
+    `limits` says."""
 
-    def __init__(self, rows_at_once: int = ROWS_AT_ONCE):
-        self.rows_at_once = rows_at_once
+    def __init__(self, limits: Limits):
+        self.limits = limits
         self.pending: list[pa.RecordBatch] = []
-        self.rows = 0
+        self.rows = self.bytes = 0
 
     def push(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
-        cut = _last_start(batch) if self.rows + batch.num_rows >= self.rows_at_once else -1
+        rows, size = self.rows + batch.num_rows, self.bytes + batch.nbytes
+        is_full = rows >= self.limits.rows or size >= self.limits.bytes
+        cut = _last_start(batch) if is_full else -1
         if cut >= 0:
             self._add(batch.slice(0, cut))
             yield from self.rest()
@@ -75,13 +79,13 @@ class PartitionBuffer:
     def rest(self) -> Iterator[pa.Table]:
         """The collected rows, which end with a partition, as one table; nothing if there are none."""
         if self.rows:
-            pending, self.pending, self.rows = self.pending, [], 0
+            pending, self.pending, self.rows, self.bytes = self.pending, [], 0, 0
             yield pa.Table.from_batches(pending)
 
     def _add(self, batch: pa.RecordBatch) -> None:
         if batch.num_rows:
             self.pending.append(batch)
-            self.rows += batch.num_rows
+            self.rows, self.bytes = self.rows + batch.num_rows, self.bytes + batch.nbytes
 
 
 def _last_start(batch: pa.RecordBatch) -> int:

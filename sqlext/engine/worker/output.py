@@ -11,6 +11,7 @@ import pyarrow as pa
 from sqlext.engine.worker.arrow import are_valid, as_arrow, lists, shown_value, strings, taken, to_arrow, to_values
 from sqlext.engine.worker.failed_arguments import failed_aggregate, failed_results
 from sqlext.engine.worker.fold_rows import Progress, fold_column, is_growing
+from sqlext.engine.worker.long_columns import byte_ranges, concatenated, narrowed, row_bytes
 from sqlext.engine.worker.read_rows import frame_ends, time_columns
 from sqlext.engine.worker.slot_values import mapped_values, member_values
 from sqlext.engine.worker.worker_plan import WorkerPlan
@@ -24,7 +25,6 @@ from sqlext.pattern.task import MAPPED, Rows, Spans, Values
 from sqlext.pattern.within import floats_in_order
 from sqlext.rewriter.match.match_plan import AGGREGATE_SLOTS, CLASSIFIER_FIELD, IS_MATCHED, Slot
 
-OUTPUT_ROWS = 1 << 16  # of a batch of the result
 MEMBER_ROWS = 1 << 20  # of all arrays in a batch of the result
 
 
@@ -66,8 +66,7 @@ def check_skip(columns: dict[str, pa.Array], spans: Spans, plan: WorkerPlan) -> 
 def block_batches(block: Block) -> Iterator[pa.RecordBatch]:
     """The result rows `block.out` with all their columns."""
     for lo, hi in _slices(block):
-        result = _result(replace(block, out=block.out.slice(lo, hi)))
-        yield from (result.slice(at, OUTPUT_ROWS) for at in range(0, hi - lo, OUTPUT_ROWS))
+        yield from _results(replace(block, out=block.out.slice(lo, hi)))
 
 
 def _slices(block: Block) -> Iterator[tuple[int, int]]:
@@ -76,32 +75,55 @@ def _slices(block: Block) -> Iterator[tuple[int, int]]:
     Where matches have tails the ranges are long, because navigation reads all labels of the block for each range.
     """
     n = len(block.out.row)
-    most = OUTPUT_ROWS if block.spans.tails is None else n
-    arrays = [s.aggregate for s in block.plan.slots if s.kind in ("array", "members") or is_growing(s)]
+    most = block.plan.limits.rows if block.spans.tails is None else n
+    arrays = [s for s in block.plan.slots if s.kind in ("array", "members") or is_growing(s)]
     if not arrays:
         yield from ((lo, min(lo + most, n)) for lo in range(0, n, most))
         return
-    sizes = np.sum([navigation.member_count(a, block.spans, block.out) for a in arrays], axis=0)
-    ends = np.cumsum(sizes + 1)
-    lo = 0
-    while lo < n:
-        before = ends[lo - 1] if lo else 0
-        hi = min(max(lo + 1, int(np.searchsorted(ends, before + MEMBER_ROWS, "right"))), lo + most)
-        yield lo, hi
-        lo = hi
+    counts = [navigation.member_count(s.aggregate, block.spans, block.out) for s in arrays]
+    sizes = np.sum([count * _member_bytes(slot, block) for slot, count in zip(arrays, counts)], axis=0)
+    members = np.sum(counts, axis=0) + 1
+    yield from byte_ranges(np.maximum(members, sizes * (MEMBER_ROWS / block.plan.limits.bytes)), most, MEMBER_ROWS)
 
 
-def _result(block: Block) -> pa.RecordBatch:
-    plan = block.plan
-    columns = [taken(block.columns[name], block.out.row) for name in plan.carried]
-    columns += [_slot_column(slot, block) for slot in plan.slots]
-    names = [*plan.carried, *(slot.name for slot in plan.slots)]
+def _member_bytes(slot: Slot, block: Block) -> float:
+    """The bytes of an average row of the arguments of an aggregate."""
+    columns = [block.columns[name] for name in slot.columns if name != CLASSIFIER_FIELD]
+    return sum(c.nbytes for c in columns) / max(1, len(block.rows.mask))
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """`column[row]`, NULL where the row is -1, to be made piece by piece: rows may occur many times."""
+
+    column: pa.Array
+    row: np.ndarray
+
+    def bytes(self) -> np.ndarray:
+        return row_bytes(self.column, self.row)
+
+    def slice(self, start: int, length: int) -> pa.Array:
+        return taken(self.column, self.row[start : start + length])
+
+
+def _results(block: Block) -> Iterator[pa.RecordBatch]:
+    """The result rows in batches of limited length."""
+    plan, n = block.plan, len(block.out.row)
+    columns: list[tuple[str, pa.Array | _Taken]] = []
+    columns += [(name, _Taken(block.columns[name], block.out.row)) for name in plan.carried]
+    columns += [(s.name, _value(s, block) if s.kind == "value" else _slot_column(s, block)) for s in plan.slots]
     if plan.task.output.has_unmatched:
-        columns.append(as_arrow(block.out.match >= 0))
-        names.append(IS_MATCHED)
+        columns.append((IS_MATCHED, as_arrow(block.out.match >= 0)))
     if not columns:  # a match without a column still counts as a row
-        columns, names = [pa.nulls(len(block.out.row), pa.bool_())], ["__nothing"]
-    return pa.RecordBatch.from_arrays(columns, names=names)
+        columns = [("__nothing", pa.nulls(n, pa.bool_()))]
+    names, arrays = zip(*columns)
+    every = np.arange(n)
+    sizes = np.zeros(n, np.int64)
+    for array in arrays:
+        sizes += array.bytes() if isinstance(array, _Taken) else row_bytes(array, every)
+    for lo, hi in byte_ranges(sizes, block.plan.limits.rows, block.plan.limits.bytes):
+        parts = [narrowed(name, array.slice(lo, hi - lo)) for name, array in columns]
+        yield pa.RecordBatch.from_arrays(parts, names=names)
 
 
 def _slot_column(slot: Slot, block: Block) -> pa.Array:
@@ -139,7 +161,7 @@ def _computable(slot: Slot, block: Block) -> pa.Array:
         except DataError as error:
             parts.append(pa.nulls(1, parts[0].type))
             block.errors.append((int(block.out.row[i]), int(block.out.match[i]), error))
-    return pa.concat_arrays(parts)
+    return concatenated(parts)
 
 
 def _alone(block: Block, lo: int, hi: int) -> Block:
@@ -150,11 +172,11 @@ def _alone(block: Block, lo: int, hi: int) -> Block:
 # one function for each kind of slot
 
 
-def _value(slot: Slot, block: Block) -> pa.Array:
+def _value(slot: Slot, block: Block) -> _Taken:
     row = navigation.navigate(slot.navigation, block.spans, block.out, block.rows.bounds)
     if block.plan.task.frame is not None and slot.navigation.step:
         row = in_frames(row, block.out, frame_ends(block.rows, block.plan))
-    return taken(block.columns[slot.columns[0]], row)
+    return _Taken(block.columns[slot.columns[0]], row)
 
 
 def _classifier(slot: Slot, block: Block) -> pa.Array:
@@ -261,7 +283,6 @@ def _fold(slot: Slot, block: Block) -> pa.Array:
 
 
 SLOT_COLUMNS: dict[str, Callable[[Slot, Block], pa.Array]] = {
-    "value": _value,
     "classifier": _classifier,
     "match number": _match_number,
     "sequence number": _sequence_number,

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.worker.arrow import taken
+from sqlext.engine.worker.long_columns import concatenated
 from sqlext.pattern.task import Spans
 from sqlext.rewriter.match.match_plan import Slot
 
@@ -25,7 +26,7 @@ def member_values(
     position = np.zeros(max(slot.by_label) + 1, np.int64)
     position[list(slot.by_label)] = np.arange(n)
     known = np.where(labels < len(position), labels, 0)
-    return taken(pa.concat_arrays([columns[name] for name in names]), position[known] * len(columns[names[0]]) + row)
+    return taken(concatenated([columns[name] for name in names]), position[known] * len(columns[names[0]]) + row)
 
 
 def mapped_values(slot: Slot, columns: dict[str, pa.Array], spans: Spans) -> pa.Array:

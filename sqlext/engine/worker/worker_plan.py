@@ -10,6 +10,15 @@ from sqlext.rewriter.match.match_plan import Bound, FrameEnd, OperandColumn, Slo
 MASK_BITS = 64  # bits of one mask column
 
 
+@dataclass(frozen=True)
+class Limits:
+    """How many rows, and about how many bytes, are matched at once and are in a batch of the result. Partitions are not
+    divided, nor are rows."""
+
+    rows: int = 1 << 16
+    bytes: int = 1 << 28
+
+
 @dataclass(frozen=True, kw_only=True)
 class WorkerPlan:
     """What workers match, what they read, and which columns they return.
@@ -30,6 +39,7 @@ class WorkerPlan:
     bounds: tuple[Bound, ...] = ()
     frame_end: FrameEnd = FrameEnd()
     is_ansi: bool = True
+    limits: Limits = Limits()
 
 
 def mask_names(bits: int) -> tuple[str, ...]:

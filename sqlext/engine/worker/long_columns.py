@@ -1,0 +1,163 @@
+"""Columns of more bytes than the 32-bit offsets of Arrow's strings, binaries and lists can count.
+
+Spark sends and receives batches with 32-bit offsets. The rows of a partition are read as one column, which therefore
+gets 64-bit offsets where it is longer (`concatenated`), and results are cut by their bytes (`byte_ranges`) before they
+get their own type again (`narrowed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.errors import DataError
+
+MOST_BYTES = (1 << 31) - 1  # what 32-bit offsets count
+
+
+def concatenated(columns: Sequence[pa.Array], most_bytes: int = MOST_BYTES) -> pa.Array:
+    """The columns, of one type, in one piece; with 64-bit offsets if they have more than `most_bytes` bytes.
+
+    >>> parts = [pa.array(["a"]), pa.array(["bcd"])]
+    >>> str(concatenated(parts).type), str(concatenated(parts, most_bytes=3).type)
+    ('string', 'large_string')
+    """
+    is_long = any(has_offsets(c.type) for c in columns) and sum(c.nbytes for c in columns) > most_bytes
+    kinds = {wide_type(c.type) if is_long else c.type for c in columns}
+    if len(kinds) > 1:  # some of them are long
+        kinds = {wide_type(c.type) for c in columns}
+    (kind,) = kinds
+    return pa.concat_arrays([c if c.type == kind else c.cast(kind) for c in columns])
+
+
+def wide_type(kind: pa.DataType) -> pa.DataType:
+    """The type with 64-bit offsets; a map keeps its own, which count its entries.
+
+    >>> str(wide_type(pa.list_(pa.struct([("a", pa.binary())]))))
+    'large_list<item: struct<a: large_binary>>'
+    """
+    if pa.types.is_string(kind):
+        return pa.large_string()
+    if pa.types.is_binary(kind):
+        return pa.large_binary()
+    if pa.types.is_list(kind):
+        return pa.large_list(_wide_field(kind.value_field))
+    if pa.types.is_map(kind):
+        return pa.map_(_wide_field(kind.key_field), _wide_field(kind.item_field))
+    if pa.types.is_struct(kind):
+        return pa.struct([_wide_field(field) for field in kind])
+    return kind
+
+
+def _wide_field(field: pa.Field) -> pa.Field:
+    return field.with_type(wide_type(field.type))
+
+
+def narrow_type(kind: pa.DataType) -> pa.DataType:
+    """The inverse of `wide_type`: the type in which Spark receives a column.
+
+    >>> str(narrow_type(pa.large_list(pa.struct([("a", pa.large_binary())]))))
+    'list<item: struct<a: binary>>'
+    """
+    if pa.types.is_large_string(kind):
+        return pa.string()
+    if pa.types.is_large_binary(kind):
+        return pa.binary()
+    if pa.types.is_large_list(kind) or pa.types.is_list(kind):
+        return pa.list_(_narrow_field(kind.value_field))
+    if pa.types.is_map(kind):
+        return pa.map_(_narrow_field(kind.key_field), _narrow_field(kind.item_field))
+    if pa.types.is_struct(kind):
+        return pa.struct([_narrow_field(field) for field in kind])
+    return kind
+
+
+def _narrow_field(field: pa.Field) -> pa.Field:
+    return field.with_type(narrow_type(field.type))
+
+
+def narrowed(name: str, column: pa.Array) -> pa.Array:
+    """The column with 32-bit offsets. Raises DataError if they cannot count the bytes.
+
+    >>> str(narrowed("c", pa.array(["a"], pa.large_string())).type)
+    'string'
+    """
+    kind = narrow_type(column.type)
+    if column.type == kind:
+        return column
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        raise DataError(
+            "LONG_VALUE", f"a value of {name} has more than 2 GiB, which Spark cannot hold", hint="collect fewer rows."
+        ) from None
+
+
+def has_offsets(kind: pa.DataType) -> bool:
+    """Whether the values of a type have no fixed width."""
+    return wide_type(narrow_type(kind)) != narrow_type(kind) or pa.types.is_map(kind)
+
+
+def bytes_of(column: pa.Array, first: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    """`int64[k]`: the bytes of the values `first[i]` to `stop[i]` (exclusive) of the column, without those of NULLs.
+
+    >>> texts, lists = pa.array(["a", None, "bcd"]), pa.array([[1, 2], [], [3]], pa.list_(pa.int64()))
+    >>> [bytes_of(c, np.array([0, 2, 0]), np.array([1, 3, 3])).tolist() for c in (texts, lists)]
+    [[1, 3, 4], [16, 8, 24]]
+    """
+    kind = column.type
+    if pa.types.is_struct(kind):
+        fields = (bytes_of(column.field(i), first, stop) for i in range(kind.num_fields))
+        return sum(fields, np.zeros(len(first), np.int64))
+    if not has_offsets(kind):
+        width = 0 if pa.types.is_null(kind) else kind.bit_width // 8
+        return (stop - first).astype(np.int64) * width
+    offsets = column.buffers()[1]
+    if not len(column) or offsets is None:
+        return np.zeros(len(first), np.int64)
+    ends = np.frombuffer(offsets, np.int64 if kind in (pa.large_string(), pa.large_binary()) or
+                         pa.types.is_large_list(kind) else np.int32)  # fmt: skip
+    first, stop = (ends[at + column.offset].astype(np.int64) for at in (first, stop))
+    if pa.types.is_map(kind):
+        return bytes_of(column.keys, first, stop) + bytes_of(column.items, first, stop)
+    return bytes_of(column.values, first, stop) if hasattr(column, "values") else stop - first
+
+
+def row_bytes(column: pa.Array, rows: np.ndarray) -> np.ndarray:
+    """`int64[k]`: the bytes of `column[rows]`, 0 where the row is -1.
+
+    >>> row_bytes(pa.array(["a", "bcd"]), np.array([1, -1, 0])).tolist()
+    [3, 0, 1]
+    """
+    return bytes_of(column, np.maximum(rows, 0), rows + 1)
+
+
+def byte_ranges(sizes: np.ndarray, most_rows: int, most_bytes: int) -> Iterator[tuple[int, int]]:
+    """Ranges of rows, each of at most `most_rows` rows and, unless it is one row, `most_bytes` bytes.
+
+    >>> list(byte_ranges(np.array([1, 2, 9, 1, 1, 1, 1]), 3, 4))
+    [(0, 2), (2, 3), (3, 6), (6, 7)]
+    """
+    ends, lo = np.cumsum(sizes), 0
+    while lo < len(sizes):
+        before = ends[lo - 1] if lo else 0
+        hi = int(np.searchsorted(ends, before + most_bytes, "right"))
+        hi = min(max(lo + 1, hi), lo + most_rows)
+        yield lo, hi
+        lo = hi
+
+
+def cut_batch(rows: pa.RecordBatch, most_bytes: int) -> Iterator[pa.RecordBatch]:
+    """The rows in batches of at most `most_bytes` bytes, or of one longer row, with 32-bit offsets.
+
+    >>> [b.to_pydict() for b in cut_batch(pa.record_batch([["abc", "d", "e"]], ["x"]), most_bytes=2)]
+    [{'x': ['abc']}, {'x': ['d', 'e']}]
+    """
+    every = np.arange(rows.num_rows)
+    sizes = sum((row_bytes(column, every) for column in rows.columns), np.zeros(rows.num_rows, np.int64))
+    names = rows.schema.names
+    for lo, hi in byte_ranges(sizes, rows.num_rows, most_bytes):
+        part = rows.slice(lo, hi - lo)
+        yield pa.RecordBatch.from_arrays([narrowed(n, c) for n, c in zip(names, part.columns)], names)
