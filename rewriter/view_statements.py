@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 
 from sqlext.rewriter.heads import Cursor
+from sqlext.rewriter.text.fragments import alone
 from sqlext.rewriter.text.names import Parts, RelationName, tokens_of
+from sqlext.rewriter.text.tokens import closing
 
 DESCRIBE, SHOW_CREATE, SHOW_COLUMNS, SHOW_PROPERTIES = (
     "DESCRIBE",
@@ -35,6 +37,16 @@ class ViewStatement:
     column: str | None = None
     query: str = ""
     new_name: Parts = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CachedQuery:
+    """`CACHE [LAZY] TABLE name [OPTIONS (…)] [AS] query`. `cache_view`: the same for a view that there is already;
+    `query_in_place`: the query behind blanks, so that its places are those in the whole statement."""
+
+    name: RelationName
+    cache_view: str
+    query_in_place: str
 
 
 @dataclass(frozen=True)
@@ -72,6 +84,32 @@ def parse_view_statement(text: str) -> ViewStatement | None:
     if not cursor.is_at_end:
         return None
     return ViewStatement(verb=verb, name=name, is_extended=is_extended, is_lazy=is_lazy, column=column)
+
+
+def parse_cached_query(text: str) -> CachedQuery | None:
+    """CACHE TABLE with a query; None for all other text.
+
+    >>> cached = parse_cached_query("CACHE LAZY TABLE v OPTIONS ('storageLevel' = 'DISK_ONLY') AS SELECT 1;")
+    >>> cached.name.parts, cached.cache_view, cached.query_in_place.strip()
+    (('v',), "CACHE LAZY TABLE v OPTIONS ('storageLevel' = 'DISK_ONLY') ", 'SELECT 1')
+    """
+    tokens = tokens_of(text)
+    while tokens and tokens[-1].text == ";":
+        tokens = tokens[:-1]
+    cursor = Cursor(tokens)
+    if not cursor.take("CACHE"):
+        return None
+    cursor.take("LAZY")
+    name = cursor.take_name() if cursor.take("TABLE") else None
+    if name is not None and cursor.take("OPTIONS"):
+        close = None if cursor.is_at_end else closing(tokens, cursor.index)
+        cursor.index = len(tokens) if close is None else close + 1
+    stop = len(text) if cursor.is_at_end else tokens[cursor.index].start
+    cursor.take("AS")
+    if name is None or cursor.is_at_end:
+        return None
+    query = alone(text, tokens[cursor.index].start, tokens[-1].stop)
+    return CachedQuery(name=name, cache_view=text[:stop], query_in_place=query)
 
 
 _VERBS = (

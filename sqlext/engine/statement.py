@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
@@ -28,6 +29,8 @@ from sqlext.rewriter.heads import (
     parse_target,
 )
 from sqlext.rewriter.text.names import quote
+from sqlext.rewriter.view_statements import CachedQuery, parse_cached_query
+from sqlext.session_kind import is_connect
 
 
 def run(call: SqlCall) -> DataFrame:
@@ -35,6 +38,9 @@ def run(call: SqlCall) -> DataFrame:
     head = parse_head(call.text)
     if head is not None and head.verb == CREATE_VIEW:
         return _create_view(call, head)
+    cached = parse_cached_query(call.text)
+    if cached is not None:
+        return _cache_query(call, cached)
     check_no_function(call.text)
     plan = _plan_to_run(call)
     warn(plan.warnings)
@@ -43,7 +49,7 @@ def run(call: SqlCall) -> DataFrame:
         _check_upsert(plan, target)
     plan.build()
     if target is None:
-        return with_end_required(plan.execute())
+        return with_end_required(_analysed(call, plan.execute()))
     text = plan.source.slice(target.query_start, target.query_stop)
     query = plan.queries.run(text)
     if query.isStreaming:
@@ -55,6 +61,15 @@ def run(call: SqlCall) -> DataFrame:
         "NOT_A_STREAM", "the query of a streaming table reads no stream", place=target.place,
         hint="write FROM STREAM t, or CREATE TABLE … AS for the rows that are there now.",
     )  # fmt: skip
+
+
+def _analysed(call: SqlCall, frame: DataFrame) -> DataFrame:
+    """The result with an analysed plan below it.
+
+    A text with keyword DataFrames names temporary views that Spark has dropped when it returns. Actions such as
+    `writeTo` analyse the plan of the text once more, but not what is below it. Connect sends the DataFrames each time.
+    """
+    return frame if is_connect(call.spark) else frame.select("*")
 
 
 def _plan_to_run(call: SqlCall) -> StatementPlan:
@@ -109,6 +124,21 @@ def _create_temporary_view(call: SqlCall, head: Head) -> DataFrame:
     elif not (head.if_exists and views.is_known(call.spark, head.name.parts)):
         frame.createOrReplaceTempView(name) if head.or_replace else frame.createTempView(name)
     return call.spark.createDataFrame([], T.StructType([]))
+
+
+def _cache_query(call: SqlCall, cached: CachedQuery) -> DataFrame:
+    """CACHE TABLE name AS query: a temporary view, whose rows Spark keeps."""
+    with places_in(call.text):
+        plan = _plan_to_run(replace(call, text=cached.query_in_place))
+        warn(plan.warnings)
+        plan.build()
+        frame = plan.execute()
+    frame.createTempView(quote(cached.name.parts))
+    try:
+        return call.sql(cached.cache_view)
+    except PySparkException:
+        call.spark.catalog.dropTempView(cached.name.parts[-1])
+        raise
 
 
 def compile_statement(call: SqlCall) -> str:
