@@ -21,12 +21,16 @@ from sqlext.rewriter.text.names import Parts, RelationName, quote, split_name
 from sqlext.rewriter.tree.sources import qualify, relations
 
 TABLE = "sqlext_views"
-_COLUMNS = "name, text, columns, comment, schema, created_at, created_by"
+_QUERY_COLUMNS = "query_columns"  # which tables of earlier versions do not have
 
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A stored view. `schema` (catalog, schema) was current at its creation; `created_by` is our version then."""
+    """A stored view. `schema` (catalog, schema) was current at its creation; `created_by` is our version then.
+
+    `query_columns`: the columns of its query at its creation, as the JSON of Spark's StructType; None if an earlier
+    version stored it.
+    """
 
     name: str
     text: str
@@ -34,6 +38,7 @@ class View:
     comment: str | None
     schema: Parts
     created_by: str
+    query_columns: str | None = None
 
     @property
     def qualified_text(self) -> str:
@@ -74,8 +79,10 @@ def mentioned(spark: Any, sql: Callable[..., Any], text: str) -> tuple[Mention, 
     return tuple(mentions)
 
 
-def create(spark: Any, sql: Callable[..., Any], statement: CreateView) -> Any:
+def create(spark: Any, sql: Callable[..., Any], statement: CreateView, query_columns: str | None = None) -> Any:
     """Carry out CREATE VIEW over extended text, whose query has been checked, and return an empty DataFrame.
+
+    `query_columns`: as in View.
 
     Raises BindError if the name is taken and the statement has neither OR REPLACE nor IF NOT EXISTS.
     """
@@ -89,15 +96,17 @@ def create(spark: Any, sql: Callable[..., Any], statement: CreateView) -> Any:
             return _nothing(sql, parts)
         if not head.or_replace:
             raise _already_exists(head)
-    _write(spark, sql, statement)
+    _write(spark, sql, statement, query_columns)
     return _nothing(sql, parts)
 
 
-def alter(spark: Any, sql: Callable[..., Any], view: View, name: Parts, query: str) -> None:
-    """Give a stored view another query, which has been checked; it keeps its comment."""
+def alter(
+    spark: Any, sql: Callable[..., Any], view: View, name: Parts, query: str, query_columns: str | None = None
+) -> None:
+    """Give a stored view another query, which has been checked; it keeps its comment. `query_columns`: as in View."""
     head = Head(text=query, verb=CREATE_VIEW, name=RelationName(name, 0, 0))
     comment = string_literal(view.comment) if view.comment is not None else None
-    _write(spark, sql, CreateView(head=head, columns=(), comment=comment, query_start=0))
+    _write(spark, sql, CreateView(head=head, columns=(), comment=comment, query_start=0), query_columns)
 
 
 def rename(spark: Any, sql: Callable[..., Any], name: Parts, new_name: Parts) -> None:
@@ -173,7 +182,7 @@ def _read(spark: Any, sql: Callable[..., Any], schema: Parts, tail: str) -> list
     table = _table(schema)
     if not is_known(spark, (*schema, TABLE)):
         return []
-    rows = sql(f"SELECT {_COLUMNS} FROM {table} {tail}").collect()
+    rows = sql(f"SELECT * FROM {table} {tail}").collect()
     return [
         View(
             name=row.name,
@@ -182,24 +191,29 @@ def _read(spark: Any, sql: Callable[..., Any], schema: Parts, tail: str) -> list
             comment=row.comment,
             schema=tuple(row.schema),
             created_by=row.created_by,
+            query_columns=row.asDict().get(_QUERY_COLUMNS),
         )
         for row in rows
     ]
 
 
-def _write(spark: Any, sql: Callable[..., Any], statement: CreateView) -> None:
+def _write(spark: Any, sql: Callable[..., Any], statement: CreateView, query_columns: str | None) -> None:
     """Append or replace the view's row, in one commit."""
     parts = statement.head.name.parts
     table = _table(parts[:-1])
     sql(
         f"CREATE TABLE IF NOT EXISTS {table} (name STRING, text STRING, columns ARRAY<STRING>, comment STRING, "
-        "schema ARRAY<STRING>, created_at TIMESTAMP, created_by STRING) USING delta COMMENT 'views kept by sqlext'"
+        f"schema ARRAY<STRING>, created_at TIMESTAMP, created_by STRING, {_QUERY_COLUMNS} STRING) "
+        "USING delta COMMENT 'views kept by sqlext'"
     )
+    if _QUERY_COLUMNS not in sql(f"SELECT * FROM {table}").columns:
+        sql(f"ALTER TABLE {table} ADD COLUMNS ({_QUERY_COLUMNS} STRING)")
     schema = (spark.catalog.currentCatalog(), spark.catalog.currentDatabase())
     row = (
         f"SELECT {string_literal(parts[-1].lower())} AS name, {string_literal(statement.query)} AS text, "
         f"{_array(statement.columns)} AS columns, {statement.comment or 'CAST(NULL AS STRING)'} AS comment, "
-        f"{_array(schema)} AS schema, current_timestamp() AS created_at, {string_literal(_version())} AS created_by"
+        f"{_array(schema)} AS schema, current_timestamp() AS created_at, {string_literal(_version())} AS created_by, "
+        f"{string_literal(query_columns) if query_columns else 'CAST(NULL AS STRING)'} AS {_QUERY_COLUMNS}"
     )
     sql(
         f"MERGE INTO {table} AS old USING ({row}) AS new ON old.name = new.name "

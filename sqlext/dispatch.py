@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 from sqlext.catalog import views, warehouse
 from sqlext.engine import cached_views
 from sqlext.engine.quoted_names import names_in_backticks
+from sqlext.engine.session_variables import note_declaration
 from sqlext.engine.sql_call import SqlCall
 from sqlext.errors import SetupError, SqlExtError
 from sqlext.quiet import quiet_probes
@@ -47,6 +48,7 @@ def dispatch(call: SqlCall) -> DataFrame:
 
 
 def _dispatch(call: SqlCall) -> DataFrame:
+    note_declaration(call)
     if "sqlext_match" in call.text.lower():
         _register_table_function(call)
     if _first_word(call.text) == "BEGIN":

@@ -38,7 +38,11 @@ def cached(spark: SparkSession, name: Parts) -> DataFrame | None:
 
 
 def _key(spark: SparkSession, name: Parts) -> tuple[str, Parts]:
-    session = spark.conf.get(SESSION, "") or getattr(spark, "session_id", "")  # a Connect session has only the latter
     full = name if len(name) > 1 else (spark.catalog.currentDatabase(), *name)
     full = full if len(full) > 2 else (spark.catalog.currentCatalog(), *full)
-    return str(session), tuple(part.lower() for part in full)
+    return session_of(spark), tuple(part.lower() for part in full)
+
+
+def session_of(spark: SparkSession) -> str:
+    """What tells an extended session from others."""
+    return str(spark.conf.get(SESSION, "") or getattr(spark, "session_id", ""))  # a Connect session has only the latter

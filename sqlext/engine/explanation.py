@@ -47,7 +47,7 @@ def explained_plan(plan: StatementPlan) -> str:
 
 
 def _view(name: str, view: ViewPlan) -> str:
-    return f"== View {view.name}, which the statement reads as {name} ==\n{explained_plan(view.statement)}"
+    return f"== View {view.view.name}, which the statement reads as {name} ==\n{explained_plan(view.statement)}"
 
 
 def _part(number: int, part: PlannedPart) -> str:

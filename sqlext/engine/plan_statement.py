@@ -7,6 +7,7 @@ DataFrame to run has an effect, a preview with the same columns stands in for it
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Union
@@ -28,8 +29,9 @@ from sqlext.engine.rules.plan_rules import PlannedRules, RulesPlanner
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream.heartbeat import IdlePlanner, PlannedIdle
 from sqlext.engine.stream.stream_clause import StreamClause
+from sqlext.engine.view_columns import view_columns
 from sqlext.engine.windows.plan_windows import BaseQuery, WindowPlanner
-from sqlext.errors import SqlExtError, UnsupportedError
+from sqlext.errors import Place, SqlExtError, UnsupportedError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
 from sqlext.rewriter.emit.emit_clause import EmitClause
@@ -41,6 +43,7 @@ from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
+from sqlext.rewriter.text.tokens import index_at
 from sqlext.rewriter.tree.script import check_bound_before
 from sqlext.rewriter.tree.stream_words import stream_words
 from sqlext.rewriter.windows.parse_window import WindowClause
@@ -111,11 +114,11 @@ class StatementPlan:
 
 @dataclass(frozen=True)
 class ViewPlan:
-    """The query of a stored view, and the names that the view gives its columns."""
+    """A stored view that a statement reads at `place`, and the plan of its query."""
 
-    name: str
+    view: View
     statement: StatementPlan
-    columns: tuple[str, ...]
+    place: Place
 
     @property
     def has_effect(self) -> bool:
@@ -130,8 +133,7 @@ class ViewPlan:
         return self.preview()
 
     def preview(self) -> DataFrame:
-        frame = self.statement.execute()
-        return frame.toDF(*self.columns) if self.columns else frame
+        return view_columns(self.statement.execute(), self.view, self.place)
 
 
 PlannedRelation = Union[PhysicalPlan, ViewPlan, BaseQuery, PlannedEmit, PlannedRules]
@@ -179,7 +181,7 @@ def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portabl
             relation = queries.name(rows)
         else:
             query = plan_statement(_query_of(mention.view, call))
-            view = ViewPlan(mention.view.name, query, mention.view.columns)
+            view = ViewPlan(mention.view, query, Place(call.text, mention.name.start, mention.name.stop))
             relation = queries.name(view.preview())
             relations[relation] = view
         source = source.edited([_view_edit(mention, relation, statement)])
@@ -245,12 +247,19 @@ def _query_of(view: View, call: SqlCall) -> SqlCall:
 def _portable_view(view: View, call: SqlCall) -> str:
     """A stored view as a subquery in plain SQL."""
     query = f"({plan_portable(_query_of(view, call)).text})"
+    if view.query_columns:
+        names = [field["name"] for field in json.loads(view.query_columns)["fields"]]
+        if len({name.lower() for name in names}) == len(names):
+            query = f"(SELECT {', '.join(map(quoted, names))} FROM {query})"
     return f"(SELECT * FROM {query} AS v ({', '.join(map(quoted, view.columns))}))" if view.columns else query
 
 
 def _view_edit(mention: Mention, relation: str, statement: ParsedStatement) -> Edit:
     """A relation in the place of a view's name, under which the statement can still read it."""
-    alias = f" AS `{mention.view.name}`" if statement.tree.is_bare(mention.name) else ""
+    tokens = statement.tree.tokens
+    before = index_at(tokens, mention.name.start) - 1
+    is_table = before >= 0 and tokens[before].word == "TABLE"  # which takes no alias
+    alias = f" AS `{mention.view.name}`" if statement.tree.is_bare(mention.name) and not is_table else ""
     return Edit(mention.name.start, mention.name.stop, relation + alias)
 
 

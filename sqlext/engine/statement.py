@@ -17,6 +17,7 @@ from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream import streaming_tables
 from sqlext.engine.stream.endless import with_end_required
 from sqlext.engine.stream.upsert import plan_upsert
+from sqlext.engine.temporary_objects import check_permanent
 from sqlext.engine.warn import warn
 from sqlext.errors import UnsupportedError, places_in
 from sqlext.rewriter.heads import (
@@ -99,12 +100,24 @@ def _create_view(call: SqlCall, head: Head) -> DataFrame:
         return call.sql(call.text, call.args, **call.frames)
     if call.args or call.frames:
         raise UnsupportedError("VIEW_PARAMETERS", "a stored view cannot hold parameters", place=head.place)
-    with places_in(call.text):
-        query = plan_statement(replace(call, text=view.query_in_place))
-        warn(query.warnings)
-        query.execute()  # raises the errors of the query; nothing is read
+    columns = check_stored_query(call, view.query_in_place)
     cached_views.uncache(call.spark, head.name.parts)
-    return views.create(call.spark, call.sql, view)
+    return views.create(call.spark, call.sql, view, columns)
+
+
+def check_stored_query(call: SqlCall, query_in_place: str) -> str:
+    """The columns of the query of a stored view, as `views.View` keeps them. Nothing is read.
+
+    `query_in_place`: the query behind blanks, so that its places are those in the statement `call`.
+
+    Raises the errors of the query, and BindError if it reads what only this session has.
+    """
+    with places_in(call.text):
+        query = plan_statement(replace(call, text=query_in_place, args=None, frames={}))
+        warn(query.warnings)
+        columns = query.execute().schema.json()
+        check_permanent(call, query_in_place)
+    return columns
 
 
 def _create_temporary_view(call: SqlCall, head: Head) -> DataFrame:

@@ -13,9 +13,8 @@ from pyspark.sql import types as T
 from sqlext.catalog import views
 from sqlext.catalog.views import View
 from sqlext.engine import cached_views, statement
-from sqlext.engine.plan_statement import plan_statement
 from sqlext.engine.sql_call import SqlCall
-from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, places_in
+from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import view_statements as vs
 from sqlext.rewriter.text.fragments import alone
@@ -131,14 +130,12 @@ def _refresh(call: SqlCall, about: ViewStatement, view: View) -> None:
 
 def _alter(call: SqlCall, about: ViewStatement, view: View) -> None:
     start = call.text.rindex(about.query)
-    query = replace(call, text=alone(call.text, start, start + len(about.query)), args=None, frames={})
     if call.args or call.frames:
         place = Place(call.text, about.name.start, about.name.stop)
         raise UnsupportedError("VIEW_PARAMETERS", "a stored view cannot hold parameters", place=place)
-    with places_in(call.text):
-        plan_statement(query).execute()  # raises the errors of the query; nothing is read
+    columns = statement.check_stored_query(call, alone(call.text, start, start + len(about.query)))
     cached_views.uncache(call.spark, about.name.parts)
-    views.alter(call.spark, call.sql, view, about.name.parts, about.query)
+    views.alter(call.spark, call.sql, view, about.name.parts, about.query, columns)
 
 
 def _rename(call: SqlCall, about: ViewStatement, view: View) -> None:
