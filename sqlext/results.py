@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import TextIO
 
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import types as T
 from rich.console import Console
 
+from sqlext.catalog.streams import root_cause
 from sqlext.engine.stream.endless import check_ends
 from sqlext.result_formats import CSV, JSON, PARQUET, TABLE, TERMINAL_LIMIT, csv_line
 from sqlext.rewriter.text.names import quoted
+from sqlext.startup import Py4JError
 from sqlext.text_tables import NULL, Cells, text_lines
 
 
@@ -27,6 +30,10 @@ def write_result(
 
     `form`: one of FORMATS; None is a table on a terminal and text with tabs elsewhere. `before` is called when the
     rows are computed. `null`: what stands for NULL, by default nothing in CSV and NULL elsewhere.
+
+    Into a pipe all rows of a result go one partition after the other, as they are computed, so a reader that has seen
+    enough ends the query, and the rows need not fit into memory. A file or a screen gets what `collect` returns, which
+    computes all partitions at once.
 
     Raises UnsupportedError for a stream.
     """
@@ -47,13 +54,14 @@ def _write_text(
     if form == JSON:
         some = result if limit is None else result.limit(limit)
         lines = some.selectExpr("to_json(struct(*), map('ignoreNullFields', 'false'))")
-        for (line,) in lines.collect():
+        for (line,) in _one_by_one(lines) if limit is None and _is_pipe(out) else lines.collect():
             print(line, file=out)
         return
     is_terminal = out is sys.stdout and sys.stdout.isatty()
     if limit is None and is_terminal and form is None:
         limit = TERMINAL_LIMIT
-    rows = iter(read_cells(result, limit))
+    is_streamed = limit is None and _is_pipe(out)
+    rows = map(list, _one_by_one(_as_texts(result))) if is_streamed else iter(read_cells(result, limit))
     before()
     if form == TABLE or is_terminal:
         _write_table(result, rows, limit, out)
@@ -66,6 +74,18 @@ def _write_text(
         for cells in islice(rows, limit):
             nulls = NULL if null is None else null
             print("\t".join(nulls if cell is None else _escape(cell) for cell in cells), file=out)
+
+
+def _is_pipe(out: TextIO) -> bool:
+    return out is sys.stdout and not out.isatty()
+
+
+def _one_by_one(rows: DataFrame) -> Iterator[Row]:
+    """The rows of a result, of which two partitions are in memory. Raises PySparkException."""
+    try:
+        yield from rows.toLocalIterator(prefetchPartitions=True)
+    except Py4JError as error:  # PySpark converts the errors of `collect` only
+        raise PySparkException(root_cause(str(error))) from None
 
 
 def _write_table(result: DataFrame, rows: Iterator[Cells], limit: int | None, out: TextIO) -> None:

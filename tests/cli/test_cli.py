@@ -215,6 +215,13 @@ def test_a_failure_at_run_time_is_told_without_a_stack(run):
     assert "Exception" not in err and "\tat " not in err
 
 
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_rows_go_into_a_pipe_as_they_are_computed(run, form):
+    status, out, err = run("SELECT if(id < 90, 1, 1 / (id - id)) AS x FROM range(0, 100, 1, 10)", "--format", form)
+    assert (status, len(out.splitlines()) > 20) == (FAILED, True)
+    assert err.startswith("[DIVIDE_BY_ZERO]")
+
+
 def test_a_stream_is_refused_with_a_hint_and_an_error_of_delta_is_its_message(run):
     run("CREATE TABLE cli_t (x INT)")
     status, _, err = run("SELECT * FROM STREAM cli_t")
