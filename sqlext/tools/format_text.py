@@ -41,20 +41,26 @@ def format_text(text: str) -> str:
       DEFINE b AS n>prev(n)
     )
     """
-    result, behind = [], 0
+    parts, line, stop = [], "", 0
     for statement in file_statements(text):
-        result += [text[behind : statement.start], _formatted_in(text, statement)]
-        behind = statement.stop
-    return "".join(result) + text[behind:]
+        gap = text[stop : statement.start]
+        line = _last_line(line + gap)
+        parts += [gap, _formatted_after(line, text, statement)]
+        line, stop = _last_line(line + parts[-1]), statement.stop
+    return "".join(parts) + text[stop:]
 
 
-def _formatted_in(text: str, statement: Fragment) -> str:
-    """The statement, laid out behind what stands before it on its line."""
+def _last_line(text: str) -> str:
+    return text[text.rfind("\n") + 1 :]
+
+
+def _formatted_after(line: str, text: str, statement: Fragment) -> str:
+    """The statement, laid out after what is before it on its line, which has been laid out."""
     try:
         check_syntax(statement.text)
     except SqlExtError as error:
         raise error.moved(text, statement.start) from None
-    before = " " * (statement.start - text.rfind("\n", 0, statement.start) - 1)
+    before = " " * len(line)
     return format_statement(before + statement.text)[len(before) :]
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from soak import Soak
 
 from tests.sampling import SAMPLE
-
-from .soak import Soak
 
 ROUNDS = 60 if SAMPLE == "all" else 3
 
