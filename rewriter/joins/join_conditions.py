@@ -10,7 +10,7 @@ from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.text.and_list import normal_words, same_words, top_level, without_parentheses
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes
-from sqlext.rewriter.text.splice import Source
+from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import closing, tokenize, words_of
 from sqlext.rewriter.tree.keywords import ends_operand
 
@@ -220,6 +220,24 @@ def _terms(sum_: Fragment, sign: int) -> Iterator[Term]:
 
 def _is_constant(expression: Fragment, source: Source) -> bool:
     return all(x.is_parameter or not x.is_name or x.word in _CONSTANT_WORDS for x in lexemes(expression, source))
+
+
+def checked_sum(bound: Fragment, source: Source, text: Callable[[Fragment], Text]) -> Text | None:
+    """The bound, NULL on rows on which it would overflow; None for one that is not an expression plus constants.
+
+    `text`: what Spark gets for a part of the bound.
+
+    >>> text = "a.t - INTERVAL 2 DAYS"
+    >>> print(checked_sum(Fragment(text, 0, len(text)), Source(text), lambda part: join(part.text)))
+    try_subtract(a.t, INTERVAL 2 DAYS)
+    """
+    terms = offset(bound, source)
+    if len(terms.others) != 1 or terms.others[0].sign < 0 or not terms.constants:
+        return None
+    result = text(terms.others[0].expression)
+    for term in terms.constants:
+        result = join("try_add(" if term.sign > 0 else "try_subtract(", result, ", ", text(term.expression), ")")
+    return result
 
 
 # errors

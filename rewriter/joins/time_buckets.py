@@ -195,7 +195,8 @@ def both_copied(buckets: Fixed, time: Text, lower: Text, upper: Text) -> Scheme:
     """
     before = join(f"sequence({HOME} - {buckets.reach}, {HOME})")
     within = _sequence(buckets, HOME, buckets.bucket(upper))
-    return Scheme(_copied(buckets.bucket(time), before), _copied(buckets.bucket(lower), within))
+    home = join("IF((", upper, ") IS NULL, NULL, ", buckets.bucket(lower), ")")  # either bound may be beyond all times
+    return Scheme(_copied(buckets.bucket(time), before), _copied(home, within))
 
 
 def _copied(home: Text, copies: Text) -> Side:

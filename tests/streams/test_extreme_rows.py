@@ -64,3 +64,13 @@ def test_rows_at_the_end_of_time_end_no_stream(events):
     assert lines(events, "ends") == expected
     shown = {row.name: row for row in events.sql("SHOW STREAMING TABLES").collect()}["ends"]
     assert (shown.state, shown.watermark[:17], shown.late_rows) == ("stopped", "+294247-01-10 04:", 6)
+
+
+def test_times_whose_range_ends_beyond_the_last_time_end_no_join(events):
+    events.sql(f"""INSERT INTO events VALUES (1, TIMESTAMP'2026-01-01', 'A', 1),
+      (1, TIMESTAMP'2026-01-01 00:00:30', 'B', 2), (1, {LAST}, 'A', 3)""")
+    stream = "STREAM events WATERMARK ts DELAY OF INTERVAL 1 SECOND AS"
+    events.sql(f"""CREATE STREAMING TABLE pairs AS SELECT 'pair' AS name, l.i AS f, r.i AS n
+      FROM {stream} l LEFT INTERVAL JOIN {stream} r
+        ON l.k = r.k AND r.ts BETWEEN l.ts AND l.ts + INTERVAL 1 MINUTE""")
+    assert lines(events, "pairs") == ["pair 1 1", "pair 1 2", "pair 2 2", "pair 3 None"]

@@ -18,7 +18,7 @@ from sqlext.rewriter.joins.interval_sql import BoundRange, RewrittenJoin, bucket
 from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, RIGHT, TimeRange, comparisons, time_ranges
 from sqlext.rewriter.joins.time_buckets import FLOATS, INTEGERS, Fixed, domain
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.splice import join
+from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.text.tokens import tokenize
 
 _EQUAL = frozenset({"="})
@@ -121,7 +121,7 @@ class _Binder:
         of = domain(types)
         if of is None:
             raise join_conditions.wrong_types(range_, types)
-        time, lower, upper = (self.sides.text(part) for part in parts)
+        time, lower, upper = self.sides.text(range_.time), self._bound(range_.lower), self._bound(range_.upper)
         width = range_width.constant_width(range_, self.sides.source, of, self.sides.queries, self.time_zone)
         if width is not None and width.is_zero:
             equal = join("(", time, ") = (", lower, ")")
@@ -136,6 +136,11 @@ class _Binder:
                 return None
             bound = self._measured(bound)
         return bucket_join(self.clause, bound, self.sides.number)
+
+    def _bound(self, bound: Fragment) -> Text:
+        """A bound of the range. Beyond the last value of its type it is NULL, as that of a row without a time."""
+        text = self.sides.text
+        return join_conditions.checked_sum(bound, self.sides.source, text) or text(bound)
 
     def _measured(self, bound: BoundRange) -> BoundRange:
         """The range with the widths that a query over both relations measures."""

@@ -19,6 +19,7 @@ from sqlext.rewriter.joins.join_conditions import (
     Comparison,
     TimeRange,
     between,
+    checked_sum,
     compared,
     comparisons,
     offset,
@@ -68,7 +69,7 @@ def _with_table(sides: JoinSides, range_: TimeRange | None, stream: str, bind: B
     if range_ is None:
         return plain_join(clause, ("stream", "Spark's own join of a stream and a table."))
     why = "Spark's own join of a stream and a table; the ranges vary by row, and those of a stream cannot be measured."
-    return bind() or plain_join(clause, ("stream", why))
+    return _with_computable(sides, range_, bind() or plain_join(clause, ("stream", why)))
 
 
 def _has_key(sides: JoinSides) -> bool:
@@ -81,15 +82,32 @@ def _keys(sides: JoinSides, operators: frozenset[str]) -> list[Comparison]:
 
 
 def _with_known(sides: JoinSides, range_: TimeRange | None, rewritten: RewrittenJoin) -> RewrittenJoin:
-    """The join; an outer one pads the rows that nothing can match at once.
+    """The join, in which no time overflows; an outer one pads the rows that nothing can match at once.
 
     Spark would keep a row with a NULL time for ever, and its FULL JOIN of streams treats NULL keys as equal.
     """
     on = sides.clause.on
+    rewritten = _with_computable(sides, range_, rewritten)
     if on is None or sides.clause.join_type not in ("LEFT", "RIGHT", "FULL"):
         return rewritten
     edits = (Edit(on.stop, on.stop, join(" AND ", condition)) for condition in _not_null(sides, range_))
     return replace(rewritten, edits=(*rewritten.edits, *edits))
+
+
+def _with_computable(sides: JoinSides, range_: TimeRange | None, rewritten: RewrittenJoin) -> RewrittenJoin:
+    """The join whose ON begins with what tells whether the bounds can be computed. One whose bound is beyond the last
+    time matches nothing, and does not end the query."""
+    on = sides.clause.on
+    if on is None or range_ is None:
+        return rewritten
+    before = (Edit(on.start, on.start, join(test, " AND ")) for test in _computable(sides, range_, sides.text))
+    return replace(rewritten, edits=(*before, *rewritten.edits))
+
+
+def _computable(sides: JoinSides, range_: TimeRange, text: Callable[[Fragment], Text]) -> list[Text]:
+    """Conditions that the bounds of the range do not overflow. Spark cannot bound its state by the checked sums."""
+    sums = (checked_sum(bound, sides.source, text) for bound in (range_.lower, range_.upper))
+    return [join(sum_, " IS NOT NULL") for sum_ in sums if sum_ is not None]
 
 
 def _not_null(sides: JoinSides, range_: TimeRange | None) -> list[Text]:
@@ -198,6 +216,10 @@ def _anti(sides: JoinSides, range_: TimeRange | None) -> RewrittenJoin:
         constants = (join(" + " if t.sign > 0 else " - ", sides.text(t.expression)) for t in terms.constants)
         return join(named(terms.others[0].expression), *constants)
 
+    def term(expression: Fragment) -> Text:
+        """A term of a bound of the right relation."""
+        return sides.text(expression) if sides.side_of(expression) == BOTH else named(expression)
+
     def condition(conjunct: Fragment) -> Text:
         range_, comparison = between(conjunct), compared(conjunct)
         if sides.side_of(conjunct) == NEITHER and range_ is not None:
@@ -208,6 +230,8 @@ def _anti(sides: JoinSides, range_: TimeRange | None) -> RewrittenJoin:
 
     conditions = [condition(conjunct) for conjunct in sides.clause.conjuncts]
     if range_ is not None:
+        is_right = sides.side_of(range_.time) == LEFT
+        conditions = [*_computable(sides, range_, term if is_right else sides.text), *conditions]
         conditions.append(join("(", sides.text(_event_times(sides, range_)[0]), ") IS NOT NULL"))
     if range_ is not None and not _has_key(sides):
         left, right = _event_times(sides, range_)
