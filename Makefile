@@ -16,7 +16,7 @@ LIBRARIES := numpy numba pyarrow pandas protobuf google-re2
 FAST := tests/architecture tests/statements tests/streams/test_run.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-pure test-dbt test-cluster test-chaos test-spark-versions test-installed lint bench bench-quick check-wheel clean check-java
+.PHONY: help demo test test-fast test-pure test-dbt test-cluster test-chaos test-spark-versions test-installed test-soak lint bench bench-quick check-wheel clean check-java
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ test-cluster: $(WORKERS)/installed check-java  ## run statements, joins and a st
 test-chaos: $(WORKERS)/installed check-java  ## kill 50 processes of a cluster at random; no row is lost or doubled
 	chaos=$$(mktemp -d) && SQLEXT_WORKER_PYTHON=$(CURDIR)/$(WORKERS)/bin/python $(BIN)/python -m tests.cluster.standalone \
 	  $(CURDIR)/$(BIN)/python -m tests.cluster.chaos $$chaos 50
+
+test-soak: $(STAMP) check-java  ## run one streaming table of each kind for 1,000 micro-batches under random changes
+	soak=$$(mktemp -d) && $(BIN)/python -m tests.streams.soak $$soak 200
 
 lint: $(STAMP)  ## run ruff and mypy, and check that imports only go down the layers
 	$(BIN)/ruff check
