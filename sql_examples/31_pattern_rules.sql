@@ -65,4 +65,6 @@ ORDER BY rule_name;
 
 DROP TABLE example_rules;
 
+DROP TABLE example_rules_errors;
+
 DROP TABLE example_payments;

@@ -92,10 +92,11 @@ def part_of(rows: Rows, lo: int, hi: int) -> Rows:
     """Rows `lo` to `hi` (exclusive; at least one row). The first and the last partition may be cut off.
 
     >>> part_of(Rows(bounds=np.array([0, 2, 5]), mask=np.zeros((5, 1), np.uint8), limit=np.array([2, 2, 4, 5, 5])), 1,
-    ...     4)
+    ...     4)  # doctest: +NORMALIZE_WHITESPACE
     Rows(bounds=array([0, 1, 3]), mask=array([[0],
            [0],
-           [0]], dtype=uint8), limit=array([1, 3, 3]), columns=(), classifiers=None, key=None, end=None, errors=None)
+           [0]], dtype=uint8), limit=array([1, 3, 3]), columns=(), classifiers=None, key=None, end=None, errors=None,
+         failed=())
     """
     inner = rows.bounds[(rows.bounds > lo) & (rows.bounds < hi)]
     return Rows(
