@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.worker.arrow import are_valid, as_arrow, lists, shown_value, strings, taken, to_arrow, to_values
-from sqlext.engine.worker.failed_arguments import failed_aggregate, failed_results
+from sqlext.engine.worker.failed_arguments import failed_aggregate
 from sqlext.engine.worker.fold_rows import Progress, fold_column, is_growing
 from sqlext.engine.worker.long_columns import byte_ranges, concatenated, narrowed, row_bytes
 from sqlext.engine.worker.read_rows import frame_ends, time_columns
-from sqlext.engine.worker.slot_values import mapped_values, member_values
+from sqlext.engine.worker.slot_values import failed_results, mapped_values, member_values
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.errors import DataError
 from sqlext.pattern.event_time import NEVER
