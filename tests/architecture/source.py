@@ -87,9 +87,3 @@ def _imported(module: Module, node: ast.AST) -> list[str]:
 
 def _ours_or_top(name: str) -> str:
     return name if name in MODULES else name.partition(".")[0]
-
-
-def lines_of(name: str) -> list[str]:
-    """The lines of a data file of this folder, without comments and empty lines."""
-    lines = (Path(__file__).parent / name).read_text("utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]

@@ -1,4 +1,4 @@
-"""Documents name what exists, and stay short enough to be read."""
+"""Documents name what exists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ DECISIONS = ROOT / "docs" / "decisions"
 DOCUMENTS = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
 DOCUMENTS += sorted((ROOT / "docs").rglob("*.md"))
 RECORDS = sorted(DECISIONS.glob("[0-9]*.md"))
-MOST_TERMS, MOST_LINES, MOST_LINES_OF_A_RECORD = 46, 150, 40
 
 EXTENSIONS = "py|md|txt|sql|toml|json|png|gz|hex"
 FILE = re.compile(rf"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.(?:{EXTENSIONS})\b(?![\w/])")
@@ -80,29 +79,16 @@ def test_every_link_of_a_document_has_its_target(document):
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
-def test_the_layers_in_a_document_are_those_of_the_contract(name):
-    contract = re.search(r"^layers = (\[[^\]]*\])", (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
-    assert contract is not None
-    layers = [layer.replace("sqlext.", "").replace(" | ", ", ") for layer in ast.literal_eval(contract[1])]
-    assert " → ".join(layers) in (ROOT / name).read_text("utf-8")
-
-
-def test_the_architecture_fits_on_three_pages():
-    assert len((ROOT / "ARCHITECTURE.md").read_text("utf-8").splitlines()) <= MOST_LINES
-
-
-def test_the_glossary_has_few_terms_each_once():
+def test_the_glossary_has_each_term_once():
     text = (ROOT / "docs" / "glossary.md").read_text("utf-8")
     terms = re.findall(r"^\| \*\*(.+?)\*\* \|", text, re.MULTILINE)
-    assert 0 < len(terms) <= MOST_TERMS
+    assert terms
     assert len(set(terms)) == len(terms)
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=ids)
-def test_a_decision_is_short_and_says_why_what_follows_and_what_shows_it(record):
+def test_a_decision_says_why_what_follows_and_what_shows_it(record):
     text = record.read_text("utf-8")
-    assert len(text.splitlines()) <= MOST_LINES_OF_A_RECORD
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Context", "Decision", "Consequences", "Evidence"]
 
 
@@ -110,14 +96,6 @@ def test_the_index_of_the_decisions_lists_each_of_them_in_order():
     index = (DECISIONS / "README.md").read_text("utf-8")
     assert re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", index) == [record.name for record in RECORDS]
     assert [record.name[:4] for record in RECORDS] == [f"{n:04}" for n in range(1, len(RECORDS) + 1)]
-
-
-def test_the_table_of_tests_in_contributing_is_complete():
-    tests = ROOT / "tests"
-    names = {f"tests/{path.name}" for path in tests.iterdir() if path.is_dir() and any(path.glob("test_*.py"))}
-    names |= {f"tests/{path.name}" for path in tests.glob("test_*.py")}
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    assert sorted(name for name in names if f"| `{name}` |" not in text) == []
 
 
 def test_every_error_that_is_raised_is_listed_for_users():

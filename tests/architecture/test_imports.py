@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from .source import MODULES, Import, imports, lines_of
+from .source import MODULES, imports
 
 IMPORTS = [entry for module in MODULES.values() for entry in imports(module)]
 _JUPYTER = ("IPython", "jupyter_client", "nbclient", "nbconvert", "nbformat", "traitlets")
@@ -35,27 +35,6 @@ LIBRARIES = {
     "sqlext.session_commands": {"pyspark", "py4j"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }
-AT_START_UP = ("numba", "pyspark")  # the packages whose loading takes time that a user or a worker waits for
-
-
-def listed() -> dict[tuple[str, str], str]:
-    """deferred_imports.txt as {(importer, imported): reason}; `imported` stands for everything inside it, too."""
-    fields = (line.split(" ", 3) for line in lines_of("deferred_imports.txt"))
-    return {(importer, imported): reason for importer, _, imported, reason in fields}
-
-
-def permission(entry: Import, permissions) -> tuple[str, str] | None:
-    """The entry of the list that permits an import inside a function, or None."""
-    name = entry.imported
-    while name:
-        if (entry.importer, name) in permissions:
-            return entry.importer, name
-        name = name.rpartition(".")[0]
-    return None
-
-
-def needs_permission(entry: Import) -> bool:
-    return entry.in_function and (entry.imported in MODULES or entry.imported in AT_START_UP)
 
 
 def strongly_connected(edges: dict[str, set[str]]) -> list[list[str]]:
@@ -100,19 +79,6 @@ def test_no_modules_import_each_other_not_even_inside_functions_or_for_types():
         if entry.imported in MODULES:
             edges[entry.importer].add(entry.imported)
     assert strongly_connected(edges) == []
-
-
-def test_an_import_inside_a_function_is_listed_with_its_reason():
-    permissions = listed()
-    unlisted = [str(e) for e in IMPORTS if needs_permission(e) and permission(e, permissions) is None]
-    assert sorted(set(unlisted)) == []
-
-
-def test_every_line_of_the_list_has_a_reason_and_permits_an_import():
-    permissions = listed()
-    assert [pair for pair, reason in permissions.items() if len(reason.split()) < 3] == []
-    used = {permission(e, permissions) for e in IMPORTS if needs_permission(e)}
-    assert sorted(set(permissions) - used) == []
 
 
 def libraries_of(name: str) -> set[str]:

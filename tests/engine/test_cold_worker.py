@@ -63,11 +63,6 @@ def test_a_worker_that_matches_loads_nothing_but_numpy_pyarrow_and_numba(task):
     assert (process.stdout.strip(), process.stderr) == ("", "")
 
 
-def test_the_driver_plans_without_numba():
-    script = "import sys, sqlext.engine.explanation; print('numba' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "False\n"
-
-
 def test_machine_code_beside_the_sources_is_used_where_numba_writes_elsewhere(tmp_path):
     shutil.copytree(Path(sqlext.__file__).parent, tmp_path / "sqlext", ignore=shutil.ignore_patterns("__pycache__"))
     script = "from sqlext.pattern.measures.navigation_kernels import is_less as f; f(1.0, 2.0); "

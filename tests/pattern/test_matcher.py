@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -57,8 +55,3 @@ def test_a_strategy_that_cannot_run_the_task_is_refused(pattern, changes, refusa
 def test_every_strategy_runs_by_name(strategy):
     task = replace(task_of("A B+"), strategy=strategy)
     assert joined(match(task, rows_of(task, ["ABBA", "AB"])))["length"] == [3, 2]
-
-
-def test_numba_is_imported_only_when_a_compiled_strategy_runs():
-    program = "import sys, sqlext.pattern.strategy, sqlext.pattern.batch.reference; print('numba' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout.strip() == "False"

@@ -1,0 +1,33 @@
+"""What a process does not load, because a user or a worker would wait for it. Imports inside functions serve this."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = "numpy numba pyarrow pyspark pandas rich IPython matplotlib sqlglot"
+NOT_LOADED = {
+    "sqlext": HEAVY,  # each worker that finds a function of ours imports it
+    "sqlext.cli": HEAVY.replace(" sqlglot", ""),  # commands that need no Spark do not wait for PySpark
+    "sqlext.tools.check_command": "pyspark numpy",
+    "sqlext.cluster_commands": "pyspark numba",
+    "sqlext.cluster.executors": "pyspark",  # workers pickle and load it
+    "sqlext.dispatch": "sqlext.engine.plan_statement numba",  # plain SQL does not wait for the planner
+    "sqlext.engine.run_script": "numba pandas",  # the driver plans all that tasks run, without their machine code
+    "sqlext.engine.portable.table_function": "numba",
+    "sqlext.notebooks.magics": "matplotlib nbclient numba",
+    "sqlext.notebooks.notebook_command": "nbformat nbclient",
+    "sqlext.pattern.strategy": "numba",  # a worker loads the engine that runs
+    "sqlext.engine.worker.match_rows": "pyspark pandas rich sqlglot",
+    "sqlext.engine.stream.step": "pyspark pandas rich sqlglot",
+    "sqlext.engine.emit.window_step": "pyspark pandas rich",
+}
+
+
+@pytest.mark.parametrize("module", NOT_LOADED)
+def test_a_module_loads_nothing_that_its_users_need_not_wait_for(module):
+    program = f"import sys, {module}; print(*[name for name in {NOT_LOADED[module].split()} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (run.stdout.strip(), run.stderr) == ("", "")
