@@ -14,10 +14,10 @@ from sqlext.engine.emit.plan_emits import PlannedCall, PlannedEmit
 from sqlext.engine.physical import LEAD, PhysicalPlan
 from sqlext.engine.plan_statement import PlannedPart, StatementPlan, ViewPlan, plan_statement
 from sqlext.engine.portable.portable_sql import Printer
+from sqlext.engine.queries import warn
 from sqlext.engine.rules.plan_rules import PlannedRules
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream.heartbeat import PlannedIdle
-from sqlext.engine.warn import warn
 from sqlext.engine.windows.plan_windows import BaseQuery
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.task import NO_SKIP

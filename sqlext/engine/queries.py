@@ -1,7 +1,9 @@
-"""Runs the SQL of plans, and reports errors in it as errors in the user's text."""
+"""Runs the SQL of plans, and reports errors in the user's text and warnings at the line of the user's code."""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -139,3 +141,12 @@ def is_accepted(sql: Callable[..., DataFrame], query: str) -> bool:
 def with_outer_hint(error: BindError, hint: str) -> BindError:
     """The error; one about an unknown column, which may have been meant for an outer query, with the hint."""
     return error.with_(hint=hint) if error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN") else error
+
+
+def warn(sentences: Sequence[str]) -> None:
+    """Warn at the line of the user's code, the first one outside of this package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "sqlext":
+        level, frame = level + 1, frame.f_back
+    for sentence in sentences:
+        warnings.warn(sentence, stacklevel=level)

@@ -13,12 +13,12 @@ from sqlext.cluster import executors
 from sqlext.engine import cached_views
 from sqlext.engine.plan_statement import StatementPlan, plan_portable, plan_statement
 from sqlext.engine.portable import table_function
+from sqlext.engine.queries import warn
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream import streaming_tables
 from sqlext.engine.stream.endless import with_end_required
 from sqlext.engine.stream.upsert import plan_upsert
 from sqlext.engine.temporary_objects import check_permanent
-from sqlext.engine.warn import warn
 from sqlext.errors import UnsupportedError, places_in
 from sqlext.rewriter.heads import (
     CREATE_VIEW,

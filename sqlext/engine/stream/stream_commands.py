@@ -15,9 +15,9 @@ from pyspark.sql import types as T
 from sqlext.catalog import streams
 from sqlext.catalog.checkpoint import Checkpoint, StoredQuery, stored_query
 from sqlext.catalog.warehouse import WAREHOUSE, warehouse_tables
+from sqlext.engine.queries import warn
 from sqlext.engine.stream import reports
 from sqlext.engine.stream.streaming_tables import AVAILABLE_NOW, CHECKPOINTS, STREAM, TRIGGER
-from sqlext.engine.warn import warn
 from sqlext.errors import BindError, SqlExtError
 from sqlext.expressions.calendars import zone
 from sqlext.expressions.time_texts import read_timestamp, write_timestamp

@@ -37,12 +37,12 @@ from sqlext.catalog.checkpoint import (
     stored_query,
 )
 from sqlext.catalog.warehouse import remove_unfinished, table_folder
+from sqlext.engine.queries import warn
 from sqlext.engine.spark_errors import user_error
 from sqlext.engine.stream import reports, side_tables
 from sqlext.engine.stream.heartbeat import has_beats
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.upsert import UpsertWriter, check_table, plan_upsert
-from sqlext.engine.warn import warn
 from sqlext.errors import BindError, Place, SetupError, UnsupportedError
 from sqlext.rewriter.emit.upserted import HIDDEN
 from sqlext.rewriter.heads import StreamTarget
