@@ -1,4 +1,4 @@
-"""All clauses of one kind in a statement, or all that is wrong with them."""
+"""All clauses of one kind in a statement, or all that is wrong with them, and the words by which it reads a stream."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from typing import Protocol, TypeVar
 
 from sqlext.errors import all_of
 from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.tree.keywords import is_at
+from sqlext.rewriter.tree.statement_tree import Tree
+
+_AFTER_NAME = ("AS", ",", ")", "WATERMARK")  # where `stream` is the name of a table
 
 
 class Clause(Protocol):
@@ -25,3 +29,25 @@ def read_clauses(keywords: Iterable[int], read: Callable[[int], C]) -> tuple[C, 
     Raises the SqlExtError of the one clause that cannot be read, or SqlExtErrors with those of all of them.
     """
     return tuple(sorted(all_of(keywords, read), key=lambda clause: clause.whole.stop))
+
+
+def stream_words(tree: Tree) -> Fragment | None:
+    """The first `STREAM` before a relation, or `WATERMARK … DELAY OF` after one; None if the statement has neither.
+
+    >>> from sqlext.rewriter.tree.read_tree import read_tree
+    >>> texts = "FROM STREAM db.t", "FROM s WATERMARK ts AS x DELAY OF INTERVAL 1 DAY", "SELECT a, stream b FROM stream"
+    >>> [words and words.text for words in map(stream_words, map(read_tree, texts))]
+    ['STREAM', 'WATERMARK ts AS x DELAY OF', None]
+    """
+    tokens = tree.tokens
+    starts = {relation.start for relation in tree.relations}
+    for i in range(1, len(tokens) - 1):
+        if tokens[i].word == "STREAM" and (i in starts or tokens[i - 1].word == "TABLE"):
+            if tokens[i + 1].word not in _AFTER_NAME and (tokens[i + 1].is_name or tokens[i + 1].text == "("):
+                return tree.fragment(i, i + 1)
+        elif tokens[i].word == "WATERMARK":
+            delays = (k for k in range(i + 2, len(tokens)) if is_at(tokens, k, "DELAY", "OF"))
+            delay = next((k for k in delays if tokens[k].depth == tokens[i].depth), None)
+            if delay is not None:
+                return tree.fragment(i, delay + 2)
+    return None

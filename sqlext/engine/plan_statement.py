@@ -44,8 +44,8 @@ from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.text.tokens import index_at
+from sqlext.rewriter.tree.read_clauses import stream_words
 from sqlext.rewriter.tree.script import check_bound_before
-from sqlext.rewriter.tree.stream_words import stream_words
 from sqlext.rewriter.windows.parse_window import WindowClause
 from sqlext.spark_versions import check_stream_grammar
 
