@@ -9,7 +9,8 @@ from dataclasses import replace
 from sqlext.engine.sql_call import SqlCall
 from sqlext.errors import SqlExtError, SqlExtErrors
 from sqlext.rewriter.scan import might_be_extended
-from sqlext.rewriter.text.double_quotes import in_backticks
+from sqlext.rewriter.text.names import tokens_of
+from sqlext.rewriter.text.tokens import STRING
 
 _SETTINGS = (("spark.sql.ansi.doubleQuotedIdentifiers", "false"), ("spark.sql.ansi.enabled", "true"))
 
@@ -35,3 +36,19 @@ def _has_quoted_names(call: SqlCall) -> bool:
     if '"' not in call.text or not might_be_extended(call.text):
         return False
     return all(call.spark.conf.get(name, default) == "true" for name, default in _SETTINGS)
+
+
+def in_backticks(text: str) -> str:
+    """The text with backticks around every name in double quotes. All offsets stay the same: blanks follow a shorter
+    name. A name with a backtick in it is left as it is.
+
+    >>> in_backticks('''SELECT "a b".v, 'it "is"' FROM "t""u" x''')
+    'SELECT `a b`.v, \\'it "is"\\' FROM `t"u`  x'
+    """
+    pieces, end = [], 0
+    for token in tokens_of(text):
+        if token.kind == STRING and token.text[0] == '"' and "`" not in token.text:
+            name = "`" + token.text[1:-1].replace('""', '"') + "`"
+            pieces += [text[end : token.start], name.ljust(len(token.text))]
+            end = token.stop
+    return "".join([*pieces, text[end:]])
