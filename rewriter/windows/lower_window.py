@@ -15,7 +15,6 @@ from sqlext.pattern.mapped_variables import rows_before
 from sqlext.pattern.program import Program
 from sqlext.pattern.task import Frame as TaskFrame
 from sqlext.pattern.task import MatchTask, Output
-from sqlext.rewriter.match.lower.ask_ahead import ask_ahead
 from sqlext.rewriter.match.lower.input_query import (
     Context,
     InputRelation,
@@ -25,7 +24,7 @@ from sqlext.rewriter.match.lower.input_query import (
     partition_by,
 )
 from sqlext.rewriter.match.lower.lower_bounds import start_bounds
-from sqlext.rewriter.match.lower.lower_clause import label_sets_of, program_of, skip_of
+from sqlext.rewriter.match.lower.lower_clause import ask_ahead, label_sets_of, program_of, skip_of
 from sqlext.rewriter.match.lower.lower_define import Conditions, Defined
 from sqlext.rewriter.match.lower.lower_measures import Measures
 from sqlext.rewriter.match.match_clause import MatchClause

@@ -3,7 +3,7 @@
 | step | file |
 |---|---|
 | columns, keys and order of the input query | `input_query.py` |
-| types of most parts, asked for in one query | `ask_ahead.py` |
+| types of most parts, asked for in one query | this one |
 | DEFINE: bits of masks and conditions | `lower_define.py` |
 | WITHIN, conjuncts that mean the same, row times | `lower_bounds.py` |
 | MEASURES: slots and the text over them | `lower_measures.py` |
@@ -11,13 +11,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from sqlext.errors import BindError, SqlExtError
 from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.program import Program
 from sqlext.pattern.task import MatchTask, Output, Skip, Task
-from sqlext.rewriter.match.lower.ask_ahead import ask_ahead
 from sqlext.rewriter.match.lower.input_query import (
     Context,
     InputRelation,
@@ -27,8 +28,8 @@ from sqlext.rewriter.match.lower.input_query import (
     partition_by,
     shown,
 )
-from sqlext.rewriter.match.lower.lower_bounds import add_row_time, start_bounds, within
-from sqlext.rewriter.match.lower.lower_define import Conditions
+from sqlext.rewriter.match.lower.lower_bounds import add_row_time, start_bounds, texts_of_within, within
+from sqlext.rewriter.match.lower.lower_define import Conditions, Defined
 from sqlext.rewriter.match.lower.lower_measures import Measures
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.match_plan import MatchPlan
@@ -158,3 +159,16 @@ def _output(clause: MatchClause) -> Output:
         shows_unmatched=rows.empty == "UNMATCHED",
         shows_timeouts=rows.shows_timeouts,
     )
+
+
+def ask_ahead(context: Context, conditions: Conditions, defined: Defined, measures: Measures) -> None:
+    """Let the resolver learn the types of keys, of WITHIN, of DEFINE and of the arguments of aggregates.
+
+    One query takes some 20 ms, however many types it asks for. The resolver remembers them, so the steps of lowering
+    ask again without knowing of this one. If Spark refuses a part, nothing is learned: the step reports the error.
+    """
+    if context.relation.is_static:
+        return
+    texts = [*partition_by(context), *texts_of_within(context), *conditions.texts_to_type(defined)]
+    with suppress(SqlExtError):
+        context.relation.resolver.types([*texts, *measures.texts_to_type()])
