@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlext.engine.rules.slot_types import slot_type
 from sqlext.engine.stream import stream_checks
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.expressions.function import Settings
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Scalar
+from sqlext.expressions.spark_types import aggregate_type
 from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
-from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.rewriter.match.match_plan import CLASSIFIER_FIELD, MatchPlan, Slot
 from sqlext.rewriter.rule_text import DIVIDE_HINT, MAX_LENGTH, parsed_rule, rule_query
 from sqlext.rewriter.rules.scalar_text import ScalarTexts
 from sqlext.rewriter.text.splice import Source
@@ -93,3 +93,26 @@ def _compiled(
     measures = {shown.name: results.tree(shown.text) for shown in plan.shown[len(plan.carried) :]}
     masks = tuple(texts.tree(mask.rest) for mask in plan.masks)
     return CompiledRule(clause=clause, plan=plan, columns=columns, masks=masks, measures=measures)
+
+
+def slot_type(slot: Slot, columns: Mapping[str, str]) -> str:
+    """The type of a slot by Spark's name, as `run_batch.output_schema` has it for Spark.
+
+    `columns`: the types of the columns that workers read.
+
+    >>> slot_type(Slot(kind="value", columns=("__a0",)), {"__a0": "int"}), slot_type(Slot(kind="match number"), {})
+    ('int', 'bigint')
+    """
+    names = slot.columns[:: len(slot.by_label) or 1]
+    types = ["string" if name == CLASSIFIER_FIELD else columns[name] for name in names]
+    if slot.kind in ("value", "rowtime"):
+        return types[0]
+    if slot.kind in ("classifier", "timed out"):
+        return {"classifier": "string", "timed out": "boolean"}[slot.kind]
+    if slot.fold is not None:
+        return slot.fold.result
+    if slot.kind == "array":
+        return f"array<{types[0] if types else 'string'}>"
+    if slot.kind == "aggregate" and types:
+        return aggregate_type(slot.aggregate.function, types[0]) or types[0]
+    return "bigint"
