@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from rich.console import Console
 
 from sqlext.catalog.streams import root_cause
-from sqlext.engine.stream.endless import check_ends
+from sqlext.engine.stream.streaming_tables import check_ends
 from sqlext.result_formats import CSV, JSON, PARQUET, TABLE, TERMINAL_LIMIT, csv_line
 from sqlext.rewriter.text.names import quoted
 from sqlext.startup import Py4JError

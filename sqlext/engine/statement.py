@@ -16,7 +16,7 @@ from sqlext.engine.portable import table_function
 from sqlext.engine.queries import warn
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream import streaming_tables
-from sqlext.engine.stream.endless import with_end_required
+from sqlext.engine.stream.streaming_tables import with_end_required
 from sqlext.engine.stream.upsert import plan_upsert
 from sqlext.engine.temporary_objects import check_permanent
 from sqlext.errors import UnsupportedError, places_in

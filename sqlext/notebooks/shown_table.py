@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from sqlext.engine.stream.endless import check_ends
+from sqlext.engine.stream.streaming_tables import check_ends
 from sqlext.notebooks.html_table import html_table
 from sqlext.results import TERMINAL_LIMIT, more_rows, read_cells
 from sqlext.text_tables import Cells, is_numeric, text_lines

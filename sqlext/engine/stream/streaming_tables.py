@@ -19,7 +19,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -57,6 +57,9 @@ NAME = "sqlext.stream.name"  # of the checkpoint, where several INSERT write int
 AVAILABLE_NOW = "available-now"
 CHECKPOINTS = "_checkpoints"  # in the folder of a table; Delta ignores names that begin so
 STREAM, INSERT = "stream", "insert"  # the names of checkpoints
+_ACTIONS = (  # what shows or collects all rows of a DataFrame, which a stream has not
+    "show", "collect", "count", "first", "head", "take", "tail", "isEmpty", "toPandas", "toArrow", "toLocalIterator",
+)  # fmt: skip
 # Without it Spark runs available-now in one micro-batch where a source, such as that of heartbeats, does not know it.
 _SEVERAL_BATCHES = "spark.sql.streaming.triggerAvailableNowWrapper.enabled"
 
@@ -288,3 +291,26 @@ def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
         yield
     finally:
         spark.conf.unset(name) if before is None else spark.conf.set(name, before)
+
+
+def check_ends(frame: DataFrame) -> None:
+    """Raise UnsupportedError for a stream."""
+    if frame.isStreaming:
+        refuse()
+
+
+def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raise the error of an action over a stream; takes the arguments of any action."""
+    raise UnsupportedError(
+        "STREAM_WITHOUT_TABLE",
+        "the result is a stream, which has no end and cannot be shown",
+        hint="write CREATE STREAMING TABLE name AS … and SELECT from the table.",
+    )
+
+
+def with_end_required(frame: DataFrame) -> DataFrame:
+    """The frame; the actions of a stream raise our error, because Spark's own names no remedy in SQL."""
+    if frame.isStreaming:
+        for action in _ACTIONS:
+            setattr(frame, action, refuse)
+    return frame
