@@ -3,7 +3,7 @@
 | step | file |
 |---|---|
 | columns, keys and order of the input query | `input_query.py` |
-| types of most parts, asked for in one query | this one |
+| types of most parts, computed by one query | `ask_ahead` here |
 | DEFINE: bits of masks and conditions | `lower_define.py` |
 | WITHIN, conjuncts that mean the same, row times | `lower_bounds.py` |
 | MEASURES: slots and the text over them | `lower_measures.py` |

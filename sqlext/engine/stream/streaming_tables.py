@@ -57,7 +57,7 @@ NAME = "sqlext.stream.name"  # of the checkpoint, where several INSERT write int
 AVAILABLE_NOW = "available-now"
 CHECKPOINTS = "_checkpoints"  # in the folder of a table; Delta ignores names that begin so
 STREAM, INSERT = "stream", "insert"  # the names of checkpoints
-_ACTIONS = (  # what shows or collects all rows of a DataFrame, which a stream has not
+_ACTIONS = (  # what shows or collects all rows of a DataFrame
     "show", "collect", "count", "first", "head", "take", "tail", "isEmpty", "toPandas", "toArrow", "toLocalIterator",
 )  # fmt: skip
 # Without it Spark runs available-now in one micro-batch where a source, such as that of heartbeats, does not know it.
