@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 from .source import MODULES, imports
@@ -34,6 +35,14 @@ LIBRARIES = {
     "sqlext.warm": {"numpy", "pyarrow", "pyspark"},
     "sqlext.session_commands": {"pyspark", "py4j"},
     "sqlext": set(),  # what workers load by `import sqlext`
+}
+# The modules that import pickle or cloudpickle. Only the first of them reads what another process may have written.
+PICKLES = {
+    "sqlext.expressions.aggregates.stored_states": "reads checkpoints, by a table of allowed names",
+    "sqlext.expressions.python_functions": "unpickles UDFs in a task, which the driver of the query sent",
+    "sqlext.session_functions": "pickles the UDFs of the session",
+    "sqlext.engine.stream.shipped_processor": "unpickles the operator that the driver of the query sent",
+    "sqlext.cluster.worker_functions": "unpickles the function that the driver of the query sent",
 }
 
 
@@ -92,3 +101,8 @@ def test_a_package_imports_only_the_libraries_that_it_may_know():
         str(e) for e in foreign if not e.in_function and not e.for_types and e.imported not in libraries_of(e.importer)
     ]
     assert wrong == []
+
+
+def test_only_what_the_driver_sends_and_the_states_of_aggregates_are_pickles():
+    pattern = re.compile(r"^\s*(import|from)\b.*\b(cloud)?pickle\b", re.MULTILINE)
+    assert {name for name, module in MODULES.items() if pattern.search(module.text)} == set(PICKLES)

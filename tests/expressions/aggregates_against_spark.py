@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 import random
 import sys
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from sqlext.errors import DataError
 from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, aggregate, parameter_types
 from sqlext.expressions.aggregates.aggregator import Aggregator, fold
 from sqlext.expressions.aggregates.distinct_rows import SortKey
+from sqlext.expressions.aggregates.stored_states import read_state, write_states
 from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import INTEGER_BITS, decimal_of, is_interval, is_numeric, is_year_month, nested
 from sqlext.expressions.values import compare, from_arrow, hashable
@@ -234,7 +234,7 @@ def _outcome(aggregator: Aggregator, rows: list[tuple]) -> Any:
             left = aggregator.add(left, *row)
         for row in rows[len(rows) // 2 :]:
             right = aggregator.add(right, *row)
-        left, right = (pickle.loads(pickle.dumps(state)) for state in (left, right))
+        left, right = map(read_state, write_states([left, right]))
         merged = aggregator.value(aggregator.merge(left, right))
     except DataError as error:
         return error

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import pickle
 import random
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import pytest
 
 from sqlext.errors import DataError, SqlExtError
 from sqlext.expressions.aggregates.aggregate_table import aggregate, parameter_types
+from sqlext.expressions.aggregates.stored_states import read_state, write_states
 from sqlext.expressions.column_values import ColumnValues
 from sqlext.expressions.function import Settings
 from sqlext.expressions.function_table import bind
@@ -113,7 +113,7 @@ def unforeseen_failures_of_aggregates(settings: Settings, seed: int) -> Iterator
                     bound.add(bound.empty, *(c(row[n]) for c, n in zip(casts, case.columns)))
                     for row in rows[at : at + 3]
                 ]
-                stored = [pickle.loads(pickle.dumps(state)) for state in states]
+                stored = [read_state(state) for state in write_states(states)]
                 value = bound.value(bound.merge(bound.merge(*stored[:2]), stored[2]))
                 to_arrow([value], result)
             except DataError as error:

@@ -9,7 +9,6 @@ What cannot be computed becomes part of the state. So an error concerns only the
 
 from __future__ import annotations
 
-import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import pyarrow as pa
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, to_arrow, to_values
 from sqlext.errors import DataError, Place
 from sqlext.expressions.aggregates.aggregate_table import aggregate
+from sqlext.expressions.aggregates.stored_states import read_state, write_states
 from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import INTEGER_BITS
 from sqlext.expressions.values import from_arrow
@@ -356,15 +356,15 @@ def _objects(values: list[Any]) -> np.ndarray:
 def stored(states: States, fields: tuple[pa.DataType, ...]) -> list[pa.Array]:
     """States as Arrow columns of these types."""
     return [
-        pa.array([pickle.dumps(value) for value in column], pa.binary()) if kind == pa.binary() else as_arrow(column)
+        pa.array(list(write_states(column)), pa.binary()) if kind == pa.binary() else as_arrow(column)
         for column, kind in zip(states, fields)
     ]
 
 
 def restored(columns: list[pa.Array]) -> States:
-    """The inverse of `stored`."""
+    """The inverse of `stored`. Raises DataError STATE_CONTENT for what `stored` has not written."""
     return tuple(
-        _objects([pickle.loads(value.as_py()) for value in column]) if pa.types.is_binary(column.type)
+        _objects([read_state(value.as_py()) for value in column]) if pa.types.is_binary(column.type)
         else as_numpy(column).copy()
         for column in columns
     )  # fmt: skip

@@ -59,18 +59,9 @@ EMPTY: tuple = ()
 
 
 class Collection(tuple[Any, Any, int]):
-    """The list before, its last value, its length. It is stored as its values: pickle takes no list of lists so deep.
-
-    >>> import pickle
-    >>> long = collection(range(10_000))
-    >>> listed(pickle.loads(pickle.dumps(long))) == listed(long)
-    True
-    """
+    """The list before, its last value, its length."""
 
     __slots__ = ()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return collection, (listed(self),)
 
 
 def collection(values: Iterable[Any]) -> tuple:

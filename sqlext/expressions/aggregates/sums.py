@@ -14,11 +14,13 @@ from sqlext.expressions.numbers import EXACT, fits, rescaled, to_decimal, wrap
 from sqlext.expressions.spark_types import INTEGER_BITS, decimal_of, is_day_time, is_interval
 
 
-class _Mark(Enum):  # a member is itself again when a stored state is read
-    OVERFLOW = "the state of a sum that has left its type"
+class Overflow(Enum):
+    """The state of a sum that has left its type."""
+
+    OVERFLOW = "overflow"
 
 
-_OVERFLOW = _Mark.OVERFLOW
+OVERFLOW = Overflow.OVERFLOW
 
 
 def sum_of(call: AggregateCall) -> Aggregator:
@@ -40,13 +42,13 @@ def try_avg(call: AggregateCall) -> Aggregator:
 
 
 def _sum(call: AggregateCall, is_try: bool) -> Aggregator:
-    """The state is the sum, None before the first value, or _OVERFLOW."""
+    """The state is the sum, None before the first value, or OVERFLOW."""
     plus = _addition(call.types[0], call.result)
     is_ansi = call.settings.is_ansi
     wraps = call.types[0] in INTEGER_BITS and not is_ansi and not is_try
 
     def add(total: Any, value: Any) -> Any:
-        if value is None or total is _OVERFLOW:
+        if value is None or total is OVERFLOW:
             return total
         return _checked(plus, total, value)
 
@@ -57,11 +59,11 @@ def _sum(call: AggregateCall, is_try: bool) -> Aggregator:
         if wraps:
             return wrap(total + value, 64)
         if is_try or not _fails_at_once(call.types[0]):
-            return _OVERFLOW
+            return OVERFLOW
         raise _overflow_error(call.types[0])
 
     def value(total: Any) -> Any:
-        if total is not _OVERFLOW:
+        if total is not OVERFLOW:
             return total
         if is_ansi and not is_try:
             raise overflow("sum of decimals")
@@ -74,7 +76,7 @@ def add_states(add: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """The merge of two states that are values or None, as `add` makes them of values."""
 
     def merge(state: Any, later: Any) -> Any:
-        return later if later is _OVERFLOW else add(state, later)
+        return later if later is OVERFLOW else add(state, later)
 
     return merge
 
@@ -125,20 +127,20 @@ def _avg(call: AggregateCall, is_try: bool) -> Aggregator:
 
     def _plus(state: tuple, value: Any, number: int) -> tuple:
         total, count = state
-        if total is _OVERFLOW or value is _OVERFLOW:
-            return (_OVERFLOW, count + number)
+        if total is OVERFLOW or value is OVERFLOW:
+            return (OVERFLOW, count + number)
         result = plus(total, value)
         if result is None:
             if not digits and not is_try:
                 raise _overflow_error(argument)
-            result = _OVERFLOW
+            result = OVERFLOW
         return (result, count + number)
 
     def value(state: tuple) -> Any:
         total, count = state
         if not count:
             return None
-        if total is _OVERFLOW:
+        if total is OVERFLOW:
             if is_ansi and not is_try:
                 raise overflow("sum of decimals")
             return None
