@@ -102,7 +102,8 @@ def assigned(
         identity = end
     known_end = np.zeros(len(panes), np.int64) if assigner.kind == SESSION else panes.end
     pane, first = _numbered((panes.code, panes.start, known_end), (rows.code[row], start, identity))
-    created = new_panes(rows.code[row[first]], keys.take(as_arrow(row[first])), start[first], end[first], aggregations)
+    new_keys = keys.take(as_arrow(row[first]))
+    created = new_panes(rows.code[row[first]], new_keys, start[first], end[first], aggregations, panes.own)
     panes, origin = joined([panes, created]), np.concatenate([origin, np.full(len(first), -1)])
     if assigner.kind == SESSION:
         pane, row = np.concatenate([of_late, pane]), np.concatenate([late, row])

@@ -11,19 +11,27 @@ import pyarrow as pa
 
 from sqlext.engine.emit.firing_points import NOTHING, PaneTimes
 from sqlext.engine.emit.partials import Aggregation, States, restored, stored
+from sqlext.engine.emit.triggers import Columns, empty_columns, stored_columns
 from sqlext.engine.emit.whole import partial_fields
 from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.worker.arrow import as_arrow, as_numpy, one_chunk
 
-_NUMBERS = ("start", "end", "count", "fired", "news", "clock_due", "delay_due")
+_NUMBERS = ("start", "end", "count", "fired", "news")
+_ARRAYS = (*_NUMBERS, "was_on_time")
 
 
 def pane_schema(plan: WindowPlan) -> pa.Schema:
-    """The columns of the state that hold panes: the keys, `_NUMBERS`, was_on_time, delta, the partial aggregates."""
-    fields = [plan.schema.field(k) for k in plan.keys]
-    fields += [pa.field(f"__{name}", pa.int64()) for name in _NUMBERS]
-    fields += [pa.field("__was_on_time", pa.bool_()), pa.field("__delta", pa.float64())]
-    return pa.schema([*fields, *(field for partial in partial_fields(plan) for field in partial)])
+    """The columns of the state that hold panes: the keys, `_fields`, the partial aggregates."""
+    keys = (plan.schema.field(k) for k in plan.keys)
+    return pa.schema([*keys, *_fields(plan), *(field for partial in partial_fields(plan) for field in partial)])
+
+
+def _fields(plan: WindowPlan) -> list[pa.Field]:
+    """The columns that are known of each pane, and those of triggers: integers, was_on_time, floating-point numbers."""
+    own = [(column.name, column.type) for column in stored_columns(plan.emit)]
+    integers = [(name, pa.int64()) for name in _NUMBERS] + [(name, kind) for name, kind in own if kind == pa.int64()]
+    others = [(name, kind) for name, kind in own if kind != pa.int64()]
+    return [pa.field(f"__{name}", kind) for name, kind in (*integers, ("was_on_time", pa.bool_()), *others)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +42,7 @@ class Panes:
     - `count`: how many rows it has had; `fired`: how often it has fired;
     - `news`: the time of its last row since it last fired, or NOTHING;
     - `was_on_time`: has it fired as a complete window?
-    - `clock_due`, `delay_due`: when the triggers on the clock fire next, or NOTHING;
-    - `delta`: the value on which ON DELTA last fired, NaN before the first row;
+    - `own`: the columns of triggers, by name;
     - `partials`: the partial aggregates of each call: of all rows, with DISCARDING of those since it last fired.
     """
 
@@ -46,10 +53,8 @@ class Panes:
     count: np.ndarray
     fired: np.ndarray
     news: np.ndarray
-    clock_due: np.ndarray
-    delay_due: np.ndarray
     was_on_time: np.ndarray
-    delta: np.ndarray
+    own: Columns
     partials: tuple[States, ...]
 
     def __len__(self) -> int:
@@ -61,52 +66,52 @@ class Panes:
 
     def take(self, at: np.ndarray) -> Panes:
         """The panes at these indexes."""
-        arrays = {name: getattr(self, name)[at] for name in ("code", *_NUMBERS, "was_on_time", "delta")}
+        arrays = {name: getattr(self, name)[at] for name in ("code", *_ARRAYS)}
+        own = {name: column[at] for name, column in self.own.items()}
         partials = tuple(tuple(column[at] for column in states) for states in self.partials)
-        return replace(self, **arrays, keys=self.keys.take(as_arrow(at)), partials=partials)
+        return replace(self, **arrays, own=own, keys=self.keys.take(as_arrow(at)), partials=partials)
 
     def table(self, plan: WindowPlan) -> pa.Table:
         """The panes as `pane_schema` stores them."""
-        numbers = [as_arrow(getattr(self, name)) for name in _NUMBERS]
+        arrays = {**{name: getattr(self, name) for name in _ARRAYS}, **self.own}
+        known = [as_arrow(arrays[field.name.removeprefix("__")]) for field in _fields(plan)]
         partials = [
             column
             for states, fields in zip(self.partials, partial_fields(plan))
             for column in stored(states, tuple(field.type for field in fields))
         ]
-        columns = [*self.keys.columns, *numbers, as_arrow(self.was_on_time), as_arrow(self.delta), *partials]
-        return pa.Table.from_arrays(columns, schema=pane_schema(plan))
+        return pa.Table.from_arrays([*self.keys.columns, *known, *partials], schema=pane_schema(plan))
 
 
 def stored_panes(table: pa.Table, code: np.ndarray, plan: WindowPlan) -> Panes:
     """The panes of the state; `code`: the numbers of their keys."""
     columns = [one_chunk(column) for column in table.columns]
     rest = iter(columns[len(plan.keys) :])
-    numbers = {name: as_numpy(next(rest)).copy() for name in _NUMBERS}
-    was_on_time, delta = as_numpy(next(rest)).copy(), as_numpy(next(rest)).copy()
+    arrays = {field.name.removeprefix("__"): as_numpy(next(rest)).copy() for field in _fields(plan)}
+    own = {column.name: arrays.pop(column.name) for column in stored_columns(plan.emit)}
     partials = tuple(restored([next(rest) for _ in fields]) for fields in partial_fields(plan))
-    keys = table.select(plan.keys)
-    return Panes(code=code, keys=keys, was_on_time=was_on_time, delta=delta, partials=partials, **numbers)
+    return Panes(code=code, keys=table.select(plan.keys), own=own, partials=partials, **arrays)
 
 
 def new_panes(
-    code: np.ndarray, keys: pa.Table, start: np.ndarray, end: np.ndarray, aggregations: Sequence[Aggregation]
-) -> Panes:
-    """Panes that have had no row yet."""
+    code: np.ndarray, keys: pa.Table, start: np.ndarray, end: np.ndarray, aggregations: Sequence[Aggregation],
+    columns: Columns,
+) -> Panes:  # fmt: skip
+    """Panes that have had no row yet, with columns of triggers that are named as those of other panes."""
     n = len(code)
     full = partial(np.full, n)
     return Panes(
         code=code, keys=keys, start=start, end=end, count=full(0), fired=full(0), news=full(NOTHING),
-        clock_due=full(NOTHING), delay_due=full(NOTHING), was_on_time=np.zeros(n, np.bool_), delta=full(np.nan),
+        was_on_time=np.zeros(n, np.bool_), own=empty_columns(columns, n),
         partials=tuple(a.empty(n) for a in aggregations),
     )  # fmt: skip
 
 
 def joined(parts: Sequence[Panes]) -> Panes:
-    """The panes of all parts, one part behind the other."""
-    arrays = {
-        name: np.concatenate([getattr(p, name) for p in parts]) for name in ("code", *_NUMBERS, "was_on_time", "delta")
-    }
+    """The panes of all parts, in the order of the parts."""
+    arrays = {name: np.concatenate([getattr(p, name) for p in parts]) for name in ("code", *_ARRAYS)}
+    own = {name: np.concatenate([p.own[name] for p in parts]) for name in parts[0].own}
     partials = tuple(
         tuple(np.concatenate(columns) for columns in zip(*states)) for states in zip(*(p.partials for p in parts))
     )
-    return Panes(keys=pa.concat_tables([p.keys for p in parts]), partials=partials, **arrays)
+    return Panes(keys=pa.concat_tables([p.keys for p in parts]), own=own, partials=partials, **arrays)

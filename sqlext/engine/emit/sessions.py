@@ -72,7 +72,7 @@ def take_late_rows(
     first_row = {key: row for row, key in reversed(list(enumerate(code.tolist())))}
     new_code, new_start, new_end = np.array(fresh, np.int64).reshape(-1, 3).T
     new_keys = keys.take(as_arrow(np.array([first_row[key] for key, _, _ in fresh], np.int64)))
-    created = new_panes(new_code, new_keys, new_start, new_end, aggregations)
+    created = new_panes(new_code, new_keys, new_start, new_end, aggregations, panes.own)
     whole = joined([after.take(np.flatnonzero(is_there)), created])
     origin = np.concatenate([np.flatnonzero(is_there), np.full(len(fresh), -1)])
     return Joined(whole, origin, np.array(ended, np.int64), _session_of(code, time, whole))
@@ -94,7 +94,7 @@ def _join(panes: Panes, members: list[int], aggregations: Sequence[Aggregation])
     first, *others = members
     panes.count[first] = panes.count[members].sum()
     panes.was_on_time[first] = panes.was_on_time[members].any()
-    for column in (panes.news, panes.clock_due, panes.delay_due):
+    for column in (panes.news, *panes.own.values()):
         column[first] = column[members].max()
     for other in others:
         for aggregation, states in zip(aggregations, panes.partials):

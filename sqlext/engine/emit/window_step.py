@@ -2,7 +2,7 @@
 
     order     discard late rows, keep rows above the watermark for later, sort the others by key and time (`assigned`)
     assign    the windows of each row (`assigners`, `sessions`): a pane is one window of one key
-    trigger   where in the sequence of its rows each pane fires (`firing_points`)
+    trigger   where in the sequence of its rows each pane fires (`triggers`, `firing_points`)
     see       what each firing sees: partial aggregates (`firings`), or the rows that an evictor chooses (`seen_rows`)
 
 A step is pure: it uses neither Spark nor a clock. The same rows in any portions give the same firings, but for rows
@@ -17,13 +17,14 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.emit import firing_points
+from sqlext.engine.emit import firing_points, triggers
 from sqlext.engine.emit.assigned import Assigned, StepRows, assigned, step_rows, times
 from sqlext.engine.emit.firing_points import NOTHING, Points
 from sqlext.engine.emit.firings import failures, firing_rows, merged_rows, partial_values
 from sqlext.engine.emit.panes import Panes, pane_schema, stored_panes
 from sqlext.engine.emit.partials import Aggregation, States
 from sqlext.engine.emit.seen_rows import PaneRows, delta_values, pane_rows, seen, still_seen
+from sqlext.engine.emit.triggers import TriggerInput
 from sqlext.engine.emit.whole import aggregations
 from sqlext.engine.emit.window_plan import WindowPlan
 from sqlext.engine.stream.step import Step, failed_on_arrival, followed_by
@@ -31,7 +32,7 @@ from sqlext.engine.stream.stream_plan import State
 from sqlext.engine.worker.arrow import are_valid, as_arrow, one_chunk
 from sqlext.expressions.function import Settings
 from sqlext.pattern.event_time import BEGINNING, NEVER, later
-from sqlext.rewriter.emit.emit_parts import AFTER_DELAY, EARLY_EVERY, END, EVERY_ROWS, ON_CLOCK, ON_DELTA, START
+from sqlext.rewriter.emit.emit_parts import END, START
 
 
 def first_state(plan: WindowPlan, watermark: int = BEGINNING) -> State:
@@ -45,7 +46,7 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, c
 
     Raises DataError as aggregates do, unless `plan.skips_failures`.
     """
-    if not (plan.emit.trigger(ON_CLOCK) or plan.emit.trigger(AFTER_DELAY)):
+    if not triggers.reads_clock(plan.emit):
         return _advance(state, arrived, watermark, plan, clock)
     first = _advance(state, arrived.slice(0, 0), state.watermark, plan, clock)  # the clock comes before the rows
     return followed_by(first, _advance(first.after(state), arrived, watermark, plan, clock), state)
@@ -113,26 +114,26 @@ def _close(panes: Panes, plan: WindowPlan) -> np.ndarray:
 def _points(
     rows: StepRows, windows: Assigned, before: int, moment: int, watermark: int, clock: int, plan: WindowPlan
 ) -> tuple[Points, Panes]:
-    """All firings of the step, and what the panes know behind it, except for partial aggregates."""
-    panes, entries, times_before = windows.panes, windows.entries, windows.panes.times
+    """All firings of the step, and the panes after it, except for partial aggregates."""
+    panes, entries = windows.panes, windows.entries
     size = np.bincount(entries.pane, minlength=len(panes))
     end = panes.end.copy()
     np.maximum.at(end, entries.pane, entries.end)
-    panes = replace(panes, end=end)
-    last = _last(panes, plan)
+    last = _last(replace(panes, end=end), plan)
     was_complete = last <= before
-    open_ = entries.take(~was_complete[entries.pane])
-    clock_points, panes = _on_clock(panes, size, before, clock, plan)
-    rung, delta = [clock_points], panes.delta
-    for trigger in sorted(plan.emit.triggers, key=lambda t: t.kind == EARLY_EVERY):  # a row fires before time does
-        if trigger.kind == EVERY_ROWS:
-            rung.append(firing_points.every_rows(int(trigger.amount), open_, times_before))
-        elif trigger.kind == EARLY_EVERY:
-            rung.append(firing_points.early_every(int(trigger.amount), open_, times_before, watermark))
-        elif trigger.kind == ON_DELTA:
-            values = delta_values(trigger.column, rows)[windows.row[~was_complete[entries.pane]]]
-            own, delta = firing_points.on_delta(trigger.amount, values, open_, delta)
-            rung.append(own)
+    is_open = ~was_complete[entries.pane]
+    inputs = TriggerInput(
+        entries=entries.take(is_open),
+        size=size,
+        panes=panes.times,
+        columns=panes.own,
+        values=lambda column: delta_values(column, rows)[windows.row[is_open]],
+        before=before,
+        watermark=watermark,
+        clock=clock,
+    )
+    rung, own = triggers.fired(plan.emit, inputs)
+    panes = replace(panes, end=end, own=own)
     early = firing_points.merged(rung, panes.times)
     news = _news(panes, windows, early)
     is_complete = ~was_complete & (last <= watermark)
@@ -151,27 +152,8 @@ def _points(
         fired=panes.fired + np.bincount(points.pane, minlength=len(panes)),
         news=_news(panes, windows, points),
         was_on_time=was_on_time,
-        delta=delta,
     )
     return points, panes
-
-
-def _on_clock(panes: Panes, size: np.ndarray, before: int, clock: int, plan: WindowPlan) -> tuple[Points, Panes]:
-    """The firings for which the clock has come, before any row of the step; and when the clock fires next."""
-    every, delay = plan.emit.trigger(ON_CLOCK), plan.emit.trigger(AFTER_DELAY)
-    clock_due, delay_due = panes.clock_due, panes.delay_due
-    is_due = np.zeros(len(panes), np.bool_)
-    for due in (clock_due, delay_due):
-        is_due |= (due != NOTHING) & (due <= clock)
-    fires = np.flatnonzero(is_due)
-    clock_due, delay_due = (np.where(due <= clock, NOTHING, due) for due in (clock_due, delay_due))
-    if every is not None:
-        step = int(every.amount)
-        clock_due = np.where(size > 0, clock // step * step + step, clock_due)
-    if delay is not None:
-        delay_due = np.where((size > 0) & (delay_due == NOTHING), clock + int(delay.amount), delay_due)
-    points = firing_points.early(fires, np.zeros(len(fires), np.int64), np.full(len(fires), before + 1))
-    return points, replace(panes, clock_due=clock_due, delay_due=delay_due)
 
 
 def _last_count(points: Points, panes: int) -> np.ndarray:
