@@ -73,7 +73,7 @@ def restrictions(condition: str, types: Mapping[str, str]) -> list[Restriction]:
     [Restriction(column='v', intervals=(Interval(low=5, high=5, has_low=True, has_high=True),))]
     """
     items = [Lexeme(raw=t.text, start=t.start, stop=t.stop) for t in tokenize(condition)]
-    reader = _Reader(items, {name.lower(): spark_type for name, spark_type in types.items()})
+    reader = _RestrictionReader(items, {name.lower(): spark_type for name, spark_type in types.items()})
     return [restriction for node in reader.conjuncts() if (restriction := reader.restriction(node))]
 
 
@@ -89,7 +89,7 @@ _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _RestrictionReader:
     items: list[Lexeme]
     types: Mapping[str, str]
 

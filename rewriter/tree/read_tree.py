@@ -47,7 +47,7 @@ def read_tree(text: str) -> Tree:
     ['b ASOF JOIN c MATCH_CONDITION (b.t >= c.t)']
     """
     tokens = tokenize(text)
-    reader = _Reader(text=text, tokens=tokens)
+    reader = _TreeReader(text=text, tokens=tokens)
     reader.read()
     relations = sorted((r for r in reader.relations if r.start < r.stop), key=lambda r: r.start)
     return Tree(
@@ -118,7 +118,7 @@ class _Join:
 
 
 @dataclass(kw_only=True)
-class _Reader:
+class _TreeReader:
     text: str
     tokens: Tokens
     relations: list[_Relation] = field(default_factory=list)
@@ -170,7 +170,7 @@ class _Level:
     """
 
     def __init__(
-        self, reader: _Reader, lo: int, hi: int, is_query: bool, relations: str = "", outer: _Query | None = None
+        self, reader: _TreeReader, lo: int, hi: int, is_query: bool, relations: str = "", outer: _Query | None = None
     ):
         self.reader, self.tokens, self.lo, self.hi, self.is_query = reader, reader.tokens, lo, hi, is_query
         self.queries: list[_Query] = []  # of this level, whose `end` is not known yet

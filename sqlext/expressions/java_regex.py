@@ -86,14 +86,14 @@ def read_java_regex(pattern: str) -> JavaPattern:
     flags = ""
     if match := _INLINE.match(pattern):
         flags, pattern = match[1], pattern[match.end() :]
-    reader = _Reader(pattern, folds="i" in flags, dot_all="s" in flags)
+    reader = _PatternReader(pattern, folds="i" in flags, dot_all="s" in flags)
     tree = reader.choice()
     if reader.i < len(pattern):
         raise invalid_pattern(f"{pattern!r} has a closing parenthesis too many")
     return JavaPattern(tree, reader.groups, reader.names)
 
 
-class _Reader:
+class _PatternReader:
     """One pass over a pattern."""
 
     def __init__(self, pattern: str, folds: bool, dot_all: bool):

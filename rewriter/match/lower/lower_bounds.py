@@ -220,7 +220,7 @@ def _match_bounds(
     candidates: dict[tuple[str, bool], dict[int, list[tuple[int, _StartBound]]]] = {}
     rows = first_rows(program)
     for label, items in definitions.items():
-        reader = _Reader(context=context, key=key, label=label, items=items)
+        reader = _BoundReader(context=context, key=key, label=label, items=items)
         for lo, hi in conjuncts(items):
             bound = reader.bound(lo, hi)
             if bound is not None and _reads_first_row(context, bound.reference, label, rows):
@@ -258,7 +258,7 @@ def _match_bound(by_label: dict[int, list[tuple[int, _StartBound]]], rows: First
 
 
 @dataclass(kw_only=True)
-class _Reader:
+class _BoundReader:
     """Reads the conjuncts of one label."""
 
     context: Context
