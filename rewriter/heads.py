@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 
 from sqlext.errors import ParseError, Place, UnsupportedError
-from sqlext.rewriter.text.fragments import alone
+from sqlext.rewriter.text.fragments import Fragment, alone
 from sqlext.rewriter.text.names import Parts, RelationName, name_at, tokens_of, unquoted
 from sqlext.rewriter.text.tokens import QUERY_STARTS, STRING, Token, Tokens, closing
-from sqlext.rewriter.tree.keywords import begins_query
+from sqlext.rewriter.tree.keywords import begins_query, is_at
 
 CREATE_VIEW, DROP_VIEW, DROP_TABLE = "CREATE VIEW", "DROP VIEW", "DROP TABLE"
 
@@ -55,22 +55,57 @@ class CreateView:
 
 @dataclass
 class Cursor:
-    """A position in the tokens of a statement; `take…` goes behind what comes next, if it is what is wanted."""
+    """A position in the tokens of a statement; `take…` moves past what comes next, if it is what is wanted.
+
+    Readers that report errors name the statement, `text`, and the class and the hint of their errors.
+    """
 
     tokens: Tokens
     index: int = 0
+    text: str = ""
+    error_class: str = ""
+    hint: str = ""
 
     @property
     def is_at_end(self) -> bool:
-        return self.index == len(self.tokens)
+        return self.index >= len(self.tokens)
+
+    @property
+    def word(self) -> str:
+        """The next token as a word, "" at the end."""
+        return "" if self.is_at_end else self.tokens[self.index].word
+
+    def is_at(self, *words: str) -> bool:
+        """Return True if `words` come next."""
+        return is_at(self.tokens, self.index, *words)
 
     def take(self, *words: str) -> bool:
-        """Go behind `words` if they come next."""
-        ahead = self.tokens[self.index : self.index + len(words)]
-        if [token.word for token in ahead] != list(words):
+        """Move past `words` if they come next."""
+        if not self.is_at(*words):
             return False
         self.index += len(words)
         return True
+
+    def expect(self, what: str, *words: str) -> None:
+        """Move past `words`. Raises ParseError that `what` must follow here."""
+        if not self.take(*words):
+            raise self.expected(what)
+
+    def expected(self, what: str) -> ParseError:
+        """The error for something else where `what` must follow."""
+        at = min(self.index, len(self.tokens) - 1)
+        if self.is_at_end:
+            return self.error(f"{what} must follow here", at, at + 1)
+        return self.error(f"{self.tokens[at].text} stands where {what} must follow", at, at + 1)
+
+    def error(self, message: str, lo: int, hi: int, *, hint: str = "", error_class: str = "") -> ParseError:
+        """An error at tokens `lo` to `hi` (exclusive)."""
+        place = self.fragment(lo, hi).place
+        return ParseError(error_class or self.error_class, message, place=place, hint=hint or self.hint)
+
+    def fragment(self, lo: int, hi: int) -> Fragment:
+        """Tokens `lo` to `hi` (exclusive), of which there is one at least."""
+        return Fragment.of_tokens(self.text, self.tokens, lo, hi)
 
     def take_one_of(self, words: tuple[str, ...]) -> bool:
         return any(self.take(word) for word in words)

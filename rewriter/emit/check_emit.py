@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sqlext.errors import BindError, SqlExtError, raise_all
-from sqlext.rewriter.emit.emit_clause import EmitClause
-from sqlext.rewriter.emit.emit_parts import AFTER_DELAY, CUMULATE, KEEP_ROWS, ON_DELTA, SESSION
+from sqlext.rewriter.emit.emit_clause import NOT_FOR_SESSIONS, EmitClause
+from sqlext.rewriter.emit.emit_parts import CUMULATE, KEEP_ROWS, SESSION
 from sqlext.rewriter.text.names import unquoted
 
 
@@ -16,9 +16,8 @@ def check_emit(clause: EmitClause) -> None:
 
 
 def _session_triggers(clause: EmitClause) -> Iterator[SqlExtError]:
-    """A late row may make two sessions one: then it is open on which row, or when, that one last fired."""
     for trigger in clause.triggers:
-        if clause.call.kind == SESSION and trigger.kind in (ON_DELTA, AFTER_DELAY):
+        if clause.call.kind == SESSION and trigger.kind in NOT_FOR_SESSIONS:
             yield BindError(
                 "EMIT_TRIGGER", f"sessions cannot fire {trigger.kind}, because two of them may become one",
                 place=trigger.whole.place, hint="write EARLY EVERY interval or EVERY n ROWS.",

@@ -19,15 +19,15 @@ from sqlext.rewriter.emit.emit_parts import (
 )
 from sqlext.rewriter.emit.select_items import SelectItem, comma_list, is_key_of_all, select_items
 from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import NUMBER, Tokens
 from sqlext.rewriter.tree.keywords import ends_operand, is_at
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Query, Tree
 
-_TRIGGERS = frozenset({"AFTER", "EARLY", "EVERY", "ON"})
-_BEGINS = _TRIGGERS | {"ACCUMULATING", "DISCARDING", "ALLOW", "EVICT"}
 _MOST_ROWS = 10**18
+_ROW_WORDS = ("ROWS", "ROW")
 _FOLLOWS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "LIMIT", "OFFSET"})
 _BEHIND = _FOLLOWS | {"ORDER", "HAVING", "WHERE", "GROUP"}  # some of them rightly
 _FOREIGN = {  # what ksqlDB and Flink's experimental options call it
@@ -35,20 +35,60 @@ _FOREIGN = {  # what ksqlDB and Flink's experimental options call it
     "FINAL": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT AFTER WATERMARK, or leave EMIT out.",
     "WITHOUT": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT EVERY 1 ROW.",
 }
-_SYNTAX = (
-    "write EMIT [AFTER WATERMARK | EARLY EVERY interval [PROCESSING TIME] | EVERY n ROWS | ON DELTA(e) > x "
-    "| AFTER DELAY interval, …] [ACCUMULATING | DISCARDING] [ALLOW LATENESS interval] [EVICT KEEP LAST n ROWS "
-    "| EVICT KEEP LAST interval | EVICT KEEP DELTA(e) < x]."
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Form:
+    """How a trigger or an evictor is written: its words, then INTERVAL, ROWS, or an expression and its threshold.
+    `option`: words that may follow and make it one of the kind `with_option`."""
+
+    kind: str
+    words: tuple[str, ...]
+    operand: str = ""
+    option: tuple[str, ...] = ()
+    with_option: str = ""
+
+    @property
+    def text(self) -> str:
+        """The form as hints show it."""
+        operand = self.operand if not self.operand or self.operand.startswith("(") else f" {self.operand}"
+        return " ".join(self.words) + operand + (f" [{' '.join(self.option)}]" if self.option else "")
+
+
+_INTERVAL, _ROWS, _ABOVE, _BELOW = "interval", "n ROWS", "(e) > x", "(e) < x"
+_TRIGGERS = (
+    _Form(kind=AFTER_WATERMARK, words=("AFTER", "WATERMARK")),
+    _Form(kind=EARLY_EVERY, words=("EARLY", "EVERY"), operand=_INTERVAL, option=("PROCESSING", "TIME"),
+          with_option=ON_CLOCK),
+    _Form(kind=EVERY_ROWS, words=("EVERY",), operand=_ROWS),
+    _Form(kind=ON_DELTA, words=("ON", "DELTA"), operand=_ABOVE),
+    _Form(kind=AFTER_DELAY, words=("AFTER", "DELAY"), operand=_INTERVAL),
+)  # fmt: skip
+# A late row may make two sessions one: then it is open on which row, or when, that one last fired.
+NOT_FOR_SESSIONS = frozenset({ON_DELTA, AFTER_DELAY})
+_EVICTORS = (
+    _Form(kind=KEEP_ROWS, words=("KEEP", "LAST"), operand=_ROWS),
+    _Form(kind=KEEP_TIME, words=("KEEP", "LAST"), operand=_INTERVAL),
+    _Form(kind=KEEP_DELTA, words=("KEEP", "DELTA"), operand=_BELOW),
 )
+_SYNTAX = (
+    f"write EMIT [{' | '.join(form.text for form in _TRIGGERS)}, …] [ACCUMULATING | DISCARDING] "
+    f"[ALLOW LATENESS interval] [{' | '.join(f'EVICT {form.text}' for form in _EVICTORS)}]."
+)
+_STARTS = frozenset(form.words[0] for form in _TRIGGERS)
+_BEGINS = _STARTS | {"ACCUMULATING", "DISCARDING", "ALLOW", "EVICT"}
+_ENDS_INTERVAL = frozenset({"PROCESSING", "ACCUMULATING", "DISCARDING", "ALLOW", "EVICT"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class EmitPart:
-    """A trigger or an evictor: its kind, its duration, number of rows or threshold, and the expression of DELTA."""
+    """A trigger or an evictor: its kind, its duration, number of rows (`is_of_rows`) or threshold, and the expression
+    of DELTA."""
 
     kind: str
     whole: Fragment
     amount: Fragment | None = None
+    is_of_rows: bool = False
     expression: Fragment | None = None
 
 
@@ -121,10 +161,10 @@ def parse_emits(tree: Tree, calls: Sequence[WindowCall]) -> tuple[EmitClause, ..
         return is_emit(tree.tokens, i) or _is_bare(tree, i, calls)
 
     keywords = (i for i in range(len(tree.tokens)) if is_keyword(i))
-    return read_clauses(keywords, lambda emit: _Reader(tree, emit, calls).clause())
+    return read_clauses(keywords, lambda emit: _EmitReader(tree, emit, calls).clause())
 
 
-class _Reader:
+class _EmitReader:
     def __init__(self, tree: Tree, emit: int, calls: Sequence[WindowCall]):
         self.tree, self.tokens, self.emit, self.calls = tree, tree.tokens, emit, calls
         self.depth = tree.tokens[emit].depth
@@ -136,7 +176,9 @@ class _Reader:
             ),
             len(self.tokens),
         )
-        self.i = emit + 1
+        self.cursor = Cursor(
+            self.tokens[: self.stop], emit + 1, text=tree.text, error_class="EMIT_SYNTAX", hint=_SYNTAX
+        )
 
     def _follows(self, i: int) -> bool:
         """Does a word stand at token i with which the query ends?"""
@@ -147,24 +189,25 @@ class _Reader:
     def clause(self) -> EmitClause:
         if _is_foreign(self.tokens, self.emit):
             word = self.tokens[self.emit + 1].word
-            raise self._error("EMIT_SYNTAX", f"there is no EMIT {word}", self.emit, self.emit + 2, _FOREIGN[word])
+            raise self.cursor.error(f"there is no EMIT {word}", self.emit, self.emit + 2, hint=_FOREIGN[word])
         call, query = self._call()
         assert query.select is not None
         select, from_ = query.select, query.from_
         if self.tokens[select + 1].word == "DISTINCT":
-            raise self._error(
-                "EMIT_QUERY", "SELECT DISTINCT cannot EMIT", select + 1, select + 2, "leave DISTINCT out."
-            )
+            raise self._wrong_query("SELECT DISTINCT cannot EMIT", select + 1, select + 2, "leave DISTINCT out.")
         heads = self._heads(from_)
         if "GROUP" not in heads:
             hint = "write GROUP BY window_start, window_end, with further keys if you like."
-            raise self._error("EMIT_QUERY", "EMIT needs GROUP BY", self.emit, self.emit + 1, hint)
+            raise self._wrong_query("EMIT needs GROUP BY", self.emit, self.emit + 1, hint)
         items = select_items(self.tree, select + 1, from_)
+        cursor = self.cursor
         triggers = self._triggers()
-        is_discarding = self._mode()
-        lateness = self._duration() if self._takes("ALLOW", "LATENESS") else None
+        is_discarding = cursor.take("DISCARDING")
+        if not is_discarding:
+            cursor.take("ACCUMULATING")
+        lateness = self._duration() if cursor.take("ALLOW", "LATENESS") else None
         evictor = self._evictor()
-        if self.i < self.stop:
+        if not cursor.is_at_end:
             raise self._unexpected()
         return EmitClause(
             whole=self.tree.fragment(select, self.stop),
@@ -188,15 +231,15 @@ class _Reader:
             return None
         return self.tree.fragment(self.stop, self.stop + (2 if self.tokens[self.stop].word == "ORDER" else 1))
 
-    def _error(self, error_class: str, message: str, lo: int, hi: int, hint: str = _SYNTAX) -> ParseError:
-        return ParseError(error_class, message, place=self.tree.fragment(lo, hi).place, hint=hint)
+    def _wrong_query(self, message: str, lo: int, hi: int, hint: str) -> ParseError:
+        return self.cursor.error(message, lo, hi, hint=hint, error_class="EMIT_QUERY")
 
     def _unexpected(self) -> ParseError:
-        at = min(self.i, self.stop - 1)
+        at = min(self.cursor.index, self.stop - 1)
         word = self.tokens[at].text
         if self.tokens[at].word in _BEHIND:
-            return self._error("EMIT_SYNTAX", f"{word} stands behind EMIT", at, at + 1, f"write {word} … EMIT ….")
-        return self._error("EMIT_SYNTAX", f"{word} is not expected in EMIT here", at, at + 1)
+            return self.cursor.error(f"{word} stands behind EMIT", at, at + 1, hint=f"write {word} … EMIT ….")
+        return self.cursor.error(f"{word} is not expected in EMIT here", at, at + 1)
 
     # the query around EMIT
 
@@ -214,7 +257,9 @@ class _Reader:
                 "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES) … GROUP BY window_start, window_end."
             )
             message = "EMIT belongs to a grouping query over TUMBLE, HOP, CUMULATE, SESSION or GLOBAL_WINDOW"
-            raise self._error("EMIT_WITHOUT_WINDOW", message, self.emit, self.emit + 1, hint)
+            raise self.cursor.error(
+                message, self.emit, self.emit + 1, hint=hint, error_class="EMIT_WITHOUT_WINDOW"
+            )
         begins = max(query.from_ for _, query in inside)  # before it stand queries of the same UNION
         inside = [(call, query) for call, query in inside if query.from_ == begins]
         call, query = inside[-1]
@@ -223,9 +268,7 @@ class _Reader:
         if len(inside) > 1 or behind in (",", "JOIN") or self.tokens[query.from_ + 1].start != call.whole.start:
             hint = "join inside TABLE (SELECT … FROM a JOIN b …), or join the result of the whole query."
             place = query.from_
-            raise self._error(
-                "EMIT_QUERY", "a query that EMITs reads one window function alone", place, place + 1, hint
-            )
+            raise self._wrong_query("a query that EMITs reads one window function alone", place, place + 1, hint)
         return call, query
 
     def _alias(self, call: WindowCall) -> str:
@@ -235,7 +278,7 @@ class _Reader:
         if alias.columns:
             hint = "name the columns inside TABLE (SELECT …)."
             message = "a query that EMITs cannot rename the columns of its window function"
-            raise self._error("EMIT_QUERY", message, alias.name, alias.columns[-1] + 1, hint)
+            raise self._wrong_query(message, alias.name, alias.columns[-1] + 1, hint)
         return self.tokens[alias.name].text
 
     def _heads(self, from_: int) -> dict[str, tuple[int, int]]:
@@ -252,16 +295,16 @@ class _Reader:
                 continue
             if self.tokens[i].word in ("QUALIFY", "WINDOW") and ends_operand(self.tokens, i - 1):
                 hint = "write it in a query around this one."
-                raise self._error("EMIT_QUERY", f"a query that EMITs has no {self.tokens[i].word}", i, i + 1, hint)
+                raise self._wrong_query(f"a query that EMITs has no {self.tokens[i].word}", i, i + 1, hint)
             if is_at(self.tokens, i, "ORDER", "BY"):
                 hint = "write ORDER BY behind EMIT; it sorts the firings."
-                raise self._error("EMIT_QUERY", "ORDER BY stands before EMIT", i, i + 2, hint)
+                raise self._wrong_query("ORDER BY stands before EMIT", i, i + 2, hint)
         return {self.tokens[i].word: (i, stop) for i, stop in zip(at, [*at[1:], self.emit])}
 
     def _range(self, heads: dict[str, tuple[int, int]], word: str, length: int) -> tuple[int, int]:
         lo, hi = heads[word]
         if lo + length >= hi:
-            raise self._error("EMIT_QUERY", f"nothing follows {word}", lo, lo + length, _SYNTAX)
+            raise self._wrong_query(f"nothing follows {word}", lo, lo + length, _SYNTAX)
         return lo + length, hi
 
     def _part(self, heads: dict[str, tuple[int, int]], word: str, length: int) -> Fragment | None:
@@ -269,107 +312,89 @@ class _Reader:
 
     # EMIT
 
-    def _at(self, *words: str) -> bool:
-        return self.i + len(words) <= self.stop and is_at(self.tokens, self.i, *words)
-
-    def _takes(self, *words: str) -> bool:
-        if not self._at(*words):
-            return False
-        self.i += len(words)
-        return True
-
     def _triggers(self) -> tuple[EmitPart, ...]:
         triggers: list[EmitPart] = []
-        while self.i < self.stop and self.tokens[self.i].word in _TRIGGERS:
+        while self.cursor.word in _STARTS:
             trigger = self._trigger()
             if any(t.kind == trigger.kind for t in triggers):
                 place = trigger.whole.place
                 raise ParseError("DUPLICATE_TRIGGER", f"{trigger.kind} is there twice", place=place, hint=_SYNTAX)
             triggers.append(trigger)
-            if not self._takes(","):
+            if not self.cursor.take(","):
                 break
-            if self.i == self.stop or self.tokens[self.i].word not in _TRIGGERS:
-                at = min(self.i, self.stop - 1)
-                raise self._error("EMIT_SYNTAX", "a trigger is expected behind the comma", at, at + 1)
+            if self.cursor.word not in _STARTS:
+                at = min(self.cursor.index, self.stop - 1)
+                raise self.cursor.error("a trigger is expected behind the comma", at, at + 1)
         return tuple(triggers)
 
     def _trigger(self) -> EmitPart:
-        start = self.i
-        amount = expression = None
-        if self._takes("AFTER", "WATERMARK"):
-            kind = AFTER_WATERMARK
-        elif self._takes("AFTER", "DELAY"):
-            kind, amount = AFTER_DELAY, self._duration()
-        elif self._takes("EARLY", "EVERY"):
-            amount = self._duration()
-            kind = ON_CLOCK if self._takes("PROCESSING", "TIME") else EARLY_EVERY
-        elif self._takes("EVERY"):
-            kind, amount = EVERY_ROWS, self._rows()
-            if int(amount.text) == 0:
-                raise ParseError("EMIT_SYNTAX", "EVERY needs at least one row", place=amount.place, hint=_SYNTAX)
-        elif self._takes("ON", "DELTA"):
-            kind, (expression, amount) = ON_DELTA, self._delta(">")
-        else:
-            self.i += 1
-            raise self._unexpected()
-        return EmitPart(kind=kind, whole=self.tree.fragment(start, self.i), amount=amount, expression=expression)
-
-    def _mode(self) -> bool:
-        if self._takes("DISCARDING"):
-            return True
-        self._takes("ACCUMULATING")
-        return False
+        trigger = self._emit_part(self.cursor.index, _TRIGGERS)
+        if trigger.is_of_rows and trigger.amount is not None and int(trigger.amount.text) == 0:
+            raise ParseError("EMIT_SYNTAX", "EVERY needs at least one row", place=trigger.amount.place, hint=_SYNTAX)
+        return trigger
 
     def _evictor(self) -> EmitPart | None:
-        start = self.i
-        if not self._takes("EVICT"):
-            return None
-        if not self._takes("KEEP"):
-            raise self._unexpected()
-        amount = expression = None
-        if self._takes("DELTA"):
-            kind, (expression, amount) = KEEP_DELTA, self._delta("<")
-        elif not self._takes("LAST"):
-            raise self._unexpected()
-        elif self.i + 1 < self.stop and is_at(self.tokens, self.i + 1, "ROWS"):
-            kind, amount = KEEP_ROWS, self._rows()
-        else:
-            kind, amount = KEEP_TIME, self._duration()
-        return EmitPart(kind=kind, whole=self.tree.fragment(start, self.i), amount=amount, expression=expression)
+        start = self.cursor.index
+        return self._emit_part(start, _EVICTORS) if self.cursor.take("EVICT") else None
+
+    def _emit_part(self, start: int, forms: Sequence[_Form]) -> EmitPart:
+        """The part that begins at token `start`, of which the cursor is at the words of a form."""
+        form, amount, expression = self._form(forms), None, None
+        if form.operand == _INTERVAL:
+            amount = self._duration()
+        elif form.operand == _ROWS:
+            amount = self._rows()
+        elif form.operand:
+            expression, amount = self._delta(form.operand.split()[1])
+        kind = form.with_option if form.option and self.cursor.take(*form.option) else form.kind
+        return EmitPart(
+            kind=kind, whole=self.cursor.fragment(start, self.cursor.index), amount=amount, expression=expression,
+            is_of_rows=form.operand == _ROWS,
+        )  # fmt: skip
+
+    def _form(self, forms: Sequence[_Form]) -> _Form:
+        """The form whose words come next. Raises ParseError at the first token that no form continues with."""
+        taken = 0
+        while any(len(form.words) > taken for form in forms):
+            forms = [form for form in forms if form.words[taken : taken + 1] == (self.cursor.word,)]
+            if not forms:
+                raise self._unexpected()
+            self.cursor.index, taken = self.cursor.index + 1, taken + 1
+        are_rows = any(is_at(self.cursor.tokens, self.cursor.index + 1, word) for word in _ROW_WORDS)
+        return next((form for form in forms if are_rows == (form.operand == _ROWS)), forms[0])
 
     def _rows(self) -> Fragment:
-        at = self.i
-        if not (at < self.stop and self.tokens[at].kind == NUMBER and self.tokens[at].text.isdigit()):
-            raise self._error(
-                "EMIT_SYNTAX", "a number of rows is expected here", min(at, self.stop - 1), min(at, self.stop - 1) + 1
-            )
-        if int(self.tokens[at].text) > _MOST_ROWS:
-            raise self._error("EMIT_SYNTAX", "no window has so many rows", at, at + 1)
-        self.i += 1
-        if not self._takes("ROWS") and not self._takes("ROW"):
+        cursor, at = self.cursor, self.cursor.index
+        if cursor.is_at_end or cursor.tokens[at].kind != NUMBER or not cursor.tokens[at].text.isdigit():
+            last = min(at, self.stop - 1)
+            raise cursor.error("a number of rows is expected here", last, last + 1)
+        if int(cursor.tokens[at].text) > _MOST_ROWS:
+            raise cursor.error("no window has so many rows", at, at + 1)
+        cursor.index += 1
+        if not cursor.take_one_of(_ROW_WORDS):
             raise self._unexpected()
-        return self.tree.fragment(at, at + 1)
+        return cursor.fragment(at, at + 1)
 
     def _duration(self) -> Fragment:
         """An interval: everything up to the next comma or word of EMIT."""
-        at = self.i
-        ends = ("PROCESSING", "ACCUMULATING", "DISCARDING", "ALLOW", "EVICT")
-        while self.i < self.stop and not (
-            self.tokens[self.i].depth == self.depth
-            and (self.tokens[self.i].text == "," or self.tokens[self.i].word in ends)
-        ):
-            self.i += 1
-        if at == self.i:
+        cursor, at = self.cursor, self.cursor.index
+        while not cursor.is_at_end:
+            token = cursor.tokens[cursor.index]
+            if token.depth == self.depth and (token.text == "," or token.word in _ENDS_INTERVAL):
+                break
+            cursor.index += 1
+        if at == cursor.index:
             raise self._unexpected()
-        return self.tree.fragment(at, self.i)
+        return cursor.fragment(at, cursor.index)
 
     def _delta(self, comparison: str) -> tuple[Fragment, Fragment]:
         """`(expression) > x`"""
-        if not self._at("("):
+        cursor = self.cursor
+        if not cursor.is_at("("):
             raise self._unexpected()
-        close = next((i for i in range(self.i + 1, self.stop) if self.tokens[i].depth <= self.depth), self.stop)
-        expression = self.tree.fragment(self.i + 1, close)
-        self.i = close + 1
-        if not self._takes(comparison):
+        at = cursor.index
+        close = next((i for i in range(at + 1, self.stop) if self.tokens[i].depth <= self.depth), self.stop)
+        cursor.index = close + 1
+        if not cursor.take(comparison):
             raise self._unexpected()
-        return expression, self._duration()
+        return cursor.fragment(at + 1, close), self._duration()

@@ -15,10 +15,8 @@ from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart
 from sqlext.rewriter.emit.emit_parts import (
     AGGREGATE,
     END,
-    EVERY_ROWS,
     FIRING,
     KEEP_DELTA,
-    KEEP_ROWS,
     ROWTIME,
     SESSION,
     START,
@@ -232,7 +230,7 @@ class _Lowering:
     def _part(self, part: EmitPart) -> tuple[str, float, str]:
         """The fields of a Trigger or an Evictor."""
         assert part.amount is not None
-        if part.kind in (EVERY_ROWS, KEEP_ROWS):
+        if part.is_of_rows:
             return part.kind, int(part.amount.text), ""
         if part.expression is None:
             return part.kind, duration(part.amount, self.source, self.resolver), ""

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from sqlext.errors import ParseError, Place
 from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, SESSION, TUMBLE
+from sqlext.rewriter.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import Tokens, closing, directly_inside
@@ -114,7 +115,7 @@ def _call(tree: Tree, name: int) -> WindowCall:
         word = tree.tokens[name + 1].word
         message = f"windows are functions in FROM, not WINDOW {word}"
         raise _misplaced(message, tree.fragment(name, name + 2).place, _KSQL_WINDOWS[word])
-    return _Reader(tree, name).call()
+    return _WindowCallReader(tree, name).call()
 
 
 def _misplaced(message: str, place: Place, kind: str) -> ParseError:
@@ -123,13 +124,15 @@ def _misplaced(message: str, place: Place, kind: str) -> ParseError:
     return ParseError("MISPLACED_CLAUSE", message, place=place, hint=hint)
 
 
-class _Reader:
+class _WindowCallReader:
     def __init__(self, tree: Tree, name: int):
         self.tree, self.tokens, self.name = tree, tree.tokens, name
         self.kind = tree.tokens[name].word
+        self.cursor = Cursor(tree.tokens, name, text=tree.text, hint=f"write {_EXAMPLES[self.kind]}.")
         close = closing(self.tokens, name + 1)
         if close is None:
-            raise self._error("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", name + 1, name + 2)
+            message = "this parenthesis is not closed"
+            raise self.cursor.error(message, name + 1, name + 2, error_class="UNCLOSED_PARENTHESIS")
         self.close = close
 
     def call(self) -> WindowCall:
@@ -159,10 +162,6 @@ class _Reader:
         is_wrapped = before == ["TABLE", "("] and behind == [")"]
         return (self.name - 2, self.close + 2) if is_wrapped else (self.name, self.close + 1)
 
-    def _error(self, error_class: str, message: str, lo: int, hi: int) -> ParseError:
-        hint = f"write {_EXAMPLES[self.kind]}."
-        return ParseError(error_class, message, place=self.tree.fragment(lo, hi).place, hint=hint)
-
     def _ranges(self) -> list[tuple[int, int]]:
         depth, ranges, start = self.tokens[self.name].depth + 1, [], self.name + 2
         for i in range(start, self.close + 1):
@@ -184,25 +183,25 @@ class _Reader:
         for k, (lo, hi) in enumerate(self._ranges()):
             name, first = (self.tokens[lo].word, lo + 2) if self.tokens[lo + 1].text == "=>" else (None, lo)
             if name is None and k >= len(order):
-                raise self._error("TOO_MANY_ARGUMENTS", f"{self.kind} has no such argument", lo, hi)
+                raise self.cursor.error(f"{self.kind} has no such argument", lo, hi, error_class="TOO_MANY_ARGUMENTS")
             name = name or order[k]
             if name not in order:
                 near = get_close_matches(name, order, 1)
                 message = f"{self.kind} has no argument {name}" + (f", did you mean {near[0]}?" if near else "")
-                raise self._error("UNKNOWN_ARGUMENT", message, lo, lo + 1)
+                raise self.cursor.error(message, lo, lo + 1, error_class="UNKNOWN_ARGUMENT")
             if name in arguments:
-                raise self._error("DUPLICATE_ARGUMENT", f"{name} is there twice", lo, hi)
+                raise self.cursor.error(f"{name} is there twice", lo, hi, error_class="DUPLICATE_ARGUMENT")
             arguments[name] = first, hi
         missing = [name for name in order if name not in arguments and name != "OFFSET"]
         if missing:
             message = f"{self.kind} needs {' and '.join(_WORDS.get(name, name) for name in missing)}"
-            raise self._error("MISSING_ARGUMENT", message, self.name, self.name + 1)
+            raise self.cursor.error(message, self.name, self.name + 1, error_class="MISSING_ARGUMENT")
         return arguments
 
     def _data(self, arguments: Mapping[str, tuple[int, int]]) -> tuple[Fragment, tuple[Fragment, ...]]:
         lo, hi = arguments["DATA"]
         if self.tokens[lo].word != "TABLE" or hi == lo + 1:
-            raise self._error("WRONG_ARGUMENT", "the first argument is TABLE and a relation", lo, hi)
+            raise self.cursor.error("the first argument is TABLE and a relation", lo, hi, error_class="WRONG_ARGUMENT")
         depth = self.tokens[self.name].depth + 1
         at = next((i for i in range(lo, hi - 1) if self.tokens[i].word == "PARTITION" and self.tokens[i].depth == depth
                    and self.tokens[i + 1].word == "BY"), hi)  # fmt: skip
@@ -210,7 +209,7 @@ class _Reader:
             return self.tree.fragment(lo + 1, hi), ()
         if self.kind != SESSION:
             message = f"{self.kind} has no PARTITION BY: the windows of all keys are the same"
-            raise self._error("MISPLACED_CLAUSE", message, at, hi)
+            raise self.cursor.error(message, at, hi, error_class="MISPLACED_CLAUSE")
         keys, start = [], at + 2
         for i in range(start, hi + 1):
             if i == hi or (self.tokens[i].text == "," and self.tokens[i].depth == depth):
@@ -223,7 +222,7 @@ class _Reader:
             return None
         lo, hi = arguments["TIMECOL"]
         if self.tokens[lo].word != "DESCRIPTOR" or hi - lo < 4:
-            raise self._error("WRONG_ARGUMENT", "the time column is written DESCRIPTOR(ts)", lo, hi)
+            raise self.cursor.error("the time column is written DESCRIPTOR(ts)", lo, hi, error_class="WRONG_ARGUMENT")
         return self.tree.fragment(lo + 2, hi - 1)
 
 

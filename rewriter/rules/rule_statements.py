@@ -109,14 +109,13 @@ def parse_rule_statement(text: str) -> RuleStatement | None:
     tokens = tokenize(text)
     while tokens and tokens[-1].text == ";":
         tokens = tokens[:-1]
-    return _Reader(text, Cursor(tokens)).statement()
+    return _RuleReader(Cursor(tokens, text=text, error_class="RULE_STATEMENT")).statement()
 
 
 @dataclass
-class _Reader:
+class _RuleReader:
     """Reads one statement, whose first words are those of a form."""
 
-    text: str
     cursor: Cursor
     form: str = ""
 
@@ -125,58 +124,52 @@ class _Reader:
         first = cursor.tokens[0].word
         if first in (ENABLE, DISABLE):
             hint = f"write ALTER PATTERN RULE name ON rules_table {first}."
-            raise ParseError(
-                "RULE_STATEMENT", f"{first} stands behind the rule", place=self._fragment(0, 1).place, hint=hint
-            )
+            raise cursor.error(f"{first} stands behind the rule", 0, 1, hint=hint)
         self.form = DESCRIBE if first == "DESC" else first
-        cursor.index = 1
+        cursor.index, cursor.hint = 1, f"write {_FORMS[self.form]}."
         or_replace = cursor.take("OR", "REPLACE")
         if not cursor.take("PATTERN"):
-            place = self._fragment(cursor.index, cursor.index + 1).place
-            raise ParseError("RULE_STATEMENT", "the word PATTERN is missing before RULE", place=place,
-                             hint=f"write {_FORMS[self.form]}.")  # fmt: skip
+            raise cursor.error("the word PATTERN is missing before RULE", cursor.index, cursor.index + 1)
         cursor.take_one_of(("RULE", "RULES"))
         if_not_exists = self._if_not_exists(or_replace) if self.form == CREATE else False
         if_exists = self.form == DROP and cursor.take("IF", "EXISTS")
         name = None if self.form == SHOW else self._rule_name()
-        if not cursor.take("ON"):
-            raise self._expected("ON and the name of the rules table")
+        cursor.expect("ON and the name of the rules table", "ON")
         table = cursor.take_name()
         if table is None:
-            raise self._expected("the name of the rules table")
+            raise self.cursor.expected("the name of the rules table")
         definition = self._definition(or_replace, if_not_exists) if self.form == CREATE else None
         verb = self._switch() if self.form == "ALTER" else self.form
         if not cursor.is_at_end:
-            raise self._unexpected()
+            message = f"{cursor.tokens[cursor.index].text} stands behind the end of the statement"
+            raise cursor.error(message, cursor.index, cursor.index + 1)
         return RuleStatement(
-            text=self.text, verb=verb, table=table, name=name, if_exists=if_exists, definition=definition
+            text=cursor.text, verb=verb, table=table, name=name, if_exists=if_exists, definition=definition
         )
 
     def _if_not_exists(self, or_replace: bool) -> bool:
         start = self.cursor.index
         if_not_exists = self.cursor.take("IF", "NOT", "EXISTS")
         if or_replace and if_not_exists:
-            raise ParseError(
-                "RULE_STATEMENT", "OR REPLACE and IF NOT EXISTS exclude each other",
-                place=self._fragment(start, start + 3).place, hint="leave one of them out.",
-            )  # fmt: skip
+            message = "OR REPLACE and IF NOT EXISTS exclude each other"
+            raise self.cursor.error(message, start, start + 3, hint="leave one of them out.")
         return if_not_exists
 
     def _rule_name(self) -> RelationName:
         name = self.cursor.take_name()
         if name is None:
-            raise self._expected("the name of a rule")
+            raise self.cursor.expected("the name of a rule")
         if len(name.parts) > 1:
             raise ParseError(
                 "RULE_STATEMENT", "the name of a rule has one part: it belongs to its table",
-                place=Place(self.text, name.start, name.stop), hint="write name ON schema.rules_table.",
+                place=Place(self.cursor.text, name.start, name.stop), hint="write name ON schema.rules_table.",
             )  # fmt: skip
         return name
 
     def _switch(self) -> str:
         verb = next((word for word in (ENABLE, DISABLE) if self.cursor.take(word)), None)
         if verb is None:
-            raise self._expected("ENABLE or DISABLE")
+            raise self.cursor.expected("ENABLE or DISABLE")
         return verb
 
     def _definition(self, or_replace: bool, if_not_exists: bool) -> RuleDefinition:
@@ -185,21 +178,19 @@ class _Reader:
             cursor.take("TABLE")
             events = cursor.take_name()
             if events is None:
-                raise self._expected("TABLE and the name of the table of events")
+                raise self.cursor.expected("TABLE and the name of the table of events")
         effective_from = self._until_option() if cursor.take("EFFECTIVE", "FROM") else None
         comment = self._string() if cursor.take("COMMENT") else None
-        if not cursor.take("AS"):
-            raise self._expected("AS MATCH_RECOGNIZE (…)")
+        cursor.expect("AS MATCH_RECOGNIZE (…)", "AS")
         start = cursor.index
-        if not cursor.take("MATCH_RECOGNIZE", "("):
-            raise self._expected("MATCH_RECOGNIZE (…)")
+        cursor.expect("MATCH_RECOGNIZE (…)", "MATCH_RECOGNIZE", "(")
         close = closing(cursor.tokens, start + 1)
         cursor.index = len(cursor.tokens) if close is None else close + 1
         opening, last = cursor.tokens[start + 1], cursor.tokens[cursor.index - 1]
         return RuleDefinition(
             or_replace=or_replace, if_not_exists=if_not_exists, events=events, effective_from=effective_from,
-            comment=comment, keyword=self._fragment(start, start + 1), clause=self._fragment(start, cursor.index),
-            body=Fragment(self.text, opening.stop, last.stop if close is None else last.start),
+            comment=comment, keyword=cursor.fragment(start, start + 1), clause=cursor.fragment(start, cursor.index),
+            body=Fragment(cursor.text, opening.stop, last.stop if close is None else last.start),
         )  # fmt: skip
 
     def _until_option(self) -> Fragment:
@@ -211,8 +202,8 @@ class _Reader:
                 break
             cursor.index += 1
         if cursor.index == start:
-            raise self._expected("a timestamp")
-        return self._fragment(start, cursor.index)
+            raise self.cursor.expected("a timestamp")
+        return cursor.fragment(start, cursor.index)
 
     def _string(self) -> Fragment:
         """String literals, which Spark joins if there are several."""
@@ -220,25 +211,5 @@ class _Reader:
         while not cursor.is_at_end and cursor.tokens[cursor.index].kind == STRING:
             cursor.index += 1
         if cursor.index == start:
-            raise self._expected("a string")
-        return self._fragment(start, cursor.index)
-
-    def _fragment(self, lo: int, hi: int) -> Fragment:
-        return Fragment.of_tokens(self.text, self.cursor.tokens, lo, hi)
-
-    def _expected(self, what: str) -> ParseError:
-        """The error for something else where `what` must stand."""
-        tokens, index = self.cursor.tokens, self.cursor.index
-        at = tokens[min(index, len(tokens) - 1)]
-        message = f"{what} must follow here" if index >= len(tokens) else f"{at.text} stands where {what} must follow"
-        return ParseError("RULE_STATEMENT", message, place=Place(self.text, at.start, at.stop), hint=self._hint())
-
-    def _unexpected(self) -> ParseError:
-        at = self.cursor.tokens[self.cursor.index]
-        return ParseError(
-            "RULE_STATEMENT", f"{at.text} stands behind the end of the statement",
-            place=Place(self.text, at.start, at.stop), hint=self._hint(),
-        )  # fmt: skip
-
-    def _hint(self) -> str:
-        return f"write {_FORMS[self.form]}."
+            raise self.cursor.expected("a string")
+        return cursor.fragment(start, cursor.index)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlext.errors import ParseError, UnsupportedError
+from sqlext.rewriter.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import RelationName, name_at, unquoted
 from sqlext.rewriter.text.tokens import Tokens, closing
@@ -62,12 +63,13 @@ def parse_rules_clauses(tree: Tree) -> tuple[RulesClause, ...]:
     ('STREAM e', 'k', 'ts', ('db', 'r'))
     """
     keywords = (i for i in range(len(tree.tokens)) if is_rules_clause(tree.tokens, i))
-    return read_clauses(keywords, lambda keyword: _Reader(tree, keyword).clause())
+    return read_clauses(keywords, lambda keyword: _RulesReader(tree, keyword).clause())
 
 
-class _Reader:
+class _RulesReader:
     def __init__(self, tree: Tree, keyword: int):
         self.tree, self.tokens, self.keyword = tree, tree.tokens, keyword
+        self.cursor = Cursor(tree.tokens, keyword, text=tree.text, error_class="RULES_CLAUSE", hint=_SYNTAX)
         self.depth = tree.tokens[keyword].depth + 1
 
     def clause(self) -> RulesClause:
@@ -75,8 +77,8 @@ class _Reader:
         relation, close = tree.relation_of(keyword), closing(self.tokens, keyword + 1)
         if relation is None:
             message = f"{WORD} must stand directly behind the relation that it reads"
-            raise ParseError("MISPLACED_CLAUSE", message, place=tree.fragment(keyword, keyword + 1).place,
-                             hint=f"write FROM relation {WORD} (…) AS alias.")  # fmt: skip
+            hint = f"write FROM relation {WORD} (…) AS alias."
+            raise self.cursor.error(message, keyword, keyword + 1, hint=hint, error_class="MISPLACED_CLAUSE")
         if close is None:
             place = tree.fragment(keyword + 1, keyword + 2).place
             raise ParseError("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", place=place)
@@ -84,7 +86,7 @@ class _Reader:
         missing = [head for head in ("ORDER", "RULES") if head not in sections]
         if missing:
             what = {"ORDER": "ORDER BY", "RULES": "RULES"}[missing[0]]
-            raise self._syntax(f"{WORD} needs {what}", keyword, keyword + 1)
+            raise self.cursor.error(f"{WORD} needs {what}", keyword, keyword + 1)
         return RulesClause(
             whole=tree.fragment(relation.start, close + 1),
             relation=tree.fragment(relation.start, keyword),
@@ -100,9 +102,9 @@ class _Reader:
         starts = [i for i, _ in heads] + [close]
         words = [head for _, head in heads]
         if starts[0] != self.keyword + 2:
-            raise self._syntax(f"{WORD} cannot read this", self.keyword + 2, starts[0])
+            raise self.cursor.error(f"{WORD} cannot read this", self.keyword + 2, starts[0])
         if words != [head for head in _HEADS if head in words]:
-            raise self._syntax(f"the parts of {WORD} stand in another order, or twice", starts[0], close)
+            raise self.cursor.error(f"the parts of {WORD} stand in another order, or twice", starts[0], close)
         return {
             head: (i + (2 if head != "RULES" else 1), stop) for (i, head), stop in zip(heads, starts[1:], strict=True)
         }
@@ -120,7 +122,7 @@ class _Reader:
         commas = [i for i in range(lo, hi) if self.tokens[i].text == "," and self.tokens[i].depth == self.depth]
         for start, stop in zip([lo, *(i + 1 for i in commas)], [*commas, hi]):
             if start >= stop:
-                raise self._syntax("a column is missing here", max(start - 1, lo - 1), start)
+                raise self.cursor.error("a column is missing here", max(start - 1, lo - 1), start)
             end = stop - 1 if stop - start > 1 and self.tokens[stop - 1].word == "ASC" else stop
             fragment = self.tree.fragment(start, end)
             if end - start > 1 or not self.tokens[start].is_name:
@@ -133,8 +135,5 @@ class _Reader:
     def _table(self, lo: int, hi: int) -> RelationName:
         name = name_at(self.tokens, lo) if lo < hi else None
         if name is None or name.stop != self.tokens[hi - 1].stop:
-            raise self._syntax("RULES needs the name of a table of rules", lo - 1, max(hi, lo))
+            raise self.cursor.error("RULES needs the name of a table of rules", lo - 1, max(hi, lo))
         return name
-
-    def _syntax(self, message: str, lo: int, hi: int) -> ParseError:
-        return ParseError("RULES_CLAUSE", message, place=self.tree.fragment(lo, max(hi, lo + 1)).place, hint=_SYNTAX)
