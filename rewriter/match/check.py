@@ -210,16 +210,7 @@ def unmapped_variables(pattern: ast.Pattern) -> frozenset[str]:
     >>> sorted(unmapped_variables(ast.Concatenation((ast.Variable("A"), ast.Absence("!", ast.Variable("N"))))))
     ['N']
     """
-    mapped, named = set(), set()
-    stack = [pattern]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Variable):
-            mapped.add(node.name)
-        if isinstance(node, (ast.Absence, ast.Until)):
-            named.add(node.variable.name)
-        stack += _parts(node)
-    return frozenset(named - mapped)
+    return ast.names(pattern) - ast.mapped_names(pattern)
 
 
 def _trailing(node: ast.Pattern, is_last: bool) -> Iterator[ast.Absence]:
@@ -235,7 +226,7 @@ def _trailing(node: ast.Pattern, is_last: bool) -> Iterator[ast.Absence]:
             yield from _trailing(item, is_last)
             is_last = is_last and first_variables(item)[1]
     else:
-        for part in _parts(node):
+        for part in ast.mapped_parts(node):
             yield from _trailing(part, is_last)
 
 
@@ -252,13 +243,8 @@ def _leading(node: ast.Pattern, has_row: bool) -> Iterator[ast.Absence]:
         is_repeated = isinstance(node, ast.Quantified) and node.at_most != 1
         may_follow = is_repeated or isinstance(node, ast.Permutation)
         has_row = has_row or (may_follow and bool(first_variables(node)[0]))
-        for part in _parts(node):
+        for part in ast.mapped_parts(node):
             yield from _leading(part, has_row)
-
-
-def _parts(node: ast.Pattern) -> list[ast.Pattern]:
-    """The children of a node that may map rows: without the variable of an absence or UNTIL."""
-    return [child for child in ast.children(node) if child is not getattr(node, "variable", None)]
 
 
 def _place(clause: MatchClause, node: ast.Pattern) -> Place:

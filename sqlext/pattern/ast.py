@@ -1,11 +1,13 @@
 """The tree of a row pattern (ISO/IEC 9075-2, <row pattern>), which the parser builds and `compile` reads.
 
 Variables are names here; `compile` turns them into labels 0, 1, …. `place` is the (start, stop) of the node in the
-user's text; equality ignores it.
+user's text; equality ignores it. The parts of a node that may map rows are in its field `item` or `items`; a `variable`
+beside them, or alone, is only tested.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -125,21 +127,42 @@ def children(node: Pattern) -> tuple[Pattern, ...]:
     >>> children(Quantified(item=Variable("A"), at_least=1, at_most=None))
     (Variable(name='A'),)
     """
-    if isinstance(node, (Concatenation, Alternation, Permutation)):
-        return node.items
-    if isinstance(node, (Exclusion, Quantified, Relaxed)):
-        return (node.item,)
-    if isinstance(node, Absence):
-        return (node.variable,)
-    if isinstance(node, Until):
-        return (node.item, node.variable)
-    return ()
+    variable = getattr(node, "variable", None)
+    return mapped_parts(node) if variable is None else (*mapped_parts(node), variable)
 
 
-def walk(node: Pattern):
+def mapped_parts(node: Pattern) -> tuple[Pattern, ...]:
+    """The direct parts of a node that may map rows: without the variable of an absence or of UNTIL.
+
+    >>> mapped_parts(Until(Variable("A"), Variable("B"))), mapped_parts(Absence("!", Variable("N")))
+    ((Variable(name='A'),), ())
+    """
+    item = getattr(node, "item", None)
+    return getattr(node, "items", ()) if item is None else (item,)
+
+
+def mapped_names(pattern: Pattern) -> frozenset[str]:
+    """The names of the variables that may map a row.
+
+    >>> sorted(mapped_names(Concatenation((Variable("A"), Absence("!", Variable("N"))))))
+    ['A']
+    """
+    return _names(pattern, mapped_parts)
+
+
+def names(pattern: Pattern) -> frozenset[str]:
+    """The names of all variables."""
+    return _names(pattern, children)
+
+
+def _names(pattern: Pattern, parts: Callable[[Pattern], tuple[Pattern, ...]]) -> frozenset[str]:
+    return frozenset(node.name for node in walk(pattern, parts) if isinstance(node, Variable))
+
+
+def walk(node: Pattern, parts: Callable[[Pattern], tuple[Pattern, ...]] = children) -> Iterator[Pattern]:
     """Yield the node and all nodes below it, parents first, left to right, without recursion."""
     stack = [node]
     while stack:
         current = stack.pop()
         yield current
-        stack.extend(reversed(children(current)))
+        stack.extend(reversed(parts(current)))

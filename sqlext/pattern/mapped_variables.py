@@ -30,13 +30,9 @@ def mandatory_variables(pattern: ast.Pattern) -> frozenset[str]:
         return frozenset({pattern.name})
     if isinstance(pattern, ast.Alternation):
         return frozenset.intersection(*map(mandatory_variables, pattern.items))
-    if isinstance(pattern, (ast.Concatenation, ast.Permutation)):
-        return frozenset().union(*map(mandatory_variables, pattern.items))
-    if isinstance(pattern, ast.Quantified):
-        return mandatory_variables(pattern.item) if pattern.at_least else frozenset()
-    if isinstance(pattern, (ast.Exclusion, ast.Relaxed, ast.Until)):
-        return mandatory_variables(pattern.item)
-    return frozenset()  # (), ^, $ and absences
+    if isinstance(pattern, ast.Quantified) and not pattern.at_least:
+        return frozenset()
+    return frozenset().union(*map(mandatory_variables, ast.mapped_parts(pattern)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.cep.nfa import Final, Nfa, Target
 from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
 from sqlext.pattern.task import Aggregate, Condition, Literal, Navigation, Operand, SparkAggregate, SparkCall, Task
 from sqlext.rewriter.match.match_plan import Fold, InputColumn, MatchPlan, Slot
@@ -45,7 +44,7 @@ def outline_of(task: Task) -> tuple[list[Any], list[Any]]:
         [skip.mode, skip.labels, skip.else_next_row],
         [output.is_all_rows, output.shows_empty, output.shows_unmatched, output.shows_timeouts],
         task.is_within,
-        [_nfa(task.nfa), task.is_between] if isinstance(task, CepTask) else None,
+        [task.nfa.outline, task.is_between] if isinstance(task, CepTask) else None,
     ]
     return pattern, [task.bits, [_condition(condition) for condition in task.conditions]]
 
@@ -86,19 +85,6 @@ def _source(source: Navigation | Aggregate | SparkAggregate) -> list[Any]:
     steps = [source.from_first, source.offset, source.step]
     computed = [source.by_label, _condition(source.expression)] if source.by_label or source.expression else []
     return ["navigation", source.argument, source.labels, *steps, source.is_final, *computed]
-
-
-def _nfa(nfa: Nfa) -> list[Any]:
-    targets = (nfa.start, nfa.partition_start, *nfa.after)
-    return [nfa.labels, nfa.positions, [[_target(target) for target in alternatives] for alternatives in targets]]
-
-
-def _target(target: Target) -> list[Any]:
-    if isinstance(target, Final):
-        return ["final", target.needs_next, target.not_next, target.absent, target.at_end]
-    guards = [[guard.labels, guard.ends] for guard in target.guards]
-    skipped = [target.not_next, target.absent, guards, target.until, target.until_skipped]
-    return ["wait", target.position, target.label, target.operator, *skipped]
 
 
 def slot_parts(slot: Slot) -> list[Any]:

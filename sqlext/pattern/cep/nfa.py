@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Union
+from typing import Any, Union
 
 from sqlext.pattern.ast import Pattern
 
@@ -52,6 +52,13 @@ class Wait:
     until: tuple[int, ...] = ()
     until_skipped: tuple[int, ...] = ()
 
+    @property
+    def outline(self) -> list[Any]:
+        """All fields, for the fingerprint of a query on a stream; see `Nfa.outline`."""
+        guards = [[guard.labels, guard.ends] for guard in self.guards]
+        skipped = [self.not_next, self.absent, guards, self.until, self.until_skipped]
+        return ["wait", self.position, self.label, self.operator, *skipped]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Final:
@@ -64,6 +71,11 @@ class Final:
     not_next: tuple[int, ...] = ()
     absent: tuple[int, ...] = ()
     at_end: bool = False
+
+    @property
+    def outline(self) -> list[Any]:
+        """All fields, for the fingerprint of a query on a stream; see `Nfa.outline`."""
+        return ["final", self.needs_next, self.not_next, self.absent, self.at_end]
 
     @property
     def is_pending(self) -> bool:
@@ -96,6 +108,16 @@ class Nfa:
     start: tuple[Target, ...]
     partition_start: tuple[Target, ...]
     after: tuple[tuple[Target, ...], ...]
+
+    @property
+    def outline(self) -> list[Any]:
+        """All that decides matches, as values that JSON can hold.
+
+        The digest of it is in checkpoints, so tags and order stay as they are. A new field is added at the end, and
+        only where it has not the value that patterns had before.
+        """
+        targets = (self.start, self.partition_start, *self.after)
+        return [self.labels, self.positions, [[target.outline for target in options] for options in targets]]
 
     @property
     def ends(self) -> tuple[Final, ...]:

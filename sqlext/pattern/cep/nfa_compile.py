@@ -114,24 +114,19 @@ def first_variables(node: ast.Pattern) -> tuple[list[str], bool]:
     """
     if isinstance(node, ast.Variable):
         return [node.name], False
-    if isinstance(node, (ast.Relaxed, ast.Until, ast.Exclusion)):
-        return first_variables(node.item)
-    if isinstance(node, ast.Quantified):
-        names, may_be_empty = first_variables(node.item)
-        return (names, may_be_empty or node.at_least == 0) if node.at_most != 0 else ([], True)
-    parts = [first_variables(item) for item in ast.children(node)] if not isinstance(node, ast.Absence) else []
-    if isinstance(node, ast.Concatenation):
-        names = []
-        for part, may_be_empty in parts:
-            names += part
-            if not may_be_empty:
-                return names, False
-        return names, True
-    if isinstance(node, ast.Alternation):
-        return [name for part, _ in parts for name in part], any(is_empty for _, is_empty in parts)
-    if isinstance(node, ast.Permutation):
-        return [name for part, _ in parts for name in part], all(is_empty for _, is_empty in parts)
-    return [], True
+    parts = [first_variables(part) for part in ast.mapped_parts(node)]
+    if isinstance(node, (ast.Alternation, ast.Permutation)):
+        are_empty = [may_be_empty for _, may_be_empty in parts]
+        may_map_none = any(are_empty) if isinstance(node, ast.Alternation) else all(are_empty)
+        return [name for part, _ in parts for name in part], may_map_none
+    if isinstance(node, ast.Quantified) and node.at_most == 0:
+        return [], True
+    names: list[str] = []
+    for part, may_be_empty in parts:
+        names += part
+        if not may_be_empty:
+            return names, isinstance(node, ast.Quantified) and node.at_least == 0
+    return names, True
 
 
 class _CepCompiler(Compiler):
