@@ -12,17 +12,17 @@ from typing import Any
 
 from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, parameter_types, unknown_aggregate
 from sqlext.expressions.aggregates.distinct_rows import SortKey
-from sqlext.pattern.task import Condition, Navigation, Operand, SparkAggregate
+from sqlext.expressions.scalar_tree import Read, Scalar
+from sqlext.pattern.task import Navigation, SparkAggregate
 from sqlext.rewriter.match.condition_parts import ConditionParts
 from sqlext.rewriter.match.expression import Node, parse
 from sqlext.rewriter.match.references import Reference, render
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join, standing_for
 
-OBJECT = "object"
 _OF_WITHIN_GROUP = ("mode", "percentile_cont", "percentile_disc")  # they aggregate the key of WITHIN GROUP
 
-Lower = Callable[[ConditionParts, Node, str], Condition]
+Lower = Callable[[ConditionParts, Node, str], Scalar]
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class InterpretedArguments:
     parts: ConditionParts
     lower: Lower
 
-    def navigated(self, reference: Reference, spark_type: str) -> Operand:
+    def navigated(self, reference: Reference, spark_type: str) -> Read:
         """The argument of a navigation, on the row that it reaches."""
         value = self._value(reference, 0, spark_type)
-        if isinstance(value, Operand) and isinstance(value.source, Navigation):
+        if isinstance(value, Read) and isinstance(value.source, Navigation):
             source = self.parts.navigation(reference, value.source.argument)
-            return Operand(replace(source, by_label=value.source.by_label), OBJECT)
-        return Operand(replace(self.parts.navigation(reference, 0), expression=value), OBJECT)
+            return Read(replace(source, by_label=value.source.by_label), spark_type)
+        return Read(replace(self.parts.navigation(reference, 0), expression=value), spark_type)
 
-    def aggregated(self, reference: Reference, result: str) -> Operand:
+    def aggregated(self, reference: Reference, result: str) -> Read:
         """An aggregate. Raises UnsupportedError for one that is not in the table."""
         if reference.function not in AGGREGATES:
             raise unknown_aggregate(reference.function, reference.place)
@@ -69,7 +69,7 @@ class InterpretedArguments:
             filter=None if reference.filter is None else self._value(reference, reference.filter, "boolean"),
         )
         source.aggregator  # noqa: B018  (binds the aggregate, which refuses what it cannot compute)
-        return Operand(source, OBJECT)
+        return Read(source, result)
 
     def _constants(self, reference: Reference, parameters: list[Text | int]) -> dict[int, Any]:
         """The values of the arguments that must be constants, by position."""
@@ -81,11 +81,11 @@ class InterpretedArguments:
         values = self.parts.resolver.values(list(texts.values()), types)
         return {i: tuple(value) if isinstance(value, list) else value for i, value in zip(texts, values)}
 
-    def _argument(self, reference: Reference, parameter: Text | int, spark_type: str) -> Condition:
+    def _argument(self, reference: Reference, parameter: Text | int, spark_type: str) -> Scalar:
         if isinstance(parameter, int):
             return self._value(reference, parameter, spark_type)
         text = self.parts.cast(parameter, self._type(reference, parameter), spark_type)
-        return Operand(Navigation(argument=self.parts.object_column(text, spark_type)), OBJECT)
+        return Read(Navigation(argument=self.parts.object_column(text, spark_type)), spark_type)
 
     def _type(self, reference: Reference, parameter: Text | int) -> str:
         text = self._text(reference, parameter, "''") if isinstance(parameter, int) else parameter
@@ -104,7 +104,7 @@ class InterpretedArguments:
 
         return render(reference.argument_items[argument], self.parts.source, over_row)
 
-    def _value(self, reference: Reference, argument: int, spark_type: str) -> Condition:
+    def _value(self, reference: Reference, argument: int, spark_type: str) -> Scalar:
         """An argument on a row that is read, as a value of a type."""
         kinds = {x.kind for x in reference.argument_items[argument] if isinstance(x, Reference)}
         if "match number" in kinds:
@@ -114,9 +114,9 @@ class InterpretedArguments:
         texts = [self._text(reference, argument, label) for label in (*labels, "NULL")]
         columns = [self.parts.object_column(self.parts.cast(text, have, spark_type), spark_type) for text in texts]
         by_label = tuple(columns) if labels else ()
-        return Operand(Navigation(argument=columns[-1], by_label=by_label), OBJECT)
+        return Read(Navigation(argument=columns[-1], by_label=by_label), spark_type)
 
-    def _with_number(self, reference: Reference, argument: int, spark_type: str) -> Condition:
+    def _with_number(self, reference: Reference, argument: int, spark_type: str) -> Scalar:
         """An argument that reads MATCH_NUMBER() is evaluated in Python, on the row."""
         items = reference.argument_items[argument]
 

@@ -1,4 +1,4 @@
-"""Run-dependent conditions that are interpreted: from the tree of an expression to SparkCalls.
+"""Run-dependent conditions that are interpreted: from the tree of an expression to a Scalar.
 
 Every function of `expressions.function_table` may read several rows, with the types and the casts that Spark chooses.
 """
@@ -13,19 +13,11 @@ from typing import Any
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.function_table import parameter_types
 from sqlext.expressions.python_functions import PythonFunction
-from sqlext.pattern.task import (
-    CLASSIFIER_NAME,
-    MATCH_NUMBER,
-    Aggregate,
-    Condition,
-    Literal,
-    Navigation,
-    Operand,
-    SparkCall,
-)
+from sqlext.expressions.scalar_tree import Constant, Read, Scalar, ScalarCall
+from sqlext.pattern.task import CLASSIFIER_NAME, MATCH_NUMBER, Aggregate, Navigation
 from sqlext.rewriter.match.condition_parts import ConditionParts
 from sqlext.rewriter.match.expression import DEEP, Node, combines_searches
-from sqlext.rewriter.match.interpreted_arguments import OBJECT, InterpretedArguments
+from sqlext.rewriter.match.interpreted_arguments import InterpretedArguments
 from sqlext.rewriter.match.references import Reference
 from sqlext.rewriter.text.nesting import MAX_NESTING
 from sqlext.rewriter.text.splice import Text, join
@@ -36,11 +28,11 @@ _NAMES = {"iff": "if", "DIV": "div", "element": "[]", "field": "."}  # of nodes 
 
 @dataclass(frozen=True)
 class InterpretedCondition:
-    """Lowers a condition to SparkCalls. Raises UnsupportedError for what no function of the table computes."""
+    """Lowers a condition to a Scalar. Raises UnsupportedError for what no function of the table computes."""
 
     parts: ConditionParts
 
-    def value(self, node: Node, spark_type: str) -> Condition:
+    def value(self, node: Node, spark_type: str) -> Scalar:
         """The value of a node as one of a type; of a condition, as a Boolean."""
         self.parts.resolve(self._texts_to_type(node))
         return self._value(node, spark_type)
@@ -53,17 +45,17 @@ class InterpretedCondition:
         for child in node.children:
             yield from self._texts_to_type(child)
 
-    def _value(self, node: Node, wanted: str) -> Condition:
+    def _value(self, node: Node, wanted: str) -> Scalar:
         """The value of a node as one of the Spark type `wanted`."""
         try:
             return self._value_of(node, wanted)
         except UnsupportedError as e:
             raise e.with_(place=e.place or self._place(node)) from None
 
-    def _value_of(self, node: Node, wanted: str) -> Condition:
+    def _value_of(self, node: Node, wanted: str) -> Scalar:
         parts, have = self.parts, self._type(node)
         if have == "void" or node.kind == "unit":
-            return Literal(node.name if node.kind == "unit" else None, OBJECT)
+            return Constant(node.name, "string") if node.kind == "unit" else Constant(None, wanted)
         if parts.is_text(node) and not combines_searches(node) and (parts.spark_computes or not node.children):
             references = parts.run_dependent(node)
             if not references:
@@ -71,16 +63,14 @@ class InterpretedCondition:
             if parts.reads_one_row(node, references) and parts.spark_computes:
                 return self._navigated(node, references[0], have, wanted)
             if node.kind == "reference":
-                return self._cast(self._reference(references[0], have), have, wanted)
-        return self._cast(self._call(node, have), have, wanted)
+                return self._cast(self._reference(references[0], have), wanted)
+        return self._cast(self._call(node, have), wanted)
 
     def _type(self, node: Node) -> str:
         return "string" if node.kind == "unit" else self.parts.type(node)
 
-    def _cast(self, value: Condition, have: str, wanted: str) -> Condition:
-        if have == wanted:
-            return value
-        return self._bound("CAST", (value,), (have,), wanted, None)
+    def _cast(self, value: Scalar, wanted: str) -> Scalar:
+        return value if value.type == wanted else self._bound("CAST", (value,), wanted, None)
 
     def _spark_cast(self, text: Text, have: str, wanted: str) -> tuple[Text, str]:
         """The text with as much of a cast as cannot fail on rows that no condition tests, and its type."""
@@ -90,13 +80,13 @@ class InterpretedCondition:
 
     # parts that one row decides
 
-    def _local(self, node: Node, have: str, wanted: str) -> Condition:
+    def _local(self, node: Node, have: str, wanted: str) -> Scalar:
         """The value of a node that the current row decides."""
         text = self.parts.text(node, self.parts.local_text)
         if node.kind == "literal":
-            return Literal(self._constant(text, have, wanted), OBJECT)
+            return Constant(self._constant(text, have, wanted), wanted)
         text, have = self._spark_cast(text, have, wanted)
-        return self._cast(Operand(Navigation(argument=self._column(text, have)), OBJECT), have, wanted)
+        return self._cast(self._operand(text, have), wanted)
 
     def _constant(self, text: Text, have: str, wanted: str) -> Any:
         """The value of a literal. Spark computes it, which takes a job, unless it is plain."""
@@ -107,45 +97,44 @@ class InterpretedCondition:
             return raw[1:-1]
         return self.parts.resolver.values([self.parts.cast(text, have, wanted)], [wanted])[0]
 
-    def _navigated(self, node: Node, reference: Reference, have: str, wanted: str) -> Condition:
+    def _navigated(self, node: Node, reference: Reference, have: str, wanted: str) -> Scalar:
         """The value of a node that Spark computes on every row and the navigation reads.
 
         Where there is no such row, the value is that of the node for NULL: `coalesce(LAST(A.v), 0)` is then 0.
         """
         parts = self.parts
         text, have = self._spark_cast(parts.text(node, parts.typed_reference), have, wanted)
-        value = Operand(parts.navigation(reference, self._column(text, have)), OBJECT)
+        value = Read(parts.navigation(reference, self._column(text, have)), have)
         if node.kind == "reference":
-            return self._cast(value, have, wanted)
+            return self._cast(value, wanted)
         missing = parts.cast(parts.missing_text(node), "", have)
         if not parts.holds_query(node) and parts.resolver.constants([join("(", missing, ") IS NULL")])[0]:
-            return self._cast(value, have, wanted)
-        is_there = Operand(parts.navigation(reference, self._column(join("TRUE"), "boolean")), OBJECT)
-        constant = Operand(Navigation(argument=self._column(missing, have)), OBJECT)
-        whole = self._bound("if", (is_there, value, constant), ("boolean", have, have), have, None)
-        return self._cast(whole, have, wanted)
+            return self._cast(value, wanted)
+        is_there = Read(parts.navigation(reference, self._column(join("TRUE"), "boolean")), "boolean")
+        whole = self._bound("if", (is_there, value, self._operand(missing, have)), have, None)
+        return self._cast(whole, wanted)
 
     def _column(self, text: Text, spark_type: str) -> int:
         return self.parts.object_column(text, spark_type)
 
-    def _reference(self, reference: Reference, spark_type: str) -> Condition:
+    def _reference(self, reference: Reference, spark_type: str) -> Scalar:
         parts = self.parts
         if reference.kind == "classifier":
-            return Operand(parts.navigation(reference, CLASSIFIER_NAME), OBJECT)
+            return Read(parts.navigation(reference, CLASSIFIER_NAME), spark_type)
         if reference.kind == "match number":
-            return Operand(Navigation(argument=MATCH_NUMBER), OBJECT)
+            return Read(Navigation(argument=MATCH_NUMBER), spark_type)
         if reference.kind == "sequence number":
-            return Operand(Aggregate(function="count"), OBJECT)
+            return Read(Aggregate(function="count"), spark_type)
         arguments = InterpretedArguments(parts, _lower)
         if reference.kind == "navigation":
             return arguments.navigated(reference, spark_type)
         if not reference.argument_items:
-            return Operand(parts.aggregate(reference, None), OBJECT)
+            return Read(parts.aggregate(reference, None), spark_type)
         return arguments.aggregated(reference, spark_type)
 
     # functions
 
-    def _call(self, node: Node, result: str) -> Condition:
+    def _call(self, node: Node, result: str) -> Scalar:
         name = node.name if node.kind == "call" else _NAMES.get(node.kind, node.kind)
         name, children = _NAMES.get(name, name), node.children
         if node.kind == "opaque":
@@ -154,8 +143,7 @@ class InterpretedCondition:
             return self._search(node)
         if node.kind == "field":
             value = self._value(children[0], self._type(children[0]))
-            pair = (value, Literal(node.name, OBJECT))
-            return self._bound(name, pair, (self._type(children[0]), "string"), result, node)
+            return self._bound(name, (value, Constant(node.name, "string")), result, node)
         python = self.parts.python_function(name) if node.kind == "call" else None
         if python is not None:
             return self._python_call(node, python, result)
@@ -165,9 +153,9 @@ class InterpretedCondition:
         except UnsupportedError as e:
             raise e.with_(place=self._place(node)) from None
         arguments = tuple(self._value(child, t) for child, t in zip(children, wanted))
-        return self._bound(name, arguments, wanted, result, node)
+        return self._bound(name, arguments, result, node)
 
-    def _python_call(self, node: Node, python: PythonFunction, result: str) -> Condition:
+    def _python_call(self, node: Node, python: PythonFunction, result: str) -> Scalar:
         """A UDF of the session, which receives its arguments as they are. It is called more often than once a row."""
         if not python.is_deterministic:
             raise UnsupportedError(
@@ -178,17 +166,16 @@ class InterpretedCondition:
             )
         types = tuple(self._type(child) for child in node.children)
         arguments = tuple(self._value(child, t) for child, t in zip(node.children, types))
-        call = SparkCall(
+        call = ScalarCall(
             function=python.name,
             arguments=arguments,
-            types=types,
             type=result,
             settings=self.parts.settings,
             python=python,
         )
         return self._checked(call, node)
 
-    def _search(self, node: Node) -> SparkCall:
+    def _search(self, node: Node) -> ScalarCall:
         """`value [NOT] IN (query)`: Spark collects the values of the query once, and workers search them.
 
         No value is in the result of a query without rows, not even NULL.
@@ -208,26 +195,23 @@ class InterpretedCondition:
         is_in_list = self._bound(
             "array_contains",
             (self._operand(list_of_values, type_of_list), self._value(child, wanted[1])),
-            wanted,
             "boolean",
             node,
         )
         both = (self._operand(exists, "boolean"), is_in_list)
-        search = self._bound("AND", both, ("boolean", "boolean"), "boolean", node)
-        return self._bound("NOT", (search,), ("boolean",), "boolean", node) if is_negated else search
+        search = self._bound("AND", both, "boolean", node)
+        return self._bound("NOT", (search,), "boolean", node) if is_negated else search
 
-    def _operand(self, text: Text, spark_type: str) -> Operand:
+    def _operand(self, text: Text, spark_type: str) -> Read:
         """The value of a text on the current row."""
-        return Operand(Navigation(argument=self._column(text, spark_type)), OBJECT)
+        return Read(Navigation(argument=self._column(text, spark_type)), spark_type)
 
-    def _bound(
-        self, name: str, arguments: tuple[Condition, ...], types: tuple[str, ...], result: str, node: Node | None
-    ) -> SparkCall:
+    def _bound(self, name: str, arguments: tuple[Scalar, ...], result: str, node: Node | None) -> ScalarCall:
         """The call, if it can be computed."""
-        call = SparkCall(function=name, arguments=arguments, types=types, type=result, settings=self.parts.settings)
+        call = ScalarCall(function=name, arguments=arguments, type=result, settings=self.parts.settings)
         return self._checked(call, node)
 
-    def _checked(self, call: SparkCall, node: Node | None) -> SparkCall:
+    def _checked(self, call: ScalarCall, node: Node | None) -> ScalarCall:
         try:
             call.apply  # noqa: B018  (binds the function, which refuses what it cannot compute)
         except UnsupportedError as e:
@@ -251,5 +235,5 @@ class InterpretedCondition:
         )
 
 
-def _lower(parts: ConditionParts, node: Node, spark_type: str) -> Condition:
+def _lower(parts: ConditionParts, node: Node, spark_type: str) -> Scalar:
     return InterpretedCondition(parts).value(node, spark_type)

@@ -108,6 +108,7 @@ class ColumnValues:
             return self._column(scalar)
         if isinstance(scalar, Constant):
             return _constant(scalar, self.rows)
+        assert isinstance(scalar, ScalarCall)  # a table has no path to Read
         if scalar.function in ("AND", "OR"):
             return _junction(scalar.function == "OR", *(self.vector(a) for a in scalar.arguments))
         if scalar.function == "CASE" and _is_cheap_choice(scalar):

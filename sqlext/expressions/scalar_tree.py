@@ -1,10 +1,14 @@
-"""A scalar expression over one row, with the types and casts that Spark chooses. `column_values` evaluates it."""
+"""Typed expressions: trees with the types and the casts that Spark chooses, and what they mean on one row.
+
+Expressions over one row of a table read Columns, and `column_values` evaluates them for all rows at once. Expressions
+in DEFINE that matchers interpret `Read` the rows of a path.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Union
 
 from sqlext.errors import BindError, DataError
@@ -33,6 +37,14 @@ class Constant:
         return hash((self.type, repr(self.value)))  # the value may be a list or a dictionary
 
 
+@dataclass(frozen=True)
+class Read:
+    """What a path and its current row hold: the value of `source`, a navigation or an aggregate of `pattern.task`."""
+
+    source: Any
+    type: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class ScalarCall:
     """`function` of the table, over arguments of exactly the types that it takes; or `python`, a UDF of the session."""
@@ -57,7 +69,7 @@ class ScalarCall:
         return {name: value for name, value in self.__dict__.items() if name != "apply"}
 
 
-Scalar = Union[Column, Constant, ScalarCall]
+Scalar = Union[Column, Constant, Read, ScalarCall]
 
 
 def call(function: str, arguments: tuple[Scalar, ...], settings: Settings, result: str | None = None) -> Scalar:
@@ -131,16 +143,23 @@ def is_cast_by_spark(source: str, target: str) -> bool:
 
 
 def evaluate(scalar: Scalar, row: Mapping[str, Any]) -> Any:
-    """The value on one row, whose values are those of `expressions.values`. Raises DataError."""
-    if isinstance(scalar, Column):
-        return row[scalar.name]
-    if isinstance(scalar, Constant):
-        return scalar.value
-    return scalar.apply(*(_thunk(argument, row) for argument in scalar.arguments))
+    """Evaluate on one row, whose values are in the representation of `expressions.values`. Raises DataError."""
+    return evaluate_with(scalar, lambda column: row[column.name])
 
 
-def _thunk(scalar: Scalar, row: Mapping[str, Any]):
-    return lambda: evaluate(scalar, row)
+def evaluate_with(scalar: Scalar, read: Callable[[Any], Any]) -> Any:
+    """Evaluate with the values that `read` returns for each Column or Read, in Spark's order. Raises DataError.
+
+    This is the definition of what expressions mean: every other evaluation has the same values and the same errors.
+
+    >>> settings = Settings(is_ansi=True, time_zone="UTC")
+    >>> last = Read("the last price", "int")
+    >>> evaluate_with(call("*", (last, Constant(2, "int")), settings), {last: 21}.get)
+    42
+    """
+    if isinstance(scalar, ScalarCall):
+        return scalar.apply(*(partial(evaluate_with, argument, read) for argument in scalar.arguments))
+    return scalar.value if isinstance(scalar, Constant) else read(scalar)
 
 
 def columns_in(scalar: Scalar) -> Iterator[Column]:

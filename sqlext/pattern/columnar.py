@@ -15,7 +15,7 @@ import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.pattern.condition_reads import is_interpreted
-from sqlext.pattern.task import Call, Condition, Literal, Navigation, Operand, Rows, SparkCall, Values
+from sqlext.pattern.task import Call, Condition, Literal, Navigation, Operand, Rows, Values
 
 Column = tuple[np.ndarray, np.ndarray]  # values, valid: bool[n]
 
@@ -58,11 +58,11 @@ def truth(condition: Condition, rows: Rows) -> np.ndarray:
 
 
 def _evaluate(condition: Condition, rows: Rows) -> Column:
-    assert not isinstance(condition, SparkCall)  # see is_columnar
     if isinstance(condition, Literal):
         return _constant(condition.value, len(rows.mask))
     if isinstance(condition, Operand):
         return _operand(condition, rows)
+    assert isinstance(condition, Call)  # see is_columnar
     arguments = [_evaluate(a, rows) for a in condition.arguments]
     return _CALLS[condition.function](condition, *arguments)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from sqlext.expressions.scalar_tree import Constant, Read, ScalarCall
 from sqlext.pattern.task import (
     CLASSIFIERS,
     MATCH_NUMBER,
@@ -13,7 +14,6 @@ from sqlext.pattern.task import (
     Navigation,
     Operand,
     SparkAggregate,
-    SparkCall,
     Task,
 )
 
@@ -24,18 +24,18 @@ def walk(condition: Condition) -> Iterator[Condition]:
     while stack:
         current = stack.pop()
         yield current
-        if isinstance(current, (Call, SparkCall)):
+        if isinstance(current, (Call, ScalarCall)):
             stack.extend(reversed(current.arguments))
 
 
-def operands(condition: Condition) -> tuple[Operand, ...]:
-    """The distinct operands of a condition, in order of their first use.
+def operands(condition: Condition) -> tuple[Operand | Read, ...]:
+    """The distinct leaves of a condition that read the path, in order of their first use.
 
     >>> operands(Call(function="is_null", arguments=(Operand(Navigation(argument=0), "int"),),
     ...     kind="bool"))[0].source.argument
     0
     """
-    return tuple(dict.fromkeys(part for part in walk(condition) if isinstance(part, Operand)))
+    return tuple(dict.fromkeys(part for part in walk(condition) if isinstance(part, (Operand, Read))))
 
 
 def columns_read(source: SparkAggregate, label: int | None) -> Iterator[int]:
@@ -58,16 +58,13 @@ def _navigations(source: SparkAggregate) -> Iterator[Navigation]:
 
 
 def is_interpreted(condition: Condition | None) -> bool:
-    """Does a part of the condition have values that only Python can compute with?
+    """Return True if a part of the condition has values that only Python can compute with.
 
     >>> from sqlext.pattern.task import Literal
-    >>> is_interpreted(Literal(True, "bool")), is_interpreted(Literal("a", "object"))
+    >>> is_interpreted(Literal(True, "bool")), is_interpreted(Constant("a", "string"))
     (False, True)
     """
-    return condition is not None and any(
-        isinstance(part, SparkCall) or (not isinstance(part, Call) and part.kind == "object")
-        for part in walk(condition)
-    )
+    return condition is not None and any(isinstance(part, (Read, Constant, ScalarCall)) for part in walk(condition))
 
 
 def reads_number(condition: Condition | None) -> bool:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.expressions.effort import of_one_row
+from sqlext.expressions.scalar_tree import Read, Scalar, evaluate_with
 from sqlext.pattern.condition_reads import columns_read
 from sqlext.pattern.task import (
     CLASSIFIER_NAME,
@@ -28,7 +29,6 @@ from sqlext.pattern.task import (
     Operand,
     Rows,
     SparkAggregate,
-    SparkCall,
     Values,
 )
 
@@ -64,7 +64,7 @@ class LabelledRows(Protocol):
 class Tested(Protocol):
     """What the evaluation of a condition needs of the path: the values of its operands, and a name for its errors."""
 
-    def operand(self, operand: Operand) -> Value | None: ...
+    def operand(self, operand: Operand | Read) -> Value | None: ...
 
     @property
     def tested(self) -> str:
@@ -91,12 +91,12 @@ class Path(NamedTuple):
     def tested(self) -> str:
         return self.names[self.labels[-1]]
 
-    def operand(self, operand: Operand) -> Value | None:
+    def operand(self, operand: Operand | Read) -> Value | None:
         if isinstance(operand.source, Aggregate):
             return _aggregate(operand.source, self)
         if isinstance(operand.source, SparkAggregate):
             return _spark_aggregate(operand.source, self)
-        return _navigate(operand.source, operand.missing, self)
+        return _navigate(operand.source, operand.missing if isinstance(operand, Operand) else None, self)
 
     def mapped(self, labels: tuple[int, ...] | None) -> list[int]:
         """The rows with one of `labels` (None: any), in order."""
@@ -120,7 +120,7 @@ class RowOfPath(NamedTuple):
     def tested(self) -> str:
         return self.path.tested
 
-    def operand(self, operand: Operand) -> Value | None:
+    def operand(self, operand: Operand | Read) -> Value | None:
         assert isinstance(operand.source, Navigation)
         return read(operand.source, self.row, self.path)
 
@@ -151,8 +151,8 @@ def evaluate(condition: Condition, path: Tested) -> Value | None:
         return condition.value
     if isinstance(condition, Operand):
         return path.operand(condition)
-    if isinstance(condition, SparkCall):
-        return _spark_value(condition, path)
+    if not isinstance(condition, Call):
+        return _interpreted(condition, path)
     lazy = _LAZY.get(condition.function)
     if lazy is not None:
         return lazy(condition.arguments, path)
@@ -172,10 +172,10 @@ def holds(condition: Condition, path: Path) -> bool:
         return False
 
 
-def _spark_value(call: SparkCall, path: Tested) -> Value | None:
-    """The value of a function of Spark, which evaluates its arguments in Spark's order."""
+def _interpreted(condition: Scalar, path: Tested) -> Value | None:
+    """The value of an interpreted condition."""
     try:
-        return call.apply(*(partial(evaluate, argument, path) for argument in call.arguments))
+        return evaluate_with(condition, path.operand)
     except DataError as e:
         raise _in_condition(e, path.tested) from None
 

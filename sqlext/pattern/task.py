@@ -6,7 +6,6 @@ matches Rows against it, and `navigation` turns the Spans into values. A task is
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Union
@@ -18,8 +17,7 @@ from sqlext.expressions.aggregates.aggregate_table import aggregate
 from sqlext.expressions.aggregates.aggregator import Aggregator
 from sqlext.expressions.aggregates.distinct_rows import SortKey
 from sqlext.expressions.function import Settings
-from sqlext.expressions.function_table import evaluation
-from sqlext.expressions.python_functions import PythonFunction, bind_python
+from sqlext.expressions.scalar_tree import Scalar
 from sqlext.pattern.program import Program
 
 # as Navigation.argument: the rank of the variable's name among all strings; the match number; the name itself
@@ -67,7 +65,7 @@ class Navigation:
     step: int = 0
     is_final: bool = False
     by_label: tuple[int, ...] = ()
-    expression: Condition | None = None
+    expression: Scalar | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +95,7 @@ class SparkAggregate:
     """
 
     function: str
-    arguments: tuple[Condition, ...]
+    arguments: tuple[Scalar, ...]
     types: tuple[str, ...]
     type: str
     settings: Settings
@@ -106,7 +104,7 @@ class SparkAggregate:
     constants: tuple[tuple[int, Any], ...] = ()
     order_by: tuple[SortKey, ...] = ()
     ignores_nulls: bool = False
-    filter: Condition | None = None
+    filter: Scalar | None = None
 
     @cached_property
     def aggregator(self) -> Aggregator:
@@ -127,22 +125,22 @@ class SparkAggregate:
 
 @dataclass(frozen=True)
 class Literal:
-    """`value` None is NULL. `kind`: "bool", "int" (64 bits), "float" (64 bits), or "object", a value of Spark as
-    `expressions` represents it, which only interpreted conditions read."""
+    """`value` None is NULL. `kind`: "bool", "int" (64 bits) or "float" (64 bits)."""
 
-    value: Any
+    value: bool | int | float | None
     kind: str
 
 
 @dataclass(frozen=True)
 class Operand:
     """The value of a navigation or an aggregate, for the path so far with the current row mapped to the tested label.
+    `kind`: as in Literal.
 
     `missing` is the value where a navigation finds no row (None: NULL). It serves `f(LAST(A.v))` with a Spark function
     f: the column holds f(v), and `missing` holds f(NULL).
     """
 
-    source: Navigation | Aggregate | SparkAggregate
+    source: Navigation | Aggregate
     kind: str
     missing: bool | int | float | None = None
 
@@ -167,36 +165,9 @@ class Call:
     digits: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class SparkCall:
-    """A function of Spark, one of `expressions.FUNCTIONS`, over values of `types` and with a result of `type`; or
-    `python`, a UDF of the session.
-
-    Its values, and those of the operands below it, are Python's, as in `expressions.values`. Such a part of a condition
-    is interpreted; a condition without one is compiled.
-    """
-
-    function: str
-    arguments: tuple[Condition, ...]
-    types: tuple[str, ...]
-    type: str
-    settings: Settings
-    python: PythonFunction | None = None
-
-    @cached_property
-    def apply(self) -> Callable[..., Any]:
-        """The function of functions without parameters that evaluate the arguments."""
-        if self.python is not None:
-            call = bind_python(self.python, self.types)
-            return lambda *arguments: call(*(argument() for argument in arguments))
-        constants = {i: a.value for i, a in enumerate(self.arguments) if isinstance(a, Literal)}
-        return evaluation(self.function, self.types, self.type, self.settings, constants)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "apply"}
-
-
-Condition = Union[Literal, Operand, Call, SparkCall]
+# A Literal, an Operand and a Call are machine code. A Scalar is interpreted, and reads navigations and aggregates by
+# Read; an interpreted part of a condition may be an argument of "and", but has no machine code below it.
+Condition = Union[Literal, Operand, Call, Scalar]
 
 # The number of arguments of each function. They are of one kind, except for those of if and float.
 CALLS = {

@@ -11,6 +11,7 @@ from compare import by_python, by_reference, by_threads, outcome
 from test_threads_random import LABELS, LIMITS_IN_PYTHON, ambiguous_case, random_case
 
 from sqlext.expressions.function import Settings
+from sqlext.expressions.scalar_tree import Constant, Read, Scalar, ScalarCall
 from sqlext.pattern.batch.parts import part_of
 from sqlext.pattern.condition_reads import reads_number, rows_ahead
 from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
@@ -23,7 +24,6 @@ from sqlext.pattern.task import (
     SKIP_PAST_LAST_ROW,
     Aggregate,
     Call,
-    Condition,
     Literal,
     MatchTask,
     Navigation,
@@ -32,15 +32,14 @@ from sqlext.pattern.task import (
     Rows,
     Skip,
     SparkAggregate,
-    SparkCall,
     Values,
 )
 from tests.task_harness import any_task, tree_of
 
 SETTINGS = Settings(is_ansi=False, time_zone="UTC")
 SETS = [None, (0,), (1,), (2,), (0, 1), (1, 2)]
-NAME = Operand(Navigation(argument=CLASSIFIER_NAME), "object")
-NUMBER = Operand(Navigation(argument=MATCH_NUMBER), "object")
+NAME = Read(Navigation(argument=CLASSIFIER_NAME), "string")
+NUMBER = Read(Navigation(argument=MATCH_NUMBER), "bigint")
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -62,32 +61,32 @@ def test_the_search_in_python_finds_what_the_reference_finds(seed, is_ambiguous)
     assert matched > 5
 
 
-def random_condition(rng: random.Random) -> Condition:
+def random_condition(rng: random.Random) -> Scalar:
     kind = rng.randrange(5)
     if kind == 0:
         navigation = replace(random_navigation(rng), argument=CLASSIFIER_NAME)
-        return call("=", "boolean", "string", Operand(navigation, "object"), Literal(rng.choice(LABELS), "object"))
+        return call("=", "boolean", Read(navigation, "string"), Constant(rng.choice(LABELS), "string"))
     if kind == 1:
         arrays = [random_aggregate(rng, "array_agg", "array<bigint>") for _ in range(2)]
-        return call("<>", "boolean", "array<bigint>", *arrays)
+        return call("<>", "boolean", *arrays)
     function = rng.choice(["<", "<=", "=", "<>", "IS DISTINCT FROM"])
-    return call(function, "boolean", "bigint", random_number(rng), random_number(rng))
+    return call(function, "boolean", random_number(rng), random_number(rng))
 
 
-def random_number(rng: random.Random) -> Condition:
+def random_number(rng: random.Random) -> Scalar:
     kind = rng.randrange(6)
     if kind == 0:
-        return Literal(rng.choice([0, 1, 2, 3, None]), "object")
+        return Constant(rng.choice([0, 1, 2, 3, None]), "bigint")
     if kind == 1:
         return random_aggregate(rng, rng.choice(["sum", "min", "max", "count", "last_value", "count_if"]), "bigint")
     if kind == 2:
-        return call("+", "bigint", "bigint", random_number(rng), random_number(rng))
+        return call("+", "bigint", random_number(rng), random_number(rng))
     navigation = random_navigation(rng)
     if kind == 3:
-        return Operand(replace(navigation, by_label=(0, 1, 0, 1)), "object")
+        return Read(replace(navigation, by_label=(0, 1, 0, 1)), "bigint")
     if kind == 4:
-        return Operand(replace(navigation, expression=on_row(rng)), "object")
-    return Operand(navigation, "object", rng.choice([None, 2]))
+        return Read(replace(navigation, expression=on_row(rng)), "bigint")
+    return Read(navigation, "bigint")
 
 
 def random_navigation(rng: random.Random) -> Navigation:
@@ -100,24 +99,16 @@ def random_navigation(rng: random.Random) -> Navigation:
     )
 
 
-def on_row(rng: random.Random) -> Condition:
+def on_row(rng: random.Random) -> Scalar:
     """A number that one row, its label and the match number decide."""
-    is_a = call("=", "boolean", "string", NAME, Literal("A", "object"))
-    value = Operand(Navigation(argument=rng.choice([0, 1])), "object")
-    other = rng.choice([NUMBER, Literal(2, "object")])
-    return SparkCall(
-        function="if",
-        arguments=(is_a, value, other),
-        types=("boolean", "bigint", "bigint"),
-        type="bigint",
-        settings=SETTINGS,
-    )
+    is_a = call("=", "boolean", NAME, Constant("A", "string"))
+    value = Read(Navigation(argument=rng.choice([0, 1])), "bigint")
+    other = rng.choice([NUMBER, Constant(2, "bigint")])
+    return call("if", "bigint", is_a, value, other)
 
 
-def random_aggregate(rng: random.Random, function: str, result: str) -> Operand:
-    argument = (
-        call("<", "boolean", "bigint", on_row(rng), Literal(2, "object")) if function == "count_if" else on_row(rng)
-    )
+def random_aggregate(rng: random.Random, function: str, result: str) -> Read:
+    argument = call("<", "boolean", on_row(rng), Constant(2, "bigint")) if function == "count_if" else on_row(rng)
     source = SparkAggregate(
         function=function,
         arguments=(argument,),
@@ -126,14 +117,13 @@ def random_aggregate(rng: random.Random, function: str, result: str) -> Operand:
         settings=SETTINGS,
         labels=rng.choice(SETS),
         is_distinct=rng.random() < 0.2,
-        filter=call("<", "boolean", "bigint", NUMBER, Literal(2, "object")) if rng.random() < 0.2 else None,
+        filter=call("<", "boolean", NUMBER, Constant(2, "bigint")) if rng.random() < 0.2 else None,
     )
-    return Operand(source, "object")
+    return Read(source, result)
 
 
-def call(function: str, result: str, spark_type: str, *arguments: Condition) -> SparkCall:
-    types = (spark_type,) * len(arguments)
-    return SparkCall(function=function, arguments=arguments, types=types, type=result, settings=SETTINGS)
+def call(function: str, result: str, *arguments: Scalar) -> ScalarCall:
+    return ScalarCall(function=function, arguments=arguments, type=result, settings=SETTINGS)
 
 
 @pytest.mark.parametrize("seed", range(20))

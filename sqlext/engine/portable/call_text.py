@@ -5,18 +5,18 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from sqlext.pattern.task import SparkCall
+from sqlext.expressions.scalar_tree import ScalarCall
 from sqlext.rewriter.text.lexemes import string_literal
 
 
-def call_text(call: SparkCall, arguments: list[str]) -> str:
+def call_text(call: ScalarCall, arguments: list[str]) -> str:
     """The SQL of a call whose arguments have these texts.
 
     >>> from sqlext.expressions.function import Settings
-    >>> from sqlext.pattern.task import Literal
-    >>> one = Literal(1, "object")
+    >>> from sqlext.expressions.scalar_tree import Constant
+    >>> one = Constant(1, "int")
     >>> settings = Settings(is_ansi=True, time_zone="UTC")
-    >>> call = SparkCall(function="+", arguments=(one, one), types=("int", "int"), type="int", settings=settings)
+    >>> call = ScalarCall(function="+", arguments=(one, one), type="int", settings=settings)
     >>> call_text(call, ["1", "LAST(A.v)"])
     '(1 + LAST(A.v))'
     """

@@ -13,6 +13,7 @@ from sqlext.engine.batch.run_batch import aggregated, shown_query
 from sqlext.engine.portable.call_text import call_text, literal_text
 from sqlext.engine.portable.table_function import NAME
 from sqlext.errors import UnsupportedError
+from sqlext.expressions.scalar_tree import Constant, Read, ScalarCall
 from sqlext.expressions.spark_types import MAX_DIGITS, decimal_of
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.condition_reads import is_interpreted
@@ -26,7 +27,6 @@ from sqlext.pattern.task import (
     Navigation,
     Operand,
     SparkAggregate,
-    SparkCall,
 )
 from sqlext.rewriter.match.match_plan import CLASSIFIER_FIELD, IS_MATCHED, MatchPlan, Slot
 from sqlext.rewriter.text.lexemes import string_literal
@@ -269,16 +269,19 @@ class Printer:
     def condition(self, condition: Condition) -> str:
         if isinstance(condition, Literal):
             return _literal(condition.value, condition.kind)
-        if isinstance(condition, Operand):
+        if isinstance(condition, Constant):
+            return literal_text(condition.value)
+        if isinstance(condition, (Operand, Read)):
             return self.operand(condition)
+        assert isinstance(condition, (Call, ScalarCall))
         arguments = [self.condition(a) for a in condition.arguments]
-        if isinstance(condition, SparkCall):
+        if isinstance(condition, ScalarCall):
             return call_text(condition, arguments)
         if condition.function in _OPERATORS:
             return f"({arguments[0]} {_OPERATORS[condition.function]} {arguments[1]})"
         return _function(condition, arguments)
 
-    def operand(self, operand: Operand) -> str:
+    def operand(self, operand: Operand | Read) -> str:
         source = operand.source
         if isinstance(source, SparkAggregate):
             return self.spark_aggregate(source)
@@ -286,14 +289,12 @@ class Printer:
         if isinstance(source, Aggregate):
             return self.aggregate(source, name)
         text = self.navigation(source, name)
-        if operand.missing is None:
+        if isinstance(operand, Read) or operand.missing is None:
             return text
         return f"IF({self.navigation(source, _ONE)} IS NULL, {_literal(operand.missing, operand.kind)}, {text})"
 
 
 def _literal(value: bool | int | float | None, kind: str) -> str:
-    if kind == "object":
-        return literal_text(value)
     if value is None:
         return f"CAST(NULL AS {({'bool': 'BOOLEAN', 'int': 'BIGINT', 'float': 'DOUBLE'})[kind]})"
     if isinstance(value, bool):

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sqlext.expressions.scalar_tree import Constant, Read, ScalarCall
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
-from sqlext.pattern.task import Aggregate, Condition, Literal, Navigation, Operand, SparkAggregate, SparkCall, Task
+from sqlext.pattern.task import Aggregate, Call, Condition, Literal, Navigation, Operand, SparkAggregate, Task
 from sqlext.rewriter.match.match_plan import Fold, InputColumn, MatchPlan, Slot
 
 
@@ -66,10 +67,16 @@ def _condition(condition: Condition | None) -> list[Any] | None:
         return ["literal", str(condition.value), condition.kind]
     if isinstance(condition, Operand):
         return ["operand", _source(condition.source), condition.kind, str(condition.missing)]
+    if isinstance(condition, Constant):
+        return ["literal", str(condition.value), "object"]
+    if isinstance(condition, Read):
+        return ["operand", _source(condition.source), "object", "None"]
+    assert isinstance(condition, (Call, ScalarCall))
     arguments = [_condition(argument) for argument in condition.arguments]
-    if isinstance(condition, SparkCall):
+    if isinstance(condition, ScalarCall):
         settings = [condition.settings.is_ansi, condition.settings.time_zone]
-        return ["spark", condition.function, arguments, condition.types, condition.type, *settings]
+        types = [argument.type for argument in condition.arguments]
+        return ["spark", condition.function, arguments, types, condition.type, *settings]
     return ["call", condition.function, arguments, condition.kind, condition.bits, condition.is_ansi]
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sqlext.expressions.scalar_tree import Read, ScalarCall
 from sqlext.pattern.automaton import DONE, automaton, count_positions, targets_from
 from sqlext.pattern.condition_reads import reads_number
 from sqlext.pattern.program import MatchEnd, MatchStart
@@ -23,7 +24,6 @@ from sqlext.pattern.task import (
     Operand,
     Rows,
     Spans,
-    SparkCall,
     Task,
     Values,
 )
@@ -57,9 +57,9 @@ def refusal(task: Task) -> str | None:
 
 def _reads_outside(condition: Condition | None) -> str:
     """What a run-dependent condition reads that is not in the rows of its match, or ""."""
-    if isinstance(condition, (Call, SparkCall)):
+    if isinstance(condition, (Call, ScalarCall)):
         return next(filter(None, map(_reads_outside, condition.arguments)), "")
-    if not isinstance(condition, Operand):
+    if not isinstance(condition, (Operand, Read)):
         return ""
     if reads_number(condition):
         return "MATCH_NUMBER()"

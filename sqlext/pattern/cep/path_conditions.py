@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from sqlext.expressions.function import Settings
+from sqlext.expressions.scalar_tree import Constant, Read, ScalarCall
 from sqlext.pattern import conditions
 from sqlext.pattern.cep.cep_task import CepTask, local_truth
 from sqlext.pattern.cep.desugared_program import GAP, DesugaredProgram, Variant
@@ -31,7 +33,6 @@ from sqlext.pattern.task import (
     Operand,
     Rows,
     SparkAggregate,
-    SparkCall,
 )
 
 
@@ -91,6 +92,8 @@ class PathEvaluator:
 
 
 _NO_BOUND = 1 << 62
+_OF_SPARK = {"if": "if", "equal": "=", "less": "<", "add": "+"}  # functions of Call → of ScalarCall
+_SETTINGS = Settings(is_ansi=True, time_zone="UTC")  # which these functions of counts do not depend on
 
 
 class NotExpressible(Exception):
@@ -184,14 +187,15 @@ class _Tested:
     label: int
     origin: int
 
-    def rewritten(self, condition: Condition) -> Condition:
-        if isinstance(condition, (Call, SparkCall)):
+    def rewritten(self, condition: Condition) -> Any:
+        """The condition over the path with gaps; a Scalar stays one."""
+        if isinstance(condition, (Call, ScalarCall)):
             return replace(condition, arguments=tuple(map(self.rewritten, condition.arguments)))
-        if not isinstance(condition, Operand):
+        if not isinstance(condition, (Operand, Read)):
             return condition
         if isinstance(condition.source, Aggregate):
             return self._aggregate(condition, condition.source)
-        if isinstance(condition.source, SparkAggregate):
+        if isinstance(condition, Read) and isinstance(condition.source, SparkAggregate):
             return self._spark_aggregate(condition, condition.source)
         if condition.source.argument == MATCH_NUMBER:
             return condition
@@ -205,7 +209,7 @@ class _Tested:
         does = self.origin != GAP and (labels is None or self.origin in labels)
         return should - does
 
-    def _navigation(self, operand: Operand, source: Navigation) -> Condition:
+    def _navigation(self, operand: Operand | Read, source: Navigation) -> Condition:
         counts, shift = source.labels is None or self.label in source.labels, self._shift(source.labels)
         if source.argument in CLASSIFIERS and (source.step or (counts and self.origin != self.label) or shift):
             raise NotExpressible
@@ -216,33 +220,22 @@ class _Tested:
             return replace(operand, source=replace(source, labels=None))  # the current row, gap or not
         return replace(operand, source=replace(source, labels=labels, offset=offset - shift))
 
-    def _from_first(self, operand: Operand, source: Navigation, shift: int) -> Condition:
+    def _from_first(self, operand: Operand | Read, source: Navigation, shift: int) -> Condition:
         if shift == 0:
             return replace(operand, source=source)
         if shift < 0:
             raise NotExpressible
-        count = Operand(Aggregate(function="count", labels=source.labels), "int")
-        n = Literal(source.offset, "int")
+        count, n, missing = _count(operand, source.labels), _number(operand, source.offset), _missing(operand)
         current = replace(operand, source=replace(source, labels=None, from_first=False, offset=0))
-        missing = Literal(operand.missing, operand.kind)
-        last = Call(
-            function="if",
-            arguments=(Call(function="equal", arguments=(n, count), kind="bool"), current, missing),
-            kind=operand.kind,
-        )
-        first = replace(operand, source=source)
-        return Call(
-            function="if",
-            arguments=(Call(function="less", arguments=(n, count), kind="bool"), first, last),
-            kind=operand.kind,
-        )
+        last = _call("if", operand, _comparison("equal", n, count), current, missing)
+        return _call("if", operand, _comparison("less", n, count), replace(operand, source=source), last)
 
-    def _spark_aggregate(self, operand: Operand, source: SparkAggregate) -> Condition:
+    def _spark_aggregate(self, operand: Read, source: SparkAggregate) -> Condition:
         if self._shift(source.labels) or source_reads_labels(source):
             raise NotExpressible
         return replace(operand, source=replace(source, labels=self.rewriting._real(source.labels)))
 
-    def _aggregate(self, operand: Operand, source: Aggregate) -> Condition:
+    def _aggregate(self, operand: Operand | Read, source: Aggregate) -> Condition:
         shift = self._shift(source.labels)
         if source.argument in CLASSIFIERS and (shift or self.origin != self.label):
             raise NotExpressible
@@ -251,4 +244,34 @@ class _Tested:
             return real
         if source.argument is not None:
             raise NotExpressible
-        return Call(function="add", arguments=(real, Literal(shift, "int")), kind="int")
+        return _call("add", operand, real, _number(operand, shift))
+
+
+# --- parts of a condition, compiled or interpreted as the operand `like` ----------------------------------------------
+
+
+def _number(like: Operand | Read, value: int) -> Condition:
+    return Constant(value, "bigint") if isinstance(like, Read) else Literal(value, "int")
+
+
+def _missing(like: Operand | Read) -> Condition:
+    """The value of an operand that reaches no row."""
+    return Constant(None, like.type) if isinstance(like, Read) else Literal(like.missing, like.kind)
+
+
+def _count(like: Operand | Read, labels: tuple[int, ...] | None) -> Operand | Read:
+    count = Aggregate(function="count", labels=labels)
+    return Read(count, "bigint") if isinstance(like, Read) else Operand(count, "int")
+
+
+def _comparison(function: str, number: Any, count: Operand | Read) -> Condition:
+    if isinstance(count, Read):
+        return ScalarCall(function=_OF_SPARK[function], arguments=(number, count), type="boolean", settings=_SETTINGS)
+    return Call(function=function, arguments=(number, count), kind="bool")
+
+
+def _call(function: str, like: Operand | Read, *arguments: Any) -> Condition:
+    """A function whose value is of the type of `like`."""
+    if isinstance(like, Read):
+        return ScalarCall(function=_OF_SPARK[function], arguments=arguments, type=like.type, settings=_SETTINGS)
+    return Call(function=function, arguments=arguments, kind=like.kind)

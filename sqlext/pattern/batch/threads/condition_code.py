@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sqlext.expressions.scalar_tree import Read
 from sqlext.pattern.batch.threads.path_keys import (
     KEY_HAS_VALUE,
     KEY_NEVER,
@@ -31,8 +32,6 @@ from sqlext.pattern.task import (
     Condition,
     Literal,
     Operand,
-    SparkAggregate,
-    SparkCall,
 )
 
 # operands: column, set, offset, step, register of the value to use where no row is reached
@@ -124,7 +123,7 @@ def _numbers(items: Iterable) -> dict:
 
 
 def _kind(condition: Condition) -> str:
-    assert not isinstance(condition, SparkCall)
+    assert isinstance(condition, (Literal, Operand, Call))
     return condition.kind
 
 
@@ -264,7 +263,6 @@ class _Assembler:
 
     def _operand(self, operand: Operand, to: int) -> int:
         source = operand.source
-        assert not isinstance(source, SparkAggregate)
         if isinstance(source, Aggregate):
             opcode = {"count": COUNT, "avg": AVERAGE}.get(source.function, VALUE)
             return self._emit(opcode, to, self._accumulator(source, operand.kind))
@@ -299,9 +297,10 @@ class _Assembler:
     def _number_accumulator(self, *accumulator) -> int:
         return self.accumulators.setdefault(accumulator, len(self.accumulators))
 
-    def _seen_by_aggregate(self, source: Aggregate | SparkAggregate, kind: str) -> list[KeyPart]:
-        assert isinstance(source, Aggregate)
-        number = self._accumulator(source, kind)
+    def _seen_by_aggregate(self, operand: Operand | Read) -> list[KeyPart]:
+        source = operand.source
+        assert isinstance(operand, Operand) and isinstance(source, Aggregate)
+        number = self._accumulator(source, operand.kind)
         if source.function in ("min", "max"):
             return [(KEY_VALUE, number, 0, 0), (KEY_HAS_VALUE, number, 0, 0)]
         if source.is_distinct:

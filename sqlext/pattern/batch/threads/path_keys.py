@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from sqlext.expressions.scalar_tree import Read
 from sqlext.pattern.condition_reads import source_reads_labels, source_reads_number
 from sqlext.pattern.program import Instruction, MatchLabel, successors
-from sqlext.pattern.task import MATCH_NUMBER, Aggregate, Navigation, Operand, SparkAggregate
+from sqlext.pattern.task import MATCH_NUMBER, Navigation, Operand
 
 # the comments name the operands of a part
 KEY_LAST, KEY_FIRST, KEY_COUNT = range(3)  # set, offset
@@ -32,21 +33,21 @@ def is_current(source: Navigation, tested: int) -> bool:
 class SeenParts:
     """Numbers the sets of labels that navigations read, and lists what operands see of a path.
 
-    `seen_by_aggregate(source, kind)` returns the parts that an aggregate sees.
+    `seen_by_aggregate(operand)` returns the parts that an operand sees whose source is an aggregate.
     """
 
-    def __init__(self, seen_by_aggregate: Callable[[Aggregate | SparkAggregate, str], list[KeyPart]]):
+    def __init__(self, seen_by_aggregate: Callable[[Operand | Read], list[KeyPart]]):
         self.seen_by_aggregate = seen_by_aggregate
         self.sets: dict[frozenset[int], int] = {}
 
     def set_number(self, labels: tuple[int, ...]) -> int:
         return self.sets.setdefault(frozenset(labels), len(self.sets))
 
-    def seen_by(self, operand: Operand, tested: int) -> Iterable[KeyPart]:
+    def seen_by(self, operand: Operand | Read, tested: int) -> Iterable[KeyPart]:
         """The parts of the path before the current row that an operand of the condition of label `tested` can see."""
         source = operand.source
         if not isinstance(source, Navigation):
-            return self.seen_by_aggregate(source, operand.kind)
+            return self.seen_by_aggregate(operand)
         number = [(KEY_NUMBER, 0, 0, 0)] if source_reads_number(source) else []
         if source.argument == MATCH_NUMBER:
             return number

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 from sqlext.errors import DataError
+from sqlext.expressions.scalar_tree import Read
 from sqlext.pattern.batch.threads import path_keys as keys
 from sqlext.pattern.batch.threads.path_keys import KeyPart, SeenParts
 from sqlext.pattern.condition_reads import source_reads_number, walk
@@ -48,7 +49,7 @@ class WalkedPath:
         self.readers: dict[int, Reader] = {}
         for condition in task.conditions:
             for part in walk(condition) if condition is not None else ():
-                if isinstance(part, Operand):
+                if isinstance(part, (Operand, Read)):
                     self.readers[id(part)] = self._reader(part)
         self.stacks: list[list[int]] = [[] for _ in self.parts.sets]
         self.pushes = [[s for labels, s in self.parts.sets.items() if x in labels] for x in range(len(self.names))]
@@ -95,10 +96,10 @@ class WalkedPath:
     def tested(self) -> str:
         return self.names[self.labels[-1]]
 
-    def operand(self, operand: Operand) -> Value | None:
+    def operand(self, operand: Operand | Read) -> Value | None:
         return self.readers[id(operand)]()
 
-    def _reader(self, operand: Operand) -> Reader:
+    def _reader(self, operand: Operand | Read) -> Reader:
         source = operand.source
         if not isinstance(source, Navigation):
             values = self.accumulated[self.aggregates[source]]
@@ -107,7 +108,8 @@ class WalkedPath:
             return lambda: aggregate_of(source, values, self)
         if source.argument == MATCH_NUMBER:
             return lambda: self.number
-        base, read, step, missing = self._base(source), self._read(source), source.step, operand.missing
+        base, read, step = self._base(source), self._read(source), source.step
+        missing = operand.missing if isinstance(operand, Operand) else None
 
         def navigate() -> Value | None:
             at = base()
@@ -193,11 +195,13 @@ class WalkedPath:
     def _seen(self, label: int, condition: Any) -> frozenset[KeyPart]:
         parts: set[KeyPart] = set()
         for part in walk(condition) if condition is not None else ():
-            if isinstance(part, Operand):
+            if isinstance(part, (Operand, Read)):
                 parts.update(self.parts.seen_by(part, label))
         return frozenset(parts)
 
-    def _seen_by_aggregate(self, source: Aggregate | SparkAggregate, kind: str) -> list[KeyPart]:
+    def _seen_by_aggregate(self, operand: Operand | Read) -> list[KeyPart]:
+        source = operand.source
+        assert not isinstance(source, Navigation)
         number = self.aggregates.setdefault(source, len(self.aggregates))
         if isinstance(source, Aggregate):
             return [(keys.KEY_VALUE_COUNT, number, 0, 0)]  # all values
