@@ -25,7 +25,7 @@ from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.match_plan import WITHIN_END, MatchPlan
 from sqlext.rewriter.match.parse_match import parse_match
-from sqlext.rewriter.rules.scalar_text import ScalarTexts
+from sqlext.rewriter.rules.scalar_text import StaticBinder
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
@@ -74,7 +74,7 @@ def clauses() -> list[str]:
 
 def lowered(text: str) -> tuple[MatchPlan, dict[str, str]]:
     """The plan of a clause over the columns COLUMNS, and the Spark types of the columns that workers read."""
-    texts = ScalarTexts(columns=COLUMNS, settings=Settings(is_ansi=True, time_zone="UTC"), text=text)
+    texts = StaticBinder(columns=COLUMNS, settings=Settings(is_ansi=True, time_zone="UTC"), text=text)
     relation = InputRelation(
         columns=tuple(COLUMNS.items()), resolver=texts, is_aggregate=lambda name: False, is_streaming=True
     )

@@ -126,6 +126,8 @@ class InterpretedCondition:
         if reference.kind == "sequence number":
             return Read(Aggregate(function="count"), spark_type)
         arguments = InterpretedArguments(parts, _lower)
+        if reference.kind == "navigation" and not reference.argument_items:  # `A.v`
+            return Read(parts.navigation(reference, self._column(reference.arguments[0], spark_type)), spark_type)
         if reference.kind == "navigation":
             return arguments.navigated(reference, spark_type)
         if not reference.argument_items:

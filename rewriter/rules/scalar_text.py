@@ -1,7 +1,7 @@
-"""The text of a scalar expression over one row → its tree, with types but without Spark.
+"""The text of a scalar expression over one row → its tree, with names and types resolved without Spark.
 
-Rules are compiled where no session is: on the workers of a stream, for what stands in the rules table. So the types of
-their expressions come from the columns of the events and from `expressions.result_types`.
+Rules are compiled where no session is: on the workers of a stream, from the texts in the rules table. `sqlext_match`
+and `sqlext warm` have no session either. So types come from the columns and from `expressions.result_types`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _TYPES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScalarTexts:
-    """Reads expressions over columns of known types. It is the TypeResolver of rules, too.
+class StaticBinder:
+    """Binds expressions to columns of known types. It is a TypeResolver for lowering clauses without Spark.
 
     `columns`: the Spark type of each column, by its name; `functions`: the Python UDFs of the session, by their names
     in lower case; `text`: the user's whole text, for places of errors.
@@ -100,7 +100,7 @@ def _stored(value: Any, spark_type: str) -> bool | int | float | None:
 
 @dataclass(frozen=True)
 class _Builder:
-    texts: ScalarTexts
+    texts: StaticBinder
     items: Sequence[Lexeme]
     text: Text
 

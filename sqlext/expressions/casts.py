@@ -308,17 +308,19 @@ def _to_date(source: str, target: str, settings: Settings) -> Evaluate | None:
         value = read_date(text)
         return _failed(text, source, target, settings) if value is None else value
 
-    local = zone(settings.time_zone).to_local
-    by_source: dict[str, Evaluate] = {
-        "string": read,
-        "timestamp": lambda value: local(value) // DAY_US,
-        "timestamp_ntz": lambda value: value // DAY_US,
-    }
+    if source == "timestamp":
+        local = zone(settings.time_zone).to_local
+        return lambda value: local(value) // DAY_US
+    by_source: dict[str, Evaluate] = {"string": read, "timestamp_ntz": lambda value: value // DAY_US}
     return by_source.get(source)
 
 
 def _to_timestamp(source: str, target: str, settings: Settings) -> Evaluate | None:
-    to_utc = zone(settings.time_zone).to_utc
+    if source in ("date", "timestamp_ntz"):
+        to_utc, unit = zone(settings.time_zone).to_utc, DAY_US if source == "date" else 1
+        return lambda value: _in_range(to_utc(value * unit))
+    if source == "string":
+        zone(settings.time_zone)  # refuses a zone that is unknown
 
     def read(text: str) -> int | None:
         value = read_timestamp(text, settings.time_zone)
@@ -335,8 +337,6 @@ def _to_timestamp(source: str, target: str, settings: Settings) -> Evaluate | No
     by_source: dict[str, Evaluate] = {
         "string": read,
         "boolean": int,
-        "date": lambda value: _in_range(to_utc(value * DAY_US)),
-        "timestamp_ntz": lambda value: _in_range(to_utc(value)),
         "integer": lambda value: max(-(1 << 63), min((1 << 63) - 1, value * SECOND_US)),
         "float": from_float,
         "decimal": lambda value: wrap(int(DECIMAL128.multiply(value, Decimal(SECOND_US))), 64),
@@ -345,17 +345,14 @@ def _to_timestamp(source: str, target: str, settings: Settings) -> Evaluate | No
 
 
 def _to_timestamp_ntz(source: str, target: str, settings: Settings) -> Evaluate | None:
-    to_local = zone(settings.time_zone).to_local
-
     def read(text: str) -> int | None:
         value = read_timestamp(text, None)
         return _failed(text, source, target, settings) if value is None else value
 
-    by_source: dict[str, Evaluate] = {
-        "string": read,
-        "date": lambda value: _in_range(value * DAY_US),
-        "timestamp": lambda value: _in_range(to_local(value)),
-    }
+    if source == "timestamp":
+        to_local = zone(settings.time_zone).to_local
+        return lambda value: _in_range(to_local(value))
+    by_source: dict[str, Evaluate] = {"string": read, "date": lambda value: _in_range(value * DAY_US)}
     return by_source.get(source)
 
 

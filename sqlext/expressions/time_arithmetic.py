@@ -62,7 +62,11 @@ def in_interval_range(value: int, spark_type: str) -> int:
 
 
 def _zone_of(spark_type: str, settings: Settings) -> str | None:
-    return settings.time_zone if spark_type == "timestamp" else None
+    """The name of the zone of a time type, None for types without one. Raises UnsupportedError TIME_ZONE."""
+    if spark_type != "timestamp":
+        return None
+    zone(settings.time_zone)  # raises for a name of no zone
+    return settings.time_zone
 
 
 def _sum_types(signature: Signature) -> Types | None:

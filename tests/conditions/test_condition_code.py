@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from sqlext.engine.stream.plan_parts import outline_of
+from sqlext.expressions.function import Settings
 from sqlext.pattern.batch.threads.condition_code import assemble
 from sqlext.pattern.condition_reads import is_interpreted
 from sqlext.pattern.program import Done, Program
@@ -22,7 +23,7 @@ from sqlext.pattern.task import Condition, MatchTask
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.parse_match import parse_match
-from sqlext.rewriter.match.static_types import StaticTypeResolver
+from sqlext.rewriter.rules.scalar_text import StaticBinder
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
@@ -96,7 +97,7 @@ def defined(text: str) -> tuple[Condition | None, ...]:
     statement = f"SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A+ B+) SUBSET S = (A, B) DEFINE B AS {condition})"
     relation = InputRelation(
         columns=COLUMNS,
-        resolver=StaticTypeResolver(COLUMNS),
+        resolver=StaticBinder(columns=dict(COLUMNS), settings=Settings(is_ansi=is_ansi, time_zone="UTC")),
         is_aggregate=lambda name: False,
         is_ansi=is_ansi,
         is_static=True,

@@ -26,7 +26,7 @@ from sqlext.expressions.result_types import result_type
 from sqlext.expressions.spark_types import is_year_month
 from sqlext.expressions.values import compare, from_arrow
 from sqlext.quiet import quiet_probes
-from sqlext.rewriter.rules.scalar_text import ScalarTexts
+from sqlext.rewriter.rules.scalar_text import StaticBinder
 from sqlext.rewriter.text.splice import join
 
 from .extremes import ALL_LITERALS, extreme_rows
@@ -114,7 +114,7 @@ class _Session:
         for row in self.rows:
             row["ym"] = row["ymm"]
         self.arrays = {name: table[name].combine_chunks() for name in types}
-        self.texts = ScalarTexts(columns={**types, **months}, settings=self.settings)
+        self.texts = StaticBinder(columns={**types, **months}, settings=self.settings)
         columns = [Expression(sql=name, spark_type=t) for name, t in {**types, **months}.items() if name != "id"]
         words = {w for t in self.templates for w in t.classes if is_constant(w)}
         groups = ALL_LITERALS if self.is_extreme else LITERALS

@@ -20,7 +20,7 @@ from sqlext.expressions.function import Settings
 from sqlext.expressions.function_table import bind
 from sqlext.expressions.scalar_tree import Scalar, evaluate
 from sqlext.expressions.values import computable, to_arrow
-from sqlext.rewriter.rules.scalar_text import ScalarTexts
+from sqlext.rewriter.rules.scalar_text import StaticBinder
 from sqlext.rewriter.text.splice import join
 
 from ..sampling import SAMPLE
@@ -40,7 +40,7 @@ def unforeseen_failures(settings: Settings, seed: int, per_template: int) -> Ite
     columns = {name: spark_type for name, (spark_type, _) in COLUMNS.items()}
     table = extreme_rows(rng, ROWS, ONLY_OURS)
     arrays = {name: table[name].combine_chunks() for name in columns}
-    texts, rows = ScalarTexts(columns=columns, settings=settings), rows_of(table, columns)
+    texts, rows = StaticBinder(columns=columns, settings=settings), rows_of(table, columns)
     pool = Pool(
         rng,
         [Expression(sql=name, spark_type=spark_type) for name, spark_type in columns.items()],
@@ -77,7 +77,7 @@ def _errors_by_row(tree: Scalar, rows: list[dict[str, Any]]) -> Iterator[DataErr
     yield from computable(values, tree.type)[1].values()
 
 
-def _literal(text: str, texts: ScalarTexts) -> Expression:
+def _literal(text: str, texts: StaticBinder) -> Expression:
     return Expression(sql=text, spark_type=texts.tree(join(text)).type, is_constant=True)
 
 
@@ -85,7 +85,7 @@ def unforeseen_failures_of_aggregates(settings: Settings, seed: int) -> Iterator
     """The same for aggregates over groups of three rows, whose states are merged and stored."""
     rng = random.Random(seed)
     types = {name: spark_type for name, (spark_type, _) in COLUMNS.items()}
-    texts, rows = ScalarTexts(columns=types, settings=settings), rows_of(extreme_rows(rng, ROWS, ONLY_OURS), types)
+    texts, rows = StaticBinder(columns=types, settings=settings), rows_of(extreme_rows(rng, ROWS, ONLY_OURS), types)
     for case in cases(rng, types):
         if case.name == "max" and not is_orderable(types[case.columns[0]]):  # which Spark refuses
             continue

@@ -16,11 +16,12 @@ from pathlib import Path
 
 from sqlext.engine.parse_statement import ClauseSite, parse_statement
 from sqlext.errors import SqlExtError, SqlExtErrors
+from sqlext.expressions.function import Settings
 from sqlext.rewriter.heads import parse_create_view, parse_head, parse_target
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.match_clause import MatchClause
-from sqlext.rewriter.match.static_types import StaticTypeResolver
+from sqlext.rewriter.rules.scalar_text import StaticBinder
 from sqlext.rewriter.scan import explained, is_extended, might_be_extended
 from sqlext.rewriter.text.splice import Source, Text
 
@@ -32,15 +33,18 @@ _OUTCOME = re.compile(r"^(?:>>|rows\b.*|error\b.*|-- rows\b.*|-- error\b.*|-- wr
 _TOKEN = re.compile(r"\s+|[A-Za-z_]\w*|\d+(?:\.\d+)?|'[^']*'|`[^`]*`|->>?|!->|\{-|-\}|<=>|[<>!]=|::|\|\||.", re.DOTALL)
 
 
-class AnyType(StaticTypeResolver):
-    """Types of expressions by the rules of `sqlext_match`; what these do not know has some type, always the same."""
+SETTINGS = Settings(is_ansi=True, time_zone="UTC")
+
+
+class AnyType(StaticBinder):
+    """Types of expressions without Spark; what is not known has some type, always the same."""
 
     def types(self, texts: Sequence[Text]) -> list[str]:
         return [self._type(text) for text in texts]
 
     def _type(self, text: Text) -> str:
         try:
-            return super()._type_of(text)
+            return super().types([text])[0]
         except SqlExtError:
             return TYPES[sum(map(ord, str(text))) % len(TYPES)]
 
@@ -52,7 +56,7 @@ class AnyType(StaticTypeResolver):
 
     def _constant_or_null(self, text: Text):
         try:
-            return super()._constant(text)
+            return super().constants([text])[0]
         except SqlExtError:
             return None
 
@@ -148,7 +152,9 @@ def _input(clause: MatchClause) -> InputRelation:
     words = {word.lower() for word in re.findall(r"[A-Za-z_]\w*", _body(clause))}
     words -= {name.text.lower() for name in clause.pattern_variables}
     columns = tuple((word, TYPES[sum(map(ord, word)) % len(TYPES)]) for word in sorted(words))
-    return InputRelation(columns=columns, resolver=AnyType(columns), is_aggregate=lambda name: False)
+    return InputRelation(
+        columns=columns, resolver=AnyType(columns=dict(columns), settings=SETTINGS), is_aggregate=lambda name: False
+    )
 
 
 def _body(clause: MatchClause) -> str:

@@ -1,4 +1,4 @@
-"""Clauses lowered without a session: types resolved as for `sqlext_match`, scalars computed by SQLite."""
+"""Clauses lowered without a session; SQLite computes the columns of their input."""
 
 from __future__ import annotations
 
@@ -8,26 +8,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sqlext.expressions.function import Settings
 from sqlext.pattern.task import Rows, Values
 from sqlext.pattern.within import limits
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.match_plan import MatchPlan
 from sqlext.rewriter.match.parse_match import parse_match
-from sqlext.rewriter.match.static_types import StaticTypeResolver
+from sqlext.rewriter.rules.scalar_text import StaticBinder
 from sqlext.rewriter.scan import scan
 from sqlext.rewriter.text.splice import Source, Text
 from sqlext.rewriter.text.tokens import tokenize
 
 COLUMNS = (("p", "int"), ("ts", "bigint"), ("v", "int"), ("d", "double"), ("until", "bigint"))
-
-
-class SQLiteTypeResolver(StaticTypeResolver):
-    def types(self, texts: Sequence[Text]) -> list[str]:
-        return ["bigint" if "try_add" in str(text) else self._type_of(text) for text in texts]
-
-    def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
-        return [database([]).execute(f"SELECT {in_sqlite(text)}").fetchone()[0] for text in texts]
 
 
 def plan_of(body: str, takes_start_bounds: bool = True) -> MatchPlan:
@@ -36,7 +29,7 @@ def plan_of(body: str, takes_start_bounds: bool = True) -> MatchPlan:
     clause = parse_match(text, tokenize(text), scan(text)[0])
     relation = InputRelation(
         columns=COLUMNS,
-        resolver=SQLiteTypeResolver(COLUMNS),
+        resolver=StaticBinder(columns=dict(COLUMNS), settings=Settings(is_ansi=True, time_zone="UTC")),
         is_aggregate=lambda name: False,
         takes_start_bounds=takes_start_bounds,
     )

@@ -22,7 +22,7 @@ from sqlext.rewriter.heads import parse_target
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.resumed_words import resumed_words
-from sqlext.rewriter.rules.scalar_text import ScalarTexts
+from sqlext.rewriter.rules.scalar_text import StaticBinder
 from sqlext.rewriter.text.splice import Source
 
 COLUMNS = {"k": "int", "ts": "timestamp", "v": "int", "other": "int"}
@@ -76,7 +76,7 @@ def changed(text: str, columns: dict[str, str], changes: list[str]) -> tuple[str
 def clauses_of(text: str, columns: dict[str, str]) -> list[Fingerprint]:
     """The fingerprints of the clauses of a statement over a source with these columns."""
     types = tuple(columns.items())
-    resolver = ScalarTexts(columns=columns, settings=SETTINGS, functions={}, text=text)
+    resolver = StaticBinder(columns=columns, settings=SETTINGS, functions={}, text=text)
     statement, source = parse_statement(text), Source(text)
     relation = InputRelation(columns=types, resolver=resolver, is_aggregate=lambda name: False, is_streaming=True)
     found = [match_fingerprint(lower(site.clause, source, relation)) for site in statement.clauses]

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,19 +27,23 @@ from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 from sqlext.cluster import executors
 from sqlext.engine.batch.run_batch import output_schema
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
-from sqlext.errors import BindError, UnsupportedError
+from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.expressions.function import Settings
+from sqlext.expressions.scalar_tree import Scalar
 from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.match_plan import IS_MATCHED, PARTITION_START, WITHIN_END, WITHIN_KEY, Bound, MatchPlan, Slot
 from sqlext.rewriter.match.parse_match import parse_match
-from sqlext.rewriter.match.static_types import StaticTypeResolver
+from sqlext.rewriter.rules.scalar_text import StaticBinder
 from sqlext.rewriter.scan import scan
-from sqlext.rewriter.text.splice import Source
+from sqlext.rewriter.text.splice import Source, Text
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.spark_versions import arrow_type
 
 NAME = "sqlext_match"
+_UNKNOWN_ZONE = "the session's"  # no zone has this name, so what depends on the zone is refused
+_COMPUTE_IN_TABLE = "compute it in the table argument: TABLE(SELECT *, expression AS name FROM ...)."
 
 
 @dataclass(kw_only=True)
@@ -57,6 +61,28 @@ class MatchAnalysis(AnalyzeResult):
     bits: tuple[int, ...] = ()
     within: tuple[int, ...] = ()
     types: tuple[pa.DataType, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArgumentBinder(StaticBinder):
+    """Binds expressions in the arguments of `sqlext_match`. A column may have any type, and aggregates have none."""
+
+    def types(self, texts: Sequence[Text]) -> list[str]:
+        """Raises BindError EXPRESSION_IN_ARGUMENT, as `tree`."""
+        columns = {name.lower(): spark_type for name, spark_type in self.columns.items()}
+        return [columns.get(_column_name(str(text)).lower()) or self.tree(text).type for text in texts]
+
+    def tree(self, text: Text) -> Scalar:
+        try:
+            return super().tree(text)
+        except (BindError, UnsupportedError):
+            place = None if text.origin(0) is None else Place(str(text), 0, len(str(text)))
+            raise BindError(
+                "EXPRESSION_IN_ARGUMENT",
+                f"sqlext_match reads columns and cannot compute {text}",
+                place=place,
+                hint=_COMPUTE_IN_TABLE,
+            ) from None
 
 
 class MatchFunction:
@@ -136,14 +162,16 @@ def _analyse(schema: T.StructType, arguments: dict[str, str], is_ansi: bool) -> 
     clause = parse_match(text, tokenize(text), scan(text)[0])
     check(clause)
     columns = tuple((f.name, f.dataType.simpleString()) for f in schema.fields)
+    settings = Settings(is_ansi=is_ansi, time_zone=_UNKNOWN_ZONE)
     plan = lower(
         clause,
         Source(text),
         InputRelation(
             columns=columns,
-            resolver=StaticTypeResolver(columns),
+            resolver=ArgumentBinder(columns=dict(columns), settings=settings),
             is_aggregate=lambda name: False,
             is_ansi=is_ansi,
+            time_zone=_UNKNOWN_ZONE,
             is_static=True,
         ),
     )
@@ -205,16 +233,21 @@ def _shown_columns(plan: MatchPlan, schema: T.StructType, wanted: str | None) ->
 
 
 def _index(schema: T.StructType, text: str) -> int:
-    name = text.strip().strip("()").strip()
-    name = name[1:-1].replace("``", "`") if name.startswith("`") else name
+    name = _column_name(text)
     for i, field in enumerate(schema.fields):
         if field.name.lower() == name.lower():
             return i
     raise BindError(
         "EXPRESSION_IN_ARGUMENT",
         f"sqlext_match reads columns of its table argument, and {text} is not one of them",
-        hint="compute it in the table argument: TABLE(SELECT *, expression AS name FROM ...).",
+        hint=_COMPUTE_IN_TABLE,
     )
+
+
+def _column_name(text: str) -> str:
+    """The name of a column that is written plainly or in backquotes, perhaps in parentheses."""
+    name = text.strip().strip("()").strip()
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
 def _measures(plan: MatchPlan) -> list[tuple[str, int]]:

@@ -20,7 +20,7 @@ from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
 from sqlext.rewriter.match.match_plan import CLASSIFIER_FIELD, MatchPlan, Slot
 from sqlext.rewriter.rule_text import DIVIDE_HINT, MAX_LENGTH, parsed_rule, rule_query
-from sqlext.rewriter.rules.scalar_text import ScalarTexts
+from sqlext.rewriter.rules.scalar_text import StaticBinder
 from sqlext.rewriter.text.splice import Source
 
 
@@ -74,7 +74,7 @@ def _compiled(
 ) -> CompiledRule:
     parsed = parsed_rule(text)
     check(parsed)
-    texts = ScalarTexts(columns=dict(schema), settings=settings, functions=functions, text=text)
+    texts = StaticBinder(columns=dict(schema), settings=settings, functions=functions, text=text)
     relation = InputRelation(
         columns=tuple(schema),
         resolver=texts,
@@ -89,7 +89,7 @@ def _compiled(
     columns = {column.name: texts.tree(column.computed) for column in plan.columns}
     slots = {slot.name: slot_type(slot, {name: tree.type for name, tree in columns.items()}) for slot in plan.slots}
     keys = {name: columns[name].type for name in plan.carried}
-    results = ScalarTexts(columns={**slots, **keys}, settings=settings, functions=functions, text=text)
+    results = StaticBinder(columns={**slots, **keys}, settings=settings, functions=functions, text=text)
     measures = {shown.name: results.tree(shown.text) for shown in plan.shown[len(plan.carried) :]}
     masks = tuple(texts.tree(mask.rest) for mask in plan.masks)
     return CompiledRule(clause=clause, plan=plan, columns=columns, masks=masks, measures=measures)
