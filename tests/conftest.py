@@ -9,7 +9,7 @@ import pytest
 
 import sqlext
 
-from .sampling import SAMPLE
+from .sampling import SAMPLE, forget_seed, how_to_repeat, postponed
 
 os.environ.setdefault("TZ", "UTC")  # Spark's session time zone, before its JVM starts
 
@@ -23,10 +23,24 @@ def pytest_report_header():
     return f"sample of exhaustive cases: {SAMPLE} (SQLEXT_SAMPLE)"
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+    later = set(postponed(items))
+    config.hook.pytest_deselected(items=list(later))
+    items[:] = [item for item in items if item not in later]
+
+
+def pytest_runtest_setup():
+    forget_seed()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    report = (yield).get_result()
+    if report.failed and item.get_closest_marker("random"):
+        report.sections.append(("repeat by", how_to_repeat(item.nodeid)))
 
 
 @pytest.fixture(scope="session")

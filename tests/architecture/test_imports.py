@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 
-from .source import MODULES, imports
+from .source import MODULES, Import, imports
 
-IMPORTS = [entry for module in MODULES.values() for entry in imports(module)]
 _JUPYTER = ("IPython", "jupyter_client", "nbclient", "nbconvert", "nbformat", "traitlets")
 # What the modules of a package import of other distributions. A module of the first package that fits decides.
 LIBRARIES = {
@@ -44,6 +44,11 @@ PICKLES = {
     "sqlext.engine.stream.shipped_processor": "unpickles the operator that the driver of the query sent",
     "sqlext.cluster.worker_functions": "unpickles the function that the driver of the query sent",
 }
+
+
+@cache
+def all_imports() -> list[Import]:
+    return [entry for module in MODULES.values() for entry in imports(module)]
 
 
 def strongly_connected(edges: dict[str, set[str]]) -> list[list[str]]:
@@ -84,7 +89,7 @@ def test_the_search_for_cycles_finds_those_through_several_modules():
 
 def test_no_modules_import_each_other_not_even_inside_functions_or_for_types():
     edges: dict[str, set[str]] = {name: set() for name in MODULES}
-    for entry in IMPORTS:
+    for entry in all_imports():
         if entry.imported in MODULES:
             edges[entry.importer].add(entry.imported)
     assert strongly_connected(edges) == []
@@ -96,7 +101,8 @@ def libraries_of(name: str) -> set[str]:
 
 
 def test_a_package_imports_only_the_libraries_that_it_may_know():
-    foreign = (e for e in IMPORTS if not e.imported.startswith("sqlext") and e.imported not in sys.stdlib_module_names)
+    known = sys.stdlib_module_names
+    foreign = (e for e in all_imports() if not e.imported.startswith("sqlext") and e.imported not in known)
     wrong = [
         str(e) for e in foreign if not e.in_function and not e.for_types and e.imported not in libraries_of(e.importer)
     ]

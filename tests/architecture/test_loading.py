@@ -26,6 +26,7 @@ NOT_LOADED = {
 }
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("module", NOT_LOADED)
 def test_a_module_loads_nothing_that_its_users_need_not_wait_for(module):
     program = f"import sys, {module}; print(*[name for name in {NOT_LOADED[module].split()} if name in sys.modules])"

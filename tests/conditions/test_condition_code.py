@@ -148,6 +148,7 @@ def test_the_file_has_the_code_of_every_case(wanted):
     assert list(wanted) == list(conditions())
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("title", conditions())
 def test_the_code_is_the_one_of_the_file(title, wanted):
     assert printed(conditions()[title]) == wanted[title]

@@ -42,6 +42,7 @@ NAME = Read(Navigation(argument=CLASSIFIER_NAME), "string")
 NUMBER = Read(Navigation(argument=MATCH_NUMBER), "bigint")
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("is_ambiguous", [False, True])
 def test_the_search_in_python_finds_what_the_reference_finds(seed, is_ambiguous):
@@ -148,6 +149,7 @@ def test_python_goes_on_where_64_bits_do_not_hold_a_decimal(seed):
     assert by_threads(task, replace(rows, columns=(Values(np.array(values, np.object_)),))) == expected
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(8))
 def test_streams_decide_interpreted_conditions_alike(seed):
     rng = random.Random(seed)
@@ -175,6 +177,7 @@ def test_streams_decide_interpreted_conditions_alike(seed):
     assert decided > 10
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("pattern", ["A -> B", "A -> B+ C", "A ->> B -> C", "A !-> C -> B", "(A | C) -> B"])
 @pytest.mark.parametrize("mode", [SKIP_PAST_LAST_ROW, NO_SKIP])
 def test_skipped_rows_do_not_change_interpreted_conditions(pattern, mode):

@@ -33,6 +33,7 @@ LIMITS = (
 LIMITS_IN_PYTHON = ({"is_filtered": False, "remember_after": 0, "block_rows": 3}, {"is_filtered": True, "memo_keys": 2})
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("is_ambiguous", [False, True])
 def test_threads_find_what_the_reference_finds(seed, is_ambiguous):

@@ -56,6 +56,7 @@ print(*sorted({{"pandas", "sqlglot", "pyspark", "rich"}} & set(sys.modules)))
 """
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("task", TASKS)
 def test_a_worker_that_matches_loads_nothing_but_numpy_pyarrow_and_numba(task):
     script = MATCH.format(task=TASKS[task])

@@ -121,6 +121,7 @@ def answer(plan: WorkerPlan) -> list[tuple]:
     return [tuple(row.values()) for batch in match_batches(iter([rows()]), plan) for row in batch.to_pylist()]
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_measures_of_matches_that_share_labels_are_those_of_the_reference(pattern):
     shared = plan(pattern, *(replace(slot, name=name) for name, slot in SLOTS.items()))

@@ -108,6 +108,7 @@ def rows(batches) -> list[dict]:
     return sorted(results, key=lambda row: (row["i"], str(row)))
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("part", range(10))
 def test_ranges_return_what_one_task_returns(part):
     for seed in range(part * 50, part * 50 + 50):

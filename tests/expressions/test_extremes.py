@@ -128,6 +128,7 @@ def test_an_aggregate_over_extreme_values_has_a_value_or_an_error_of_spark(is_an
     assert list(unforeseen_failures_of_aggregates(Settings(is_ansi, "UTC"), SEED)) == []
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("is_ansi", [True, False])
 def test_a_call_over_extreme_values_has_a_value_or_an_error_of_spark(is_ansi):
     assert list(unforeseen_failures(Settings(is_ansi, ZONES[SEED % 4]), SEED, per_template=1)) == []

@@ -12,9 +12,10 @@ import pytest
 
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Tails, Values
+from tests.sampling import seeded
 
 LABELS = 4
-BLOCKS = 1500
+PARTS, BLOCKS = 15, 100  # blocks of a part
 NAN = float("nan")
 NUMBERS: dict[str, list] = {
     "int": [-3, 0, 1, 2, 5, None],
@@ -99,8 +100,10 @@ def or_none(values: np.ndarray, valid: np.ndarray | None = None) -> list:
     return [value if is_valid else None for value, is_valid in zip(values.tolist(), valid.tolist())]
 
 
-def test_random_blocks_show_the_rows_of_the_oracle():
-    rng = random.Random(1)
+@pytest.mark.random
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_blocks_show_the_rows_of_the_oracle(part):
+    rng = seeded(part)
     for _ in range(BLOCKS):
         spans, _, output = random_case(rng)
         shown, out = oracle.shown_rows(spans, output), navigation.output_rows(spans, output)
@@ -111,8 +114,10 @@ def test_random_blocks_show_the_rows_of_the_oracle():
         assert or_none(*navigation.sequence_numbers(spans, out)) == [s.length or None for s in shown]
 
 
-def test_random_navigations_read_the_rows_of_the_oracle():
-    rng = random.Random(2)
+@pytest.mark.random
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_navigations_read_the_rows_of_the_oracle(part):
+    rng = seeded(part)
     for _ in range(BLOCKS):
         spans, bounds, output = random_case(rng)
         shown, out = random_slice(rng, oracle.shown_rows(spans, output), navigation.output_rows(spans, output))
@@ -131,8 +136,10 @@ def test_random_navigations_read_the_rows_of_the_oracle():
             assert or_none(labels) == [oracle.classified(measure, s, spans, bounds) for s in shown], (measure, spans)
 
 
-def test_random_members_are_those_of_the_oracle():
-    rng = random.Random(3)
+@pytest.mark.random
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_members_are_those_of_the_oracle(part):
+    rng = seeded(part)
     for _ in range(BLOCKS):
         spans, _, output = random_case(rng)
         shown, out = random_slice(rng, oracle.shown_rows(spans, output), navigation.output_rows(spans, output))
@@ -145,9 +152,11 @@ def test_random_members_are_those_of_the_oracle():
         assert navigation.member_count(measure, spans, out).tolist() == [len(rows) for rows in expected]
 
 
+@pytest.mark.random
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("kind", NUMBERS)
-def test_random_aggregates_are_those_of_the_oracle(kind):
-    rng = random.Random(4)
+def test_random_aggregates_are_those_of_the_oracle(kind, part):
+    rng = seeded(part)
     for _ in range(BLOCKS):
         spans, bounds, output = random_case(rng)
         shown, out = random_slice(rng, oracle.shown_rows(spans, output), navigation.output_rows(spans, output))

@@ -59,6 +59,7 @@ def decided(task, rows, watermark: int) -> Found:
     return Found(matches, sorted(partial), list(zip(spans.unmatched.tolist(), found.unmatched_time.tolist())))
 
 
+@pytest.mark.random(every=2)
 @pytest.mark.parametrize("block", range(20))
 def test_the_law_holds_for_every_watermark(block):
     """At watermark W just those matches are decided whose time is at most W, and they are the first of the batch."""

@@ -77,6 +77,7 @@ def crossed(task: MatchTask, rows: Rows) -> np.ndarray:
     return np.cumsum(is_crossed) > 0
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 @pytest.mark.parametrize("skip", SKIPS, ids=lambda skip: skip.mode)
 def test_a_cut_is_one_in_every_context(labels, skip):
@@ -130,6 +131,7 @@ def by_the_match_so_far(task: MatchTask, rows: Rows, begin: int):
     return reference.find(task, rows, satisfies)
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("cases", [random_case, random_overlap])
 @pytest.mark.parametrize("part", range(5))
 def test_chunks_and_leftovers_have_the_result_of_the_whole(cases, part):

@@ -192,6 +192,7 @@ def random_case(chance: random.Random) -> Case:
     )
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("part", range(4))
 def test_every_strategy_gives_each_row_the_match_of_brute_force(part):
     for seed in range(part * 150, part * 150 + 150):
@@ -203,6 +204,7 @@ def test_every_strategy_gives_each_row_the_match_of_brute_force(part):
             assert matches_of(find(task, rows)) == (expected, None), (seed, name, case)
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("part", range(4))
 def test_every_strategy_skips_as_the_reference_does(part):
     for seed in range(part * 150, part * 150 + 150):

@@ -40,6 +40,7 @@ NESTED = {
 }
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("name", NESTED)
 def test_only_a_deep_text_of_ours_is_an_error(name: str) -> None:
     text, is_ours = NESTED[name]
@@ -84,6 +85,7 @@ FLAT = {
 }
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("name", FLAT)
 def test_long_texts_are_read_in_linear_time(name: str) -> None:
     text, number = FLAT[name]
@@ -99,6 +101,7 @@ CONDITIONS = {
 }
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_a_condition_may_have_many_operands(name: str) -> None:
     plan_of(f"ORDER BY ts MEASURES B.v AS m PATTERN (A B) DEFINE B AS {CONDITIONS[name](350)}")

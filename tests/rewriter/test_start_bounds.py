@@ -81,6 +81,7 @@ BOUNDS = (
 )
 
 
+@pytest.mark.random(every=3)
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("order", ["ts", "ts NULLS LAST", "ts) WITHIN 3", "ts) WITHIN INCLUSIVE 1"])
 def test_a_clause_means_the_same_with_the_bound_and_with_the_condition(bound, order):

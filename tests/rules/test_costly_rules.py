@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from sqlext.engine.rules.rule_plan import CompiledRules
 from sqlext.engine.rules.rules_state import first_state
@@ -61,6 +62,7 @@ def of(results: set[str], names: tuple[str, ...]) -> set[str]:
     return {row for row in results if ast.literal_eval(row)[0] in names}
 
 
+@pytest.mark.slow
 def test_costly_rules_and_events_change_nothing_for_others():
     rows = events(random.Random(1))
     clauses = {name: clause for name, (clause, _) in RULES.items()}

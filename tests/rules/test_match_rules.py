@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
+from sqlext.engine.stream import reports
 from sqlext.errors import SqlExtError
 
 UP = "MATCH_RECOGNIZE (MEASURES A.v AS a, array_agg(v) AS vs PATTERN (A B) DEFINE B AS v > A.v)"
@@ -54,7 +54,9 @@ def test_a_stream_follows_the_rules_and_batch_replays_it(spark, tables, tmp_path
 
     def run() -> None:
         writer = stream.writeStream.format("delta").option("checkpointLocation", str(tmp_path / "checkpoint"))
-        writer.trigger(availableNow=True).toTable("rules_db.found").awaitTermination()
+        query = writer.trigger(availableNow=True).toTable("rules_db.found")
+        query.awaitTermination()
+        reports.settle(spark, [query])  # reports reach their tables after the micro-batch
 
     run()
     assert matches(spark, "rules_db.found") == first
@@ -65,7 +67,8 @@ def test_a_stream_follows_the_rules_and_batch_replays_it(spark, tables, tmp_path
     run()
     second = [*first, ("up", 1, 2, "a", 11, 12, '{"a":"2","vs":"[2,5]"}')]
     assert matches(spark, "rules_db.found") == sorted(second)
-    _wait(lambda: len(spark.sql(f"SELECT * FROM {rules}_log").collect()) == 4)
+    log = spark.sql(f"SELECT name, version FROM {rules}_log ORDER BY ALL").collect()
+    assert [tuple(row) for row in log] == [("bad", 1), ("big", 1), ("big", 2), ("up", 1)]
     assert matches(spark, f"{events} {clause}") == sorted(second)
     errors = spark.sql(f"SELECT name, version, error_class FROM {rules}_errors ORDER BY name").collect()
     assert [tuple(row) for row in errors] == [("", 1, "SQLEXT_RULE_ROW"), ("bad", 1, "SQLEXT_RULE_TEXT")]
@@ -108,14 +111,6 @@ def test_a_statement_ends_when_failures_are_in_their_tables(spark, tables):
 
 def _errors(spark, rules: str) -> list[str]:
     return sorted({row.error_class for row in spark.table(f"{rules}_errors").collect()})
-
-
-def _wait(is_done) -> None:
-    """Reports reach their tables behind the micro-batch."""
-    for _ in range(100):
-        if is_done():
-            return
-        time.sleep(0.2)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import ndiff
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,25 @@ def result_of(row) -> tuple[str, list[str]]:
 
 def expected_of(step: Step) -> tuple[str, list[str]]:
     return step.columns, sorted(step.lines)
+
+
+def difference(case: Case, result: tuple[str, list[str]] | str) -> str:
+    """Expected and actual columns and rows line by line, as a data file has them; "" if they are equal.
+
+    `result`: as `result_of` returns it, or the text of an error.
+
+    >>> case = Case("two rows", steps=[Step("SELECT …", "rows", "a:int", ["1", "2"])])
+    >>> print(difference(case, ("a:int", ["1", "3"])))
+    == two rows
+      rows a:int
+      1
+    - 2
+    + 3
+    """
+    if result == expected_of(case.step):
+        return ""
+    (columns, rows), expected = (("", [result]) if isinstance(result, str) else result), expected_of(case.step)
+    return "\n".join([f"== {case.title}", *ndiff([f"rows {expected[0]}", *expected[1]], [f"rows {columns}", *rows])])
 
 
 def message(run) -> str:

@@ -9,7 +9,7 @@ import pytest
 import sqlext
 from sqlext.hook import unhooked
 
-from .cases import HERE, WAYS, Case, as_lines, cases, expected_of, result_of, settings
+from .cases import HERE, WAYS, Case, as_lines, cases, difference, result_of, settings
 
 pytestmark = pytest.mark.spark
 FILES = ["modes.txt", "names.txt", "types.txt", "measures.txt", "define.txt", "within.txt", "pushed.txt", "unread.txt",
@@ -63,8 +63,8 @@ def test_queries_give_their_rows(session, way, group):
             results = run(session, way, group)
         except Exception:
             results = run_each(session, way, group)
-    wrong = {case.title: result for case, result in zip(group, results) if result != expected_of(case.step)}
-    assert wrong == {}
+    wrong = [text for case, result in zip(group, results) if (text := difference(case, result))]
+    assert not wrong, "\n\n".join(wrong)
 
 
 def test_every_data_file_is_run():

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from sqlext.engine.stream import state_log
 from sqlext.engine.stream.processor import state_of, stored_after
@@ -321,8 +320,3 @@ def decided_by_law(case: Case, chance: random.Random) -> int:
                 wanted[(time if case.stream.needs_times else 0, row)] += n
         assert emitted == wanted, f"at {watermark}: {case.plan.task}"
     return sum(n for (time, _), n in expected.items() if time is not None)
-
-
-def parts(n: int) -> list:
-    """The numbers of the parts of many random cases; all but the first are in the slow part of the suite."""
-    return [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, n))]

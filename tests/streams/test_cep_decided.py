@@ -6,7 +6,6 @@ import random
 from itertools import product
 
 import pytest
-from stream_cases import parts
 from test_cep_law import relaxed
 from test_decided import LATER, SPACE, rows_with, tree
 
@@ -16,6 +15,7 @@ from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
 from sqlext.pattern.strategy import decide
 from sqlext.pattern.task import NO_SKIP, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, Output, Rows, Skip, Spans
+from tests.sampling import seeded
 from tests.task_harness import cep_task_of
 
 LETTERS = "AB"
@@ -59,10 +59,11 @@ def shown(blocks: list[Spans]) -> set:
     return found
 
 
-@pytest.mark.parametrize("part", parts(PARTS))
+@pytest.mark.random(every=3)
+@pytest.mark.parametrize("part", range(PARTS))
 def test_decided_is_what_no_later_rows_can_change(part):
     for seed in range(part, CASES, PARTS):
-        chance = random.Random(seed)
+        chance = seeded(seed)
         task, bound = task_of(chance)
         masks = [chance.randrange(4) for _ in range(chance.randint(1, 3))]
         certain = set.intersection(

@@ -61,6 +61,7 @@ def decided(task: MatchTask, masks, bound: int | None, watermark: int, engine) -
     return found | {("unmatched", row) for row in spans.unmatched.tolist()}, int(given.position.row[0])
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("part", range(6))
 def test_decided_is_what_no_later_rows_can_change(part):
     for seed in range(part, 90, 6):

@@ -43,6 +43,7 @@ def at_the_end(case: Case, chance: random.Random) -> Case:
     return replace(case, rows=table)
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("part", range(2))
 def test_the_law_of_streams_holds_at_the_end_of_time(part):
     chances = [random.Random(seed) for seed in range(part, CASES, 2)]
