@@ -172,7 +172,7 @@ def _pattern_fits(clause: MatchClause) -> Errors:
 
 
 def _absences_have_rows_before(clause: MatchClause) -> Errors:
-    for absence in _leading(clause.pattern, False):
+    for absence in _leading(clause.pattern, has_row=False):
         written = absence.operator.replace(">", "> ") + absence.variable.name
         message = f"{written} stands where no row of the match can come before it"
         hint = f"an absence describes the rows after a mapped row: A {written}."
@@ -182,7 +182,7 @@ def _absences_have_rows_before(clause: MatchClause) -> Errors:
 def _absences_at_the_end_have_a_bound(clause: MatchClause) -> Errors:
     if clause.within is not None:
         return
-    for absence in _trailing(clause.pattern, True):
+    for absence in _trailing(clause.pattern, is_last=True):
         name = absence.variable.name
         message = f"!-> {name} at the end of a pattern needs WITHIN: without a bound, {name} may always come later"
         hint = f"write WITHIN INTERVAL … behind PATTERN, or !{name} to test only the next row."
@@ -213,7 +213,7 @@ def unmapped_variables(pattern: ast.Pattern) -> frozenset[str]:
     return ast.names(pattern) - ast.mapped_names(pattern)
 
 
-def _trailing(node: ast.Pattern, is_last: bool) -> Iterator[ast.Absence]:
+def _trailing(node: ast.Pattern, *, is_last: bool) -> Iterator[ast.Absence]:
     """The absences !-> from which the end of the pattern can be reached without mapping a row.
 
     `is_last`: nothing after the node needs a row.
@@ -223,28 +223,28 @@ def _trailing(node: ast.Pattern, is_last: bool) -> Iterator[ast.Absence]:
             yield node
     elif isinstance(node, ast.Concatenation):
         for item in reversed(node.items):
-            yield from _trailing(item, is_last)
+            yield from _trailing(item, is_last=is_last)
             is_last = is_last and first_variables(item)[1]
     else:
         for part in ast.mapped_parts(node):
-            yield from _trailing(part, is_last)
+            yield from _trailing(part, is_last=is_last)
 
 
-def _leading(node: ast.Pattern, has_row: bool) -> Iterator[ast.Absence]:
+def _leading(node: ast.Pattern, *, has_row: bool) -> Iterator[ast.Absence]:
     """The absences that no row can precede. `has_row`: a row may precede the node."""
     if isinstance(node, ast.Absence):
         if not has_row:
             yield node
     elif isinstance(node, ast.Concatenation):
         for item in node.items:
-            yield from _leading(item, has_row)
+            yield from _leading(item, has_row=has_row)
             has_row = has_row or bool(first_variables(item)[0])
     else:
         is_repeated = isinstance(node, ast.Quantified) and node.at_most != 1
         may_follow = is_repeated or isinstance(node, ast.Permutation)
         has_row = has_row or (may_follow and bool(first_variables(node)[0]))
         for part in ast.mapped_parts(node):
-            yield from _leading(part, has_row)
+            yield from _leading(part, has_row=has_row)
 
 
 def _place(clause: MatchClause, node: ast.Pattern) -> Place:

@@ -73,7 +73,7 @@ class Context:
     def slice(self, fragment: Fragment) -> Text:
         return self.source.slice(fragment.start, fragment.stop)
 
-    def scope(self, in_define: bool) -> Scope:
+    def scope(self, *, in_define: bool) -> Scope:
         return Scope(
             source=self.source,
             variables=self.label_sets,
@@ -122,7 +122,7 @@ class Context:
         parts = lexemes(fragment, self.source)
         if len(parts) not in (1, 3) or not parts[-1].is_name or (len(parts) == 3 and parts[1].raw != "."):
             return None
-        scope = self.scope(False)
+        scope = self.scope(in_define=False)
         qualifier = scope.column(parts[0]) if len(parts) == 3 else None
         if qualifier and dict(self.relation.columns)[qualifier].startswith("struct<"):
             return None  # a field of a struct, not alias.column

@@ -271,25 +271,29 @@ class _BoundReader:
         node = parse(self.items, lo, hi)
         if node.kind == "BETWEEN":
             value, low, high = node.children
-            bound = self._below(value, high, True, node)
+            bound = self._below(value, high, node, is_inclusive=True)
             starts_there = bound is not None and self._reads_key(low) and self._row_read(low) == bound.reference.source
             return bound if bound is not None and bound.is_strict and starts_there else None
         if node.kind not in ("<", "<=", ">", ">="):
             return None
         left, right = node.children if node.kind[0] == "<" else reversed(node.children)
         is_inclusive = node.kind[1:] == "="
-        return self._below(left, right, is_inclusive, node) or self._apart(left, right, is_inclusive, node)
+        return self._below(left, right, node, is_inclusive=is_inclusive) or self._apart(
+            left, right, node, is_inclusive=is_inclusive
+        )
 
-    def _below(self, left: Node, right: Node, is_inclusive: bool, whole: Node) -> _StartBound | None:
+    def _below(self, left: Node, right: Node, whole: Node, *, is_inclusive: bool) -> _StartBound | None:
         """`key <= f(another row)`"""
         if not self._is_tested_key(left) or has_column(right, self.items):
             return None
         reference = self._only_reference(right)
         if reference is None:
             return None
-        return self._start_bound(reference, self._over_one_row(right), is_inclusive, self._is_strict(right), whole)
+        return self._start_bound(
+            reference, self._over_one_row(right), whole, is_inclusive=is_inclusive, is_strict=self._is_strict(right)
+        )
 
-    def _apart(self, left: Node, right: Node, is_inclusive: bool, whole: Node) -> _StartBound | None:
+    def _apart(self, left: Node, right: Node, whole: Node, *, is_inclusive: bool) -> _StartBound | None:
         """`key - key of another row <= constant`, for types whose differences are ordered as the keys are."""
         if left.kind != "-" or right.kind != "literal" or not self._is_tested_key(left.children[0]):
             return None
@@ -299,7 +303,9 @@ class _BoundReader:
         key, constant = reference.arguments[0], str(self._text(right))
         digits = re.fullmatch(r"(\d{1,18})[LSY]?", constant, re.I)
         if self.key.spark_type == "timestamp_ntz" and constant.upper().startswith("INTERVAL"):
-            return self._start_bound(reference, join("(", key, f") + {constant}"), is_inclusive, True, whole)
+            return self._start_bound(
+                reference, join("(", key, f") + {constant}"), whole, is_inclusive=is_inclusive, is_strict=True
+            )
         if digits is None or self.key.spark_type not in INTEGER_BITS or not self.context.relation.is_ansi:
             return None
         distance = int(digits[1]) - (not is_inclusive)
@@ -309,10 +315,10 @@ class _BoundReader:
             "IF((", key, ") IS NOT NULL, ",
             "coalesce(try_add(CAST((", key, f") AS BIGINT), {distance}L), {_LARGEST_BIGINT}L), NULL)",
         )  # fmt: skip
-        return self._start_bound(reference, end, True, True, whole)
+        return self._start_bound(reference, end, whole, is_inclusive=True, is_strict=True)
 
     def _start_bound(
-        self, reference: Reference, end: Text, is_inclusive: bool, is_strict: bool, node: Node
+        self, reference: Reference, end: Text, node: Node, *, is_inclusive: bool, is_strict: bool
     ) -> _StartBound:
         place = place_of(self.items[node.start : node.stop], self.context.source)
         return _StartBound(

@@ -199,7 +199,7 @@ class Conditions:
         for text, spark_type in zip(self.mask_shapes, self.context.relation.resolver.types(self.mask_shapes)):
             if spark_type not in ("boolean", "void"):
                 origins = [o for i in range(len(str(text))) if (o := text.origin(i)) is not None]
-                place = self.context.scope(True).place(min(origins), max(origins) + 1)
+                place = self.context.scope(in_define=True).place(min(origins), max(origins) + 1)
                 message = f"a DEFINE condition must be boolean, not {spark_type}"
                 errors.append(BindError("NOT_A_CONDITION", message, place=place))
         raise_all(errors)
