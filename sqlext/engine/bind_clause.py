@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, with_clause
 from sqlext.engine.queries import CHAR_TYPE, Queries, SparkTypeResolver, is_aggregate, with_outer_hint
+from sqlext.engine.session_settings import execution_settings
 from sqlext.engine.stream.stream_checks import PROCTIME_VALUE, check_order, check_row_times, is_processing_time
 from sqlext.errors import BindError, SqlExtError, UnsupportedError, raise_all
 from sqlext.rewriter.match.lower.input_query import InputRelation
@@ -71,14 +72,13 @@ class ClauseBinder:
         elif rows.isStreaming:
             check_order(clause, rows.schema)
         self._check_subqueries(clause, prefix, source, tuple(rows.schema.names))
-        is_ansi = self.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
+        settings = execution_settings(self.spark)
         inputs = InputRelation(
             columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
             resolver=SparkTypeResolver(self.queries, prefix, relation),
             is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
             python_function=cache(partial(python_function, self.spark)),
-            is_ansi=is_ansi,
-            time_zone=self.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
+            settings=settings,
             takes_start_bounds=not self.is_portable,
             is_streaming=rows.isStreaming,
             ambiguous=repeated(rows.columns),
@@ -88,7 +88,7 @@ class ClauseBinder:
         check_row_times(plan)
         if not any(CHAR_TYPE in f.metadata for f in rows.schema.fields):
             plan = pushed_down(plan, tree, source, inputs.resolver)
-        return BoundClause(plan=plan, prefix=prefix, is_ansi=is_ansi, is_streaming=rows.isStreaming)
+        return BoundClause(plan=plan, prefix=prefix, is_ansi=settings.is_ansi, is_streaming=rows.isStreaming)
 
     def _input(self, query: Text, is_subquery: bool) -> DataFrame:
         """The rows of a clause's input."""

@@ -16,10 +16,9 @@ from pyspark.sql import types as T
 from sqlext.catalog.pattern_rules import RulesTable
 from sqlext.engine.rules.compile_rule import CompiledRule, compile_rule
 from sqlext.engine.rules.plan_rules import MAX_LENGTH_SETTING, can_be_read
-from sqlext.engine.session_settings import count
+from sqlext.engine.session_settings import count, execution_settings
 from sqlext.engine.sql_call import SqlCall
 from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors
-from sqlext.expressions.function import Settings
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.parameters import bind
@@ -88,10 +87,8 @@ def _current_schema(call: SqlCall, table: RulesTable) -> T.StructType | None:
 def _compiled(call: SqlCall, clause: str, table: RulesTable, schema: T.StructType) -> CompiledRule:
     columns = [(field.name, field.dataType.simpleString()) for field in schema.fields]
     columns = [(name, kind) for name, kind in columns if can_be_read(kind)]
-    is_ansi = call.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
-    time_zone = call.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
     # Which columns MATCH_RULES divides and orders the rows by is not known yet.
-    settings = Settings(is_ansi=is_ansi, time_zone=time_zone)
+    settings = execution_settings(call.spark)
     longest = count(call.spark, MAX_LENGTH_SETTING, MAX_LENGTH)
     functions = python_functions(call.spark)
     return compile_rule(clause, columns, (), (time_column(table),), settings, longest, functions)

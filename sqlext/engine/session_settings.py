@@ -5,6 +5,15 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from sqlext.errors import BindError
+from sqlext.expressions.function import Settings
+
+
+def execution_settings(spark: SparkSession) -> Settings:
+    """The settings of a session that change values."""
+    return Settings(
+        is_ansi=spark.conf.get("spark.sql.ansi.enabled", "true") == "true",
+        time_zone=spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
+    )
 
 
 def choice(spark: SparkSession, name: str, default: str, values: tuple[str, ...]) -> str:

@@ -93,13 +93,14 @@ def conditions() -> dict[str, tuple[Condition | None, ...]]:
 
 def defined(text: str) -> tuple[Condition | None, ...]:
     """The conditions of a clause in which B has this one, lowered without Spark."""
-    is_ansi, condition = not text.startswith("wrap: "), text.removeprefix("wrap: ")
+    condition = text.removeprefix("wrap: ")
+    settings = Settings(is_ansi=condition == text, time_zone="UTC")
     statement = f"SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A+ B+) SUBSET S = (A, B) DEFINE B AS {condition})"
     relation = InputRelation(
         columns=COLUMNS,
-        resolver=StaticBinder(columns=dict(COLUMNS), settings=Settings(is_ansi=is_ansi, time_zone="UTC")),
+        resolver=StaticBinder(columns=dict(COLUMNS), settings=settings),
         is_aggregate=lambda name: False,
-        is_ansi=is_ansi,
+        settings=settings,
         is_static=True,
     )
     clause = parse_match(statement, tokenize(statement), scan(statement)[0])

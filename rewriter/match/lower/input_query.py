@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlext.errors import UnsupportedError
+from sqlext.expressions.function import Settings
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.spark_types import has_plain_equality, is_orderable
 from sqlext.pattern.task import Aggregate, Navigation
@@ -37,8 +38,7 @@ class InputRelation:
     resolver: TypeResolver
     is_aggregate: Callable[[str], bool]
     python_function: Callable[[str], PythonFunction | None] = lambda name: None
-    is_ansi: bool = True
-    time_zone: str = "UTC"
+    settings: Settings = Settings(is_ansi=True, time_zone="UTC")
     is_static: bool = False
     takes_start_bounds: bool = True
     is_streaming: bool = False

@@ -306,7 +306,7 @@ class _BoundReader:
             return self._start_bound(
                 reference, join("(", key, f") + {constant}"), whole, is_inclusive=is_inclusive, is_strict=True
             )
-        if digits is None or self.key.spark_type not in INTEGER_BITS or not self.context.relation.is_ansi:
+        if digits is None or self.key.spark_type not in INTEGER_BITS or not self.context.relation.settings.is_ansi:
             return None
         distance = int(digits[1]) - (not is_inclusive)
         if distance < 0:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlext.errors import BindError, ParseError, SqlExtError, UnsupportedError, raise_all
-from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import MAX_DIGITS, decimal_of
 from sqlext.pattern.columnar import is_columnar
 from sqlext.pattern.task import Call, Condition
@@ -119,7 +118,7 @@ class Conditions:
             items=items,
             source=self.context.source,
             resolver=self.context.relation.resolver,
-            settings=Settings(self.context.relation.is_ansi, self.context.relation.time_zone),
+            settings=self.context.relation.settings,
             navigation=self.context.navigation,
             aggregate=self.context.aggregate,
             column=self._operand,

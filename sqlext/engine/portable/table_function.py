@@ -170,8 +170,7 @@ def _analyse(schema: T.StructType, arguments: dict[str, str], is_ansi: bool) -> 
             columns=columns,
             resolver=ArgumentBinder(columns=dict(columns), settings=settings),
             is_aggregate=lambda name: False,
-            is_ansi=is_ansi,
-            time_zone=_UNKNOWN_ZONE,
+            settings=settings,
             is_static=True,
         ),
     )

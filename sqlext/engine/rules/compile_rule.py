@@ -80,8 +80,7 @@ def _compiled(
         resolver=texts,
         is_aggregate=lambda name: False,
         python_function=lambda name: functions.get(name.lower()),
-        is_ansi=settings.is_ansi,
-        time_zone=settings.time_zone,
+        settings=settings,
         is_streaming=True,
     )
     plan = lower(parsed, Source(text), relation)

@@ -13,6 +13,7 @@ from sqlext.engine.bind_clause import BoundClause
 from sqlext.engine.parse_statement import ParsedStatement, with_clause
 from sqlext.engine.physical import PhysicalPlan
 from sqlext.engine.queries import Queries, SparkTypeResolver, is_aggregate, with_outer_hint
+from sqlext.engine.session_settings import execution_settings
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.match_plan import InputColumn, MatchPlan
@@ -76,7 +77,7 @@ class _QueryPlanner:
         check_repeatable(self.tree, ctes, [piece])
         self.prefix = with_clause(ctes, source)
         self.relation = self.text(*part.site.relation)
-        self.is_ansi = planner.spark.conf.get("spark.sql.ansi.enabled", "true") == "true"
+        self.settings = execution_settings(planner.spark)
 
     def text(self, lo: int, hi: int) -> Text:
         fragment = self.tree.fragment(lo, hi)
@@ -107,7 +108,7 @@ class _QueryPlanner:
         for number, (_, _, plan) in enumerate(moved):
             later = [c.name for columns, _, _ in moved[number + 1 :] for c in columns]
             whole = through(plan, rows, [*shown, *later])
-            bound = BoundClause(plan=whole, prefix=Text(), is_ansi=self.is_ansi)
+            bound = BoundClause(plan=whole, prefix=Text(), is_ansi=self.settings.is_ansi)
             planned, rows = plan_window(bound, self.queries)
             if planned is not None:
                 steps[rows] = planned
@@ -131,8 +132,7 @@ class _QueryPlanner:
             python_function=cache(partial(python_function, self.planner.spark)),
             shown=self._shown(columns),
             ambiguous=repeated(frame.columns),
-            is_ansi=self.is_ansi,
-            time_zone=self.planner.spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
+            settings=self.settings,
         )
 
     def _grouped(self) -> set[str]:
