@@ -26,9 +26,10 @@ import pyarrow.parquet as pq
 
 import sqlext
 from benchmarks.processes import Watch
-from sqlext.engine.rules.rule_plan import CompiledRules, RulesPlan
-from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, first_state
-from sqlext.engine.rules.rules_step import advance
+from sqlext.engine.rules.rule_plan import RulesPlan
+from sqlext.engine.rules.rules_processor import RulesOperator
+from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, RULES
+from sqlext.engine.stream.operator import ROWS, Clock, first_state
 from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.expressions.function import Settings
 
@@ -80,12 +81,14 @@ def step_seconds(rules: int, options: argparse.Namespace) -> Iterator[float]:
         sort=(SortKey("amount"),),
         settings=Settings(is_ansi=True, time_zone="UTC"),
     )
-    compiled, state, nothing = CompiledRules(plan), first_state(plan), ARRIVING_VERSIONS.empty_table()
+    operator, nothing = RulesOperator(plan=plan), ARRIVING_VERSIONS.empty_table()
+    state = first_state(operator.tables)
     arriving = rules_table(rules)
     for batch in range(options.batches):
         events = payments(options.rows, options.keys, batch)
         before = time.process_time()
-        step = advance(state, arriving, events, START_US + (batch + 1) * MINUTE_US, plan, compiled)
+        clock = Clock(watermark=START_US + (batch + 1) * MINUTE_US, now=0)
+        step = operator.advance(state, {ROWS: events, RULES: arriving}, clock)
         state, arriving = step.after(state), nothing
         if batch:
             yield time.process_time() - before

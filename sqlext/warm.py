@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.batch.run_batch import mask_columns, worker_plan
+from sqlext.engine.stream.match_operator import MatchOperator
+from sqlext.engine.stream.operator import ROWS, Clock, first_state
 from sqlext.engine.stream.run_stream import stream_plan
-from sqlext.engine.stream.stream_plan import first_state
 from sqlext.engine.worker.worker_plan import Limits
 from sqlext.expressions.function import Settings
 from sqlext.expressions.values import arrow_type
@@ -125,9 +126,7 @@ def match_in_ranges(plan: MatchPlan, rows: pa.Table) -> int:
 
 def match_on_stream(plan: MatchPlan, rows: pa.Table) -> int:
     """Match in one micro-batch: with a watermark amid the rows, and with one behind them. Returns the result rows."""
-    from sqlext.engine.stream.step import advance  # loads Numba
-
-    stream = stream_plan(plan, spark_schema(rows.schema), is_ansi=True)
-    watermarks = [_SECOND * seconds for seconds in (ROWS_A_KEY // 2, HOUR + ROWS_A_KEY)]
-    steps = [advance(first_state(stream), rows, watermark, stream) for watermark in watermarks]
+    operator = MatchOperator(plan=stream_plan(plan, spark_schema(rows.schema), is_ansi=True))
+    clocks = [Clock(watermark=_SECOND * seconds, now=0) for seconds in (ROWS_A_KEY // 2, HOUR + ROWS_A_KEY)]
+    steps = [operator.advance(first_state(operator.tables), {ROWS: rows}, clock) for clock in clocks]
     return sum(batch.num_rows for step in steps for _, batch in step.results)

@@ -8,12 +8,11 @@ import pyarrow as pa
 import pytest
 
 from sqlext.engine.emit import window_plan as w
-from sqlext.engine.emit.emit_processor import EmitBucketPlan
-from sqlext.engine.emit.panes import pane_schema
-from sqlext.engine.emit.window_step import advance, first_state
-from sqlext.engine.stream.processor import KEYS, ROWS, state_of, stored_after, with_marks
+from sqlext.engine.emit.emit_processor import EmitOperator
 from sqlext.rewriter.emit import emit_parts as e
 from sqlext.rewriter.match.match_plan import NOT_COMPUTED
+
+from ..operators.driven import Driven
 
 SECOND = 1_000_000
 SCHEMA = pa.schema([("k", pa.string()), ("time", pa.timestamp("us", "UTC")), ("v", pa.float64()), ("f", pa.bool_())])
@@ -59,21 +58,15 @@ def run(
     portions: list[list[tuple]], first_plan: w.WindowPlan = PLAN, plan_behind: w.WindowPlan = PLAN
 ) -> tuple[list, list[str]]:
     """The firings of all portions, of which the first one may be that of another plan, and what failed."""
-    stored, fired, failed = None, [], []
+    driven = Driven(EmitOperator(windows=first_plan))
     for number, rows in enumerate([*portions, []]):
-        plan = first_plan if number == 0 else plan_behind
-        bucket = EmitBucketPlan(windows=plan, key_schema=pane_schema(plan))
-        if stored is not None:
-            stored = with_marks(stored, bucket)
-        state = first_state(plan, 0) if stored is None else state_of(stored, bucket)
         columns = list(zip(*((k, SECOND * t, *others) for k, t, *others in rows))) or [[]] * 5
         arrived = pa.table([pa.array(c).cast(f.type) for c, f in zip(columns, PLAN.schema)], schema=PLAN.schema)
         watermark = SECOND * (20 if number == len(portions) else 0)
-        step = advance(state, arrived.select(plan.schema.names), watermark, plan)
-        fired += [tuple(row.values()) for _, batch in step.results for row in batch.to_pylist()]
-        failed += step.failures.column("error").to_pylist()
-        stored = stored_after(stored, step, "plan")
-        assert set(stored.logs) == {ROWS, KEYS}
+        driven.step(watermark, rows=arrived)
+        driven.operator = EmitOperator(windows=plan_behind)
+    fired = [tuple(row.values()) for _, batch in driven.results for row in batch.to_pylist()]
+    failed = driven.failures.column("error").to_pylist()
     return sorted([(row[0], list(row[-len(CALLS) :])) for row in fired], key=str), failed
 
 

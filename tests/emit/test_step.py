@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlext.engine.emit import window_plan as w
-from sqlext.engine.emit.window_step import advance, first_state
+from sqlext.engine.emit.emit_processor import EmitOperator
 from sqlext.engine.stream.stream_plan import SortKey
+from sqlext.pattern.event_time import BEGINNING
 from sqlext.rewriter.emit import emit_parts as e
 
+from ..operators.driven import Driven
 from .model import FOREVER, OURS, answer
 from .test_model import CASES
 
@@ -80,17 +82,15 @@ def table(rows: list) -> pa.Table:
 
 def fired(steps: list, plan: w.WindowPlan) -> tuple[list, list]:
     """The firings, and the ids of the late rows."""
-    state, firings, late = first_state(plan), [], []
+    driven, firings = Driven(EmitOperator(windows=plan), watermark=BEGINNING), []
     for rows, watermark, clock in steps:
-        step = advance(state, table(rows), watermark, plan, clock)
-        state = step.after(state)
-        late += step.late["id"].to_pylist()
-        for times, batch in step.results:
-            for time, row in zip(times.tolist(), batch.to_pylist()):
-                stamps = [None if row[c] is None else micros(row[c]) for c in (e.START, e.END)]
-                aggregates = [row[f"{e.AGGREGATE}{i}"] for i in range(len(plan.aggregates))]
-                firings.append((row["key"], *stamps, row[e.FIRING], row[e.TIMING], time, *aggregates))
-    return firings, late
+        driven.step(watermark, now=clock, rows=table(rows))
+    for times, batch in driven.results:
+        for time, row in zip(times.tolist(), batch.to_pylist()):
+            stamps = [None if row[c] is None else micros(row[c]) for c in (e.START, e.END)]
+            aggregates = [row[f"{e.AGGREGATE}{i}"] for i in range(len(plan.aggregates))]
+            firings.append((row["key"], *stamps, row[e.FIRING], row[e.TIMING], time, *aggregates))
+    return firings, [number for step in driven.steps for number in step.late["id"].to_pylist()]
 
 
 def micros(stamp) -> int:
@@ -217,17 +217,14 @@ def test_a_sum_that_exceeds_64_bits_is_null_in_its_firing_and_a_failure(case, va
     script = [[*x[:3], values[x[4] % len(values)], x[4]] if x in rows else x for x in case["script"]]
     case = {**case, "script": script, "triggers": [t for t in case["triggers"] if t[0] != "delta"], "evict": None}
     plan = replace(plan_of(case, bool(case["lateness"])), skips_failures=True)
-    state, failures, sums = first_state(plan), [], []
+    driven = Driven(EmitOperator(windows=plan), watermark=BEGINNING)
     for arriving, watermark, clock in micro_batches(script):
-        step = advance(state, table(arriving), watermark, plan, clock)
-        state, failures = step.after(state), [*failures, *step.failures.to_pylist()]
-        sums += [
-            row[f"{e.AGGREGATE}2"]
-            for _, batch in step.results
-            for row in batch.to_pylist()
-            if row[e.TIMING] != "MERGED"
-        ]
+        driven.step(watermark, now=clock, rows=table(arriving))
+    emitted = [row for _, batch in driven.results for row in batch.to_pylist()]
+    sums = [row[f"{e.AGGREGATE}2"] for row in emitted if row[e.TIMING] != "MERGED"]
     exact = [f[8] for f in expected(case)[0] if f[4] != "MERGED"]
     fits = [total if total is not None and -(2**63) <= total < 2**63 else None for total in exact]
     assert sorted(map(str, sums)) == sorted(map(str, fits))
-    assert len(failures) == sum(total is not None for total in exact) - sum(total is not None for total in fits)
+    assert driven.failures.num_rows == sum(total is not None for total in exact) - sum(
+        total is not None for total in fits
+    )

@@ -13,11 +13,8 @@ from sqlext.engine.rules.replay import replay
 from sqlext.engine.rules.rule_plan import CODE, CompiledRules, RulePlan, RulesPlan
 from sqlext.engine.rules.rule_results import result_batch
 from sqlext.engine.rules.rule_versions import TakenVersion
-from sqlext.engine.rules.rules_processor import rules_state_of, rules_stored_after
-from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, first_state, read_versions
-from sqlext.engine.rules.rules_step import advance
-from sqlext.engine.stream import state_log
-from sqlext.engine.stream.state_log import Stored
+from sqlext.engine.rules.rules_processor import RulesOperator
+from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, RULES, read_versions
 from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.engine.worker.output import Block, block_batches
 from sqlext.engine.worker.read_rows import columns_of, read_rows, rows_needed, time_columns
@@ -30,6 +27,8 @@ from sqlext.pattern.measures import navigation
 from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.stream.rowtime import batch_times, result_times
 from sqlext.rewriter.match.match_plan import PARTITION_START
+
+from ..operators.driven import Driven
 
 MICROS = pa.timestamp("us", "UTC")
 EVENTS = pa.schema([("k", pa.string()), ("ts", MICROS), ("v", pa.int32()), ("s", pa.string())])
@@ -100,40 +99,20 @@ def rules_table(rows: list[tuple]) -> pa.Table:
     return pa.table([pa.array(c, f.type) for c, f in zip(columns, ARRIVING_VERSIONS)], schema=ARRIVING_VERSIONS)
 
 
-COMPILED = CompiledRules(PLAN)
-
-
-class Storage:
-    """The state as the operator stores it between micro-batches."""
-
-    def __init__(self) -> None:
-        self.header: bytes | None = None
-        self.chunks: dict[int, bytes] = {}
-
-    def read(self) -> Stored | None:
-        return None if self.header is None else state_log.read(self.header, self.chunks.__getitem__)
-
-    def write(self, before: Stored | None, after: Stored) -> None:
-        new, removed = state_log.changes(before, after)
-        self.chunks |= {chunk.number: state_log.chunk_bytes(chunk) for chunk in new}
-        for number in removed:
-            del self.chunks[number]
-        self.header = after.header_bytes()
+COMPILED, OPERATOR = CompiledRules(PLAN), RulesOperator(plan=PLAN)
 
 
 def streamed(history: list[MicroBatch]) -> tuple[list[Result], list[TakenVersion], list[tuple]]:
     """What the stream emits with a restart after each micro-batch, the versions it took up, and the events in time."""
-    storage, state, emitted, in_time = Storage(), first_state(PLAN), [], []
+    driven, emitted, in_time = Driven(OPERATOR), [], []
     for batch in history:
-        stored, before = storage.read(), state.watermark
+        before = driven.state.watermark
         in_time += [event for event in batch.events if event[1] is not None and event[1] > before]
-        step = advance(state, rules_table(batch.rules), events_table(batch.events), batch.watermark, PLAN, COMPILED)
+        step = driven.step(batch.watermark, rows=events_table(batch.events), rules=rules_table(batch.rules))
         for times, rows in step.results:
             assert all(before < t <= step.watermark for t in times.tolist())
             emitted += results_of(rows)
-        storage.write(stored, rules_stored_after(stored, step, "plan"))
-        state = rules_state_of(storage.read(), PLAN)
-    return emitted, read_versions(state.versions), in_time
+    return emitted, read_versions(driven.state.tables[RULES]), in_time
 
 
 def replayed(events: list[tuple], versions: list[TakenVersion]) -> list[Result]:

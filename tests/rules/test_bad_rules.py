@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-
-import pyarrow as pa
+from dataclasses import replace
 
 from sqlext.engine.rules.rule_plan import CompiledRules, RulePlan
-from sqlext.engine.rules.rules_state import first_state
-from sqlext.engine.rules.rules_step import advance
+from sqlext.engine.rules.rules_processor import RulesOperator
+from sqlext.engine.rules.rules_state import RULES
 from sqlext.errors import SqlExtError
 
-from .rule_histories import CLAUSES, PLAN, SECOND, events_table, results_of, rules_table
+from ..operators.driven import Driven
+from .rule_histories import CLAUSES, OPERATOR, PLAN, SECOND, events_table, results_of, rules_table
 
 TEXT = """
     MATCH_RECOGNIZE ( ) PATTERN DEFINE MEASURES AS A B v s ts > < = + - * / % , . ' '' " ` ; -- /* */ {2,} {- -} ->
@@ -44,7 +44,6 @@ def test_any_text_is_a_rule_or_an_error_of_ours():
 
 
 def test_bad_rows_are_reported_once_and_the_others_match():
-    compiled = CompiledRules(PLAN)
     rows = [
         ("good", 1, GOOD, True, None),
         ("good", 1, "another text", True, None),
@@ -55,8 +54,9 @@ def test_bad_rows_are_reported_once_and_the_others_match():
         ("late", -(2**63), GOOD, None, 2**62),
         ("divides", 2**63 - 1, "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS 1 / v > 0)", True, None),
     ]
-    step = advance(first_state(PLAN), rules_table(rows), events_table([]), 0, PLAN, compiled)
-    assert sorted((name, error) for name, _, error, _ in step.errors) == [
+    driven = Driven(OPERATOR)
+    step = driven.step(0, rules=rules_table(rows))
+    assert sorted((name, error) for name, _, error, _ in step.report.errors) == [
         ("", "SQLEXT_RULE_ROW"),
         ("empty", "SQLEXT_RULE_TEXT"),
         ("good", "SQLEXT_RULE_ROW"),
@@ -64,19 +64,17 @@ def test_bad_rows_are_reported_once_and_the_others_match():
         ("numberless", "SQLEXT_RULE_ROW"),
     ]
     events = events_table([("a", SECOND, 2, "x"), ("a", 2 * SECOND, 0, "x"), ("a", 3 * SECOND, 1, "x")])
-    state = step.after(first_state(PLAN))
-    step = advance(state, rules_table([]), events, 5 * SECOND, PLAN, compiled)
-    assert [(name, error) for name, _, error, _ in step.errors] == [("divides", "SQLEXT_DIVIDE_BY_ZERO")]
+    step = driven.step(5 * SECOND, rows=events)
+    assert [(name, error) for name, _, error, _ in step.report.errors] == [("divides", "SQLEXT_DIVIDE_BY_ZERO")]
     matches = [row[:3] for _, batch in step.results for row in results_of(batch)]
     assert matches == [("divides", 2**63 - 1, 1), ("divides", 2**63 - 1, 2), ("good", 1, 1)]
 
 
 def test_rules_beyond_the_bound_are_reported():
-    plan = PLAN.__class__(**{**PLAN.__dict__, "max_versions": 2, "max_length": 200})
+    driven = Driven(RulesOperator(plan=replace(PLAN, max_versions=2, max_length=200)))
     rows = [(f"r{i}", 1, GOOD if i else GOOD + " " * 300, True, None) for i in range(4)]
-    step = advance(first_state(plan), rules_table(rows), events_table([]), 0, plan, CompiledRules(plan))
-    assert [(n, e) for n, _, e, _ in step.errors] == [
+    step = driven.step(0, rules=rules_table(rows))
+    assert [(n, e) for n, _, e, _ in step.report.errors] == [
         ("r2", "SQLEXT_TOO_MANY_RULES"), ("r3", "SQLEXT_TOO_MANY_RULES"), ("r0", "SQLEXT_RULE_SIZE")
     ]  # fmt: skip
-    assert step.new_versions.column("name").to_pylist() == ["r0", "r1"]
-    assert isinstance(step.new_versions, pa.Table)
+    assert driven.state.tables[RULES].column("name").to_pylist() == ["r0", "r1"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlext.engine.rules.rule_plan import CompiledRules
-from sqlext.engine.rules.rules_state import first_state, read_versions
-from sqlext.engine.rules.rules_step import advance
+from sqlext.engine.rules.rules_processor import RulesOperator
+from sqlext.engine.rules.rules_state import RULES, read_versions
 
+from ..operators.driven import Driven
 from .rule_histories import PLAN, SECOND, events_table, results_of, rules_table
 
 ONE = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS v = 1)"
@@ -18,15 +18,13 @@ EVERY_FIRST = "MATCH_RECOGNIZE (PATTERN (A -> B) DEFINE A AS s = 'x', B AS s = '
 def run(*portions, plan=PLAN):
     """(rule, version, key, time of the first row) of each match, and the last state. A portion: rules, events as (key,
     time, v, s), watermark; all times in seconds."""
-    state, compiled, matches = first_state(plan), CompiledRules(plan), []
+    driven = Driven(RulesOperator(plan=plan))
     for rules, events, watermark in portions:
         arriving = events_table([(k, SECOND * t, v, s) for k, t, v, s in events])
         versions = rules_table([(n, v, c, c is not None, f and SECOND * f) for n, v, c, f in rules])
-        step = advance(state, versions, arriving, SECOND * watermark, plan, compiled)
-        rows = [row for _, batch in step.results for row in results_of(batch)]
-        matches += [(row[0], row[1], *row[3 : len(row) - 3], row[-3] // SECOND) for row in rows]
-        state = step.after(state)
-    return sorted(matches), state
+        driven.step(SECOND * watermark, rows=arriving, rules=versions)
+    rows = [row for _, batch in driven.results for row in results_of(batch)]
+    return sorted((row[0], row[1], *row[3 : len(row) - 3], row[-3] // SECOND) for row in rows), driven.state
 
 
 def test_r1_events_need_no_key():
@@ -38,7 +36,7 @@ def test_r1_events_need_no_key():
 def test_r2_each_bucket_has_the_same_rules_whatever_its_events_are():
     rules = [("r", 2, ONE, None), ("q", 1, PAIR, 7), ("r", 1, PAIR, None)]
     states = [run((rules, events, 5))[1] for events in ([], [("a", 6, 1, "x")])]
-    assert read_versions(states[0].versions) == read_versions(states[1].versions)
+    assert read_versions(states[0].tables[RULES]) == read_versions(states[1].tables[RULES])
 
 
 def test_r3_a_removed_rule_loses_its_partial_matches_in_every_key():
@@ -46,12 +44,12 @@ def test_r3_a_removed_rule_loses_its_partial_matches_in_every_key():
     ends = [("a", 3, 2, "x"), ("b", 4, 2, "x")]
     assert len(run(([("r", 1, PAIR, None)], [], 0), ([], begun, 2), ([], ends, 9))[0]) == 2
     removed = run(([("r", 1, PAIR, None)], [], 0), ([("r", 2, None, None)], begun, 2), ([], ends, 9))
-    assert removed[0] == [] and removed[1].positions.num_rows == removed[1].rows.num_rows == 0
+    assert removed[0] == [] and removed[1].keys.num_rows == removed[1].rows.num_rows == 0
 
 
 def test_r4_a_rule_is_taken_up_at_the_watermark_of_its_micro_batch():
     _, state = run(([], [("a", 1, 1, "x")], 3), ([("r", 1, ONE, None)], [], 5))
-    assert [v.taken_up for v in read_versions(state.versions)] == [5 * SECOND]
+    assert [v.taken_up for v in read_versions(state.tables[RULES])] == [5 * SECOND]
 
 
 def test_r5_a_rule_does_not_apply_to_earlier_events():

@@ -14,11 +14,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.rules.rule_plan import CompiledRules
-from sqlext.engine.rules.rules_state import first_state
-from sqlext.engine.rules.rules_step import advance
-
-from .rule_histories import CLAUSES, PLAN, SECOND, events_table, results_of, rules_table
+from ..operators.driven import Driven
+from .rule_histories import CLAUSES, OPERATOR, SECOND, events_table, results_of, rules_table
 
 LINES = [line.split(" | ", 2) for line in Path(__file__).with_name("costly.txt").read_text("utf-8").splitlines()]
 RULES = {f"costly {i}": (line[2], line[1]) for i, line in enumerate(LINES) if line[0] == "rule"}
@@ -45,17 +42,13 @@ def costly_events() -> list[tuple]:
 
 def run(rules: dict[str, str], rows: list[tuple]) -> tuple[set[tuple], list[tuple], pa.Table]:
     """The results, the reports of errors, and the failures of two micro-batches."""
-    compiled, state = CompiledRules(PLAN), first_state(PLAN)
+    driven, reports = Driven(OPERATOR), []
     version_rows = [(name, 1, clause, True, None) for name, clause in rules.items()]
-    results, reports, failures = set(), [], []
     for arriving, low, high in ((version_rows, 0, 0), ([], 0, 20), ([], 20, 100)):
         arrived = [row for row in rows if low < row[1] // SECOND <= high]
-        step = advance(state, rules_table(arriving), events_table(arrived), high * SECOND, PLAN, compiled)
-        results |= {repr(row) for _, batch in step.results for row in results_of(batch)}
-        reports += step.errors
-        failures.append(step.failures)
-        state = step.after(state)
-    return results, reports, pa.concat_tables(failures)
+        step = driven.step(high * SECOND, rows=events_table(arrived), rules=rules_table(arriving))
+        reports += step.report.errors
+    return {repr(row) for _, batch in driven.results for row in results_of(batch)}, reports, driven.failures
 
 
 def of(results: set[str], names: tuple[str, ...]) -> set[str]:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlext.engine.rules.rules_processor import rules_state_of, rules_stored_after
-from sqlext.engine.rules.rules_state import first_state
-from sqlext.engine.rules.rules_step import advance
 from sqlext.engine.stream import state_log
 from sqlext.engine.stream.state_log import Stored
 
-from .rule_histories import COMPILED, PLAN, SECOND, events_table, results_of, rules_table
+from ..operators.driven import Driven, read_golden, write_golden
+from .rule_histories import OPERATOR, SECOND, events_table, results_of, rules_table
 
 CLAUSE = "MATCH_RECOGNIZE (MEASURES A.v AS a PATTERN (A B) WITHIN INTERVAL '9' SECONDS DEFINE A AS v > 1, B AS v < 2)"
 RULES = [("r", 1, CLAUSE, True, None), ("s", 1, CLAUSE, True, 3 * SECOND)]
@@ -25,10 +23,9 @@ FIRST, LAST = [("r", 1, 1, "a")], [("r", 1, 1, "b"), ("r", 1, 2, "a"), ("s", 1, 
 def step(stored: Stored | None, portion: tuple[list[tuple], int], rules: list[tuple]) -> tuple[Stored, list[tuple]]:
     rows, watermark = portion
     events = events_table([(k, SECOND * t, v, s) for k, t, v, s in rows])
-    state = rules_state_of(stored, PLAN) if stored else first_state(PLAN)
-    result = advance(state, rules_table(rules), events, SECOND * watermark, PLAN, COMPILED)
-    emitted = sorted(row[:4] for _, batch in result.results for row in results_of(batch))
-    return rules_stored_after(stored, result, "golden"), emitted
+    driven = Driven(OPERATOR, stored)
+    driven.step(SECOND * watermark, rows=events, rules=rules_table(rules))
+    return driven.stored, sorted(row[:4] for _, batch in driven.results for row in results_of(batch))
 
 
 def before() -> tuple[Stored, list[tuple]]:
@@ -41,8 +38,7 @@ def folder() -> Path:
 
 
 def test_rules_resume_from_stored_state():
-    files = folder()
-    stored = state_log.read((files / "header").read_bytes(), lambda number: (files / f"chunk_{number}").read_bytes())
+    stored = read_golden(folder())
     assert stored.header.plan == "golden"
     assert step(stored, AFTER, [])[1] == LAST
 
@@ -54,10 +50,4 @@ def test_results_do_not_depend_on_storing_the_state_of_rules():
 
 
 if __name__ == "__main__":
-    files = folder()
-    files.mkdir(parents=True)
-    stored, _ = before()
-    (files / "header").write_bytes(stored.header_bytes())
-    for log in stored.logs.values():
-        for chunk in log.chunks:
-            (files / f"chunk_{chunk.number}").write_bytes(state_log.chunk_bytes(chunk))
+    write_golden(folder(), before()[0])

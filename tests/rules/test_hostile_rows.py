@@ -12,14 +12,15 @@ import pytest
 from sqlext.engine.rules.rule_plan import RulePlan
 from sqlext.engine.rules.rule_run import Before, RuleRun
 from sqlext.engine.rules.rule_versions import TakenVersion, acting
-from sqlext.engine.rules.rules_processor import rules_state_of, rules_stored_after
-from sqlext.engine.rules.rules_state import POSITION, first_state, with_ids
-from sqlext.engine.rules.rules_step import RulesStep, advance, shared_rows
+from sqlext.engine.rules.rules_state import POSITION, row_schema, with_ids
+from sqlext.engine.rules.rules_step import shared_rows
+from sqlext.engine.stream.operator import Step
 from sqlext.pattern.event_time import BEGINNING
 
 from ..expressions.extremes import DATES, DIGITS, JSON, LONG, TEXTS
+from ..operators.driven import Driven
 from ..sampling import SAMPLE
-from .rule_histories import CLAUSES, COMPILED, PLAN, SECOND, events_table, results_of, rules_table
+from .rule_histories import CLAUSES, COMPILED, OPERATOR, PLAN, SECOND, events_table, results_of, rules_table
 
 SEED = 0 if SAMPLE == "all" else int(SAMPLE)
 HOSTILE = [line for line in Path(__file__).with_name("hostile.txt").read_text().splitlines() if line and line[0] != "#"]
@@ -28,18 +29,16 @@ UNFORESEEN = ("SQLEXT_RULE_FAILED", "SQLEXT_FUNCTION_FAILED", "SQLEXT_VALUE_OF_T
 Events = list[tuple]
 
 
-def steps(rules: list[tuple], portions: list[tuple[Events, int]]) -> list[RulesStep]:
+def steps(rules: list[tuple], portions: list[tuple[Events, int]]) -> list[Step]:
     """The steps of a stream that takes up the rules first, with its state stored in between."""
-    stored, result = None, []
-    for events, watermark in (([], 0), *portions):
-        state = first_state(PLAN) if stored is None else rules_state_of(stored, PLAN)
-        versions = rules_table([] if stored else rules)
-        result.append(advance(state, versions, events_table(events), SECOND * watermark, PLAN, COMPILED))
-        stored = rules_stored_after(stored, result[-1], "plan")
-    return result
+    driven = Driven(OPERATOR)
+    driven.step(0, rules=rules_table(rules))
+    for events, watermark in portions:
+        driven.step(SECOND * watermark, rows=events_table(events))
+    return driven.steps
 
 
-def alerts(taken: list[RulesStep]) -> list[tuple]:
+def alerts(taken: list[Step]) -> list[tuple]:
     return [row for step in taken for _, batch in step.results for row in results_of(batch)]
 
 
@@ -63,7 +62,7 @@ def test_hostile_rows_of_one_key_change_nothing_for_the_others(seed):
     hostile = steps(rules, portions_of(random.Random(seed), is_hostile=True))
     expected = alerts(usual)
     assert [row for row in alerts(hostile) if row[3] != "z"] == expected
-    unforeseen = [error for step in hostile for error in step.errors if error[2] in UNFORESEEN]
+    unforeseen = [error for step in hostile for error in step.report.errors if error[2] in UNFORESEEN]
     assert unforeseen == []
     found = {row[0] for row in expected}
     compiled = {f"r{i}" for i, clause in enumerate(clauses) if isinstance(COMPILED(clause), RulePlan)}
@@ -85,7 +84,7 @@ def test_what_nobody_foresaw_in_one_key_concerns_this_key_alone():
     events = events_table([(k, SECOND, 2, "x") for k in "abcdeyz"])
     none = np.zeros(0, np.int64)
     before = Before(columns=dict.fromkeys(POSITION, none), index=none, partition=none, place=none)
-    shared = shared_rows(with_ids(events, first_state(PLAN)), PLAN)
+    shared = shared_rows(with_ids(events, row_schema(PLAN).empty_table()), PLAN)
     run = FailsInZ(version=acting([version])[0], shared=shared, before=before, after=BEGINNING, plan=PLAN)
     outcome = run.outcome(5 * SECOND, COMPILED)
     assert sorted(row[3] for _, batch in outcome.results for row in results_of(batch)) == list("abcdey")
@@ -121,5 +120,5 @@ def test_an_aggregate_over_a_failed_row_is_null_and_counted(measures, define, sh
     assert [dict(row[-1])["m"] for row in alerts(taken)] == shown
     errors = [text for step in taken for text in step.failures.column("error").to_pylist()]
     assert sorted(text.removeprefix("r 1: SQLEXT_") for text in errors) == sorted(failures)
-    reported = {error[2].removeprefix("SQLEXT_") for step in taken for error in step.errors}
+    reported = {error[2].removeprefix("SQLEXT_") for step in taken for error in step.report.errors}
     assert reported == {text.partition(":")[0] for text in failures}

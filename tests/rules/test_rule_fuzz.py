@@ -13,12 +13,11 @@ import pyarrow as pa
 import pytest
 
 from sqlext.engine.rules.rule_plan import CompiledRules
-from sqlext.engine.rules.rules_processor import rules_state_of, rules_stored_after
-from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, first_state
-from sqlext.engine.rules.rules_step import advance
+from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS
 from sqlext.errors import SqlExtError
 
-from .rule_histories import CLAUSES, PLAN, Storage, events_table, random_history, results_of
+from ..operators.driven import Driven
+from .rule_histories import CLAUSES, OPERATOR, PLAN, events_table, random_history, results_of
 
 HISTORIES, PARTS = 60, 3
 GOOD = CLAUSES[1]
@@ -89,16 +88,10 @@ def mutated(chance: random.Random, clause: str) -> str:
 
 def matches(batches: list[tuple[list[tuple], list[tuple], int]]) -> tuple[list[tuple], list[tuple]]:
     """The rows that a stream emits for (rules, events, watermark), and its reports of errors."""
-    storage, state, compiled = Storage(), first_state(PLAN), CompiledRules(PLAN)
-    emitted, reports = [], []
+    driven, reports = Driven(OPERATOR), []
     for rows, events, watermark in batches:
-        stored = storage.read()
-        step = advance(state, rules(rows), events_table(events), watermark, PLAN, compiled)
-        emitted += [row for _, batch in step.results for row in results_of(batch)]
-        reports += step.errors
-        storage.write(stored, rules_stored_after(stored, step, "plan"))
-        state = rules_state_of(storage.read(), PLAN)
-    return emitted, reports
+        reports += driven.step(watermark, rows=events_table(events), rules=rules(rows)).report.errors
+    return [row for _, batch in driven.results for row in results_of(batch)], reports
 
 
 GOOD_ROW = ("good", 7, GOOD, True, None, 0)

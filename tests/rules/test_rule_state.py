@@ -11,35 +11,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sqlext.engine.rules.rule_plan import CompiledRules
-from sqlext.engine.rules.rules_processor import (
-    RulesBucketPlan,
-    RulesProcessor,
-    rules_state_of,
-    rules_stored_after,
-    with_columns,
-)
-from sqlext.engine.rules.rules_state import first_state
-from sqlext.engine.rules.rules_step import advance
-from sqlext.engine.stream.parcels import stream_of
-from sqlext.engine.stream.processor import Call, OperatorPlan
+from sqlext.engine.rules.rules_processor import RulesOperator
+from sqlext.engine.stream.side_tables import FAILED, LATE
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.rewriter.rules.scalar_text import function_names
 
+from ..operators.driven import Driven
 from .rule_histories import PLAN, SECOND, events_table, results_of, rules_table
 
 PAIR = "MATCH_RECOGNIZE (MEASURES B.ts AS t PATTERN (A -> B) WITHIN INTERVAL '9' SECONDS DEFINE A AS v = 1, B AS v = 2)"
 
 
 def run(plan, clause, *portions):
-    """The stored state, and the keys of all matches, of a rule before any event. A portion: events, watermark."""
-    stored, keys = None, []
-    for events, watermark in (([], 0), *portions):
-        state = first_state(plan) if stored is None else rules_state_of(stored, plan)
-        versions = rules_table([] if stored else [("r", 1, clause, True, None)])
-        step = advance(state, versions, seconds(events), SECOND * watermark, plan, CompiledRules(plan))
-        keys += [row[3] for _, batch in step.results for row in results_of(batch)]
-        stored = rules_stored_after(stored, step, "plan")
-    return stored, keys
+    """A stream of a rule that came before any event, and the keys of all matches. A portion: events, watermark."""
+    driven = Driven(RulesOperator(plan=plan))
+    driven.step(0, rules=rules_table([("r", 1, clause, True, None)]))
+    for events, watermark in portions:
+        driven.step(SECOND * watermark, rows=seconds(events))
+    return driven, [row[3] for _, batch in driven.results for row in results_of(batch)]
 
 
 def seconds(events):
@@ -48,7 +37,7 @@ def seconds(events):
 
 def test_a_row_behind_the_watermark_keeps_the_columns_that_acting_rules_read():
     events = [("a", 1, 1, "x"), ("b", 2, 1, None), ("a", 8, 0, "y")]
-    rows = rules_state_of(run(PLAN, PAIR, (events, 5))[0], PLAN).rows.select(["k", "v", "s"])
+    rows = run(PLAN, PAIR, (events, 5))[0].state.rows.select(["k", "v", "s"])
     assert sorted(tuple(row.values()) for row in rows.to_pylist()) == [("a", 0, "y"), ("a", 1, None), ("b", 1, None)]
 
 
@@ -56,42 +45,31 @@ def test_rows_of_one_time_keep_their_order_without_the_columns_that_gave_it():
     """By v the order is y, x, z; the rule reads s alone."""
     clause = "MATCH_RECOGNIZE (PATTERN (A B C D) DEFINE A AS s = 'y', B AS s = 'x', C AS s = 'z')"
     events, later = [("a", 3, 2, "x"), ("a", 3, 1, "y"), ("a", 3, 3, "z")], [("a", 9, 0, "x")]
-    stored, _ = run(PLAN, clause, (events, 4))
-    assert rules_state_of(stored, PLAN).rows.column("v").null_count == 3
+    driven, _ = run(PLAN, clause, (events, 4))
+    assert driven.state.rows.column("v").null_count == 3
     assert run(PLAN, clause, (events, 4), (later, 9))[1] == ["a"]
 
 
 def test_a_stream_resumes_when_the_events_have_other_columns():
-    stored, _ = run(PLAN, PAIR, ([("a", 1, 1, "x")], 5))
+    driven, _ = run(PLAN, PAIR, ([("a", 1, 1, "x")], 5))
     schema = pa.schema([*list(PLAN.schema)[:2], ("v", pa.int64()), ("w", pa.date32())])
     kinds = (("k", "string"), ("ts", "timestamp"), ("v", "bigint"), ("w", "date"))
     plan = replace(PLAN, schema=schema, columns=kinds, sort=PLAN.sort[:1])
     arriving = seconds([("a", 6, 2, "x")]).drop(["s"]).append_column("w", pa.nulls(1, pa.date32())).cast(schema)
-    state = rules_state_of(with_columns(stored, plan), plan)
-    step = advance(state, rules_table([]), arriving, 9 * SECOND, plan, CompiledRules(plan))
+    driven.operator = RulesOperator(plan=plan)
+    step = driven.step(9 * SECOND, rows=arriving)
     assert [row[0] for _, batch in step.results for row in results_of(batch)] == ["r"]
 
 
 def test_late_and_failed_rows_are_written_with_their_rules(tmp_path):
     divide = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS 1 / v > 0)"
     over_rows = "MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS 1 / (B.v - A.v) > 0)"
-    folders = {name: tmp_path / name for name in ("late", "failed")}
+    folders = {setting: tmp_path / setting for setting in (LATE, FAILED)}
     for folder in folders.values():
         folder.mkdir()
-    processor = RulesProcessor(
-        OperatorPlan(
-            stream=RulesBucketPlan(rules=PLAN),
-            fingerprint="x",
-            buckets=1,
-            late_folder=str(folders["late"]),
-            failed_folder=str(folders["failed"]),
-        )
-    )
-    processor.compiled = CompiledRules(PLAN)
-    rules = rules_table([("d", 1, divide, True, None), ("o", 2, over_rows, True, None)])
-    before = processor.answer(Call(bucket=0, before=None, parcels=[parcel(rules, "sqlext_rules")], watermark=0)).after
-    rows = seconds([("a", 0, 1, "x"), ("a", 2, 0, "y"), ("a", 3, 0, None)])
-    after = processor.answer(Call(bucket=0, before=before, parcels=[parcel(rows)], watermark=9 * SECOND)).after
+    driven = Driven(RulesOperator(plan=PLAN, shows_late_rows=True), folders={s: str(f) for s, f in folders.items()})
+    driven.step(0, rules=rules_table([("d", 1, divide, True, None), ("o", 2, over_rows, True, None)]))
+    driven.step(9 * SECOND, rows=seconds([("a", 0, 1, "x"), ("a", 2, 0, "y"), ("a", 3, 0, None)]))
     late, failed = (pq.read_table(next(folder.iterdir())).to_pylist() for folder in folders.values())
     assert [row["row"] for row in late] == ['{"k":"a","ts":"1970-01-01 00:00:00","v":1,"s":"x"}']
     assert sorted((row["error"].partition(" in ")[0], row["row"]) for row in failed) == [
@@ -99,11 +77,7 @@ def test_late_and_failed_rows_are_written_with_their_rules(tmp_path):
         ("d 1: SQLEXT_DIVIDE_BY_ZERO: division by zero", '{"k":"a","ts":"1970-01-01 00:00:03","v":0}'),
         ("o 2: SQLEXT_DIVIDE_BY_ZERO: division by zero", '{"k":"a"}'),
     ]
-    assert (after.header.late, after.header.failed) == (1, 3)
-
-
-def parcel(rows, mark="events"):
-    return stream_of(rows.replace_schema_metadata({mark: ""}).combine_chunks().to_batches()[0]).to_pybytes()
+    assert (driven.stored.header.late, driven.stored.header.failed) == (1, 3)
 
 
 def test_a_rule_calls_python_functions_on_one_row_over_several_and_in_measures():

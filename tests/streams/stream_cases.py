@@ -10,10 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.stream import state_log
-from sqlext.engine.stream.processor import state_of, stored_after
-from sqlext.engine.stream.step import advance
-from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, first_state
+from sqlext.engine.stream.match_operator import MatchOperator
+from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
 from sqlext.engine.worker.match_rows import match_batches
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.errors import DataError
@@ -38,6 +36,7 @@ from sqlext.pattern.task import (
     Skip,
 )
 from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, Fold, OperandColumn, Slot
+from tests.operators.driven import Driven
 
 LABELS = "ABC"
 QUANTIFIERS = [(0, None), (1, None), (0, 1), (2, None), (0, 2), (1, 2), (2, 2)]
@@ -287,19 +286,11 @@ def stream_rows(case: Case, chance: random.Random) -> Iterator[tuple[int, Counte
 
     Without `needs_times` the time of every row is 0.
     """
-    stored, emitted, watermark = None, Counter(), 0
-    chunks: dict[int, bytes] = {}
+    driven, emitted, watermark = Driven(MatchOperator(plan=case.stream)), Counter(), 0
     for rows, wanted in portions(case, chance):
         watermark = max(watermark, wanted)
-        before = state_of(stored, case.stream) if stored else first_state(case.stream)
-        step = advance(before, rows, watermark, case.stream)
+        step = driven.step(watermark, rows=rows)
         assert step.late.num_rows == 0
-        after = stored_after(stored, step, "plan")
-        new, removed = state_log.changes(stored, after)
-        chunks.update({chunk.number: state_log.chunk_bytes(chunk) for chunk in new})
-        for number in removed:
-            del chunks[number]
-        stored = state_log.read(after.header_bytes(), chunks.__getitem__)
         for times, batch in step.results:
             shown = times.tolist() if case.stream.needs_times else [0] * len(times)
             emitted.update(zip(shown, _as_text(batch)))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.stream.step import advance
-from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, first_state
+from sqlext.engine.stream.match_operator import MatchOperator
+from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.pattern.program import MatchStart
 from sqlext.pattern.task import (
@@ -23,6 +23,7 @@ from sqlext.pattern.task import (
     Skip,
 )
 from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, Slot
+from tests.operators.driven import Driven
 from tests.task_harness import any_task, tree_of
 
 _KIND = pa.timestamp("us", "UTC")
@@ -125,12 +126,11 @@ def found_in(step, is_all_rows: bool) -> list[str]:
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.title)
 def test_results_come_in_the_first_step_that_decides_them(case):
     plan = plan_of(case)
-    state, pending = first_state(plan), []
+    driven, pending = Driven(MatchOperator(plan=plan)), []
     for number, (time, letter, wanted) in enumerate(case.steps):
         pending.append(rows_of(case, plan, number, time, letter))
         if number + 1 < len(case.steps) and case.steps[number + 1][0] == time:
             continue  # rows of one time arrive together, what they give is written on the last
-        step = advance(state, pa.concat_tables(pending), time, plan)
-        state, pending = step.after(state), []
+        step, pending = driven.step(time, rows=pa.concat_tables(pending)), []
         found = found_in(step, plan.worker.task.output.is_all_rows)
         assert found == sorted(w.strip() for w in wanted.split(",") if w.strip()), (time, letter)

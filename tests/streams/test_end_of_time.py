@@ -11,15 +11,14 @@ import pytest
 from stream_cases import Case, decided_by_law, random_case
 
 from sqlext.engine.emit.assigners import assign
-from sqlext.engine.emit.emit_processor import EmitBucketPlan
-from sqlext.engine.emit.panes import pane_schema
+from sqlext.engine.emit.emit_processor import EmitOperator
 from sqlext.engine.emit.window_plan import Assigner
-from sqlext.engine.emit.window_step import advance, first_state
-from sqlext.engine.stream.processor import Answer, _report_frame, stored_after
+from sqlext.engine.stream.bucket import Bucket
 from sqlext.engine.worker.arrow import shown_value
 from sqlext.pattern.event_time import BEGINNING, NEVER, later
 from sqlext.rewriter.match.match_plan import WITHIN_END
 from tests.emit.model import windows_of
+from tests.operators.driven import Driven
 from tests.streams.test_golden_windows import PLANS, SCHEMA, plan_of
 
 CASES = 150
@@ -67,7 +66,7 @@ def test_windows_are_those_of_the_definition_within_the_range_of_times(kind, num
 @pytest.mark.parametrize("name", PLANS)
 def test_windows_fire_over_all_times_in_batch_and_on_streams(name):
     """Each row is in a firing of the batch result; on a stream nothing fires with a time that its watermark lacks."""
-    plan = plan_of(name)
+    operator = EmitOperator(windows=replace(plan_of(name), skips_failures=True))
     kind = SCHEMA.field("time").type
     columns = [
         pa.array(["x"] * len(TIMES)), pa.array(TIMES).view(kind), pa.array(range(len(TIMES))),
@@ -75,17 +74,13 @@ def test_windows_fire_over_all_times_in_batch_and_on_streams(name):
         pa.array([None] * len(TIMES), pa.string()),
     ]  # fmt: skip
     rows = pa.table(columns, schema=SCHEMA)
-    fired = advance(first_state(plan), rows, NEVER, replace(plan, skips_failures=True))
+    fired = Driven(operator, watermark=BEGINNING).step(NEVER, rows=rows)
     assert fired.late.num_rows == 0 and sum(batch.num_rows for _, batch in fired.results) > 5
-    state = first_state(plan, 0)
+    driven = Driven(operator)
     for watermark in (5, NEVER - 900, NEVER - 807):
-        step = advance(
-            state, rows if watermark == 5 else rows.slice(0, 0), watermark, replace(plan, skips_failures=True)
-        )
+        step = driven.step(watermark, rows=rows if watermark == 5 else rows.slice(0, 0))
         assert all((times <= watermark).all() for times, _ in step.results)
-        state = step.after(state)
-    answer = Answer(results=step.results, after=stored_after(None, step, "plan"))
-    frame = _report_frame(answer, 1, EmitBucketPlan(windows=plan, key_schema=pane_schema(plan)), NEVER)
+    frame = Bucket(operator=operator, fingerprint="").report_frame(0, step, driven.stored, 1, NEVER)
     assert not frame["at"].isna().any()
 
 

@@ -1,26 +1,25 @@
 """The stored state of the current version is read, and the stream resumes from it.
 
-`python tests/streams/test_golden.py` writes the files of the current version, which must not exist yet.
+`python -m tests.streams.test_golden` writes the files of the current version, which must not exist yet.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from sqlext.engine.stream import state_log
-from sqlext.engine.stream.processor import state_of, stored_after
-from sqlext.engine.stream.step import advance
-from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, first_state
+from sqlext.engine.stream.match_operator import MatchOperator
+from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.errors import DataError
 from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.task import MatchTask, Navigation
 from sqlext.rewriter.match.match_plan import ROW_TIME, Slot
 from sqlext.rewriter.match.parse_pattern import parse_pattern
+from tests.operators.driven import Driven, read_golden, write_golden
 
 GOLDEN = Path(__file__).parent / "golden"
 LETTERS = "ABC"
@@ -31,7 +30,7 @@ AFTER = [("y", "B", 6), ("y", "C", 7), (None, "B", 8), (None, "C", 9), ("x", "A"
 FIRST, SECOND = ["x 0 1"], ["None 5 8", "y 2 6"]
 
 
-def plan() -> StreamPlan:
+def operator() -> MatchOperator:
     tree, _ = parse_pattern("A B+", 0, 4)
     task = MatchTask(program=compile_pattern(tree, ("A", "B")), bits=(0, 1), conditions=(None, None))
     slots = tuple(
@@ -39,7 +38,8 @@ def plan() -> StreamPlan:
         for name, first in (("f", True), ("l", False))
     )
     worker = WorkerPlan(task=task, masks=("mask",), carried=("k",), partition_by=("k",), slots=slots)
-    return StreamPlan(worker=worker, schema=SCHEMA, time=ROW_TIME, sort=(SortKey("i"),), counts_matches=True)
+    plan = StreamPlan(worker=worker, schema=SCHEMA, time=ROW_TIME, sort=(SortKey("i"),), counts_matches=True)
+    return MatchOperator(plan=plan)
 
 
 def step(stored, portion, first: int):
@@ -49,10 +49,10 @@ def step(stored, portion, first: int):
         list(range(first, first + len(rows))), [t for _, _, t in rows],
     ]  # fmt: skip
     table = pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA)], schema=SCHEMA)
-    before = state_of(stored, plan()) if stored else first_state(plan())
-    advanced = advance(before, table, watermark, plan())
-    lines = [" ".join(map(str, row.values())) for _, batch in advanced.results for row in batch.to_pylist()]
-    return stored_after(stored, advanced, "golden"), sorted(lines)
+    driven = Driven(operator(), stored)
+    driven.step(watermark, rows=table)
+    lines = [" ".join(map(str, row.values())) for _, batch in driven.results for row in batch.to_pylist()]
+    return driven.stored, sorted(lines)
 
 
 def folder(version: int) -> Path:
@@ -60,8 +60,7 @@ def folder(version: int) -> Path:
 
 
 def test_a_stream_resumes_from_stored_state():
-    files = folder(state_log.VERSION)
-    stored = state_log.read((files / "header").read_bytes(), lambda number: (files / f"chunk_{number}").read_bytes())
+    stored = read_golden(folder(state_log.VERSION))
     assert stored.header.plan == "golden"
     assert step(stored, AFTER, len(BEFORE[0]))[1] == SECOND
 
@@ -79,12 +78,4 @@ def test_state_of_an_unknown_version_is_refused():
 
 
 if __name__ == "__main__":
-    files = folder(state_log.VERSION)
-    if files.exists():
-        sys.exit(f"{files} exists: increase state_log.VERSION first")
-    files.mkdir(parents=True)
-    stored, _ = step(None, BEFORE, 0)
-    (files / "header").write_bytes(stored.header_bytes())
-    for table in stored.logs.values():
-        for chunk in table.chunks:
-            (files / f"chunk_{chunk.number}").write_bytes(state_log.chunk_bytes(chunk))
+    write_golden(folder(state_log.VERSION), step(None, BEFORE, 0)[0])

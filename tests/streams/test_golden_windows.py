@@ -1,6 +1,6 @@
 """The stored windows of the current version are read: partial aggregates, and rows of an evictor and of sessions.
 
-`python tests/streams/test_golden_windows.py` writes the files of the current version that do not exist yet.
+`python -m tests.streams.test_golden_windows` writes the files of the current version that do not exist yet.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.emit.panes import pane_schema
+from sqlext.engine.emit.emit_processor import EmitOperator
 from sqlext.engine.emit.window_plan import Assigner, WindowPlan
-from sqlext.engine.emit.window_step import advance, first_state
 from sqlext.engine.stream import state_log
-from sqlext.engine.stream.processor import KEYS, ROWS, stored_after
+from sqlext.engine.stream.operator import KEYS
 from sqlext.engine.stream.state_log import Log, Stored
-from sqlext.engine.stream.stream_plan import SortKey, State
+from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.errors import DataError
 from sqlext.rewriter.emit import emit_parts as e
+from tests.operators.driven import Driven, read_golden, write_golden
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = pa.schema([
@@ -80,21 +80,16 @@ def plan_of(name: str) -> WindowPlan:
 
 def step(stored: Stored | None, portion, name: str) -> tuple[Stored, list[str]]:
     rows, watermark = portion
-    plan = plan_of(name)
     columns = [
         [k for k, _, _ in rows], [t for _, t, _ in rows], [v for _, _, v in rows],
         [None if v is None else Decimal(v) for _, _, v in rows],
         [None if v is None else v / 2 for _, _, v in rows], [f"{v}" for _, _, v in rows],
     ]  # fmt: skip
     table = pa.table([pa.array(c).cast(f.type) for c, f in zip(columns, SCHEMA)], schema=SCHEMA)
-    before = first_state(plan, 0)
-    if stored is not None:
-        logs = stored.logs
-        keys = logs[KEYS].table(pane_schema(plan))
-        before = State(logs[ROWS].table(plan.row_schema), keys, stored.header.watermark)
-    advanced = advance(before, table, watermark, plan)
-    lines = [" ".join(map(str, row.values())) for _, batch in advanced.results for row in batch.to_pylist()]
-    return stored_after(stored, advanced, "golden"), sorted(lines)
+    driven = Driven(EmitOperator(windows=plan_of(name)), stored)
+    driven.step(watermark, rows=table)
+    lines = [" ".join(map(str, row.values())) for _, batch in driven.results for row in batch.to_pylist()]
+    return driven.stored, sorted(lines)
 
 
 def folder(name: str) -> Path:
@@ -103,16 +98,14 @@ def folder(name: str) -> Path:
 
 @pytest.mark.parametrize("name", PLANS)
 def test_windows_resume_from_stored_state(name):
-    files = folder(name)
-    stored = state_log.read((files / "header").read_bytes(), lambda number: (files / f"chunk_{number}").read_bytes())
+    stored = read_golden(folder(name))
     fresh, _ = step(None, BEFORE, name)
     expected = step(fresh, AFTER, name)[1]
     assert len(expected) > 3 and step(stored, AFTER, name)[1] == expected
 
 
 def test_a_checkpoint_runs_no_code(tmp_path):
-    files, mark = folder("former_states"), tmp_path / "run"
-    stored = state_log.read((files / "header").read_bytes(), lambda number: (files / f"chunk_{number}").read_bytes())
+    stored, mark = read_golden(folder("former_states")), tmp_path / "run"
     (chunk,) = stored.logs[KEYS].chunks
     rows = chunk.rows
     field = rows.schema.names.index("__partial0")
@@ -130,12 +123,5 @@ class Hostile(str):
 
 if __name__ == "__main__":
     for name in PLANS:
-        files = folder(name)
-        if files.exists():
-            continue
-        files.mkdir(parents=True)
-        stored, _ = step(None, BEFORE, name)
-        (files / "header").write_bytes(stored.header_bytes())
-        for log in stored.logs.values():
-            for chunk in log.chunks:
-                (files / f"chunk_{chunk.number}").write_bytes(state_log.chunk_bytes(chunk))
+        if not folder(name).exists():
+            write_golden(folder(name), step(None, BEFORE, name)[0])

@@ -14,15 +14,10 @@ from sqlext.engine.emit.panes import Panes, joined, new_panes
 from sqlext.engine.emit.partials import Aggregation
 from sqlext.engine.emit.sessions import session_windows, take_late_rows
 from sqlext.engine.emit.window_plan import WindowPlan
-from sqlext.engine.stream.row_order import key_codes, sorted_rows
-from sqlext.engine.stream.stream_plan import State
-from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk
-from sqlext.rewriter.emit.emit_parts import END, SESSION, START
-
-
-def times(column: pa.ChunkedArray) -> np.ndarray:
-    """`int64[n]` microseconds; the value of a NULL is anything."""
-    return as_numpy(one_chunk(column).view(pa.int64()))
+from sqlext.engine.stream.arrivals import Arrivals
+from sqlext.engine.stream.row_order import sorted_rows
+from sqlext.engine.worker.arrow import are_valid, as_arrow, one_chunk
+from sqlext.rewriter.emit.emit_parts import END, SESSION
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,17 +39,13 @@ class StepRows:
     is_waiting: np.ndarray
 
 
-def step_rows(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan) -> StepRows:
-    """The rows of a step. `watermark`: the one that it reaches."""
-    nothing = pa.nulls(arrived.num_rows, pa.int64())
-    arrived = arrived.append_column(START, nothing).append_column(END, nothing).cast(plan.row_schema)
-    table = pa.concat_tables([state.rows, arrived])
-    time, is_kept = times(table.column(plan.time)), are_valid(one_chunk(table.column(END)))
-    code, key_code = key_codes([table, state.keys], plan.keys)
-    taken = np.flatnonzero(~is_kept & (time <= watermark))
+def step_rows(rows: Arrivals, plan: WindowPlan) -> StepRows:
+    """The rows of a step in the order in which windows take them."""
+    is_kept = are_valid(one_chunk(rows.table.column(END)))
+    taken = np.flatnonzero(~is_kept & ~rows.is_waiting)
     return StepRows(
-        table=table, time=time, code=code, key_code=key_code, is_kept=is_kept,
-        taken=taken[in_order(taken, code, time, table, plan)], is_waiting=~is_kept & (time > watermark),
+        table=rows.table, time=rows.time, code=rows.code, key_code=rows.key_code, is_kept=is_kept,
+        taken=taken[in_order(taken, rows.code, rows.time, rows.table, plan)], is_waiting=~is_kept & rows.is_waiting,
     )  # fmt: skip
 
 

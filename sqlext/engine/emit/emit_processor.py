@@ -1,61 +1,55 @@
-"""EMIT for one bucket of keys, in Spark's stateful operator."""
+"""EMIT as the stateful operator of a stream, and over a whole table."""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from functools import cached_property
 
 import pyarrow as pa
 
+from sqlext.engine.emit.panes import pane_schema
 from sqlext.engine.emit.window_plan import WindowPlan
-from sqlext.engine.stream.processor import KEYS, StepProcessor
-from sqlext.engine.stream.state_log import Stored
-from sqlext.engine.stream.stream_plan import FIRST_WATERMARK, State
-
-if TYPE_CHECKING:
-    from sqlext.engine.stream.step import Step
+from sqlext.engine.stream.operator import KEYS, ROWS, Clock, State, Step, TimesBy, first_state
+from sqlext.pattern.event_time import BEGINNING, NEVER
 
 
 @dataclass(frozen=True, kw_only=True)
-class EmitBucketPlan:
-    """The plan of a step as the operator reads it; see `BucketPlan`. `key_schema` are the columns of the panes, `extra`
-    further text columns of the rows that arrive."""
+class EmitOperator:
+    """Triggers on the clock fire in the first micro-batch behind their time.
+
+    `extra`: further columns of the rows that arrive: LATE_ROW and FAILURE, if they are needed.
+    """
 
     windows: WindowPlan
-    key_schema: pa.Schema
     extra: tuple[str, ...] = ()
-    is_processing_time: bool = False
-    ends_by_clock: bool = False
+    times_by: TimesBy = TimesBy.EVENTS
 
     @property
-    def arriving(self) -> pa.Schema:
-        return pa.schema([*self.windows.schema, *((name, pa.string()) for name in self.extra)])
+    def inputs(self) -> Mapping[str, pa.Schema]:
+        return {ROWS: pa.schema([*self.windows.schema, *((name, pa.string()) for name in self.extra)])}
 
-    @property
-    def schema(self) -> pa.Schema:
-        return self.windows.row_schema
+    @cached_property
+    def tables(self) -> Mapping[str, pa.Schema]:
+        return {ROWS: self.windows.row_schema, KEYS: pane_schema(self.windows)}
 
     @property
     def time(self) -> str:
         return self.windows.time
 
-
-class EmitProcessor(StepProcessor):
-    """Triggers on the clock fire in the first micro-batch behind their time."""
-
-    def first_state(self) -> State:
-        plan = self._stream
-        return State(plan.schema.empty_table(), plan.key_schema.empty_table(), FIRST_WATERMARK)
-
-    def advance(self, state: State, arrived: pa.Table, watermark: int) -> Step:
+    def advance(self, state: State, arrived: Mapping[str, pa.Table], clock: Clock) -> Step:
         from sqlext.engine.emit.window_step import advance  # loads the matchers, which the driver does not need
 
-        return advance(state, arrived, watermark, self._stream.windows, clock=int(1e6 * time.time()))
+        return advance(state, arrived[ROWS], clock.watermark, self.windows, clock.now)
 
-    def open_windows(self, state: Stored) -> int:
-        return sum(chunk.count for chunk in state.logs[KEYS].chunks)
 
-    @property
-    def _stream(self) -> EmitBucketPlan:
-        return cast(EmitBucketPlan, self.plan.stream)
+def fire_batch(batches: Iterator[pa.RecordBatch], windows: WindowPlan) -> Iterator[pa.RecordBatch]:
+    """All firings over the rows of whole keys, in any order: one step, whose watermark is past all rows."""
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    if not tables:
+        return
+    operator = EmitOperator(windows=windows)
+    rows = pa.concat_tables(tables).cast(windows.schema)
+    step = operator.advance(first_state(operator.tables, BEGINNING), {ROWS: rows}, Clock(NEVER, BEGINNING))
+    for _, firings in step.results:
+        yield firings

@@ -13,7 +13,7 @@ from sqlext.engine.emit.firing_points import Points
 from sqlext.engine.emit.panes import Panes
 from sqlext.engine.emit.partials import Aggregation, Errors, States, taken
 from sqlext.engine.emit.window_plan import WindowPlan
-from sqlext.engine.stream.stream_plan import FAILURES
+from sqlext.engine.stream.operator import FAILURES
 from sqlext.engine.worker.arrow import as_arrow, shown_value, strings
 from sqlext.pattern.event_time import BEGINNING, NEVER
 from sqlext.rewriter.emit.emit_parts import EARLY, LATE, MERGED, ON_TIME, START

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,17 +14,16 @@ from pyspark.sql import types as T
 
 from sqlext.cluster.worker_functions import map_in_arrow
 from sqlext.engine.data_types import arrow_schema
-from sqlext.engine.emit.emit_processor import EmitBucketPlan, EmitProcessor
-from sqlext.engine.emit.panes import pane_schema
+from sqlext.engine.emit.emit_processor import EmitOperator, fire_batch
 from sqlext.engine.emit.partials import depends_on_order
 from sqlext.engine.emit.window_plan import Assigner, WindowPlan
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream import side_tables
+from sqlext.engine.stream.bucket import Bucket
 from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result_columns, without_failures
 from sqlext.engine.stream.fingerprint import Fingerprint, digest_of, fingerprint_of
 from sqlext.engine.stream.guard import guarded_columns, guarded_texts
 from sqlext.engine.stream.parcels import BUCKET, PARCEL_DDL, pack
-from sqlext.engine.stream.processor import OperatorPlan
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.errors import Place, UnsupportedError
@@ -80,14 +79,9 @@ def kept_of_window(plan: EmitPlan) -> tuple[bool, str]:
 
 
 def _batch(plan: EmitPlan, rows: DataFrame, windows: WindowPlan) -> DataFrame:
-    def fire(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from sqlext.engine.emit.fire_batch import fire_batch
-
-        return fire_batch(batches, windows)
-
     keys = [F.col(name) for name in windows.keys]
     whole = rows.repartition(*keys) if keys else rows.repartition(1)
-    return map_in_arrow(whole, fire, firing_schema(windows))
+    return map_in_arrow(whole, partial(fire_batch, windows=windows), firing_schema(windows))
 
 
 def _on_stream(
@@ -114,18 +108,17 @@ def _on_stream(
     rows = queries.run(join(f"SELECT *, {hashed} AS {BUCKET} FROM (\n", query, ")"))
     buckets = bucket_count(spark, windows.keys)
     texts = [text for _, text in plan.shown] + ([plan.having] if plan.having is not None else [])
-    operator = OperatorPlan(
-        stream=EmitBucketPlan(windows=windows, key_schema=pane_schema(windows), extra=extra),
+    bucket = Bucket(
+        operator=EmitOperator(windows=windows, extra=extra),
         fingerprint=clause.fingerprint.digest,
         former=clause.fingerprint.former,
         buckets=buckets,
-        late_folder=folders.get(side_tables.LATE),
-        failed_folder=folders.get(side_tables.FAILED),
+        folders=folders,
         shows_times=any(ROWTIME in str(text) for text in texts),
     )
     parcels = map_in_arrow(rows, partial(pack, buckets=buckets), PARCEL_DDL)
-    decided = decided_rows(parcels, EmitProcessor(operator))
-    times = [ROWTIME] if operator.shows_times else []
+    decided = decided_rows(parcels, bucket)
+    times = [ROWTIME] if bucket.shows_times else []
     return result_columns(decided, times, firing_schema(windows), plan.clause.keyword.place)
 
 

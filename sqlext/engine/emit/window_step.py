@@ -18,26 +18,21 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.emit import firing_points, triggers
-from sqlext.engine.emit.assigned import Assigned, StepRows, assigned, step_rows, times
+from sqlext.engine.emit.assigned import Assigned, StepRows, assigned, step_rows
 from sqlext.engine.emit.firing_points import NOTHING, Points
 from sqlext.engine.emit.firings import failures, firing_rows, merged_rows, partial_values
-from sqlext.engine.emit.panes import Panes, pane_schema, stored_panes
+from sqlext.engine.emit.panes import Panes, stored_panes
 from sqlext.engine.emit.partials import Aggregation, States
 from sqlext.engine.emit.seen_rows import PaneRows, delta_values, pane_rows, seen, still_seen
 from sqlext.engine.emit.triggers import TriggerInput
 from sqlext.engine.emit.whole import aggregations
 from sqlext.engine.emit.window_plan import WindowPlan
-from sqlext.engine.stream.step import Step, failed_on_arrival, followed_by
-from sqlext.engine.stream.stream_plan import State
-from sqlext.engine.worker.arrow import are_valid, as_arrow, one_chunk
+from sqlext.engine.stream.arrivals import arrivals
+from sqlext.engine.stream.operator import KEYS, ROWS, Change, State, Step
+from sqlext.engine.worker.arrow import as_arrow, one_chunk
 from sqlext.expressions.function import Settings
 from sqlext.pattern.event_time import BEGINNING, NEVER, later
 from sqlext.rewriter.emit.emit_parts import END, START
-
-
-def first_state(plan: WindowPlan, watermark: int = BEGINNING) -> State:
-    """The state before any row has arrived; `watermark`: up to which rows are late from the first step on."""
-    return State(plan.row_schema.empty_table(), pane_schema(plan).empty_table(), watermark)
 
 
 def advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, clock: int = BEGINNING) -> Step:
@@ -49,15 +44,14 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, c
     if not triggers.reads_clock(plan.emit):
         return _advance(state, arrived, watermark, plan, clock)
     first = _advance(state, arrived.slice(0, 0), state.watermark, plan, clock)  # the clock comes before the rows
-    return followed_by(first, _advance(first.after(state), arrived, watermark, plan, clock), state)
+    return first.then(_advance(first.after(state), arrived, watermark, plan, clock))
 
 
 def _advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, clock: int) -> Step:
-    before, watermark = state.watermark, max(watermark, state.watermark)
+    came = arrivals(state, arrived, watermark, time=plan.time, keys=plan.keys, lateness=plan.emit.lateness)
+    before, watermark = came.before, came.watermark
     moment = max(watermark, before + 1)  # of firings that late rows cause: Spark takes no row with an older time
-    is_late = _are_late(arrived, before, plan)
-    taken = arrived.filter(pa.array(~is_late))
-    rows = step_rows(state, taken.select(plan.schema.names), watermark, plan)
+    rows = step_rows(came, plan)
     columns = {name: one_chunk(rows.table.column(name)) for name in plan.schema.names}
     settings = Settings(is_ansi=plan.is_ansi, time_zone="UTC")  # of which no aggregate makes use
     calls = aggregations(plan, columns, settings)
@@ -78,27 +72,20 @@ def _advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, 
         panes = replace(panes, partials=partials)
     time, fired, errors = firing_rows(points, windows, at_points, calls, plan)
     ended = merged_rows(windows.ended, moment, calls, plan)
-    n = state.rows.num_rows
+    waiting = came.kept(rows.is_waiting)
+    untouched = _are_untouched(windows, points, is_open, state.keys.num_rows)
+    touched = _touched(windows, panes, points, is_open)
     return Step(
         results=[result for result in (ended, (time, fired)) if result[1].num_rows],
-        late=arrived.filter(pa.array(is_late)),
-        failures=pa.concat_tables([failed_on_arrival(taken, plan.time), failures(points, fired, errors, plan)]),
-        keeps_row=rows.is_waiting[:n],
-        new_rows=pa.concat_tables(
-            [rows.table.slice(n).filter(pa.array(rows.is_waiting[n:])), _kept_rows(rows, panes, *kept)]
-        ),
-        keeps_key=_are_untouched(windows, points, is_open, state.keys.num_rows),
-        new_keys=_touched(windows, panes, points, is_open).table(plan),
+        late=came.late,
+        failures=pa.concat_tables([came.failed, failures(points, fired, errors, plan)]),
+        changes={
+            ROWS: Change(waiting.keeps, pa.concat_tables([waiting.added, _kept_rows(rows, panes, *kept)])),
+            KEYS: Change(untouched, touched.table(plan)),
+        },
         watermark=watermark,
+        open_windows=int(untouched.sum()) + len(touched),
     )
-
-
-def _are_late(arrived: pa.Table, before: int, plan: WindowPlan) -> np.ndarray:
-    """`bool[n]`: the rows up to the watermark that ALLOW LATENESS does not allow, and those without a time."""
-    column = one_chunk(arrived.column(plan.time))
-    if before == BEGINNING:
-        return ~are_valid(column)
-    return ~are_valid(column) | (times(arrived.column(plan.time)) <= before - plan.emit.lateness)
 
 
 def _last(panes: Panes, plan: WindowPlan) -> np.ndarray:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlext.engine.rules.rule_plan import CompiledRules, RulePlan, RulesPlan
 from sqlext.engine.rules.rule_run import Before, Compile, RuleRun
 from sqlext.engine.rules.rule_versions import Acting, TakenVersion, acting
-from sqlext.engine.rules.rules_state import POSITION, first_state, with_ids
+from sqlext.engine.rules.rules_state import POSITION, row_schema, with_ids
 from sqlext.engine.rules.rules_step import shared_rows
 from sqlext.engine.rules.shared_rows import SharedRows
 from sqlext.engine.worker.arrow import as_arrow
@@ -35,8 +35,7 @@ def replay(
     A version whose time ends has decided what the rows up to then decide. Behind the last row of the others is the end
     of the input.
     """
-    state = first_state(plan)
-    rows = with_ids(events.filter(events.column(plan.time).is_valid()), state)
+    rows = with_ids(events.filter(events.column(plan.time).is_valid()), row_schema(plan).empty_table())
     shared = shared_rows(rows, plan)
     before = Before(
         columns=dict.fromkeys(POSITION, _NO_POSITIONS),

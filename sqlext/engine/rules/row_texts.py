@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sqlext.engine.rules.rule_results import json_of, json_value
 from sqlext.engine.rules.rule_versions import TakenVersion
-from sqlext.engine.stream.stream_plan import FAILURES
+from sqlext.engine.stream.operator import FAILURES
 from sqlext.engine.worker.arrow import as_arrow, strings
 from sqlext.errors import DataError
 from sqlext.expressions.values import from_arrow

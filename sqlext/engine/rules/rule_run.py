@@ -17,8 +17,9 @@ from sqlext.engine.rules.rule_results import result_batch
 from sqlext.engine.rules.rule_versions import Acting
 from sqlext.engine.rules.rules_state import NO_ROW, POSITION, ROW, RULE, VERSION, position_schema
 from sqlext.engine.rules.shared_rows import NewRows, SharedRows
+from sqlext.engine.stream.operator import FAILURES, KEYS, ROWS, State
 from sqlext.engine.stream.step import RowSearch, failure_table, search_rows
-from sqlext.engine.stream.stream_plan import DUE, FAILURES, State
+from sqlext.engine.stream.stream_plan import DUE
 from sqlext.engine.worker.arrow import as_arrow, as_numpy, one_chunk
 from sqlext.errors import DataError, SqlExtError
 from sqlext.pattern.event_time import NEVER
@@ -180,7 +181,7 @@ class RuleRun:
         partition = self.before.partition[is_resumed]
         columns = {name: as_arrow(self.before.column(name)[is_resumed]) for name in POSITION}
         keys = pa.table({CODE: as_arrow(partition), **columns})
-        state = State(rule.stream.schema.empty_table(), keys, self.after)
+        state = State({ROWS: rule.stream.schema.empty_table(), KEYS: keys}, self.after)
         table = self.shared.table(rule, rows)
         return search_rows(table, self.shared.partition[rows], partition, state, watermark, rule.stream)
 

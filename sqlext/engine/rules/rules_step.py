@@ -11,7 +11,8 @@ ends in the step decides what it can by then, and its positions are dropped. No 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,90 +25,77 @@ from sqlext.engine.rules.rules_state import (
     POSITION,
     ROW,
     RULE,
+    RULES,
     VERSION,
-    RulesState,
-    is_late,
     new_versions,
     position_schema,
     read_versions,
     with_ids,
 )
 from sqlext.engine.rules.shared_rows import SharedRows
+from sqlext.engine.stream.arrivals import Arrivals, arrivals, times
+from sqlext.engine.stream.operator import FAILURES, KEYS, ROWS, Change, State, Step
 from sqlext.engine.stream.row_order import key_codes, sorted_rows
-from sqlext.engine.stream.stream_plan import DUE, FAILURES, SortKey
+from sqlext.engine.stream.stream_plan import DUE, SortKey
 from sqlext.engine.worker.arrow import as_arrow, as_numpy, one_chunk
 from sqlext.errors import SqlExtError
 from sqlext.expressions.column_values import ColumnValues
 from sqlext.pattern.event_time import NEVER
 
+FIRST_BUCKET = 0  # the number of the bucket that reports the versions
+
 
 @dataclass(frozen=True, kw_only=True)
-class RulesStep:
-    """`results`: (times, rows) that became decided; `late`: the rows that came too late; `errors`: of the rules;
-    `failures`: the rows and keys that they are about, with the columns FAILURES.
+class RulesReport:
+    """`errors`: of the rules in this step; `versions`: all that were taken up."""
 
-    The next state consists of the rows and positions of the previous one where `keeps_row: bool[n]` and
-    `keeps_position: bool[k]` are true, of its versions, and of the new ones.
-    """
-
-    results: list[tuple[np.ndarray, pa.RecordBatch]]
-    late: pa.Table
     errors: list[RuleFault]
-    failures: pa.Table
-    keeps_row: np.ndarray
-    new_rows: pa.Table
-    keeps_position: np.ndarray
-    new_positions: pa.Table
-    new_versions: pa.Table
-    watermark: int
+    versions: pa.Table
 
-    def after(self, state: RulesState) -> RulesState:
-        """The next state; `state` is the previous one."""
-        rows, positions = pa.array(self.keeps_row), pa.array(self.keeps_position)
-        return RulesState(
-            rows=pa.concat_tables([state.rows.filter(rows), self.new_rows]),
-            positions=pa.concat_tables([state.positions.filter(positions), self.new_positions]),
-            versions=pa.concat_tables([state.versions, self.new_versions]),
-            watermark=self.watermark,
-        )
+    def text(self, bucket: int) -> bytes | None:
+        """What the driver writes into the tables of the log and of errors, as JSON. Only one bucket tells the versions,
+        because all take up the same."""
+        taken = []
+        if bucket == FIRST_BUCKET:
+            taken = [(v.name, v.version, v.taken_up) for v in read_versions(self.versions)]
+        errors = [(name, version, kind, message[:1000]) for name, version, kind, message in self.errors[:100]]
+        return json.dumps({"taken": taken, "errors": errors}).encode() if taken or errors else None
 
 
-def advance(
-    state: RulesState, rules: pa.Table, arrived: pa.Table, watermark: int, plan: RulesPlan, compiled: Compile
-) -> RulesStep:
-    """`rules`: the rows of the rules table that arrived; `compiled`: the plan of a clause, or what is wrong with it."""
-    watermark = max(watermark, state.watermark)
-    late = is_late(arrived, plan.time, state.watermark)
-    rows = pa.concat_tables([state.rows, with_ids(arrived.filter(pa.array(~late)), state)])
-    search = _search(rows, state, watermark, plan, compiled)
-    versions, errors = new_versions(state, rules, watermark, plan.max_versions)
+def advance(state: State, arrived: Mapping[str, pa.Table], watermark: int, plan: RulesPlan, compiled: Compile) -> Step:
+    """`arrived`: events as ROWS, rows of the rules table as RULES; `compiled`: the plan of a clause, or what is wrong
+    with it."""
+    rows = with_ids(arrived[ROWS], state.rows)
+    came = arrivals(state, rows, watermark, time=plan.time, keys=plan.keys)
+    known = state.tables[RULES]
+    search = _search(came, state, plan, compiled)
+    versions, errors = new_versions(known, arrived[RULES], came.watermark, plan.max_versions)
     errors += _compile_errors(versions, compiled)
-    old, rows = state.rows.num_rows, search.rows
-    return RulesStep(
+    kept = came.kept(search.keeps_row & ~came.has_passed)
+    passed = _passed_rows(search, came, plan)
+    positions = pa.concat_tables([position_schema(plan).empty_table(), *search.positions])
+    return Step(
         results=search.results,
-        late=arrived.filter(pa.array(late)),
-        errors=search.errors + errors,
+        late=came.late,
         failures=pa.concat_tables([FAILURES.empty_table(), *search.failures]),
-        keeps_row=(search.keeps_row & ~search.has_passed)[:old],
-        new_rows=_new_rows(search, plan, old),
-        keeps_position=search.keeps_position,
-        new_positions=pa.concat_tables([position_schema(plan).empty_table(), *search.positions]),
-        new_versions=versions,
-        watermark=watermark,
+        changes={
+            ROWS: Change(kept.keeps, pa.concat_tables([passed, kept.added])),
+            KEYS: Change(search.keeps_position, positions),
+            RULES: Change(np.ones(known.num_rows, np.bool_), versions),
+        },
+        watermark=came.watermark,
+        report=RulesReport(errors=search.errors + errors, versions=pa.concat_tables([known, versions])),
     )
 
 
-def _new_rows(search: _Outcome, plan: RulesPlan, old: int) -> pa.Table:
-    """The rows to add to the state: those that have passed the watermark, and those that arrived above it."""
-    has_passed = search.has_passed & search.keeps_row
-    is_above = search.keeps_row & ~search.has_passed
-    is_above[:old] = False
-    passed, above = (search.rows.filter(pa.array(mask)) for mask in (has_passed, is_above))
+def _passed_rows(search: _Outcome, came: Arrivals, plan: RulesPlan) -> pa.Table:
+    """The rows that have passed the watermark and are still read, with the columns that are read of them."""
+    passed = search.rows.filter(pa.array(came.has_passed & search.keeps_row))
     needed = {*plan.keys, plan.time, ROW, *search.columns}
     for at, field in enumerate(passed.schema):
         if field.name not in needed:
             passed = passed.set_column(at, field, pa.nulls(passed.num_rows, field.type))
-    return pa.concat_tables([passed, above])
+    return passed
 
 
 def _compile_errors(versions: pa.Table, compiled: Compile) -> list[RuleFault]:
@@ -121,12 +109,10 @@ def _compile_errors(versions: pa.Table, compiled: Compile) -> list[RuleFault]:
 class _Outcome:
     """What the versions decided: results, errors and failures, rows and old positions to keep, and new positions.
 
-    `rows`: with ROW in the order of the rows; `has_passed: bool[n]`: the watermark has passed them in this step;
-    `columns`: those that the versions read which go on.
+    `rows`: with ROW in the order of the rows; `columns`: those that the versions read which go on.
     """
 
     rows: pa.Table
-    has_passed: np.ndarray
     columns: set[str]
     results: list[tuple[np.ndarray, pa.RecordBatch]]
     errors: list[RuleFault]
@@ -136,24 +122,22 @@ class _Outcome:
     positions: list[pa.Table]
 
 
-def _search(rows: pa.Table, state: RulesState, watermark: int, plan: RulesPlan, compiled: Compile) -> _Outcome:
+def _search(came: Arrivals, state: State, plan: RulesPlan, compiled: Compile) -> _Outcome:
     """Resume the searches of all versions that act between the two watermarks."""
-    versions = acting(read_versions(state.versions))
+    watermark, code = came.watermark, came.code
+    versions = acting(read_versions(state.tables[RULES]))
     current = [a for a in versions if a.version.first < watermark and a.until > state.watermark]
     later = [a for a in versions if a.version.first >= watermark]
-    code, position_code = key_codes([rows, state.positions], plan.keys)
-    owner = _owners(state.positions, [*current, *later])
+    owner = _owners(state.keys, [*current, *later])
     has_ended = np.array([*(a.until <= watermark for a in current), *(False for _ in later), True])[owner]
-    time = as_numpy(one_chunk(rows.column(plan.time)).view(pa.int64()))
-    is_active = _active_codes(code, time, position_code, state, watermark, has_ended)
-    has_passed = (time > state.watermark) & (time <= watermark)
-    rows = _numbered(rows, code, time, has_passed, plan)
-    searched = np.flatnonzero((time <= watermark) & is_active[code])
-    searched = searched[np.lexsort((_integers(rows, ROW)[searched], time[searched], code[searched]))]
+    is_active = came.are_active((_integers(state.keys, DUE) <= watermark) | has_ended)
+    rows = _numbered(came, plan)
+    searched = np.flatnonzero(~came.is_waiting & is_active[code])
+    searched = searched[np.lexsort((_integers(rows, ROW)[searched], came.time[searched], code[searched]))]
     shared, partition_of = _shared_rows(rows.take(as_arrow(searched)), code[searched], len(is_active), plan)
-    position_partition = partition_of[position_code]
-    place = np.where(position_partition < 0, NEVER, shared.places(_integers(state.positions, ROW)))
-    columns = {name: _integers(state.positions, name) for name in POSITION}
+    position_partition = partition_of[came.key_code]
+    place = np.where(position_partition < 0, NEVER, shared.places(_integers(state.keys, ROW)))
+    columns = {name: _integers(state.keys, name) for name in POSITION}
     results, errors, failures, positions = [], [], [], []
     keeps_position, needed = ~has_ended, np.full(len(shared.bounds) - 1, NEVER)
     for number, version in enumerate(current):
@@ -174,7 +158,6 @@ def _search(rows: pa.Table, state: RulesState, watermark: int, plan: RulesPlan, 
     keeps_row[searched] = np.arange(len(searched)) >= needed[shared.partition]
     return _Outcome(
         rows=rows,
-        has_passed=has_passed,
         columns=_columns_read((a for a in current if a.until > watermark), compiled),
         results=results,
         errors=errors,
@@ -185,11 +168,11 @@ def _search(rows: pa.Table, state: RulesState, watermark: int, plan: RulesPlan, 
     )
 
 
-def _numbered(rows: pa.Table, code: np.ndarray, time: np.ndarray, has_passed: np.ndarray, plan: RulesPlan) -> pa.Table:
+def _numbered(came: Arrivals, plan: RulesPlan) -> pa.Table:
     """The rows with new numbers for those that have passed: in their order, which later steps then take from the
     numbers alone, because the state does not keep all the columns by which they are sorted."""
-    passed = np.flatnonzero(has_passed)
-    order = sorted_rows(code[passed], time[passed], rows.take(as_arrow(passed)), (*plan.sort, SortKey(ROW)))
+    rows, passed = came.table, np.flatnonzero(came.has_passed)
+    order = sorted_rows(came.code[passed], came.time[passed], rows.take(as_arrow(passed)), (*plan.sort, SortKey(ROW)))
     number = _integers(rows, ROW).copy()
     number[passed[order]] = number.max(initial=-1) + 1 + np.arange(len(passed))
     at = rows.schema.get_field_index(ROW)
@@ -214,14 +197,6 @@ def _owners(positions: pa.Table, versions: list[Acting]) -> np.ndarray:
     return np.array([number.get(key, len(versions)) for key in keys])[code]
 
 
-def _active_codes(code, time, position_code, state: RulesState, watermark: int, has_ended: np.ndarray) -> np.ndarray:
-    """`bool[codes]`: keys with rows between the two watermarks, or of which time alone changes a position."""
-    is_active = np.zeros(int(max(code.max(initial=-1), position_code.max(initial=-1))) + 1, np.bool_)
-    is_active[code[(time > state.watermark) & (time <= watermark)]] = True
-    is_active[position_code[(_integers(state.positions, DUE) <= watermark) | has_ended]] = True
-    return is_active
-
-
 def _shared_rows(table: pa.Table, code: np.ndarray, codes: int, plan: RulesPlan) -> tuple[SharedRows, np.ndarray]:
     """Sorted rows, and `int64[codes]`: the partition of each key, -1 for one that has none of the rows."""
     starts = np.flatnonzero(np.diff(code, prepend=-1))
@@ -231,7 +206,7 @@ def _shared_rows(table: pa.Table, code: np.ndarray, codes: int, plan: RulesPlan)
     shared = SharedRows(
         partition=partition_of[code],
         bounds=bounds,
-        time=as_numpy(one_chunk(table.column(plan.time)).view(pa.int64())),
+        time=times(table, plan.time),
         id=_integers(table, ROW),
         values=ColumnValues(
             columns={name: one_chunk(table.column(name)) for name in plan.schema.names}, rows=table.num_rows
@@ -243,7 +218,7 @@ def _shared_rows(table: pa.Table, code: np.ndarray, codes: int, plan: RulesPlan)
 def shared_rows(rows: pa.Table, plan: RulesPlan) -> SharedRows:
     """All rows of a table with ROW, sorted."""
     (code,) = key_codes([rows], plan.keys)
-    time = as_numpy(one_chunk(rows.column(plan.time)).view(pa.int64()))
+    time = times(rows, plan.time)
     order = sorted_rows(code, time, rows, (*plan.sort, SortKey(ROW)))
     return _shared_rows(rows.take(as_arrow(order)), code[order], int(code.max(initial=-1)) + 1, plan)[0]
 

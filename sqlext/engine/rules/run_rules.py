@@ -18,9 +18,10 @@ from sqlext.engine.rules import rule_reports
 from sqlext.engine.rules.rule_plan import RulesPlan
 from sqlext.engine.rules.rule_reports import REPORTS
 from sqlext.engine.rules.rule_versions import TakenVersion
-from sqlext.engine.rules.rules_processor import OF_RULES, RulesBucketPlan, RulesProcessor
-from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, in_time
+from sqlext.engine.rules.rules_processor import RulesOperator
+from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, RULES, in_time
 from sqlext.engine.stream import side_tables
+from sqlext.engine.stream.bucket import REPORT, Bucket
 from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result_columns
 from sqlext.engine.stream.fingerprint import Fingerprint, digest_of, fingerprint_of
 from sqlext.engine.stream.parcels import (
@@ -28,11 +29,11 @@ from sqlext.engine.stream.parcels import (
     PARCEL,
     PARCEL_DDL,
     bucket_numbers,
+    mark,
     pack,
     state_partitions,
     stream_of,
 )
-from sqlext.engine.stream.processor import REPORT, OperatorPlan
 from sqlext.pattern.event_time import BEGINNING
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.rewriter.text.splice import Text, TextLike
@@ -85,20 +86,19 @@ class RulesRun:
         parcels = events.unionAll(map_in_arrow(rules, partial(pack_rules, buckets=buckets), PARCEL_DDL))
         tables = side_tables.open_tables(spark, self.fingerprint) if reports else []
         folders = {table.setting: table.folder for table in tables}
-        operator = OperatorPlan(
-            stream=RulesBucketPlan(rules=plan),
+        bucket = Bucket(
+            operator=RulesOperator(plan=plan, shows_late_rows=side_tables.LATE in folders),
             fingerprint=self.fingerprint.digest,
             former=self.fingerprint.former,
             buckets=buckets,
-            late_folder=folders.get(side_tables.LATE),
-            failed_folder=folders.get(side_tables.FAILED),
+            folders=folders,
             shows_times=False,
         )
         metric = f"{REPORTS}_{uuid.uuid4().hex[:8]}"
         if reports:
             rule_reports.follow(spark, queries.sql, self.table, metric)
         texts = F.collect_list(F.when(F.col("kind") == REPORT, F.col("rows").cast("string"))).alias("reports")
-        decided = decided_rows(parcels, RulesProcessor(operator), lambda rows: rows.observe(metric, texts))
+        decided = decided_rows(parcels, bucket, lambda rows: rows.observe(metric, texts))
         return result_columns(decided, [], spark_schema(plan.result_schema))
 
 
@@ -109,7 +109,7 @@ def pack_rules(batches: Iterator[pa.RecordBatch], buckets: int | None = None) ->
     for batch in batches:
         if batch.num_rows:
             rows = pa.table(batch.columns, names=batch.schema.names).cast(ARRIVING_VERSIONS)
-            whole = rows.replace_schema_metadata({OF_RULES: b""}).combine_chunks().to_batches()[0]
+            whole = rows.replace_schema_metadata(mark(RULES)).combine_chunks().to_batches()[0]
             parcel = stream_of(whole).to_pybytes()
             yield pa.RecordBatch.from_arrays([numbers, pa.array([parcel] * len(numbers), pa.binary())], schema=PARCEL)
 

@@ -12,8 +12,9 @@ from pyspark.sql import types as T
 from sqlext.cluster.executors import sent_archive
 from sqlext.cluster.worker_functions import for_workers, map_in_arrow
 from sqlext.engine.session_settings import count
+from sqlext.engine.stream.bucket import OUTPUT_DDL, REPORT, RESULT, Bucket
+from sqlext.engine.stream.operator import TimesBy
 from sqlext.engine.stream.parcels import BUCKETS_SETTING, unpack, unpack_by_row
-from sqlext.engine.stream.processor import OUTPUT_DDL, REPORT, RESULT, BucketProcessor
 from sqlext.engine.stream.shipped_processor import shipped
 from sqlext.errors import BindError, Place
 from sqlext.rewriter.match.match_plan import FAILURE
@@ -42,23 +43,20 @@ def bucket_count(spark: SparkSession, keys: Sequence[object]) -> int | None:
 
 
 def decided_rows(
-    parcels: DataFrame, processor: BucketProcessor, observe: Callable[[DataFrame], DataFrame] = lambda rows: rows
+    parcels: DataFrame, bucket: Bucket, observe: Callable[[DataFrame], DataFrame] = lambda rows: rows
 ) -> DataFrame:
     """The result rows, as OUTPUT_DDL describes them; the reports of the buckets go to the query's metrics.
 
     `observe`: adds further metrics. Raises BindError SETTING: the session has a state store that cannot keep the state.
     """
     _check_state_store(parcels.sparkSession)
-    operator = processor.plan
-    by_clock = operator.stream.is_processing_time
-    # In processing time Spark runs micro-batches without end, for availableNow too: only where the clock ends matches.
-    mode = "EventTime" if not by_clock else "ProcessingTime" if operator.stream.ends_by_clock else "None"
+    times_by = bucket.operator.times_by
     rows = parcels.groupBy("bucket").transformWithStateInPandas(
-        shipped(processor, sent_archive(parcels.sparkSession)),
+        shipped(bucket, sent_archive(parcels.sparkSession)),
         OUTPUT_DDL,
         "Append",
-        mode,
-        eventTimeColumnName="at" if operator.shows_times and not by_clock else "",
+        times_by.value,
+        eventTimeColumnName="at" if bucket.shows_times and times_by is TimesBy.EVENTS else "",
     )
     is_report = F.col("kind") == REPORT
     observed = rows.observe(

@@ -12,13 +12,14 @@ cores, or under another `spark.sql.shuffle.partitions`, has the same buckets as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
+from sqlext.engine.stream.operator import ROWS
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, stream_of
 from sqlext.engine.worker.long_columns import cut_batch
 from sqlext.errors import DataError
@@ -152,6 +153,34 @@ def table_of(parcels: list[bytes], schema: pa.Schema) -> pa.Table:
         with pa.ipc.open_stream(pa.py_buffer(parcel)) as stream:
             tables.append(stream.read_all())
     return pa.concat_tables(tables).select(schema.names).cast(schema) if tables else schema.empty_table()
+
+
+def tables_of(parcels: list[bytes], inputs: Mapping[str, pa.Schema]) -> dict[str, pa.Table]:
+    """The rows of all parcels by the input to which they belong, each with its columns.
+
+    >>> rows = pa.record_batch({"x": [1, 2]})
+    >>> parcels = [stream_of(batch).to_pybytes() for batch in (rows, rows.replace_schema_metadata(mark("rules")))]
+    >>> tables = tables_of(parcels[:1] + parcels, {"rows": rows.schema, "rules": rows.schema})
+    >>> {name: table.num_rows for name, table in tables.items()}
+    {'rows': 4, 'rules': 2}
+    """
+    if len(inputs) == 1:
+        return {name: table_of(parcels, schema) for name, schema in inputs.items()}
+    sorted_parcels: dict[str, list[bytes]] = {name: [] for name in inputs}
+    for parcel in parcels:
+        sorted_parcels[_input_of(parcel, inputs)].append(parcel)
+    return {name: table_of(sorted_parcels[name], schema) for name, schema in inputs.items()}
+
+
+def mark(name: str) -> dict[bytes, bytes]:
+    """The metadata of a parcel that belongs to this input; those of ROWS have none."""
+    return {f"sqlext_{name}".encode(): b""}
+
+
+def _input_of(parcel: bytes, names: Iterable[str]) -> str:
+    with pa.ipc.open_stream(pa.py_buffer(parcel)) as stream:
+        metadata = stream.schema.metadata or {}
+    return next((name for name in names if mark(name).keys() <= metadata.keys()), ROWS)
 
 
 # from the operator

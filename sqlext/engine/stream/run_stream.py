@@ -25,11 +25,13 @@ from sqlext.engine.batch.run_batch import (
 )
 from sqlext.engine.queries import Queries
 from sqlext.engine.stream import side_tables, stream_checks
+from sqlext.engine.stream.bucket import Bucket
 from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result_columns, without_failures
 from sqlext.engine.stream.fingerprint import match_fingerprint
 from sqlext.engine.stream.guard import guarded, guarded_measures
+from sqlext.engine.stream.match_operator import MatchOperator
+from sqlext.engine.stream.operator import TimesBy
 from sqlext.engine.stream.parcels import BUCKET, PARCEL_DDL, pack
-from sqlext.engine.stream.processor import MatchProcessor, OperatorPlan
 from sqlext.engine.stream.stream_checks import is_processing_time
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.stream_plan import SortKey, StreamPlan, stream_facts
@@ -40,6 +42,7 @@ from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark_versions import arrow_schema
 
 NAME = "stream"
+_EXTRA = (LATE_ROW, FAILURE)  # columns of rows that arrive, which the state does not keep
 
 
 def run_stream(
@@ -66,17 +69,17 @@ def run_stream(
     arriving = T.StructType([field for field in rows.schema.fields if field.name != BUCKET])
     check_types(plan, arriving)
     stream = replace(stream_plan(plan, arriving, is_ansi), skips_failures=skips_failures)
-    operator = OperatorPlan(
-        stream=stream,
+    extra = tuple(field.name for field in arriving.fields if field.name in _EXTRA)
+    bucket = Bucket(
+        operator=MatchOperator(plan=stream, extra=extra, times_by=_times_by(plan)),
         fingerprint=fingerprint.digest,
         former=fingerprint.former,
         buckets=bucket_count(spark, plan.partition_by),
-        late_folder=folders.get(side_tables.LATE),
-        failed_folder=folders.get(side_tables.FAILED),
+        folders=folders,
         shows_times=stream.needs_times,
     )
-    parcels = map_in_arrow(rows, partial(pack, buckets=operator.buckets), PARCEL_DDL)
-    decided = decided_rows(parcels, MatchProcessor(operator))
+    parcels = map_in_arrow(rows, partial(pack, buckets=bucket.buckets), PARCEL_DDL)
+    decided = decided_rows(parcels, bucket)
     return _result(plan, queries, prefix, _columns(decided, plan, arriving), skips_failures)
 
 
@@ -125,15 +128,13 @@ def _shows_times(plan: MatchPlan) -> bool:
 
 
 def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> StreamPlan:
-    """What the operator needs to know; `arriving`: the columns of the rows that arrive."""
+    """What a step needs to know; `arriving`: the columns of the rows that arrive."""
     worker = worker_plan(plan, is_ansi)
     worker = replace(worker, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
-    extra = [field.name for field in arriving.fields if field.name in (LATE_ROW, FAILURE)]
-    kept = T.StructType([field for field in arriving.fields if field.name not in extra])
+    kept = T.StructType([field for field in arriving.fields if field.name not in _EXTRA])
     return StreamPlan(
         worker=worker,
         schema=arrow_schema(kept),  # the state does not depend on the session's time zone
-        extra=tuple(extra),
         time=WITHIN_KEY if plan.clause.within else ROW_TIME,
         sort=tuple(_sort_key(name, direction) for name, _, direction in sort_keys(plan)[1:]),
         back=stream_checks.rows_read_back(plan),
@@ -141,8 +142,13 @@ def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> Strea
         keeps_all_keys=any(isinstance(x, MatchStart) for x in plan.task.program.instructions),
         needs_times=_shows_times(plan),
         engine=engine(plan)[0],
-        is_processing_time=is_processing_time(plan.clause),
     )
+
+
+def _times_by(plan: MatchPlan) -> TimesBy:
+    if not is_processing_time(plan.clause):
+        return TimesBy.EVENTS
+    return TimesBy.ARRIVAL_AND_CLOCK if plan.bounds else TimesBy.ARRIVAL
 
 
 def _sort_key(column: str, direction: str) -> SortKey:

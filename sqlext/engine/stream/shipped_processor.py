@@ -14,12 +14,12 @@ from pyspark.cloudpickle import dumps
 from pyspark.sql.streaming import StatefulProcessor
 
 from sqlext.cluster.worker_functions import importer
-from sqlext.engine.stream.processor import BucketProcessor
+from sqlext.engine.stream.bucket import Bucket
 
 
-def shipped(operator: BucketProcessor, archive: str | None) -> StatefulProcessor:
-    """The same operator, for Spark. `archive`: the file in which sqlext was sent, None if it was not."""
-    pickled, import_sent = dumps(operator), importer(archive)
+def shipped(bucket: Bucket, archive: str | None) -> StatefulProcessor:
+    """The operator for Spark. `archive`: the file in which sqlext was sent, None if it was not."""
+    pickled, import_sent = dumps(bucket), importer(archive)
 
     class ShippedProcessor(StatefulProcessor):
         def init(self, handle) -> None:
@@ -28,7 +28,7 @@ def shipped(operator: BucketProcessor, archive: str | None) -> StatefulProcessor
                 handle.getValueState("header", "value BINARY"),
                 handle.getMapState("chunks", "number BIGINT", "value BINARY"),
             )
-            self.operator: Any = None
+            self.bucket: Any = None
 
         def handleInputRows(self, key, rows, timerValues) -> Iterator[Any]:
             return self.opened().handleInputRows(key, rows, timerValues)
@@ -40,12 +40,12 @@ def shipped(operator: BucketProcessor, archive: str | None) -> StatefulProcessor
             pass
 
         def opened(self):
-            if self.operator is None:
+            if self.bucket is None:
                 import pickle
 
                 import_sent()
-                self.operator = pickle.loads(pickled)
-                self.operator.open(self.handle, *self.states)
-            return self.operator
+                self.bucket = pickle.loads(pickled)
+                self.bucket.open(self.handle, *self.states)
+            return self.bucket
 
     return ShippedProcessor()

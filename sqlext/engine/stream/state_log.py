@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 
+from sqlext.engine.stream.operator import FIRST_WATERMARK, State, Step, fitted
 from sqlext.errors import DataError
-from sqlext.rewriter.match.match_plan import NOT_COMPUTED
 
 VERSION = 2
 
@@ -46,20 +46,14 @@ class Log:
 
     chunks: tuple[Chunk, ...] = ()
 
-    def with_marks(self, schema: pa.Schema) -> Log:
-        """The log with the columns NOT_COMPUTED that the schema has. Where a chunk lacks one, which an earlier version
-        of sqlext or a query without guards wrote, no row has failed."""
-        marks = [mark for mark in schema if mark.name.startswith(NOT_COMPUTED)]
-        chunks = []
-        for chunk in self.chunks:
-            names = chunk.rows.column_names
-            rows = chunk.rows.select([n for n in names if n in schema.names or not n.startswith(NOT_COMPUTED)])
-            for mark in marks:
-                if mark.name not in names:
-                    at = schema.get_field_index(mark.name)
-                    rows = rows.add_column(at, mark, pa.nulls(rows.num_rows, mark.type))
-            chunks.append(Chunk(chunk.number, rows, chunk.is_alive))
-        return Log(tuple(chunks))
+    def fitted(self, schema: pa.Schema) -> Log:
+        """The log with the columns of the schema in each chunk, which may be from a version or a query without them."""
+        return Log(tuple(replace(chunk, rows=fitted(chunk.rows, schema)) for chunk in self.chunks))
+
+    @property
+    def count(self) -> int:
+        """How many rows are alive."""
+        return sum(chunk.count for chunk in self.chunks)
 
     def table(self, schema: pa.Schema) -> pa.Table:
         """The rows that are alive."""
@@ -118,6 +112,31 @@ class Stored:
     header: Header
     logs: Mapping[str, Log] = field(default_factory=dict)
 
+    def fitted(self, tables: Mapping[str, pa.Schema]) -> Stored:
+        """The same state in tables with these columns."""
+        return replace(self, logs={name: log.fitted(tables[name]) for name, log in self.logs.items()})
+
+    def state(self, tables: Mapping[str, pa.Schema]) -> State:
+        """The state as a step reads it, in tables with exactly these columns."""
+        return State({name: self.logs[name].table(schema) for name, schema in tables.items()}, self.header.watermark)
+
+    def after(self, step: Step, fingerprint: str) -> Stored:
+        """The state to store after a step of a query with this fingerprint."""
+        number, header = self.header.next_number, self.header
+        changed = {
+            name: self.logs[name].changed(change.keeps, change.added, number + i)
+            for i, (name, change) in enumerate(step.changes.items())
+        }
+        header = replace(
+            header,
+            plan=fingerprint,
+            watermark=step.watermark,
+            next_number=number + len(self.logs),
+            late=header.late + step.late.num_rows,
+            failed=header.failed + step.failures.num_rows,
+        )
+        return Stored(header, {**self.logs, **changed})
+
     def header_bytes(self) -> bytes:
         """The header with the live rows of every chunk."""
         header = self.header
@@ -133,6 +152,11 @@ class Stored:
         text = json.dumps(fields, sort_keys=True).encode()
         bits = [np.packbits(c.is_alive).tobytes() for name in sorted(self.logs) for c in self.logs[name].chunks]
         return struct.pack("<BI", VERSION, len(text)) + text + b"".join(bits)
+
+
+def empty(tables: Iterable[str], buckets: int = 1) -> Stored:
+    """The state before any step. `tables`: their names; `buckets`: how many the query has."""
+    return Stored(Header(plan="", watermark=FIRST_WATERMARK, buckets=buckets), {name: Log() for name in tables})
 
 
 def chunk_bytes(chunk: Chunk) -> bytes:

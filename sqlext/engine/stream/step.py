@@ -19,9 +19,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.stream.row_order import key_codes, sorted_rows
-from sqlext.engine.stream.stream_plan import BACK, DUE, FAILURES, FIRST, MATCHED, NUMBER, TIME, State, StreamPlan
-from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, one_chunk, shown_value, strings
+from sqlext.engine.stream.arrivals import arrivals, times
+from sqlext.engine.stream.operator import FAILURES, KEYS, ROWS, Change, State, Step
+from sqlext.engine.stream.row_order import sorted_rows
+from sqlext.engine.stream.stream_plan import BACK, DUE, FIRST, MATCHED, NUMBER, TIME, StreamPlan
+from sqlext.engine.worker.arrow import as_arrow, shown_value, strings
 from sqlext.engine.worker.output import Block, block_batches
 from sqlext.engine.worker.read_rows import columns_of, read_rows, rows_needed, time_columns
 from sqlext.errors import DataError
@@ -31,51 +33,7 @@ from sqlext.pattern.measures import navigation
 from sqlext.pattern.strategy import decide
 from sqlext.pattern.stream.rowtime import result_times
 from sqlext.pattern.task import NO_SKIP, Rows, Spans, Task
-from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW, PARTITION_START
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """`results`: (times, columns) of the result rows that became decided; `late`: the rows that came too late;
-    `failures`: what could not be computed, with the columns FAILURES.
-
-    The next state consists of the rows and keys of the previous one where `keeps_row: bool[n]` and `keeps_key: bool[k]`
-    are true, and of the new ones.
-    """
-
-    results: list[tuple[np.ndarray, pa.RecordBatch]]
-    late: pa.Table
-    failures: pa.Table
-    keeps_row: np.ndarray
-    new_rows: pa.Table
-    keeps_key: np.ndarray
-    new_keys: pa.Table
-    watermark: int
-
-    def after(self, state: State) -> State:
-        """The next state; `state` is the previous one."""
-        rows = pa.concat_tables([state.rows.filter(pa.array(self.keeps_row)), self.new_rows])
-        keys = pa.concat_tables([state.keys.filter(pa.array(self.keeps_key)), self.new_keys])
-        return State(rows, keys, self.watermark)
-
-
-def followed_by(first: Step, second: Step, state: State) -> Step:
-    """Two steps as one; `state`: the one before the first. `second` went on from `first.after(state)`."""
-    kept_rows, kept_keys = int(first.keeps_row.sum()), int(first.keeps_key.sum())
-    keeps_row, keeps_key = first.keeps_row.copy(), first.keeps_key.copy()
-    keeps_row[keeps_row], keeps_key[keeps_key] = second.keeps_row[:kept_rows], second.keeps_key[:kept_keys]
-    rows = first.new_rows.filter(pa.array(second.keeps_row[kept_rows:]))
-    keys = first.new_keys.filter(pa.array(second.keeps_key[kept_keys:]))
-    return Step(
-        results=[*first.results, *second.results],
-        late=pa.concat_tables([first.late, second.late]),
-        failures=pa.concat_tables([first.failures, second.failures]),
-        keeps_row=keeps_row,
-        new_rows=pa.concat_tables([rows, second.new_rows]),
-        keeps_key=keeps_key,
-        new_keys=pa.concat_tables([keys, second.new_keys]),
-        watermark=second.watermark,
-    )
+from sqlext.rewriter.match.match_plan import PARTITION_START
 
 
 def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -> Step:
@@ -83,48 +41,29 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -
 
     Raises DataError as conditions and aggregates do, unless `plan.skips_failures`.
     """
-    watermark = max(watermark, state.watermark)
-    is_late = _is_late(arrived, state.watermark, plan)
-    late, arrived = arrived.filter(pa.array(is_late)), arrived.filter(pa.array(~is_late))
-    failures = [failed_on_arrival(arrived, plan.time)]
-    rows = pa.concat_tables([state.rows, arrived.select(plan.schema.names)])
-    time = _times(rows.column(plan.time))
-    code, key_code = key_codes([rows, state.keys], plan.keys)
-    is_active = _active_keys(code, time, key_code, state, watermark)
-    searched = np.flatnonzero((time <= watermark) & is_active[code])
-    keeps_row, keeps_key = np.ones(rows.num_rows, np.bool_), np.ones(state.keys.num_rows, np.bool_)
+    rows = arrivals(state, arrived, watermark, time=plan.time, keys=plan.keys)
+    is_active = rows.are_active(times(state.keys, DUE) <= rows.watermark)
+    searched = np.flatnonzero(~rows.is_waiting & is_active[rows.code])
+    keeps_row, keeps_key = np.ones(rows.table.num_rows, np.bool_), np.ones(state.keys.num_rows, np.bool_)
     results: list[tuple[np.ndarray, pa.RecordBatch]] = []
-    new_keys = plan.key_schema.empty_table()
+    failures, new_keys = [rows.failed], plan.key_schema.empty_table()
     if len(searched):
-        ties = rows.select([key.column for key in plan.sort]).take(as_arrow(searched))
-        searched = searched[sorted_rows(code[searched], time[searched], ties, plan.sort)]
-        search = search_rows(rows.take(as_arrow(searched)), code[searched], key_code, state, watermark, plan)
+        ties = rows.table.select([key.column for key in plan.sort]).take(as_arrow(searched))
+        searched = searched[sorted_rows(rows.code[searched], rows.time[searched], ties, plan.sort)]
+        found = rows.table.take(as_arrow(searched))
+        search = search_rows(found, rows.code[searched], rows.key_code, state, rows.watermark, plan)
         results = search.results()
         keeps_row[searched] = search.keeps_row()
-        keeps_key = ~is_active[key_code]
+        keeps_key = ~is_active[rows.key_code]
         new_keys = search.keys()
         failures.append(search.failed())
-    old = state.rows.num_rows
     return Step(
         results=results,
-        late=late,
+        late=rows.late,
         failures=pa.concat_tables(failures),
-        keeps_row=keeps_row[:old],
-        new_rows=rows.slice(old).filter(pa.array(keeps_row[old:])),
-        keeps_key=keeps_key,
-        new_keys=new_keys,
-        watermark=watermark,
+        changes={ROWS: rows.kept(keeps_row), KEYS: Change(keeps_key, new_keys)},
+        watermark=rows.watermark,
     )
-
-
-def failed_on_arrival(arrived: pa.Table, time: str) -> pa.Table:
-    """The rows on which Spark could not compute an expression, with the columns FAILURES; `time`: their event time."""
-    if FAILURE not in arrived.column_names:
-        return FAILURES.empty_table()
-    failed = arrived.filter(arrived.column(FAILURE).is_valid())
-    has_row = LATE_ROW in failed.column_names
-    row = failed.column(LATE_ROW) if has_row else pa.nulls(failed.num_rows, pa.string())
-    return pa.table([failed.column(time).cast(FAILURES.field("time").type), failed.column(FAILURE), row], FAILURES)
 
 
 def failure_table(times: Sequence[int], errors: Sequence[DataError], keys: Sequence[Sequence[Any]]) -> pa.Table:
@@ -135,26 +74,6 @@ def failure_table(times: Sequence[int], errors: Sequence[DataError], keys: Seque
         strings([json.dumps(list(key), default=str) for key in keys]),
     ]
     return pa.table(columns, FAILURES)
-
-
-def _is_late(arrived: pa.Table, watermark: int, plan: StreamPlan) -> np.ndarray:
-    """`bool[n]`: the rows up to the watermark, and those without a time, which no watermark ever reaches."""
-    column = one_chunk(arrived.column(plan.time))
-    return ~are_valid(column) | (_times(column) <= watermark)
-
-
-def _times(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
-    if isinstance(column, pa.ChunkedArray):
-        column = one_chunk(column)
-    return as_numpy(column.view(pa.int64()))
-
-
-def _active_keys(code, time, key_code, state: State, watermark: int) -> np.ndarray:
-    """`bool[codes]`: keys with rows between the two watermarks, or for which the watermark alone decides something."""
-    is_active = np.zeros(int(max(code.max(initial=-1), key_code.max(initial=-1))) + 1, np.bool_)
-    is_active[code[(time > state.watermark) & (time <= watermark)]] = True
-    is_active[key_code[_times(state.keys.column(DUE)) <= watermark]] = True
-    return is_active
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,7 +235,7 @@ def _positions(bounds: np.ndarray, code: np.ndarray, key_code: np.ndarray, state
 
     def column(name: str, first: int) -> np.ndarray:
         values = np.full(len(own), first)
-        values[~is_new] = _times(state.keys.column(name))[in_state[~is_new]]
+        values[~is_new] = times(state.keys, name)[in_state[~is_new]]
         return values
 
     row = bounds[:-1] + column(BACK, 0)

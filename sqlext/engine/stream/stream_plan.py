@@ -1,4 +1,4 @@
-"""What the operator of a stream needs to know, and the state that it keeps. Light: the driver imports it too."""
+"""What a step of MATCH_RECOGNIZE on a stream needs to know. Light: the driver imports it too."""
 
 from __future__ import annotations
 
@@ -15,9 +15,6 @@ from sqlext.rewriter.match.match_plan import Slot
 
 # The columns of the state that hold the search position of each key (see `StreamPlan.key_schema`).
 BACK, NUMBER, MATCHED, TIME, DUE, FIRST = "__back", "__number", "__matched", "__at", "__due", "__first"
-# The columns of a failure, those of the table of `sqlext.failed_rows`.
-FAILURES = pa.schema([("time", pa.timestamp("us", "UTC")), ("error", pa.string()), ("row", pa.string())])
-FIRST_WATERMARK = 0  # 1970-01-01 00:00:00
 _POSITION = (BACK, NUMBER, MATCHED, TIME, DUE, FIRST)
 
 
@@ -35,13 +32,11 @@ class StreamPlan:
     """What a step needs to know.
 
     - `schema`: the columns that the state keeps of a row; `time`: the one with its event time;
-    - `extra`: further columns of the rows that arrive: LATE_ROW and FAILURE, if they are needed;
     - `sort`: the order of rows with equal times;
     - `back`: how many rows before a start row are read;
     - `counts_matches`: match numbers are needed;
     - `keeps_all_keys`: PATTERN has `^`, so the state must show which keys have had rows before;
     - `needs_times`: MATCH_ROWTIME() is needed;
-    - `is_processing_time`: the time of a row is that of its arrival;
     - `skips_failures`: a condition or an aggregate that fails does not end the query, see `guard`;
     - `engine`: the name of the engine that decides matches, None for the one that `facts` let `strategy` choose.
     """
@@ -49,13 +44,11 @@ class StreamPlan:
     worker: WorkerPlan
     schema: pa.Schema
     time: str
-    extra: tuple[str, ...] = ()
     sort: tuple[SortKey, ...] = ()
     back: int = 0
     counts_matches: bool = False
     keeps_all_keys: bool = False
     needs_times: bool = True
-    is_processing_time: bool = False
     skips_failures: bool = False
     engine: str | None = None
 
@@ -65,22 +58,12 @@ class StreamPlan:
         return stream_facts(self.worker.task, neighbours, self.worker.slots, self.needs_times)
 
     @property
-    def arriving(self) -> pa.Schema:
-        """The columns of the rows that arrive."""
-        return pa.schema([*self.schema, *((name, pa.string()) for name in self.extra)])
-
-    @property
     def keys(self) -> tuple[str, ...]:
         return self.worker.partition_by
 
     @property
-    def ends_by_clock(self) -> bool:
-        """May the clock end matches, where it is the time of rows?"""
-        return bool(self.worker.bounds)
-
-    @property
     def key_schema(self) -> pa.Schema:
-        """The columns of `State.keys`: the keys, and for each key
+        """The columns of the table KEYS of the state: the keys, and for each key
 
         - BACK: how many rows are kept before the next start row;
         - NUMBER: the number of the next match;
@@ -98,21 +81,3 @@ def stream_facts(
     """What a choice of engine depends on besides the task. A measure with NEXT needs the times of matches, too."""
     reads_later = any(slot.kind == "value" and slot.navigation.step > 0 for slot in slots)
     return StreamFacts(needs_times=needs_times or reads_later, reads_ahead=reads_ahead(task, neighbours))
-
-
-@dataclass(frozen=True)
-class State:
-    """`rows`: those above the watermark, and those that a match may still use; `keys`: see `StreamPlan.key_schema`."""
-
-    rows: pa.Table
-    keys: pa.Table
-    watermark: int
-
-
-def first_state(plan: StreamPlan) -> State:
-    """The state before any row has arrived.
-
-    Its watermark is where Spark's begins. So rows up to 1970 are late at once: Spark stops a query that emits a row
-    with such a time.
-    """
-    return State(plan.schema.empty_table(), plan.key_schema.empty_table(), FIRST_WATERMARK)
