@@ -75,6 +75,7 @@ def test_all_cases_but_one_come_in_the_order_of_their_times():
     assert len(ORDERED) == len([case for case in RUNNABLE if case.events]) - 1
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("case", ORDERED, ids=lambda case: case.title)
 def test_a_stream_gives_what_batch_gives_as_far_as_it_is_decided(case):
     """The first matches of the batch after each event; with WITHIN, and with NO SKIP, all of them when time is over."""

@@ -40,6 +40,7 @@ CASES = [
 ]
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("pattern, word, expected", CASES)
 def test_a_hostile_pattern_is_matched(pattern, word, expected):
     task = task_of(pattern)

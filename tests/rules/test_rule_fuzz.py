@@ -97,6 +97,7 @@ def matches(batches: list[tuple[list[tuple], list[tuple], int]]) -> tuple[list[t
 GOOD_ROW = ("good", 7, GOOD, True, None, 0)
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_row_of_the_table_ends_the_stream_or_changes_another_rule(part):
     total = 0
