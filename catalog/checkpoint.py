@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlext.catalog.warehouse import path_here
 from sqlext.errors import BindError, DataError, Place
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter.resumed_words import kept
-from sqlext.session_kind import is_connect
+
+Result = TypeVar("Result")
 
 _VERSION = 3
 _FILE = "sqlext.json"  # in the checkpoint's folder; where Spark writes it, a folder with one text file
@@ -54,29 +55,31 @@ class Checkpoint:
     def remove_unfinished(self) -> None:
         """Remove the file of a process that was killed while it wrote the offsets of the first micro-batch.
 
-        Spark starts no query with state whose checkpoint has files but no micro-batch: it would never start again. On
-        Connect the file can be removed by the server's own means only.
+        Spark starts no query with state whose checkpoint has files but no micro-batch: it would never start again. The
+        name of the file begins with a dot, so the folder looks empty to Spark, which empties what it overwrites.
         """
-        if is_connect(self.spark):
-            return
-        offsets = self.spark._jvm.org.apache.hadoop.fs.Path(self.location.rstrip("/") + "/offsets")
-        files = offsets.getFileSystem(self.spark._jsc.hadoopConfiguration())
-        paths = [status.getPath() for status in files.listStatus(offsets)] if files.exists(offsets) else []
-        if all(path.getName().startswith(".") for path in paths):
-            for path in paths:
-                files.delete(path, False)
+        offsets = f"{self.location.rstrip('/')}/offsets"
+        if _where_found(lambda: self.spark.read.text(offsets).inputFiles()) == []:
+            no_rows = self.spark.createDataFrame([], "value STRING, part STRING").write.partitionBy("part")
+            no_files = {"partitionOverwriteMode": "static", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+            no_rows.mode("overwrite").options(**no_files).text(offsets)
 
 
 def _read_by_spark(spark: Any, location: str) -> str | None:
     """The text in a file, or in the files of a folder, that Spark reaches; None if there is none."""
+    rows = _where_found(lambda: spark.read.option("wholetext", True).text(location).collect())
+    return "".join(row[0] for row in rows or ()) or None
+
+
+def _where_found(read: Callable[[], Result]) -> Result | None:
+    """What Spark reads; None where there is no such file or folder."""
     try:
         with quiet_probes():
-            rows = spark.read.option("wholetext", True).text(location).collect()
+            return read()
     except Exception as error:  # Spark's AnalysisException, which this module does not load
         if "PATH_NOT_FOUND" not in str(error):
             raise
         return None
-    return "".join(row[0] for row in rows) or None
 
 
 @dataclass(frozen=True)
