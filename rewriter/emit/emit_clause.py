@@ -257,9 +257,7 @@ class _EmitReader:
                 "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES) … GROUP BY window_start, window_end."
             )
             message = "EMIT belongs to a grouping query over TUMBLE, HOP, CUMULATE, SESSION or GLOBAL_WINDOW"
-            raise self.cursor.error(
-                message, self.emit, self.emit + 1, hint=hint, error_class="EMIT_WITHOUT_WINDOW"
-            )
+            raise self.cursor.error(message, self.emit, self.emit + 1, hint=hint, error_class="EMIT_WITHOUT_WINDOW")
         begins = max(query.from_ for _, query in inside)  # before it stand queries of the same UNION
         inside = [(call, query) for call, query in inside if query.from_ == begins]
         call, query = inside[-1]

@@ -6,12 +6,12 @@ Workers read this too, so that nothing here may import the tokenizer. Durations 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlext.errors import Place
 
 if TYPE_CHECKING:  # it loads numpy, which checking and laying out text do without
-    from sqlext.expressions.aggregates.distinct_rows import SortKey
+    from sqlext.expressions.aggregates.bind import BoundAggregate
 
 TUMBLE, HOP, CUMULATE, SESSION, GLOBAL = "TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"
 AFTER_WATERMARK, EARLY_EVERY, ON_CLOCK = "AFTER WATERMARK", "EARLY EVERY", "EARLY EVERY … PROCESSING TIME"
@@ -59,25 +59,11 @@ class Emit:
 class FiringAggregate:
     """An aggregate over the rows that a firing sees.
 
-    `columns`: the arguments that rows decide, then the keys `order_by`; `types`: the Spark types of all arguments;
-    `constants`: the values of the others, by position; `filter`: a Boolean column, or empty; `result`: its Spark type;
-    `place`: of the call in the user's text.
+    `columns`, of the types `call.column_types`; `filter`: a Boolean column, or empty; `place`: of the call in the
+    user's text.
     """
 
-    function: str
+    call: BoundAggregate
     columns: tuple[str, ...]
-    types: tuple[str, ...]
-    result: str
-    is_distinct: bool = False
     filter: str = ""
-    constants: tuple[tuple[int, Any], ...] = ()
-    order_by: tuple[SortKey, ...] = ()
-    ignores_nulls: bool = False
     place: Place | None = field(default=None, compare=False)
-
-    @property
-    def column_types(self) -> list[str]:
-        """The Spark types of `columns`."""
-        constants = dict(self.constants)
-        arguments = [kind for i, kind in enumerate(self.types) if i not in constants]
-        return [*arguments, *(key.spark_type for key in self.order_by)]

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, parameter_types, unknown_aggregate
-from sqlext.expressions.aggregates.distinct_rows import SortKey
+from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, ALIASES, COMPUTED, unknown_aggregate
+from sqlext.expressions.aggregates.bind import bind_aggregate
 from sqlext.rewriter.emit.durations import as_timestamp, check_number, duration, threshold, time_type
 from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart
 from sqlext.rewriter.emit.emit_parts import (
@@ -27,10 +26,9 @@ from sqlext.rewriter.emit.emit_parts import (
     Trigger,
 )
 from sqlext.rewriter.emit.select_items import SelectItem
-from sqlext.rewriter.match.aggregate_syntax import AggregateSyntax, read_aggregate
+from sqlext.rewriter.match.aggregate_syntax import AggregateSyntax, parts_of_text, read_aggregate
 from sqlext.rewriter.match.condition_parts import TypeResolver
 from sqlext.rewriter.match.references import Scope, Words
-from sqlext.rewriter.match.scalars import AGGREGATES as AGGREGATE_NAMES
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes
 from sqlext.rewriter.text.names import quoted, unquoted
@@ -47,7 +45,6 @@ KNOWN = {
     "window_rowtime": ROWTIME,
 }
 WINDOW_KEYS = ("window_start", "window_end", "window_time")
-_NAMES = {"first": "first_value", "last": "last_value"}
 _GROUPINGS = ("", "ROLLUP", "CUBE", "GROUPING")
 
 
@@ -285,7 +282,7 @@ class _Lowering:
             return standing_for(KNOWN[unquoted(words.raw(i + 2)).lower()], words.parts[i].start), i + 3
         if name in KNOWN and words.raw(i + 1) != "(":
             return standing_for(KNOWN[name], words.parts[i].start), i + 1
-        is_aggregate = words.raw(i + 1) == "(" and (name in AGGREGATE_NAMES or name in _NAMES)
+        is_aggregate = words.raw(i + 1) == "(" and (name in AGGREGATES or name in ALIASES)
         if is_aggregate and words.word(read_aggregate(words, i).stop) != "OVER":  # OVER: Spark computes it over firings
             return self._aggregate(words, i)
         if name in self.aliases and name not in map(str.lower, self.names) and words.raw(i + 1) != "(":
@@ -298,9 +295,9 @@ class _Lowering:
 
     def _aggregate(self, words: Words, i: int) -> tuple[Text, int]:
         name = unquoted(words.raw(i)).lower()
-        function = _NAMES.get(name, name)
+        function = ALIASES.get(name, name)
         syntax = read_aggregate(words, i)
-        if function not in AGGREGATES:
+        if function not in COMPUTED:
             raise unknown_aggregate(function, words.place(i, syntax.stop))
         lowered = self._lowered(function, syntax, words, i)
         if lowered not in self.aggregates:
@@ -309,45 +306,19 @@ class _Lowering:
         return standing_for(text, words.parts[i].start), syntax.stop
 
     def _lowered(self, function: str, syntax: AggregateSyntax, words: Words, i: int) -> FiringAggregate:
-        arguments = [words.slice(*bounds) for bounds in syntax.arguments]
-        if function == "count" and [str(a).strip() for a in arguments] == ["*"]:
-            arguments = []
+        parts = parts_of_text(syntax, words.slice, words.place(i, syntax.stop))
         call = words.slice(i, syntax.call_stop)
         if syntax.order_by and not syntax.is_within_group:  # Spark does not know ORDER BY here
-            call = join(words.slice(i, i + 1), "(", join(*arguments, separator=", "), ")")
+            call = join(words.slice(i, i + 1), "(", join(*parts.arguments, separator=", "), ")")
         (result,) = self.resolver.types([call])  # Spark reports errors of the call
-        fixed = [k for k in AGGREGATES[function].constants if k < len(arguments)]
-        if syntax.is_within_group and function.startswith("percentile"):
-            arguments, fixed = [words.slice(*syntax.order_by[0].bounds), *arguments], [1]
-        own_types = self.resolver.types(arguments)
-        types = parameter_types(function, tuple(own_types))
-        rows = [k for k in range(len(arguments)) if k not in fixed]
-        order = () if function.startswith("percentile") else syntax.order_by
-        keys = [words.slice(*key.bounds) for key in order]
-        kinds = self.resolver.types(keys)
+        bound, arguments = bind_aggregate(function, parts, self.resolver, result)
+        types = zip(arguments, self.resolver.types(arguments), bound.column_types)
         return FiringAggregate(
-            function=function,
-            columns=(
-                *(self._column(_as_type(arguments[k], own_types[k], types[k])) for k in rows),
-                *map(self._column, keys),
-            ),
-            types=types,
-            result=result,
-            is_distinct=syntax.is_distinct,
-            filter="" if syntax.filter is None else self._column(words.slice(*syntax.filter)),
-            constants=tuple((k, self._constant(arguments[k], types[k])) for k in fixed),
-            order_by=tuple(
-                SortKey(kind, key.is_descending, key.is_descending if key.nulls_last is None else key.nulls_last)
-                for kind, key in zip(kinds, order)
-            ),
-            ignores_nulls=syntax.nulls == "IGNORE",
-            place=words.place(i, syntax.stop),
+            call=bound,
+            columns=tuple(self._column(_as_type(text, own, kind)) for text, own, kind in types),
+            filter="" if parts.filter is None else self._column(parts.filter),
+            place=parts.place,
         )
-
-    def _constant(self, text: Text, kind: str) -> Any:
-        if kind == "string":
-            return str(text).strip()[1:-1]
-        return self.resolver.constants([text])[0]
 
 
 def _as_type(text: Text, own: str, kind: str) -> Text:

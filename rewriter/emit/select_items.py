@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlext.errors import ParseError
-from sqlext.rewriter.match.scalars import AGGREGATES
+from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, ALIASES
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.tokens import NUMBER, QUERY_STARTS, STRING, closing
 from sqlext.rewriter.tree.keywords import ends_operand
 from sqlext.rewriter.tree.statement_tree import Tree
 
-_AGGREGATES = AGGREGATES | {"first", "last"}
+_AGGREGATES = {*AGGREGATES, *ALIASES}
 _OF_FIRINGS = frozenset({"window_firing", "window_timing", "window_rowtime"})
 
 

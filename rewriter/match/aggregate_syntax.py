@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlext.rewriter.match.references import Words
+from sqlext.errors import Place
+from sqlext.expressions.aggregates.aggregate_table import AggregateParts, SortPart
+from sqlext.rewriter.match.references import Reference, Words
+from sqlext.rewriter.text.splice import Text
 
 Bounds = tuple[int, int]  # a range of lexemes
 
@@ -73,6 +77,41 @@ def read_aggregate(words: Words, i: int) -> AggregateSyntax:
         nulls=nulls,
         call_stop=call_stop,
         stop=stop,
+    )
+
+
+def parts_of_text(
+    syntax: AggregateSyntax, text: Callable[[int, int], Text], place: Place | None
+) -> AggregateParts[Text]:
+    """The parts of a call whose arguments are texts; `text(lo, hi)` returns that of lexemes lo to hi."""
+    arguments = tuple(text(*bounds) for bounds in syntax.arguments)
+    return AggregateParts(
+        arguments=() if [str(a).strip() for a in arguments] == ["*"] else arguments,
+        order_by=tuple(
+            SortPart(key=text(*key.bounds), is_descending=key.is_descending, nulls_last=key.nulls_last)
+            for key in syntax.order_by
+        ),
+        is_within_group=syntax.is_within_group,
+        is_distinct=syntax.is_distinct,
+        nulls=syntax.nulls,
+        filter=None if syntax.filter is None else text(*syntax.filter),
+        place=place,
+    )
+
+
+def parts_of_reference(reference: Reference) -> AggregateParts[Text | int]:
+    """The parts of a call in MEASURES or DEFINE; an int i stands for `reference.arguments[i]`."""
+    return AggregateParts(
+        arguments=reference.parameters,
+        order_by=tuple(
+            SortPart(key=i, is_descending=is_descending, nulls_last=nulls_last)
+            for i, is_descending, nulls_last in reference.order_by
+        ),
+        is_within_group=reference.is_within_group,
+        is_distinct=reference.is_distinct,
+        nulls=reference.nulls,
+        filter=reference.filter,
+        place=reference.place,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sqlext.errors import Place, UnsupportedError
-from sqlext.expressions import spark_types
+from sqlext.expressions.aggregates.aggregate_table import kernel_result
 from sqlext.expressions.function import Settings
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.spark_types import is_year_month
@@ -128,11 +128,11 @@ class ConditionParts:
         if len(reference.argument_items) > 1 or reference.filter is not None or reference.nulls:
             return None
         if reference.argument_kind == "classifier" or not reference.argument_items:
-            return spark_types.aggregate_type(reference.function, "string")
+            return kernel_result(reference.function, "string")
         if reference.reads_labels or reference.reads_numbers or len(reference.parameters) != 1 or reference.order_by:
             return None
         self.resolve([reference.arguments[0]])
-        return spark_types.aggregate_type(reference.function, self.types[str(reference.arguments[0])])
+        return kernel_result(reference.function, self.types[str(reference.arguments[0])])
 
     def _argument(self, reference: Reference, argument: int) -> Text:
         """An argument over an input row, with constants for CLASSIFIER() and MATCH_NUMBER()."""

@@ -6,21 +6,19 @@ rows that are not mapped; if it reads MATCH_NUMBER(), it is evaluated in Python 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, parameter_types, unknown_aggregate
-from sqlext.expressions.aggregates.distinct_rows import SortKey
+from sqlext.expressions.aggregates.bind import bind_aggregate
 from sqlext.expressions.scalar_tree import Read, Scalar
 from sqlext.pattern.task import Navigation, SparkAggregate
+from sqlext.rewriter.match.aggregate_syntax import parts_of_reference
 from sqlext.rewriter.match.condition_parts import ConditionParts
 from sqlext.rewriter.match.expression import Node, parse
 from sqlext.rewriter.match.references import Reference, render
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join, standing_for
-
-_OF_WITHIN_GROUP = ("mode", "percentile_cont", "percentile_disc")  # they aggregate the key of WITHIN GROUP
 
 Lower = Callable[[ConditionParts, Node, str], Scalar]
 
@@ -41,45 +39,18 @@ class InterpretedArguments:
         return Read(replace(self.parts.navigation(reference, 0), expression=value), spark_type)
 
     def aggregated(self, reference: Reference, result: str) -> Read:
-        """An aggregate. Raises UnsupportedError for one that is not in the table."""
-        if reference.function not in AGGREGATES:
-            raise unknown_aggregate(reference.function, reference.place)
-        parameters: list[Text | int] = list(reference.parameters)
-        keys = reference.order_by
-        if reference.is_within_group and reference.function in _OF_WITHIN_GROUP:
-            parameters, keys = [keys[0][0], *parameters], ()
-        types = parameter_types(reference.function, tuple(self._type(reference, p) for p in parameters))
-        constants = self._constants(reference, parameters)
-        arguments = [self._argument(reference, p, types[i]) for i, p in enumerate(parameters) if i not in constants]
-        key_types = [self._type(reference, argument) for argument, _, _ in keys]
-        arguments += [self._value(reference, argument, t) for (argument, _, _), t in zip(keys, key_types)]
+        """An aggregate. Raises UnsupportedError for one that workers do not compute."""
+        types = _ArgumentTypes(self, reference)
+        bound, arguments = bind_aggregate(reference.function, parts_of_reference(reference), types, result)
         source = SparkAggregate(
-            function=reference.function,
-            arguments=tuple(arguments),
-            types=types,
-            type=result,
+            call=bound,
+            arguments=tuple(self._argument(reference, a, t) for a, t in zip(arguments, bound.column_types)),
             settings=self.parts.settings,
             labels=self.parts.navigation(reference, 0).labels,
-            is_distinct=reference.is_distinct,
-            constants=tuple(constants.items()),
-            order_by=tuple(
-                SortKey(t, down, down if last is None else last) for t, (_, down, last) in zip(key_types, keys)
-            ),
-            ignores_nulls=reference.nulls == "IGNORE",
             filter=None if reference.filter is None else self._value(reference, reference.filter, "boolean"),
         )
         source.aggregator  # noqa: B018  (binds the aggregate, which refuses what it cannot compute)
         return Read(source, result)
-
-    def _constants(self, reference: Reference, parameters: list[Text | int]) -> dict[int, Any]:
-        """The values of the arguments that must be constants, by position."""
-        wanted = AGGREGATES[reference.function].constants
-        texts = {i: p for i, p in enumerate(parameters) if i in wanted and isinstance(p, Text)}
-        if not texts:
-            return {}
-        types = [self._type(reference, text) for text in texts.values()]
-        values = self.parts.resolver.values(list(texts.values()), types)
-        return {i: tuple(value) if isinstance(value, list) else value for i, value in zip(texts, values)}
 
     def _argument(self, reference: Reference, parameter: Text | int, spark_type: str) -> Scalar:
         if isinstance(parameter, int):
@@ -88,9 +59,13 @@ class InterpretedArguments:
         return Read(Navigation(argument=self.parts.object_column(text, spark_type)), spark_type)
 
     def _type(self, reference: Reference, parameter: Text | int) -> str:
-        text = self._text(reference, parameter, "''") if isinstance(parameter, int) else parameter
+        text = self.over_input(reference, parameter)
         self.parts.resolve([text])
         return self.parts.types[str(text)]
+
+    def over_input(self, reference: Reference, parameter: Text | int) -> Text:
+        """An argument over an input row."""
+        return self._text(reference, parameter, "''") if isinstance(parameter, int) else parameter
 
     def _text(self, reference: Reference, argument: int, label: str) -> Text:
         """An argument over an input row; `label` is the literal for CLASSIFIER()."""
@@ -131,3 +106,22 @@ class InterpretedArguments:
             local_text=lambda part: join("(", part.arguments[0], ")"),
         )
         return self.lower(parts, parse(items, 0, len(items)), spark_type)
+
+
+@dataclass(frozen=True)
+class _ArgumentTypes:
+    """The types and constants of the arguments of one aggregate, as `bind_aggregate` asks for them."""
+
+    arguments: InterpretedArguments
+    reference: Reference
+
+    def types(self, texts: Sequence[Text | int]) -> list[str]:
+        parts, written = self.arguments.parts, self._written(texts)
+        parts.resolve(written)
+        return [parts.types[str(text)] for text in written]
+
+    def values(self, texts: Sequence[Text | int], types: Sequence[str]) -> list[Any]:
+        return self.arguments.parts.resolver.values(self._written(texts), types)
+
+    def _written(self, texts: Sequence[Text | int]) -> list[Text]:
+        return [self.arguments.over_input(self.reference, text) for text in texts]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlext.expressions.aggregates.distinct_rows import SortKey
+from sqlext.expressions.aggregates.bind import BoundAggregate
 from sqlext.pattern.task import Aggregate, Condition, Navigation, Task
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.text.splice import Text, join
@@ -79,29 +79,6 @@ class Bound:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fold:
-    """How workers compute an aggregate row by row (`expressions.aggregates`), by Spark's names of types.
-
-    `types`: those of the arguments, constants among them; `constants`: (position, value) of these. The columns of the
-    slot are the other arguments, then the keys of `order_by`, then, if `has_filter`, the condition of FILTER.
-    """
-
-    types: tuple[str, ...]
-    result: str
-    constants: tuple[tuple[int, Any], ...] = ()
-    order_by: tuple[SortKey, ...] = ()
-    has_filter: bool = False
-    ignores_nulls: bool = False
-
-    @property
-    def column_types(self) -> tuple[str, ...]:
-        """The types of the slot's columns."""
-        constants = dict(self.constants)
-        own = [t for i, t in enumerate(self.types) if i not in constants]
-        return (*own, *(key.spark_type for key in self.order_by), *(("boolean",) if self.has_filter else ()))
-
-
-@dataclass(frozen=True, kw_only=True)
 class FrameEnd:
     """How many rows behind the current one the frame of a window reaches: `rows`, or what input column `column` holds.
 
@@ -118,10 +95,10 @@ class Slot:
 
     `kind`: "value" (of `columns[0]` on the row that `navigation` reaches), "classifier", "match number",
     "sequence number", "timed out", "rowtime" (`columns`: the row's time and, with WITHIN, its end), "aggregate",
-    "array" (array_agg), "fold" (an aggregate that workers compute row by row, see `fold`) or "members" (an array of
-    structs `a0, a1, …` of `columns`, from which Spark computes `call`, where an int stands for a column, over the rows
-    for which column `filter` holds). Only "value" and "classifier" read `navigation`, only the last four read
-    `aggregate`.
+    "array" (array_agg), "fold" (an aggregate that workers compute row by row: `fold`, over columns of the types
+    `fold.column_types` and, if `filter` is not None, the condition of FILTER) or "members" (an array of structs
+    `a0, a1, …` of `columns`, from which Spark computes `call`, where an int stands for a column, over the rows for
+    which column `filter` holds). Only "value" and "classifier" read `navigation`, only the last four read `aggregate`.
 
     `by_label`: the labels for which `columns` has each argument, all columns of an argument side by side; empty if an
     argument does not depend on the label of its row.
@@ -133,7 +110,7 @@ class Slot:
     by_label: tuple[int, ...] = ()
     navigation: Navigation = Navigation(argument=0)
     aggregate: Aggregate = Aggregate(function="count")
-    fold: Fold | None = None
+    fold: BoundAggregate | None = None
     call: tuple[Text | int, ...] = ()
     filter: int | None = None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.expressions.aggregates.aggregate_table import AGGREGATES
 from sqlext.rewriter.match.aggregate_syntax import AggregateSyntax, Bounds, read_aggregate
 from sqlext.rewriter.match.other_words import in_standard_words
 from sqlext.rewriter.match.references import FILTER_PLACE, Item, Reference, Scope, Words, render, unknown_column
@@ -25,18 +26,6 @@ OUTCOMES = {
     "MATCH_TIMED_OUT": ("timed out", "TIMED_OUT_IN_DEFINE", "write it in MEASURES."),
     "MATCH_PROCTIME": ("proctime", "PROCTIME_IN_DEFINE", "write it in MEASURES, or compare with current_timestamp()."),
 }
-# https://spark.apache.org/docs/4.2.0/api/sql/ "Aggregate functions"; FIRST and LAST are navigations here
-_AGGREGATE_NAMES = """
-    any any_value approx_count_distinct approx_percentile approx_top_k array_agg avg bit_and bit_or bit_xor
-    bitmap_and_agg bitmap_construct_agg bitmap_or_agg bool_and bool_or collect_list collect_set corr count
-    count_if count_min_sketch covar_pop covar_samp every first_value grouping hll_sketch_agg hll_union_agg
-    histogram_numeric kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float kurtosis last_value
-    listagg max max_by mean median min min_by mode percentile percentile_approx percentile_cont percentile_disc
-    regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy
-    schema_of_variant_agg skewness some std stddev stddev_pop stddev_samp string_agg sum theta_sketch_agg
-    try_avg try_sum var_pop var_samp variance vector_avg vector_sum
-"""
-AGGREGATES = frozenset(_AGGREGATE_NAMES.split())
 # What stands in the text of an argument for a call that one input row does not decide: a constant of its type
 _CONSTANTS = {"classifier": "CAST('' AS STRING)", "match number": "CAST(1 AS BIGINT)"}
 

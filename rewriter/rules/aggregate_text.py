@@ -2,51 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
-
-from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, parameter_types
-from sqlext.expressions.aggregates.aggregate_types import aggregate_result
+from sqlext.errors import Place
+from sqlext.expressions.aggregates.aggregate_table import COMPUTED
+from sqlext.expressions.aggregates.bind import TypesOf, bind_aggregate
+from sqlext.rewriter.match.aggregate_syntax import parts_of_text, read_aggregate
+from sqlext.rewriter.match.references import Scope, Words
 from sqlext.rewriter.text.fragments import Fragment
-from sqlext.rewriter.text.lexemes import Lexeme, lexemes
-from sqlext.rewriter.text.splice import Text, join
+from sqlext.rewriter.text.lexemes import lexemes
+from sqlext.rewriter.text.splice import Source, Text, join
 
 
-class _Types(Protocol):
-    def types(self, texts: Sequence[Text]) -> list[str]: ...
+def aggregate_type_of(resolver: TypesOf[Text], text: Text, place: Place | None) -> str | None:
+    """The type of an aggregate, or None if the text is none. `resolver`: of the types of its arguments.
 
-
-def aggregate_type_of(resolver: _Types, text: Text) -> str | None:
-    """The type of an aggregate, or None if the text is none. `resolver`: of the types of its arguments."""
+    Raises BindError for a part that the aggregate does not take.
+    """
     raw = str(text)
-    parts = lexemes(Fragment(raw, 0, len(raw)))
-    name = parts[0].raw.lower() if parts else ""
-    if name not in AGGREGATES or len(parts) < 3 or parts[1].raw != "(":
+    words = Words(lexemes(Fragment(raw, 0, len(raw))), Scope(source=Source(raw), variables={}, columns=()))
+    name = words.raw(0).lower()
+    if name not in COMPUTED or words.raw(1) != "(":
         return None
-    arguments = _arguments(raw, parts, 2)
-    within = next((i for i in range(len(parts)) if parts[i].word == "WITHIN"), None)
-    if within is not None and (not arguments or name.startswith("percentile")):
-        arguments = [*_arguments(raw, parts, within + 5), *arguments]
-    types = tuple(resolver.types([join(argument) for argument in arguments]))
-    return aggregate_result(name, parameter_types(name, types))
+    syntax = read_aggregate(words, 0)
+    if syntax.stop != len(words.parts):
+        return None
 
+    def plain(lo: int, hi: int) -> Text:  # its places are not those of the user's text
+        return join(str(words.slice(lo, hi)))
 
-def _arguments(raw: str, parts: Sequence[Lexeme], first: int) -> list[str]:
-    """The arguments from lexeme `first` on, up to ORDER BY, a direction or the closing parenthesis."""
-    arguments: list[str] = []
-    depth, start = 0, first + (parts[first].word in ("DISTINCT", "ALL"))
-    for i in range(start, len(parts)):
-        word = parts[i].word
-        is_end = depth == 0 and (word in (")", "ASC", "DESC", "NULLS", "IGNORE", "RESPECT") or _is_order(parts, i))
-        if is_end or (depth == 0 and word == ","):
-            if start < i:
-                arguments.append(raw[parts[start].start : parts[i - 1].stop])
-            start = i + 1
-        if is_end:
-            break
-        depth += (word in "([{") - (word in ")]}")
-    return arguments
-
-
-def _is_order(parts: Sequence[Lexeme], i: int) -> bool:
-    return parts[i].word == "ORDER" and i + 1 < len(parts) and parts[i + 1].word == "BY"
+    return bind_aggregate(name, parts_of_text(syntax, plain, place), resolver)[0].result

@@ -62,7 +62,10 @@ class StaticBinder:
 
     def types(self, texts: Sequence[Text]) -> list[str]:
         """The types of expressions, and of aggregates over rows of them."""
-        return [aggregate_type_of(self, text) or self.tree(text).type for text in texts]
+        return [self._aggregate_type(text) or self.tree(text).type for text in texts]
+
+    def _aggregate_type(self, text: Text) -> str | None:
+        return aggregate_type_of(self, text, self.place(text, 0, len(str(text))))
 
     def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]:
         return [self._constant(text) for text in texts]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.expressions.aggregates.aggregate_table import AGGREGATES
 from sqlext.rewriter.match.aggregate_syntax import read_aggregate
 from sqlext.rewriter.match.lower.input_query import Context
 from sqlext.rewriter.match.lower.lower_measures import Measures
@@ -20,7 +21,6 @@ from sqlext.rewriter.text.splice import Text, join
 _OF_THE_PARTITION = frozenset({
     "ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD",
 })  # fmt: skip
-_COUNTS = ("count", "count_if", "approx_count_distinct")  # over no rows they are 0
 _FIRST, _LAST, _NTH = ("FIRST_VALUE", "FIRST"), ("LAST_VALUE", "LAST"), ("NTH_VALUE",)
 
 
@@ -54,7 +54,8 @@ class Calls:
             raise BindError("WINDOW_FUNCTION", message, place=call.place,
                             hint="an aggregate, first_value, last_value and nth_value can.")  # fmt: skip
         text = self.measures.slot_text(reference)
-        return join("coalesce(", text, ", 0L)") if reference.function in _COUNTS else text
+        known = AGGREGATES.get(reference.function)  # None for an aggregate of the user
+        return join("coalesce(", text, ", 0L)") if known is not None and known.is_count else text
 
     def _check_no_filter(self, parts: Sequence[Lexeme]) -> None:
         at = next((i for i in range(1, len(parts) - 1) if parts[i].word == "FILTER" and parts[i - 1].raw == ")"), None)

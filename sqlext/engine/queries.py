@@ -118,7 +118,7 @@ class SparkTypeResolver:
 
 
 def is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:
-    """Is `name` a user's own aggregate? Built-in ones are known by name (rewriter.match.scalars.AGGREGATES).
+    """Is `name` a user's own aggregate? Built-in ones are known by name (expressions.aggregates.aggregate_table).
 
     It is if Spark lets it, with one argument or two, read an ungrouped column in a GROUP BY.
     """

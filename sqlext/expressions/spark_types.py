@@ -40,21 +40,6 @@ def decimal_of(spark_type: str) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def aggregate_type(function: str, argument: str) -> str | None:
-    """The Spark type of an aggregate over a column of type `argument`; None if workers do not compute it."""
-    if function == "count":
-        return "bigint"
-    if function in ("min", "max"):
-        return argument
-    if argument in INTEGER_BITS:
-        return {"sum": "bigint", "avg": "double", "mean": "double"}.get(function)
-    if argument in ("float", "double"):
-        return {"sum": "double", "avg": "double", "mean": "double"}.get(function)
-    if (digits := decimal_of(argument)) and function == "sum":
-        return f"decimal({min(38, digits[0] + 10)},{digits[1]})"
-    return None
-
-
 def has_plain_equality(spark_type: str) -> bool:
     """Are two values of this type one key exactly if they are the same value?"""
     plain = (*INTEGER_BITS, "boolean", "date", "timestamp", "timestamp_ntz", "string", "binary")

@@ -13,9 +13,8 @@ from typing import Any, Union
 import numpy as np
 
 from sqlext.errors import DataError
-from sqlext.expressions.aggregates.aggregate_table import aggregate
 from sqlext.expressions.aggregates.aggregator import Aggregator
-from sqlext.expressions.aggregates.distinct_rows import SortKey
+from sqlext.expressions.aggregates.bind import BoundAggregate
 from sqlext.expressions.function import Settings
 from sqlext.expressions.scalar_tree import Scalar
 from sqlext.pattern.program import Program
@@ -89,35 +88,19 @@ class Aggregate:
 class SparkAggregate:
     """An aggregate of `expressions.aggregates` over the mapped rows with a label in `labels` (None: all).
 
-    `arguments` are evaluated on each of these rows, as Navigation.expression is: those that are not `constants`
-    (position, value), then the keys of `order_by`. Only rows for which `filter` is true count. `types` are those of
-    all arguments, constants included.
+    `arguments`, of the types `call.column_types`, are evaluated on each of these rows, as Navigation.expression is.
+    Only rows for which `filter` is true count.
     """
 
-    function: str
+    call: BoundAggregate
     arguments: tuple[Scalar, ...]
-    types: tuple[str, ...]
-    type: str
     settings: Settings
     labels: tuple[int, ...] | None = None
-    is_distinct: bool = False
-    constants: tuple[tuple[int, Any], ...] = ()
-    order_by: tuple[SortKey, ...] = ()
-    ignores_nulls: bool = False
     filter: Scalar | None = None
 
     @cached_property
     def aggregator(self) -> Aggregator:
-        return aggregate(
-            self.function,
-            self.types,
-            self.type,
-            self.settings,
-            is_distinct=self.is_distinct,
-            constants={i: list(v) if isinstance(v, tuple) else v for i, v in self.constants},
-            order_by=self.order_by,
-            ignores_nulls=self.ignores_nulls,
-        )
+        return self.call.aggregator(self.settings)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "aggregator"}

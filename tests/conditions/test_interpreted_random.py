@@ -10,6 +10,7 @@ import pytest
 from compare import by_python, by_reference, by_threads, outcome
 from test_threads_random import LABELS, LIMITS_IN_PYTHON, ambiguous_case, random_case
 
+from sqlext.expressions.aggregates.bind import BoundAggregate
 from sqlext.expressions.function import Settings
 from sqlext.expressions.scalar_tree import Constant, Read, Scalar, ScalarCall
 from sqlext.pattern.batch.parts import part_of
@@ -111,13 +112,15 @@ def on_row(rng: random.Random) -> Scalar:
 def random_aggregate(rng: random.Random, function: str, result: str) -> Read:
     argument = call("<", "boolean", on_row(rng), Constant(2, "bigint")) if function == "count_if" else on_row(rng)
     source = SparkAggregate(
-        function=function,
+        call=BoundAggregate(
+            function=function,
+            types=("boolean" if function == "count_if" else "bigint",),
+            result=result,
+            is_distinct=rng.random() < 0.2,
+        ),
         arguments=(argument,),
-        types=("boolean" if function == "count_if" else "bigint",),
-        type=result,
         settings=SETTINGS,
         labels=rng.choice(SETS),
-        is_distinct=rng.random() < 0.2,
         filter=call("<", "boolean", NUMBER, Constant(2, "bigint")) if rng.random() < 0.2 else None,
     )
     return Read(source, result)

@@ -9,6 +9,7 @@ import pytest
 
 from sqlext.engine.emit import window_plan as w
 from sqlext.engine.emit.emit_processor import EmitOperator
+from sqlext.expressions.aggregates.bind import BoundAggregate
 from sqlext.rewriter.emit import emit_parts as e
 from sqlext.rewriter.match.match_plan import NOT_COMPUTED
 
@@ -20,7 +21,9 @@ MARK = NOT_COMPUTED + "v"
 
 
 def call(function: str, result: str, **others) -> e.FiringAggregate:
-    return e.FiringAggregate(function=function, columns=("v",), types=("double",), result=result, **others)
+    return e.FiringAggregate(
+        call=BoundAggregate(function=function, types=("double",), result=result), columns=("v",), **others
+    )
 
 
 CALLS = (
@@ -29,7 +32,7 @@ CALLS = (
     call("max", "double"),
     call("array_agg", "array<double>"),
     call("sum", "double", filter="f"),
-    e.FiringAggregate(function="count", columns=(), types=(), result="bigint"),
+    e.FiringAggregate(call=BoundAggregate(function="count", types=(), result="bigint"), columns=()),
 )
 PLAN = w.WindowPlan(
     schema=pa.schema([*SCHEMA, (MARK, pa.bool_())]),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sqlext.engine.emit import window_plan as w
 from sqlext.engine.emit.emit_processor import EmitOperator
 from sqlext.engine.stream.stream_plan import SortKey
+from sqlext.expressions.aggregates.bind import BoundAggregate
 from sqlext.pattern.event_time import BEGINNING
 from sqlext.rewriter.emit import emit_parts as e
 
@@ -29,11 +30,18 @@ TRIGGERS = {
     "delay_proc": e.AFTER_DELAY,
 }  # fmt: skip
 EVICTORS = {"count": e.KEEP_ROWS, "time": e.KEEP_TIME, "delta": e.KEEP_DELTA}
-IDS = e.FiringAggregate(function="array_agg", columns=("id",), types=("bigint",), result="array<bigint>")
+
+
+def aggregate(function: str, *columns: str, result: str = "bigint") -> e.FiringAggregate:
+    types = ("bigint",) * len(columns)
+    return e.FiringAggregate(call=BoundAggregate(function=function, types=types, result=result), columns=columns)
+
+
+IDS = aggregate("array_agg", "id", result="array<bigint>")
 NUMBERS = [
-    e.FiringAggregate(function="count", columns=(), types=(), result="bigint"),
-    e.FiringAggregate(function="sum", columns=("value",), types=("bigint",), result="bigint"),
-    e.FiringAggregate(function="max", columns=("value",), types=("bigint",), result="bigint"),
+    aggregate("count"),
+    aggregate("sum", "value"),
+    aggregate("max", "value"),
 ]
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlext.errors import DataError
-from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, aggregate, parameter_types
+from sqlext.expressions.aggregates.aggregate_table import COMPUTED, AggregateParts, SortPart
 from sqlext.expressions.aggregates.aggregator import Aggregator, fold
-from sqlext.expressions.aggregates.distinct_rows import SortKey
+from sqlext.expressions.aggregates.bind import BoundAggregate, bind_aggregate
 from sqlext.expressions.aggregates.stored_states import read_state, write_states
 from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import INTEGER_BITS, decimal_of, is_interval, is_numeric, is_year_month, nested
@@ -31,7 +31,10 @@ IN_ONE_SELECT = 40
 _UNORDERED = ("collect_set",)
 _NUMBERS = ("sum", "avg", "try_sum", "try_avg", "stddev", "stddev_pop", "var_samp", "var_pop", "skewness", "kurtosis")
 _ANY = ("count", "min", "max", "any_value", "first_value", "last_value", "array_agg", "collect_set", "mode")
-_PAIRS = ("corr", "covar_pop", "covar_samp")
+_PAIRS = (
+    "corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2",
+    "regr_slope", "regr_sxx", "regr_sxy", "regr_syy",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +45,7 @@ class Case:
     columns: tuple[str, ...]
     constants: tuple[tuple[int, str, Any], ...] = ()
     is_distinct: bool = False
-    ignores_nulls: bool = False
+    nulls: str = ""
     within_group: tuple[str, bool] | None = None  # column, is descending
 
     def sql(self, failing: Sequence[int] = ()) -> str:
@@ -50,13 +53,48 @@ class Case:
         arguments = list(self.columns)
         if failing:
             arguments[-1] = f"CASE WHEN g NOT IN ({', '.join(map(str, failing))}) THEN {arguments[-1]} END"
-        for position, text, _ in self.constants:
-            arguments.insert(position, text)
+        arguments = self._with_constants(arguments)
         key = ""
         if self.within_group:
             key = f" WITHIN GROUP (ORDER BY {self.within_group[0]}{' DESC' if self.within_group[1] else ''})"
-        nulls = " IGNORE NULLS" if self.ignores_nulls else ""
+        nulls = f" {self.nulls} NULLS" if self.nulls else ""
         return f"{self.name}({'DISTINCT ' if self.is_distinct else ''}{', '.join(arguments)}){nulls}{key}"
+
+    def _with_constants(self, arguments: list[str]) -> list[str]:
+        for position, text, _ in self.constants:
+            arguments.insert(position, text)
+        return arguments
+
+    def bound(self, types: dict[str, str], result: str | None = None) -> tuple[BoundAggregate, tuple[str, ...]]:
+        """The call over columns of these types, and the columns that rows have for it."""
+        keys = [] if self.within_group is None else [self.within_group]
+        parts = AggregateParts(
+            arguments=tuple(self._with_constants(list(self.columns))),
+            order_by=tuple(SortPart(key=key, is_descending=is_descending) for key, is_descending in keys),
+            is_within_group=self.within_group is not None,
+            is_distinct=self.is_distinct,
+            nulls=self.nulls,
+        )
+        return bind_aggregate(self.name, parts, _CaseTypes(self, types), result)
+
+
+@dataclass(frozen=True)
+class _CaseTypes:
+    """The types of the columns and constants of a case, as `bind_aggregate` asks for them."""
+
+    case: Case
+    columns: dict[str, str]
+
+    def types(self, texts: Sequence[str]) -> list[str]:
+        return [self.columns.get(text) or _type_of_literal(text) for text in texts]
+
+    def values(self, texts: Sequence[str], types: Sequence[str]) -> list[Any]:
+        known = {text: value for _, text, value in self.case.constants}
+        return [known[text] for text in texts]
+
+
+def _type_of_literal(text: str) -> str:
+    return "string" if text[0] == "'" else "array<double>" if text.startswith("array") else "double"
 
 
 @dataclass(kw_only=True)
@@ -72,8 +110,13 @@ def cases(rng: random.Random, types: dict[str, str]) -> list[Case]:
     result = [Case(name=name, columns=(c,)) for c, t in types.items() if is_orderable(t) for name in _ANY]
     result += [Case(name=n, columns=(c,), is_distinct=True) for c in types for n in ("count", "max", "array_agg")]
     for name in ("any_value", "first_value", "last_value"):
-        result += [Case(name=name, columns=(c,), ignores_nulls=True) for c in types]
+        result += [Case(name=name, columns=(c,), nulls="IGNORE") for c in types]
         result += [Case(name=name, columns=(c,), constants=((1, "true", True),)) for c in types]
+    for name in ("array_agg", "collect_set"):
+        result += [Case(name=name, columns=(c,), nulls="RESPECT") for c in types if is_orderable(types[c])]
+    for is_descending in (False, True):
+        keys = [(c, is_descending) for c in types if is_orderable(types[c])]
+        result += [Case(name="mode", columns=(), within_group=key) for key in keys]
     numbers = [c for c, t in types.items() if is_numeric(t)]
     intervals = [c for c, t in types.items() if is_interval(t)]
     result += [Case(name=n, columns=(c,)) for c in numbers for n in _NUMBERS]
@@ -85,6 +128,10 @@ def cases(rng: random.Random, types: dict[str, str]) -> list[Case]:
         result += [Case(name="median", columns=(c,)), Case(name="approx_count_distinct", columns=(c,))]
         for name, text, value in (("percentile", "0.3", 0.3), ("percentile", "array(0.0, 0.5, 1.0)", [0.0, 0.5, 1.0])):
             result.append(Case(name=name, columns=(c,), constants=((1, text, value),)))
+    for name in ("percentile_cont", "percentile_disc"):
+        for key in [(c, is_descending) for c in (*numbers, *intervals) for is_descending in (False, True)]:
+            constants = rng.choice([(1, "0.3", 0.3), (1, "array(0.1, 0.7)", [0.1, 0.7])])
+            result.append(Case(name=name, columns=(), constants=(constants,), within_group=key))
     for name in ("min_by", "max_by"):
         result += [Case(name=name, columns=(c, rng.choice(numbers))) for c in types]
     booleans = [c for c, t in types.items() if t == "boolean"]
@@ -147,44 +194,21 @@ class Session:
 
     def _inputs(self, wanted: Sequence[Case]) -> dict[tuple[str, str], list[Any]]:
         """The values of each column in each type in which an aggregate takes it, by row; "g" are the groups."""
-        pairs = sorted({p for c in wanted for p in zip(self._columns(c), self._parameter_types(c))} | {("g", "int")})
+        bound = [case.bound(self.types) for case in wanted]
+        pairs = sorted({p for call, columns in bound for p in zip(columns, call.column_types)} | {("g", "int")})
         select = ", ".join(f"CAST({c} AS {t}) AS c{i}" for i, (c, t) in enumerate(pairs))
         table = self.spark.sql(f"SELECT {select} FROM {VIEW} ORDER BY g, id").toArrow()
         return {(c, t): from_arrow(table[f"c{i}"].combine_chunks(), t) for i, (c, t) in enumerate(pairs)}
 
-    def _columns(self, case: Case) -> list[str]:
-        return [*case.columns, *([case.within_group[0]] if case.within_group else [])]
-
-    def _parameter_types(self, case: Case) -> list[str]:
-        own = self._call_types(case)
-        positions = {i for i, _, _ in case.constants}
-        types = [t for i, t in enumerate(own) if i not in positions]
-        return types + ([self.types[case.within_group[0]]] if case.within_group else [])
-
-    def _call_types(self, case: Case) -> tuple[str, ...]:
-        types = [self.types[c] for c in case.columns]
-        for position, text, _ in case.constants:
-            types.insert(position, "string" if text[0] == "'" else "double")
-        return parameter_types(case.name, tuple(types))
-
     def _ours(self, case: Case, result: str, inputs: dict[tuple[str, str], list[Any]]) -> dict[int, Any]:
         """Our value, or error, for each group."""
         rows: dict[int, list[tuple]] = {}
-        columns = [inputs[pair] for pair in zip(self._columns(case), self._parameter_types(case))]
+        call, names = case.bound(self.types, result)
+        columns = [inputs[pair] for pair in zip(names, call.column_types)]
         for g, *values in zip(inputs["g", "int"], *columns):
             rows.setdefault(g, []).append(tuple(values))
-        keys = [SortKey(self.types[case.within_group[0]], case.within_group[1], True)] if case.within_group else []
-        bound = aggregate(
-            case.name,
-            self._call_types(case),
-            result,
-            self.settings,
-            is_distinct=case.is_distinct,
-            constants={i: v for i, _, v in case.constants},
-            order_by=keys,
-            ignores_nulls=case.ignores_nulls,
-        )
-        return {g: _outcome(bound, members) for g, members in rows.items()}
+        aggregator = call.aggregator(self.settings)
+        return {g: _outcome(aggregator, members) for g, members in rows.items()}
 
     def _compare(self, part: Sequence[tuple[Case, str, dict[int, Any]]], comparison: Comparison) -> None:
         failing = [[g for g, v in ours.items() if isinstance(v, DataError)] for _, _, ours in part]
@@ -245,7 +269,8 @@ def _outcome(aggregator: Aggregator, rows: list[tuple]) -> Any:
 
 
 def _is_same(case: Case, ours: Any, theirs: Any, spark_type: str) -> bool:
-    if case.name in ("mode", "approx_count_distinct"):  # of equally frequent values Spark returns any; ours is exact
+    if (case.name == "mode" and case.within_group is None) or case.name == "approx_count_distinct":
+        # of equally frequent values Spark returns any; our count is exact
         return (ours is None) == (theirs is None)
     parts = nested(spark_type)
     if case.name in _UNORDERED or (case.is_distinct and parts is not None and case.name == "array_agg"):
@@ -280,4 +305,4 @@ if __name__ == "__main__":
 
     result = run(sqlext.session("aggregates", master="local[2]"), int(sys.argv[1]), int((*sys.argv, "1")[2]))
     print(*result.differences, sep="\n")
-    print(f"{result.values} values, {result.errors} errors, never: {sorted(set(AGGREGATES) - result.names)}")
+    print(f"{result.values} values, {result.errors} errors, never: {sorted(set(COMPUTED) - result.names)}")

@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from sqlext.errors import UnsupportedError
-from sqlext.expressions.aggregates.aggregate_table import aggregate
-from sqlext.expressions.aggregates.aggregator import fold
+from sqlext.expressions.aggregates.aggregator import Aggregator, fold
+from sqlext.expressions.aggregates.bind import BoundAggregate
 from sqlext.expressions.aggregates.stored_states import read_state, write_states
 from sqlext.expressions.function import Settings
 
@@ -18,6 +18,10 @@ from .aggregates_against_spark import run
 SETTINGS = Settings(True, "UTC")
 
 
+def aggregate(name: str, types: tuple[str, ...], result: str, settings: Settings = SETTINGS, **parts) -> Aggregator:
+    return BoundAggregate(function=name, types=types, result=result, **parts).aggregator(settings)
+
+
 def test_aggregates_are_sparks_on_random_rows(spark):
     comparison = run(spark, 1, int(SAMPLE) if SAMPLE.isdigit() else 0, share=20)
     assert not comparison.differences, comparison.differences[:5]
@@ -25,11 +29,11 @@ def test_aggregates_are_sparks_on_random_rows(spark):
 
 def test_an_unknown_aggregate_is_refused_with_the_list():
     with pytest.raises(UnsupportedError, match=r"did you mean median\? The aggregates are count, "):
-        aggregate("medain", ("int",), "double", SETTINGS)
+        aggregate("medain", ("int",), "double")
 
 
 def test_adding_a_row_leaves_the_old_state_as_it_was():
-    distinct = aggregate("count", ("int",), "bigint", SETTINGS, is_distinct=True)
+    distinct = aggregate("count", ("int",), "bigint", is_distinct=True)
     states = [distinct.empty]
     for i in range(3000):
         states.append(distinct.add(states[-1], i % 2000))
@@ -37,11 +41,11 @@ def test_adding_a_row_leaves_the_old_state_as_it_was():
 
 
 def test_a_stored_state_goes_on_as_if_it_had_not_been_stored():
-    distinct = aggregate("count", ("string",), "bigint", SETTINGS, is_distinct=True)
-    sums = aggregate("try_sum", ("decimal(2,0)",), "decimal(3,0)", SETTINGS)
+    distinct = aggregate("count", ("string",), "bigint", is_distinct=True)
+    sums = aggregate("try_sum", ("decimal(2,0)",), "decimal(3,0)")
     for aggregator, rows, expected in (
         (distinct, [(f"{i % 2000}",) for i in range(3000)], 2000),
-        (aggregate("median", ("bigint",), "double", SETTINGS), [(i,) for i in range(3001)], 1500.0),
+        (aggregate("median", ("bigint",), "double"), [(i,) for i in range(3001)], 1500.0),
         (sums, [(Decimal(99),)] * 12, None),
     ):
         state = aggregator.empty
@@ -53,7 +57,7 @@ def test_a_stored_state_goes_on_as_if_it_had_not_been_stored():
 
 def test_sums_leave_their_type_with_an_error_or_by_wrapping():
     rows = [(2**63 - 1,), (1,)]
-    assert fold(aggregate("try_sum", ("bigint",), "bigint", SETTINGS), rows) is None
+    assert fold(aggregate("try_sum", ("bigint",), "bigint"), rows) is None
     assert fold(aggregate("sum", ("bigint",), "bigint", Settings(False, "UTC")), rows) == -(2**63)
     with pytest.raises(Exception, match="ARITHMETIC_OVERFLOW"):
-        fold(aggregate("sum", ("bigint",), "bigint", SETTINGS), rows)
+        fold(aggregate("sum", ("bigint",), "bigint"), rows)

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from sqlext.errors import DataError, SqlExtError
-from sqlext.expressions.aggregates.aggregate_table import aggregate, parameter_types
 from sqlext.expressions.aggregates.stored_states import read_state, write_states
 from sqlext.expressions.column_values import ColumnValues
 from sqlext.expressions.function import Settings
@@ -89,29 +88,17 @@ def unforeseen_failures_of_aggregates(settings: Settings, seed: int) -> Iterator
     for case in cases(rng, types):
         if case.name == "max" and not is_orderable(types[case.columns[0]]):  # which Spark refuses
             continue
-        arguments = [types[name] for name in case.columns]
-        for position, text, _ in case.constants:
-            arguments.insert(position, "string" if text[0] == "'" else "double")
         try:
             result = texts.types([join(case.sql())])[0]
-            bound = aggregate(
-                case.name,
-                parameter_types(case.name, tuple(arguments)),
-                result,
-                settings,
-                is_distinct=case.is_distinct,
-                constants={i: value for i, _, value in case.constants},
-                ignores_nulls=case.ignores_nulls,
-            )
+            call, names = case.bound(types, result)
+            bound = call.aggregator(settings)
         except SqlExtError:
             continue
-        wanted = parameter_types(case.name, tuple(types[name] for name in case.columns))
-        casts = [bind("CAST", (types[name],), t, settings) for name, t in zip(case.columns, wanted)]
+        casts = [bind("CAST", (types[name],), t, settings) for name, t in zip(names, call.column_types)]
         for at in range(0, ROWS, 3):
             try:
                 states = [
-                    bound.add(bound.empty, *(c(row[n]) for c, n in zip(casts, case.columns)))
-                    for row in rows[at : at + 3]
+                    bound.add(bound.empty, *(c(row[n]) for c, n in zip(casts, names))) for row in rows[at : at + 3]
                 ]
                 stored = [read_state(state) for state in write_states(states)]
                 value = bound.value(bound.merge(bound.merge(*stored[:2]), stored[2]))

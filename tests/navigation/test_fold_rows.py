@@ -10,9 +10,10 @@ import pytest
 from test_navigation_random import LABELS, random_block, with_random_tails
 
 from sqlext.engine.worker.fold_rows import fold_column
+from sqlext.expressions.aggregates.bind import BoundAggregate
 from sqlext.pattern.measures.navigation import output_rows
 from sqlext.pattern.task import Aggregate, Output
-from sqlext.rewriter.match.match_plan import Fold, Slot
+from sqlext.rewriter.match.match_plan import Slot
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -37,7 +38,8 @@ def test_each_result_row_aggregates_the_members_that_it_sees(seed):
         aggregate=Aggregate(
             function="array_agg", argument=0, labels=labels, is_distinct=is_distinct, is_final=rng.random() < 0.3
         ),
-        fold=Fold(types=("bigint",), result="array<bigint>", has_filter=has_filter),
+        fold=BoundAggregate(function="array_agg", types=("bigint",), result="array<bigint>", is_distinct=is_distinct),
+        filter=1 if has_filter else None,
     )
 
     def expected(shown) -> list:

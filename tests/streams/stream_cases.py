@@ -15,6 +15,7 @@ from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
 from sqlext.engine.worker.match_rows import match_batches
 from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.errors import DataError
+from sqlext.expressions.aggregates.bind import BoundAggregate
 from sqlext.pattern import ast
 from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.compile import compile_pattern
@@ -35,7 +36,7 @@ from sqlext.pattern.task import (
     Output,
     Skip,
 )
-from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, Fold, OperandColumn, Slot
+from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, OperandColumn, Slot
 from tests.operators.driven import Driven
 
 LABELS = "ABC"
@@ -215,7 +216,7 @@ def _slots(chance: random.Random) -> tuple[Slot, ...]:
             kind="fold",
             columns=("v", "u"),
             aggregate=Aggregate(function="max_by", argument=0, labels=labels),
-            fold=Fold(types=("bigint", "bigint"), result="bigint"),
+            fold=BoundAggregate(function="max_by", types=("bigint", "bigint"), result="bigint"),
         ),
         Slot(
             name="labelled",
@@ -223,7 +224,7 @@ def _slots(chance: random.Random) -> tuple[Slot, ...]:
             columns=("v", "u", "u"),
             by_label=(0, 1, 2),
             aggregate=Aggregate(function="sum", argument=0, is_distinct=True),
-            fold=Fold(types=("bigint",), result="bigint"),
+            fold=BoundAggregate(function="sum", types=("bigint",), result="bigint", is_distinct=True),
         ),
     ]
     return tuple(slots)

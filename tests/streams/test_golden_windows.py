@@ -21,6 +21,7 @@ from sqlext.engine.stream.operator import KEYS
 from sqlext.engine.stream.state_log import Log, Stored
 from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.errors import DataError
+from sqlext.expressions.aggregates.bind import BoundAggregate
 from sqlext.rewriter.emit import emit_parts as e
 from tests.operators.driven import Driven, read_golden, write_golden
 
@@ -35,11 +36,12 @@ AFTER = [("x", 8, 3), ("y", 5, 4), (None, 9, 6), ("y", 13, 8), ("x", 25, 1)], 24
 
 
 def aggregate(function: str, column: str, kind: str, result: str = "", **more) -> e.FiringAggregate:
-    return e.FiringAggregate(function=function, columns=(column,), types=(kind,), result=result or kind, **more)
+    call = BoundAggregate(function=function, types=(kind,), result=result or kind, **more)
+    return e.FiringAggregate(call=call, columns=(column,))
 
 
 AGGREGATES = (
-    e.FiringAggregate(function="count", columns=(), types=(), result="bigint"),
+    e.FiringAggregate(call=BoundAggregate(function="count", types=(), result="bigint"), columns=()),
     aggregate("sum", "v", "bigint"), aggregate("sum", "d", "decimal(10,2)", "decimal(20,2)"),
     aggregate("avg", "f", "double"), aggregate("max", "s", "string"), aggregate("min", "v", "bigint"),
     aggregate("first_value", "v", "bigint", ignores_nulls=True), aggregate("last_value", "s", "string"),

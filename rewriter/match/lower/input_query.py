@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlext.errors import UnsupportedError
+from sqlext.expressions.aggregates.aggregate_table import AGGREGATES
 from sqlext.expressions.function import Settings
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.spark_types import has_plain_equality, is_orderable
@@ -96,7 +97,8 @@ class Context:
         )
 
     def aggregate(self, reference: Reference, argument: int | None) -> Aggregate:
-        function = "avg" if reference.function == "mean" else reference.function
+        known = AGGREGATES.get(reference.function)
+        function = known.kernel if known is not None and known.kernel else reference.function
         return Aggregate(
             function=function,
             argument=argument,

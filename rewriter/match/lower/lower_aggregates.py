@@ -12,27 +12,23 @@ An argument that reads CLASSIFIER() becomes a column for each label; a worker ta
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from sqlext.errors import UnsupportedError
-from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, parameter_types, unknown_aggregate
-from sqlext.expressions.aggregates.distinct_rows import SortKey
-from sqlext.expressions.spark_types import aggregate_type, decimal_of, kind_of
+from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, COMPUTED, kernel_result, unknown_aggregate
+from sqlext.expressions.aggregates.bind import bind_aggregate
+from sqlext.expressions.spark_types import decimal_of, kind_of
 from sqlext.expressions.values import arrow_type
 from sqlext.pattern.task import CLASSIFIER
+from sqlext.rewriter.match.aggregate_syntax import parts_of_reference
 from sqlext.rewriter.match.lower.input_query import Context
-from sqlext.rewriter.match.match_plan import CLASSIFIER_FIELD, Fold, Slot
+from sqlext.rewriter.match.match_plan import CLASSIFIER_FIELD, Slot
 from sqlext.rewriter.match.references import FILTER_PLACE, Reference, render, text_and_references
-from sqlext.rewriter.match.scalars import AGGREGATES as BUILT_IN
 from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, join, standing_for
-
-_ARRAYS = ("array_agg", "collect_list")
-_FAST = ("count", "min", "max", "sum", "avg", "mean")
-_OF_WITHIN_GROUP = ("mode", "percentile_cont", "percentile_disc")  # they aggregate the key of WITHIN GROUP
 
 SlotText = Callable[[Reference], Text]
 
@@ -43,7 +39,7 @@ def aggregate_slot(context: Context, reference: Reference, slot_text: SlotText) 
     Raises UnsupportedError, and Spark's errors of names and types.
     """
     if reference.argument_kind == "classifier" and not reference.is_distinct and not reference.nulls:
-        if reference.function in _ARRAYS:
+        if _is_list(reference.function):
             return Slot(kind="array", aggregate=context.aggregate(reference, CLASSIFIER))
         if reference.function == "count":
             return Slot(kind="aggregate", aggregate=context.aggregate(reference, None))
@@ -67,7 +63,7 @@ class _Lowering:
         is_plain = len(reference.parameters) <= 1 and not reference.order_by and not reference.nulls
         if is_plain and _is_fast(reference.function, self._types[0], reference.is_distinct):
             return self._slot("aggregate", [self._filtered])
-        if is_plain and reference.function in _ARRAYS and not reference.is_distinct:
+        if is_plain and _is_list(reference.function) and not reference.is_distinct:
             return self._slot("array", [self._filtered])
         if self.context.relation.is_static or not self._is_in_table:
             return self._members()
@@ -123,7 +119,7 @@ class _Lowering:
         reference = self.reference
         if reference.order_by and not reference.is_within_group:
             raise unknown_aggregate(reference.function, reference.place)
-        if reference.filter is not None and reference.function not in BUILT_IN:
+        if reference.filter is not None and reference.function not in AGGREGATES:
             raise UnsupportedError(
                 "AGGREGATE_FILTER",
                 f"FILTER is not supported for {reference.function}, an aggregate of your own",
@@ -151,51 +147,34 @@ class _Lowering:
 
     @property
     def _is_in_table(self) -> bool:
-        if self.reference.function not in AGGREGATES:
+        if self.reference.function not in COMPUTED:
             return False
         try:
             for spark_type in (*self._types, self._result):
                 arrow_type(spark_type)
         except UnsupportedError:
             return False
-        is_known = self.reference.function == "count" or len(self._parameters) <= 2
-        return "void" not in self._result and is_known
-
-    @cached_property
-    def _parameters(self) -> list[Text | int]:
-        """The arguments in order: an index, or the text of a constant."""
-        reference = self.reference
-        if reference.is_within_group and reference.function in _OF_WITHIN_GROUP:
-            return [reference.order_by[0][0], *reference.parameters]
-        return list(reference.parameters)
+        most = AGGREGATES[self.reference.function].arity[1]
+        return "void" not in self._result and len(self.reference.parameters) <= most
 
     def _fold(self) -> Slot:
-        reference, function = self.reference, self.reference.function
-        keys = () if function in _OF_WITHIN_GROUP else reference.order_by
-        types, constants = self._parameter_types(), self._constants()
-        columns = [self._cast(p, types[i]) for i, p in enumerate(self._parameters) if i not in constants]
-        columns += [self._text_of(i) for i, _, _ in keys]
+        reference = self.reference
+        bound, arguments = bind_aggregate(reference.function, parts_of_reference(reference), self, self._result)
+        columns = [self._cast(argument, spark_type) for argument, spark_type in zip(arguments, bound.column_types)]
         columns += [] if reference.filter is None else [self._text_of(reference.filter)]
-        fold = Fold(
-            types=types,
-            result=self._result,
-            constants=tuple(constants.items()),
-            order_by=tuple(SortKey(self._types[i], down, down if last is None else last) for i, down, last in keys),
-            has_filter=reference.filter is not None,
-            ignores_nulls=reference.nulls == "IGNORE",
-        )
-        is_of_columns = all(isinstance(p, int) for i, p in enumerate(self._parameters) if i not in constants)
-        call = reference.call if is_of_columns else ()
-        return replace(self._slot("fold", columns), fold=fold, call=call, filter=reference.filter)
+        call = reference.call if all(isinstance(argument, int) for argument in arguments) else ()
+        return replace(self._slot("fold", columns), fold=bound, call=call, filter=reference.filter)
 
-    def _constants(self) -> dict[int, Any]:
-        """The values of the arguments that must be constants, by position."""
-        wanted = AGGREGATES[self.reference.function].constants
-        texts = {i: p for i, p in enumerate(self._parameters) if i in wanted and not isinstance(p, int)}
-        resolver = self.context.relation.resolver
-        if not texts:
-            return {}
-        return dict(zip(texts, resolver.values(list(texts.values()), resolver.types(list(texts.values())))))
+    def types(self, texts: Sequence[Text | int]) -> list[str]:
+        """The types of arguments, as `bind_aggregate` asks for them."""
+        return self.context.relation.resolver.types([self._over_input(text) for text in texts])
+
+    def values(self, texts: Sequence[Text | int], types: Sequence[str]) -> list[Any]:
+        """The values of arguments that are constants."""
+        return self.context.relation.resolver.values([self._over_input(text) for text in texts], types)
+
+    def _over_input(self, argument: Text | int) -> Text:
+        return self._argument(argument, None) if isinstance(argument, int) else argument
 
     def _cast(self, parameter: Text | int, spark_type: str) -> Callable[[int | None], Text]:
         """An argument in the type that the aggregate takes."""
@@ -207,13 +186,6 @@ class _Lowering:
             return join("CAST((", value, f") AS {spark_type})")
 
         return text
-
-    def _parameter_types(self) -> tuple[str, ...]:
-        """The types of the arguments as the aggregate takes them."""
-        constants = [p for p in self._parameters if not isinstance(p, int)]
-        resolved = iter(self.context.relation.resolver.types(constants))
-        types = tuple(self._types[p] if isinstance(p, int) else next(resolved) for p in self._parameters)
-        return parameter_types(self.reference.function, types)
 
     # arguments that read MATCH_NUMBER(), which is known only when a match is complete
 
@@ -255,6 +227,10 @@ def _is_fast(function: str, spark_type: str, is_distinct: bool) -> bool:
     """Do kernels compute this aggregate?"""
     if function == "count" and not is_distinct:
         return True
-    if function not in _FAST or decimal_of(spark_type) or kind_of(spark_type) not in ("int", "float"):
+    if decimal_of(spark_type) or kind_of(spark_type) not in ("int", "float"):
         return False
-    return aggregate_type(function, spark_type) is not None
+    return kernel_result(function, spark_type) is not None
+
+
+def _is_list(function: str) -> bool:
+    return function in AGGREGATES and AGGREGATES[function].is_list

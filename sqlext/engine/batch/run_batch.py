@@ -17,10 +17,9 @@ from sqlext.engine.data_types import data_type
 from sqlext.engine.queries import Queries
 from sqlext.engine.worker.worker_plan import MASK_BITS, WorkerPlan, mask_names
 from sqlext.errors import UnsupportedError
-from sqlext.expressions.spark_types import aggregate_type
+from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, kernel_result
 from sqlext.rewriter.match.match_plan import CLASSIFIER_FIELD, IS_MATCHED, PARTITION_START, WINDOW, MatchPlan, Slot
 from sqlext.rewriter.match.references import FILTER_PLACE
-from sqlext.rewriter.match.scalars import AGGREGATES
 from sqlext.rewriter.match.subqueries import subqueries
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, TextLike, join
@@ -199,7 +198,7 @@ def _slot_type(slot: Slot, inputs: T.StructType) -> T.DataType:
     if slot.kind == "members":
         return T.ArrayType(T.StructType([T.StructField(f"a{i}", t) for i, t in enumerate(types)]))
     if slot.kind == "aggregate" and types:
-        name = aggregate_type(slot.aggregate.function, types[0].simpleString())
+        name = kernel_result(slot.aggregate.function, types[0].simpleString())
         return {"double": T.DoubleType(), "bigint": T.LongType()}.get(name or "", types[0])
     return types[0] if slot.kind == "rowtime" else T.LongType()
 

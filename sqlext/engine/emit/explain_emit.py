@@ -65,11 +65,11 @@ def _seen(clause: EmitClause) -> str:
 
 
 def _aggregate(aggregate: FiringAggregate) -> str:
-    distinct = "DISTINCT " if aggregate.is_distinct else ""
+    distinct = "DISTINCT " if aggregate.call.is_distinct else ""
     arguments = ", ".join(aggregate.columns) or "*"
     condition = f" FILTER {aggregate.filter}" if aggregate.filter else ""
     how = "all windows at once" if is_vectorised(aggregate) else "row by row"
-    return f"{aggregate.function}({distinct}{arguments}){condition}, {how}"
+    return f"{aggregate.call.function}({distinct}{arguments}){condition}, {how}"
 
 
 def _state(planned: PlannedEmit) -> str:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from sqlext.engine.worker.arrow import are_valid, as_arrow, as_numpy, to_arrow, to_values
 from sqlext.errors import DataError, Place
-from sqlext.expressions.aggregates.aggregate_table import aggregate
+from sqlext.expressions.aggregates.aggregate_table import AGGREGATES
 from sqlext.expressions.aggregates.stored_states import read_state, write_states
 from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import INTEGER_BITS
@@ -32,10 +32,6 @@ States = tuple[np.ndarray, ...]
 Columns = Mapping[str, pa.Array]
 Errors = dict[int, DataError]
 _FLOATS, _TIMES = ("float", "double"), ("date", "timestamp", "timestamp_ntz")
-_ORDERED = frozenset({
-    "any_value", "array_agg", "collect_list", "collect_set", "first", "first_value", "last", "last_value", "listagg",
-    "max_by", "min_by", "mode", "string_agg",
-})  # fmt: skip
 
 
 class Aggregation(Protocol):
@@ -68,31 +64,31 @@ def aggregation(call: FiringAggregate, columns: Columns, settings: Settings) -> 
         kept = as_numpy(condition) & are_valid(condition)
     if not is_vectorised(call):
         return General(call, columns, kept, settings)
-    if call.function == "count":
+    kernel = AGGREGATES[call.call.function].kernel
+    if kernel == "count":
         return Count(_is_counted(call, columns, kept))
     column = columns[call.columns[0]]
-    if call.function in ("min", "max"):
-        return Extreme(_values(column, kept), column.type, is_max=call.function == "max")
-    if call.function == "sum" and call.types[0] not in _FLOATS:
+    if kernel in ("min", "max"):
+        return Extreme(_values(column, kept), column.type, is_max=kernel == "max")
+    if kernel == "sum" and call.call.types[0] not in _FLOATS:
         return IntegerSum(_values(column, kept), is_ansi=settings.is_ansi, place=call.place)
-    return FloatSum(_values(column, kept), is_average=call.function != "sum")
+    return FloatSum(_values(column, kept), is_average=kernel == "avg")
 
 
 def is_vectorised(call: FiringAggregate) -> bool:
     """Does NumPy compute the aggregate for all groups at once?"""
-    if call.function == "count":
-        return not call.is_distinct
-    if len(call.types) != 1 or (call.is_distinct and call.function not in ("min", "max")):
+    bound, kernel = call.call, AGGREGATES[call.call.function].kernel
+    if kernel == "count":
+        return not bound.is_distinct
+    if len(bound.types) != 1 or (bound.is_distinct and kernel not in ("min", "max")):
         return False
-    is_number = call.types[0] in (*INTEGER_BITS, *_FLOATS)
-    if call.function in ("min", "max"):
-        return is_number or call.types[0] in _TIMES
-    return is_number and call.function in ("sum", "avg", "mean")
+    is_number = bound.types[0] in (*INTEGER_BITS, *_FLOATS)
+    return kernel != "" and (is_number or (kernel in ("min", "max") and bound.types[0] in _TIMES))
 
 
 def depends_on_order(call: FiringAggregate) -> bool:
     """Does the value depend on the order of the rows, or on which of several equal rows comes first?"""
-    return call.function in _ORDERED
+    return AGGREGATES[call.call.function].reads_order
 
 
 def _is_counted(call: FiringAggregate, columns: Columns, kept: np.ndarray | None) -> np.ndarray | None:
@@ -277,18 +273,9 @@ class General:
     fields = (pa.binary(),)
 
     def __init__(self, call: FiringAggregate, columns: Columns, kept: np.ndarray | None, settings: Settings):
-        self.aggregator = aggregate(
-            call.function,
-            call.types,
-            call.result,
-            settings,
-            is_distinct=call.is_distinct,
-            constants=dict(call.constants),
-            order_by=call.order_by,
-            ignores_nulls=call.ignores_nulls,
-        )
-        self.result, self.kept, self.place = call.result, kept, call.place
-        self.columns = [from_arrow(columns[name], kind) for name, kind in zip(call.columns, call.column_types)]
+        self.aggregator = call.call.aggregator(settings)
+        self.result, self.kept, self.place = call.call.result, kept, call.place
+        self.columns = [from_arrow(columns[name], kind) for name, kind in zip(call.columns, call.call.column_types)]
 
     def empty(self, n: int) -> States:
         return (_objects([self.aggregator.empty] * n),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,7 @@ from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result
 from sqlext.engine.stream.fingerprint import Fingerprint, digest_of, fingerprint_of
 from sqlext.engine.stream.guard import guarded_columns, guarded_texts
 from sqlext.engine.stream.parcels import BUCKET, PARCEL_DDL, pack
+from sqlext.engine.stream.plan_parts import words_of
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.errors import Place, UnsupportedError
@@ -72,7 +74,7 @@ def kept_of_window(plan: EmitPlan) -> tuple[bool, str]:
     evictor = plan.clause.evictor
     if evictor is not None:
         return True, f"its rows, because {evictor.whole.text} chooses among them"
-    ordered = next((a.function for a in plan.aggregates if depends_on_order(a)), None)
+    ordered = next((a.call.function for a in plan.aggregates if depends_on_order(a)), None)
     if plan.emit.lateness and ordered is not None:
         return True, f"its rows, because a late row changes the order in which {ordered} takes them"
     return False, "its partial aggregates"
@@ -200,10 +202,20 @@ def _part(part: Trigger | Evictor) -> list[Any]:
     return [part.kind, part.amount, part.column]
 
 
-def _aggregate(call: FiringAggregate) -> list[Any]:
-    values = [call.function, call.columns, call.types, call.result, call.is_distinct, call.filter, call.ignores_nulls]
+def _aggregate(aggregate: FiringAggregate) -> list[Any]:
+    call = aggregate.call
+    values = [call.function, aggregate.columns, call.types, call.result, call.is_distinct, aggregate.filter]
     order = [[key.spark_type, key.is_descending, key.nulls_last] for key in call.order_by]
-    return [*values, [[position, str(value)] for position, value in call.constants], order]
+    constants = [[position, _constant(value)] for position, value in call.constants]
+    return [*values, call.ignores_nulls, constants, order, *words_of(call)]
+
+
+def _constant(value: Any) -> str:
+    """A constant as it was always written here: decimals without their point."""
+    if not isinstance(value, Decimal):
+        return str(value)
+    sign, digits, _ = value.as_tuple()
+    return str(int("".join(map(str, digits))) * (-1 if sign else 1))
 
 
 def result_query(plan: EmitPlan, firings: str) -> Text:
@@ -254,4 +266,4 @@ def _place(text: Text, plan: EmitPlan) -> Place:
 
 def firing_schema(plan: WindowPlan) -> T.StructType:
     """The columns of a firing as Spark's types."""
-    return spark_schema(plan.result_schema([pa.nulls(0, arrow_type(a.result)) for a in plan.aggregates]))
+    return spark_schema(plan.result_schema([pa.nulls(0, arrow_type(a.call.result)) for a in plan.aggregates]))

@@ -84,7 +84,7 @@ class Whole:
         if not len(failed):
             return values
         for group in failed.tolist():
-            report(failed_aggregate(self.call.function).with_(place=self.call.place), group, errors)
+            report(failed_aggregate(self.call.call.function).with_(place=self.call.place), group, errors)
         kept = np.arange(len(values))
         kept[failed] = -1
         return taken(values, kept)

@@ -251,11 +251,12 @@ class Printer:
     def spark_aggregate(self, source: SparkAggregate) -> str:
         """For EXPLAIN MATCH. Arguments are evaluated on the rows that are aggregated."""
         rows = "" if source.labels is None else f"{self.set_name(source.labels)}: "
-        distinct = "DISTINCT " if source.is_distinct else ""
-        constants = [literal_text(value) for _, value in source.constants]
+        call = source.call
+        distinct = "DISTINCT " if call.is_distinct else ""
+        constants = [literal_text(value) for _, value in call.constants]
         arguments = [self.condition(argument) for argument in source.arguments]
         where = f" FILTER (WHERE {self.condition(source.filter)})" if source.filter else ""
-        return f"{source.function}({rows}{distinct}{', '.join([*arguments, *constants])}){where}"
+        return f"{call.function}({rows}{distinct}{', '.join([*arguments, *constants])}){where}"
 
     def variable(self, labels: tuple[int, ...] | None, column: str) -> str:
         return column if labels is None else f"{self.set_name(labels)}.{column}"

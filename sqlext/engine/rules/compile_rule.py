@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from sqlext.engine.stream import stream_checks
 from sqlext.errors import SqlExtError, UnsupportedError
+from sqlext.expressions.aggregates.aggregate_table import kernel_result
 from sqlext.expressions.function import Settings
 from sqlext.expressions.python_functions import PythonFunction
 from sqlext.expressions.scalar_tree import Scalar
-from sqlext.expressions.spark_types import aggregate_type
 from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.lower.lower_clause import lower
@@ -113,5 +113,5 @@ def slot_type(slot: Slot, columns: Mapping[str, str]) -> str:
     if slot.kind == "array":
         return f"array<{types[0] if types else 'string'}>"
     if slot.kind == "aggregate" and types:
-        return aggregate_type(slot.aggregate.function, types[0]) or types[0]
+        return kernel_result(slot.aggregate.function, types[0]) or types[0]
     return "bigint"

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sqlext.expressions.aggregates.bind import BoundAggregate
 from sqlext.expressions.scalar_tree import Constant, Read, ScalarCall
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
 from sqlext.pattern.task import Aggregate, Call, Condition, Literal, Navigation, Operand, SparkAggregate, Task
-from sqlext.rewriter.match.match_plan import Fold, InputColumn, MatchPlan, Slot
+from sqlext.rewriter.match.match_plan import InputColumn, MatchPlan, Slot
 
 
 def former_parts(plan: MatchPlan, columns: Sequence[InputColumn]) -> list[Any]:
@@ -84,9 +85,10 @@ def _source(source: Navigation | Aggregate | SparkAggregate) -> list[Any]:
     if isinstance(source, SparkAggregate):
         arguments = [_condition(argument) for argument in (*source.arguments, source.filter)]
         settings = [source.settings.is_ansi, source.settings.time_zone]
-        keys = [[key.spark_type, key.is_descending, key.nulls_last] for key in source.order_by]
-        options = [source.labels, source.is_distinct, source.ignores_nulls, keys, [str(c) for c in source.constants]]
-        return ["spark aggregate", source.function, arguments, source.types, source.type, *settings, *options]
+        call = source.call
+        options = [source.labels, call.is_distinct, call.ignores_nulls, _keys(call), [str(c) for c in call.constants]]
+        words = words_of(call)
+        return ["spark aggregate", call.function, arguments, call.types, call.result, *settings, *options, *words]
     if isinstance(source, Aggregate):
         return ["aggregate", source.function, source.argument, source.labels, source.is_distinct, source.is_final]
     steps = [source.from_first, source.offset, source.step]
@@ -98,12 +100,22 @@ def slot_parts(slot: Slot) -> list[Any]:
     """What decides the values of a slot."""
     sources = [_source(slot.navigation), _source(slot.aggregate)]
     values = [slot.name, slot.kind, slot.columns, *sources, [str(part) for part in slot.call]]
-    return [*values, *_fold(slot.fold)] + ([["labels", slot.by_label]] if slot.by_label else [])
+    return [*values, *_fold(slot)] + ([["labels", slot.by_label]] if slot.by_label else [])
 
 
-def _fold(fold: Fold | None) -> list[Any]:
+def _fold(slot: Slot) -> list[Any]:
+    fold = slot.fold
     if fold is None:
         return []
-    order = [[key.spark_type, key.is_descending, key.nulls_last] for key in fold.order_by]
-    constants = [[position, str(value)] for position, value in fold.constants]
-    return [["fold", fold.types, fold.result, constants, order, fold.has_filter, fold.ignores_nulls]]
+    constants = [[i, str(list(value) if isinstance(value, tuple) else value)] for i, value in fold.constants]
+    options = [constants, _keys(fold), slot.filter is not None, fold.ignores_nulls, *words_of(fold)]
+    return [["fold", fold.types, fold.result, *options]]
+
+
+def _keys(call: BoundAggregate) -> list[Any]:
+    return [[key.spark_type, key.is_descending, key.nulls_last] for key in call.order_by]
+
+
+def words_of(call: BoundAggregate) -> list[str]:
+    """The words of a call that earlier versions did not read. Calls without them have the same parts as before."""
+    return [*(["DESC"] if call.is_descending else []), *(["RESPECT NULLS"] if call.respects_nulls else [])]

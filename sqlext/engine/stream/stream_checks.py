@@ -9,7 +9,7 @@ from pyspark.sql import types as T
 
 from sqlext.engine.queries import WATERMARK
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
-from sqlext.expressions.aggregates.aggregate_table import AGGREGATES
+from sqlext.expressions.aggregates.aggregate_table import COMPUTED
 from sqlext.pattern.automaton import DONE, automaton, has_more_targets, targets_behind, targets_from
 from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.cep.cep_task import CepTask
@@ -193,11 +193,11 @@ def _aggregates(plan: MatchPlan) -> Iterator[SqlExtError]:
     for slot in plan.slots:
         if slot.kind == "members":
             name = slot.aggregate.function
-            if name in AGGREGATES:
+            if name in COMPUTED:
                 message = f"on streams {name} cannot read MATCH_NUMBER(), or a type that Python workers do not have"
                 hint = "take array_agg of the columns, and write array functions around it."
             else:
-                message, hint = f"{name} is not built for streams", f"the aggregates are {', '.join(AGGREGATES)}."
+                message, hint = f"{name} is not built for streams", f"the aggregates are {', '.join(COMPUTED)}."
             yield UnsupportedError("STREAM_AGGREGATE", message, place=_place_of_call(slot, plan), hint=hint)
 
 

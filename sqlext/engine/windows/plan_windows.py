@@ -15,9 +15,9 @@ from sqlext.engine.physical import PhysicalPlan
 from sqlext.engine.queries import Queries, SparkTypeResolver, is_aggregate, with_outer_hint
 from sqlext.engine.session_settings import execution_settings
 from sqlext.errors import BindError, UnsupportedError
+from sqlext.expressions.aggregates.aggregate_table import AGGREGATES
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.match_plan import InputColumn, MatchPlan
-from sqlext.rewriter.match.scalars import AGGREGATES
 from sqlext.rewriter.text.names import quoted, repeated, unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.text.tokens import closing

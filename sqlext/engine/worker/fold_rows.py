@@ -14,21 +14,19 @@ import numpy as np
 import pyarrow as pa
 
 from sqlext.engine.worker.slot_values import member_values
-from sqlext.expressions.aggregates.aggregate_table import aggregate
+from sqlext.expressions.aggregates.aggregate_table import AGGREGATES
 from sqlext.expressions.aggregates.aggregator import Aggregator
 from sqlext.expressions.function import Settings
 from sqlext.expressions.values import from_arrow, to_arrow
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.measures.navigation import OutputRows
 from sqlext.pattern.task import Spans
-from sqlext.rewriter.match.match_plan import Fold, Slot
-
-_GROWING = frozenset({"array_agg", "collect_list", "collect_set", "listagg", "string_agg"})
+from sqlext.rewriter.match.match_plan import Slot
 
 
 def is_growing(slot: Slot) -> bool:
     """Does the value of the aggregate contain those of all its rows?"""
-    return slot.kind == "fold" and slot.aggregate.function in _GROWING
+    return slot.fold is not None and AGGREGATES[slot.fold.function].is_growing
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def fold_column(
     views = OutputRows(out.row[last], out.match[last], out.end[last])
     row, offset = navigation.members(slot.aggregate, spans, views)
     labels = navigation.member_labels(slot.aggregate, spans, views) if slot.by_label else None
-    aggregator = _bound(slot, fold, is_ansi)
+    aggregator = fold.aggregator(Settings(is_ansi, "UTC"))
     done = before if before is not None and _continues(before, out, counts) else Progress(-1, 0, aggregator.empty)
     members = _members(slot, columns, row[done.members :], None if labels is None else labels[done.members :])
     results: list[Any] = []
@@ -91,11 +89,11 @@ def _members(
 ) -> list[tuple[Any, ...] | None]:
     """The arguments on each row, None where the condition of FILTER does not hold."""
     assert slot.fold is not None
+    types = (*slot.fold.column_types, *(("boolean",) if slot.filter is not None else ()))
     arguments = [
-        from_arrow(member_values(slot, i, columns, row, labels), spark_type)
-        for i, spark_type in enumerate(slot.fold.column_types)
+        from_arrow(member_values(slot, i, columns, row, labels), spark_type) for i, spark_type in enumerate(types)
     ]
-    if not slot.fold.has_filter:
+    if slot.filter is None:
         return list(zip(*arguments))
     conditions = arguments.pop()
     return [values if holds else None for values, holds in zip(zip(*arguments), conditions)]
@@ -114,16 +112,3 @@ def _runs(match: np.ndarray) -> np.ndarray:
     """The bounds of the runs of result rows with one match; each row of no match is a run of its own."""
     is_new = np.append(True, (match[1:] != match[:-1]) | (match[1:] < 0))[: len(match)]
     return np.append(np.flatnonzero(is_new), len(match))
-
-
-def _bound(slot: Slot, fold: Fold, is_ansi: bool) -> Aggregator:
-    return aggregate(
-        slot.aggregate.function,
-        fold.types,
-        fold.result,
-        Settings(is_ansi, "UTC"),
-        is_distinct=slot.aggregate.is_distinct,
-        constants=dict(fold.constants),
-        order_by=fold.order_by,
-        ignores_nulls=fold.ignores_nulls,
-    )

@@ -54,7 +54,7 @@ def failed_results(slot: Slot, columns: dict[str, pa.Array], spans: Spans, out: 
     labels = navigation.member_labels(slot.aggregate, spans, out) if slot.by_label else None
     arguments = range(len(slot.columns) // (len(slot.by_label) or 1))
     is_failed = [as_numpy(member_values(slot, i, marks, row, labels)) for i in arguments]
-    if slot.fold is not None and slot.fold.has_filter:  # a row that FILTER leaves out does not count
+    if slot.fold is not None and slot.filter is not None:  # a row that FILTER leaves out does not count
         condition = member_values(slot, arguments[-1], columns, row, labels)
         is_counted = as_numpy(condition) & are_valid(condition)
         is_failed = [*(mask & is_counted for mask in is_failed[:-1]), is_failed[-1]]

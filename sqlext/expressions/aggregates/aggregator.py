@@ -30,14 +30,17 @@ class Aggregator:
 @dataclass(frozen=True, kw_only=True)
 class AggregateCall:
     """One use of an aggregate: its name, the types of its arguments, the type of its result, and the values of the
-    arguments (by position) that are constants. `ignores_nulls`: IGNORE NULLS was written."""
+    arguments (by position) that are constants. `is_descending`, `ignores_nulls`, `respects_nulls`: as in
+    BoundAggregate."""
 
     name: str
     types: Types
     result: str
     settings: Settings
     constants: Mapping[int, Any] = field(default_factory=dict)
+    is_descending: bool = False
     ignores_nulls: bool = False
+    respects_nulls: bool = False
 
 
 def fold(aggregator: Aggregator, rows: Iterable[Sequence[Any]]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlext.expressions.aggregates.aggregator import (
@@ -22,11 +22,11 @@ from sqlext.expressions.spark_types import ArrayOf, is_interval, is_year_month, 
 from sqlext.expressions.values import hashable, order_key
 
 
-def _collecting(value: Callable[[list[Any]], Any]) -> Aggregator:
-    """A function of the list of all values that are not NULL."""
+def _collecting(value: Callable[[list[Any]], Any], keeps_nulls: bool = False) -> Aggregator:
+    """A function of the list of all values, of which NULLs are left out unless `keeps_nulls`."""
 
     def add(state: tuple, new: Any) -> tuple:
-        return state if new is None else appended(state, new)
+        return state if new is None and not keeps_nulls else appended(state, new)
 
     return Aggregator(
         empty=EMPTY, add=add, merge=concatenated, value=lambda state: value(listed(state)), needs_rows=True
@@ -34,8 +34,8 @@ def _collecting(value: Callable[[list[Any]], Any]) -> Aggregator:
 
 
 def array_agg(call: AggregateCall) -> Aggregator:
-    """array_agg and collect_list: the values that are not NULL, in the order of the rows."""
-    return _collecting(lambda values: values)
+    """array_agg and collect_list: the values in the order of the rows."""
+    return _collecting(lambda values: values, call.respects_nulls)
 
 
 def collect_set(call: AggregateCall) -> Aggregator:
@@ -48,7 +48,7 @@ def collect_set(call: AggregateCall) -> Aggregator:
             first.setdefault(hashable(v, spark_type), v)
         return list(first.values())
 
-    return _collecting(value)
+    return _collecting(value, call.respects_nulls)
 
 
 def listagg(call: AggregateCall) -> Aggregator:
@@ -67,8 +67,8 @@ def listagg(call: AggregateCall) -> Aggregator:
 
 
 def mode(call: AggregateCall) -> Aggregator:
-    """The most frequent value, the least of equally frequent ones."""
-    spark_type = call.types[0]
+    """The most frequent value, the least of equally frequent ones, or the greatest with ORDER BY … DESC."""
+    spark_type, choose = call.types[0], max if call.is_descending else min
 
     def value(values: list[Any]) -> Any:
         if not values:
@@ -76,7 +76,7 @@ def mode(call: AggregateCall) -> Aggregator:
         counts = Counter(hashable(v, spark_type) for v in values)
         most = max(counts.values())
         kept = {hashable(v, spark_type): v for v in reversed(values)}
-        return min((kept[k] for k, n in counts.items() if n == most), key=lambda v: order_key(v, spark_type))
+        return choose((kept[k] for k, n in counts.items() if n == most), key=lambda v: order_key(v, spark_type))
 
     return _collecting(value)
 
@@ -96,20 +96,28 @@ def percentile_disc(call: AggregateCall) -> Aggregator:
 
 
 def _percentiles(call: AggregateCall, fractions: Any, is_discrete: bool) -> Aggregator:
-    for fraction in fractions if isinstance(fractions, list) else [fractions]:
-        if fraction is None or not 0 <= fraction <= 1:
-            raise invalid_value(f"{call.name} takes fractions from 0.0 to 1.0, not {fraction}", "write 0.5.")
+    is_list = isinstance(fractions, tuple)
+    shares = [_fraction(call, fraction) for fraction in (fractions if is_list else [fractions])]
 
     def value(values: list[Any]) -> Any:
         if not values:
             return None
-        ordered = sorted(values, key=lambda v: (v != v, v))  # NaN is the largest
+        ordered = sorted(values, key=lambda v: (v != v, v), reverse=call.is_descending)  # NaN is the largest
         pick = _discrete if is_discrete else _interpolated
-        if isinstance(fractions, list):
-            return [_as_result(pick(ordered, float(f)), call.result) for f in fractions]
-        return _as_result(pick(ordered, float(fractions)), call.result)
+        results = [_as_result(pick(ordered, share), call.result) for share in shares]
+        return results if is_list else results[0]
 
     return _collecting(value)
+
+
+def _fraction(call: AggregateCall, written: Any) -> float:
+    try:
+        fraction = math.nan if written is None else float(written)
+    except ValueError:
+        fraction = math.nan
+    if not 0 <= fraction <= 1:
+        raise invalid_value(f"{call.name} takes fractions from 0.0 to 1.0, not {written}", "write 0.5.")
+    return fraction
 
 
 def _interpolated(ordered: list[Any], fraction: float) -> Any:
@@ -132,3 +140,17 @@ def _as_result(value: float, spark_type: str) -> Any:
     if not is_interval(element):
         return value
     return saturated(value, 32 if is_year_month(element) else 64)
+
+
+AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {
+    "array_agg": array_agg,
+    "collect_list": array_agg,
+    "collect_set": collect_set,
+    "listagg": listagg,
+    "string_agg": listagg,
+    "mode": mode,
+    "median": median,
+    "percentile": percentile,
+    "percentile_cont": percentile,
+    "percentile_disc": percentile_disc,
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlext.expressions.aggregates.aggregator import AggregateCall, Aggregator
@@ -28,3 +29,11 @@ def approx_count_distinct(call: AggregateCall) -> Aggregator:
 
 def _counting(add: Any) -> Aggregator:
     return Aggregator(empty=0, add=add, merge=lambda n, later: n + later, value=lambda n: n)
+
+
+AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {
+    "count": count,
+    "count_if": count_if,
+    "approx_count_distinct": approx_count_distinct,
+    "regr_count": count,
+}

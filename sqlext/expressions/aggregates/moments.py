@@ -9,7 +9,8 @@ SAND2008-6212.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlext.expressions.aggregates.aggregator import AggregateCall, Aggregator
@@ -172,3 +173,87 @@ def corr(call: AggregateCall) -> Aggregator:
         return products / denominator if denominator else None
 
     return _pair_aggregator(value)
+
+
+# linear regression: of y, the first argument, by x
+
+
+def _regression_aggregator(value: Callable[[_Pairs, _Moments], float | None]) -> Aggregator:
+    """A function of the pairs (x, y) and the moments of x; Spark keeps both, which are rounded differently."""
+
+    def add(state: tuple[_Pairs, _Moments], y: Any, x: Any) -> tuple[_Pairs, _Moments]:
+        if x is None or y is None:
+            return state
+        return (_with_pair(state[0], x, y), _with_value(state[1], x))
+
+    def merge(state: tuple[_Pairs, _Moments], later: tuple[_Pairs, _Moments]) -> tuple[_Pairs, _Moments]:
+        return (_merged_pairs(state[0], later[0]), _merged(state[1], later[1]))
+
+    empty = (_NO_PAIRS, _NONE)
+    return Aggregator(empty=empty, add=add, merge=merge, value=lambda state: value(*merge(empty, state)))
+
+
+def regr_slope(call: AggregateCall) -> Aggregator:
+    return _regression_aggregator(lambda pairs, x: pairs[3] / x[2] if x[2] else None)
+
+
+def regr_intercept(call: AggregateCall) -> Aggregator:
+    return _regression_aggregator(lambda pairs, x: pairs[2] - pairs[3] / x[2] * pairs[1] if x[2] else None)
+
+
+def regr_r2(call: AggregateCall) -> Aggregator:
+    """The square of the coefficient of correlation; 1 where y has one value only, NULL where x has."""
+
+    def value(state: _Pairs) -> float | None:
+        _, _, _, products, y_squares, x_squares = state
+        if x_squares == 0.0:
+            return None
+        root = _root(y_squares * x_squares)
+        correlation = products / root if root else math.nan
+        return 1.0 if y_squares == 0.0 else correlation * correlation
+
+    return _pair_aggregator(value)
+
+
+def regr_sxy(call: AggregateCall) -> Aggregator:
+    return _pair_aggregator(lambda state: state[3] if state[0] else None)
+
+
+def regr_sxx(call: AggregateCall) -> Aggregator:
+    return _squares_aggregator(1)
+
+
+def regr_syy(call: AggregateCall) -> Aggregator:
+    return _squares_aggregator(0)
+
+
+def _squares_aggregator(position: int) -> Aggregator:
+    """The sum of the squared deviations of one argument, over the rows on which none is NULL."""
+    one = _moment_aggregator(lambda state: state[2] if state[0] else None)
+
+    def add(state: _Moments, *values: Any) -> _Moments:
+        return state if None in values else one.add(state, values[position])
+
+    return replace(one, add=add)
+
+
+AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {
+    "stddev": stddev_samp,
+    "std": stddev_samp,
+    "stddev_samp": stddev_samp,
+    "stddev_pop": stddev_pop,
+    "variance": var_samp,
+    "var_samp": var_samp,
+    "var_pop": var_pop,
+    "skewness": skewness,
+    "kurtosis": kurtosis,
+    "corr": corr,
+    "covar_pop": covar_pop,
+    "covar_samp": covar_samp,
+    "regr_intercept": regr_intercept,
+    "regr_r2": regr_r2,
+    "regr_slope": regr_slope,
+    "regr_sxx": regr_sxx,
+    "regr_sxy": regr_sxy,
+    "regr_syy": regr_syy,
+}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -39,6 +40,24 @@ def avg(call: AggregateCall) -> Aggregator:
 
 def try_avg(call: AggregateCall) -> Aggregator:
     return _avg(call, is_try=True)
+
+
+def regr_avgx(call: AggregateCall) -> Aggregator:
+    """The average of the second argument, over the rows on which none is NULL."""
+    return _avg_of_pairs(call, 1)
+
+
+def regr_avgy(call: AggregateCall) -> Aggregator:
+    return _avg_of_pairs(call, 0)
+
+
+def _avg_of_pairs(call: AggregateCall, position: int) -> Aggregator:
+    one = avg(replace(call, types=(call.types[position],)))
+
+    def add(state: tuple, *values: Any) -> tuple:
+        return state if None in values else one.add(state, values[position])
+
+    return replace(one, add=add)
 
 
 def _sum(call: AggregateCall, is_try: bool) -> Aggregator:
@@ -161,3 +180,14 @@ def _quotient(call: AggregateCall, total: Any, count: int, is_try: bool) -> Any:
     if is_interval(call.types[0]):  # half up, as Java's HALF_UP rounds: away from zero
         return (2 * abs(total) + count) // (2 * count) * (1 if total >= 0 else -1)
     return total / count
+
+
+AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {
+    "sum": sum_of,
+    "try_sum": try_sum,
+    "avg": avg,
+    "mean": avg,
+    "try_avg": try_avg,
+    "regr_avgx": regr_avgx,
+    "regr_avgy": regr_avgy,
+}
