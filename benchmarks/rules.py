@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 
 import sqlext
 from benchmarks.processes import Watch
+from sqlext.engine.rules.plan_rule import plan_rule
 from sqlext.engine.rules.rule_plan import RulesPlan
 from sqlext.engine.rules.rules_processor import RulesOperator
 from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, RULES
@@ -80,6 +81,7 @@ def step_seconds(rules: int, options: argparse.Namespace) -> Iterator[float]:
         order=("ts",),
         sort=(SortKey("amount"),),
         settings=Settings(is_ansi=True, time_zone="UTC"),
+        compile=plan_rule,
     )
     operator, nothing = RulesOperator(plan=plan), ARRIVING_VERSIONS.empty_table()
     state = first_state(operator.tables)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sqlext.engine.rules.plan_rule import plan_rule
 from sqlext.engine.rules.replay import replay
 from sqlext.engine.rules.rule_plan import CODE, CompiledRules, RulePlan, RulesPlan
 from sqlext.engine.rules.rule_results import result_batch
@@ -39,6 +40,7 @@ PLAN = RulesPlan(
     order=("ts",),
     sort=(SortKey("v"), SortKey("s")),
     settings=Settings(is_ansi=True, time_zone="UTC"),
+    compile=plan_rule,
 )
 SECOND = 1_000_000
 Result = tuple[Any, ...]  # rule, version, number, key, first, last, measures

@@ -12,6 +12,7 @@ import pytest
 from sqlext.catalog.checkpoint import StoredClause, StoredQuery, check_same_query, record_query
 from sqlext.engine.emit.run_emit import emit_fingerprint
 from sqlext.engine.parse_statement import parse_statement
+from sqlext.engine.rules.plan_rule import plan_rule
 from sqlext.engine.rules.rule_plan import RulesPlan
 from sqlext.engine.rules.run_rules import rules_fingerprint
 from sqlext.engine.stream.fingerprint import Fingerprint, match_fingerprint
@@ -83,7 +84,9 @@ def clauses_of(text: str, columns: dict[str, str]) -> list[Fingerprint]:
     found += [emit_fingerprint(lower_emit(emit, source, types, resolver, "ts")) for emit in statement.emits]
     for clause in statement.rules:
         schema = pa.schema([])
-        plan = RulesPlan(schema=schema, columns=types, keys=("k",), order=("ts",), sort=(), settings=SETTINGS)
+        plan = RulesPlan(
+            schema=schema, columns=types, keys=("k",), order=("ts",), sort=(), settings=SETTINGS, compile=plan_rule
+        )
         found.append(rules_fingerprint(plan, source.slice(clause.relation.start, clause.relation.stop)))
     return found
 

@@ -13,6 +13,7 @@ from pyspark.sql import types as T
 from sqlext.catalog import pattern_rules
 from sqlext.engine.parse_statement import ParsedStatement, with_clause
 from sqlext.engine.queries import WATERMARK, Queries
+from sqlext.engine.rules.plan_rule import plan_rule
 from sqlext.engine.rules.rule_plan import MAX_VERSIONS, RulesPlan
 from sqlext.engine.rules.run_rules import RulesRun
 from sqlext.engine.session_settings import count
@@ -121,6 +122,7 @@ class RulesPlanner:
             max_versions=count(self.spark, MAX_VERSIONS_SETTING, MAX_VERSIONS),
             max_length=count(self.spark, MAX_LENGTH_SETTING, MAX_LENGTH),
             functions=python_functions(self.spark),
+            compile=plan_rule,
         )
         events = rows.select(*(quoted(field.name) for field in fields))
         planned = PlannedRules(

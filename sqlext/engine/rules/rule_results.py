@@ -41,7 +41,7 @@ def result_batch(
     """
     n, values = rows.num_rows, ColumnValues(columns=dict(zip(rows.schema.names, rows.columns)), rows=rows.num_rows)
     texts, errors = {}, []
-    for name, tree in plan.rule.measures.items():
+    for name, tree in plan.measures.items():
         texts[name], failed = texts_of(values, tree)
         errors += failed
     columns = [

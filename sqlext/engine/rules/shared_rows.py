@@ -65,7 +65,7 @@ class SharedRows:
         """`bool[n]`: the rows on which a match of the rule can begin."""
         if plan.opening is None:
             return np.ones(len(self.time), np.bool_)
-        truth = (self.values.truth(plan.rule.masks[bit]) for bit in plan.opening)
+        truth = map(self.values.truth, plan.opening)
         return np.logical_or.reduce(list(truth))
 
     def table(self, plan: RulePlan, rows: np.ndarray) -> pa.Table:
