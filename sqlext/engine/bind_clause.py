@@ -8,7 +8,7 @@ from functools import cache, partial
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, with_clause
+from sqlext.engine.parse_statement import ClauseSite, ParsedStatement
 from sqlext.engine.queries import CHAR_TYPE, Queries, SparkTypeResolver, is_aggregate, with_outer_hint
 from sqlext.engine.session_settings import execution_settings
 from sqlext.engine.stream.stream_checks import PROCTIME_VALUE, check_order, check_row_times, is_processing_time
@@ -49,16 +49,16 @@ class ClauseBinder:
     strategy: str
     is_portable: bool = False
 
-    def bind(self, part: ClauseSite, source: Source, hidden: Sequence[str] = ()) -> BoundClause:
-        """`source`: the statement with DataFrames in the place of the clauses inside this one. `hidden`: columns of its
-        input that it cannot see.
+    def bind(self, part: ClauseSite, source: Source, prefix: Text, hidden: Sequence[str] = ()) -> BoundClause:
+        """`source`: the statement with DataFrames in the place of the clauses inside this one; `prefix`: the WITH
+        clause that its input needs; `hidden`: columns of its input that it cannot see.
 
         Raises BindError and UnsupportedError.
         """
         site, clause, tree = part.site, part.clause, self.statement.tree
         ctes = self.statement.ctes(site.whole)
         check_repeatable(tree, ctes, (site.relation, *subqueries(clause)))
-        prefix, relation = with_clause(ctes, source), source.slice(clause.relation.start, clause.relation.stop)
+        relation = source.slice(clause.relation.start, clause.relation.stop)
         columns = f"* EXCEPT ({', '.join(hidden)})" if hidden else "*"
         rows = self._input(join(prefix, f"SELECT {columns} FROM ", relation), is_subquery=bool(site.depth))
         if rows.isStreaming and self.is_portable:

@@ -35,7 +35,12 @@ class ClauseSite:
     site: Site
     clause: MatchClause
 
+    @property
+    def whole(self) -> Fragment:
+        return self.clause.whole
 
+
+# Each has `whole`: all of it, with the relations that it reads.
 Part = Union[ClauseSite, JoinClause, WindowClause, WindowCall, EmitClause, IdleSource, RulesClause]
 
 
@@ -60,7 +65,7 @@ class ParsedStatement:
             *self.idle_sources, *self.clauses, *self.joins, *self.windows, *self.calls, *self.emits,
             *self.rules
         ]  # fmt: skip
-        return sorted(parts, key=lambda part: whole(part).stop)
+        return sorted(parts, key=lambda part: part.whole.stop)
 
     @property
     def all_clauses(self) -> list[MatchClause]:
@@ -79,14 +84,14 @@ class ParsedStatement:
         patterns = (clause.pattern_text for clause in self.all_clauses)
         return [(pattern.start, pattern.stop) for pattern in patterns]
 
+    def prefix(self, part: Part, source: Source) -> Text:
+        """The WITH clause that the relations of a part need, as edited in `source`."""
+        reader = part.call.whole if isinstance(part, EmitClause) else part.whole  # the query of EMIT may have a WITH
+        return with_clause(self.ctes(reader), source)
+
     def ctes(self, reader: Fragment) -> tuple[Cte, ...]:
         """The CTEs that the relations of a clause or a join can name."""
         return visible_ctes(self.tree, reader)
-
-
-def whole(part: Part) -> Fragment:
-    """All of a part, with the relations that it reads."""
-    return part.clause.whole if isinstance(part, ClauseSite) else part.whole
 
 
 def with_clause(ctes: Sequence[Cte], source: Source) -> Text:

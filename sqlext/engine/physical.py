@@ -89,9 +89,13 @@ class PhysicalPlan:
         return self.form is STREAM
 
     @property
-    def stream_clause(self) -> StreamClause | None:
-        """What is recorded of the clause beside the checkpoint of a stream; None in batch."""
-        return run_stream.stream_clause(self.plan) if self.is_streaming else None
+    def needs_workers(self) -> bool:
+        return self.form is not LEAD
+
+    @property
+    def stream_clauses(self) -> list[StreamClause]:
+        """What is recorded of the clause beside the checkpoint of a stream; empty in batch."""
+        return [run_stream.stream_clause(self.plan)] if self.is_streaming else []
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
         """The clause's result."""

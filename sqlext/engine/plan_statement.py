@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Union
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
@@ -19,19 +19,21 @@ from sqlext.catalog import views
 from sqlext.catalog.views import Mention, View
 from sqlext.engine import cached_views
 from sqlext.engine.bind_clause import BoundClause, ClauseBinder
-from sqlext.engine.emit.plan_emits import EmitPlanner, PlannedCall, PlannedEmit
-from sqlext.engine.joins.plan_joins import JoinPlanner, PlannedJoin
-from sqlext.engine.parse_statement import ParsedStatement, parse_statement, whole
-from sqlext.engine.physical import LEAD, PhysicalPlan, Settings, choose
+from sqlext.engine.emit.plan_emits import EmitPlanner, WindowCallPlanner
+from sqlext.engine.joins.plan_joins import JoinPlanner
+from sqlext.engine.parse_statement import ClauseSite, ParsedStatement, Part, parse_statement
+from sqlext.engine.physical import PhysicalPlan, Settings, choose
+from sqlext.engine.plan_match import MatchPlanner, PlanClause
 from sqlext.engine.portable.portable_sql import portable_query
 from sqlext.engine.queries import Queries
-from sqlext.engine.rules.plan_rules import PlannedRules, RulesPlanner
+from sqlext.engine.rules.plan_rules import RulesPlanner
 from sqlext.engine.sql_call import SqlCall
-from sqlext.engine.stream.heartbeat import IdlePlanner, PlannedIdle
+from sqlext.engine.stream.heartbeat import IdlePlanner
+from sqlext.engine.stream.planner import PlannedRelation, Planner, Section
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.view_columns import view_columns
-from sqlext.engine.windows.plan_windows import BaseQuery, WindowPlanner
-from sqlext.errors import Place, SqlExtError, UnsupportedError
+from sqlext.engine.windows.plan_windows import WindowPlanner
+from sqlext.errors import Place, UnsupportedError
 from sqlext.quiet import quiet_probes
 from sqlext.rewriter import parameters
 from sqlext.rewriter.emit.emit_clause import EmitClause
@@ -39,7 +41,6 @@ from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.heads import parse_target
 from sqlext.rewriter.idle_sources import IdleSource
 from sqlext.rewriter.joins.join_clause import JoinClause
-from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.rules.rules_clause import RulesClause
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
@@ -49,20 +50,19 @@ from sqlext.rewriter.tree.script import check_bound_before
 from sqlext.rewriter.windows.parse_window import WindowClause
 from sqlext.spark_versions import check_stream_grammar
 
-PlannedPart = Union[PhysicalPlan, PlannedJoin, PlannedCall, PlannedEmit, PlannedIdle, PlannedRules]
-
 
 @dataclass(frozen=True, kw_only=True)
 class StatementPlan:
     """A statement, ready to be run.
 
-    `parts`: what became of its clauses, joins and window functions, innermost first; `relations`: the clauses and the
-    stored views by the names that stand for them in `source`, each behind those that it reads.
+    `relations`: the clauses and the stored views by the names that stand for them in `source`, each after those that
+    it reads; `sections`: of EXPLAIN MATCH, those of inner parts first; `needs_workers`: code of ours runs in workers.
     """
 
     call: SqlCall
-    parts: tuple[PlannedPart, ...]
     relations: Mapping[str, PlannedRelation]
+    sections: tuple[Section, ...]
+    needs_workers: bool
     source: Source
     queries: Queries
     warnings: tuple[str, ...]
@@ -75,23 +75,21 @@ class StatementPlan:
     @property
     def stream_clauses(self) -> list[StreamClause]:
         """The clauses that keep state in a stream, those of stored views included, innermost first."""
-        clauses: list[StreamClause] = []
-        for relation in self.relations.values():
-            if isinstance(relation, ViewPlan):
-                clauses += relation.statement.stream_clauses
-            elif not isinstance(relation, BaseQuery) and relation.stream_clause is not None:
-                clauses.append(relation.stream_clause)
-        return clauses
+        return [clause for relation in self.relations.values() for clause in relation.stream_clauses]
 
     @property
     def has_effect(self) -> bool:
         return any(relation.has_effect for relation in self.relations.values())
 
     @property
-    def needs_workers(self) -> bool:
-        """Does code of ours run in Python workers?"""
-        has_beats = any(isinstance(part, PlannedIdle) for part in self.parts)
-        return has_beats or any(map(_needs_workers, self.relations.values()))
+    def explanation(self) -> str:
+        """The text of EXPLAIN MATCH."""
+        if not self.sections:
+            return "No clause of the extended language: Spark runs the text as it is."
+        named = [section.shown(section.name) for section in self.sections if section.name]
+        others = (section for section in self.sections if not section.name)
+        numbered = [section.shown(str(number)) for number, section in enumerate(others, 1)]
+        return "\n\n".join([*named, *numbered, f"== Statement for Spark ==\n{self.text}"])
 
     def build(self) -> None:
         """Build the DataFrames to run in the place of the previews, and of all that read them."""
@@ -125,6 +123,14 @@ class ViewPlan:
         return self.statement.has_effect
 
     @property
+    def needs_workers(self) -> bool:
+        return self.statement.needs_workers
+
+    @property
+    def stream_clauses(self) -> list[StreamClause]:
+        return self.statement.stream_clauses
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         return self.statement.warnings
 
@@ -135,9 +141,62 @@ class ViewPlan:
     def preview(self) -> DataFrame:
         return view_columns(self.statement.execute(), self.view, self.place)
 
+    def section(self, name: str) -> Section:
+        """What EXPLAIN MATCH shows of the view, which the statement reads by this name."""
+        title = f", which the statement reads as {name}"
+        return Section(kind="View", name=self.view.name, title=title, text=lambda: self.statement.explanation)
 
-PlannedRelation = Union[PhysicalPlan, ViewPlan, BaseQuery, PlannedEmit, PlannedRules]
-PlanClause = Callable[[BoundClause, Queries], tuple[Union[PhysicalPlan, None], str]]
+
+@dataclass(frozen=True, kw_only=True)
+class Planning:
+    """What the planners of one statement share. `is_portable`: the plan is printed as plain SQL and not run;
+    `hidden_in_inputs`: the columns of joins that a clause must not see, by the first character of its keyword."""
+
+    call: SqlCall
+    settings: Settings
+    statement: ParsedStatement
+    queries: Queries
+    plan_clause: PlanClause
+    is_portable: bool
+    hidden_in_inputs: dict[int, list[str]] = field(default_factory=dict)
+
+
+def _matches(p: Planning) -> MatchPlanner:
+    binder = ClauseBinder(
+        spark=p.call.spark, statement=p.statement, queries=p.queries, strategy=p.settings.strategy,
+        is_portable=p.is_portable,
+    )  # fmt: skip
+    return MatchPlanner(binder=binder, plan_clause=p.plan_clause, hidden_in_inputs=p.hidden_in_inputs)
+
+
+def _windows(p: Planning) -> WindowPlanner:
+    return WindowPlanner(
+        spark=p.call.spark, statement=p.statement, queries=p.queries, strategy=p.settings.strategy,
+        plan_window=p.plan_clause,
+    )  # fmt: skip
+
+
+def _joins(p: Planning) -> JoinPlanner:
+    time_zone = p.call.spark.conf.get("spark.sql.session.timeZone") or ""
+    return JoinPlanner(p.statement, p.queries, time_zone, p.hidden_in_inputs)
+
+
+def _emits(p: Planning) -> EmitPlanner:
+    return EmitPlanner(
+        spark=p.call.spark, statement=p.statement, queries=p.queries, target=parse_target(p.call.text),
+        is_portable=p.is_portable, skips_failures=p.settings.skips_failures,
+    )  # fmt: skip
+
+
+PLANNERS: Mapping[type[Part], Callable[[Planning], Planner[Any]]] = {
+    ClauseSite: _matches,
+    WindowClause: _windows,
+    JoinClause: _joins,
+    WindowCall: lambda p: WindowCallPlanner(statement=p.statement, queries=p.queries),
+    EmitClause: _emits,
+    RulesClause: lambda p: RulesPlanner(spark=p.call.spark, queries=p.queries, is_portable=p.is_portable),
+    IdleSource: lambda p: IdlePlanner(spark=p.call.spark, queries=p.queries, is_portable=p.is_portable),
+}
 
 
 def plan_statement(call: SqlCall) -> StatementPlan:
@@ -166,14 +225,14 @@ def plan_portable(call: SqlCall) -> StatementPlan:
 
 
 def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portable: bool = False) -> StatementPlan:
-    """`plan_clause`: how a bound clause is run, None if it is not, and the relation that stands for it in the text."""
     statement = parse_statement(call.text)
-    check_bound_before(call.text, [whole(part) for part in statement.parts])
+    check_bound_before(call.text, [part.whole for part in statement.parts])
     if words := stream_words(statement.tree):
         check_stream_grammar(call.spark, words.place)
     queries = Queries(call.sql, call.frames, call.text)
     source = Source(call.text, parameters.bind(call.text, call.args, statement.pattern_bodies))
     relations: dict[str, PlannedRelation] = {}
+    sections: list[Section] = []
     for mention in views.mentioned(call.spark, call.sql, call.text):
         if is_portable:
             relation = _portable_view(mention.view, call)
@@ -184,56 +243,25 @@ def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portabl
             view = ViewPlan(mention.view, query, Place(call.text, mention.name.start, mention.name.stop))
             relation = queries.name(view.preview())
             relations[relation] = view
+            sections.append(view.section(relation))
         source = source.edited([_view_edit(mention, relation, statement)])
-    binder = ClauseBinder(
-        spark=call.spark, statement=statement, queries=queries, strategy=settings.strategy, is_portable=is_portable
-    )
-    windows = WindowPlanner(spark=call.spark, statement=statement, queries=queries, strategy=settings.strategy)
-    emits = EmitPlanner(
-        spark=call.spark, statement=statement, queries=queries, target=parse_target(call.text), is_portable=is_portable,
-        skips_failures=settings.skips_failures,
+    planning = Planning(
+        call=call, settings=settings, statement=statement, queries=queries, plan_clause=plan_clause,
+        is_portable=is_portable,
     )  # fmt: skip
-    idle = IdlePlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
-    rules = RulesPlanner(spark=call.spark, statement=statement, queries=queries, is_portable=is_portable)
-    joins = JoinPlanner(statement, queries, call.spark.conf.get("spark.sql.session.timeZone") or "")
-    parts: list[PlannedPart] = []
+    planners = {kind: make(planning) for kind, make in PLANNERS.items()}
+    needs_workers = False
     for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
-        if isinstance(part, JoinClause):
-            join, edits = joins.plan(part, source)
-            parts.append(join)
-        elif isinstance(part, IdleSource):
-            planned_idle, edits = idle.plan(part, source)
-            parts.append(planned_idle)
-        elif isinstance(part, WindowCall):
-            planned_call, edits = emits.plan_call(part, source)
-            parts += [planned_call] if planned_call is not None else []
-        elif isinstance(part, EmitClause):
-            firings, relation, edits = emits.plan_emit(part, source)
-            relations[relation] = firings
-            parts.append(firings)
-        elif isinstance(part, RulesClause):
-            matches, relation, edits = rules.plan(part, source)
-            relations[relation] = matches
-            parts.append(matches)
-        elif isinstance(part, WindowClause):
-            steps, edits = windows.plan(part, source, plan_clause)
-            relations |= steps
-            parts += [step for step in steps.values() if isinstance(step, PhysicalPlan)]
-        else:
-            try:
-                hidden = joins.hidden_in_input(part.site.keyword)
-                planned, relation = plan_clause(binder.bind(part, source, hidden), queries)
-            except SqlExtError as e:
-                raise about_variable(e, names_of(part.clause)) from None
-            edits = [Edit(part.clause.whole.start, part.clause.whole.stop, relation)]
-            if planned is not None:
-                parts.append(planned)
-                relations[relation] = planned
-        source = source.edited(edits)
+        planned = planners[type(part)].plan(part, source, statement.prefix(part, source))
+        relations |= planned.relations
+        sections += planned.sections
+        needs_workers |= planned.needs_workers
+        source = source.edited(planned.edits)
     return StatementPlan(
         call=call,
-        parts=tuple(parts),
         relations=relations,
+        sections=tuple(sections),
+        needs_workers=needs_workers or any(relation.needs_workers for relation in relations.values()),
         source=source,
         queries=queries,
         warnings=tuple(_warnings(statement, relations)),
@@ -261,12 +289,6 @@ def _view_edit(mention: Mention, relation: str, statement: ParsedStatement) -> E
     is_table = before >= 0 and tokens[before].word == "TABLE"  # which takes no alias
     alias = f" AS `{mention.view.name}`" if statement.tree.is_bare(mention.name) and not is_table else ""
     return Edit(mention.name.start, mention.name.stop, relation + alias)
-
-
-def _needs_workers(relation: PlannedRelation) -> bool:
-    if isinstance(relation, ViewPlan):
-        return relation.statement.needs_workers
-    return not isinstance(relation, BaseQuery) and not (isinstance(relation, PhysicalPlan) and relation.form is LEAD)
 
 
 def _warnings(statement: ParsedStatement, relations: Mapping[str, PlannedRelation]) -> list[str]:

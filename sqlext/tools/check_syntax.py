@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlext.engine.parse_statement import parse_statement, whole
+from sqlext.engine.parse_statement import parse_statement
 from sqlext.errors import SqlExtError, SqlExtErrors, raise_all
 from sqlext.rewriter.heads import CREATE_VIEW, check_no_function, parse_create_view, parse_head, parse_target
 from sqlext.rewriter.rule_text import check_rule_text
@@ -98,4 +98,4 @@ def _check_extended(text: str) -> None:
         parse_create_view(text)
     check_no_function(text)
     statement = parse_statement(text)
-    check_bound_before(text, [whole(part) for part in statement.parts])
+    check_bound_before(text, [part.whole for part in statement.parts])

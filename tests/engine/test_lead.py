@@ -51,8 +51,8 @@ def query(clause: str, relation: str = "facts") -> str:
 
 def plan(spark, text: str):
     with settings(spark, {"sqlext.prefilter": "off"}):
-        (part,) = plan_statement(SqlCall(spark=spark, sql=unhooked(spark), text=text)).parts
-    return part.plan
+        (clause,) = plan_statement(SqlCall(spark=spark, sql=unhooked(spark), text=text)).relations.values()
+    return clause.plan
 
 
 @pytest.mark.parametrize(("clause", "expected"), [pytest.param("\n".join(c), s, id=t) for t, c, s in CASES])

@@ -6,7 +6,6 @@ import pytest
 
 import sqlext
 from sqlext.engine.batch.run_batch import worker_plan
-from sqlext.engine.explanation import explained_plan
 from sqlext.engine.physical import LEAD
 from sqlext.engine.plan_statement import ViewPlan, plan_statement
 from sqlext.engine.quoted_names import names_in_backticks
@@ -39,7 +38,7 @@ def run_strategies(plan) -> list[str]:
     """The strategy of each clause that the workers of the plan's DataFrame run, those of stored views first."""
     views = [view for view in plan.relations.values() if isinstance(view, ViewPlan)]
     names = [name for view in views for name in run_strategies(view.statement)]
-    for clause in (part for part in plan.parts if hasattr(part, "form")):
+    for clause in (relation for relation in plan.relations.values() if hasattr(relation, "form")):
         is_lead = clause.form is LEAD
         names.append(LEAD.name if is_lead else strategy.choose(worker_plan(clause.plan, clause.is_ansi).task)[0])
     return names
@@ -68,7 +67,7 @@ def test_explain_names_the_strategy_that_runs(clean, group):
     for case in group:
         with settings(clean, case.settings):
             for plan in plans(clean, case):
-                explanation = explained_plan(plan)
+                explanation = plan.explanation
                 plan.build()
                 assert named_strategies(explanation) == run_strategies(plan), case.title
 

@@ -13,7 +13,6 @@ import pytest
 
 import sqlext
 from sqlext.engine.batch.run_batch import unsorted_query
-from sqlext.engine.explanation import explained_plan
 from sqlext.engine.plan_statement import plan_statement
 from sqlext.engine.sql_call import SqlCall
 from sqlext.engine.stream.run_stream import stream_plan
@@ -148,8 +147,8 @@ def test_explain_names_the_engine_that_decides(spark, views, time):
         f"SELECT to_json(struct(*)) AS row FROM {STREAM} MATCH_RECOGNIZE ({clause})" for clause in clauses
     )
     plan = plan_statement(SqlCall(spark=spark, sql=unhooked(spark), text=text))
-    named = [section.partition(":")[0] for section in explained_plan(plan).split("== Strategy ==\n")[1:]]
-    streams = [operator_plan(plan, clause) for clause in plan.parts]
+    named = [section.partition(":")[0] for section in plan.explanation.split("== Strategy ==\n")[1:]]
+    streams = [operator_plan(plan, clause) for clause in plan.relations.values()]
     assert named == [stream.engine for stream in streams]
     assert named == [choose_on_stream(stream.worker.task, stream.facts)[0] for stream in streams]
     assert len(set(named)) > 3

@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 from sqlext.engine.emit.partials import is_vectorised
-from sqlext.engine.emit.plan_emits import PlannedCall, PlannedEmit
 from sqlext.engine.emit.run_emit import kept_of_window, result_query, rows_query
+from sqlext.engine.stream.planner import Section
 from sqlext.rewriter.emit.emit_clause import EmitClause
 from sqlext.rewriter.emit.emit_parts import AGGREGATE, GLOBAL, FiringAggregate
+from sqlext.rewriter.emit.lower_emit import EmitPlan
 from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.text.splice import Text
 
 
-def explained_call(number: int, planned: PlannedCall) -> str:
-    """The section of a window function without EMIT."""
-    call = planned.call
-    return f"== Windows {number}, line {call.whole.place.line} ==\n{_windows(call)}\ncomputed by {planned.how}"
+def explained_call(call: WindowCall, how: str) -> Section:
+    """The section of a window function without EMIT. `how`: what computes it."""
+    line = call.whole.place.line
+    return Section(kind="Windows", title=f", line {line}", text=lambda: f"{_windows(call)}\ncomputed by {how}")
 
 
-def explained_emit(number: int, planned: PlannedEmit) -> str:
-    """The sections of a query that EMITs."""
-    plan, clause = planned.plan, planned.plan.clause
+def explained_emit(plan: EmitPlan, prefix: Text, *, is_streaming: bool) -> Section:
+    """The section of a query that EMITs. `prefix`: the WITH clause that its data needs."""
+    line = plan.clause.keyword.place.line
+    return Section(kind="Windows", title=f", line {line}", text=lambda: _text(plan, prefix, is_streaming))
+
+
+def _text(plan: EmitPlan, prefix: Text, is_streaming: bool) -> str:
+    clause = plan.clause
     lines = [
         f"input {plan.relation}",
         _windows(clause.call),
-        *_keys(planned),
-        _triggers(clause, is_streaming=planned.is_streaming),
+        *_keys(plan, is_streaming),
+        _triggers(clause, is_streaming=is_streaming),
         _seen(clause),
         *(f"{AGGREGATE}{i}: {_aggregate(a)}" for i, a in enumerate(plan.aggregates)),
-        _state(planned),
+        _state(plan),
     ]
     sections = {
-        f"Windows {number}, line {clause.keyword.place.line}": "\n".join(lines),
-        "SQL before the firings": str(rows_query(plan.columns, plan, planned.prefix)),
+        "SQL before the firings": str(rows_query(plan.columns, plan, prefix)),
         "SQL behind the firings": str(result_query(plan, "firings")),
     }
-    return "\n".join(f"== {title} ==\n{text}" for title, text in sections.items())
+    return "\n".join([*lines, *(f"== {title} ==\n{text}" for title, text in sections.items())])
 
 
 def _windows(call: WindowCall) -> str:
@@ -42,9 +48,9 @@ def _windows(call: WindowCall) -> str:
     return f"windows {call.kind}{time}{durations}"
 
 
-def _keys(planned: PlannedEmit) -> list[str]:
-    keys = [str(text) for _, text in planned.plan.columns[: planned.plan.keys]]
-    how = "in a stateful operator, a step in each micro-batch" if planned.is_streaming else "at once, in one step"
+def _keys(plan: EmitPlan, is_streaming: bool) -> list[str]:
+    keys = [str(text) for _, text in plan.columns[: plan.keys]]
+    how = "in a stateful operator, a step in each micro-batch" if is_streaming else "at once, in one step"
     where = f"by keys {', '.join(keys)}" if keys else "without keys: one task computes all windows"
     return [f"fires {where}, {how}"]
 
@@ -72,5 +78,5 @@ def _aggregate(aggregate: FiringAggregate) -> str:
     return f"{aggregate.call.function}({distinct}{arguments}){condition}, {how}"
 
 
-def _state(planned: PlannedEmit) -> str:
-    return f"kept of an open window: {kept_of_window(planned.plan)[1]}"
+def _state(plan: EmitPlan) -> str:
+    return f"kept of an open window: {kept_of_window(plan)[1]}"

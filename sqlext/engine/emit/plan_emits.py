@@ -9,10 +9,12 @@ from typing import ClassVar
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.emit.emit_checks import check_grouped_time, check_stream
+from sqlext.engine.emit.explain_emit import explained_call, explained_emit
 from sqlext.engine.emit.run_emit import run_emit, stream_clause
-from sqlext.engine.parse_statement import ParsedStatement, with_clause
+from sqlext.engine.parse_statement import ParsedStatement
 from sqlext.engine.queries import WATERMARK, Queries, SparkTypeResolver
 from sqlext.engine.stream import side_tables
+from sqlext.engine.stream.planner import Planned
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.emit.durations import as_timestamp, duration, time_type
@@ -30,14 +32,6 @@ _MOST_WINDOWS = 100_000  # of one row; a minute of 69 days
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlannedCall:
-    """A window function without EMIT, and the sentence that tells how Spark computes it."""
-
-    call: WindowCall
-    how: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class PlannedEmit:
     """A query that EMITs; `prefix`: the WITH clause that its data needs; `has_effect`: building the DataFrame to run
     creates the tables of late rows and failures; `skips_failures`: what cannot be computed does not end a stream."""
@@ -48,12 +42,13 @@ class PlannedEmit:
     is_streaming: bool
     has_effect: bool
     skips_failures: bool
+    needs_workers: ClassVar[bool] = True
     warnings: ClassVar[tuple[str, ...]] = ()
 
     @property
-    def stream_clause(self) -> StreamClause | None:
-        """What is recorded of the query beside the checkpoint of a stream; None in batch."""
-        return stream_clause(self.plan) if self.is_streaming else None
+    def stream_clauses(self) -> list[StreamClause]:
+        """What is recorded of the query beside the checkpoint of a stream; empty in batch."""
+        return [stream_clause(self.plan)] if self.is_streaming else []
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
         return self._frame(queries, spark, writes_tables=self.has_effect)
@@ -70,23 +65,18 @@ class PlannedEmit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EmitPlanner:
-    """Plans the window functions of one statement, those inside the data of others before them. `target`: the table
-    that it writes, if it writes one."""
+class WindowCallPlanner:
+    """Plans the window functions of one statement, those inside the data of others before them."""
 
-    spark: SparkSession
     statement: ParsedStatement
     queries: Queries
-    target: StreamTarget | None = None
-    is_portable: bool = False
-    skips_failures: bool = True
 
-    def plan_call(self, call: WindowCall, source: Source) -> tuple[PlannedCall | None, list[Edit]]:
-        """The edits that put Spark's own functions in the place of a window function; None for one with EMIT, whose
-        query is planned as a whole."""
+    def plan(self, call: WindowCall, source: Source, prefix: Text) -> Planned:
+        """The edits put Spark's own functions in the place of a window function. One with EMIT stays: its query is
+        planned as a whole."""
         if any(emit.call == call for emit in self.statement.emits):
-            return None, []
-        rows, resolver, _ = self._bind(call, source)
+            return Planned()
+        rows, resolver = _bound(call, source, prefix, self.queries)
         durations = {
             name: duration(d, source, resolver, is_positive=name != "OFFSET") for name, d in call.durations.items()
         }
@@ -100,7 +90,8 @@ class EmitPlanner:
         if rows.isStreaming:
             edits = grouped_stream(self.statement.tree, call, source, durations)
             if edits is not None:
-                return PlannedCall(call=call, how="Spark's own aggregation of a stream, by its window"), edits
+                section = explained_call(call, "Spark's own aggregation of a stream, by its window")
+                return Planned(edits=edits, sections=[section])
             if call.kind == SESSION:
                 raise UnsupportedError(
                     "SESSION_STREAM", "the sessions of a stream are known only as groups", place=call.whole.place,
@@ -108,16 +99,28 @@ class EmitPlanner:
                 )  # fmt: skip
         relation = windowed(call, source, durations, time)
         edit = Edit(call.whole.start, call.whole.stop, relation)
-        return PlannedCall(call=call, how="Spark's own functions, in the statement for Spark"), [edit]
+        section = explained_call(call, "Spark's own functions, in the statement for Spark")
+        return Planned(edits=[edit], sections=[section])
 
-    def plan_emit(self, emit: EmitClause, source: Source) -> tuple[PlannedEmit, str, list[Edit]]:
-        """The planned query, the name of its DataFrame, and the edits that put it in the place of the query."""
+
+@dataclass(frozen=True, kw_only=True)
+class EmitPlanner:
+    """Plans the queries of one statement that EMIT. `target`: the table that it writes, if it writes one."""
+
+    spark: SparkSession
+    statement: ParsedStatement
+    queries: Queries
+    target: StreamTarget | None = None
+    is_portable: bool = False
+    skips_failures: bool = True
+
+    def plan(self, emit: EmitClause, source: Source, prefix: Text) -> Planned:
         if self.is_portable:
             raise UnsupportedError(
                 "PORTABLE_EMIT", "EMIT cannot be written in plain SQL", place=emit.keyword.place,
                 hint="run the statement with spark.sql in an extended session.",
             )  # fmt: skip
-        rows, resolver, prefix = self._bind(emit.call, source, emit.alias)
+        rows, resolver = _bound(emit.call, source, prefix, self.queries, emit.alias)
         if rows.isStreaming:
             check_stream(emit, rows)
         columns = [(f.name, f.dataType.simpleString()) for f in rows.schema.fields]
@@ -137,19 +140,23 @@ class EmitPlanner:
             skips_failures=self.skips_failures,
         )
         name = self.queries.name(planned.preview(self.queries, self.spark))
-        return planned, name, [Edit(emit.whole.start, emit.whole.stop, f"SELECT * FROM {name}")]
+        edit = Edit(emit.whole.start, emit.whole.stop, f"SELECT * FROM {name}")
+        section = explained_emit(plan, prefix, is_streaming=rows.isStreaming)
+        return Planned(edits=[edit], relations={name: planned}, sections=[section])
 
-    def _bind(self, call: WindowCall, source: Source, alias: str = "") -> tuple[DataFrame, SparkTypeResolver, Text]:
-        """The rows of the data, what knows the types of expressions over them, and the WITH clause before them."""
-        prefix = with_clause(self.statement.ctes(call.whole), source)
-        rows = self.queries.run(join(prefix, "SELECT * FROM ", call.data_as("", source)))
-        taken = [name for name in rows.columns if name.lower() in WINDOW_KEYS]
-        if taken:
-            raise BindError(
-                "WINDOW_COLUMN", f"the data of {call.kind} has a column {taken[0]}", place=call.data.place,
-                hint=f"write TABLE (SELECT * EXCEPT ({taken[0]}) FROM …).",
-            )  # fmt: skip
-        return rows, SparkTypeResolver(self.queries, prefix, call.data_as(alias, source)), prefix
+
+def _bound(
+    call: WindowCall, source: Source, prefix: Text, queries: Queries, alias: str = ""
+) -> tuple[DataFrame, SparkTypeResolver]:
+    """The rows of the data, and what knows the types of expressions over them."""
+    rows = queries.run(join(prefix, "SELECT * FROM ", call.data_as("", source)))
+    taken = [name for name in rows.columns if name.lower() in WINDOW_KEYS]
+    if taken:
+        raise BindError(
+            "WINDOW_COLUMN", f"the data of {call.kind} has a column {taken[0]}", place=call.data.place,
+            hint=f"write TABLE (SELECT * EXCEPT ({taken[0]}) FROM …).",
+        )  # fmt: skip
+    return rows, SparkTypeResolver(queries, prefix, call.data_as(alias, source))
 
 
 def _check_durations(call: WindowCall, durations: Mapping[str, int]) -> None:

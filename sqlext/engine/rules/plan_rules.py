@@ -11,12 +11,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from sqlext.catalog import pattern_rules
-from sqlext.engine.parse_statement import ParsedStatement, with_clause
 from sqlext.engine.queries import WATERMARK, Queries
 from sqlext.engine.rules.plan_rule import plan_rule
 from sqlext.engine.rules.rule_plan import MAX_VERSIONS, RulesPlan
 from sqlext.engine.rules.run_rules import RulesRun
 from sqlext.engine.session_settings import count
+from sqlext.engine.stream.planner import Planned, Section
 from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
@@ -26,7 +26,7 @@ from sqlext.expressions.values import arrow_type
 from sqlext.rewriter.rule_text import MAX_LENGTH
 from sqlext.rewriter.rules.rules_clause import KeyColumn, RulesClause
 from sqlext.rewriter.text.names import quoted
-from sqlext.rewriter.text.splice import Edit, Source, join
+from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.session_functions import python_functions
 from sqlext.spark_versions import arrow_schema
 
@@ -39,6 +39,7 @@ class PlannedRules:
 
     run: RulesRun
     clause: RulesClause
+    needs_workers: ClassVar[bool] = True
     warnings: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -46,11 +47,11 @@ class PlannedRules:
         return self.run.rows.isStreaming
 
     @property
-    def stream_clause(self) -> StreamClause | None:
+    def stream_clauses(self) -> list[StreamClause]:
         if not self.run.rows.isStreaming:
-            return None
+            return []
         place = self.clause.keyword.place
-        return StreamClause(text=self.clause.whole.text, place=place, fingerprint=self.run.fingerprint)
+        return [StreamClause(text=self.clause.whole.text, place=place, fingerprint=self.run.fingerprint)]
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
         return self.run.frame(queries, spark, reports=self.has_effect)
@@ -60,8 +61,11 @@ class PlannedRules:
         return self.run.frame(queries, spark, reports=False)
 
     @property
-    def explanation(self) -> str:
+    def section(self) -> Section:
         """What EXPLAIN MATCH shows."""
+        return Section(kind="Rules", text=self._explanation)
+
+    def _explanation(self) -> str:
         plan = self.run.plan
         how = (
             "a stream: the rules table is a second stream, which reaches every bucket of keys"
@@ -82,21 +86,15 @@ class RulesPlanner:
     """Plans the MATCH_RULES of one statement."""
 
     spark: SparkSession
-    statement: ParsedStatement
     queries: Queries
     is_portable: bool = False
 
-    def plan(self, clause: RulesClause, source: Source) -> tuple[PlannedRules, str, list[Edit]]:
-        """The planned clause, the name of its DataFrame, and the edit that puts it in the place of the clause.
-
-        Raises BindError and UnsupportedError.
-        """
+    def plan(self, clause: RulesClause, source: Source, prefix: Text) -> Planned:
         if self.is_portable:
             raise UnsupportedError(
                 "PORTABLE_RULES", "sqlext_match does not know MATCH_RULES", place=clause.keyword.place,
                 hint="run the statement with spark.sql in an extended session.",
             )  # fmt: skip
-        prefix = with_clause(self.statement.ctes(clause.whole), source)
         relation = source.slice(clause.relation.start, clause.relation.stop)
         rows = self.queries.run(join(prefix, "SELECT * FROM ", relation))
         raise_all(list(_key_errors(clause, rows)))
@@ -130,7 +128,8 @@ class RulesPlanner:
         )
         with placed_at(place):
             name = self.queries.name(planned.preview(self.queries, self.spark))
-        return planned, name, [Edit(clause.whole.start, clause.whole.stop, name)]
+        edit = Edit(clause.whole.start, clause.whole.stop, name)
+        return Planned(edits=[edit], relations={name: planned}, sections=[planned.section])
 
     def _rules_table(self, clause: RulesClause, place: Place) -> pattern_rules.RulesTable | None:
         with placed_at(place):

@@ -20,9 +20,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from sqlext.cluster.worker_functions import map_in_arrow
-from sqlext.engine.parse_statement import ParsedStatement, with_clause
 from sqlext.engine.queries import WATERMARK, Queries, SparkTypeResolver
 from sqlext.engine.spark_errors import cast_hint
+from sqlext.engine.stream.planner import Planned, Section
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.emit.durations import duration
 from sqlext.rewriter.idle_sources import IdleSource
@@ -35,29 +35,19 @@ _TIME = pa.schema([("at", pa.timestamp("us", "UTC"))])
 _TIME_DDL = "at TIMESTAMP"
 
 
-@dataclass(frozen=True)
-class PlannedIdle:
-    """A source with IDLE AFTER, and the sentence that tells what that does."""
-
-    source: IdleSource
-    how: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class IdlePlanner:
     """Plans the idle sources of one statement. `is_portable`: the plan is printed as plain SQL and not run."""
 
     spark: SparkSession
-    statement: ParsedStatement
     queries: Queries
     is_portable: bool = False
 
-    def plan(self, idle: IdleSource, source: Source) -> tuple[PlannedIdle, list[Edit]]:
-        """The edits that give the source its beats; a table only loses the words, which mean nothing there.
+    def plan(self, idle: IdleSource, source: Source, prefix: Text) -> Planned:
+        """The edits give the source its beats; a table only loses the words, which mean nothing there.
 
         Raises BindError (WATERMARK_TIME, IDLE_INTERVAL) and UnsupportedError (WATERMARK, STREAM).
         """
-        prefix = with_clause(self.statement.ctes(idle.whole), source)
         relation = source.slice(idle.relation.start, idle.relation.stop)
         time = source.slice(idle.time.start, idle.time.stop)
         named = join(", ", time, " AS ", source.slice(idle.name.start, idle.name.stop)) if idle.name else Text()
@@ -65,7 +55,8 @@ class IdlePlanner:
         resolver = SparkTypeResolver(self.queries, prefix, relation)
         after = duration(idle.idle, source, resolver, error_class="IDLE_INTERVAL")
         if not rows.isStreaming:
-            return PlannedIdle(idle, "a table has no watermark"), [Edit(idle.clause.start, idle.clause.stop, "")]
+            edit = Edit(idle.clause.start, idle.clause.stop, "")
+            return Planned(edits=[edit], sections=[_section(idle, "a table has no watermark")])
         if self.is_portable:
             raise UnsupportedError(
                 "STREAM", "plain SQL has no heartbeat for an idle source", place=idle.clause.place,
@@ -80,7 +71,8 @@ class IdlePlanner:
             f" AS {quoted(idle.own_name)}" if idle.own_name else "",
         )  # fmt: skip
         how = f"in a micro-batch without rows the watermark of {column} follows the clock, {idle.idle.text} behind it"
-        return PlannedIdle(idle, how), [Edit(idle.whole.start, idle.whole.stop, text)]
+        edit = Edit(idle.whole.start, idle.whole.stop, text)
+        return Planned(edits=[edit], sections=[_section(idle, how)], needs_workers=True)
 
     def _time(self, idle: IdleSource, rows: DataFrame, query: Text) -> str:
         """The column with the event time. `query`: of that column alone."""
@@ -104,6 +96,11 @@ class IdlePlanner:
                 hint="write WATERMARK … IDLE AFTER … where the stream is read first.",
             )  # fmt: skip
         return columns[0].name
+
+
+def _section(idle: IdleSource, how: str) -> Section:
+    """The section of EXPLAIN MATCH. `how`: the sentence about what IDLE AFTER does."""
+    return Section(kind="Idle source", text=lambda: f"{idle.whole.text}\n{how}")
 
 
 def with_beats(rows: DataFrame, time: str, idle: int, spark: SparkSession) -> DataFrame:

@@ -10,16 +10,19 @@ from typing import ClassVar, Union
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.engine.bind_clause import BoundClause
-from sqlext.engine.parse_statement import ParsedStatement, with_clause
+from sqlext.engine.explain_match import explained_clause
+from sqlext.engine.parse_statement import ParsedStatement
 from sqlext.engine.physical import PhysicalPlan
 from sqlext.engine.queries import Queries, SparkTypeResolver, is_aggregate, with_outer_hint
 from sqlext.engine.session_settings import execution_settings
+from sqlext.engine.stream.planner import Planned, PlannedRelation, Section
+from sqlext.engine.stream.stream_clause import StreamClause
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.expressions.aggregates.aggregate_table import AGGREGATES
 from sqlext.rewriter.match.lower.input_query import InputRelation
 from sqlext.rewriter.match.match_plan import InputColumn, MatchPlan
 from sqlext.rewriter.text.names import quoted, repeated, unquoted
-from sqlext.rewriter.text.splice import Edit, Source, Text, join
+from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import closing
 from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.read_windows import split_at_commas
@@ -40,42 +43,40 @@ class BaseQuery:
     text: Text
     columns: tuple[str, ...]
     has_effect: ClassVar[bool] = False
+    needs_workers: ClassVar[bool] = False
     warnings: ClassVar[tuple[str, ...]] = ()
+    stream_clauses: ClassVar[tuple[StreamClause, ...]] = ()
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
         return queries.run(self.text).toDF(*self.columns)
 
 
-Steps = dict[str, Union[PhysicalPlan, BaseQuery]]  # by the names that stand for them
-
-
 @dataclass(frozen=True, kw_only=True)
 class WindowPlanner:
-    """Plans the windows of one statement. `strategy`: the one that the session names, or "auto"."""
+    """Plans the windows of one statement. `strategy`: the one that the session names, or "auto"; `plan_window`: how a
+    bound window is run."""
 
     spark: SparkSession
     statement: ParsedStatement
     queries: Queries
     strategy: str
+    plan_window: PlanWindow
 
-    def plan(self, part: WindowClause, source: Source, plan_window: PlanWindow) -> tuple[Steps, list[Edit]]:
-        """The steps before the outer query, and the edits of the statement that put it in the place of the user's.
-
-        Raises BindError and UnsupportedError.
-        """
-        return _QueryPlanner(self, part, source).plan(plan_window)
+    def plan(self, part: WindowClause, source: Source, prefix: Text) -> Planned:
+        """The relations are the steps before the outer query, which the edits put in the place of the user's."""
+        return _QueryPlanner(self, part, source, prefix).plan()
 
 
 class _QueryPlanner:
     """Plans the windows of one query."""
 
-    def __init__(self, planner: WindowPlanner, part: WindowClause, source: Source):
+    def __init__(self, planner: WindowPlanner, part: WindowClause, source: Source, prefix: Text):
         self.planner, self.part, self.source = planner, part, source
         self.queries, self.tree, self.site = planner.queries, planner.statement.tree, part.site
         ctes = planner.statement.ctes(part.whole)
         piece = self.tree.fragment(part.site.query.from_, part.site.query.stop)
         check_repeatable(self.tree, ctes, [piece])
-        self.prefix = with_clause(ctes, source)
+        self.prefix = prefix
         self.relation = self.text(*part.site.relation)
         self.settings = execution_settings(planner.spark)
 
@@ -83,13 +84,13 @@ class _QueryPlanner:
         fragment = self.tree.fragment(lo, hi)
         return self.source.slice(fragment.start, fragment.stop)
 
-    def plan(self, plan_window: PlanWindow) -> tuple[Steps, list[Edit]]:
+    def plan(self) -> Planned:
         try:
-            return self._plan(plan_window)
+            return self._plan()
         except BindError as e:
             raise self._explained(e) from None
 
-    def _plan(self, plan_window: PlanWindow) -> tuple[Steps, list[Edit]]:
+    def _plan(self) -> Planned:
         self._check_group_by()
         inputs = self._inputs()
         self._check_no_aggregates(inputs)
@@ -102,18 +103,20 @@ class _QueryPlanner:
         moved = [rebased(plan, number) for number, plan in enumerate(plans)]
         base = self._base(outer, names, [c for columns, _, _ in moved for c in columns], [d for _, d, _ in moved])
         rows = self.queries.name(base.frame(self.queries, self.planner.spark))
-        steps: Steps = {rows: base}
+        steps: dict[str, PlannedRelation] = {rows: base}
+        sections = [Section(kind="Rows", name=rows, text=lambda: str(base.text))]
         shown = [f"{COLUMN}{i}" for i, name in enumerate(names) if not name.startswith("__mixed")]
         shown += [f"{PART}{i}" for i in range(len(outer.parts))]
         for number, (_, _, plan) in enumerate(moved):
             later = [c.name for columns, _, _ in moved[number + 1 :] for c in columns]
             whole = through(plan, rows, [*shown, *later])
             bound = BoundClause(plan=whole, prefix=Text(), is_ansi=self.settings.is_ansi)
-            planned, rows = plan_window(bound, self.queries)
+            planned, rows = self.planner.plan_window(bound, self.queries)
             if planned is not None:
                 steps[rows] = planned
+                sections.append(explained_clause(planned))
             shown += [c.name for c in plan.shown]
-        return steps, [*edits, *outer.edits(rows, names)]
+        return Planned(edits=[*edits, *outer.edits(rows, names)], relations=steps, sections=sections)
 
     def _inputs(self) -> InputRelation:
         """What the windows may read: the columns of FROM, in a grouping query those of GROUP BY."""

@@ -1,0 +1,41 @@
+"""EXPLAIN MATCH of a join on time: how rows find their partners."""
+
+from __future__ import annotations
+
+from sqlext.engine.stream.planner import Section
+from sqlext.rewriter.joins.asof_sql import AsofJoin
+from sqlext.rewriter.joins.interval_sql import RewrittenJoin
+
+
+def explained_asof(asof: AsofJoin) -> Section:
+    """The section of an ASOF JOIN that becomes SQL of ours."""
+    keys = ", ".join(f"{key.left} {'<=>' if key.matches_null else '='} {key.right}" for key in asof.conditions.keys)
+    left = "the left rows go through it" if asof.carried else "its matches are joined to the left relation"
+    times = f"{asof.left_time} {asof.operator} {asof.right_time}"
+    lines = [
+        "LEFT ASOF JOIN" if asof.is_left else "INNER ASOF JOIN: left rows without a partner are left out",
+        f"left {asof.left}", f"right {asof.right}",
+        f"nearest row by {times}, keys {keys or 'none: one task orders all rows'}",
+        f"window: both sides in one order, which carries the last right row along; {left}",
+    ]  # fmt: skip
+    return _section(lines)
+
+
+def explained_native() -> Section:
+    """The section of an ASOF JOIN that this Spark has itself."""
+    return _section(["Spark's own ASOF JOIN: Spark runs the text as it is"])
+
+
+def explained_interval(rewritten: RewrittenJoin) -> Section:
+    """The section of an INTERVAL JOIN."""
+    clause = rewritten.clause
+    lines = [
+        f"{clause.join_type} INTERVAL JOIN, line {clause.keyword.place.line}",
+        f"left {clause.left.text}", f"right {clause.right.text}",
+        *(f"{decision}: {why}" for decision, why in rewritten.reasons),
+    ]  # fmt: skip
+    return _section(lines)
+
+
+def _section(lines: list[str]) -> Section:
+    return Section(kind="Join", text=lambda: "\n".join(lines))
