@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba import njit
+from numba.core.caching import IndexDataCacheFile
 
 from sqlext.host_folder import own_folder
 
@@ -60,10 +62,33 @@ def _copy_machine_code(cache: Path) -> None:
 
 keep_machine_code()
 
-compiled = njit(cache=True, **_OPTIONS)
-allocating = njit(nogil=True, cache=True)  # for kernels that are called a few times for a block, not for each row
+
+class _Index(IndexDataCacheFile):
+    """An index of Numba's cache. One that a former release has written may name classes that have moved: it is empty."""
+
+    def _load_index(self) -> dict:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError):
+            return {}
+
+
+def _cached(**options: Any) -> Callable[[Callable], Any]:
+    decorate = njit(cache=True, **options)
+
+    def kernel(function: Callable) -> Any:
+        dispatcher = decorate(function)
+        if dispatcher is not function:  # as it is with NUMBA_DISABLE_JIT
+            dispatcher._cache._cache_file.__class__ = _Index
+        return dispatcher
+
+    return kernel
+
+
+compiled = _cached(**_OPTIONS)
+allocating = _cached(nogil=True)  # for kernels that are called a few times for a block, not for each row
 # A call for each row would copy the shapes of a dozen arrays, so these kernels become part of their caller. Numba does
 # that for `inlined`, which compiles quickly where the kernel is small. LLVM does it for `internal`, which compiles
 # quickly where the kernel is large and made `threads` 20 to 50 % faster; Python cannot call such kernels.
-inlined = njit(inline="always", cache=True, **_OPTIONS)
+inlined = _cached(inline="always", **_OPTIONS)
 internal = njit(forceinline=True, error_model="numpy", **_NOT_FROM_PYTHON, **_OPTIONS)

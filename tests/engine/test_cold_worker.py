@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -74,3 +75,25 @@ def test_machine_code_beside_the_sources_is_used_where_numba_writes_elsewhere(tm
         command = [sys.executable, "-c", script]
         process = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (process.stdout, process.stderr) == (hits, "")
+
+
+def test_machine_code_of_a_former_release_is_compiled_again(tmp_path):
+    (tmp_path / "kernels.py").write_text(
+        "from sqlext.pattern.jit import allocating\n@allocating\ndef double(x):\n    return 2 * x\n"
+    )
+    command = [
+        sys.executable,
+        "-c",
+        "import kernels; print(kernels.double(2), sum(kernels.double.stats.cache_hits.values()))",
+    ]
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{Path(sqlext.__file__).parents[1]}"}
+
+    def run() -> tuple[str, str]:
+        process = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return process.stdout, process.stderr
+
+    assert [run(), run()] == [("4 0\n", ""), ("4 1\n", "")]
+    (index,) = tmp_path.glob("__pycache__/*.nbi")
+    version = pickle.dumps(pickle.loads(index.read_bytes()))
+    index.write_bytes(version + b"csqlext.former_release\nKernel\n.")
+    assert [run(), run()] == [("4 0\n", ""), ("4 1\n", "")]
