@@ -64,7 +64,7 @@ keep_machine_code()
 
 
 class _Index(IndexDataCacheFile):
-    """An index of Numba's cache. One that a former release has written may name classes that have moved: it is empty."""
+    """An index of Numba's cache. One of a former release may name classes that have moved: then it is empty."""
 
     def _load_index(self) -> dict:
         try:
