@@ -112,4 +112,4 @@ $(WORKERS)/installed: $(STAMP)
 	@touch $@
 
 check-java: $(STAMP)
-	@$(BIN)/python -c 'import sys; from sqlext.startup import java_problem; sys.exit(java_problem())'
+	@$(BIN)/python -c 'import sys; from sqlext.sessions.start import java_problem; sys.exit(java_problem())'

@@ -109,7 +109,7 @@ def _prepare(builder):
         master = settings.get("spark.remote") or settings.get("spark.master", "local")
         is_local = master.startswith("local")  # on a cluster the driver's path need not exist
         if _is_true(asked) and is_local and "spark.pyspark.python" not in settings:
-            from sqlext.worker_python import use_this_python
+            from sqlext.spark.worker_python import use_this_python
 
             use_this_python(master)
         return asked

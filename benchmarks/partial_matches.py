@@ -16,12 +16,12 @@ import time
 
 import numpy as np
 
-from sqlext.pattern.ast import Concatenation, Relaxed, Variable
 from sqlext.pattern.cep.cep_task import evaluate
 from sqlext.pattern.cep.every_match import advance
 from sqlext.pattern.cep.every_match_tables import RowBits, States, states_of
 from sqlext.pattern.cep.nfa_compile import compile_nfa
 from sqlext.pattern.cep.shared_buffer import Buffer
+from sqlext.pattern.program.ast import Concatenation, Relaxed, Variable
 
 STARTS_A_SECOND = 1_000
 

@@ -26,13 +26,13 @@ import pyarrow.parquet as pq
 
 import sqlext
 from benchmarks.processes import Watch
-from sqlext.engine.rules.plan_rule import plan_rule
-from sqlext.engine.rules.rule_plan import RulesPlan
-from sqlext.engine.rules.rules_processor import RulesOperator
-from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, RULES
-from sqlext.engine.stream.operator import ROWS, Clock, first_state
-from sqlext.engine.stream.stream_plan import SortKey
 from sqlext.expressions.function import Settings
+from sqlext.operators.rows.columns import SortKey
+from sqlext.operators.rules.operator import RulesOperator
+from sqlext.operators.rules.plan import RulesPlan
+from sqlext.operators.rules.state import ARRIVING_VERSIONS, RULES
+from sqlext.operators.stateful.operator import ROWS, Clock, first_state
+from sqlext.rewriter.rules.plan_rule import plan_rule
 
 MICROS = pa.timestamp("us", "UTC")
 START_US, MINUTE_US = 1_767_225_600_000_000, 60_000_000

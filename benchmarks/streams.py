@@ -32,7 +32,7 @@ from benchmarks import results, stream_results
 from benchmarks.__main__ import names_of, run_of
 from benchmarks.processes import spark_cpu_s
 from benchmarks.stream_results import LATENCY, THROUGHPUT, Measured
-from sqlext.stream_state import kept_state
+from sqlext.spark.progress import kept_state
 
 START_US = 1_767_225_600_000_000  # 2026-01-01
 STEP_US = 1_000  # between rows

@@ -33,7 +33,7 @@ import sqlext
 from benchmarks import results, window_results
 from benchmarks.__main__ import names_of, run_of
 from benchmarks.window_results import Measured, Pair
-from sqlext.stream_state import kept_state
+from sqlext.spark.progress import kept_state
 
 START_US = 1_767_225_600_000_000  # 2026-01-01
 HOUR_US = 3_600_000_000

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from sqlext.catalog.warehouse import path_here
 from sqlext.errors import BindError, DataError, Place
-from sqlext.quiet import quiet_probes
-from sqlext.rewriter.resumed_words import kept
+from sqlext.rewriter.statements.resumed_words import kept
+from sqlext.spark.quiet_probes import quiet_probes
 
 Result = TypeVar("Result")
 

@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 from sqlext.catalog.views import is_known, string_literal
 from sqlext.catalog.warehouse import remove_unfinished, table_folder
 from sqlext.errors import BindError, DataError
-from sqlext.quiet import quiet_probes
 from sqlext.rewriter.text.names import Parts, quote
+from sqlext.spark.quiet_probes import quiet_probes
 
 LOG, ERRORS = "_log", "_errors"  # what the names of the tables beside a table of rules end in
 _EVENTS, _SCHEMA = "sqlext.rules.events", "sqlext.rules.schema"  # properties of the table

@@ -15,10 +15,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from sqlext.errors import BindError
-from sqlext.quiet import quiet_probes
-from sqlext.rewriter.heads import CREATE_VIEW, DROP_VIEW, CreateView, Head, parse_head
+from sqlext.rewriter.heads.heads import CREATE_VIEW, DROP_VIEW, CreateView, Head, parse_head
 from sqlext.rewriter.text.names import Parts, RelationName, quote, split_name
 from sqlext.rewriter.tree.sources import qualify, relations
+from sqlext.spark.quiet_probes import quiet_probes
 
 TABLE = "sqlext_views"
 _QUERY_COLUMNS = "query_columns"  # which tables of earlier versions do not have

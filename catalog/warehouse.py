@@ -18,9 +18,9 @@ from urllib.request import url2pathname
 
 from sqlext.catalog import streams
 from sqlext.catalog.views import is_known
-from sqlext.rewriter.heads import DROP_TABLE, parse_head
+from sqlext.rewriter.heads.heads import DROP_TABLE, parse_head
 from sqlext.rewriter.text.names import Parts, quote, quoted
-from sqlext.session_kind import is_connect
+from sqlext.spark.kind import is_connect
 
 WAREHOUSE = "sqlext.warehouse"  # session setting: the folder whose tables were registered
 _DATABASE_ENDING = ".db"

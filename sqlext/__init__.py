@@ -15,9 +15,9 @@ from sqlext.errors import BindError, DataError, ParseError, SetupError, SqlExtEr
 
 # Imported at once: a submodule `session` or `explain` that is loaded later would hide the function of that name.
 # Workers load this file too, so none of these modules imports pyspark, sqlglot or numba before it is called.
-from sqlext.explain import compile, explain
-from sqlext.session import extend, is_extended, restore, session
-from sqlext.stream_state import StreamState, state
+from sqlext.sessions.explain import compile, explain
+from sqlext.sessions.session import extend, is_extended, restore, session
+from sqlext.spark.progress import StreamState, state
 
 __all__ = [
     "BindError",

@@ -2,7 +2,7 @@
 
 import sys
 
-from sqlext.cli import main
+from sqlext.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlext.pattern import ast
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
-from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.task import NO_SKIP, MatchTask, Skip, Task
+from sqlext.pattern.program import ast
+from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.task.task import NO_SKIP, MatchTask, Skip, Task
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import sqlext
-from sqlext.session_commands import split_statements
+from sqlext.cli.run_command import split_statements
 
 MODULES = ["sqlext", *(m.name for m in pkgutil.walk_packages(sqlext.__path__, "sqlext.") if "__main__" not in m.name)]
 ROOT = Path(__file__).parents[1]

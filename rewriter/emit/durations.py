@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sqlext.errors import BindError
-from sqlext.rewriter.match.condition_parts import TypeResolver
+from sqlext.rewriter.conditions.condition_parts import TypeResolver
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlext.errors import ParseError
-from sqlext.rewriter.emit.emit_parts import (
+from sqlext.operators.emit.parts import (
     AFTER_DELAY,
     AFTER_WATERMARK,
     EARLY_EVERY,
@@ -19,7 +19,7 @@ from sqlext.rewriter.emit.emit_parts import (
 )
 from sqlext.rewriter.emit.select_items import SelectItem, comma_list, is_key_of_all, select_items
 from sqlext.rewriter.emit.window_call import WindowCall
-from sqlext.rewriter.heads import Cursor
+from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import NUMBER, Tokens
 from sqlext.rewriter.tree.keywords import ends_operand, is_at

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, SESSION
+from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION
 from sqlext.rewriter.emit.select_items import comma_list, is_key_of_all, select_items
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.emit.window_relations import WINDOW, spark_window

@@ -6,12 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from sqlext.aggregates.bind import bind_aggregate
+from sqlext.aggregates.registry import AGGREGATES, ALIASES, COMPUTED, unknown_aggregate
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, ALIASES, COMPUTED, unknown_aggregate
-from sqlext.expressions.aggregates.bind import bind_aggregate
-from sqlext.rewriter.emit.durations import as_timestamp, check_number, duration, threshold, time_type
-from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart
-from sqlext.rewriter.emit.emit_parts import (
+from sqlext.operators.emit.parts import (
     AGGREGATE,
     END,
     FIRING,
@@ -25,10 +23,12 @@ from sqlext.rewriter.emit.emit_parts import (
     FiringAggregate,
     Trigger,
 )
+from sqlext.rewriter.conditions.condition_parts import TypeResolver
+from sqlext.rewriter.emit.durations import as_timestamp, check_number, duration, threshold, time_type
+from sqlext.rewriter.emit.emit_clause import EmitClause, EmitPart
 from sqlext.rewriter.emit.select_items import SelectItem
-from sqlext.rewriter.match.aggregate_syntax import AggregateSyntax, parts_of_text, read_aggregate
-from sqlext.rewriter.match.condition_parts import TypeResolver
-from sqlext.rewriter.match.references import Scope, Words
+from sqlext.rewriter.scalars.aggregate_syntax import AggregateSyntax, parts_of_text, read_aggregate
+from sqlext.rewriter.scalars.references import Scope, Words
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.lexemes import lexemes
 from sqlext.rewriter.text.names import quoted, unquoted

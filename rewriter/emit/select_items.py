@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlext.aggregates.registry import AGGREGATES, ALIASES
 from sqlext.errors import ParseError
-from sqlext.expressions.aggregates.aggregate_table import AGGREGATES, ALIASES
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.tokens import NUMBER, QUERY_STARTS, STRING, closing

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from sqlext.rewriter.emit.emit_parts import FIRING, MERGED, ROWTIME, START, TIMING
+from sqlext.operators.emit.parts import FIRING, MERGED, ROWTIME, START, TIMING
 from sqlext.rewriter.emit.lower_emit import EmitPlan
-from sqlext.rewriter.heads import StreamTarget
+from sqlext.rewriter.heads.heads import StreamTarget
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.tree.statement_tree import Tree
@@ -18,7 +18,7 @@ HIDDEN = (ROWTIME, TIMING, FIRING)  # columns that decide which row of a key sta
 def is_whole_query(emit: Fragment, target: StreamTarget | None, tree: Tree) -> bool:
     """Is the query that EMITs all that is written into the table, but for a WITH clause before it?
 
-    >>> from sqlext.rewriter.heads import parse_target
+    >>> from sqlext.rewriter.heads.heads import parse_target
     >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> def whole(query):
     ...     text = f"CREATE STREAMING TABLE t AS {query}"

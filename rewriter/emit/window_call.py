@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from itertools import pairwise
 
 from sqlext.errors import ParseError, Place
-from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, SESSION, TUMBLE
-from sqlext.rewriter.heads import Cursor
+from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION, TUMBLE
+from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Source, Text, join
 from sqlext.rewriter.text.tokens import Tokens, closing, directly_inside

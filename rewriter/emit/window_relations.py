@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlext.rewriter.emit.emit_parts import CUMULATE, GLOBAL, HOP, SESSION
+from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, SESSION
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.text.splice import Source, Text, TextLike, join
 

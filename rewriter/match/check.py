@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 
 from sqlext.errors import BindError, Place, SqlExtError, raise_all
-from sqlext.pattern import ast
 from sqlext.pattern.cep.nfa_compile import first_variables
-from sqlext.pattern.compile import size_error
+from sqlext.pattern.program import ast
+from sqlext.pattern.program.compile import size_error
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.text.fragments import Fragment, Name
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.pattern.ast import Pattern
+from sqlext.pattern.program.ast import Pattern
 from sqlext.rewriter.text.fragments import Fragment, Name
 
 

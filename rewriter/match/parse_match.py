@@ -25,8 +25,8 @@ from sqlext.rewriter.match.match_clause import (
     Within,
 )
 from sqlext.rewriter.match.mistaken_heads import NOTHING, mistaken_head
-from sqlext.rewriter.match.other_words import ends_in_name
 from sqlext.rewriter.match.parse_pattern import parse_pattern
+from sqlext.rewriter.scalars.other_words import ends_in_name
 from sqlext.rewriter.text.fragments import Fragment, Name
 from sqlext.rewriter.text.names import name_of
 from sqlext.rewriter.text.tokens import SYMBOL, WORD, Token, Tokens, closing
@@ -74,7 +74,7 @@ def parse_match(text: str, tokens: Tokens, site: Site) -> MatchClause:
 
     Raises ParseError and UnsupportedError (limits of patterns), all errors of the clause together.
 
-    >>> from sqlext.rewriter.scan import scan
+    >>> from sqlext.rewriter.statements.scan import scan
     >>> from sqlext.rewriter.text.tokens import tokenize
     >>> text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts DESC MEASURES A.x + 1 AS y PATTERN (A) DEFINE A AS x > 0)"
     >>> clause = parse_match(text, tokenize(text), scan(text)[0])

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from sqlext.errors import ParseError, Place, UnsupportedError
-from sqlext.pattern import ast
-from sqlext.pattern.compile import MAX_NESTING, depth_error
+from sqlext.pattern.program import ast
+from sqlext.pattern.program.compile import MAX_NESTING, depth_error
 from sqlext.rewriter.text.fragments import Fragment, Name
 
 MAX_VARIABLES = 256

@@ -16,7 +16,7 @@ def subqueries(clause: MatchClause) -> list[Fragment]:
     """The subqueries with their parentheses, in the order of the text; none that is a part of another one.
 
     >>> from sqlext.rewriter.match.parse_match import parse_match
-    >>> from sqlext.rewriter.scan import scan
+    >>> from sqlext.rewriter.statements.scan import scan
     >>> text = "SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x IN (SELECT max(y) FROM (SELECT 1 AS y)))"
     >>> [query.text for query in subqueries(parse_match(text, tokenize(text), scan(text)[0]))]
     ['(SELECT max(y) FROM (SELECT 1 AS y))']

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlext.errors import ParseError, UnsupportedError
-from sqlext.rewriter.heads import Cursor
+from sqlext.rewriter.heads.heads import Cursor
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import RelationName, name_at, unquoted
 from sqlext.rewriter.text.tokens import Tokens, closing

@@ -1,7 +1,7 @@
 """Python UDFs that a session has registered, called where several rows meet.
 
-A caller looks a name up in the session first (`sqlext.session_functions`), because a registered function hides a
-built-in one, and then in `FUNCTIONS`. The arguments of a UDF are not cast, NULL is None to it, and
+A caller looks a name up in the session first (`engine.queries.python_functions`), because a registered function hides
+a built-in one, and then in `FUNCTIONS`. The arguments of a UDF are not cast, NULL is None to it, and
 
 >>> import pickle
 >>> price = PythonFunction(name="price", pickled=pickle.dumps(round), result="bigint")

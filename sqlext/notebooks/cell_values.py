@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors
 from sqlext.notebooks.widgets import Widgets
-from sqlext.rewriter.parameters import literal, markers
+from sqlext.rewriter.statements.parameters import literal, markers
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.text.tokens import STRING, tokenize
-from sqlext.typed_values import typed_value
+from sqlext.sessions.typed_values import typed_value
 
 _LEGACY = re.compile(r"(?<!\\)\$\{(\w+)\}|(?<!\\)\$(\w+)")
 

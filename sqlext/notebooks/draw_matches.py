@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pyspark.sql import SparkSession
 
-from sqlext.engine.stream.streaming_tables import check_ends
+from sqlext.engine.streams.streaming_tables import check_ends
 from sqlext.errors import SqlExtError, UnsupportedError
 from sqlext.notebooks.drawing_query import MATCH, VARIABLE, DrawingQuery, drawing_query
 

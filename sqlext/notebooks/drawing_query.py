@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.engine.parse_statement import parse_statement, with_clause
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.statements.parse_statement import parse_statement, with_clause
 from sqlext.rewriter.text.names import split_name
 from sqlext.rewriter.text.splice import Edit, Source
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from sqlext.engine.stream.streaming_tables import AVAILABLE_NOW, TRIGGER
+from sqlext.engine.streams.streaming_tables import AVAILABLE_NOW, TRIGGER
 from sqlext.notebooks.magics import load, short_errors
-from sqlext.session import session
+from sqlext.sessions.session import session
 
 
 def set_up(shell: InteractiveShell, master: str, warehouse: str, values: Mapping[str, str]) -> None:

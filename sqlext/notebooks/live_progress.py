@@ -10,10 +10,10 @@ from typing import Any
 from IPython.display import display
 from pyspark.sql.streaming import StreamingQuery
 
-from sqlext.failures import reason
 from sqlext.notebooks.html_table import html_table
 from sqlext.notebooks.stop_button import stop_button
-from sqlext.stream_state import kept_state
+from sqlext.sessions.failures import reason
+from sqlext.spark.progress import kept_state
 
 _HEAD = ("stream", "state", "batch", "rows", "rows/s", "watermark", "kept rows", "kept bytes", "late rows")
 _TEXTS = ("stream", "state", "watermark")

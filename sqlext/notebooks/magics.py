@@ -14,10 +14,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog import streams
-from sqlext.engine.stream.streaming_tables import AVAILABLE_NOW, TRIGGER
+from sqlext.engine.streams.streaming_tables import AVAILABLE_NOW, TRIGGER
 from sqlext.errors import BindError
-from sqlext.failures import reason
-from sqlext.hook import extend
 from sqlext.notebooks.databricks_names import databricks_names
 from sqlext.notebooks.live_progress import show_progress
 from sqlext.notebooks.magic_line import MagicLine, options_of, parse_magic_line
@@ -25,9 +23,11 @@ from sqlext.notebooks.run_magic import notebook_file, parse_run_line, run_cells
 from sqlext.notebooks.shown_table import ShownTable, shown_table
 from sqlext.notebooks.sql_cells import CellRunner
 from sqlext.notebooks.widgets import Widgets
-from sqlext.quiet import quiet_probes
-from sqlext.session import session
-from sqlext.startup import running_session
+from sqlext.sessions.failures import reason
+from sqlext.sessions.hook import extend
+from sqlext.sessions.session import session
+from sqlext.sessions.start import running_session
+from sqlext.spark.quiet_probes import quiet_probes
 
 LAST_RESULT = "_sqldf"  # the variable of the last result, as in Databricks
 _TABLE = "_sqlext_table"  # the attribute of a result of `%sql` that has the rows to show

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlext.errors import SetupError, SqlExtError
-from sqlext.typed_values import named_text
+from sqlext.sessions.typed_values import named_text
 
 FAILED = 1  # exit status
 _RUN = "execute the cells of a notebook in a Jupyter kernel"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from sqlext.engine.stream.streaming_tables import check_ends
+from sqlext.engine.streams.streaming_tables import check_ends
 from sqlext.notebooks.html_table import html_table
-from sqlext.results import TERMINAL_LIMIT, more_rows, read_cells
-from sqlext.text_tables import Cells, is_numeric, text_lines
+from sqlext.sessions.results import TERMINAL_LIMIT, more_rows, read_cells
+from sqlext.sessions.text_tables import Cells, is_numeric, text_lines
 
 _WIDTH = 160  # of the text form, in characters
 

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.errors import SqlExtError, UnsupportedError
-from sqlext.explain import explain
 from sqlext.notebooks.cell_values import arguments, in_cell, with_texts
 from sqlext.notebooks.widgets import Widgets, WidgetStatement, parse_widget_statement
+from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.rewriter.text.fragments import alone
-from sqlext.rewriter.tree.sql_file import file_statements
+from sqlext.sessions.explain import explain
 
 T = TypeVar("T")
 

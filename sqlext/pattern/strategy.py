@@ -25,14 +25,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from sqlext.errors import UnsupportedError
-from sqlext.pattern.automaton import count_positions, listed_targets
 from sqlext.pattern.batch import reference
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_task import inner_facts, inner_task, undecidable
-from sqlext.pattern.condition_reads import is_interpreted, reads_number
-from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
-from sqlext.pattern.program import MatchEnd, MatchStart
-from sqlext.pattern.task import NO_SKIP, MatchTask, Rows, Spans, Task
+from sqlext.pattern.conditions.condition_reads import is_interpreted, reads_number
+from sqlext.pattern.program.automaton import count_positions, listed_targets
+from sqlext.pattern.program.program import MatchEnd, MatchStart
+from sqlext.pattern.task.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
+from sqlext.pattern.task.task import NO_SKIP, MatchTask, Rows, Spans, Task
 
 MAX_TWO_PASS_POSITIONS = 64  # bits of one integer
 
@@ -54,7 +54,7 @@ def choose(task: Task) -> tuple[str, str]:
 
     Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, if the named strategy does not exist or refuses the task.
 
-    >>> from sqlext.pattern.program import Done, MatchLabel, Program
+    >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
     >>> choose(MatchTask(program=Program((MatchLabel(0), Done()), ("A",)), bits=(0,), conditions=(None,)))
     ('two_pass', 'DEFINE is row-local and PATTERN has 1 position, at most 64.')
     """
@@ -82,7 +82,7 @@ def match(task: Task, rows: Rows) -> Iterator[Spans]:
     Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, and what the strategy raises.
 
     >>> import numpy as np
-    >>> from sqlext.pattern.program import Done, MatchLabel, Program
+    >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
     >>> a = Program((MatchLabel(0), Done()), ("A",))
     >>> task = MatchTask(program=a, bits=(0,), conditions=(None,), strategy="reference")
     >>> rows = Rows(bounds=np.array([0, 3]), mask=np.array([[1], [0], [1]], np.uint8))
@@ -115,8 +115,8 @@ def decide(
     (STEP_BUDGET, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO), and MATCH_BUDGET.
 
     >>> import numpy as np
-    >>> from sqlext.pattern.event_time import first_position
-    >>> from sqlext.pattern.program import Done, MatchLabel, Program
+    >>> from sqlext.pattern.task.event_time import first_position
+    >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
     >>> task = MatchTask(program=a_b, bits=(0, 1), conditions=(None, None))
     >>> rows = Rows(bounds=np.array([0, 4]), mask=np.array([[1], [2], [1], [1]], np.uint8))
@@ -132,10 +132,10 @@ def decide(
 def stream_refusal(task: Task, reads_ahead: bool) -> str | None:
     """What of a task no engine of streams can decide, None if one can. `reads_ahead`: as in StreamFacts.
 
-    >>> from sqlext.pattern.ast import Variable
+    >>> from sqlext.pattern.program.ast import Variable
     >>> from sqlext.pattern.cep.nfa_compile import compile_nfa
-    >>> from sqlext.pattern.program import Done, MatchLabel, Program
-    >>> from sqlext.pattern.task import Output, Skip
+    >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
+    >>> from sqlext.pattern.task.task import Output, Skip
     >>> program, nfa = Program((MatchLabel(0), Done()), ("A",)), compile_nfa(Variable("A"), ("A",))
     >>> task = dict(program=program, bits=(0,), conditions=(None,), skip=Skip(NO_SKIP), nfa=nfa)
     >>> stream_refusal(CepTask(**task), False)
@@ -355,13 +355,13 @@ def _bounded(task: MatchTask, rows: Rows) -> Iterator[Spans]:
 
 
 def _threads(task: MatchTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern.batch.threads import thread_search
+    from sqlext.pattern.threads import thread_search
 
     return thread_search.find(task, rows)
 
 
 def _interpret(task: MatchTask, rows: Rows) -> Iterator[Spans]:
-    from sqlext.pattern.batch.threads import interpreted_search
+    from sqlext.pattern.threads import interpreted_search
 
     return interpreted_search.find(task, rows)
 

@@ -13,36 +13,40 @@ _JUPYTER = ("IPython", "jupyter_client", "nbclient", "nbconvert", "nbformat", "t
 LIBRARIES = {
     "sqlext.expressions": {"numpy", "pyarrow", "re2"},
     "sqlext.pattern": {"numpy", "numba"},
+    "sqlext.rewriter.rules.plan_rule": {"numpy", "pyarrow"},
     "sqlext.rewriter": {"sqlglot"},
     "sqlext.catalog": set(),
-    "sqlext.engine.worker": {"numpy", "pyarrow"},
+    "sqlext.aggregates": {"numpy", "pyarrow"},
+    "sqlext.operators.stateful.parcels": {"numpy", "pyarrow", "pyspark"},  # a task knows its attempt
+    "sqlext.operators": {"numpy", "pyarrow"},
     "sqlext.engine": {"numpy", "pandas", "pyarrow", "pyspark"},
-    "sqlext.spark_versions": {"pyarrow", "pyspark"},
-    "sqlext.cluster.void_columns": {"pyspark"},
-    "sqlext.cluster.worker_functions": {"pyspark"},
-    "sqlext.startup": {"pyspark", "py4j"},
-    "sqlext.catalog_methods": {"pyspark"},
-    "sqlext.dispatch": {"pyspark"},
-    "sqlext.quiet": {"pyspark"},
-    "sqlext.demo": {"pyspark", "rich"},
-    "sqlext.results": {"pyarrow", "pyspark", "rich"},
-    "sqlext.text_tables": {"rich"},
-    "sqlext.rule_actions": {"pyspark"},
-    "sqlext.tools": {"prompt_toolkit", "pygments", "pyspark", "sqlfluff"},
-    "sqlext.failures": {"pyspark"},
+    "sqlext.spark.versions": {"pyarrow", "pyspark"},
+    "sqlext.spark.void_columns": {"pyspark"},
+    "sqlext.spark.worker_functions": {"pyspark"},
+    "sqlext.sessions.start": {"pyspark", "py4j"},
+    "sqlext.sessions.catalog_methods": {"pyspark"},
+    "sqlext.sessions.dispatch": {"pyspark"},
+    "sqlext.spark.quiet_probes": {"pyspark"},
+    "sqlext.cli.demo_command": {"pyspark", "rich"},
+    "sqlext.sessions.results": {"pyarrow", "pyspark", "rich"},
+    "sqlext.sessions.text_tables": {"rich"},
+    "sqlext.cli.rules_command": {"pyspark"},
+    "sqlext.cli": {"prompt_toolkit", "pygments", "pyspark"},
+    "sqlext.formatting": {"sqlfluff"},
+    "sqlext.sessions.failures": {"pyspark"},
     "sqlext.notebooks.notebook_command": set(),  # the command line works without the packages of notebooks
     "sqlext.notebooks": {*_JUPYTER, "matplotlib", "pandas", "pyspark", "rich"},
-    "sqlext.warm": {"numpy", "pyarrow", "pyspark"},
-    "sqlext.session_commands": {"pyspark", "py4j"},
+    "sqlext.sessions.warm": {"numpy", "pyarrow", "pyspark"},
+    "sqlext.cli.run_command": {"pyspark", "py4j"},
     "sqlext": set(),  # what workers load by `import sqlext`
 }
 # The modules that import pickle or cloudpickle. Only the first of them reads what another process may have written.
 PICKLES = {
-    "sqlext.expressions.aggregates.stored_states": "reads checkpoints, by a table of allowed names",
+    "sqlext.aggregates.stored_states": "reads checkpoints, by a table of allowed names",
     "sqlext.expressions.python_functions": "unpickles UDFs in a task, which the driver of the query sent",
-    "sqlext.session_functions": "pickles the UDFs of the session",
-    "sqlext.engine.stream.shipped_processor": "unpickles the operator that the driver of the query sent",
-    "sqlext.cluster.worker_functions": "unpickles the function that the driver of the query sent",
+    "sqlext.engine.queries.python_functions": "pickles the UDFs of the session",
+    "sqlext.engine.streams.shipped": "unpickles the operator that the driver of the query sent",
+    "sqlext.spark.worker_functions": "unpickles the function that the driver of the query sent",
 }
 
 
@@ -112,3 +116,11 @@ def test_a_package_imports_only_the_libraries_that_it_may_know():
 def test_only_what_the_driver_sends_and_the_states_of_aggregates_are_pickles():
     pattern = re.compile(r"^\s*(import|from)\b.*\b(cloud)?pickle\b", re.MULTILINE)
     assert {name for name, module in MODULES.items() if pattern.search(module.text)} == set(PICKLES)
+
+
+def test_a_folder_holds_files_or_folders_but_not_both():
+    folders = {name.rpartition(".")[0] for name in MODULES}
+    parents = {name.rpartition(".")[0] for name in folders}
+    faces = {"sqlext", "sqlext.__main__", "sqlext.errors", "sqlext.host_folder", "sqlext.pattern.strategy"}
+    files = {name for name in MODULES if name not in folders and name.rpartition(".")[0] in parents}
+    assert sorted(files - faces) == []

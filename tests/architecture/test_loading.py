@@ -10,19 +10,21 @@ import pytest
 HEAVY = "numpy numba pyarrow pyspark pandas rich IPython matplotlib sqlglot"
 NOT_LOADED = {
     "sqlext": HEAVY,  # each worker that finds a function of ours imports it
-    "sqlext.cli": HEAVY.replace(" sqlglot", ""),  # commands that need no Spark do not wait for PySpark
-    "sqlext.tools.check_command": "pyspark numpy",
-    "sqlext.cluster_commands": "pyspark numba",
-    "sqlext.cluster.executors": "pyspark",  # workers pickle and load it
-    "sqlext.dispatch": "sqlext.engine.plan_statement numba",  # plain SQL does not wait for the planner
-    "sqlext.engine.run_script": "numba pandas",  # the driver plans all that tasks run, without their machine code
-    "sqlext.engine.portable.table_function": "numba",
+    "sqlext.cli.main": HEAVY.replace(" sqlglot", ""),  # commands that need no Spark do not wait for PySpark
+    "sqlext.cli.check_command": "pyspark numpy",
+    "sqlext.cli.pack_command": "pyspark numba",
+    "sqlext.spark.executors": "pyspark",  # workers pickle and load it
+    # Plain SQL does not wait for the planner.
+    "sqlext.sessions.dispatch": "sqlext.engine.statements.plan_statement numba",
+    # The driver plans all that tasks run, without their machine code.
+    "sqlext.engine.statements.run_script": "numba pandas",
+    "sqlext.engine.match.table_function": "numba",
     "sqlext.notebooks.magics": "matplotlib nbclient numba",
     "sqlext.notebooks.notebook_command": "nbformat nbclient",
     "sqlext.pattern.strategy": "numba",  # a worker loads the engine that runs
-    "sqlext.engine.worker.match_rows": "pyspark pandas rich sqlglot",
-    "sqlext.engine.stream.step": "pyspark pandas rich sqlglot",
-    "sqlext.engine.emit.window_step": "pyspark pandas rich",
+    "sqlext.operators.match.match_rows": "pyspark pandas rich sqlglot",
+    "sqlext.operators.match.step": "pyspark pandas rich sqlglot",
+    "sqlext.operators.emit.step": "pyspark pandas rich",
 }
 
 

@@ -7,7 +7,9 @@ import ast
 from .source import MODULES
 
 PRIVATE = {"_jvm", "_jdf", "_jsc", "_jsparkSession", "_jreader", "_jwrite", "_sc", "sparkContext", "_gateway"}
-ALLOWED = {"sqlext.startup": {"_gateway"}}  # before a session exists: whether this process has started Spark's JVM
+ALLOWED = {
+    "sqlext.sessions.start": {"_gateway"}
+}  # before a session exists: whether this process has started Spark's JVM
 
 
 def test_no_module_reaches_behind_the_public_api_of_spark():

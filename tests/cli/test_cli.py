@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sqlext.catalog.warehouse import WAREHOUSE
-from sqlext.cli import _parser, main, parse_parameter
-from sqlext.session_commands import FAILED, MISUSED, split_statements
+from sqlext.cli.main import _parser, main, parse_parameter
+from sqlext.cli.run_command import FAILED, MISUSED, split_statements
 
 ROOT = Path(__file__).parents[2]
 PARAMETERS = [
@@ -91,7 +91,9 @@ def test_a_file_that_cannot_be_read_ends_with_status_2(tmp_path, capsys):
 
 def test_a_library_that_is_missing_is_named():
     """In a process of its own, which has not imported PySpark yet."""
-    without = "import sys; sys.modules['pyspark'] = None; from sqlext.cli import main; sys.exit(main(sys.argv[1:]))"
+    without = (
+        "import sys; sys.modules['pyspark'] = None; from sqlext.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
     run = subprocess.run([sys.executable, "-c", without, "run", "-e", "SELECT 1"], capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (FAILED, "")
     assert run.stderr.startswith("sqlext: this command needs pyspark, which ")

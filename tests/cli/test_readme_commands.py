@@ -17,7 +17,7 @@ import pyspark
 import pytest
 
 from sqlext.catalog.warehouse import WAREHOUSE
-from sqlext.cli import _parser, main
+from sqlext.cli.main import _parser, main
 from tests.sampling import sample
 from tests.tools.test_check_names import parts
 

@@ -17,7 +17,7 @@ from typing import Any
 import pyspark
 
 import sqlext
-from sqlext import startup
+from sqlext.sessions import start
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
@@ -90,9 +90,9 @@ def session(master: str, folder: str, settings: dict[str, str]) -> Any:
 
 def server_settings(folder: Path | str) -> dict[str, str]:
     """What a Connect server is started with."""
-    delta = startup.delta_package(pyspark.__version__)
+    delta = start.delta_package(pyspark.__version__)
     warehouse = {"spark.sql.warehouse.dir": str(folder), "spark.executor.memory": "1g", "spark.jars.packages": delta}
-    return {**startup._SETTINGS, **warehouse, "spark.log.level": "INFO"}
+    return {**start._SETTINGS, **warehouse, "spark.log.level": "INFO"}
 
 
 def show(name: str, rows: Any) -> None:

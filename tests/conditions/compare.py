@@ -8,8 +8,8 @@ import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.pattern.batch import reference
-from sqlext.pattern.batch.threads import interpreted_search, thread_search
-from sqlext.pattern.task import MatchTask, Rows, Spans
+from sqlext.pattern.task.task import MatchTask, Rows, Spans
+from sqlext.pattern.threads import interpreted_search, thread_search
 
 
 def by_reference(task: MatchTask, rows: Rows) -> list:

@@ -10,7 +10,7 @@ Columns are i, j (int), f, g (float), b (bool), class (CLASSIFIER), number (MATC
 
 from __future__ import annotations
 
-from sqlext.pattern.task import (
+from sqlext.pattern.task.task import (
     CALLS,
     CLASSIFIER,
     MATCH_NUMBER,

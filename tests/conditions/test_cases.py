@@ -10,10 +10,10 @@ from compare import by_reference, by_threads
 from notation import call, literal, read
 
 from sqlext.errors import DataError
-from sqlext.pattern.batch.threads.thread_search import Limits, find
-from sqlext.pattern.conditions import Path, evaluate
-from sqlext.pattern.program import Done, MatchLabel, Program, Split
-from sqlext.pattern.task import SKIP_PAST_LAST_ROW, MatchTask, Rows, Skip, Values
+from sqlext.pattern.conditions.conditions import Path, evaluate
+from sqlext.pattern.program.program import Done, MatchLabel, Program, Split
+from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, MatchTask, Rows, Skip, Values
+from sqlext.pattern.threads.thread_search import Limits, find
 
 LABELS = ("A", "B", "C")
 NAN, INF = float("nan"), float("inf")

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from sqlext.errors import DataError
-from sqlext.pattern.columnar import is_columnar, truth
-from sqlext.pattern.conditions import Path, evaluate
-from sqlext.pattern.task import Aggregate, Call, Condition, Navigation, Operand, Rows, Values
+from sqlext.pattern.conditions.columnar import is_columnar, truth
+from sqlext.pattern.conditions.conditions import Path, evaluate
+from sqlext.pattern.task.task import Aggregate, Call, Condition, Navigation, Operand, Rows, Values
 from tests.conditions.test_threads_random import random_bool, random_rows
 
 

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sqlext.engine.stream.plan_parts import outline_of
+from sqlext.engine.streams.plan_parts import outline_of
 from sqlext.expressions.function import Settings
-from sqlext.pattern.batch.threads.condition_code import assemble
-from sqlext.pattern.condition_reads import is_interpreted
-from sqlext.pattern.program import Done, Program
-from sqlext.pattern.task import Condition, MatchTask
-from sqlext.rewriter.match.lower.input_query import InputRelation
-from sqlext.rewriter.match.lower.lower_clause import lower
+from sqlext.pattern.conditions.condition_reads import is_interpreted
+from sqlext.pattern.program.program import Done, Program
+from sqlext.pattern.task.task import Condition, MatchTask
+from sqlext.pattern.threads.condition_code import assemble
+from sqlext.rewriter.lowering.input_query import InputRelation
+from sqlext.rewriter.lowering.lower_clause import lower
 from sqlext.rewriter.match.parse_match import parse_match
-from sqlext.rewriter.rules.scalar_text import StaticBinder
-from sqlext.rewriter.scan import scan
+from sqlext.rewriter.match.sites import scan
+from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
 from tests.conditions.notation import read

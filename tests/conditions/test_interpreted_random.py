@@ -10,15 +10,15 @@ import pytest
 from compare import by_python, by_reference, by_threads, outcome
 from test_threads_random import LABELS, LIMITS_IN_PYTHON, ambiguous_case, random_case
 
-from sqlext.expressions.aggregates.bind import BoundAggregate
+from sqlext.aggregates.bind import BoundAggregate
 from sqlext.expressions.function import Settings
 from sqlext.expressions.scalar_tree import Constant, Read, Scalar, ScalarCall
 from sqlext.pattern.batch.parts import part_of
-from sqlext.pattern.condition_reads import reads_number, rows_ahead
-from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
-from sqlext.pattern.program import Done, MatchEnd, MatchLabel, MatchStart, Program, Split
+from sqlext.pattern.conditions.condition_reads import reads_number, rows_ahead
+from sqlext.pattern.program.program import Done, MatchEnd, MatchLabel, MatchStart, Program, Split
 from sqlext.pattern.strategy import choose, decide, match
-from sqlext.pattern.task import (
+from sqlext.pattern.task.event_time import EventTimes, StreamFacts, first_position
+from sqlext.pattern.task.task import (
     CLASSIFIER_NAME,
     MATCH_NUMBER,
     NO_SKIP,

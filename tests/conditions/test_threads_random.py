@@ -9,9 +9,9 @@ import pytest
 from compare import by_python, by_reference, by_threads
 from notation import aggregate, call, literal, navigation
 
-from sqlext.pattern import ast
-from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.task import (
+from sqlext.pattern.program import ast
+from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.task.task import (
     SKIP_PAST_LAST_ROW,
     SKIP_TO_FIRST,
     SKIP_TO_LAST,

@@ -11,9 +11,9 @@ import numpy as np
 
 from sqlext.pattern.batch.parts import part_of
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
 from sqlext.pattern.strategy import decide, match
-from sqlext.pattern.task import (
+from sqlext.pattern.task.event_time import EventTimes, StreamFacts, first_position
+from sqlext.pattern.task.task import (
     NO_SKIP,
     Call,
     Condition,

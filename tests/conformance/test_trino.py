@@ -9,12 +9,13 @@ import pytest
 
 import sqlext
 from sqlext import DataError
-from sqlext.engine.batch.run_batch import input_query, worker_plan
-from sqlext.engine.plan_statement import plan_statement
-from sqlext.engine.sql_call import SqlCall
-from sqlext.engine.worker.match_rows import match_batches
-from sqlext.hook import unhooked
+from sqlext.engine.match.operator_plan import worker_plan
+from sqlext.engine.match.run_batch import input_query
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.statements.plan_statement import plan_statement
+from sqlext.operators.match.match_rows import match_batches
 from sqlext.pattern.strategy import STRATEGIES, accepts
+from sqlext.sessions.hook import unhooked
 
 from ..sampling import sample
 from .trino import CASES, answer, error_class, spark_text

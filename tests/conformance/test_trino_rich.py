@@ -12,9 +12,9 @@ from decimal import Decimal
 import pytest
 
 import sqlext
-from sqlext.engine.plan_statement import plan_statement
-from sqlext.engine.sql_call import SqlCall
-from sqlext.hook import unhooked
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.statements.plan_statement import plan_statement
+from sqlext.sessions.hook import unhooked
 
 from ..sampling import sample
 from .trino import error_class

@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from sqlext.engine.plan_statement import plan_statement
-from sqlext.engine.sql_call import SqlCall
-from sqlext.hook import unhooked
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.statements.plan_statement import plan_statement
+from sqlext.sessions.hook import unhooked
 
 from ..sampling import sample
 from .test_trino import answers, check, groups, results_by_strategy

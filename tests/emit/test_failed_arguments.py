@@ -7,11 +7,11 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.emit import window_plan as w
-from sqlext.engine.emit.emit_processor import EmitOperator
-from sqlext.expressions.aggregates.bind import BoundAggregate
-from sqlext.rewriter.emit import emit_parts as e
-from sqlext.rewriter.match.match_plan import NOT_COMPUTED
+from sqlext.aggregates.bind import BoundAggregate
+from sqlext.operators.emit import parts as e
+from sqlext.operators.emit import plan as w
+from sqlext.operators.emit.operator import EmitOperator
+from sqlext.operators.rows.columns import NOT_COMPUTED
 
 from ..operators.driven import Driven
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sqlext.engine.emit import window_plan as w
-from sqlext.engine.emit.emit_processor import EmitOperator
-from sqlext.engine.stream.stream_plan import SortKey
-from sqlext.expressions.aggregates.bind import BoundAggregate
-from sqlext.pattern.event_time import BEGINNING
-from sqlext.rewriter.emit import emit_parts as e
+from sqlext.aggregates.bind import BoundAggregate
+from sqlext.operators.emit import parts as e
+from sqlext.operators.emit import plan as w
+from sqlext.operators.emit.operator import EmitOperator
+from sqlext.operators.rows.columns import SortKey
+from sqlext.pattern.task.event_time import BEGINNING
 
 from ..operators.driven import Driven
 from .model import FOREVER, OURS, answer

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sqlext.engine.emit.triggers import TRIGGERS
 from sqlext.errors import ParseError
+from sqlext.operators.emit.parts import AFTER_WATERMARK, KEEP_ROWS
+from sqlext.operators.emit.triggers import TRIGGERS
 from sqlext.rewriter.emit.emit_clause import EmitClause, parse_emits
-from sqlext.rewriter.emit.emit_parts import AFTER_WATERMARK, KEEP_ROWS
 from sqlext.rewriter.emit.window_call import parse_window_calls
 from sqlext.rewriter.tree.read_tree import read_tree
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.worker.match_rows import match_batches
-from sqlext.pattern.task import Navigation, Output
-from sqlext.rewriter.match.match_plan import Slot
+from sqlext.operators.match.match_rows import match_batches
+from sqlext.operators.match.plan import Slot
+from sqlext.pattern.task.task import Navigation, Output
 from tests.engine.test_worker import v_shapes
 
 ROWS, LENGTH, IN_A_BATCH = 66_000, 34_000, 3_000

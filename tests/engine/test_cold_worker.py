@@ -23,12 +23,12 @@ MATCH = """
 import sys
 import numpy as np
 import pyarrow as pa
-from sqlext.engine.worker.arrow import as_arrow
-from sqlext.engine.worker.match_rows import match_batches
-from sqlext.engine.worker.worker_plan import WorkerPlan
-from sqlext.pattern.program import Done, MatchLabel, Program
-from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand
-from sqlext.rewriter.match.match_plan import Bound, OperandColumn, Slot
+from sqlext.operators.rows.arrow import as_arrow
+from sqlext.operators.match.match_rows import match_batches
+from sqlext.operators.match.plan import WorkerPlan
+from sqlext.pattern.program.program import Done, MatchLabel, Program
+from sqlext.pattern.task.task import Aggregate, Call, MatchTask, Navigation, Operand
+from sqlext.rewriter.lowering.match_plan import Bound, OperandColumn, Slot
 
 def value(labels):
     return Operand(Navigation(argument=0, labels=labels), "int")
@@ -79,7 +79,7 @@ def test_machine_code_beside_the_sources_is_used_where_numba_writes_elsewhere(tm
 
 def test_machine_code_of_a_former_release_is_compiled_again(tmp_path):
     (tmp_path / "kernels.py").write_text(
-        "from sqlext.pattern.jit import allocating\n@allocating\ndef double(x):\n    return 2 * x\n"
+        "from sqlext.pattern.program.jit import allocating\n@allocating\ndef double(x):\n    return 2 * x\n"
     )
     command = [
         sys.executable,

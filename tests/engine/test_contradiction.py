@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlext.rewriter.match.contradiction import contradict
+from sqlext.rewriter.conditions.contradiction import contradict
 
 from ..statements.cases import settings
 

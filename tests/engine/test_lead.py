@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql.types import StructType
 
 import sqlext
-from sqlext.engine.batch import lead
-from sqlext.engine.plan_statement import plan_statement
-from sqlext.engine.sql_call import SqlCall
-from sqlext.hook import unhooked
+from sqlext.engine.match import lead
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.statements.plan_statement import plan_statement
+from sqlext.sessions.hook import unhooked
 
 from ..statements.cases import as_lines, result_of, settings
 

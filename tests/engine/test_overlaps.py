@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.worker.match_rows import match_batches
-from sqlext.engine.worker.read_rows import columns_of, read_rows
-from sqlext.engine.worker.worker_plan import WorkerPlan
-from sqlext.pattern.ast import Concatenation, Quantified, Variable
-from sqlext.pattern.compile import compile_pattern
+from sqlext.operators.match.match_rows import match_batches
+from sqlext.operators.match.plan import Slot, WorkerPlan
+from sqlext.operators.match.read_rows import columns_of, read_rows
+from sqlext.operators.rows.columns import PARTITION_START
+from sqlext.pattern.program.ast import Concatenation, Quantified, Variable
+from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.strategy import match
-from sqlext.pattern.task import CLASSIFIER, Aggregate, MatchTask, Navigation, Skip
-from sqlext.rewriter.match.match_plan import PARTITION_START, Slot
+from sqlext.pattern.task.task import CLASSIFIER, Aggregate, MatchTask, Navigation, Skip
 
 N = 1000
 A, B, C = Variable("A"), Variable("B"), Variable("C")

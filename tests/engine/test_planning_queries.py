@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlext.engine.queries import Queries
+from sqlext.engine.queries.queries import Queries
 
 V_SHAPE = """
     SELECT * FROM VALUES (1, 'a', 2.0D) AS t(day, symbol, price) MATCH_RECOGNIZE (

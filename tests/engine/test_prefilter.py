@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sqlext
-from sqlext.engine.batch.prefilter import Counts, Sample, pays
+from sqlext.engine.match.prefilter import Counts, Sample, pays
 
 from ..statements.cases import as_lines, cases, expected_of, result_of, settings
 

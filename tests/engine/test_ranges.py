@@ -14,12 +14,11 @@ import pyarrow as pa
 import pytest
 
 import sqlext
-from sqlext.engine.worker.match_ranges import match_range, match_seams
-from sqlext.engine.worker.match_rows import match_batches
-from sqlext.engine.worker.worker_plan import Limits, WorkerPlan
-from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.task import Aggregate, Call, MatchTask, Navigation, Operand, Output, Skip
-from sqlext.rewriter.match.match_plan import Bound, OperandColumn, Slot
+from sqlext.operators.match.match_ranges import match_range, match_seams
+from sqlext.operators.match.match_rows import match_batches
+from sqlext.operators.match.plan import Bound, Limits, OperandColumn, Slot, WorkerPlan
+from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.task.task import Aggregate, Call, MatchTask, Navigation, Operand, Output, Skip
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 
 from ..statements.cases import as_lines, result_of, settings

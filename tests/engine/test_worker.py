@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.worker.long_columns import bytes_of, concatenated, wide_type
-from sqlext.engine.worker.match_rows import match_batches, whole_partitions, with_partition_starts
-from sqlext.engine.worker.worker_plan import Limits, WorkerPlan
-from sqlext.pattern.ast import Concatenation, Quantified, Variable
-from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.task import Aggregate, MatchTask, Navigation, Output
-from sqlext.rewriter.match.match_plan import PARTITION_START, Slot
+from sqlext.operators.match.match_rows import match_batches, whole_partitions, with_partition_starts
+from sqlext.operators.match.plan import Limits, Slot, WorkerPlan
+from sqlext.operators.rows.columns import PARTITION_START
+from sqlext.operators.rows.long_columns import bytes_of, concatenated, wide_type
+from sqlext.pattern.program.ast import Concatenation, Quantified, Variable
+from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.task.task import Aggregate, MatchTask, Navigation, Output
 
 A, B, C = Variable("A"), Variable("B"), Variable("C")
 
@@ -151,7 +151,7 @@ MEMORY = """
 import resource
 import numpy as np
 import pyarrow as pa
-from sqlext.engine.worker.match_rows import match_batches
+from sqlext.operators.match.match_rows import match_batches
 from tests.engine.test_worker import rows, v_shapes
 from dataclasses import replace
 

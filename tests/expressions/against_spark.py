@@ -25,9 +25,9 @@ from sqlext.expressions.numbers import to_float32
 from sqlext.expressions.result_types import result_type
 from sqlext.expressions.spark_types import is_year_month
 from sqlext.expressions.values import compare, from_arrow
-from sqlext.quiet import quiet_probes
-from sqlext.rewriter.rules.scalar_text import StaticBinder
+from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.splice import join
+from sqlext.spark.quiet_probes import quiet_probes
 
 from .extremes import ALL_LITERALS, extreme_rows
 from .random_expressions import (

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlext.aggregates.aggregator import Aggregator, fold
+from sqlext.aggregates.bind import BoundAggregate, bind_aggregate
+from sqlext.aggregates.registry import COMPUTED, AggregateParts, SortPart
+from sqlext.aggregates.stored_states import read_state, write_states
 from sqlext.errors import DataError
-from sqlext.expressions.aggregates.aggregate_table import COMPUTED, AggregateParts, SortPart
-from sqlext.expressions.aggregates.aggregator import Aggregator, fold
-from sqlext.expressions.aggregates.bind import BoundAggregate, bind_aggregate
-from sqlext.expressions.aggregates.stored_states import read_state, write_states
 from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import INTEGER_BITS, decimal_of, is_interval, is_numeric, is_year_month, nested
 from sqlext.expressions.values import compare, from_arrow, hashable

@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
+from sqlext.aggregates.aggregator import Aggregator, fold
+from sqlext.aggregates.bind import BoundAggregate
+from sqlext.aggregates.stored_states import read_state, write_states
 from sqlext.errors import UnsupportedError
-from sqlext.expressions.aggregates.aggregator import Aggregator, fold
-from sqlext.expressions.aggregates.bind import BoundAggregate
-from sqlext.expressions.aggregates.stored_states import read_state, write_states
 from sqlext.expressions.function import Settings
 
 from ..sampling import SAMPLE

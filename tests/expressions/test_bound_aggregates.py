@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from sqlext.errors import BindError, UnsupportedError
-from sqlext.expressions.aggregates.aggregate_table import (
+from sqlext.aggregates.aggregator import fold
+from sqlext.aggregates.bind import AGGREGATORS, BoundAggregate, bind_aggregate
+from sqlext.aggregates.registry import (
     AGGREGATES,
     ALIASES,
     COMPUTED,
@@ -20,10 +21,9 @@ from sqlext.expressions.aggregates.aggregate_table import (
     Nulls,
     SortPart,
 )
-from sqlext.expressions.aggregates.aggregator import fold
-from sqlext.expressions.aggregates.bind import AGGREGATORS, BoundAggregate, bind_aggregate
+from sqlext.errors import BindError, UnsupportedError
 from sqlext.expressions.function import Settings
-from sqlext.rewriter.rules.scalar_text import StaticBinder
+from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.splice import join
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from sqlext.aggregates.stored_states import read_state, write_states
 from sqlext.errors import DataError, SqlExtError
-from sqlext.expressions.aggregates.stored_states import read_state, write_states
 from sqlext.expressions.column_values import ColumnValues
 from sqlext.expressions.function import Settings
 from sqlext.expressions.function_table import bind
 from sqlext.expressions.scalar_tree import Scalar, evaluate
 from sqlext.expressions.values import computable, to_arrow
-from sqlext.rewriter.rules.scalar_text import StaticBinder
+from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.splice import join
 
 from ..sampling import SAMPLE

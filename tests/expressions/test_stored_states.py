@@ -10,11 +10,11 @@ from enum import Enum
 
 import pytest
 
+from sqlext.aggregates.aggregator import collection, listed
+from sqlext.aggregates.distinct_rows import KeySet, key_set
+from sqlext.aggregates.stored_states import read_state, write_states
+from sqlext.aggregates.sums import OVERFLOW
 from sqlext.errors import DataError
-from sqlext.expressions.aggregates.aggregator import collection, listed
-from sqlext.expressions.aggregates.distinct_rows import KeySet, key_set
-from sqlext.expressions.aggregates.stored_states import read_state, write_states
-from sqlext.expressions.aggregates.sums import OVERFLOW
 
 AGGREGATOR = "sqlext.expressions.aggregates.aggregator"
 STATES = {

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from sqlext.errors import SqlExtError, SqlExtErrors, UnsupportedError
-from sqlext.hook import unhooked
-from sqlext.quiet import quiet_probes
+from sqlext.sessions.hook import unhooked
+from sqlext.spark.quiet_probes import quiet_probes
 
 AT_ONCE = 40  # expressions in one statement
 PARTITIONS = 12

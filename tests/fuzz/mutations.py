@@ -14,15 +14,15 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from sqlext.engine.parse_statement import ClauseSite, parse_statement
 from sqlext.errors import SqlExtError, SqlExtErrors
 from sqlext.expressions.function import Settings
-from sqlext.rewriter.heads import parse_create_view, parse_head, parse_target
-from sqlext.rewriter.match.lower.input_query import InputRelation
-from sqlext.rewriter.match.lower.lower_clause import lower
+from sqlext.rewriter.heads.heads import parse_create_view, parse_head, parse_target
+from sqlext.rewriter.lowering.input_query import InputRelation
+from sqlext.rewriter.lowering.lower_clause import lower
 from sqlext.rewriter.match.match_clause import MatchClause
-from sqlext.rewriter.rules.scalar_text import StaticBinder
-from sqlext.rewriter.scan import explained, is_extended, might_be_extended
+from sqlext.rewriter.scalars.static_binder import StaticBinder
+from sqlext.rewriter.statements.parse_statement import ClauseSite, parse_statement
+from sqlext.rewriter.statements.scan import explained, is_extended, might_be_extended
 from sqlext.rewriter.text.splice import Source, Text
 
 TESTS = Path(__file__).parents[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sqlext.errors import SqlExtError
-from sqlext.quiet import quiet_probes
+from sqlext.spark.quiet_probes import quiet_probes
 from tests.sampling import SAMPLE
 
 from .mutations import failure, mutated, statements

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sqlext.catalog import views
-from sqlext.hook import unhooked
+from sqlext.sessions.hook import unhooked
 
 VIEWS = {
     "trades": """VALUES (1, 'A', 10), (2, 'A', 20), (3, 'B', 15), (4, 'B', 5), (5, NULL, 12), (6, 'A', NULL),

@@ -14,7 +14,7 @@ from itertools import product
 import pytest
 
 import sqlext
-from sqlext.hook import unhooked
+from sqlext.sessions.hook import unhooked
 from tests.sampling import sample
 from tests.statements.cases import cases, settings
 

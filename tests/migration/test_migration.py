@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from sqlext.errors import SqlExtError
-from sqlext.quiet import quiet_probes
+from sqlext.spark.quiet_probes import quiet_probes
 from tests.statements.cases import as_lines, result_of
 
 from .statements import HERE, SYSTEMS, Outcome, System, Version, all_versions, read

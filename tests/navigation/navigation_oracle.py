@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import pairwise
 
-from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans
+from sqlext.pattern.task.task import CLASSIFIER, Aggregate, Navigation, Output, Spans
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 from test_navigation_random import LABELS, random_block, with_random_tails
 
-from sqlext.engine.worker.fold_rows import fold_column
-from sqlext.expressions.aggregates.bind import BoundAggregate
+from sqlext.aggregates.bind import BoundAggregate
+from sqlext.operators.match.fold_rows import fold_column
+from sqlext.operators.match.plan import Slot
 from sqlext.pattern.measures.navigation import output_rows
-from sqlext.pattern.task import Aggregate, Output
-from sqlext.rewriter.match.match_plan import Slot
+from sqlext.pattern.task.task import Aggregate, Output
 
 
 @pytest.mark.parametrize("seed", range(300))

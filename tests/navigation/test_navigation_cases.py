@@ -21,7 +21,7 @@ from sqlext.pattern.measures.navigation import (
     sequence_numbers,
 )
 from sqlext.pattern.measures.tails import unshared
-from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Tails, Values
+from sqlext.pattern.task.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Tails, Values
 
 A, B, C = 0, 1, 2
 N = None

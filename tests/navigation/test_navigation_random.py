@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sqlext.pattern.measures import navigation
-from sqlext.pattern.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Tails, Values
+from sqlext.pattern.task.task import CLASSIFIER, Aggregate, Navigation, Output, Spans, Tails, Values
 from tests.sampling import seeded
 
 LABELS = 4

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sqlext.pattern.measures import navigation
-from sqlext.pattern.task import Aggregate, Navigation, Output, Spans, Values
+from sqlext.pattern.task.task import Aggregate, Navigation, Output, Spans, Values
 
 NAMES, ROWS = 3, 20
 

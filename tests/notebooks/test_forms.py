@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from sqlext.cli import main
+from sqlext.cli.main import main
 from sqlext.errors import SqlExtError
 from sqlext.notebooks.convert_notebook import read_notebook, write_notebook
 from sqlext.notebooks.jupyter_form import from_jupyter, to_jupyter

@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from sqlext.cli import main
+from sqlext.cli.main import main
 from sqlext.notebooks.run_notebook import write_executed
 
 HERE = Path(__file__).parent

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.stream import state_log
-from sqlext.engine.stream.bucket import Bucket
-from sqlext.engine.stream.operator import FIRST_WATERMARK, ROWS, Clock, Operator, State, Step
-from sqlext.engine.stream.parcels import mark, stream_of
-from sqlext.engine.stream.state_log import Stored
+from sqlext.operators.stateful import state_log
+from sqlext.operators.stateful.bucket import Bucket
+from sqlext.operators.stateful.operator import FIRST_WATERMARK, ROWS, Clock, Operator, State, Step
+from sqlext.operators.stateful.parcels import mark, stream_of
+from sqlext.operators.stateful.state_log import Stored
 
 
 class Driven:

@@ -28,14 +28,21 @@ def test_the_wheel_holds_every_module_once(built):
     names = [name for name in zipfile.ZipFile(built[1]).namelist() if name.endswith(".py")]
     assert len(names) == len(set(names))
     assert set(names) == paths_in_the_wheel()
-    assert {"sqlext/rewriter/scan.py", "sqlext/catalog/views.py", "_sqlext_autoload.py"} <= set(names)
+    assert {"sqlext/rewriter/statements/scan.py", "sqlext/catalog/views.py", "_sqlext_autoload.py"} <= set(names)
 
 
 def test_the_source_distribution_holds_what_the_wheel_is_made_of(built):
     with tarfile.open(built[0]) as archive:
         names = archive.getnames()
     inside = {name.split("/", 1)[1] for name in names if "/" in name}
-    files = {"pyproject.toml", "LICENSE", "README.md", "rewriter/scan.py", "catalog/views.py", "_sqlext_autoload.py"}
+    files = {
+        "pyproject.toml",
+        "LICENSE",
+        "README.md",
+        "rewriter/statements/scan.py",
+        "catalog/views.py",
+        "_sqlext_autoload.py",
+    }
     assert files <= inside
 
 
@@ -44,7 +51,7 @@ def test_the_installed_wheel_works_outside_of_the_checkout(built, tmp_path):
     (tmp_path / "catalog.py").write_text("raise SystemExit('a module of the user was taken for ours')")
     program = (
         "import sys; sys.path.insert(0, 'installed')\n"
-        "import sqlext.rewriter.scan, sqlext.catalog.views, sqlext.cli\n"
+        "import sqlext.rewriter.statements.scan, sqlext.catalog.views, sqlext.cli.main\n"
         "print({m.__file__.startswith(sys.argv[1]) for n, m in sys.modules.items() if n.startswith('sqlext')})"
     )
     done = subprocess.run(

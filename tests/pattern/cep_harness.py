@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 from pattern_harness import packed
 
-from sqlext.pattern import ast
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.task import (
+from sqlext.pattern.program import ast
+from sqlext.pattern.task.task import (
     NO_SKIP,
     Aggregate,
     Call,

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from sqlext.pattern.automaton import count_positions
 from sqlext.pattern.batch import bounded, lazy_dfa, reference, two_pass
 from sqlext.pattern.measures.tails import unshared
-from sqlext.pattern.task import MatchTask, Output, Rows, Skip, Spans
+from sqlext.pattern.program.automaton import count_positions
+from sqlext.pattern.task.task import MatchTask, Output, Rows, Skip, Spans
 from tests.task_harness import contiguous_task, tree_of
 
 FOLDER = Path(__file__).parent

@@ -12,7 +12,7 @@ from pattern_harness import lines
 from sqlext.errors import DataError
 from sqlext.pattern.cep import every_match, path_search
 from sqlext.pattern.strategy import match
-from sqlext.pattern.task import NO_SKIP
+from sqlext.pattern.task.task import NO_SKIP
 
 CASES = lines("cep.txt")
 

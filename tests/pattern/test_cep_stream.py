@@ -10,9 +10,9 @@ from cep_harness import listed, random_case
 
 from sqlext.errors import DataError
 from sqlext.pattern.batch.parts import part_of
-from sqlext.pattern.condition_reads import reads_ahead
-from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
+from sqlext.pattern.conditions.condition_reads import reads_ahead
 from sqlext.pattern.strategy import decide, match, stream_refusal
+from sqlext.pattern.task.event_time import EventTimes, StreamFacts, first_position
 
 
 def one_partition(seed: int):

@@ -4,8 +4,8 @@ import pytest
 from pattern_harness import lines, task_of
 
 from sqlext.errors import BindError, UnsupportedError
-from sqlext.pattern import ast
-from sqlext.pattern.compile import MAX_INSTRUCTIONS, MAX_NESTING, compile_pattern
+from sqlext.pattern.program import ast
+from sqlext.pattern.program.compile import MAX_INSTRUCTIONS, MAX_NESTING, compile_pattern
 
 A = ast.Variable("A")
 

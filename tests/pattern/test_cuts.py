@@ -19,9 +19,9 @@ from test_small_world import LETTERS, is_first_of_its_kind, trees
 from sqlext.pattern.batch import reference, two_pass
 from sqlext.pattern.batch.cuts import find_cuts
 from sqlext.pattern.batch.parts import moved, part_of, refusal
-from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.conditions import satisfier
-from sqlext.pattern.task import MATCH_NUMBER, Call, Literal, MatchTask, Navigation, Operand, Rows, Skip
+from sqlext.pattern.conditions.conditions import satisfier
+from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.task.task import MATCH_NUMBER, Call, Literal, MatchTask, Navigation, Operand, Rows, Skip
 
 
 def skip_of(text: str) -> Skip:

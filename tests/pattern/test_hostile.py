@@ -9,9 +9,9 @@ import pytest
 from pattern_harness import fast_ways, joined, matches, packed, rows_of, task_of
 
 from sqlext.errors import UnsupportedError
-from sqlext.pattern.automaton import count_positions
 from sqlext.pattern.batch import bounded
-from sqlext.pattern.task import Rows, Skip
+from sqlext.pattern.program.automaton import count_positions
+from sqlext.pattern.task.task import Rows, Skip
 
 
 def agreed_result(task, rows) -> dict[str, object]:

@@ -6,9 +6,9 @@ import pytest
 from pattern_harness import lines, task_of
 
 from sqlext.pattern.cep.nfa_compile import skeleton
-from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.mapped_variables import first_rows, mandatory_variables
-from sqlext.pattern.program import MatchLabel, Program, successors
+from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.program.mapped_variables import first_rows, mandatory_variables
+from sqlext.pattern.program.program import MatchLabel, Program, successors
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 
 

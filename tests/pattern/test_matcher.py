@@ -7,7 +7,7 @@ from pattern_harness import joined, rows_of, task_of
 
 from sqlext.errors import UnsupportedError
 from sqlext.pattern.strategy import choose, match
-from sqlext.pattern.task import Literal
+from sqlext.pattern.task.task import Literal
 
 LONG = "A{65}"
 ALWAYS = Literal(True, "bool")

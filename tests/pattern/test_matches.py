@@ -8,8 +8,8 @@ from pattern_harness import assert_all_agree, joined, lines, matches, rows_of, t
 
 from sqlext.errors import DataError
 from sqlext.pattern.batch import reference
-from sqlext.pattern.program import MatchLabel
-from sqlext.pattern.task import Rows, Skip, SkipFailure
+from sqlext.pattern.program.program import MatchLabel
+from sqlext.pattern.task.task import Rows, Skip, SkipFailure
 
 
 @pytest.mark.parametrize("pattern, word, expected", lines("matches.txt"))

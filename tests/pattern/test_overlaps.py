@@ -9,7 +9,7 @@ import pytest
 from pattern_harness import rows_of, task_of
 
 from sqlext.pattern.batch import bounded, lazy_dfa, two_pass
-from sqlext.pattern.task import MatchTask, Output, Rows, Skip, Spans
+from sqlext.pattern.task.task import MatchTask, Output, Rows, Skip, Spans
 
 N = 12_000
 BLOCK_ROWS = 500

@@ -17,7 +17,7 @@ from sqlext.pattern.cep.cep_task import local_truth
 from sqlext.pattern.cep.every_match import Numbering
 from sqlext.pattern.cep.every_match_tables import row_bits, start_ranges, states_of
 from sqlext.pattern.cep.shared_buffer import Buffer
-from sqlext.pattern.task import NO_SKIP
+from sqlext.pattern.task.task import NO_SKIP
 
 
 class Steps:

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from pattern_harness import packed
 
-from sqlext.pattern import ast
 from sqlext.pattern.batch import bounded, lazy_dfa, reference, two_pass
-from sqlext.pattern.compile import compile_pattern
 from sqlext.pattern.measures.tails import unshared
-from sqlext.pattern.task import MatchTask, Rows, Skip
+from sqlext.pattern.program import ast
+from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.task.task import MatchTask, Rows, Skip
 
 LETTERS = "ABC"
 WORDS = [word for length in range(1, 7) for word in product(range(3), repeat=length)]

@@ -18,8 +18,7 @@ from test_matches import skip_of
 
 from sqlext.pattern.batch.parts import may_fail, part_of
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.condition_reads import reads_ahead
-from sqlext.pattern.event_time import BEGINNING, EventTimes, SearchPosition, StreamFacts, first_position
+from sqlext.pattern.conditions.condition_reads import reads_ahead
 from sqlext.pattern.strategy import (
     CEP_STREAM_ENGINES,
     STREAM_ENGINES,
@@ -30,7 +29,8 @@ from sqlext.pattern.strategy import (
     stream_refusal,
 )
 from sqlext.pattern.stream.rowtime import batch_times
-from sqlext.pattern.task import Rows, Spans, Task, Values
+from sqlext.pattern.task.event_time import BEGINNING, EventTimes, SearchPosition, StreamFacts, first_position
+from sqlext.pattern.task.task import Rows, Spans, Task, Values
 
 Result = tuple
 

@@ -11,12 +11,12 @@ import pytest
 from pattern_harness import packed
 from test_random import LETTERS, random_skip, random_tree
 
-from sqlext.pattern import ast
 from sqlext.pattern.batch import bounded, lazy_dfa, reference, two_pass
-from sqlext.pattern.batch.threads import interpreted_search, thread_search
-from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.task import Call, Frame, MatchTask, Navigation, Operand, Output, Rows, Spans, Values
-from sqlext.pattern.within import frame_limits
+from sqlext.pattern.program import ast
+from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.task.task import Call, Frame, MatchTask, Navigation, Operand, Output, Rows, Spans, Values
+from sqlext.pattern.task.within import frame_limits
+from sqlext.pattern.threads import interpreted_search, thread_search
 from tests.task_harness import tree_of
 
 Match = tuple[int, int, tuple[int, ...]]  # (the row that has the match, its first row, the labels)

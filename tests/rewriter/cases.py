@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sqlext.errors import SqlExtError, raise_all
-from sqlext.pattern import ast
+from sqlext.pattern.program import ast
 from sqlext.rewriter.emit.check_emit import check_emit
 from sqlext.rewriter.emit.emit_clause import parse_emits
 from sqlext.rewriter.emit.window_call import parse_window_calls
-from sqlext.rewriter.idle_sources import parse_idle_sources
 from sqlext.rewriter.match.check import check
 from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.match.parse_match import parse_match
-from sqlext.rewriter.scan import scan
+from sqlext.rewriter.match.sites import scan
+from sqlext.rewriter.statements.idle_sources import parse_idle_sources
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.read_tree import read_tree
 

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from sqlext.expressions.function import Settings
-from sqlext.pattern.task import Rows, Values
-from sqlext.pattern.within import limits
-from sqlext.rewriter.match.lower.input_query import InputRelation
-from sqlext.rewriter.match.lower.lower_clause import lower
-from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.pattern.task.task import Rows, Values
+from sqlext.pattern.task.within import limits
+from sqlext.rewriter.lowering.input_query import InputRelation
+from sqlext.rewriter.lowering.lower_clause import lower
+from sqlext.rewriter.lowering.match_plan import MatchPlan
 from sqlext.rewriter.match.parse_match import parse_match
-from sqlext.rewriter.rules.scalar_text import StaticBinder
-from sqlext.rewriter.scan import scan
+from sqlext.rewriter.match.sites import scan
+from sqlext.rewriter.scalars.static_binder import StaticBinder
 from sqlext.rewriter.text.splice import Source, Text
 from sqlext.rewriter.text.tokens import tokenize
 

@@ -9,11 +9,11 @@ import pytest
 from lowering import plan_of
 
 from sqlext.errors import UnsupportedError
-from sqlext.rewriter.scan import is_extended
+from sqlext.formatting.check_syntax import check_text
+from sqlext.formatting.format_text import format_text
+from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.text.nesting import MAX_BRACKETS, MAX_NESTING
 from sqlext.rewriter.tree.sources import relations
-from sqlext.tools.check_syntax import check_text
-from sqlext.tools.format_text import format_text
 
 CLAUSE = "MATCH_RECOGNIZE (ORDER BY ts MEASURES {} PATTERN (A B) DEFINE B AS {})"
 PLAIN = CLAUSE.format("A.v AS m", "v > 0")

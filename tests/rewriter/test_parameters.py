@@ -10,7 +10,7 @@ import pytest
 from cases import lines
 
 from sqlext.errors import SqlExtError
-from sqlext.rewriter.parameters import bind, literal
+from sqlext.rewriter.statements.parameters import bind, literal
 from sqlext.rewriter.text.splice import Source
 
 NAMES = {t.__name__: t for t in (date, datetime, timedelta, timezone, Decimal, numpy)}

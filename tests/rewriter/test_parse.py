@@ -8,12 +8,12 @@ import pytest
 from cases import blocks, lines, show
 
 from sqlext.errors import UnsupportedError
-from sqlext.pattern import ast
+from sqlext.pattern.program import ast
 from sqlext.rewriter.match.check import check, warnings
 from sqlext.rewriter.match.match_clause import MatchClause, OrderKey, PartitionKey
 from sqlext.rewriter.match.parse_match import parse_match
 from sqlext.rewriter.match.parse_pattern import parse_pattern
-from sqlext.rewriter.scan import scan
+from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.text.tokens import tokenize
 
 CLAUSES = dict(blocks("clauses.txt"))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sqlext.errors import ParseError, SqlExtError
 from sqlext.rewriter.joins.join_clause import JoinClause, parse_joins
 from sqlext.rewriter.joins.join_conditions import time_ranges
-from sqlext.rewriter.scan import is_extended
+from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.tree.read_tree import read_tree
 
 JOINS = dict(blocks("joins.txt"))

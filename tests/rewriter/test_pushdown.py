@@ -8,10 +8,10 @@ from datetime import date
 import pytest
 from cases import blocks
 
-from sqlext.rewriter import parameters
+from sqlext.rewriter.lowering.pushdown import filters
 from sqlext.rewriter.match.parse_match import parse_match
-from sqlext.rewriter.match.pushdown import filters
-from sqlext.rewriter.scan import scan
+from sqlext.rewriter.match.sites import scan
+from sqlext.rewriter.statements import parameters
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.tree.read_tree import read_tree
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sqlext.errors import UnsupportedError
-from sqlext.rewriter.scan import scan
+from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.sources import check_repeatable, visible_ctes
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlext.errors import SqlExtError
-from sqlext.rewriter.scan import is_extended, might_be_extended, scan
+from sqlext.rewriter.match.sites import scan
+from sqlext.rewriter.statements.scan import is_extended, might_be_extended
 from sqlext.rewriter.text.splice import Edit, Source
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.rewriter.tree.read_tree import read_tree

@@ -12,8 +12,8 @@ from cases import blocks
 from lowering import database, plan_of, rows_of
 
 from sqlext.pattern.strategy import match
-from sqlext.pattern.task import MatchTask, Rows
-from sqlext.rewriter.match.match_plan import MatchPlan
+from sqlext.pattern.task.task import MatchTask, Rows
+from sqlext.rewriter.lowering.match_plan import MatchPlan
 
 CASES = [
     (title if title.startswith("ORDER") else "ORDER BY ts", *(field.strip() for field in line.split(";")))

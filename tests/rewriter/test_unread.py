@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from cases import blocks
 
-from sqlext.rewriter.match.unread import unread
-from sqlext.rewriter.scan import scan
+from sqlext.rewriter.lowering.unread import unread
+from sqlext.rewriter.match.sites import scan
 from sqlext.rewriter.tree.read_tree import read_tree
 
 CASES = dict(blocks("unread.txt"))

@@ -9,25 +9,24 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.rules.plan_rule import plan_rule
-from sqlext.engine.rules.replay import replay
-from sqlext.engine.rules.rule_plan import CODE, CompiledRules, RulePlan, RulesPlan
-from sqlext.engine.rules.rule_results import result_batch
-from sqlext.engine.rules.rule_versions import TakenVersion
-from sqlext.engine.rules.rules_processor import RulesOperator
-from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, RULES, read_versions
-from sqlext.engine.stream.stream_plan import SortKey
-from sqlext.engine.worker.output import Block, block_batches
-from sqlext.engine.worker.read_rows import columns_of, read_rows, rows_needed, time_columns
 from sqlext.errors import DataError, SqlExtError
 from sqlext.expressions.function import Settings
 from sqlext.expressions.scalar_tree import Scalar, evaluate
 from sqlext.expressions.values import from_arrow, to_arrow
-from sqlext.pattern.event_time import BEGINNING, NEVER
+from sqlext.operators.match.output import Block, block_batches
+from sqlext.operators.match.read_rows import columns_of, read_rows, rows_needed, time_columns
+from sqlext.operators.rows.columns import PARTITION_START, SortKey
+from sqlext.operators.rules.operator import RulesOperator
+from sqlext.operators.rules.plan import CODE, CompiledRules, RulePlan, RulesPlan
+from sqlext.operators.rules.replay import replay
+from sqlext.operators.rules.rule_results import result_batch
+from sqlext.operators.rules.rule_versions import TakenVersion
+from sqlext.operators.rules.state import ARRIVING_VERSIONS, RULES, read_versions
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.strategy import decide, match
 from sqlext.pattern.stream.rowtime import batch_times, result_times
-from sqlext.rewriter.match.match_plan import PARTITION_START
+from sqlext.pattern.task.event_time import BEGINNING, NEVER
+from sqlext.rewriter.rules.plan_rule import plan_rule
 
 from ..operators.driven import Driven
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sqlext.engine.rules.rule_versions import TakenVersion
+from sqlext.operators.rules.rule_versions import TakenVersion
 
 from .rule_histories import SECOND, replayed
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from sqlext.engine.rules.rule_plan import CompiledRules, RulePlan
-from sqlext.engine.rules.rules_processor import RulesOperator
-from sqlext.engine.rules.rules_state import RULES
 from sqlext.errors import SqlExtError
+from sqlext.operators.rules.operator import RulesOperator
+from sqlext.operators.rules.plan import CompiledRules, RulePlan
+from sqlext.operators.rules.state import RULES
 
 from ..operators.driven import Driven
 from .rule_histories import CLAUSES, OPERATOR, PLAN, SECOND, events_table, results_of, rules_table

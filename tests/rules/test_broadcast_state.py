@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlext.engine.rules.rules_processor import RulesOperator
-from sqlext.engine.rules.rules_state import RULES, read_versions
+from sqlext.operators.rules.operator import RulesOperator
+from sqlext.operators.rules.state import RULES, read_versions
 
 from ..operators.driven import Driven
 from .rule_histories import PLAN, SECOND, events_table, results_of, rules_table

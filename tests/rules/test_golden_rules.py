@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlext.engine.stream import state_log
-from sqlext.engine.stream.state_log import Stored
+from sqlext.operators.stateful import state_log
+from sqlext.operators.stateful.state_log import Stored
 
 from ..operators.driven import Driven, read_golden, write_golden
 from .rule_histories import OPERATOR, SECOND, events_table, results_of, rules_table

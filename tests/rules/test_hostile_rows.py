@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.rules.rule_plan import RulePlan
-from sqlext.engine.rules.rule_run import Before, RuleRun
-from sqlext.engine.rules.rule_versions import TakenVersion, acting
-from sqlext.engine.rules.rules_state import POSITION, row_schema, with_ids
-from sqlext.engine.rules.rules_step import shared_rows
-from sqlext.engine.stream.operator import Step
-from sqlext.pattern.event_time import BEGINNING
+from sqlext.operators.rules.plan import RulePlan
+from sqlext.operators.rules.rule_run import Before, RuleRun
+from sqlext.operators.rules.rule_versions import TakenVersion, acting
+from sqlext.operators.rules.state import POSITION, row_schema, with_ids
+from sqlext.operators.rules.step import shared_rows
+from sqlext.operators.stateful.operator import Step
+from sqlext.pattern.task.event_time import BEGINNING
 
 from ..expressions.extremes import DATES, DIGITS, JSON, LONG, TEXTS
 from ..operators.driven import Driven

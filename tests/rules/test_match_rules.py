@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlext.engine.stream import reports
+from sqlext.engine.streams import reports
 from sqlext.errors import SqlExtError
 
 UP = "MATCH_RECOGNIZE (MEASURES A.v AS a, array_agg(v) AS vs PATTERN (A B) DEFINE B AS v > A.v)"

@@ -12,9 +12,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.rules.rule_plan import CompiledRules
-from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS
 from sqlext.errors import SqlExtError
+from sqlext.operators.rules.plan import CompiledRules
+from sqlext.operators.rules.state import ARRIVING_VERSIONS
 
 from ..operators.driven import Driven
 from .rule_histories import CLAUSES, OPERATOR, PLAN, events_table, random_history, results_of

@@ -10,11 +10,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sqlext.engine.rules.rule_plan import CompiledRules
-from sqlext.engine.rules.rules_processor import RulesOperator
-from sqlext.engine.stream.side_tables import FAILED, LATE
 from sqlext.expressions.python_functions import PythonFunction
-from sqlext.rewriter.rules.scalar_text import function_names
+from sqlext.operators.rules.operator import RulesOperator
+from sqlext.operators.rules.plan import CompiledRules
+from sqlext.operators.stateful.side_rows import FAILED, LATE
+from sqlext.rewriter.scalars.static_binder import function_names
 
 from ..operators.driven import Driven
 from .rule_histories import PLAN, SECOND, events_table, results_of, rules_table

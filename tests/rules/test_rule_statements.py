@@ -10,8 +10,8 @@ import pytest
 import sqlext
 from sqlext.catalog import pattern_rules, warehouse
 from sqlext.catalog.pattern_rules import LogEntry, RuleError
-from sqlext.hook import unhooked
 from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
+from sqlext.sessions.hook import unhooked
 from tests.statements.cases import cases, message
 
 CLAUSE = "MATCH_RECOGNIZE (MEASURES LAST(B.x) AS b PATTERN (A B+) WITHIN INTERVAL 1 HOUR DEFINE A AS x = 1, B AS x > 1)"

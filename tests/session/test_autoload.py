@@ -15,8 +15,8 @@ from programs import printed
 
 import _sqlext_autoload as autoload
 import sqlext
-from sqlext import hook_file
-from sqlext.worker_python import use_this_python
+from sqlext.cli import hook_command
+from sqlext.spark.worker_python import use_this_python
 
 SPARK_HOME = Path(pyspark.__file__).parent
 ZIP = SPARK_HOME / "python" / "lib" / "pyspark.zip"
@@ -40,7 +40,7 @@ STARTED = """
 
 def started(folder: Path, **environment: str) -> list[str]:
     (folder / "site").mkdir()
-    hook_file.install(folder / "site")
+    hook_command.install(folder / "site")
     path = os.pathsep.join([str(ZIP), str(Path(autoload.__file__).parent)])
     return printed(STARTED, folder, PYTHONPATH=path, SPARK_HOME=str(SPARK_HOME), **environment)
 
@@ -55,19 +55,19 @@ def test_nothing_happens_in_a_worker(tmp_path):
 
 
 def test_a_hook_whose_package_is_gone_is_silent(tmp_path):
-    hook_file.install(tmp_path)
+    hook_command.install(tmp_path)
     program = "import site, sys; sys.meta_path.clear(); site.addsitedir('.'); print('_sqlext_autoload' in sys.modules)"
     assert printed(program, tmp_path) == ["False"]
 
 
 def test_the_command_installs_and_removes_one_file(tmp_path):
-    assert not hook_file.is_installed(tmp_path)
-    hook_file.install(tmp_path)
-    assert hook_file.is_installed(tmp_path)
+    assert not hook_command.is_installed(tmp_path)
+    hook_command.install(tmp_path)
+    assert hook_command.is_installed(tmp_path)
     (file,) = tmp_path.iterdir()
     file.write_text("import _sqlext_autoload\n")  # that of an earlier version
-    assert not hook_file.is_installed(tmp_path)
-    hook_file.remove(tmp_path)
+    assert not hook_command.is_installed(tmp_path)
+    hook_command.remove(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

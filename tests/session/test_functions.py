@@ -11,10 +11,10 @@ from pyspark.sql.functions import pandas_udf, udf
 from pyspark.sql.types import IntegerType, StringType
 
 import sqlext
+from sqlext.engine.queries.python_functions import function_names, python_function
 from sqlext.errors import DataError
 from sqlext.expressions.python_functions import bind_python
 from sqlext.expressions.values import from_arrow
-from sqlext.session_functions import function_names, python_function
 
 LIMIT = 100  # a global of this module, which cloudpickle must take along
 

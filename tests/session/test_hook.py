@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sqlext
-from sqlext.hook import unhooked
+from sqlext.sessions.hook import unhooked
 
 PLAIN = [
     "SELECT 1",

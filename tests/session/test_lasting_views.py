@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sqlext.errors import BindError
-from sqlext.hook import unhooked
+from sqlext.sessions.hook import unhooked
 
 CLAUSE = "MATCH_RECOGNIZE (ORDER BY i ALL ROWS PER MATCH PATTERN (A) DEFINE A AS x > 0)"
 HINT = "Hint: write CREATE TEMPORARY VIEW, or read what is permanent."

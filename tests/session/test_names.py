@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sqlext.errors import ParseError, UnsupportedError
-from sqlext.rewriter.heads import parse_create_view, parse_head
+from sqlext.rewriter.heads.heads import parse_create_view, parse_head
 from sqlext.rewriter.text.names import quote, split_name
 from sqlext.rewriter.tree.sources import qualify, relations
 

@@ -7,7 +7,7 @@ from zipfile import ZipFile
 import pytest
 from programs import printed, run_program
 
-from sqlext import startup
+from sqlext.sessions import start
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -73,7 +73,7 @@ def test_nothing_is_downloaded_where_spark_has_the_jar(tmp_path, monkeypatch):
     jar.parent.mkdir()
     jar.touch()
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
-    assert (startup._packages({}), startup._packages({"spark.jars.packages": "a:b:1"})) == ("", "a:b:1")
+    assert (start._packages({}), start._packages({"spark.jars.packages": "a:b:1"})) == ("", "a:b:1")
 
 
 def test_a_jar_that_cannot_be_had_is_an_error_that_helps(tmp_path):
@@ -113,9 +113,9 @@ CONNECT = """
     from pyspark.sql import SparkSession
     import sqlext
     from sqlext.catalog import views
-    from sqlext.rewriter.heads import parse_create_view
-    from sqlext.hook import unhooked
-    from sqlext.startup import delta_package
+    from sqlext.rewriter.heads.heads import parse_create_view
+    from sqlext.sessions.hook import unhooked
+    from sqlext.sessions.start import delta_package
     import pyspark
     spark = SparkSession.builder.remote("local[2]").config(map={
         "spark.jars.packages": delta_package(pyspark.__version__),
@@ -175,7 +175,7 @@ LIGHT = """
     heavy = ("pyspark", "numpy", "pyarrow", "numba", "pandas", "rich")
     print([name for name in (*heavy, "sqlglot") if name in sys.modules])
     from pathlib import Path
-    from sqlext.cli import main
+    from sqlext.cli.main import main
     Path("a.sql").write_text("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY n PATTERN (A) DEFINE A AS n > 0);\\n")
     print(main(["check", "a.sql"]), main(["format", "a.sql"]))
     print([name for name in heavy if name in sys.modules])
@@ -191,7 +191,7 @@ INTERRUPTED = """
     query = "SELECT count(*) FROM range(100000000000) a JOIN range(10) b ON hash(a.id) % 7 = b.id"
     started = "SELECT 1 AS started"
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a job in the background of a shell ignores it
-    command = [sys.executable, "-c", "from sqlext.cli import main; exit(main())", "run", "--master", "local[2]"]
+    command = [sys.executable, "-c", "from sqlext.cli.main import main; exit(main())", "run", "--master", "local[2]"]
     command += ["-e", f"{started};\\n{query}"]
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     print(run.stdout.readline().strip(), run.stdout.readline().strip())

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 import sqlext
-from sqlext import warm
-from sqlext.cluster.executors import LIBRARIES, STREAM_LIBRARIES, WorkerPython, check
-from sqlext.cluster.package_files import digest, write_zip
+from sqlext.sessions import warm
+from sqlext.spark.executors import LIBRARIES, STREAM_LIBRARIES, WorkerPython, check
+from sqlext.spark.package_files import digest, write_zip
 
 # Workers have the libraries of this Python, but look for packages in the zip first, as Spark has them do.
 IMPORTED = """
 import json, sys
 sys.path.insert(1, {archive!r})
 import sqlext, sqlglot
-from sqlext.cluster.package_files import digest
+from sqlext.spark.package_files import digest
 from sqlext.expressions import numbers
 print(json.dumps([sqlext.__file__, sqlext.__path__[0], numbers.__file__, sqlglot.__file__, digest()]))
 """

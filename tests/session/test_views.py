@@ -8,8 +8,8 @@ from pyspark.errors import AnalysisException
 import sqlext
 from sqlext.catalog import views
 from sqlext.errors import BindError
-from sqlext.hook import unhooked
-from sqlext.rewriter.heads import parse_create_view
+from sqlext.rewriter.heads.heads import parse_create_view
+from sqlext.sessions.hook import unhooked
 
 TEXT = "SELECT * FROM t MATCH_RECOGNIZE (PATTERN (a{2}) DEFINE a AS x > 'it''s ${y} \\n' ) -- é"
 

@@ -22,7 +22,7 @@ from difflib import ndiff
 from pathlib import Path
 from typing import Any
 
-from sqlext.quiet import quiet_probes
+from sqlext.spark.quiet_probes import quiet_probes
 
 HERE = Path(__file__).parent
 WAYS = ("arrow", "udtf", "portable")

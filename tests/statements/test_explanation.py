@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 import sqlext
-from sqlext.engine.batch.run_batch import worker_plan
-from sqlext.engine.physical import LEAD
-from sqlext.engine.plan_statement import ViewPlan, plan_statement
-from sqlext.engine.quoted_names import names_in_backticks
-from sqlext.engine.sql_call import SqlCall
-from sqlext.hook import unhooked
+from sqlext.engine.match.forms import LEAD
+from sqlext.engine.match.operator_plan import worker_plan
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.statements.plan_statement import ViewPlan, plan_statement
 from sqlext.pattern import strategy
-from sqlext.rewriter.tree.script import read_script
+from sqlext.rewriter.statements.script import read_script
+from sqlext.sessions.hook import unhooked
+from sqlext.sessions.quoted_names import names_in_backticks
 
 from .cases import HERE, Case, cases, settings
 

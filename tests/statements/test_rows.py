@@ -7,7 +7,7 @@ from itertools import groupby
 import pytest
 
 import sqlext
-from sqlext.hook import unhooked
+from sqlext.sessions.hook import unhooked
 
 from .cases import HERE, WAYS, Case, as_lines, cases, difference, result_of, settings
 

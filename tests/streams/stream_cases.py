@@ -10,18 +10,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from sqlext.engine.stream.match_operator import MatchOperator
-from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
-from sqlext.engine.worker.match_rows import match_batches
-from sqlext.engine.worker.worker_plan import WorkerPlan
+from sqlext.aggregates.bind import BoundAggregate
 from sqlext.errors import DataError
-from sqlext.expressions.aggregates.bind import BoundAggregate
-from sqlext.pattern import ast
+from sqlext.operators.match.match_rows import match_batches
+from sqlext.operators.match.operator import MatchOperator
+from sqlext.operators.match.plan import Bound, OperandColumn, Slot, WorkerPlan
+from sqlext.operators.match.stream_plan import StreamPlan
+from sqlext.operators.rows.columns import ROW_TIME, WITHIN_END, WITHIN_KEY, SortKey
 from sqlext.pattern.batch.parts import may_fail
-from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.event_time import NEVER
-from sqlext.pattern.program import MatchStart
-from sqlext.pattern.task import (
+from sqlext.pattern.program import ast
+from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.program.program import MatchStart
+from sqlext.pattern.task.event_time import NEVER
+from sqlext.pattern.task.task import (
     SKIP_PAST_LAST_ROW,
     SKIP_TO_FIRST,
     SKIP_TO_LAST,
@@ -36,7 +37,6 @@ from sqlext.pattern.task import (
     Output,
     Skip,
 )
-from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, OperandColumn, Slot
 from tests.operators.driven import Driven
 
 LABELS = "ABC"

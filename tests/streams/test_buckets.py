@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from sqlext.engine.stream.parcels import BUCKET, BUCKETS_SETTING, bucket_numbers, pack, partition_of, table_of
+from sqlext.operators.stateful.parcels import BUCKET, BUCKETS_SETTING, bucket_numbers, pack, partition_of, table_of
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 CLAUSE = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES MATCH_ROWTIME() AS at, FIRST(i) AS f, LAST(i) AS l

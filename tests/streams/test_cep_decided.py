@@ -9,12 +9,12 @@ import pytest
 from test_cep_law import relaxed
 from test_decided import LATER, SPACE, rows_with, tree
 
-from sqlext.pattern import ast
 from sqlext.pattern.cep import path_search
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
+from sqlext.pattern.program import ast
 from sqlext.pattern.strategy import decide
-from sqlext.pattern.task import NO_SKIP, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, Output, Rows, Skip, Spans
+from sqlext.pattern.task.event_time import EventTimes, StreamFacts, first_position
+from sqlext.pattern.task.task import NO_SKIP, SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, Output, Rows, Skip, Spans
 from tests.sampling import seeded
 from tests.task_harness import cep_task_of
 

@@ -9,16 +9,16 @@ from dataclasses import replace
 import pytest
 from stream_cases import LABELS, Case, decided_by_law, random_case, random_tree
 
-from sqlext.pattern import ast
+from sqlext.operators.match.plan import Slot
 from sqlext.pattern.batch.parts import may_fail
 from sqlext.pattern.cep.cep_task import cep_task
 from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
-from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.condition_reads import reads_ahead
-from sqlext.pattern.program import MatchStart
+from sqlext.pattern.conditions.condition_reads import reads_ahead
+from sqlext.pattern.program import ast
+from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.program.program import MatchStart
 from sqlext.pattern.strategy import stream_refusal
-from sqlext.pattern.task import NO_SKIP, MatchTask, Output, Skip
-from sqlext.rewriter.match.match_plan import Slot
+from sqlext.pattern.task.task import NO_SKIP, MatchTask, Output, Skip
 from tests.sampling import seeded
 
 CASES = 2400

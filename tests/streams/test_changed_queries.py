@@ -11,19 +11,19 @@ import pytest
 
 from sqlext.catalog.checkpoint import StoredClause, StoredQuery, check_same_query, record_query
 from sqlext.engine.emit.run_emit import emit_fingerprint
-from sqlext.engine.parse_statement import parse_statement
-from sqlext.engine.rules.plan_rule import plan_rule
-from sqlext.engine.rules.rule_plan import RulesPlan
 from sqlext.engine.rules.run_rules import rules_fingerprint
-from sqlext.engine.stream.fingerprint import Fingerprint, match_fingerprint
+from sqlext.engine.streams.fingerprint import Fingerprint, match_fingerprint
 from sqlext.errors import BindError, Place
 from sqlext.expressions.function import Settings
+from sqlext.operators.rules.plan import RulesPlan
 from sqlext.rewriter.emit.lower_emit import lower_emit
-from sqlext.rewriter.heads import parse_target
-from sqlext.rewriter.match.lower.input_query import InputRelation
-from sqlext.rewriter.match.lower.lower_clause import lower
-from sqlext.rewriter.resumed_words import resumed_words
-from sqlext.rewriter.rules.scalar_text import StaticBinder
+from sqlext.rewriter.heads.heads import parse_target
+from sqlext.rewriter.lowering.input_query import InputRelation
+from sqlext.rewriter.lowering.lower_clause import lower
+from sqlext.rewriter.rules.plan_rule import plan_rule
+from sqlext.rewriter.scalars.static_binder import StaticBinder
+from sqlext.rewriter.statements.parse_statement import parse_statement
+from sqlext.rewriter.statements.resumed_words import resumed_words
 from sqlext.rewriter.text.splice import Source
 
 COLUMNS = {"k": "int", "ts": "timestamp", "v": "int", "other": "int"}

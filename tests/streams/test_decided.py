@@ -8,13 +8,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sqlext.pattern import ast
 from sqlext.pattern.batch import reference
-from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.event_time import EventTimes, StreamFacts, first_position
+from sqlext.pattern.program import ast
+from sqlext.pattern.program.compile import compile_pattern
 from sqlext.pattern.stream import stream_reference
 from sqlext.pattern.stream import walk as stream_walk
-from sqlext.pattern.task import SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Skip
+from sqlext.pattern.task.event_time import EventTimes, StreamFacts, first_position
+from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, MatchTask, Output, Rows, Skip
 
 LATER = 4  # rows that may follow: enough to end any of the patterns
 SPACE = 10  # between the times of rows; later ones come one by one behind the last, before WITHIN can end

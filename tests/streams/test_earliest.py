@@ -8,11 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.stream.match_operator import MatchOperator
-from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
-from sqlext.engine.worker.worker_plan import WorkerPlan
-from sqlext.pattern.program import MatchStart
-from sqlext.pattern.task import (
+from sqlext.operators.match.operator import MatchOperator
+from sqlext.operators.match.plan import Bound, Slot, WorkerPlan
+from sqlext.operators.match.stream_plan import StreamPlan
+from sqlext.operators.rows.columns import ROW_TIME, WITHIN_END, WITHIN_KEY, SortKey
+from sqlext.pattern.program.program import MatchStart
+from sqlext.pattern.task.task import (
     CLASSIFIER,
     NO_SKIP,
     SKIP_PAST_LAST_ROW,
@@ -22,7 +23,6 @@ from sqlext.pattern.task import (
     Output,
     Skip,
 )
-from sqlext.rewriter.match.match_plan import ROW_TIME, WITHIN_END, WITHIN_KEY, Bound, Slot
 from tests.operators.driven import Driven
 from tests.task_harness import any_task, tree_of
 

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 from stream_cases import Case, decided_by_law, random_case
 
-from sqlext.engine.emit.assigners import assign
-from sqlext.engine.emit.emit_processor import EmitOperator
-from sqlext.engine.emit.window_plan import Assigner
-from sqlext.engine.stream.bucket import Bucket
-from sqlext.engine.worker.arrow import shown_value
-from sqlext.pattern.event_time import BEGINNING, NEVER, later
-from sqlext.rewriter.match.match_plan import WITHIN_END
+from sqlext.operators.emit.assigners import assign
+from sqlext.operators.emit.operator import EmitOperator
+from sqlext.operators.emit.plan import Assigner
+from sqlext.operators.rows.arrow import shown_value
+from sqlext.operators.rows.columns import WITHIN_END
+from sqlext.operators.stateful.bucket import Bucket
+from sqlext.pattern.task.event_time import BEGINNING, NEVER, later
 from tests.emit.model import windows_of
 from tests.operators.driven import Driven
 from tests.streams.test_golden_windows import PLANS, SCHEMA, plan_of

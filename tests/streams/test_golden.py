@@ -10,14 +10,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.stream import state_log
-from sqlext.engine.stream.match_operator import MatchOperator
-from sqlext.engine.stream.stream_plan import SortKey, StreamPlan
-from sqlext.engine.worker.worker_plan import WorkerPlan
 from sqlext.errors import DataError
-from sqlext.pattern.compile import compile_pattern
-from sqlext.pattern.task import MatchTask, Navigation
-from sqlext.rewriter.match.match_plan import ROW_TIME, Slot
+from sqlext.operators.match.operator import MatchOperator
+from sqlext.operators.match.plan import Slot, WorkerPlan
+from sqlext.operators.match.stream_plan import StreamPlan
+from sqlext.operators.rows.columns import ROW_TIME, SortKey
+from sqlext.operators.stateful import state_log
+from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.task.task import MatchTask, Navigation
 from sqlext.rewriter.match.parse_pattern import parse_pattern
 from tests.operators.driven import Driven, read_golden, write_golden
 

@@ -14,15 +14,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sqlext.engine.emit.emit_processor import EmitOperator
-from sqlext.engine.emit.window_plan import Assigner, WindowPlan
-from sqlext.engine.stream import state_log
-from sqlext.engine.stream.operator import KEYS
-from sqlext.engine.stream.state_log import Log, Stored
-from sqlext.engine.stream.stream_plan import SortKey
+from sqlext.aggregates.bind import BoundAggregate
 from sqlext.errors import DataError
-from sqlext.expressions.aggregates.bind import BoundAggregate
-from sqlext.rewriter.emit import emit_parts as e
+from sqlext.operators.emit import parts as e
+from sqlext.operators.emit.operator import EmitOperator
+from sqlext.operators.emit.plan import Assigner, WindowPlan
+from sqlext.operators.rows.columns import SortKey
+from sqlext.operators.stateful import state_log
+from sqlext.operators.stateful.operator import KEYS
+from sqlext.operators.stateful.state_log import Log, Stored
 from tests.operators.driven import Driven, read_golden, write_golden
 
 GOLDEN = Path(__file__).parent / "golden"

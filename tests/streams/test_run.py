@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sqlext.cli import main
+from sqlext.cli.main import main
 
 pytestmark = pytest.mark.spark
 

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import sqlext
-from sqlext.engine.batch.run_batch import unsorted_query
-from sqlext.engine.plan_statement import plan_statement
-from sqlext.engine.sql_call import SqlCall
-from sqlext.engine.stream.run_stream import stream_plan
-from sqlext.engine.stream.stream_plan import StreamPlan
-from sqlext.hook import unhooked
+from sqlext.engine.match.operator_plan import stream_plan
+from sqlext.engine.match.run_batch import unsorted_query
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.statements.plan_statement import plan_statement
+from sqlext.operators.match.stream_plan import StreamPlan
 from sqlext.pattern.strategy import choose_on_stream
+from sqlext.sessions.hook import unhooked
 
 pytestmark = pytest.mark.spark
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)

@@ -8,7 +8,7 @@ import pytest
 
 import sqlext
 from sqlext.catalog.warehouse import local_path
-from sqlext.engine.stream.upsert import again_after_conflicts
+from sqlext.engine.streams.upsert import again_after_conflicts
 from tests.streams.event_rows import STREAM, append, lines
 
 pytestmark = pytest.mark.spark

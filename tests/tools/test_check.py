@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as SarifLog  # from the schema
 
-from sqlext.cli import main
-from sqlext.tools.check_command import CLEAN, FINDINGS, UNREADABLE
-from sqlext.tools.check_reports import Finding
-from sqlext.tools.check_syntax import check_text
+from sqlext.cli.check_command import CLEAN, FINDINGS, UNREADABLE
+from sqlext.cli.check_reports import Finding
+from sqlext.cli.main import main
+from sqlext.formatting.check_syntax import check_text
 
 ROOT = Path(__file__).parents[2]
 CASES = [block.split("\n", 1) for block in (Path(__file__).parent / "check.txt").read_text("utf-8").split("\n== ")[1:]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sqlext.tools.check_reports import Finding
-from sqlext.tools.check_session import check_on_session
-from sqlext.tools.sql_files import SqlFile
+from sqlext.cli.check_reports import Finding
+from sqlext.cli.check_session import check_on_session
+from sqlext.cli.sql_files import SqlFile
 
 _PARTS = re.compile(r"== schema\n(.*\n)== statements\n(.*\n)== findings\n(.*)", re.DOTALL)
 

@@ -9,7 +9,7 @@ import pytest
 from sqlfluff.core import FluffConfig, Linter
 from sqlfluff.core.plugin.host import get_plugin_manager
 
-from sqlext.tools import sqlfluff_templater
+from sqlext.formatting import sqlfluff_templater
 from tests.sampling import sample
 
 from .statement_files import examples

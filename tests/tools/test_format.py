@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sqlext.cli import main
-from sqlext.engine.parse_statement import parse_statement
+from sqlext.cli.format_command import CHANGES, CLEAN, UNREADABLE
+from sqlext.cli.main import main
 from sqlext.errors import SqlExtError
-from sqlext.rewriter.scan import is_extended
+from sqlext.formatting.format_text import format_text
+from sqlext.formatting.gaps import comments, gap_before, same_tokens
+from sqlext.rewriter.statements.parse_statement import parse_statement
+from sqlext.rewriter.statements.scan import is_extended
 from sqlext.rewriter.text.tokens import tokenize
-from sqlext.tools.format_command import CHANGES, CLEAN, UNREADABLE
-from sqlext.tools.format_text import format_text
-from sqlext.tools.gaps import comments, gap_before, same_tokens
 from tests.sampling import sample
 
 from .statement_files import examples, statements

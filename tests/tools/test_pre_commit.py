@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlext.tools.format_text import format_text
+from sqlext.formatting.format_text import format_text
 from tests.sampling import SAMPLE
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,8 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from sqlext.tools.shell import Shell
-from sqlext.tools.shell_input import Names, SqlCompleter, is_complete
+from sqlext.cli.shell import Shell
+from sqlext.cli.shell_input import Names, SqlCompleter, is_complete
 
 COMPLETE = [
     "SELECT 1;", "SELECT 1; SELECT 2 ; -- two", "BEGIN SELECT 1; SELECT 2; END;", "SELECT 0; BEGIN SELECT 1; END;", "",

@@ -8,13 +8,13 @@ import pytest
 from sqlfluff.core import FluffConfig, Linter
 from sqlfluff.core.plugin.host import get_plugin_manager
 
-from sqlext.engine.parse_statement import ParsedStatement, parse_statement
+from sqlext.formatting import sqlfluff_templater
 from sqlext.rewriter.rules.rule_statements import is_rule_statement
-from sqlext.rewriter.scan import is_extended
+from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
+from sqlext.rewriter.statements.scan import is_extended
+from sqlext.rewriter.statements.sql_file import file_statements
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.tokens import tokenize
-from sqlext.rewriter.tree.sql_file import file_statements
-from sqlext.tools import sqlfluff_templater
 
 from .statement_files import examples
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from sqlext.engine.queries import WATERMARK
-from sqlext.engine.spark_errors import cast_hint
+from sqlext.engine.queries.queries import WATERMARK
+from sqlext.engine.queries.spark_errors import cast_hint
 from sqlext.errors import BindError, UnsupportedError
+from sqlext.operators.emit.parts import AFTER_WATERMARK, GLOBAL
 from sqlext.rewriter.emit.emit_clause import EmitClause
-from sqlext.rewriter.emit.emit_parts import AFTER_WATERMARK, GLOBAL
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.text.names import unquoted
 

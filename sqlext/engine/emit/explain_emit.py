@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sqlext.engine.emit.partials import is_vectorised
 from sqlext.engine.emit.run_emit import kept_of_window, result_query, rows_query
-from sqlext.engine.stream.planner import Section
+from sqlext.engine.streams.planner import Section
+from sqlext.operators.emit.aggregate_states import is_vectorised
+from sqlext.operators.emit.parts import AGGREGATE, GLOBAL, FiringAggregate
 from sqlext.rewriter.emit.emit_clause import EmitClause
-from sqlext.rewriter.emit.emit_parts import AGGREGATE, GLOBAL, FiringAggregate
 from sqlext.rewriter.emit.lower_emit import EmitPlan
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.text.splice import Text

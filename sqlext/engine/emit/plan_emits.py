@@ -11,21 +11,21 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.engine.emit.emit_checks import check_grouped_time, check_stream
 from sqlext.engine.emit.explain_emit import explained_call, explained_emit
 from sqlext.engine.emit.run_emit import run_emit, stream_clause
-from sqlext.engine.parse_statement import ParsedStatement
-from sqlext.engine.queries import WATERMARK, Queries, SparkTypeResolver
-from sqlext.engine.stream import side_tables
-from sqlext.engine.stream.planner import Planned
-from sqlext.engine.stream.stream_clause import StreamClause
+from sqlext.engine.queries.queries import WATERMARK, Queries, SparkTypeResolver
+from sqlext.engine.streams import side_tables
+from sqlext.engine.streams.planner import Planned
+from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError, UnsupportedError
+from sqlext.operators.emit.parts import CUMULATE, SESSION
 from sqlext.rewriter.emit.durations import as_timestamp, duration, time_type
 from sqlext.rewriter.emit.emit_clause import EmitClause
-from sqlext.rewriter.emit.emit_parts import CUMULATE, SESSION
 from sqlext.rewriter.emit.grouped_stream import grouped_stream
 from sqlext.rewriter.emit.lower_emit import WINDOW_KEYS, EmitPlan, lower_emit
 from sqlext.rewriter.emit.upserted import is_whole_query, upserted
 from sqlext.rewriter.emit.window_call import WindowCall
 from sqlext.rewriter.emit.window_relations import windowed
-from sqlext.rewriter.heads import StreamTarget
+from sqlext.rewriter.heads.heads import StreamTarget
+from sqlext.rewriter.statements.parse_statement import ParsedStatement
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 
 _MOST_WINDOWS = 100_000  # of one row; a minute of 69 days

@@ -13,31 +13,30 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from sqlext.cluster.worker_functions import map_in_arrow
-from sqlext.engine.data_types import arrow_schema
-from sqlext.engine.emit.emit_processor import EmitOperator, fire_batch
-from sqlext.engine.emit.partials import depends_on_order
-from sqlext.engine.emit.window_plan import Assigner, WindowPlan
-from sqlext.engine.queries import Queries
-from sqlext.engine.stream import side_tables
-from sqlext.engine.stream.bucket import Bucket
-from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result_columns, without_failures
-from sqlext.engine.stream.fingerprint import Fingerprint, digest_of, fingerprint_of
-from sqlext.engine.stream.guard import guarded_columns, guarded_texts
-from sqlext.engine.stream.parcels import BUCKET, PARCEL_DDL, pack
-from sqlext.engine.stream.plan_parts import words_of
-from sqlext.engine.stream.stream_clause import StreamClause
-from sqlext.engine.stream.stream_plan import SortKey
+from sqlext.engine.queries.data_types import arrow_schema
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.streams import side_tables
+from sqlext.engine.streams.fingerprint import Fingerprint, digest_of, fingerprint_of
+from sqlext.engine.streams.plan_parts import words_of
+from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns, without_failures
+from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import Place, UnsupportedError
 from sqlext.expressions.values import arrow_type
-from sqlext.rewriter.emit.emit_parts import CUMULATE, HOP, ROWTIME, SESSION, Evictor, FiringAggregate, Trigger
+from sqlext.operators.emit.aggregate_states import depends_on_order
+from sqlext.operators.emit.operator import EmitOperator, fire_batch
+from sqlext.operators.emit.parts import CUMULATE, HOP, ROWTIME, SESSION, Evictor, FiringAggregate, Trigger
+from sqlext.operators.emit.plan import Assigner, WindowPlan
+from sqlext.operators.rows.columns import FAILURE, LATE_ROW, NOT_COMPUTED, SortKey
+from sqlext.operators.stateful.bucket import Bucket
+from sqlext.operators.stateful.parcels import BUCKET, PARCEL_DDL, pack
 from sqlext.rewriter.emit.lower_emit import TIME, EmitPlan
-from sqlext.rewriter.match.match_plan import FAILURE, LATE_ROW, NOT_COMPUTED
-from sqlext.rewriter.resumed_words import resumed_words, without_read_options
+from sqlext.rewriter.lowering.guard import guarded_columns, guarded_texts
+from sqlext.rewriter.statements.resumed_words import resumed_words, without_read_options
 from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Text, join
-from sqlext.spark_versions import spark_schema
+from sqlext.spark.versions import spark_schema
+from sqlext.spark.worker_functions import map_in_arrow
 
 
 def run_emit(

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries import CHAR_TYPE, Queries, is_accepted, with_outer_hint
+from sqlext.engine.queries.queries import CHAR_TYPE, Queries, is_accepted, with_outer_hint
 from sqlext.errors import BindError, UnsupportedError
 from sqlext.rewriter.joins import asof_conditions
 from sqlext.rewriter.joins.asof_sql import AsofJoin, Carried, Conditions, Key

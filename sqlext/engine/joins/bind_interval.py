@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from sqlext.engine.joins import range_width
 from sqlext.engine.joins.bind_stream_join import bind_stream_join
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries import with_outer_hint
+from sqlext.engine.queries.queries import with_outer_hint
 from sqlext.errors import BindError, Place, UnsupportedError
 from sqlext.rewriter.joins import join_conditions
 from sqlext.rewriter.joins.interval_sql import BoundRange, RewrittenJoin, bucket_join, copies_points, plain_join

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Union
 
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.queries import WATERMARK
+from sqlext.engine.queries.queries import WATERMARK
 from sqlext.errors import UnsupportedError
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin, RightColumn, anti_join, plain_join, same_key
 from sqlext.rewriter.joins.join_conditions import (

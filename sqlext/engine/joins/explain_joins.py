@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlext.engine.stream.planner import Section
+from sqlext.engine.streams.planner import Section
 from sqlext.rewriter.joins.asof_sql import AsofJoin
 from sqlext.rewriter.joins.interval_sql import RewrittenJoin
 

@@ -7,7 +7,7 @@ from functools import cache
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField
 
-from sqlext.engine.queries import Queries
+from sqlext.engine.queries.queries import Queries
 from sqlext.errors import BindError
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.join_conditions import BOTH, LEFT, NEITHER, RIGHT

@@ -10,12 +10,12 @@ from sqlext.engine.joins.bind_asof import bind_asof, is_native
 from sqlext.engine.joins.bind_interval import bind_interval
 from sqlext.engine.joins.explain_joins import explained_asof, explained_interval, explained_native
 from sqlext.engine.joins.join_sides import JoinSides
-from sqlext.engine.parse_statement import ParsedStatement
-from sqlext.engine.queries import Queries
-from sqlext.engine.stream.planner import Planned, Section
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.streams.planner import Planned, Section
 from sqlext.rewriter.joins.asof_sql import asof_sql, hidden_columns
 from sqlext.rewriter.joins.join_clause import JoinClause
 from sqlext.rewriter.joins.stars import check_no_column_names, hide, names_around, reader_of
+from sqlext.rewriter.statements.parse_statement import ParsedStatement
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Edit, Source, Text
 from sqlext.rewriter.tree.statement_tree import Query

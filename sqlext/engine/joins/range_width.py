@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlext.engine.queries import Queries
+from sqlext.engine.queries.queries import Queries
 from sqlext.errors import BindError
 from sqlext.rewriter.joins.interval_sql import BoundRange
 from sqlext.rewriter.joins.join_conditions import Term, TimeRange, offset

@@ -11,24 +11,24 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from sqlext.catalog import pattern_rules
-from sqlext.engine.queries import WATERMARK, Queries
-from sqlext.engine.rules.plan_rule import plan_rule
-from sqlext.engine.rules.rule_plan import MAX_VERSIONS, RulesPlan
+from sqlext.engine.queries.python_functions import python_functions
+from sqlext.engine.queries.queries import WATERMARK, Queries
+from sqlext.engine.queries.session_settings import count
 from sqlext.engine.rules.run_rules import RulesRun
-from sqlext.engine.session_settings import count
-from sqlext.engine.stream.planner import Planned, Section
-from sqlext.engine.stream.stream_clause import StreamClause
-from sqlext.engine.stream.stream_plan import SortKey
+from sqlext.engine.streams.planner import Planned, Section
+from sqlext.engine.streams.stream_clause import StreamClause
 from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
 from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import has_plain_equality, is_orderable, is_year_month
 from sqlext.expressions.values import arrow_type
-from sqlext.rewriter.rule_text import MAX_LENGTH
+from sqlext.operators.rows.columns import SortKey
+from sqlext.operators.rules.limits import MAX_LENGTH, MAX_VERSIONS
+from sqlext.operators.rules.plan import RulesPlan
+from sqlext.rewriter.rules.plan_rule import plan_rule
 from sqlext.rewriter.rules.rules_clause import KeyColumn, RulesClause
 from sqlext.rewriter.text.names import quoted
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
-from sqlext.session_functions import python_functions
-from sqlext.spark_versions import arrow_schema
+from sqlext.spark.versions import arrow_schema
 
 MAX_VERSIONS_SETTING, MAX_LENGTH_SETTING = "sqlext.rules.max_versions", "sqlext.rules.max_length"
 

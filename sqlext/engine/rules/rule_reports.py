@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.catalog import pattern_rules
 from sqlext.catalog.pattern_rules import LogEntry, RuleError
-from sqlext.engine.stream import reports
+from sqlext.engine.streams import reports
 from sqlext.rewriter.text.names import Parts
 
 REPORTS = "sqlextrules"  # the prefix of the names of the observed metrics

@@ -12,19 +12,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.catalog import pattern_rules
-from sqlext.cluster.worker_functions import map_in_arrow
-from sqlext.engine.queries import Queries
+from sqlext.engine.queries.queries import Queries
 from sqlext.engine.rules import rule_reports
-from sqlext.engine.rules.rule_plan import RulesPlan
 from sqlext.engine.rules.rule_reports import REPORTS
-from sqlext.engine.rules.rule_versions import TakenVersion
-from sqlext.engine.rules.rules_processor import RulesOperator
-from sqlext.engine.rules.rules_state import ARRIVING_VERSIONS, RULES, in_time
-from sqlext.engine.stream import side_tables
-from sqlext.engine.stream.bucket import REPORT, Bucket
-from sqlext.engine.stream.decided_rows import bucket_count, decided_rows, result_columns
-from sqlext.engine.stream.fingerprint import Fingerprint, digest_of, fingerprint_of
-from sqlext.engine.stream.parcels import (
+from sqlext.engine.streams import side_tables
+from sqlext.engine.streams.fingerprint import Fingerprint, digest_of, fingerprint_of
+from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns
+from sqlext.operators.rules.operator import RulesOperator
+from sqlext.operators.rules.plan import RulesPlan
+from sqlext.operators.rules.rule_versions import TakenVersion
+from sqlext.operators.rules.state import ARRIVING_VERSIONS, RULES, in_time
+from sqlext.operators.stateful.bucket import REPORT, Bucket
+from sqlext.operators.stateful.parcels import (
     BUCKET,
     PARCEL,
     PARCEL_DDL,
@@ -34,10 +33,11 @@ from sqlext.engine.stream.parcels import (
     state_partitions,
     stream_of,
 )
-from sqlext.pattern.event_time import BEGINNING
+from sqlext.pattern.task.event_time import BEGINNING
 from sqlext.rewriter.text.names import Parts, quote, quoted
 from sqlext.rewriter.text.splice import Text, TextLike
-from sqlext.spark_versions import spark_schema
+from sqlext.spark.versions import spark_schema
+from sqlext.spark.worker_functions import map_in_arrow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class RulesRun:
         versions, plan = taken_versions(queries, spark, self.table), self.plan
 
         def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            from sqlext.engine.rules.replay import replay_batches  # loads Numba, which the driver does not need
+            from sqlext.operators.rules.replay import replay_batches  # loads Numba, which the driver does not need
 
             return replay_batches(batches, versions, plan)
 

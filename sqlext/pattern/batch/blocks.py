@@ -29,10 +29,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.automaton import Automaton
-from sqlext.pattern.jit import compiled, inlined
-from sqlext.pattern.skip_kernels import MODES, REASONS, TO_LAST, resume_row, target_step
-from sqlext.pattern.task import SKIP_PAST_LAST_ROW, MatchTask, SkipFailure, Spans, Tails
+from sqlext.pattern.program.automaton import Automaton
+from sqlext.pattern.program.jit import compiled, inlined
+from sqlext.pattern.task.skip_kernels import MODES, REASONS, TO_LAST, resume_row, target_step
+from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, MatchTask, SkipFailure, Spans, Tails
 
 BLOCK_ROWS = 1 << 16  # mapped rows, matches or unmatched rows that complete a block
 OVERLAP = 8  # blocks share labels if matches map more rows than this for each start row

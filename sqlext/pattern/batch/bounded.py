@@ -19,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlext.errors import UnsupportedError
-from sqlext.pattern.automaton import DEAD, DONE, ENDS, STARTS, Automaton, automaton
 from sqlext.pattern.batch.blocks import (
     BLOCK_ROWS,
     LANE_END,
@@ -45,10 +44,11 @@ from sqlext.pattern.batch.blocks import (
     has_room,
     next_partition,
 )
-from sqlext.pattern.closure import begin, new_search, next_target, pull_back
-from sqlext.pattern.jit import compiled, inlined
-from sqlext.pattern.skip_kernels import is_skip_target
-from sqlext.pattern.task import MatchTask, Rows, Spans
+from sqlext.pattern.program.automaton import DEAD, DONE, ENDS, STARTS, Automaton, automaton
+from sqlext.pattern.program.closure import begin, new_search, next_target, pull_back
+from sqlext.pattern.program.jit import compiled, inlined
+from sqlext.pattern.task.skip_kernels import is_skip_target
+from sqlext.pattern.task.task import MatchTask, Rows, Spans
 
 MAX_POSITIONS = 10_000  # two stretches of m/4 to m/2 rows with m ends are then 330 MB
 

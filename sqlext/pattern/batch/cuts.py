@@ -25,11 +25,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.automaton import DEAD, DONE, automaton, targets_behind, targets_from
 from sqlext.pattern.batch import two_pass
-from sqlext.pattern.jit import compiled
-from sqlext.pattern.program import Program
-from sqlext.pattern.task import SKIP_PAST_LAST_ROW, Rows, Task
+from sqlext.pattern.program.automaton import DEAD, DONE, automaton, targets_behind, targets_from
+from sqlext.pattern.program.jit import compiled
+from sqlext.pattern.program.program import Program
+from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, Rows, Task
 
 _NONE, _MANY = -1, -2  # instead of the one position in which the matcher may be
 
@@ -57,8 +57,8 @@ def find_cuts(
     cuts too. `is_fresh`: `lo` is known to be a cut. The task must be one that `parts.refusal` does not refuse. Time is
     linear in the rows; memory is 1, 2, 4 or 8 bytes a row.
 
-    >>> from sqlext.pattern.program import Done, MatchLabel
-    >>> from sqlext.pattern.task import MatchTask
+    >>> from sqlext.pattern.program.program import Done, MatchLabel
+    >>> from sqlext.pattern.task.task import MatchTask
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
     >>> task = MatchTask(program=a_b, bits=(0, 1), conditions=(None, None))
     >>> find_cuts(task, Rows(bounds=np.array([0, 5]), mask=np.array([[2], [1], [2], [1], [1]], np.uint8)))

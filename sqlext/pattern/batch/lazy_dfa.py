@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.automaton import DEAD, DONE, ENDS, STARTS, Automaton, automaton
 from sqlext.pattern.batch.blocks import (
     BLOCK_ROWS,
     MAPPED,
@@ -32,10 +31,11 @@ from sqlext.pattern.batch.blocks import (
     meets,
     next_partition,
 )
-from sqlext.pattern.closure import begin, new_search, next_target, pull_back
-from sqlext.pattern.jit import compiled, inlined
-from sqlext.pattern.skip_kernels import is_skip_target
-from sqlext.pattern.task import MatchTask, Rows, Spans
+from sqlext.pattern.program.automaton import DEAD, DONE, ENDS, STARTS, Automaton, automaton
+from sqlext.pattern.program.closure import begin, new_search, next_target, pull_back
+from sqlext.pattern.program.jit import compiled, inlined
+from sqlext.pattern.task.skip_kernels import is_skip_target
+from sqlext.pattern.task.task import MatchTask, Rows, Spans
 
 STRETCH_SHIFT = 10  # 1,024 rows a stretch: borders take at most 6 bytes a row
 MEMO_BITS = 16  # steps and targets that are remembered

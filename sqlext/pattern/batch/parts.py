@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from sqlext.expressions.scalar_tree import Read, ScalarCall
-from sqlext.pattern.automaton import DONE, automaton, count_positions, targets_from
-from sqlext.pattern.condition_reads import reads_number
-from sqlext.pattern.program import MatchEnd, MatchStart
-from sqlext.pattern.task import (
+from sqlext.pattern.conditions.condition_reads import reads_number
+from sqlext.pattern.program.automaton import DONE, automaton, count_positions, targets_from
+from sqlext.pattern.program.program import MatchEnd, MatchStart
+from sqlext.pattern.task.task import (
     SKIP_PAST_LAST_ROW,
     SKIP_TO_FIRST,
     SKIP_TO_NEXT_ROW,
@@ -34,7 +34,7 @@ MAX_POSITIONS = 64  # bits of one integer
 def refusal(task: Task) -> str | None:
     """The reason why the matches of a partition cannot be found in parts, as a sentence; None if they can.
 
-    >>> from sqlext.pattern.program import Done, MatchLabel, Program
+    >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
     >>> program = Program((MatchStart(), MatchLabel(0), Done()), ("A",))
     >>> refusal(MatchTask(program=program, bits=(0,), conditions=(None,)))
     'PATTERN tests for the first or the last row of the partition.'

@@ -14,10 +14,10 @@ from typing import Union
 import numpy as np
 
 from sqlext.errors import DataError
-from sqlext.pattern.conditions import Satisfies, satisfier
-from sqlext.pattern.program import Done, Jump, MatchEnd, MatchLabel, MatchStart, Program, Split
-from sqlext.pattern.skip import numbered, resume_row
-from sqlext.pattern.task import MatchTask, Rows, SkipFailure, Spans
+from sqlext.pattern.conditions.conditions import Satisfies, satisfier
+from sqlext.pattern.program.program import Done, Jump, MatchEnd, MatchLabel, MatchStart, Program, Split
+from sqlext.pattern.task.skip import numbered, resume_row
+from sqlext.pattern.task.task import MatchTask, Rows, SkipFailure, Spans
 
 MAX_STEPS = 5_000_000  # of one search
 BLOCK_ROWS = 1 << 16  # mapped rows, and also matches, that complete a block
@@ -46,7 +46,7 @@ def search(
 
     Source: Program's docstring; TR 19075-5 §4.14.
 
-    >>> from sqlext.pattern.program import Done, MatchLabel
+    >>> from sqlext.pattern.program.program import Done, MatchLabel
     >>> program = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
     >>> search(program, 0, (0, 2), 2, lambda label, path: "AB"[len(path)] == program.labels[label])
     [(0, False), (1, False)]

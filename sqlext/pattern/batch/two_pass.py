@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.automaton import DEAD, DONE, Automaton, automaton, targets_behind, targets_from
 from sqlext.pattern.batch.blocks import (
     BLOCK_ROWS,
     MAPPED,
@@ -30,10 +29,11 @@ from sqlext.pattern.batch.blocks import (
     meets,
     next_partition,
 )
-from sqlext.pattern.jit import compiled
-from sqlext.pattern.program import Program
-from sqlext.pattern.skip_kernels import is_skip_target
-from sqlext.pattern.task import MatchTask, Rows, Spans, Task
+from sqlext.pattern.program.automaton import DEAD, DONE, Automaton, automaton, targets_behind, targets_from
+from sqlext.pattern.program.jit import compiled
+from sqlext.pattern.program.program import Program
+from sqlext.pattern.task.skip_kernels import is_skip_target
+from sqlext.pattern.task.task import MatchTask, Rows, Spans, Task
 
 
 class Tables(NamedTuple):

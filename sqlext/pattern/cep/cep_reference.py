@@ -13,8 +13,8 @@ from functools import partial
 from itertools import permutations
 
 from sqlext.errors import DataError
-from sqlext.pattern import ast
 from sqlext.pattern.cep.nfa_compile import first_variables
+from sqlext.pattern.program import ast
 
 MAX_STEPS = 5_000_000  # for one start row
 NOW, NEXT_ROW, BOUND = 0, 1, 2  # what decides a match: its last row, the row behind it, or the end of its bound

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlext.pattern.cep.nfa import Final, Formula, Nfa, Wait, takes
-from sqlext.pattern.task import Rows, Task
+from sqlext.pattern.task.task import Rows, Task
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from sqlext.pattern.cep.nfa import Final, Formula, Nfa, Target, Wait, skips, takes
-from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Program, Split
+from sqlext.pattern.program.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Program, Split
 
 GAP = -1  # Variant.origin
 
@@ -49,7 +49,7 @@ def desugared_program(nfa: Nfa) -> DesugaredProgram:
     """The program that finds the same matches, with their gaps.
 
     >>> from sqlext.pattern.cep.nfa_compile import compile_nfa
-    >>> from sqlext.pattern.ast import Concatenation, Relaxed, Variable
+    >>> from sqlext.pattern.program.ast import Concatenation, Relaxed, Variable
     >>> pattern = Concatenation((Variable("A"), Relaxed("->", Variable("B"))))
     >>> print(desugared_program(compile_nfa(pattern, ("A", "B"))).program)
     0: jump 1

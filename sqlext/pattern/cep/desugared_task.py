@@ -18,8 +18,8 @@ from sqlext.pattern.cep.cep_task import CepTask, as_mask, bound_ends, evaluate, 
 from sqlext.pattern.cep.desugared_program import GAP, Variant, desugared_program
 from sqlext.pattern.cep.nfa import Final
 from sqlext.pattern.cep.path_conditions import NotExpressible, PathEvaluator, Rewriting, without_gaps
-from sqlext.pattern.event_time import StreamFacts
-from sqlext.pattern.task import Condition, MatchTask, Rows, Values
+from sqlext.pattern.task.event_time import StreamFacts
+from sqlext.pattern.task.task import Condition, MatchTask, Rows, Values
 
 
 def inner_task(task: CepTask) -> MatchTask:

@@ -24,7 +24,7 @@ from sqlext.pattern.cep import shared_buffer
 from sqlext.pattern.cep.cep_task import CepTask, bound_ends, local_truth
 from sqlext.pattern.cep.every_match_tables import RowBits, States, row_bits, start_ranges, states_of
 from sqlext.pattern.cep.shared_buffer import Buffer
-from sqlext.pattern.task import Rows, Spans
+from sqlext.pattern.task.task import Rows, Spans
 
 MAX_STEPS = 1 << 28  # entries visited for the matches that one row completes
 MAX_MAPPED = 1 << 22  # rows that these matches map altogether

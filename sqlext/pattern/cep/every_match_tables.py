@@ -10,7 +10,7 @@ import numpy as np
 
 from sqlext.pattern.cep.cep_task import bound_ends, evaluate, horizon
 from sqlext.pattern.cep.nfa import Final, Formula, Nfa, Target, Wait, skips, takes
-from sqlext.pattern.task import Rows
+from sqlext.pattern.task.task import Rows
 
 
 class Tables(NamedTuple):

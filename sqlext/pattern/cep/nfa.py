@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Union
 
-from sqlext.pattern.ast import Pattern
+from sqlext.pattern.program.ast import Pattern
 
 Clause = tuple[tuple[int, bool], ...]
 Formula = tuple[Clause, ...]
@@ -94,7 +94,7 @@ class Nfa:
     of a match, and `partition_start` those where that row is the first of its partition, so that `^` holds.
 
     >>> from sqlext.pattern.cep.nfa_compile import compile_nfa
-    >>> from sqlext.pattern.ast import Absence, Concatenation, Relaxed, Variable
+    >>> from sqlext.pattern.program.ast import Absence, Concatenation, Relaxed, Variable
     >>> pattern = Concatenation((Variable("A"), Absence("!->", Variable("N")), Relaxed("->", Variable("B"))))
     >>> print(compile_nfa(pattern, ("A", "B", "N")))
     start: next A

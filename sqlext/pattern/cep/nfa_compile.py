@@ -20,10 +20,10 @@ from functools import lru_cache
 from typing import Any
 
 from sqlext.errors import UnsupportedError
-from sqlext.pattern import ast
 from sqlext.pattern.cep.nfa import Final, Guard, Nfa, Target, Wait
-from sqlext.pattern.compile import MAX_INSTRUCTIONS, Code, Compiler, absolute, check_size, repeat
-from sqlext.pattern.program import Done, Jump, MatchEnd, MatchLabel, MatchStart, Split
+from sqlext.pattern.program import ast
+from sqlext.pattern.program.compile import MAX_INSTRUCTIONS, Code, Compiler, absolute, check_size, repeat
+from sqlext.pattern.program.program import Done, Jump, MatchEnd, MatchLabel, MatchStart, Split
 
 MAX_GUARDS = 4  # guards with UNTIL in one state: each doubles the transitions, because it may have ended or not
 

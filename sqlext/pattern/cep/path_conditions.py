@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 from sqlext.expressions.function import Settings
 from sqlext.expressions.scalar_tree import Constant, Read, ScalarCall
-from sqlext.pattern import conditions
 from sqlext.pattern.cep.cep_task import CepTask, local_truth
 from sqlext.pattern.cep.desugared_program import GAP, DesugaredProgram, Variant
 from sqlext.pattern.cep.nfa import Clause, Final
-from sqlext.pattern.condition_reads import source_reads_labels
-from sqlext.pattern.task import (
+from sqlext.pattern.conditions import conditions
+from sqlext.pattern.conditions.condition_reads import source_reads_labels
+from sqlext.pattern.task.task import (
     CLASSIFIERS,
     MATCH_NUMBER,
     Aggregate,

@@ -14,8 +14,8 @@ import numpy as np
 from sqlext.pattern.cep.cep_reference import BOUND, NEXT_ROW, Path, Search, State
 from sqlext.pattern.cep.cep_task import CepTask, bound_ends, may_begin
 from sqlext.pattern.cep.path_conditions import MappedPath, PathEvaluator
-from sqlext.pattern.skip import resume_row
-from sqlext.pattern.task import NO_SKIP, Rows, SkipFailure, Spans
+from sqlext.pattern.task.skip import resume_row
+from sqlext.pattern.task.task import NO_SKIP, Rows, SkipFailure, Spans
 
 
 @dataclass(kw_only=True)

@@ -11,8 +11,8 @@ from sqlext.pattern.batch import reference
 from sqlext.pattern.cep.cep_task import CepTask
 from sqlext.pattern.cep.desugared_program import GAP, DesugaredProgram, desugared_program
 from sqlext.pattern.cep.desugared_task import desugared_task, path_satisfier
-from sqlext.pattern.jit import allocating
-from sqlext.pattern.task import MatchTask, Rows, Spans
+from sqlext.pattern.program.jit import allocating
+from sqlext.pattern.task.task import MatchTask, Rows, Spans
 
 GROUP_ROWS = 1 << 20  # mapped rows that are listed at once
 

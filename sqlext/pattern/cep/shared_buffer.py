@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sqlext.pattern.jit import compiled
+from sqlext.pattern.program.jit import compiled
 
 NOTHING = -1
 FAR = 1 << 60  # behind every row: no path can complete

@@ -15,8 +15,8 @@ from sqlext.pattern.cep import every_match, every_match_tables, shared_buffer
 from sqlext.pattern.cep.cep_reference import Path
 from sqlext.pattern.cep.cep_task import CepTask, bound_ends, local_truth, may_begin, partition_ends
 from sqlext.pattern.cep.path_search import Paths, partial_spans
-from sqlext.pattern.skip import resume_row
-from sqlext.pattern.task import NO_SKIP, Rows, Spans
+from sqlext.pattern.task.skip import resume_row
+from sqlext.pattern.task.task import NO_SKIP, Rows, Spans
 
 MAX_MAPPED = 1 << 26  # rows that the partial matches map whose time is over with one row
 IsOpen = Callable[[int, int], bool]

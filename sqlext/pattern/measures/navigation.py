@@ -20,7 +20,7 @@ import numpy as np
 from sqlext.errors import DataError
 from sqlext.pattern.measures import navigation_kernels as kernels
 from sqlext.pattern.measures import tails
-from sqlext.pattern.task import CLASSIFIER, MAPPED, Aggregate, Navigation, Output, Spans, Values
+from sqlext.pattern.task.task import CLASSIFIER, MAPPED, Aggregate, Navigation, Output, Spans, Values
 
 FAST_AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})  # those `aggregate` computes
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sqlext.pattern.jit import allocating as _compiled
+from sqlext.pattern.program.jit import allocating as _compiled
 
 
 @_compiled

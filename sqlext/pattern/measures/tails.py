@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sqlext.pattern.jit import allocating as _compiled
 from sqlext.pattern.measures.navigation_kernels import is_less
-from sqlext.pattern.task import Spans
+from sqlext.pattern.program.jit import allocating as _compiled
+from sqlext.pattern.task.task import Spans
 
 _TOGETHER = 32  # matches whose floats are added in one pass
 
@@ -25,7 +25,7 @@ _TOGETHER = 32  # matches whose floats are added in one pass
 def unshared(spans: Spans, match: np.ndarray) -> Spans:
     """The matches in `match: int64[o]` (no entry is -1), in this order, each with all of its labels.
 
-    >>> from sqlext.pattern.task import Tails
+    >>> from sqlext.pattern.task.task import Tails
     >>> tails = Tails(match=np.array([-1, 0]), at=np.array([-1, 1]), length=np.array([3, 3]))
     >>> spans = Spans(start=np.array([0, 1]), number=np.array([1, 2]), offset=np.array([0, 3, 4]), label=np.array([0,
     ...     1, 2, 0], "i2"), is_hidden=None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sqlext.pattern.measures.navigation import OutputRows
-from sqlext.pattern.task import Spans
+from sqlext.pattern.task.task import Spans
 
 
 def window_rows(spans: Spans, low: int, high: int) -> OutputRows:

@@ -11,12 +11,12 @@ import numpy as np
 from sqlext.pattern.cep.cep_task import CepTask, bound_ends, evaluate, local_truth, may_begin
 from sqlext.pattern.cep.desugared_program import GAP, desugared_program
 from sqlext.pattern.cep.nfa import Final
-from sqlext.pattern.event_time import BEGINNING, EventTimes
-from sqlext.pattern.jit import compiled
-from sqlext.pattern.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
+from sqlext.pattern.program.jit import compiled
+from sqlext.pattern.program.program import Done, Instruction, Jump, MatchEnd, MatchLabel, MatchStart, Split
 from sqlext.pattern.stream.path_verdicts import next_hit
 from sqlext.pattern.stream.stream_reference import Outcome, Request
-from sqlext.pattern.task import Rows
+from sqlext.pattern.task.event_time import BEGINNING, EventTimes
+from sqlext.pattern.task.task import Rows
 
 LABEL, SPLIT, JUMP, START, END, DONE = range(6)  # kinds of instructions
 NEXT_ROW, BOUND = 1, 2  # what a variant waits for, as bits of `ends`

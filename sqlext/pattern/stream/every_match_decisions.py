@@ -24,8 +24,8 @@ from sqlext.pattern.cep.every_match_tables import RowBits, States, row_bits, sta
 from sqlext.pattern.cep.nfa import Final
 from sqlext.pattern.cep.path_search import FastPaths
 from sqlext.pattern.cep.shared_buffer import Buffer
-from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, Failure, SearchPosition, StreamFacts
-from sqlext.pattern.task import Rows, Spans
+from sqlext.pattern.task.event_time import NEVER, Decisions, EventTimes, Failure, SearchPosition, StreamFacts
+from sqlext.pattern.task.task import Rows, Spans
 
 
 @dataclass(kw_only=True)

@@ -23,9 +23,9 @@ from sqlext.pattern.cep.cep_task import (
 from sqlext.pattern.cep.desugared_program import GAP, desugared_program
 from sqlext.pattern.cep.nfa import Final, Formula
 from sqlext.pattern.cep.path_conditions import MappedPath, PathEvaluator, without_gaps
-from sqlext.pattern.event_time import BEGINNING, EventTimes
 from sqlext.pattern.stream.stream_reference import UNKNOWN, Request, Verdict
-from sqlext.pattern.task import Rows
+from sqlext.pattern.task.event_time import BEGINNING, EventTimes
+from sqlext.pattern.task.task import Rows
 
 
 class PathFacts:

@@ -19,11 +19,11 @@ from sqlext.pattern.cep.cep_task import CepTask, evaluate, local_part, local_tru
 from sqlext.pattern.cep.desugared_program import DesugaredProgram, desugared_program
 from sqlext.pattern.cep.desugared_task import desugared_task, inner_facts, needs_failed
 from sqlext.pattern.cep.preferred_match import drop_gaps
-from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
 from sqlext.pattern.stream.end_search import EndSearch
 from sqlext.pattern.stream.path_verdicts import PathFacts, needed_by_formulas
 from sqlext.pattern.stream.stream_reference import Searcher, decide_with, search
-from sqlext.pattern.task import MatchTask, Rows
+from sqlext.pattern.task.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
+from sqlext.pattern.task.task import MatchTask, Rows
 
 Decide = Callable[[MatchTask, Rows, EventTimes, SearchPosition, StreamFacts], Decisions]
 

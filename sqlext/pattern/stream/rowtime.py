@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sqlext.pattern.cep.cep_task import CepTask
-from sqlext.pattern.event_time import NEVER, Decisions, EventTimes, StreamFacts, first_position
 from sqlext.pattern.measures import navigation
 from sqlext.pattern.measures.navigation import OutputRows
-from sqlext.pattern.task import CLASSIFIER, NO_SKIP, Navigation, Rows, Spans, Task, Values
+from sqlext.pattern.task.event_time import NEVER, Decisions, EventTimes, StreamFacts, first_position
+from sqlext.pattern.task.task import CLASSIFIER, NO_SKIP, Navigation, Rows, Spans, Task, Values
 
 _LAST = NEVER - 1  # the watermark in batch: behind all times, but not the end of the input
 
@@ -58,9 +58,9 @@ def batch_times(
     `decide` is the search of streams; `key`, `end`, `need`: see EventTimes. A row whose key is NULL or the last
     value of int64, and all rows behind it, never pass the watermark.
 
-    >>> from sqlext.pattern.program import Done, MatchLabel, Program
+    >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
     >>> from sqlext.pattern.strategy import decide
-    >>> from sqlext.pattern.task import MatchTask
+    >>> from sqlext.pattern.task.task import MatchTask
     >>> a = MatchTask(program=Program((MatchLabel(0), Done()), ("A",)), bits=(0,), conditions=(None,))
     >>> rows = Rows(bounds=np.array([0, 2]), mask=np.ones((2, 1), np.uint8))
     >>> batch_times(decide, a, rows, Values(np.array([5, 7])), None, None).match

@@ -14,11 +14,11 @@ import numpy as np
 
 from sqlext.errors import DataError
 from sqlext.pattern.batch.reference import MAX_STEPS, Block, MappedRows
-from sqlext.pattern.conditions import satisfier
-from sqlext.pattern.event_time import BEGINNING, Decisions, EventTimes, Failure, SearchPosition, StreamFacts
-from sqlext.pattern.program import Done, Jump, MatchLabel, MatchStart, Program, Split
-from sqlext.pattern.skip import numbered, resume_row
-from sqlext.pattern.task import MatchTask, Rows, SkipFailure
+from sqlext.pattern.conditions.conditions import satisfier
+from sqlext.pattern.program.program import Done, Jump, MatchLabel, MatchStart, Program, Split
+from sqlext.pattern.task.event_time import BEGINNING, Decisions, EventTimes, Failure, SearchPosition, StreamFacts
+from sqlext.pattern.task.skip import numbered, resume_row
+from sqlext.pattern.task.task import MatchTask, Rows, SkipFailure
 
 
 class Verdict(NamedTuple):

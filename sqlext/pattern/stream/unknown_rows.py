@@ -17,9 +17,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
-from sqlext.pattern.program import Done, Instruction, Jump, MatchLabel, Program, Split
-from sqlext.pattern.task import MatchTask, Rows, Spans, Values
+from sqlext.pattern.program.program import Done, Instruction, Jump, MatchLabel, Program, Split
+from sqlext.pattern.task.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
+from sqlext.pattern.task.task import MatchTask, Rows, Spans, Values
 
 UNKNOWN = "?"
 
@@ -44,7 +44,7 @@ def marked_task(task: MatchTask, reads_ahead: bool) -> MatchTask:
 
     Label l needs bit l.
 
-    >>> from sqlext.pattern.program import Done
+    >>> from sqlext.pattern.program.program import Done
     >>> a_b = Program((MatchLabel(0), MatchLabel(1), Done()), ("A", "B"))
     >>> print(marked_task(MatchTask(program=a_b, bits=(0, None), conditions=(None, None)), False).program)
     0: split 1, 5

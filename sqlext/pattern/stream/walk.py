@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlext.pattern.automaton import DONE, Automaton, automaton, listed_targets
-from sqlext.pattern.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
-from sqlext.pattern.jit import compiled
-from sqlext.pattern.skip_kernels import MODES, REASONS, is_skip_target, resume_row, target_step
-from sqlext.pattern.task import MatchTask, Rows, SkipFailure, Spans
+from sqlext.pattern.program.automaton import DONE, Automaton, automaton, listed_targets
+from sqlext.pattern.program.jit import compiled
+from sqlext.pattern.task.event_time import Decisions, EventTimes, SearchPosition, StreamFacts
+from sqlext.pattern.task.skip_kernels import MODES, REASONS, is_skip_target, resume_row, target_step
+from sqlext.pattern.task.task import MatchTask, Rows, SkipFailure, Spans
 
 # state: int64[8]
 PARTITION, ROW, NUMBER, MATCHED_END, TIME, MATCHES, MAPPED, UNMATCHED = range(8)

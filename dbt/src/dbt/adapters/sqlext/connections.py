@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 import sqlext
 from sqlext import SetupError, SqlExtError
-from sqlext.rewriter.parameters import literal
+from sqlext.rewriter.statements.parameters import literal
 
 _ANSI = "spark.sql.ansi.enabled"
 

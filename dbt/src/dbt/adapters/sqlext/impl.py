@@ -10,7 +10,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt.adapters.sqlext.compiled_place import enter_node
 from dbt.adapters.sqlext.connections import SqlextConnectionManager
 
-from sqlext.rewriter.scan import is_extended
+from sqlext.rewriter.statements.scan import is_extended
 
 _FORMAT = "file_format"
 

@@ -1,0 +1,1 @@
+"""Conditions of DEFINE over several rows."""

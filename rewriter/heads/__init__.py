@@ -1,0 +1,1 @@
+"""The words before a query: CREATE, DROP, INSERT, SHOW."""

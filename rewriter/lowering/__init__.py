@@ -1,0 +1,1 @@
+"""From a clause and its types to the plan of an operator."""

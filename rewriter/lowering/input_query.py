@@ -1,0 +1,227 @@
+"""The input of a clause and the query over it that Spark computes before the match: its columns, keys and order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sqlext.aggregates.registry import AGGREGATES
+from sqlext.errors import UnsupportedError
+from sqlext.expressions.function import Settings
+from sqlext.expressions.python_functions import PythonFunction
+from sqlext.expressions.spark_types import has_plain_equality, is_orderable
+from sqlext.pattern.task.task import Aggregate, Navigation
+from sqlext.rewriter.conditions.condition_parts import TypeResolver
+from sqlext.rewriter.lowering.match_plan import InputColumn, ShownColumn
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.scalars.references import Reference, Scope, unknown_column
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import lexemes, names_in
+from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.splice import Source, Text, join
+
+Groups = dict[str, list[tuple[str, str]]]  # partition, order, rest: (shown name, column of the input query)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputRelation:
+    """The columns of a clause's input with their Spark types, in order, and what else is known of it.
+
+    `is_aggregate`: is a function of this name an aggregate? `python_function`: the UDF of the session of this name.
+    `is_static`: no Spark is at hand to compute scalars (`sqlext_match`), so only columns can be read.
+    `takes_start_bounds`: conjuncts of DEFINE may become bounds. `unread`: columns, in lower case, that nothing reads in
+    the clause's result. `is_streaming`: the rows never end, and Spark has no window functions over them.
+    `shown`: columns, in lower case, that the query around a window shows; `ambiguous`: those that several relations
+    have.
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    resolver: TypeResolver
+    is_aggregate: Callable[[str], bool]
+    python_function: Callable[[str], PythonFunction | None] = lambda name: None
+    settings: Settings = Settings(is_ansi=True, time_zone="UTC")
+    is_static: bool = False
+    takes_start_bounds: bool = True
+    is_streaming: bool = False
+    unread: frozenset[str] = frozenset()
+    shown: frozenset[str] = frozenset()
+    ambiguous: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.columns)
+
+
+@dataclass(kw_only=True)
+class Context:
+    """What all parts of a lowering share; `columns` of the input query are added as the parts need them.
+
+    `label_sets`: the labels of each variable and SUBSET. `needs_times`: workers report when each result is decided, so
+    they must evaluate all conditions themselves. `needs_cep`: the clause wants more than preferred matches of
+    neighbouring rows, so it becomes a CepTask. `leaves_frame`: can a reference in the condition of a label reach a row
+    beyond the frame of a window?
+    """
+
+    clause: MatchClause
+    source: Source
+    relation: InputRelation
+    label_sets: dict[str, tuple[int, ...]]
+    needs_times: bool
+    needs_cep: bool
+    leaves_frame: Callable[[Reference, int], bool] = lambda reference, label: False
+    columns: list[InputColumn] = field(default_factory=list)
+
+    def slice(self, fragment: Fragment) -> Text:
+        return self.source.slice(fragment.start, fragment.stop)
+
+    def scope(self, *, in_define: bool) -> Scope:
+        return Scope(
+            source=self.source,
+            variables=self.label_sets,
+            columns=self.relation.names,
+            is_aggregate=self.relation.is_aggregate,
+            in_define=in_define,
+        )
+
+    def labels(self, reference: Reference) -> tuple[int, ...] | None:
+        return None if reference.variable is None else self.label_sets[reference.variable]
+
+    def navigation(self, reference: Reference, argument: int) -> Navigation:
+        return Navigation(
+            argument=argument,
+            labels=self.labels(reference),
+            from_first=reference.from_first,
+            offset=reference.offset,
+            step=reference.step,
+            is_final=reference.is_final,
+        )
+
+    def aggregate(self, reference: Reference, argument: int | None) -> Aggregate:
+        known = AGGREGATES.get(reference.function)
+        function = known.kernel if known is not None and known.kernel else reference.function
+        return Aggregate(
+            function=function,
+            argument=argument,
+            labels=self.labels(reference),
+            is_distinct=reference.is_distinct,
+            is_final=reference.is_final,
+        )
+
+    def input_column(self, prefix: str, text: Text) -> str:
+        """The name of the column of the input query that computes `text`; it is added if it is missing."""
+        for column in self.columns:
+            if str(column.text) == str(text):
+                return column.name
+        name = f"__{prefix}{len(self.columns)}"  # a name that no user has
+        self.columns.append(InputColumn(name, text))
+        return name
+
+    def column_name(self, fragment: Fragment) -> str | None:
+        """The input column that an expression reads if it does nothing else, or None.
+
+        Raises BindError: the expression is a name that no column has.
+        """
+        parts = lexemes(fragment, self.source)
+        if len(parts) not in (1, 3) or not parts[-1].is_name or (len(parts) == 3 and parts[1].raw != "."):
+            return None
+        scope = self.scope(in_define=False)
+        qualifier = scope.column(parts[0]) if len(parts) == 3 else None
+        if qualifier and dict(self.relation.columns)[qualifier].startswith("struct<"):
+            return None  # a field of a struct, not alias.column
+        column = scope.column(parts[-1])
+        if column is None:
+            raise unknown_column(parts[-1], scope)
+        return column
+
+    def is_local(self, reference: Reference, label: int) -> bool:
+        """Does the current row, taken as mapped to the tested label, decide what the reference reads?"""
+        labels = self.labels(reference)
+        if self.relation.is_static and reference.step:
+            return False
+        is_current = not reference.from_first and reference.offset == 0 and (labels is None or label in labels)
+        is_read = reference.kind == "navigation" and not (reference.reads_labels or reference.reads_numbers)
+        return is_current and (is_read or (reference.kind == "classifier" and reference.step == 0))
+
+
+def partition_by(context: Context) -> tuple[Text, ...]:
+    """The PARTITION BY keys; a key that is written twice counts once."""
+    texts = [context.slice(k.expression) for k in context.clause.partition_by]
+    return tuple({str(t): t for t in texts}.values())
+
+
+def keys_need_window(context: Context) -> bool:
+    """Can only a window decide which keys are equal, as for NaN, -0.0 and collated strings?
+
+    Raises UnsupportedError: such a key where workers must find the partitions themselves.
+    """
+    if context.relation.is_static:
+        return True
+    types = context.relation.resolver.types(partition_by(context))
+    odd = next((t for t in types if not has_plain_equality(t)), None)
+    if odd and context.needs_times:
+        raise UnsupportedError(
+            "KEY_TYPE",
+            f"a stream, or a clause with MATCH_ROWTIME(), cannot be partitioned by {odd}",
+            place=context.clause.partition_by[0].expression.place,
+            hint="CAST it AS STRING, or AS DECIMAL.",
+        )
+    return odd is not None
+
+
+def order_by(context: Context) -> tuple[tuple[Text, str], ...]:
+    """The ORDER BY keys with their directions, then every other column that the clause reads.
+
+    The other columns give rows with equal keys a fixed order.
+    """
+    keys = []
+    for key in context.clause.order_by:
+        nulls = "" if key.nulls_first is None else (" NULLS FIRST" if key.nulls_first else " NULLS LAST")
+        keys.append((context.slice(key.expression), (" DESC" if key.is_descending else "") + nulls))
+    columns = _columns_read(context)
+    keys_written = [k.expression for k in context.clause.order_by] + [k.expression for k in context.clause.partition_by]
+    sorted_by = {expression.text.lower() for expression in keys_written} | context.relation.ambiguous
+    ties = [n for n, t in context.relation.columns if n.lower() in columns - sorted_by and is_orderable(t)]
+    return tuple([*keys, *((join(quoted(n)), "") for n in ties)]) or ((join("1"), ""),)
+
+
+def _columns_read(context: Context) -> set[str]:
+    """The names that MEASURES and DEFINE mention, with ALL ROWS also the shown columns, all in lower case."""
+    fragments = [m.expression for m in context.clause.measures] + [d.condition for d in context.clause.definitions]
+    names: set[str] = set().union(*(names_in(f) for f in fragments))
+    if context.clause.rows_per_match.is_all_rows:
+        names |= {n.lower() for n in context.relation.names} - context.relation.unread
+    return names | context.relation.shown
+
+
+def carried(context: Context) -> tuple[tuple[str, ...], Groups]:
+    """The input columns that are shown unchanged, and (shown name, column) of each group of them."""
+    groups: Groups = {"partition": [], "order": [], "rest": []}
+    seen: set[str] = set()
+    for key in context.clause.partition_by:
+        column = context.column_name(key.expression)
+        name = key.name.text if key.name else column or key.expression.text
+        groups["partition"].append((name, context.input_column("k", context.slice(key.expression))))
+        seen.add((column or "").lower())
+    if context.clause.rows_per_match.is_all_rows:
+        seen |= context.relation.unread
+        for order in context.clause.order_by:
+            column = context.column_name(order.expression)
+            if column is not None and column.lower() not in seen:
+                groups["order"].append((column, context.input_column("o", context.slice(order.expression))))
+                seen.add(column.lower())
+        for name in context.relation.names:
+            if name.lower() not in seen:
+                groups["rest"].append((name, context.input_column("c", join(quoted(name)))))
+    names = dict.fromkeys(column for group in groups.values() for _, column in group)
+    return tuple(names), groups
+
+
+def shown(measures: list[tuple[str, Text]], groups: Groups) -> tuple[ShownColumn, ...]:
+    """The result's columns in order: partition keys, order keys (ALL ROWS), measures, other columns (ALL ROWS)."""
+
+    def columns(group: str) -> list[ShownColumn]:
+        return [ShownColumn(name, join(column)) for name, column in groups[group]]
+
+    return tuple(
+        [*columns("partition"), *columns("order"), *(ShownColumn(n, t) for n, t in measures), *columns("rest")]
+    )

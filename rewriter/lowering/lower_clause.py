@@ -1,0 +1,174 @@
+"""From a parsed clause to its plan: the steps of the lowering in order.
+
+| step | file |
+|---|---|
+| columns, keys and order of the input query | `input_query.py` |
+| types of most parts, computed by one query | `ask_ahead` here |
+| DEFINE: bits of masks and conditions | `lower_define.py` |
+| WITHIN, conjuncts that mean the same, row times | `lower_bounds.py` |
+| MEASURES: slots and the text over them | `lower_measures.py` |
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from sqlext.errors import BindError, SqlExtError
+from sqlext.pattern.cep.cep_task import cep_task
+from sqlext.pattern.cep.nfa_compile import compile_nfa, is_contiguous, skeleton
+from sqlext.pattern.program.compile import compile_pattern
+from sqlext.pattern.program.program import Program
+from sqlext.pattern.task.task import MatchTask, Output, Skip, Task
+from sqlext.rewriter.lowering.input_query import (
+    Context,
+    InputRelation,
+    carried,
+    keys_need_window,
+    order_by,
+    partition_by,
+    shown,
+)
+from sqlext.rewriter.lowering.lower_bounds import add_row_time, start_bounds, texts_of_within, within
+from sqlext.rewriter.lowering.lower_define import Conditions, Defined
+from sqlext.rewriter.lowering.lower_measures import Measures
+from sqlext.rewriter.lowering.match_plan import MatchPlan
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.text.lexemes import names_in
+from sqlext.rewriter.text.splice import Source
+
+
+def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy: str = "auto") -> MatchPlan:
+    """The plan of one clause.
+
+    Raises BindError (names, types) and UnsupportedError, for all expressions of DEFINE or of MEASURES together.
+    """
+    _check_columns_unique(clause, relation)
+    labels = tuple(name.key for name in clause.pattern_variables)
+    program = program_of(clause, labels)
+    context = Context(
+        clause=clause,
+        source=source,
+        relation=relation,
+        label_sets=label_sets_of(clause, labels),
+        needs_times=relation.is_streaming or _needs_row_time(clause),
+        needs_cep=_needs_cep(clause),
+    )
+    conditions, measures = Conditions(context), Measures(context)
+    defined = conditions.definitions()
+    ask_ahead(context, conditions, defined, measures)
+    conditions.needs_window = keys_need_window(context)
+    bounds, conditions.dropped = start_bounds(context, program, labels, defined)
+    bits, dependent = conditions.lower(labels, defined)
+    values = measures.lower()
+    bounds += within(context)
+    add_row_time(context)
+    names, groups = carried(context)
+    task: Task = MatchTask(
+        program=program,
+        bits=bits,
+        conditions=dependent,
+        skip=skip_of(context),
+        output=_output(clause),
+        is_within=bool(bounds),
+        strategy=strategy,
+    )
+    if context.needs_cep:
+        is_between = clause.within is not None and clause.within.between_rows
+        task = cep_task(task, compile_nfa(clause.pattern, labels), is_between)
+    return MatchPlan(
+        clause=clause,
+        relation=context.slice(clause.relation),
+        columns=tuple(context.columns),
+        carried=names,
+        masks=tuple(conditions.masks),
+        partition_by=partition_by(context),
+        order_by=order_by(context),
+        task=task,
+        operands=tuple(conditions.operands),
+        slots=tuple(measures.slots),
+        shown=shown(measures.of_matches(values) if task.output.shows_unmatched else values, groups),
+        bounds=tuple(bounds),
+        needs_window=conditions.needs_window,
+        input_types=relation.columns,
+    )
+
+
+def _check_columns_unique(clause: MatchClause, relation: InputRelation) -> None:
+    """Raise BindError for two columns of one name that the result shows, or that only their case tells apart.
+
+    Others, such as the keys of a join, can be named with their relation: `a.k`.
+    """
+    hidden = relation.unread if clause.rows_per_match.is_all_rows else relation.ambiguous
+    spellings: dict[str, str] = {}
+    for name in relation.names:
+        first = spellings.get(name.lower())
+        if first is not None and (first != name or name.lower() not in hidden or relation.is_static):
+            raise BindError(
+                "DUPLICATE_COLUMN",
+                f'the input has two columns "{name}"',
+                place=clause.relation.place,
+                hint="name its columns in a subquery, or give the relation column aliases.",
+            )
+        spellings[name.lower()] = name
+
+
+def _needs_row_time(clause: MatchClause) -> bool:
+    return any("match_rowtime" in names_in(m.expression) for m in clause.measures)
+
+
+def _needs_cep(clause: MatchClause) -> bool:
+    """Does the clause want more than preferred matches whose rows are neighbours?"""
+    return (
+        not is_contiguous(clause.pattern)
+        or (clause.after_match is not None and clause.after_match.mode == "NO SKIP")
+        or (clause.within is not None and clause.within.between_rows)
+        or clause.rows_per_match.shows_timeouts
+    )
+
+
+def label_sets_of(clause: MatchClause, labels: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+    """The labels of each variable and SUBSET."""
+    label_sets: dict[str, tuple[int, ...]] = {key: (i,) for i, key in enumerate(labels)}
+    for subset in clause.subsets:
+        label_sets[subset.name.key] = tuple(sorted({i for m in subset.members for i in label_sets[m.key]}))
+    return label_sets
+
+
+def program_of(clause: MatchClause, labels: tuple[str, ...]) -> Program:
+    """The program of the pattern. Raises UnsupportedError with its place."""
+    try:
+        return compile_pattern(skeleton(clause.pattern), labels)
+    except SqlExtError as e:
+        raise e.with_(place=e.place or clause.pattern_text.place) from None
+
+
+def skip_of(context: Context) -> Skip:
+    """AFTER MATCH SKIP."""
+    after = context.clause.after_match
+    if after is None:
+        return Skip()
+    labels = context.label_sets[after.target.key] if after.target else ()
+    return Skip(after.mode, labels, after.else_next_row)
+
+
+def _output(clause: MatchClause) -> Output:
+    rows = clause.rows_per_match
+    return Output(
+        is_all_rows=rows.is_all_rows,
+        shows_empty=rows.empty != "OMIT",
+        shows_unmatched=rows.empty == "UNMATCHED",
+        shows_timeouts=rows.shows_timeouts,
+    )
+
+
+def ask_ahead(context: Context, conditions: Conditions, defined: Defined, measures: Measures) -> None:
+    """Let the resolver learn the types of keys, of WITHIN, of DEFINE and of the arguments of aggregates.
+
+    One query takes some 20 ms, however many types it asks for. The resolver remembers them, so the steps of lowering
+    ask again without knowing of this one. If Spark refuses a part, nothing is learned: the step reports the error.
+    """
+    if context.relation.is_static:
+        return
+    texts = [*partition_by(context), *texts_of_within(context), *conditions.texts_to_type(defined)]
+    with suppress(SqlExtError):
+        context.relation.resolver.types([*texts, *measures.texts_to_type()])

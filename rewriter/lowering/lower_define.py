@@ -1,0 +1,222 @@
+"""DEFINE: conjuncts that a row decides alone become bits of a mask, those that depend on the match a Condition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sqlext.errors import BindError, ParseError, SqlExtError, UnsupportedError, raise_all
+from sqlext.expressions.spark_types import MAX_DIGITS, decimal_of
+from sqlext.operators.match.plan import OperandColumn
+from sqlext.pattern.conditions.columnar import is_columnar
+from sqlext.pattern.task.task import Call, Condition
+from sqlext.rewriter.conditions.condition import build_condition, texts_of_condition
+from sqlext.rewriter.conditions.condition_parts import ConditionParts
+from sqlext.rewriter.lowering.input_query import Context
+from sqlext.rewriter.lowering.match_plan import WINDOW, Mask
+from sqlext.rewriter.match.match_clause import Definition
+from sqlext.rewriter.scalars.analyse import analyse
+from sqlext.rewriter.scalars.expression import conjuncts
+from sqlext.rewriter.scalars.references import Item, Reference, place_of, render
+from sqlext.rewriter.text.lexemes import string_literal
+from sqlext.rewriter.text.nesting import balanced
+from sqlext.rewriter.text.splice import Text, join, standing_for
+
+Defined = dict[str, tuple[Definition, list[Item]]]  # by variable, for those that have a condition
+
+
+class Conditions:
+    """Lowers DEFINE: first `definitions`, then `lower`, which collect masks and operands."""
+
+    def __init__(self, context: Context):
+        self.context, self.needs_window = context, False
+        self.operands: list[OperandColumn] = []
+        self.masks: list[Mask] = []
+        self.mask_shapes: list[Text] = []  # the conjuncts of masks without window functions, of the same types
+        self.dropped: set[tuple[int, int]] = set()  # (label, first item) of conjuncts that bounds make true
+
+    def definitions(self) -> Defined:
+        """The items of each condition. Raises BindError and UnsupportedError, all of them together."""
+        scope, errors, defined = self.context.scope(in_define=True), [], {}
+        for definition in self.context.clause.definitions:
+            try:
+                items = analyse(definition.condition, scope)
+                self._check_no_numbers(items)
+                self._check_no_gaps(items)
+                defined[definition.variable.key] = (definition, items)
+            except SqlExtError as e:
+                errors.append(e)
+        raise_all(errors)
+        return defined
+
+    def _check_no_numbers(self, items: Sequence[Item]) -> None:
+        """Raise UnsupportedError for MATCH_NUMBER() with NO SKIP, which numbers matches after they are decided."""
+        after = self.context.clause.after_match
+        number = next((x for x in items if isinstance(x, Reference) and x.kind == "match number"), None)
+        if number is not None and after is not None and after.mode == "NO SKIP":
+            message = "AFTER MATCH NO SKIP numbers matches after DEFINE is evaluated, so DEFINE cannot read the number"
+            raise UnsupportedError("NUMBER_IN_DEFINE", message, place=number.place)
+
+    def _check_no_gaps(self, items: Sequence[Item]) -> None:
+        """Raise ParseError for `a AND AND b` and `a AND`."""
+        for lo, hi in conjuncts(items):
+            if lo == hi:
+                and_ = items[lo - 1] if lo else items[hi]
+                place = place_of([and_], self.context.source)
+                raise ParseError("MISSING_EXPRESSION", "a condition is missing beside AND", place=place)
+
+    def lower(
+        self, labels: tuple[str, ...], defined: Defined
+    ) -> tuple[tuple[int | None, ...], tuple[Condition | None, ...]]:
+        """The bit in the mask and the run-dependent condition of each label; None where there is nothing to test."""
+        bits: list[int | None] = []
+        conditions: list[Condition | None] = []
+        errors: list[SqlExtError] = []
+        for label, key in enumerate(labels):
+            bit, condition = None, None
+            if key in defined:
+                try:
+                    bit, condition = self._condition(label, *defined[key])
+                except SqlExtError as e:
+                    errors.append(e)
+            bits.append(bit)
+            conditions.append(condition)
+        raise_all(errors)
+        self._check_masks_boolean()
+        return tuple(bits), tuple(conditions)
+
+    def texts_to_type(self, defined: Defined) -> list[Text]:
+        """The texts whose types `lower` asks for, as far as they are known before."""
+        texts: list[Text] = []
+        for label, key in enumerate(name.key for name in self.context.clause.pattern_variables):
+            if key in defined:
+                items = defined[key][1]
+                texts += texts_of_condition(self._parts(items, label), conjuncts(items))
+        return texts
+
+    def _condition(self, label: int, definition: Definition, items: list[Item]) -> tuple[int | None, Condition | None]:
+        """The bit of the conjuncts that a row decides alone, and the condition for the others."""
+        local: list[tuple[int, int]] = []
+        dependent: list[tuple[int, int]] = []
+        for lo, hi in conjuncts(items):
+            if (label, lo) in self.dropped:
+                continue
+            is_local = self._is_row_local(items[lo:hi], label) and self._can_be_mask(items, (lo, hi), label)
+            (local if is_local else dependent).append((lo, hi))
+        bit = self._bit(items, local, label) if local else None
+        if not dependent:
+            return bit, None
+        return bit, self._run_dependent(items, dependent, label)
+
+    def _run_dependent(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition:
+        """The conjuncts of these ranges as one condition; Spark computes the parts that the current row decides."""
+        parts = self._parts(items, label)
+        conditions = [build_condition(parts, lo, hi, self._undo()) for lo, hi in ranges]
+        return balanced(conditions, lambda a, b: Call(function="and", arguments=(a, b), kind="bool"))
+
+    def _parts(self, items: list[Item], label: int) -> ConditionParts:
+        return ConditionParts(
+            items=items,
+            source=self.context.source,
+            resolver=self.context.relation.resolver,
+            settings=self.context.relation.settings,
+            navigation=self.context.navigation,
+            aggregate=self.context.aggregate,
+            column=self._operand,
+            is_local=lambda r: r.step == 0 and self.context.is_local(r, label),
+            local_text=lambda r: self._local_text(r, label),
+            names=tuple(name.key for name in self.context.clause.pattern_variables),
+            python_function=self.context.relation.python_function,
+            spark_computes=not self.context.relation.is_static,
+        )
+
+    def _is_row_local(self, items: Sequence[Item], label: int) -> bool:
+        """Is the conjunct computed on each row? Spark computes any; without Spark it must be a Boolean column."""
+        if self.context.relation.is_static:
+            return len(items) == 1 and not isinstance(items[0], Reference) and items[0].is_name
+        references = [x for x in items if isinstance(x, Reference)]
+        return all(self.context.is_local(x, label) and not self.context.leaves_frame(x, label) for x in references)
+
+    def _can_be_mask(self, items: list[Item], conjunct: tuple[int, int], label: int) -> bool:
+        """Can this conjunct be a mask? Where times are needed, a mask may not hide how far ahead it reads.
+
+        Workers see that in conditions on neighbours, but not in Spark's window functions.
+        """
+        reads = any(isinstance(x, Reference) and x.step for x in items[slice(*conjunct)])
+        return not (self.context.needs_times and reads) or self._neighbours(items, [conjunct], label) is not None
+
+    def _local_text(self, reference: Reference, label: int) -> Text:
+        if reference.kind == "classifier":
+            return standing_for(string_literal(self.context.clause.pattern_variables[label].key), reference.place.start)
+        if reference.step == 0:
+            return join("(", reference.arguments[0], ")")
+        function = "lag" if reference.step < 0 else "lead"
+        # The parentheses keep Spark from reading `OVER __rows - 1` as a name with a hyphen.
+        return join(f"({function}(", reference.arguments[0], f", {abs(reference.step)}) OVER {WINDOW})")
+
+    def _bit(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> int:
+        """A new bit for these conjuncts."""
+
+        def text(lo: int, hi: int) -> Text:
+            return render(items[lo:hi], self.context.source, lambda r: self._local_text(r, label))
+
+        def shape(lo: int, hi: int) -> Text:
+            return render(items[lo:hi], self.context.source, lambda r: self._local_text(replace(r, step=0), label))
+
+        reading = [r for r in ranges if any(isinstance(x, Reference) and x.step for x in items[slice(*r)])]
+        rest = [text(*r) for r in ranges if r not in reading]
+        neighbours = self._neighbours(items, reading, label) if reading else None
+        self.needs_window |= bool(reading) and neighbours is None
+        self.masks.append(Mask(_all_of([text(*r) for r in ranges]), _all_of(rest or [join("TRUE")]), neighbours))
+        self.mask_shapes += [shape(*r) for r in ranges]
+        return len(self.masks) - 1
+
+    def _neighbours(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition | None:
+        """The conjuncts with PREV and NEXT as a condition that workers evaluate on columns; None if they cannot."""
+        if self.needs_window:
+            return None
+        undo = self._undo()
+        try:
+            condition = self._run_dependent(items, ranges, label)
+            if is_columnar(condition) and not any(map(_is_wide, self.operands)):
+                return condition
+        except SqlExtError:
+            pass  # Spark may be able to compute it, and reports the error if not
+        undo()
+        return None
+
+    def _undo(self) -> Callable[[], None]:
+        """A function that removes the columns and operands that are added from now on."""
+        columns, operands = list(self.context.columns), list(self.operands)
+
+        def undo() -> None:
+            self.context.columns, self.operands = list(columns), list(operands)
+
+        return undo
+
+    def _check_masks_boolean(self) -> None:
+        errors: list[SqlExtError] = []
+        for text, spark_type in zip(self.mask_shapes, self.context.relation.resolver.types(self.mask_shapes)):
+            if spark_type not in ("boolean", "void"):
+                origins = [o for i in range(len(str(text))) if (o := text.origin(i)) is not None]
+                place = self.context.scope(in_define=True).place(min(origins), max(origins) + 1)
+                message = f"a DEFINE condition must be boolean, not {spark_type}"
+                errors.append(BindError("NOT_A_CONDITION", message, place=place))
+        raise_all(errors)
+
+    def _operand(self, text: Text, spark_type: str, kind: str) -> int:
+        operand = OperandColumn(self.context.input_column("v", text), spark_type, kind)
+        if operand not in self.operands:
+            self.operands.append(operand)
+        return self.operands.index(operand)
+
+
+def _is_wide(column: OperandColumn) -> bool:
+    """Does a column hold decimals that do not fit an int64?"""
+    digits = decimal_of(column.spark_type)
+    return digits is not None and digits[0] > MAX_DIGITS
+
+
+def _all_of(conjuncts: list[Text]) -> Text:
+    """`(c) AND (d) AND …`"""
+    return conjuncts[0] if len(conjuncts) == 1 else join(*(join("(", c, ")") for c in conjuncts), separator=" AND ")

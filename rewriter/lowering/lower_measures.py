@@ -1,0 +1,117 @@
+"""MEASURES: the values that workers compute (slots), and the text that Spark computes from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlext.errors import BindError, SqlExtError, raise_all
+from sqlext.operators.match.plan import Slot
+from sqlext.operators.rows.columns import IS_MATCHED, ROW_TIME, WITHIN_END, WITHIN_KEY
+from sqlext.pattern.task.task import CLASSIFIER
+from sqlext.rewriter.lowering.input_query import Context
+from sqlext.rewriter.lowering.lower_aggregates import aggregate_slot
+from sqlext.rewriter.match.check import UNMAPPED_HINT, unmapped_variables
+from sqlext.rewriter.scalars.analyse import analyse
+from sqlext.rewriter.scalars.references import Item, Reference, place_of, render
+from sqlext.rewriter.text.splice import Text, join, standing_for
+
+
+class Measures:
+    """Lowers MEASURES and collects their slots. `of_all_rows`: the measures that unmatched rows have, too."""
+
+    def __init__(self, context: Context):
+        self.context = context
+        self.slots: list[Slot] = []
+        self.of_all_rows: set[str] = set()
+
+    def lower(self) -> list[tuple[str, Text]]:
+        """(name, Spark's expression over slots) of each measure.
+
+        Raises BindError and UnsupportedError, those of all measures together.
+        """
+        scope, errors, measures = self.context.scope(in_define=False), [], []
+        for measure in self.context.clause.measures:
+            try:
+                items = analyse(measure.expression, scope)
+                self._check_no_free_star(items)
+                self._check_mapped(items)
+                text = render(items, self.context.source, self.slot_text)
+                measures.append((measure.name.text, text if len(items) == 1 else join("(", text, ")")))
+                kinds = {x.kind for x in items if isinstance(x, Reference)}
+                self.of_all_rows |= {measure.name.text} if kinds == {"rowtime"} else set()
+            except SqlExtError as e:
+                errors.append(e)
+        raise_all(errors)
+        return measures
+
+    def texts_to_type(self) -> list[Text]:
+        """The texts whose types `lower` asks for, as far as they are known before."""
+        scope, texts = self.context.scope(in_define=False), []
+        for measure in self.context.clause.measures:
+            references = (x for x in analyse(measure.expression, scope) if isinstance(x, Reference))
+            aggregates = (x for x in references if x.argument_items and not x.reads_labels and not x.reads_numbers)
+            texts += [text for aggregate in aggregates for text in aggregate.arguments]
+        return texts
+
+    def of_matches(self, values: list[tuple[str, Text]]) -> list[tuple[str, Text]]:
+        """The measures for a result with unmatched rows, which have NULL in all but `of_all_rows`."""
+        return [
+            (name, text if name in self.of_all_rows else join(f"CASE WHEN {IS_MATCHED} THEN ", text, " END"))
+            for name, text in values
+        ]
+
+    def _check_no_free_star(self, items: Sequence[Item]) -> None:
+        if len(items) == 1 and not isinstance(items[0], Reference) and items[0].raw == "*":
+            raise BindError(
+                "MISPLACED_STAR",
+                "* is not a measure",
+                place=place_of(items, self.context.source),
+                hint="ALL ROWS PER MATCH shows all columns.",
+            )
+
+    def _check_mapped(self, items: Sequence[Item]) -> None:
+        """Raise BindError for a measure that reads rows of a variable that maps none."""
+        unmapped = unmapped_variables(self.context.clause.pattern)
+        for item in items:
+            if isinstance(item, Reference) and item.variable in unmapped:
+                message = f'"{item.variable}" maps no row, so a measure cannot read it'
+                raise BindError("UNMAPPED_VARIABLE", message, place=item.place, hint=UNMAPPED_HINT)
+
+    def slot_text(self, reference: Reference) -> Text:
+        """Spark's expression for a reference: the name of its slot, or an expression over several slots."""
+        if reference.kind == "proctime":
+            return standing_for("current_timestamp()", reference.place.start)
+        if reference.kind == "navigation" and (reference.reads_labels or reference.reads_numbers):
+            return self._computed_navigation(reference)
+        slot = self._slot(reference)
+        same = next((s for s in self.slots if replace(s, name="") == slot), None)
+        if same is None:
+            same = replace(slot, name=f"__s{len(self.slots)}")
+            self.slots.append(same)
+        return standing_for(same.name, reference.place.start)
+
+    def _computed_navigation(self, reference: Reference) -> Text:
+        """`LAST(f(v, CLASSIFIER()))` as f of LAST(v) and LAST(CLASSIFIER()); NULL if there is no such row."""
+
+        def on_row(part: Reference) -> Text:
+            if part.kind == "match number":
+                return self.slot_text(part)
+            return self.slot_text(replace(reference, kind=part.kind, arguments=part.arguments, argument_items=()))
+
+        value = render(reference.argument_items[0], self.context.source, on_row)
+        exists = self.slot_text(replace(reference, arguments=(join("TRUE"),), argument_items=()))
+        return join("CASE WHEN ", exists, " THEN ", value, " END")
+
+    def _slot(self, reference: Reference) -> Slot:
+        """The slot of a reference, without a name."""
+        if reference.kind in ("match number", "sequence number", "timed out"):
+            return Slot(kind=reference.kind)
+        if reference.kind == "rowtime":
+            return Slot(kind="rowtime", columns=(WITHIN_KEY, WITHIN_END) if self.context.clause.within else (ROW_TIME,))
+        if reference.kind == "classifier":
+            return Slot(kind="classifier", navigation=self.context.navigation(reference, CLASSIFIER))
+        if reference.kind == "navigation":
+            columns = tuple(self.context.input_column("a", text) for text in reference.arguments)
+            return Slot(kind="value", columns=columns, navigation=self.context.navigation(reference, 0))
+        return aggregate_slot(self.context, reference, self.slot_text)

@@ -1,0 +1,91 @@
+"""The plan of a clause: what Spark computes before the match, the task, and what Spark computes behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlext.operators.match.plan import Bound, FrameEnd, OperandColumn, Slot
+from sqlext.pattern.task.task import Condition, Task
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.text.splice import Text, join
+
+WINDOW = "__rows"  # the name of the window over a partition's rows
+
+
+@dataclass(frozen=True)
+class InputColumn:
+    """A column of the input query: the value of `text` on every input row. `total`: an expression that Spark computes
+    instead, with the same value wherever `text` does not overflow."""
+
+    name: str
+    text: Text
+    total: Text | None = None
+
+    @property
+    def computed(self) -> Text:
+        """What Spark computes."""
+        return self.text if self.total is None else self.total
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A condition that a row decides alone or with its neighbours.
+
+    `text` is the whole condition, with window functions where it reads neighbours. If workers can compute that part
+    from operand columns, it is `neighbours`, and `rest` is the text of the other conjuncts.
+    """
+
+    text: Text
+    rest: Text
+    neighbours: Condition | None = None
+
+
+@dataclass(frozen=True)
+class ShownColumn:
+    """A column of the result: Spark computes `text` over the names of slots and carried input columns."""
+
+    name: str
+    text: Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchPlan:
+    """Everything that the engine needs to run a clause.
+
+    `relation` is the input as written and `input_types` its columns with their Spark types. `columns` are those of the
+    input query; `carried` names the ones that the result shows for a row of the match (with ONE ROW PER MATCH, the
+    first row). `filters` are conditions that leave out whole partitions without changing the result. `order_by` holds
+    (expression, direction). `masks[b]` is the condition of bit b; `operands` are the columns that conditions read
+    (Rows.columns). All `bounds` hold at once. Without `needs_window`, workers compute what
+    masks read of neighbouring rows, and find the partitions by comparing keys. `frame_end` is that of a window.
+    """
+
+    clause: MatchClause
+    relation: Text
+    columns: tuple[InputColumn, ...]
+    carried: tuple[str, ...]
+    masks: tuple[Mask, ...]
+    partition_by: tuple[Text, ...]
+    order_by: tuple[tuple[Text, str], ...]
+    task: Task
+    operands: tuple[OperandColumn, ...]
+    slots: tuple[Slot, ...]
+    shown: tuple[ShownColumn, ...]
+    bounds: tuple[Bound, ...] = ()
+    needs_window: bool = True
+    filters: tuple[Text, ...] = ()
+    input_types: tuple[tuple[str, str], ...] = ()
+    frame_end: FrameEnd = FrameEnd()
+
+    @property
+    def input(self) -> Text:
+        """The text behind FROM in the input query: the relation with its filters."""
+        if not self.filters:
+            return self.relation
+        return join(self.relation, "\n WHERE ", join(*self.filters, separator="\n   AND "))
+
+    @property
+    def window(self) -> Text:
+        """`PARTITION BY … ORDER BY …`"""
+        keys = join("PARTITION BY ", join(*self.partition_by, separator=", "), " ") if self.partition_by else ""
+        return join(keys, "ORDER BY ", join(*(join(*key) for key in self.order_by), separator=", "))

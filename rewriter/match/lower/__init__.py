@@ -1,1 +1,0 @@
-"""From a parsed clause to its plan: names are bound and a TypeResolver returns types."""

@@ -1,0 +1,165 @@
+"""Where a statement has MATCH_RECOGNIZE clauses."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from sqlext.errors import ParseError, Place, SqlExtError, UnsupportedError, raise_all
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.tokens import SYMBOL, Tokens, closing, directly_inside
+from sqlext.rewriter.tree.keywords import is_at, without_pipe
+from sqlext.rewriter.tree.read_tree import read_tree
+from sqlext.rewriter.tree.statement_tree import Site, Tree
+
+_CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
+
+
+def scan(text: str) -> tuple[Site, ...]:
+    """The MATCH_RECOGNIZE clauses of a statement; one that stands in the input or the body of another comes before it.
+
+    Raises ParseError: UNCLOSED_TEXT, UNCLOSED_PARENTHESIS, MISPLACED_CLAUSE, CLAUSE_AFTER_PIPE; UnsupportedError:
+    CORRELATED_INPUT. They are raised for all clauses together.
+
+    >>> text = "SELECT * FROM a JOIN b AS x MATCH_RECOGNIZE (PATTERN (A)) AS m, c MATCH_RECOGNIZE (d, e)"
+    >>> [(site.relation.text, site.body.text) for site in scan(text)]
+    [('b AS x', 'PATTERN (A)')]
+    """
+    tree = read_tree(text)
+    sites: list[Site] = []
+    errors: list[SqlExtError] = []
+    for i in range(len(tree.tokens)):
+        if is_at(tree.tokens, i, "MATCH_RECOGNIZE", "("):
+            try:
+                sites += _site(tree, i)
+            except SqlExtError as e:
+                errors.append(e)
+        elif _is_misspelt(tree.tokens, i):
+            message, place = f"{tree.tokens[i].text} is not a keyword", tree.fragment(i, i + 1).place
+            errors.append(ParseError("UNEXPECTED_WORD", message, place=place, hint="did you mean MATCH_RECOGNIZE?"))
+    raise_all(errors)
+    return tuple(sorted(sites, key=lambda site: site.whole.stop))
+
+
+def _site(tree: Tree, keyword: int) -> list[Site]:
+    """The clause whose keyword is token `keyword`; empty if it belongs to Spark."""
+    text, tokens = tree.text, tree.tokens
+    if _holds_only_names(tokens, keyword + 1):
+        return []
+    relation = tree.relation_of(keyword)
+    if relation is None:
+        if _is_rule(tokens, keyword) or not holds_pattern(tokens, keyword + 1):
+            return []  # the text of a rule, or a function or column of that name
+        raise _misplaced(tree, keyword)
+    close = _close(text, tokens, keyword + 1)
+    start, word = tokens[relation.start], tokens[keyword]
+    if start.word == "LATERAL":
+        raise UnsupportedError(
+            "CORRELATED_INPUT", f"the input of {word.word} cannot be LATERAL",
+            place=Place(text, start.start, start.stop),
+            hint="leave LATERAL out if the subquery reads no relation before it; otherwise make the join the input.",
+        )  # fmt: skip
+    return [
+        Site(
+            keyword=Fragment(text, word.start, word.stop),
+            relation=tree.fragment(relation.start, keyword),
+            body=Fragment(text, tokens[keyword + 1].stop, tokens[close].start),
+            whole=tree.fragment(relation.start, close + 1),
+            depth=word.depth,
+            opening=keyword + 1,
+            closing=close,
+        )
+    ]
+
+
+def _is_rule(tokens: Tokens, keyword: int) -> bool:
+    """Is it the clause of CREATE PATTERN RULE … AS?"""
+    if not is_at(tokens, keyword - 1, "AS"):
+        return False
+    start = next((i for i in range(keyword - 1, -1, -1) if tokens[i].text == ";"), -1)
+    words = [token.word for token in tokens[start + 1 : keyword]]
+    return any(words[i : i + 2] == ["PATTERN", "RULE"] and words[i - 1] in ("CREATE", "REPLACE") for i in range(1, 6))
+
+
+def _misplaced(tree: Tree, keyword: int) -> ParseError:
+    """The error for a clause that no relation precedes."""
+    word = tree.tokens[keyword].word
+    place = tree.fragment(keyword, keyword + 1).place
+    if keyword and tree.tokens[keyword - 1].word == "|>":
+        return ParseError("CLAUSE_AFTER_PIPE", f"{word} cannot follow |>, it belongs to a relation", place=place,
+                          hint=f"write {without_pipe(tree.text, tree.tokens, keyword - 1)} {word} (…).")  # fmt: skip
+    relations = _with_lateral_view(tree, keyword)
+    hint = f"write FROM relation {word} (…) AS alias; its result can be joined to others."
+    if relations is not None:
+        hint = f"write FROM (SELECT * FROM {relations}) {word} (…)."
+    message = f"{word} must stand directly behind the relation that it reads"
+    return ParseError("MISPLACED_CLAUSE", message, place=place, hint=hint)
+
+
+def _with_lateral_view(tree: Tree, keyword: int) -> str | None:
+    """The relations before the clause if they have a LATERAL VIEW, in one line, shortened if they are long."""
+    tokens, depth = tree.tokens, tree.tokens[keyword].depth
+    start = next((i for i in range(keyword - 1, -1, -1) if tokens[i].depth <= depth and tokens[i].word == "FROM"), None)
+    if start is None:
+        return None
+    outside = [token.word for token in tokens[start:keyword] if token.depth == depth]
+    if ("LATERAL", "VIEW") not in pairwise(outside) or not {"WHERE", "ON", "SELECT", "GROUP"}.isdisjoint(outside):
+        return None
+    text = " ".join(tree.fragment(start + 1, keyword).text.split())
+    return text if len(text) < 60 else "… LATERAL VIEW …"
+
+
+def _is_misspelt(tokens: Tokens, i: int) -> bool:
+    """Does token i stand for MATCH_RECOGNIZE, as `MATCH_RECOGNISE` before `( … PATTERN ( … ) … )`?"""
+    if not re.fullmatch("MATCH_?RECOGN[A-Z]*", tokens[i].word) or not is_at(tokens, i + 1, "("):
+        return False
+    return holds_pattern(tokens, i + 1)
+
+
+def _holds_only_names(tokens: Tokens, opening: int) -> bool:
+    """`a, b, c`: Spark reads `t MATCH_RECOGNIZE (a, b, c)` as an alias with its columns."""
+    close = closing(tokens, opening)
+    if close is None or (close - opening) % 2:
+        return False
+    return all(
+        tokens[i].text == "," if (i - opening) % 2 == 0 else tokens[i].is_name for i in range(opening + 1, close)
+    )
+
+
+def holds_pattern(tokens: Tokens, opening: int) -> bool:
+    pairs = pairwise(tokens[i] for i in directly_inside(tokens, opening))
+    return any(a.word == "PATTERN" and b.text == "(" for a, b in pairs)
+
+
+def _close(text: str, tokens: Tokens, opening: int) -> int:
+    """The index of the token that closes the clause. Raises ParseError if the brackets in it do not match."""
+    expected: list[str] = []
+    for i in range(opening, len(tokens)):
+        for character in tokens[i].text if tokens[i].kind == SYMBOL else "":
+            if character in _CLOSED_BY:
+                expected.append(_CLOSED_BY[character])
+            elif character in _CLOSED_BY.values() and (missing := expected.pop()) != character:
+                message = f"{character} stands where {missing} is expected"
+                raise ParseError("UNEXPECTED_BRACKET", message, place=Place(text, tokens[i].start, tokens[i].stop),
+                                 hint=_comment_hint(text[tokens[opening].start : tokens[i].start]))  # fmt: skip
+        if not expected:
+            return i
+    start = tokens[_unclosed(tokens, opening)].start
+    raise ParseError("UNCLOSED_PARENTHESIS", "this parenthesis is not closed", place=Place(text, start, start + 1),
+                     hint=_comment_hint(text[start:]))  # fmt: skip
+
+
+def _unclosed(tokens: Tokens, opening: int) -> int:
+    """The parenthesis that was most likely forgotten: that of PATTERN if it holds DEFINE, or that of the clause."""
+    for i in range(opening, len(tokens) - 1):
+        if tokens[i].word == "PATTERN" and tokens[i + 1].text == "(":
+            inside = [t for t in tokens[i + 2 :] if t.depth > tokens[i].depth]
+            if any(a.word == "DEFINE" and c.word == "AS" for a, c in zip(inside, inside[2:])):
+                return i + 1
+    return opening
+
+
+def _comment_hint(body: str) -> str | None:
+    if "{--" in body or "--}" in body:
+        return "-- begins a comment, also in {-- and --}: put a space behind {- and before -}."
+    return None

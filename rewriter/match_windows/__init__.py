@@ -1,0 +1,1 @@
+"""Row patterns in windows (feature R020 of the standard)."""

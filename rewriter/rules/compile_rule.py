@@ -1,0 +1,120 @@
+"""The text of a rule → what a stream runs, without Spark: for CREATE PATTERN RULE, and for the workers of a stream.
+
+A rule is a MATCH_RECOGNIZE without PARTITION BY and ORDER BY, which MATCH_RULES gives. It is lowered as any other
+clause; what Spark would compute of each row is a tree of `expressions` instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlext.aggregates.registry import kernel_result
+from sqlext.errors import SqlExtError, UnsupportedError
+from sqlext.expressions.function import Settings
+from sqlext.expressions.python_functions import PythonFunction
+from sqlext.expressions.scalar_tree import Scalar
+from sqlext.operators.match.plan import Slot
+from sqlext.operators.rows.columns import CLASSIFIER_FIELD
+from sqlext.operators.rules.limits import MAX_LENGTH
+from sqlext.rewriter.lowering import stream_checks
+from sqlext.rewriter.lowering.input_query import InputRelation
+from sqlext.rewriter.lowering.lower_clause import lower
+from sqlext.rewriter.lowering.match_plan import MatchPlan
+from sqlext.rewriter.match.check import check
+from sqlext.rewriter.rules.rule_text import DIVIDE_HINT, parsed_rule, rule_query
+from sqlext.rewriter.scalars.static_binder import StaticBinder
+from sqlext.rewriter.text.splice import Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledRule:
+    """`columns`: the tree of each column that workers read, by name; `masks`: of each bit; `measures`: of each measure,
+    over the names of slots."""
+
+    clause: str
+    plan: MatchPlan
+    columns: Mapping[str, Scalar]
+    masks: tuple[Scalar, ...]
+    measures: Mapping[str, Scalar]
+
+
+def compile_rule(
+    clause: str,
+    schema: Sequence[tuple[str, str]],
+    partition: Sequence[str],
+    order: Sequence[str],
+    settings: Settings,
+    max_length: int = MAX_LENGTH,
+    functions: Mapping[str, PythonFunction] | None = None,
+) -> CompiledRule:
+    """`clause`: `MATCH_RECOGNIZE ( … )`; `schema`: the name and simple type of each column of the events; `partition`,
+    `order`: those in MATCH_RULES, the event time first; `functions`: Python UDFs by their names in lower case.
+
+    Raises ParseError, BindError and UnsupportedError, with their places in `clause`.
+
+    >>> rule = compile_rule("MATCH_RECOGNIZE (MEASURES LAST(B.v) AS v PATTERN (A B) DEFINE B AS v > 10)",
+    ...                     [("k", "string"), ("ts", "timestamp"), ("v", "int")], ["k"], ["ts"],
+    ...                     Settings(is_ansi=True, time_zone="UTC"))
+    >>> rule.measures["v"].type, rule.masks[0].function
+    ('int', '>')
+    """
+    text, before = rule_query(clause, partition, order, max_length)
+    try:
+        return _compiled(clause, text, schema, settings, functions or {})
+    except RecursionError:
+        raise UnsupportedError("RULE_SIZE", "an expression of this rule is nested too deep", hint=DIVIDE_HINT) from None
+    except SqlExtError as e:
+        raise e.moved(clause, -before) from None
+
+
+def _compiled(
+    clause: str,
+    text: str,
+    schema: Sequence[tuple[str, str]],
+    settings: Settings,
+    functions: Mapping[str, PythonFunction],
+) -> CompiledRule:
+    parsed = parsed_rule(text)
+    check(parsed)
+    texts = StaticBinder(columns=dict(schema), settings=settings, functions=functions, text=text)
+    relation = InputRelation(
+        columns=tuple(schema),
+        resolver=texts,
+        is_aggregate=lambda name: False,
+        python_function=lambda name: functions.get(name.lower()),
+        settings=settings,
+        is_streaming=True,
+    )
+    plan = lower(parsed, Source(text), relation)
+    stream_checks.check_plan(plan)
+    columns = {column.name: texts.tree(column.computed) for column in plan.columns}
+    slots = {slot.name: slot_type(slot, {name: tree.type for name, tree in columns.items()}) for slot in plan.slots}
+    keys = {name: columns[name].type for name in plan.carried}
+    results = StaticBinder(columns={**slots, **keys}, settings=settings, functions=functions, text=text)
+    measures = {shown.name: results.tree(shown.text) for shown in plan.shown[len(plan.carried) :]}
+    masks = tuple(texts.tree(mask.rest) for mask in plan.masks)
+    return CompiledRule(clause=clause, plan=plan, columns=columns, masks=masks, measures=measures)
+
+
+def slot_type(slot: Slot, columns: Mapping[str, str]) -> str:
+    """The type of a slot by Spark's name, as `run_batch.output_schema` has it for Spark.
+
+    `columns`: the types of the columns that workers read.
+
+    >>> slot_type(Slot(kind="value", columns=("__a0",)), {"__a0": "int"}), slot_type(Slot(kind="match number"), {})
+    ('int', 'bigint')
+    """
+    names = slot.columns[:: len(slot.by_label) or 1]
+    types = ["string" if name == CLASSIFIER_FIELD else columns[name] for name in names]
+    if slot.kind in ("value", "rowtime"):
+        return types[0]
+    if slot.kind in ("classifier", "timed out"):
+        return {"classifier": "string", "timed out": "boolean"}[slot.kind]
+    if slot.fold is not None:
+        return slot.fold.result
+    if slot.kind == "array":
+        return f"array<{types[0] if types else 'string'}>"
+    if slot.kind == "aggregate" and types:
+        return kernel_result(slot.aggregate.function, types[0]) or types[0]
+    return "bigint"

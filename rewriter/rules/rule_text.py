@@ -1,0 +1,110 @@
+"""The text of a rule without its events: whether it is one, how long it may be, and the query that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlext.errors import BindError, ParseError, Place, SqlExtError, UnsupportedError
+from sqlext.operators.rules.limits import MAX_LENGTH
+from sqlext.rewriter.match.check import check
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.match.parse_match import parse_match
+from sqlext.rewriter.match.sites import scan
+from sqlext.rewriter.text.names import quoted, tokens_of
+from sqlext.rewriter.text.nesting import MAX_NESTING
+from sqlext.rewriter.text.tokens import Token, tokenize
+
+MAX_OPERATORS = 200  # between two commas: a tree as deep would use up Python's stack
+_EVENTS = "SELECT * FROM `__events` "
+
+
+def check_rule_text(clause: str) -> None:
+    """Raise what is wrong with a rule as far as its text alone shows it, with places in `clause`.
+
+    >>> check_rule_text("MATCH_RECOGNIZE (PATTERN (A) DEFINE B AS true)")
+    Traceback (most recent call last):
+    sqlext.errors.BindError: SQLEXT_UNKNOWN_PATTERN_VARIABLE: DEFINE names "B", which PATTERN does not use
+      1 | MATCH_RECOGNIZE (PATTERN (A) DEFINE B AS true)
+        |                                     ^
+    Hint: the pattern variables are A.
+    """
+    text, before = rule_query(clause, (), ("ts",), MAX_LENGTH)
+    try:
+        check(parsed_rule(text))
+    except SqlExtError as e:
+        raise e.moved(clause, -before) from None
+
+
+def rule_query(clause: str, partition: Sequence[str], order: Sequence[str], max_length: int) -> tuple[str, int]:
+    """The rule as a query over the events, and how many characters stand before the body of the clause in addition."""
+    _check_size(clause, max_length)
+    try:
+        _check_alone(clause)
+    except SqlExtError as e:
+        raise e.moved(clause, -len(_EVENTS)) from None
+    head = _head(partition, order)
+    opening = clause.index("(") + 1
+    return f"{_EVENTS}{clause[:opening]}{head}{clause[opening:]}", len(_EVENTS) + len(head)
+
+
+DIVIDE_HINT = "divide it into several rules."
+
+
+def _check_size(clause: str, max_length: int) -> None:
+    """Raise UnsupportedError for a text whose reading alone would hold the stream up."""
+    if len(clause) > max_length:
+        message = f"a rule has at most {max_length:,} characters, and this one has {len(clause):,}"
+        raise UnsupportedError("RULE_SIZE", message, hint=DIVIDE_HINT)
+    deep = next((token for token in tokens_of(clause) if token.depth > MAX_NESTING), None)
+    if deep is not None:
+        message = f"a rule nests parentheses at most {MAX_NESTING} levels deep"
+        raise UnsupportedError("RULE_SIZE", message, place=Place(clause, deep.start, deep.stop), hint=DIVIDE_HINT)
+    _check_operators(clause)
+
+
+def _check_operators(clause: str) -> None:
+    """Raise UnsupportedError for an expression with too many operators, before it is read."""
+    operators = 0
+    for token in tokens_of(clause):
+        operators = 0 if token.text in (",", ";") or token.word in _CLAUSES else operators + _is_operator(token)
+        if operators > MAX_OPERATORS:
+            message = f"an expression of a rule has at most {MAX_OPERATORS} operators"
+            raise UnsupportedError("RULE_SIZE", message, place=Place(clause, token.start, token.stop), hint=DIVIDE_HINT)
+
+
+def _is_operator(token: Token) -> bool:
+    return token.word in ("AND", "OR", "NOT") or token.text in _SYMBOLS
+
+
+_CLAUSES = frozenset({"MEASURES", "PATTERN", "DEFINE", "AS"})
+_SYMBOLS = frozenset(["+", "-", "*", "/", "%", "=", "<>", "!=", "<", ">", "<=", ">=", "||", "|", "&", "^"])
+
+
+def _head(partition: Sequence[str], order: Sequence[str]) -> str:
+    keys = f"PARTITION BY {', '.join(map(quoted, partition))} " if partition else ""
+    return f"{keys}ORDER BY {', '.join(map(quoted, order))} "
+
+
+def _check_alone(clause: str) -> None:
+    """Raise the errors of the text itself, and BindError for what MATCH_RULES says for all rules."""
+    parsed = parsed_rule(_EVENTS + clause)
+    for what, fragments in (
+        ("PARTITION BY", [key.expression for key in parsed.partition_by]),
+        ("ORDER BY", [key.expression for key in parsed.order_by]),
+    ):
+        if fragments:
+            raise BindError("RULE_KEYS", f"a rule has no {what}", place=fragments[0].place,
+                            hint=f"MATCH_RULES gives {what} for all rules: remove it here.")  # fmt: skip
+    rows = parsed.rows_per_match
+    if rows.is_all_rows and rows.fragment is not None:
+        hint = "remove ALL ROWS PER MATCH; MEASURES array_agg(column) AS name collects rows."
+        raise BindError("RULE_ROWS", "a rule returns one row for each match", place=rows.fragment.place, hint=hint)
+
+
+def parsed_rule(text: str) -> MatchClause:
+    sites = scan(text)
+    if len(sites) != 1 or sites[0].whole.stop != len(text.rstrip()) or sites[0].relation.text != "`__events`":
+        hint = "the text of a rule is MATCH_RECOGNIZE ( … ), and nothing behind it."
+        place = Place(text, len(_EVENTS), len(text)) if len(text) > len(_EVENTS) else None
+        raise ParseError("RULE_TEXT", "this is no rule", place=place, hint=hint)
+    return parse_match(text, tokenize(text), sites[0])

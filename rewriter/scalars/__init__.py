@@ -1,0 +1,1 @@
+"""Scalar text: its references, functions and types."""

@@ -1,0 +1,399 @@
+"""The tree of a scalar expression, for the conditions that depend on the match so far.
+
+A small operator-precedence parser over the items of `scalars`. Every node keeps its range of items, so Spark can
+compute any part of the expression as the user wrote it. Syntax that the parser does not know (lambdas)
+becomes an "opaque" node, which one row must be enough to compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from sqlext.rewriter.scalars.references import Item, Reference
+from sqlext.rewriter.text.and_list import split_at_and
+from sqlext.rewriter.text.lexemes import SUBQUERY_STARTS, Lexeme
+from sqlext.rewriter.text.names import unquoted
+from sqlext.rewriter.text.nesting import MAX_NESTING, balanced
+
+# https://spark.apache.org/docs/latest/sql-ref-operators.html "Operator Precedence", loosest first
+_COMPARISONS = frozenset({"=", "==", "<=>", "<>", "!=", "<", "<=", ">", ">="})
+_BINARY = {
+    "OR": 1,
+    "AND": 2,
+    **dict.fromkeys(_COMPARISONS, 5),
+    "|": 6,
+    "^": 7,
+    "&": 8,
+    "<<": 9,
+    ">>": 9,
+    "+": 10,
+    "-": 10,
+    "||": 10,
+    "*": 11,
+    "/": 11,
+    "%": 11,
+    "DIV": 11,
+}
+_ASSOCIATIVE = ("AND", "OR")
+DEEP = "deep"
+_NOT, _PREDICATE, _UNARY = 3, 4, 12
+_UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
+_LIKE = {"LIKE": "LIKE", "ILIKE": "ILIKE", "RLIKE": "RLIKE", "REGEXP": "RLIKE"}
+_PREDICATES = ("IS", "NOT", "BETWEEN", "IN", *_LIKE)
+_WITH_UNIT = ("timestampdiff", "timestampadd", "datediff", "date_diff", "dateadd", "date_add")  # with three arguments
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+_ENDS = (")", "]", ",", "THEN", "WHEN", "ELSE", "END", "AS", "ESCAPE")  # of an operand
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """Items `start` to `stop` (exclusive) of an expression.
+
+    `kind`: an operator ("AND", "<", "+", …), "NOT", "negate", "BETWEEN", "IN", "IS NULL", "CASE" (pairs of condition
+    and value, then the ELSE value if there is one), "CAST" or "TRY_CAST" (`name` is the type), "LIKE", "ILIKE",
+    "RLIKE", "IS DISTINCT FROM", "IS NOT DISTINCT FROM", "call" (`name` in lower case), "unit" (`MONTH` in a call, its
+    `name`), "query" (a scalar subquery, or EXISTS with its subquery), "IN query" (also NOT IN; its child is the value
+    that is searched), "field" (`name`), "element", "reference", "literal", "column" or "opaque" (its `name` is
+    DEEP if it nests too deep to be read). `depth` counts the nodes from here to the furthest leaf.
+    """
+
+    kind: str
+    start: int
+    stop: int
+    children: tuple[Node, ...] = ()
+    name: str = ""
+    depth: int = 1
+
+
+def conjuncts(items: Sequence[Item]) -> list[tuple[int, int]]:
+    """The ranges of items between the ANDs at the top of an expression.
+
+    An AND of BETWEEN or inside CASE … END is not at the top; a top-level OR makes the whole one conjunct.
+    """
+    return split_at_and([item.word if isinstance(item, Lexeme) else "" for item in items])
+
+
+def parse(items: Sequence[Item], start: int, stop: int) -> Node:
+    """The tree of items `start` to `stop`, or one opaque node if the parser cannot read them."""
+    parser = _Parser(items, start, stop)
+    try:
+        node = parser.expression(0)
+    except _CannotRead as e:
+        return Node(kind="opaque", start=start, stop=stop, name=str(e))
+    return node if parser.i == stop else Node(kind="opaque", start=start, stop=stop)
+
+
+def has_column(node: Node, items: Sequence[Item]) -> bool:
+    """Does the node read columns of the current row? An opaque node with names in it may, and counts."""
+    if node.kind == "opaque":
+        return any(isinstance(x, Lexeme) and x.is_name for x in items[node.start : node.stop])
+    return node.kind == "column" or any(has_column(child, items) for child in node.children)
+
+
+def holds_query(items: Sequence[Item]) -> bool:
+    """Is there a subquery among the items?"""
+    words = [item.word if isinstance(item, Lexeme) else "" for item in items]
+    return any(word == "(" and after in SUBQUERY_STARTS for word, after in pairwise(words))
+
+
+def closing_item(items: Sequence[Item], opening: int) -> int:
+    """The index of the item that closes the parenthesis at `opening`."""
+    depth = 0
+    for i in range(opening, len(items)):
+        item = items[i]
+        word = item.word if isinstance(item, Lexeme) else ""
+        depth += (word in _OPENING) - (word in _CLOSING)
+        if depth == 0:
+            return i
+    return len(items) - 1
+
+
+def combines_searches(node: Node) -> bool:
+    """Does the node combine the results of `IN (query)` by AND, OR and NOT?
+
+    Matchers evaluate these operators, because a NULL of `IN (query)` that Spark reports as false becomes true by NOT.
+    """
+    if node.kind not in ("AND", "OR", "NOT"):
+        return False
+    return any(child.kind == "IN query" or combines_searches(child) for child in node.children)
+
+
+class _CannotRead(Exception):
+    pass
+
+
+class _Parser:
+    def __init__(self, items: Sequence[Item], start: int, stop: int):
+        self.items, self.i, self.stop, self.level = items, start, stop, 0
+
+    def node(self, kind: str, start: int, *children: Node, name: str = "") -> Node:
+        """The node of the items from `start` to the current one."""
+        depth = 1 + max((child.depth for child in children), default=0)
+        if depth > MAX_NESTING:
+            raise _CannotRead(DEEP)
+        return Node(kind=kind, start=start, stop=self.i, children=children, name=name, depth=depth)
+
+    def word(self, ahead: int = 0) -> str:
+        i = self.i + ahead
+        item = self.items[i] if i < self.stop else None
+        return item.word if isinstance(item, Lexeme) else ""
+
+    def is_literal(self, ahead: int) -> bool:
+        item = self.items[self.i + ahead] if self.i + ahead < self.stop else None
+        return isinstance(item, Lexeme) and item.is_literal
+
+    def is_query(self, ahead: int = 0) -> bool:
+        return self.word(ahead) == "(" and self.word(ahead + 1) in SUBQUERY_STARTS
+
+    def skip_query(self) -> None:
+        """Go behind a query in parentheses."""
+        self.i = closing_item(self.items, self.i) + 1
+        if self.i > self.stop:
+            raise _CannotRead
+
+    def expect(self, word: str) -> None:
+        if self.word() != word:
+            raise _CannotRead
+        self.i += 1
+
+    def expression(self, loosest: int) -> Node:
+        """Read everything from here that binds at least as tightly as `loosest`."""
+        self.level += 1
+        if self.level > MAX_NESTING:
+            raise _CannotRead(DEEP)
+        node = self.operators(loosest, self.i)
+        self.level -= 1
+        return node
+
+    def operators(self, loosest: int, start: int) -> Node:
+        """Operands and the operators between them."""
+        node = self.prefix()
+        while self.i < self.stop:
+            power = _BINARY.get(self.word())
+            if power is not None and power >= loosest:
+                operator = self.word()
+                if operator in _ASSOCIATIVE:
+                    node = self.chain(operator, power, node)
+                    continue
+                self.i += 1
+                right = self.expression(power + 1)
+                node = self.node({"==": "=", "!=": "<>"}.get(operator, operator), start, node, right)
+            elif loosest <= _PREDICATE and self.word() in _PREDICATES:
+                node = self.predicate(start, node)
+            elif self.word() in _BINARY or self.word() in _PREDICATES or self.word() in _ENDS:
+                break
+            else:
+                raise _CannotRead
+        return node
+
+    def chain(self, operator: str, power: int, first: Node) -> Node:
+        """`a AND b AND …` or `a OR b OR …`, as a flat tree."""
+        operands = [first]
+        while self.word() == operator:
+            self.i += 1
+            operands.append(self.expression(power + 1))
+
+        def combine(left: Node, right: Node) -> Node:
+            return replace(self.node(operator, left.start, left, right), stop=right.stop)
+
+        return balanced(operands, combine)
+
+    def predicate(self, start: int, left: Node) -> Node:
+        is_negated = self.word() == "NOT"
+        self.i += is_negated
+        word = self.word()
+        self.i += 1
+        if word == "BETWEEN":
+            low = self.expression(_BINARY["|"])
+            self.expect("AND")
+            node = self.node("BETWEEN", start, left, low, self.expression(_BINARY["|"]))
+        elif word == "IN" and self.is_query():
+            self.skip_query()
+            return self.node("IN query", start, left)
+        elif word == "IN" and self.word() == "(":
+            node = self.node("IN", start, left, *self.arguments())
+        elif word == "IS" and not is_negated:
+            return self.test(start, left)
+        elif word in _LIKE and self.word() not in ("ANY", "ALL", "SOME"):
+            pattern = self.expression(_BINARY["|"])
+            escape: tuple[Node, ...] = ()
+            if self.word() == "ESCAPE":
+                self.i += 1
+                escape = (self.primary(),)
+            node = self.node(_LIKE[word], start, left, pattern, *escape)
+        else:
+            raise _CannotRead
+        return self.node("NOT", start, node) if is_negated else node
+
+    def test(self, start: int, left: Node) -> Node:
+        """What follows IS: [NOT] NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM value."""
+        is_negated = self.word() == "NOT"
+        self.i += is_negated
+        word = self.word()
+        self.i += 1
+        if word == "DISTINCT":
+            self.expect("FROM")
+            right = self.expression(_BINARY["|"])
+            return self.node("IS NOT DISTINCT FROM" if is_negated else "IS DISTINCT FROM", start, left, right)
+        if word in ("NULL", "UNKNOWN"):
+            node = self.node("IS NULL", start, left)
+        elif word in ("TRUE", "FALSE"):
+            literal = Node(kind="literal", start=self.i - 1, stop=self.i)
+            node = self.node("<=>", start, left, literal)
+        else:
+            raise _CannotRead
+        return self.node("NOT", start, node) if is_negated else node
+
+    def prefix(self) -> Node:
+        start, word = self.i, self.word()
+        if word in ("NOT", "!"):
+            self.i += 1
+            operand = self.expression(_NOT if word == "NOT" else _UNARY)
+            return self.node("NOT", start, operand)
+        if word in ("-", "+", "~"):
+            self.i += 1
+            operand = self.expression(_UNARY)
+            return self.node({"-": "negate", "+": "positive"}.get(word, word), start, operand)
+        return self.primary()
+
+    def primary(self) -> Node:
+        start = self.i
+        if self.i >= self.stop:
+            raise _CannotRead
+        item = self.items[self.i]
+        if isinstance(item, Reference):
+            self.i += 1
+            return self.postfixed(self.node("reference", start))
+        if self.is_query() or (item.word == "EXISTS" and self.is_query(1)):
+            self.i += item.word == "EXISTS"
+            self.skip_query()
+            return self.postfixed(self.node("query", start))
+        if item.raw == "(":
+            return self.parenthesised()
+        if item.word == "CASE":
+            return self.case()
+        if item.word in ("CAST", "TRY_CAST") and self.word(1) == "(":
+            return self.postfixed(self.cast(item.word))
+        if item.word == "EXTRACT" and self.word(1) == "(":
+            return self.extract()
+        if item.is_name and self.word(1) == "(":
+            self.i += 1
+            arguments, name = self.arguments(), unquoted(item.raw).lower()
+            if name in _WITH_UNIT and len(arguments) == 3 and arguments[0].kind == "column":
+                arguments = (self.unit(arguments[0]), *arguments[1:])
+            return self.postfixed(self.node("call", start, *arguments, name=name))
+        self.i += 1
+        if item.word == "INTERVAL":
+            return self.interval(start)
+        if item.is_name and self.word()[:1] in ("'", '"'):  # DATE '2020-01-01'
+            self.i += 1
+            return self.node("literal", start)
+        if item.is_literal or item.word in ("NULL", "TRUE", "FALSE"):
+            return self.node("literal", start)
+        if item.is_name:
+            return self.postfixed(self.node("column", start))
+        raise _CannotRead
+
+    def unit(self, column: Node) -> Node:
+        """The node of a unit that was read as a column."""
+        return replace(column, kind="unit", name=self.raw(column.start, column.stop))
+
+    def extract(self) -> Node:
+        """`EXTRACT(field FROM value)`"""
+        start = self.i
+        self.i += 3
+        field = Node(kind="unit", start=self.i - 1, stop=self.i, name=self.raw(self.i - 1, self.i))
+        self.expect("FROM")
+        value = self.expression(0)
+        self.expect(")")
+        return self.node("call", start, field, value, name="extract")
+
+    def interval(self, start: int) -> Node:
+        """`INTERVAL '1' DAY`, `INTERVAL -5 MINUTES`, `INTERVAL '1 2' DAY TO HOUR`, `INTERVAL 1 DAY 2 HOURS`."""
+        first = self.i
+        while self.is_literal(ahead=self.word() == "-"):
+            self.i += 1 + (self.word() == "-")
+            while self.word().rstrip("S") in _UNITS or self.word() == "TO":
+                self.i += 1
+        if self.i == first:
+            raise _CannotRead
+        return self.node("literal", start)
+
+    def postfixed(self, node: Node) -> Node:
+        """A primary with the fields, elements and types that follow it: `.field`, `[index]`, `::type`."""
+        while self.word() in (".", "[", "::"):
+            operator = self.word()
+            self.i += 1
+            if operator == "[":
+                index = self.expression(0)
+                self.expect("]")
+                node = self.node("element", node.start, node, index)
+            elif operator == ".":
+                self.i += 1
+                node = self.node("field", node.start, node, name=unquoted(self.raw(self.i - 1, self.i)))
+            else:
+                first = self.i
+                self.i += 1
+                if self.word() == "(":
+                    self.arguments()
+                node = self.node("CAST", node.start, node, name=self.raw(first, self.i))
+        if self.word() in (":", "->", "=>"):
+            raise _CannotRead
+        return node
+
+    def raw(self, start: int, stop: int) -> str:
+        return " ".join(x.raw for x in self.items[start:stop] if isinstance(x, Lexeme)).lower()
+
+    def parenthesised(self) -> Node:
+        start = self.i
+        self.i += 1
+        inner = self.expression(0)
+        self.expect(")")
+        return self.postfixed(replace(inner, start=start, stop=self.i))
+
+    def arguments(self) -> tuple[Node, ...]:
+        self.expect("(")
+        nodes: list[Node] = []
+        while self.word() != ")":
+            if nodes:
+                self.expect(",")
+            nodes.append(self.expression(0))
+        self.i += 1
+        return tuple(nodes)
+
+    def cast(self, kind: str) -> Node:
+        start = self.i
+        self.i += 2
+        operand = self.expression(0)
+        self.expect("AS")
+        first = self.i
+        while self.word() != ")":
+            if self.word() == "(":  # decimal(10, 2)
+                while self.word() != ")":
+                    self.i += 1
+            self.i += 1
+            if self.i >= self.stop:
+                raise _CannotRead
+        name = self.raw(first, self.i)
+        self.i += 1
+        return self.node(kind, start, operand, name=name)
+
+    def case(self) -> Node:
+        start = self.i
+        self.i += 1
+        subject = None if self.word() == "WHEN" else self.expression(0)
+        parts: list[Node] = []
+        while self.word() == "WHEN":
+            self.i += 1
+            condition = self.expression(0)
+            if subject is not None:
+                condition = replace(condition, kind="=", children=(subject, condition), name="of case")
+            self.expect("THEN")
+            parts += [condition, self.expression(0)]
+        if self.word() == "ELSE":
+            self.i += 1
+            parts.append(self.expression(0))
+        self.expect("END")
+        return self.node("CASE", start, *parts)

@@ -1,0 +1,72 @@
+"""The words of other systems inside the clause, as the words of the standard that mean the same.
+
+| written | system | read as |
+|---|---|---|
+| `LAG(x, n)`, `LEAD(x, n)` | Snowflake | `PREV(x, n)`, `NEXT(x, n)` |
+| `CLASSIFIER`, `MATCH_NUMBER` without parentheses | Snowflake, Oracle | `CLASSIFIER()`, `MATCH_NUMBER()` |
+| `MEASURES x name` | Snowflake, Flink | `MEASURES x AS name` |
+| `"a".price`, where the variable a is quoted | all of them | `` `a`.price `` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlext.rewriter.scalars.references import Scope
+from sqlext.rewriter.text.lexemes import Lexeme
+from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.tokens import QUOTED, WORD, Tokens
+from sqlext.rewriter.tree.keywords import ends_operand
+
+_NAVIGATIONS = {"LAG": "PREV", "LEAD": "NEXT"}
+_WITHOUT_PARENTHESES = frozenset({"CLASSIFIER", "MATCH_NUMBER", "MATCH_SEQUENCE_NUMBER"})
+_LAST_WORDS = frozenset({"END", "NULL", "NULLS", "TRUE", "FALSE", "UNKNOWN"})  # of expressions
+_BEFORE_LAST = frozenset({"COLLATE", "TO", "ZONE", "::", "."})
+
+
+def in_standard_words(parts: Sequence[Lexeme], scope: Scope) -> list[Lexeme]:
+    """The words of an expression; a column named CLASSIFIER or MATCH_NUMBER is a column.
+
+    >>> from sqlext.rewriter.text.fragments import Fragment
+    >>> from sqlext.rewriter.text.lexemes import lexemes
+    >>> from sqlext.rewriter.text.splice import Source
+    >>> text = "LAG(price, 2) + lag, classifier"
+    >>> scope = Scope(source=Source(text), variables={}, columns=("price", "lag"))
+    >>> " ".join(x.raw for x in in_standard_words(lexemes(Fragment(text, 0, len(text))), scope))
+    'PREV ( price , 2 ) + lag , classifier ( )'
+    >>> text = 'FIRST("a".price)'
+    >>> scope = Scope(source=Source(text), variables={"a": None}, columns=("price",))
+    >>> "".join(x.raw for x in in_standard_words(lexemes(Fragment(text, 0, len(text))), scope))
+    'FIRST(`a`.price)'
+    """
+    result: list[Lexeme] = []
+    for i, part in enumerate(parts):
+        before = parts[i - 1].raw if i else ""
+        behind = parts[i + 1].raw if i + 1 < len(parts) else ""
+        is_argument = before == "(" and i > 1 and parts[i - 2].word == "CLASSIFIER"
+        if part.raw[0] == '"' and (behind == "." or is_argument) and part.raw[1:-1] in scope.variables:
+            part = replace(part, raw=quoted(part.raw[1:-1]))
+        if part.word in _NAVIGATIONS and behind == "(" and before != ".":
+            part = replace(part, raw=_NAVIGATIONS[part.word])
+        result.append(part)
+        is_bare = part.word in _WITHOUT_PARENTHESES and behind not in ("(", ".") and before not in (".", "`")
+        if is_bare and not part.is_parameter and scope.column(part) is None:
+            result += [Lexeme(raw=raw, start=part.stop, stop=part.stop) for raw in "()"]
+    return result
+
+
+def ends_in_name(tokens: Tokens, lo: int, hi: int) -> bool:
+    """Is the last of tokens `lo` to `hi`, a measure, its name without AS?
+
+    >>> from sqlext.rewriter.text.tokens import tokenize
+    >>> measures = "LAST(x) y", "sum(v) `z`", "CASE WHEN a THEN 1 END", "a IS NULL", "ts + INTERVAL 5 DAY", "A.x", "x"
+    >>> [ends_in_name(tokenize(text), 0, len(tokenize(text))) for text in measures]
+    [True, True, False, False, False, False, False]
+    """
+    name, before = hi - 1, hi - 2
+    if before < lo or tokens[name].kind not in (WORD, QUOTED) or tokens[before].word in _BEFORE_LAST:
+        return False
+    if not ends_operand(tokens, before) or tokens[name].word in _LAST_WORDS:
+        return False
+    return not any(tokens[i].word == "INTERVAL" for i in range(max(lo, hi - 3), before))

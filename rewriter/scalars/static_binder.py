@@ -1,0 +1,210 @@
+"""The text of a scalar expression over one row → its tree, with names and types resolved without Spark.
+
+Rules are compiled where no session is: on the workers of a stream, from the texts in the rules table. `sqlext_match`
+and `sqlext warm` have no session either. So types come from the columns and from `expressions.result_types`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from sqlext.errors import BindError, Place, UnsupportedError
+from sqlext.expressions.function import Settings
+from sqlext.expressions.function_table import FUNCTIONS
+from sqlext.expressions.python_functions import PythonFunction
+from sqlext.expressions.scalar_tree import Column, Constant, Scalar, ScalarCall, call, call_python, columns_in
+from sqlext.expressions.spark_types import decimal_of
+from sqlext.expressions.values import arrow_type
+from sqlext.rewriter.scalars.aggregate_text import aggregate_type_of
+from sqlext.rewriter.scalars.expression import Node, parse
+from sqlext.rewriter.scalars.literals import literal
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.lexemes import Lexeme, lexemes
+from sqlext.rewriter.text.names import unquoted
+from sqlext.rewriter.text.splice import Text
+
+NOT_IN_TABLE = "SQLEXT_FUNCTION_OVER_SEVERAL_ROWS"
+_NAMES = {"iff": "if", "DIV": "div", "element": "[]"}  # of nodes and aliases → of functions
+_TYPES = {
+    "integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint", "real": "float", "bool": "boolean",
+    "decimal": "decimal(10,0)", "dec": "decimal(10,0)", "numeric": "decimal(10,0)", "timestamp_ltz": "timestamp",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class StaticBinder:
+    """Binds expressions to columns of known types. It is a TypeResolver for lowering clauses without Spark.
+
+    `columns`: the Spark type of each column, by its name; `functions`: the Python UDFs of the session, by their names
+    in lower case; `text`: the user's whole text, for places of errors.
+    """
+
+    columns: Mapping[str, str]
+    settings: Settings
+    functions: Mapping[str, PythonFunction] = field(default_factory=dict)
+    text: str = ""
+    trees: dict[str, Scalar] = field(default_factory=dict)
+
+    def tree(self, text: Text) -> Scalar:
+        """Raises BindError (names, types) and UnsupportedError, with a place where the user wrote the text."""
+        key = str(text)
+        if key not in self.trees:
+            items = lexemes(Fragment(key, 0, len(key)))
+            node = parse(items, 0, len(items))
+            self.trees[key] = _Builder(self, items, text).scalar(node)
+        return self.trees[key]
+
+    # as the TypeResolver of a lowering
+
+    def types(self, texts: Sequence[Text]) -> list[str]:
+        """The types of expressions, and of aggregates over rows of them."""
+        return [self._aggregate_type(text) or self.tree(text).type for text in texts]
+
+    def _aggregate_type(self, text: Text) -> str | None:
+        return aggregate_type_of(self, text, self.place(text, 0, len(str(text))))
+
+    def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]:
+        return [self._constant(text) for text in texts]
+
+    def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
+        """What cannot be computed is NULL, as it is on rows."""
+        values = zip((self._constant_or_null(text) for text in texts), self.types(texts))
+        return [_stored(value, kind) for value, kind in values]
+
+    def _constant_or_null(self, text: Text) -> Any:
+        tree = self.tree(text)
+        if isinstance(tree, Constant) or next(columns_in(tree), None) is not None:
+            return self._constant(text)
+        return True if isinstance(tree, ScalarCall) and tree.function == "IS NULL" else None
+
+    def _constant(self, text: Text) -> Any:
+        tree = self.tree(text)
+        if not isinstance(tree, Constant):
+            raise UnsupportedError(
+                "EXPRESSION", f"{text} must be a constant", place=self.place(text, 0, len(str(text)))
+            )
+        return tree.value
+
+    def place(self, text: Text, start: int, stop: int) -> Place | None:
+        """The place in the user's text of characters of an expression."""
+        origins = [o for i in range(start, stop) if (o := text.origin(i)) is not None]
+        return Place(self.text, min(origins), max(origins) + 1) if origins and self.text else None
+
+
+def _stored(value: Any, spark_type: str) -> bool | int | float | None:
+    """A value as compiled conditions store it."""
+    digits = decimal_of(spark_type)
+    return int(value.scaleb(digits[1])) if digits and value is not None else value
+
+
+@dataclass(frozen=True)
+class _Builder:
+    texts: StaticBinder
+    items: Sequence[Lexeme]
+    text: Text
+
+    def scalar(self, node: Node) -> Scalar:
+        try:
+            return self._scalar(node)
+        except (BindError, UnsupportedError) as e:
+            first, last = self.items[node.start], self.items[node.stop - 1]
+            place = e.place or self.texts.place(self.text, first.start, last.stop)
+            raise e.with_(place=place) from None
+
+    def _scalar(self, node: Node) -> Scalar:
+        kind, settings = node.kind, self.texts.settings
+        if kind == "literal":
+            return literal([x.raw for x in self._own(node)], settings)
+        if kind == "unit":
+            return Constant(node.name, "string")
+        if kind == "column":
+            return self._column(node)
+        if kind == "field":
+            return call(".", (self.scalar(node.children[0]), Constant(node.name, "string")), settings)
+        if kind in ("CAST", "TRY_CAST"):
+            return call(kind, (self.scalar(node.children[0]),), settings, type_name(node.name))
+        if kind in ("opaque", "query", "IN query", "reference"):
+            raise self._not_read("this expression")
+        name = node.name if kind == "call" else kind
+        if name == "struct":
+            return self._struct(node)
+        return self._call(_NAMES.get(name, name), tuple(self.scalar(child) for child in node.children))
+
+    def _call(self, name: str, arguments: tuple[Scalar, ...]) -> Scalar:
+        python, settings = self.texts.functions.get(name), self.texts.settings
+        if python is not None:
+            return self._python_call(python, arguments)
+        if name not in FUNCTIONS:
+            raise self._not_read(name)
+        try:
+            return call(name, arguments, settings)
+        except UnsupportedError as e:
+            if e.error_class != NOT_IN_TABLE:
+                raise
+            types = ", ".join(argument.type for argument in arguments) or "nothing"
+            raise UnsupportedError("RULE_EXPRESSION", f"a rule cannot compute {name} of {types}",
+                                   hint="CAST its arguments to types that it takes.") from None  # fmt: skip
+
+    def _python_call(self, python: PythonFunction, arguments: tuple[Scalar, ...]) -> Scalar:
+        if not python.is_deterministic:
+            message = f"{python.name}() is not deterministic, so a rule cannot call it"
+            raise UnsupportedError("RULE_EXPRESSION", message, hint="compute it in the query that reads the events.")
+        return call_python(python, arguments, self.texts.settings)
+
+    def _struct(self, node: Node) -> Scalar:
+        """`struct(a, s.b, c + 1)` names its fields after columns and fields, or by their numbers."""
+        parts: list[Scalar] = []
+        for i, child in enumerate(node.children, 1):
+            value = self.scalar(child)
+            name = value.name if isinstance(value, Column) else child.name if child.kind == "field" else f"col{i}"
+            parts += [Constant(name, "string"), value]
+        return call("named_struct", tuple(parts), self.texts.settings)
+
+    def _own(self, node: Node) -> list[Lexeme]:
+        """The lexemes of a literal or a column, without parentheses around it."""
+        return [x for x in self.items[node.start : node.stop] if x.raw not in "()"]
+
+    def _column(self, node: Node) -> Column:
+        (lexeme,) = self._own(node)
+        name = unquoted(lexeme.raw).lower()
+        for column, spark_type in self.texts.columns.items():
+            if column.lower() == name:
+                arrow_type(spark_type)
+                return Column(column, spark_type)
+        shown = ", ".join(column for column in self.texts.columns if column[:2] != "__")
+        raise BindError("UNRESOLVED_COLUMN", f"there is no column {lexeme.raw}", hint=f"the columns are {shown}.")
+
+    def _not_read(self, what: str) -> UnsupportedError:
+        names = function_names()
+        close = " or ".join(f"{name}()" for name in get_close_matches(what, [*names, *self.texts.functions], n=3))
+        meant = f"did you mean {close}? " if close else ""
+        return UnsupportedError(
+            "RULE_EXPRESSION",
+            f"a rule cannot compute {what}" + ("" if " " in what else "()"),
+            hint=f"{meant}rules have operators, CASE, CAST, registered Python UDFs and the {len(names)} functions of "
+            "docs/rules.md, but no subqueries and no lambdas.",
+        )
+
+
+def function_names() -> list[str]:
+    """The functions that expressions of rules may call, in order; docs/rules.md prints them."""
+    return sorted(name for name in FUNCTIONS if name[:1].islower())
+
+
+def type_name(written: str) -> str:
+    """A type as CAST writes it → its simple name. Raises UnsupportedError: TYPE_OF_EXPRESSION.
+
+    >>> type_name("decimal ( 10 , 2 )"), type_name("integer"), type_name("interval day to second")
+    ('decimal(10,2)', 'int', 'interval day to second')
+    """
+    name = " ".join(written.lower().split())
+    if not name.startswith("interval"):
+        name = re.sub(r"\s+", "", name)
+    name = re.sub(r"^(dec|numeric)\(", "decimal(", _TYPES.get(name, name))
+    name = re.sub(r"^decimal\((\d+)\)$", r"decimal(\1,0)", name)
+    arrow_type(name)
+    return name

@@ -1,0 +1,1 @@
+"""The parts of a statement, scripts and parameters: the entrance of the compiler."""

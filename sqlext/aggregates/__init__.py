@@ -1,0 +1,1 @@
+"""Spark's aggregate functions, and how each is computed."""

@@ -1,0 +1,156 @@
+"""Aggregates that keep their rows: arrays, texts, percentiles and the most frequent value."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlext.aggregates.aggregator import (
+    EMPTY,
+    AggregateCall,
+    Aggregator,
+    appended,
+    concatenated,
+    listed,
+)
+from sqlext.expressions.effort import make, size_of
+from sqlext.expressions.faults import invalid_value
+from sqlext.expressions.numbers import saturated
+from sqlext.expressions.spark_types import ArrayOf, is_interval, is_year_month, nested
+from sqlext.expressions.values import hashable, order_key
+
+
+def _collecting(value: Callable[[list[Any]], Any], keeps_nulls: bool = False) -> Aggregator:
+    """A function of the list of all values, of which NULLs are left out unless `keeps_nulls`."""
+
+    def add(state: tuple, new: Any) -> tuple:
+        return state if new is None and not keeps_nulls else appended(state, new)
+
+    return Aggregator(
+        empty=EMPTY, add=add, merge=concatenated, value=lambda state: value(listed(state)), needs_rows=True
+    )
+
+
+def array_agg(call: AggregateCall) -> Aggregator:
+    """array_agg and collect_list: the values in the order of the rows."""
+    return _collecting(lambda values: values, call.respects_nulls)
+
+
+def collect_set(call: AggregateCall) -> Aggregator:
+    """The distinct values, in the order in which they first occur."""
+    spark_type = call.types[0]
+
+    def value(values: list[Any]) -> list[Any]:
+        first: dict[Any, Any] = {}
+        for v in values:
+            first.setdefault(hashable(v, spark_type), v)
+        return list(first.values())
+
+    return _collecting(value, call.respects_nulls)
+
+
+def listagg(call: AggregateCall) -> Aggregator:
+    """listagg and string_agg: the values with a delimiter between them; NULL over none."""
+    delimiter = call.constants.get(1)
+    if delimiter is None:
+        delimiter = b"" if call.types[0] == "binary" else ""
+
+    def value(values: list[Any]) -> Any:
+        if not values:
+            return None
+        make(size_of(*values) + len(values) * len(delimiter))
+        return delimiter.join(values)
+
+    return _collecting(value)
+
+
+def mode(call: AggregateCall) -> Aggregator:
+    """The most frequent value, the least of equally frequent ones, or the greatest with ORDER BY … DESC."""
+    spark_type, choose = call.types[0], max if call.is_descending else min
+
+    def value(values: list[Any]) -> Any:
+        if not values:
+            return None
+        counts = Counter(hashable(v, spark_type) for v in values)
+        most = max(counts.values())
+        kept = {hashable(v, spark_type): v for v in reversed(values)}
+        return choose((kept[k] for k, n in counts.items() if n == most), key=lambda v: order_key(v, spark_type))
+
+    return _collecting(value)
+
+
+def median(call: AggregateCall) -> Aggregator:
+    return _percentiles(call, 0.5, is_discrete=False)
+
+
+def percentile(call: AggregateCall) -> Aggregator:
+    """percentile and percentile_cont: the interpolated value at each of the fractions."""
+    return _percentiles(call, call.constants[1], is_discrete=False)
+
+
+def percentile_disc(call: AggregateCall) -> Aggregator:
+    """The first value whose cumulative share reaches the fraction."""
+    return _percentiles(call, call.constants[1], is_discrete=True)
+
+
+def _percentiles(call: AggregateCall, fractions: Any, is_discrete: bool) -> Aggregator:
+    is_list = isinstance(fractions, tuple)
+    shares = [_fraction(call, fraction) for fraction in (fractions if is_list else [fractions])]
+
+    def value(values: list[Any]) -> Any:
+        if not values:
+            return None
+        ordered = sorted(values, key=lambda v: (v != v, v), reverse=call.is_descending)  # NaN is the largest
+        pick = _discrete if is_discrete else _interpolated
+        results = [_as_result(pick(ordered, share), call.result) for share in shares]
+        return results if is_list else results[0]
+
+    return _collecting(value)
+
+
+def _fraction(call: AggregateCall, written: Any) -> float:
+    try:
+        fraction = math.nan if written is None else float(written)
+    except ValueError:
+        fraction = math.nan
+    if not 0 <= fraction <= 1:
+        raise invalid_value(f"{call.name} takes fractions from 0.0 to 1.0, not {written}", "write 0.5.")
+    return fraction
+
+
+def _interpolated(ordered: list[Any], fraction: float) -> Any:
+    position = (len(ordered) - 1) * fraction
+    lower, higher = math.floor(position), math.ceil(position)
+    low, high = float(ordered[lower]), float(ordered[higher])
+    if lower == higher or low == high:
+        return low
+    return (higher - position) * low + (position - lower) * high
+
+
+def _discrete(ordered: list[Any], fraction: float) -> Any:
+    return float(ordered[max(0, math.ceil(fraction * len(ordered)) - 1)])
+
+
+def _as_result(value: float, spark_type: str) -> Any:
+    """Intervals are whole numbers, which Java rounds toward zero."""
+    parts = nested(spark_type)
+    element = parts.element if isinstance(parts, ArrayOf) else spark_type
+    if not is_interval(element):
+        return value
+    return saturated(value, 32 if is_year_month(element) else 64)
+
+
+AGGREGATORS: Mapping[str, Callable[[AggregateCall], Aggregator]] = {
+    "array_agg": array_agg,
+    "collect_list": array_agg,
+    "collect_set": collect_set,
+    "listagg": listagg,
+    "string_agg": listagg,
+    "mode": mode,
+    "median": median,
+    "percentile": percentile,
+    "percentile_cont": percentile,
+    "percentile_disc": percentile_disc,
+}

@@ -1,0 +1,1 @@
+"""Each command of `sqlext` in a file."""

@@ -1,0 +1,201 @@
+"""Checks the names and types of statements on a session, without running them: nothing is read, written or stored.
+
+What a statement creates, later ones may read: an empty temporary view stands for it, or for a declared table an empty
+table in a warehouse of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.catalog.pattern_rules import RulesTable
+from sqlext.cli.declared_tables import DeclaredTable, declared_table
+from sqlext.engine.queries.spark_errors import user_error
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.rules.check_rule import check_rule, parse_rule
+from sqlext.engine.rules.rule_commands import rules_of, run_rule_statement
+from sqlext.engine.statements.plan_statement import plan_statement
+from sqlext.errors import BindError, SqlExtError, SqlExtErrors, raise_all
+from sqlext.rewriter.heads.heads import Cursor, parse_create_view, parse_target
+from sqlext.rewriter.rules.rule_statements import CREATE, RuleStatement, parse_rule_statement
+from sqlext.rewriter.statements.scan import explained, is_extended
+from sqlext.rewriter.statements.script import read_script
+from sqlext.rewriter.text.fragments import alone
+from sqlext.rewriter.text.names import Parts, quote
+from sqlext.rewriter.text.splice import Source
+from sqlext.rewriter.text.tokens import QUERY_STARTS, tokenize
+from sqlext.sessions.hook import unhooked
+from sqlext.sessions.quoted_names import names_in_backticks
+from sqlext.spark.quiet_probes import quiet_probes
+
+_OF_SESSION = frozenset({"SET", "USE", "DECLARE", "RESET"})  # what they do ends with the session
+
+
+class NameChecker:
+    """Checks the statements of one file, one after the other.
+
+    `is_scratch`: the session and its warehouse serve only the check, so that declared tables may be created in it.
+    """
+
+    def __init__(self, spark: SparkSession, *, is_scratch: bool):
+        self.spark, self.sql, self.is_scratch = spark, unhooked(spark), is_scratch
+        self.rules: dict[str, RulesTable] = {}  # the tables of rules that the file would create, in lower case
+        self.not_created: set[str] = set()  # its streaming tables over tables that are not there, in lower case
+        self.views: set[str] = set()  # those of statements of the file, in lower case
+
+    def declare(self, tables: Iterable[DeclaredTable]) -> None:
+        """Create empty tables of these columns. Raises BindError for a type that Spark does not know."""
+        for table in tables:
+            try:
+                with quiet_probes():
+                    frame = self.spark.createDataFrame([], table.schema)
+                    self._create(table.name, frame)
+            except PySparkException as error:
+                message = str(error).split("\n")[0]
+                raise BindError("SCHEMA_FILE", message, place=table.place.place) from None
+
+    def check(self, text: str) -> None:
+        """Raise BindError or UnsupportedError for a statement whose syntax is right."""
+        call = SqlCall(spark=self.spark, sql=self.sql, text=text)
+        try:
+            with quiet_probes(), names_in_backticks(call) as call:
+                self._check(call)
+        except (PySparkException, SqlExtError) as error:
+            ours = error if isinstance(error, SqlExtError) else _in_text(error, text)
+            if not self._is_about_file(ours):
+                raise ours from None
+            target = parse_target(text)
+            self.not_created |= {target.name[-1].lower()} if target is not None else set()
+
+    def close(self) -> None:
+        """Drop the views that stand for what the file creates."""
+        for name in self.views:
+            self.spark.catalog.dropTempView(name)
+
+    def _check(self, call: SqlCall) -> None:
+        text = call.text
+        query = explained(text)
+        table = declared_table(text)
+        rule = parse_rule_statement(text)
+        if query is not None:
+            self._check(replace(call, text=alone(text, query.start, query.stop)))
+        elif rule is not None:
+            self._check_rule(call, rule)
+        elif table is not None:
+            self.declare([table])
+        elif tokenize(text)[0].word == "BEGIN":
+            self._check_script(text)
+        elif tokenize(text)[0].word in _OF_SESSION:
+            self.sql(text)
+        else:
+            self._check_query(call)
+
+    def _check_script(self, text: str) -> None:
+        errors: list[SqlExtError] = []
+        for statement in read_script(text):
+            if statement.is_block:
+                continue
+            try:
+                self.check(statement.alone)
+            except SqlExtErrors as several:
+                errors += several.errors
+            except SqlExtError as error:
+                errors.append(error)
+        raise_all([error.in_text(text) for error in errors])
+
+    def _check_rule(self, call: SqlCall, statement: RuleStatement) -> None:
+        if self.is_scratch:
+            run_rule_statement(call)
+            return
+        if statement.verb != CREATE or statement.definition is None:
+            return
+        name = statement.table.parts[-1].lower()
+        table = self.rules.get(name) or rules_of(call, statement)
+        self.rules[name] = table
+        check_rule(call, statement.definition, parse_rule(call, statement.definition), table)
+
+    def _check_query(self, call: SqlCall) -> None:
+        """Analyse the query in a statement, and remember what it creates; other statements are passed over."""
+        text = call.text
+        view, target, new_table = parse_create_view(text), parse_target(text), _create_table(text)
+        if view is not None:
+            frame = self._frame(replace(call, text=view.query_in_place))
+            frame = frame.toDF(*view.columns) if view.columns else frame
+            self._create_view(view.head.name.parts, frame)
+        elif target is not None:
+            frame = self._frame(replace(call, text=alone(text, target.query_start, target.query_stop)))
+            if not target.is_insert:
+                self._create(target.name, frame)
+        elif new_table is not None:
+            name, start = new_table
+            self._create(name, self._frame(replace(call, text=alone(text, start, len(text)))))
+        elif _is_query(text):
+            self._frame(call)
+
+    def _frame(self, call: SqlCall) -> DataFrame:
+        """The rows of a query, which nobody reads."""
+        if is_extended(call.text):
+            plan = plan_statement(call)
+            return plan.queries.run(plan.text)
+        frame = self.spark.sql(call.text)  # by the hook, as it may read a stored view
+        frame.schema  # noqa: B018  (on Connect only this analyses the text)
+        return frame
+
+    def _create(self, name: Parts, frame: DataFrame) -> None:
+        """An empty table where nobody else sees it, or else a temporary view."""
+        if not self.is_scratch:
+            self._create_view(name, frame)
+            return
+        if len(name) > 1:
+            self.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(name[:-1])}")
+        self.sql(f"DROP TABLE IF EXISTS {quote(name)}")
+        self.spark.catalog.createTable(quote(name), schema=frame.schema, source="parquet")
+
+    def _create_view(self, name: Parts, frame: DataFrame) -> None:
+        self.spark.createDataFrame([], frame.schema).createOrReplaceTempView(quote(name[-1:]))
+        self.views.add(name[-1].lower())
+
+    def _is_about_file(self, error: SqlExtError) -> bool:
+        """Is it only because the file has not been run: a view, which stands for a table that the file creates, is no
+        stream, and the tables of its rules are not there?"""
+        named = error.place.text[error.place.start : error.place.stop].lower() if error.place is not None else ""
+        is_no_stream = error.error_class == "SQLEXT_NOT_A_STREAM"
+        is_missing = error.error_class in ("SQLEXT_NO_RULES_TABLE", "SQLEXT_TABLE_OR_VIEW_NOT_FOUND")
+        return (is_no_stream and any(error.message.lower().startswith(f"{name} is a temp") for name in self.views)) or (
+            is_missing and named.rpartition(".")[2].strip("`") in {*self.rules, *self.not_created}
+        )
+
+
+def _in_text(error: PySparkException, text: str) -> BindError:
+    return user_error(error, Source(text).slice(0, len(text)), text)
+
+
+def _create_table(text: str) -> tuple[Parts, int] | None:
+    """The name of CREATE TABLE … AS query, and where its query begins; None for all other statements.
+
+    >>> _create_table("CREATE OR REPLACE TABLE db.t PARTITIONED BY (a) AS SELECT 1 AS a")
+    (('db', 't'), 51)
+    """
+    cursor = Cursor(tokenize(text))
+    if not cursor.take("CREATE"):
+        return None
+    cursor.take("OR", "REPLACE")
+    if not cursor.take("TABLE"):
+        return None
+    cursor.take("IF", "NOT", "EXISTS")
+    name = cursor.take_name()
+    for before, token in zip(cursor.tokens[cursor.index :], cursor.tokens[cursor.index + 1 :]):
+        if name is not None and before.depth == 0 and before.word == "AS" and token.word in {*QUERY_STARTS, "("}:
+            return name.parts, token.start
+    return None
+
+
+def _is_query(text: str) -> bool:
+    """Has the statement rows and no effect? `WITH … INSERT` and `FROM … INSERT` have one."""
+    tokens = tokenize(text)
+    writes = any(token.word in ("INSERT", "MERGE", "UPDATE", "DELETE") and token.depth == 0 for token in tokens)
+    return tokens[0].word in {*QUERY_STARTS, "("} and not writes

@@ -1,0 +1,119 @@
+"""The tables that the statements of a file declare: CREATE TABLE with columns, read from tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlext.errors import BindError
+from sqlext.rewriter.heads.heads import Cursor
+from sqlext.rewriter.statements.sql_file import file_statements
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import Parts, quoted, unquoted
+from sqlext.rewriter.text.tokens import Tokens, closing, tokenize
+
+_AFTER_TYPE = frozenset({
+    "NOT", "NULL", "COMMENT", "DEFAULT", "GENERATED", "PRIMARY", "REFERENCES", "FOREIGN", "CONSTRAINT", "CHECK",
+    "UNIQUE", "MASK",
+})  # fmt: skip
+_CONSTRAINTS = frozenset({"PRIMARY", "FOREIGN", "CONSTRAINT", "CHECK", "UNIQUE"})
+
+
+@dataclass(frozen=True)
+class Column:
+    """`type` as the user wrote it."""
+
+    name: str
+    type: Fragment
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclaredTable:
+    """`place` is the table's name in the statement."""
+
+    name: Parts
+    place: Fragment
+    columns: tuple[Column, ...]
+
+    @property
+    def schema(self) -> str:
+        """The columns as Spark reads them in a schema."""
+        return ", ".join(f"{quoted(column.name)} {column.type.text}" for column in self.columns)
+
+
+def declared_tables(text: str) -> Iterator[DeclaredTable]:
+    """The tables of a file of DDL. Statements that declare no columns are passed over. Raises SqlExtError."""
+    for statement in file_statements(text):
+        try:
+            table = declared_table(statement.text)
+        except BindError as error:
+            raise error.moved(text, statement.start) from None
+        if table is not None:
+            yield table
+
+
+def declared_table(text: str) -> DeclaredTable | None:
+    """The table of `CREATE TABLE name (column type …, …) …`; None for all other statements.
+
+    Raises BindError for a column without a type.
+
+    >>> table = declared_table("CREATE TABLE IF NOT EXISTS db.t (id BIGINT NOT NULL COMMENT 'a, b', "
+    ...                        "tags MAP<STRING, STRUCT<a: INT COMMENT 'x'>>, PRIMARY KEY (id)) USING delta")
+    >>> table.name, table.schema
+    (('db', 't'), "`id` BIGINT, `tags` MAP<STRING, STRUCT<a: INT COMMENT 'x'>>")
+    >>> declared_table("CREATE TABLE t AS SELECT 1"), declared_table("SELECT 1")
+    (None, None)
+    """
+    cursor = Cursor(tokenize(text))
+    if not cursor.take("CREATE"):
+        return None
+    cursor.take("OR", "REPLACE")
+    cursor.take_one_of(("EXTERNAL", "TEMPORARY", "TEMP"))
+    if not cursor.take("TABLE"):
+        return None
+    cursor.take("IF", "NOT", "EXISTS")
+    name = cursor.take_name()
+    opening = cursor.index
+    close = closing(cursor.tokens, opening) if name and cursor.take("(") else None
+    if name is None or close is None:
+        return None
+    items = _items(cursor.tokens, opening + 1, close)
+    columns = (_column(text, cursor.tokens, lo, hi) for lo, hi in items)
+    return DeclaredTable(
+        name=name.parts,
+        place=Fragment(text, name.start, name.stop),
+        columns=tuple(column for column in columns if column is not None),
+    )
+
+
+def _items(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int]]:
+    """The ranges between the commas outside of all brackets."""
+    start, angles = lo, 0
+    for i in range(lo, hi + 1):
+        if i == hi or (tokens[i].text == "," and tokens[i].depth == tokens[lo].depth and angles == 0):
+            if start < i:
+                yield start, i
+            start = i + 1
+        else:
+            angles += _angles(tokens, i)
+
+
+def _angles(tokens: Tokens, i: int) -> int:
+    """How many brackets of a type such as ARRAY<INT> the token opens, less those that it closes."""
+    text = tokens[i].text
+    return text.count("<") - text.count(">") if tokens[i].word == text and not text.isalnum() else 0
+
+
+def _column(text: str, tokens: Tokens, lo: int, hi: int) -> Column | None:
+    """The column of an item; None for a constraint of the table."""
+    if tokens[lo].word in _CONSTRAINTS and hi - lo > 1 and tokens[lo + 1].word != "":
+        return None
+    angles, stop = 0, lo + 1
+    while stop < hi and not (angles == 0 and tokens[stop].word in _AFTER_TYPE and stop > lo + 1):
+        angles += _angles(tokens, stop)
+        stop += 1
+    if stop == lo + 1:
+        place = Fragment.of_tokens(text, tokens, lo, hi).place
+        raise BindError("SCHEMA_FILE", f"the column {tokens[lo].text} has no type", place=place,
+                        hint="write the columns of CREATE TABLE as name type.")  # fmt: skip
+    return Column(unquoted(tokens[lo].text), Fragment.of_tokens(text, tokens, lo + 1, stop))

@@ -1,0 +1,188 @@
+"""The command line: its commands and their options. PySpark is loaded only by the commands that start Spark."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from sqlext.cli import check_command, format_command, hook_command, pack_command, shell_command
+from sqlext.notebooks import notebook_command
+from sqlext.sessions import formats
+from sqlext.sessions.typed_values import named_text, typed_value
+
+_HOOK = "install, remove or show the hook that extends every session with spark.sqlext.enabled=true"
+_RULES = "list, add, check or disable the pattern rules of a table"
+TRIAL_ROWS = 10_000  # of `sqlext rules check`
+FAILED = 1  # exit status
+_LIBRARIES = frozenset({"pyspark", "py4j", "numpy", "numba", "pyarrow", "pandas"})
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line with `argv` (None: this process's) and return the exit status.
+
+    0: success; 1: a statement failed, the reason is on stderr; 2: the command line is wrong.
+    """
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    except ModuleNotFoundError as error:  # installed with --no-deps, for a cluster that brings its own Spark
+        library = (error.name or "").partition(".")[0]
+        if library not in _LIBRARIES:
+            raise
+        print(f"sqlext: this command needs {library}, which {sys.executable} does not have", file=sys.stderr)
+        return FAILED
+
+
+def _run(arguments: list[str]) -> int:
+    if arguments[:1] == ["demo"]:
+        from sqlext.cli import demo_command  # PySpark takes half a second to load
+
+        return demo_command.main(arguments[1:])
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command == "hook":
+        return _hook(options.state)
+    if "tool" in options:
+        return int(options.tool(options))
+    if options.action == "run" and (wrong := _wrong_output(options)):
+        parser.error(wrong)
+    from sqlext.cli import run_command  # PySpark takes half a second to load
+
+    return run_command.run_command(options)
+
+
+def _hook(state: str) -> int:
+    """Install or remove the hook in this environment, and print whether it is there."""
+    folder = hook_command.site_packages()
+    try:
+        if state == "install":
+            hook_command.install(folder)
+        elif state == "remove":
+            hook_command.remove(folder)
+    except OSError as error:
+        print(f"sqlext: {error}", file=sys.stderr)
+        return FAILED
+    if hook_command.is_installed(folder):
+        print(f"installed in {folder}: sessions with spark.sqlext.enabled=true are extended when they start")
+    else:
+        print(f"not installed in {folder}")
+    return 0
+
+
+def _wrong_output(options: argparse.Namespace) -> str | None:
+    """What is wrong with the options of the output; sets the format that the ending of the file names."""
+    if options.output is not None and options.form is None:
+        options.form = formats.format_of(options.output)
+        if options.form is None:
+            return f"{options.output} has no ending that names a format: write --format"
+    if options.form == formats.PARQUET and options.output is None:
+        return "--format parquet needs -o FILE"
+    return None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="sqlext", description="SQL with MATCH_RECOGNIZE on Apache Spark")
+    parser.add_argument("--version", action="version", version=f"sqlext {version('spark-sqlext')}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    run = _command(commands, "run", "run the statements of a file and show their results")
+    run.add_argument(
+        "--limit", type=_row_count, metavar="N",
+        help=f"show the first N rows of a result (default: {formats.TERMINAL_LIMIT} on a terminal, else all)",
+    )  # fmt: skip
+    run.add_argument(
+        "--available-now", action="store_true",
+        help="streaming tables: process the rows that are there and end (default: go on until interrupted)",
+    )  # fmt: skip
+    run.add_argument(
+        "--format", choices=formats.FORMATS, dest="form",
+        help="how rows are written (default: by the ending of the file; a table on a terminal, else tabs)",
+    )  # fmt: skip
+    run.add_argument(
+        "--null", metavar="TEXT", help='what stands for NULL (default: nothing in CSV, where an empty text is "")'
+    )
+    run.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the rows of the one result to FILE")
+    _command(commands, "explain", "show how the statements of a file would be run, and why")
+    _command(commands, "compile", "print the statements of a file in plain Spark SQL")
+    _add_rules(commands)
+    check_command.add_command(commands)
+    notebook_command.add_command(commands)
+    format_command.add_command(commands)
+    shell_command.add_command(commands)
+    pack_command.add_commands(commands)
+    hook = commands.add_parser("hook", help=_HOOK, description=_HOOK)
+    hook.add_argument("state", choices=("install", "remove", "show"), nargs="?", default="show")
+    commands.add_parser("demo", help="a guided tour on sample data (its options: sqlext demo --help)", add_help=False)
+    return parser
+
+
+def _add_rules(commands: Any) -> None:
+    """Add `rules …` to the parser."""
+    rules = commands.add_parser("rules", help=_RULES, description=_RULES)
+    actions = rules.add_subparsers(dest="rules_command", required=True, metavar="ACTION")
+    listed = _session_command(actions, "list", "list the rules of a table", "list_rules")
+    listed.add_argument("table", metavar="TABLE")
+    _command(actions, "add", "run the CREATE, ALTER and DROP PATTERN RULE of a file", "add_rules")
+    checked = _command(actions, "check", "check rules, and show what they would have matched", "check_rules")
+    checked.add_argument(
+        "--rows", type=_row_count, default=TRIAL_ROWS, metavar="N", help="over the last N rows (%(default)s)"
+    )
+    checked.add_argument(
+        "--partition-by", default="", metavar="COLUMNS", help="PARTITION BY of MATCH_RULES (default: none)"
+    )
+    checked.add_argument("--order-by", metavar="COLUMN", help="its ORDER BY (default: the first column of times)")
+    checked.add_argument("--limit", type=_row_count, metavar="N", help="show the first N matches of a rule")
+    disabled = _session_command(actions, "disable", "disable a rule", "disable_rule")
+    disabled.add_argument("name", metavar="NAME")
+    disabled.add_argument("--on", required=True, metavar="TABLE", help="the table of the rule")
+
+
+def _command(commands: Any, name: str, purpose: str, action: str | None = None) -> argparse.ArgumentParser:
+    command = _session_command(commands, name, purpose, action)
+    source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "file", metavar="FILE", nargs="?", help="statements, separated by semicolons; - reads standard input"
+    )
+    source.add_argument("-e", dest="sql", default=None, metavar="SQL", help="the statements themselves")
+    command.add_argument(
+        "--param", action="append", default=[], type=parse_parameter, metavar="NAME=VALUE",
+        help="a value for :NAME; integers, decimals, true, false, dates, timestamps; 'quotes' force text",
+    )  # fmt: skip
+    return command
+
+
+def _session_command(commands: Any, name: str, purpose: str, action: str | None = None) -> argparse.ArgumentParser:
+    """A command that needs a session, and reads no statements unless arguments for them are added.
+
+    `action` is the name of what `session_commands` does, by default that of the command.
+    """
+    command: argparse.ArgumentParser = commands.add_parser(name, help=purpose, description=purpose)
+    command.set_defaults(action=action or name, sql="")
+    command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
+    command.add_argument("--master", help="Spark's master (default: that of spark-submit, else local[*])")
+    return command
+
+
+def _row_count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows")
+    return int(text)
+
+
+def parse_parameter(text: str) -> tuple[str, Any]:
+    """The name and the value of `name=value`; the form of the value decides its type.
+
+    >>> [parse_parameter(t)[1] for t in ("n=-3", "x=1.50", "b=true", "d=2026-01-31", "t='3'", "u=north")]
+    [-3, Decimal('1.50'), True, datetime.date(2026, 1, 31), '3', 'north']
+    """
+    name, value = named_text(text)
+    return name, _parse_value(value)
+
+
+def _parse_value(value: str) -> Any:
+    try:
+        return typed_value(value)
+    except ValueError as error:  # 2026-02-30
+        raise argparse.ArgumentTypeError(f"{value!r}: {error}") from None

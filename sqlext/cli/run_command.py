@@ -1,0 +1,259 @@
+"""The commands that start Spark: `sqlext run`, `explain`, `compile` and `rules`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import ParseException, PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from sqlext.catalog import streams
+from sqlext.cli import rules_command
+from sqlext.engine.streams import reports
+from sqlext.errors import SqlExtError, UnsupportedError
+from sqlext.rewriter.heads.heads import CREATE_VIEW, parse_head, parse_target
+from sqlext.rewriter.heads.stream_heads import parse_command
+from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
+from sqlext.rewriter.statements.parse_statement import parse_statement
+from sqlext.rewriter.statements.scan import is_extended
+from sqlext.rewriter.statements.sql_file import file_statements
+from sqlext.sessions import results
+from sqlext.sessions.explain import compile, explain
+from sqlext.sessions.failures import reason
+from sqlext.sessions.session import session
+from sqlext.sessions.start import Py4JError
+from sqlext.spark.progress import kept_state
+from sqlext.spark.quiet_probes import quiet_probes
+
+_PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # Spark's bar on stderr for stages that take long
+FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
+
+_interrupted = threading.Event()
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Run the command whose name is `options.action`, and return the exit status."""
+    try:
+        return _run_on_session(options)
+    except BrokenPipeError:
+        # The reader, perhaps `head`, has closed the pipe. Python would fail once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, Py4JError) as error:
+        # Py4J may answer an interrupt with an error of its own, as it has lost the connection in mid-question.
+        if isinstance(error, Py4JError) and not _interrupted.is_set():
+            raise
+        _stop()
+        return INTERRUPTED
+
+
+def _run_on_session(options: argparse.Namespace) -> int:
+    try:
+        text = options.sql if options.sql is not None else _read(options.file)
+    except (OSError, UnicodeDecodeError) as error:
+        print(f"sqlext: cannot read {options.file}: {error}", file=sys.stderr)
+        return MISUSED
+    try:
+        with quiet_probes():
+            # Every failure is raised as an exception; Spark's log would repeat it, with the stack of the JVM.
+            settings = {"spark.log.level": "OFF"} | (_PROGRESS if sys.stderr.isatty() else {})
+            spark = session(master=options.master, warehouse=options.warehouse, **settings)
+            _interrupt_quietly()
+            ACTIONS[options.action](spark, list(split_statements(text)), options)
+    except (SqlExtError, PySparkException) as error:
+        sys.stdout.flush()
+        print(reason(error), file=sys.stderr)
+        return FAILED
+    return 0
+
+
+def _read(file: str) -> str:
+    return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8-sig")
+
+
+def split_statements(text: str) -> Iterator[str]:
+    """The statements of a file, without the semicolons between them, each on its lines of the file.
+
+    A script, BEGIN … END, is one statement. Empty statements are left out.
+
+    >>> list(split_statements("SELECT ';' -- a; b\\n; ;SELECT 2"))
+    ["SELECT ';'", '\\nSELECT 2']
+    """
+    return ("\n" * text.count("\n", 0, statement.start) + statement.text for statement in file_statements(text))
+
+
+def _interrupt_quietly() -> None:
+    """Let Ctrl-C raise KeyboardInterrupt: PySpark's own handler would ask the JVM for something in the midst of another
+    question, and Py4J would log that the interrupted one found no answer."""
+
+    def interrupt(*_: object) -> None:
+        _interrupted.set()
+        logging.disable()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+
+
+def _stop() -> None:
+    """End Spark, and with it the query that runs. A second Ctrl-C does not interrupt this."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        with suppress(Exception), quiet_probes():
+            running.stop()
+    sys.stdout.flush()
+
+
+@contextmanager
+def _numbered(number: int, count: int) -> Iterator[None]:
+    """Name the statement that fails, where there are several."""
+    try:
+        yield
+    except (SqlExtError, PySparkException):
+        if count > 1:
+            sys.stdout.flush()
+            print(f"statement {number} of {count}:", file=sys.stderr)
+        raise
+
+
+def _check_syntax(spark: SparkSession, statements: list[str]) -> None:
+    """Raise the syntax error of a statement before the first one runs.
+
+    Spark parses a statement of its own in EXPLAIN, which stands in the blank lines before it; that of the first
+    statement is found when it runs.
+    """
+    for number, statement in enumerate(statements, 1):
+        with _numbered(number, len(statements)):
+            if is_rule_statement(statement):
+                parse_rule_statement(statement)
+            elif is_extended(statement):
+                parse_statement(statement)
+            elif statement.startswith("\n") and not _is_own(statement):
+                _parse_by_spark(spark, statement)
+
+
+def _is_own(statement: str) -> bool:
+    """Is it a statement that Spark does not know, or a script?"""
+    is_own = parse_target(statement) is not None or parse_command(statement) is not None
+    return is_own or "BEGIN" in statement.upper()
+
+
+def _parse_by_spark(spark: SparkSession, statement: str) -> None:
+    """Raise Spark's syntax errors; what only later statements can tell, such as an unknown table, is no error here."""
+    try:
+        spark.sql(f"EXPLAIN{statement}")
+    except ParseException:
+        raise
+    except PySparkException:
+        return
+
+
+def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
+    before = streams.started()
+    is_first = True
+    if options.available_now:
+        spark.conf.set("sqlext.stream.trigger", "available-now")
+    _check_syntax(spark, statements)
+    for number, statement in enumerate(statements, 1):
+        with _numbered(number, len(statements)):
+            result = spark.sql(statement, dict(options.param) or None)
+            if result.columns:
+                _separate(is_first, options)
+                results.write_result(result, options.limit, options.form, options.output, null=options.null)
+                is_first = False
+    # Those of CREATE STREAMING TABLE and INSERT, which would end with this process.
+    _follow(spark, [query for query in streams.started().values() if query not in before.values()])
+
+
+def _separate(is_first: bool, options: argparse.Namespace) -> None:
+    """Print an empty line before a result that is not the first one. Raises UnsupportedError if a file has one."""
+    if not is_first and options.output is not None:
+        raise UnsupportedError("OUTPUT_FILE", f"{options.output} has the result of an earlier statement",
+                               hint="-o writes one result; leave the other queries out.")  # fmt: skip
+    if not is_first:
+        print()
+
+
+def _follow(spark: SparkSession, queries: Sequence[StreamingQuery]) -> None:
+    """Wait for the end of streaming queries, with a line on stderr for each micro-batch. Raises the error of one."""
+    try:
+        _wait(queries)
+    except PySparkException:
+        reports.settle(spark, queries)
+        raise
+    reports.settle(spark, queries)
+
+
+def _wait(queries: Sequence[StreamingQuery]) -> None:
+    shown = dict.fromkeys(range(len(queries)), -1)
+    while shown:
+        for i in list(shown):
+            query = queries[i]
+            has_ended = bool(query.awaitTermination(1))  # raises the error of the query
+            last = query.lastProgress
+            if last is not None and last["batchId"] > shown[i]:
+                shown[i] = last["batchId"]
+                print(progress_line(last), file=sys.stderr)
+            if has_ended:
+                del shown[i]
+
+
+def progress_line(progress: Any) -> str:
+    """One line about a micro-batch.
+
+    >>> progress_line({"name": "alerts", "batchId": 3, "numInputRows": 1200, "processedRowsPerSecond": 480.2,
+    ...                "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
+    ...                "observedMetrics": {"sqlext_1": {"rows": 17, "bytes": 1100, "oldest": None, "late_rows": 0,
+    ...                                                   "failed_rows": 0, "windows": 0, "emitted": 2}}})
+    'alerts, batch 3: 1,200 rows, 480 rows/s, watermark 2026-01-01T00:00:00.000Z, keeps 17 rows in 1,100 bytes'
+    """
+    state = kept_state(progress["observedMetrics"])
+    parts = [
+        f"{progress['name']}, batch {progress['batchId']}: {progress['numInputRows']:,} rows",
+        f"{progress['processedRowsPerSecond'] or 0:,.0f} rows/s",
+        f"watermark {progress['eventTime'].get('watermark', 'none')}",
+        *([f"keeps {state.rows:,} rows in {state.bytes:,} bytes"] if state else []),
+    ]
+    return ", ".join(parts)
+
+
+def _explain(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
+    for number, statement in enumerate(statements, 1):
+        with _numbered(number, len(statements)):
+            print(explain(statement, dict(options.param) or None, spark=spark))
+            _make_temporary_view(spark, statement, options)
+
+
+def _compile(spark: SparkSession, statements: list[str], options: argparse.Namespace) -> None:
+    for number, statement in enumerate(statements, 1):
+        with _numbered(number, len(statements)):
+            print(compile(statement, dict(options.param) or None, spark=spark).strip() + ";")
+            _make_temporary_view(spark, statement, options)
+
+
+def _make_temporary_view(spark: SparkSession, statement: str, options: argparse.Namespace) -> None:
+    """Create a temporary view, which later statements may read and which ends with this process. Run nothing else."""
+    head = parse_head(statement)
+    if head is not None and head.verb == CREATE_VIEW and head.is_temporary:
+        spark.sql(statement, dict(options.param) or None)
+
+
+ACTIONS: Mapping[str, Callable[[SparkSession, list[str], argparse.Namespace], None]] = {
+    "run": _run,
+    "explain": _explain,
+    "compile": _compile,
+    "list_rules": rules_command.list_rules,
+    "add_rules": rules_command.add_rules,
+    "check_rules": rules_command.check_rules,
+    "disable_rule": rules_command.disable_rule,
+}

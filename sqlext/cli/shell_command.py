@@ -1,0 +1,33 @@
+"""`sqlext shell`: statements at a prompt."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+MISUSED = 2  # exit status
+_PURPOSE = "type statements at a prompt"
+
+
+def add_command(commands: Any) -> None:
+    """Add `shell` to the parser."""
+    command = commands.add_parser("shell", help=_PURPOSE, description=_PURPOSE)
+    command.set_defaults(tool=run)
+    command.add_argument("--warehouse", metavar="DIR", help="folder of the tables (default: spark-warehouse)")
+    command.add_argument("--master", default="local[*]", help="Spark's master (default: %(default)s)")
+    command.add_argument("--limit", type=int, default=100, metavar="N", help="rows shown of a result (%(default)s)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Start Spark and read statements until the end of input. Returns the exit status."""
+    if find_spec("prompt_toolkit") is None:
+        print("sqlext: the shell needs prompt_toolkit: pip install 'spark-sqlext[shell]'", file=sys.stderr)
+        return MISUSED
+    if not sys.stdin.isatty():
+        print("sqlext: the shell reads from a terminal; sqlext run - reads statements from a pipe", file=sys.stderr)
+        return MISUSED
+    from sqlext.cli.shell import start
+
+    return start(options.master, options.warehouse, options.limit)

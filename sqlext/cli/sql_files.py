@@ -1,0 +1,59 @@
+"""The files that a command of this folder is about, and what stands in them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlext.rewriter.statements.sql_file import template_mark
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True)
+class SqlFile:
+    """`path` is None for standard input."""
+
+    name: str
+    text: str
+    path: Path | None
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A file that was not read, and why. `is_error`: it could not be; if not, it was passed over."""
+
+    name: str
+    reason: str
+    is_error: bool = True
+
+    def __str__(self) -> str:
+        return f"sqlext: {self.name} is {'not read' if self.is_error else 'passed over'}: {self.reason}"
+
+
+def read_files(names: Sequence[str]) -> Iterator[SqlFile | Unread]:
+    """The files of these names. A folder stands for all its files `*.sql`, `-` for standard input.
+
+    Line ends stay as they are. Templates are passed over.
+    """
+    for name in names:
+        folder = Path(name)
+        is_folder = name != STANDARD_INPUT and folder.is_dir()
+        for path in sorted(folder.rglob("*.sql")) if is_folder else [folder]:
+            yield _read(name if name == STANDARD_INPUT else str(path))
+
+
+def _read(name: str) -> SqlFile | Unread:
+    path = None if name == STANDARD_INPUT else Path(name)
+    try:
+        text = sys.stdin.read() if path is None else path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return Unread(name, str(error))
+    mark = template_mark(text)
+    if mark is not None:
+        line = mark.place.line
+        reason = f"line {line} has {mark.text} of Jinja. Run dbt compile, and name the file in target/compiled."
+        return Unread(name, reason, is_error=False)
+    return SqlFile(name if path is not None else "<stdin>", text, path)

@@ -1,0 +1,1 @@
+"""MATCH_RECOGNIZE on Spark, in each of its forms."""

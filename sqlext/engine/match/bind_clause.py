@@ -1,0 +1,154 @@
+"""The second step of a statement: each clause is bound to the columns and types that Spark finds in its input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from sqlext.engine.queries.python_functions import python_function
+from sqlext.engine.queries.queries import (
+    CHAR_TYPE,
+    WATERMARK,
+    Queries,
+    SparkTypeResolver,
+    is_aggregate,
+    with_outer_hint,
+)
+from sqlext.engine.queries.session_settings import execution_settings
+from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError, raise_all
+from sqlext.rewriter.lowering.input_query import InputRelation
+from sqlext.rewriter.lowering.lower_clause import lower
+from sqlext.rewriter.lowering.match_plan import MatchPlan
+from sqlext.rewriter.lowering.pushdown import pushed_down
+from sqlext.rewriter.lowering.stream_checks import PROCTIME_VALUE, check_row_times, is_processing_time
+from sqlext.rewriter.lowering.unread import unread
+from sqlext.rewriter.match.match_clause import MatchClause
+from sqlext.rewriter.match.subqueries import correlation_error, subqueries
+from sqlext.rewriter.statements.parse_statement import ClauseSite, ParsedStatement
+from sqlext.rewriter.text import lexemes
+from sqlext.rewriter.text.names import repeated
+from sqlext.rewriter.text.splice import Edit, Source, Text, join
+from sqlext.rewriter.tree.sources import check_repeatable
+
+
+def check_order(clause: MatchClause, schema: T.StructType) -> None:
+    """Raise BindError if the first ORDER BY key is not the watermark column, ascending."""
+    watermarks = [field.name for field in schema.fields if WATERMARK in (field.metadata or {})]
+    if not clause.order_by:
+        raise _order_error(
+            "MATCH_RECOGNIZE on a stream needs ORDER BY its watermark column", clause.keyword.place, watermarks
+        )
+    first = clause.order_by[0]
+    if first.is_descending or first.nulls_first is False:
+        raise _order_error("the first ORDER BY key of a stream must be ascending", first.expression.place, watermarks)
+    column = lexemes.unquoted(first.expression.text.rpartition(".")[2].strip()).lower()
+    if column not in [name.lower() for name in watermarks]:
+        raise _order_error(
+            f"the first ORDER BY key of a stream must be its watermark column, and {first.expression.text} is not",
+            first.expression.place,
+            watermarks,
+        )
+
+
+def _order_error(message: str, place: Place, watermarks: list[str]) -> BindError:
+    hint = "write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 10 SECONDS MATCH_RECOGNIZE (… ORDER BY ts …)."
+    if watermarks:
+        hint = f"write ORDER BY {watermarks[0]}, the column of the watermark."
+    return BindError("STREAM_ORDER", message, place=place, hint=hint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundClause:
+    """What a clause computes. `prefix`: the WITH clause that its input needs."""
+
+    plan: MatchPlan
+    prefix: Text
+    is_ansi: bool
+    is_streaming: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClauseBinder:
+    """Binds the clauses of one statement.
+
+    `strategy`: the one that the session names, or "auto". `is_portable`: the plan is printed as plain SQL and not run.
+    """
+
+    spark: SparkSession
+    statement: ParsedStatement
+    queries: Queries
+    strategy: str
+    is_portable: bool = False
+
+    def bind(self, part: ClauseSite, source: Source, prefix: Text, hidden: Sequence[str] = ()) -> BoundClause:
+        """`source`: the statement with DataFrames in the place of the clauses inside this one; `prefix`: the WITH
+        clause that its input needs; `hidden`: columns of its input that it cannot see.
+
+        Raises BindError and UnsupportedError.
+        """
+        site, clause, tree = part.site, part.clause, self.statement.tree
+        ctes = self.statement.ctes(site.whole)
+        check_repeatable(tree, ctes, (site.relation, *subqueries(clause)))
+        relation = source.slice(clause.relation.start, clause.relation.stop)
+        columns = f"* EXCEPT ({', '.join(hidden)})" if hidden else "*"
+        rows = self._input(join(prefix, f"SELECT {columns} FROM ", relation), is_subquery=bool(site.depth))
+        if rows.isStreaming and self.is_portable:
+            raise UnsupportedError(
+                "STREAM", "sqlext_match matches the rows that are there now, not a stream",
+                place=clause.relation.place, hint="run the statement with spark.sql in an extended session.",
+            )  # fmt: skip
+        if rows.isStreaming and is_processing_time(clause):
+            time = clause.order_by[0].expression
+            source = source.edited([Edit(time.start, time.stop, PROCTIME_VALUE)])
+        elif rows.isStreaming:
+            check_order(clause, rows.schema)
+        self._check_subqueries(clause, prefix, source, tuple(rows.schema.names))
+        settings = execution_settings(self.spark)
+        inputs = InputRelation(
+            columns=tuple((f.name, f.dataType.simpleString()) for f in rows.schema.fields),
+            resolver=SparkTypeResolver(self.queries, prefix, relation),
+            is_aggregate=cache(lambda name: is_aggregate(self.queries.sql, name)),
+            python_function=cache(partial(python_function, self.spark)),
+            settings=settings,
+            takes_start_bounds=not self.is_portable,
+            is_streaming=rows.isStreaming,
+            ambiguous=repeated(rows.columns),
+            unread=frozenset() if self.queries.frames else unread(tree, clause.keyword, rows.schema.names),
+        )
+        plan = lower(clause, source, inputs, self.strategy)
+        check_row_times(plan)
+        if not any(CHAR_TYPE in f.metadata for f in rows.schema.fields):
+            plan = pushed_down(plan, tree, source, inputs.resolver)
+        return BoundClause(plan=plan, prefix=prefix, is_ansi=settings.is_ansi, is_streaming=rows.isStreaming)
+
+    def _input(self, query: Text, is_subquery: bool) -> DataFrame:
+        """The rows of a clause's input."""
+        try:
+            return self.queries.run(query)
+        except BindError as e:
+            if not is_subquery:
+                raise
+            hint = "is it a column of an outer query? The input cannot read it: join with the clause's result instead."
+            raise with_outer_hint(e, hint) from None
+
+    def _check_subqueries(self, clause: MatchClause, prefix: Text, source: Source, columns: tuple[str, ...]) -> None:
+        """Raise BindError for a subquery that Spark cannot run by itself, UnsupportedError for one over a stream."""
+        errors: list[SqlExtError] = []
+        for query in subqueries(clause):
+            try:
+                rows = self.queries.run(join(prefix, source.slice(query.start, query.stop)))
+            except BindError as e:
+                errors.append(correlation_error(clause, columns, e) or e)
+                continue
+            if rows.isStreaming:
+                errors.append(
+                    UnsupportedError(
+                        "STREAMING_SUBQUERY", "a subquery in MATCH_RECOGNIZE cannot read a stream", place=query.place,
+                        hint="read the table as it is now: leave STREAM out.",
+                    )
+                )  # fmt: skip
+        raise_all(errors)

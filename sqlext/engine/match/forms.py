@@ -1,0 +1,291 @@
+"""How a clause is run: the cheapest form that gives the right result, and why.
+
+| form | runs |
+|---|---|
+| stream | clauses over a stream: a stateful operator |
+| window | windows with row patterns: as tasks, but with one result for each row |
+| lead | fixed sequences of rows: Spark's window functions, without Python |
+| udtf | every clause, where `sqlext.engine` is udtf |
+| ranges | one partition on many cores: ranges of its order are matched at once |
+| tasks | every clause: whole partitions, in the tasks that Spark makes of the keys |
+
+Settings of the session choose for tests and measurements; "auto" leaves the choice to `choose`.
+
+| setting | values |
+|---|---|
+| `sqlext.strategy` | auto, lead, or a strategy of `pattern.strategy` |
+| `sqlext.prefilter` | auto, off, on: are keys that cannot match dropped first, see `engine.match.prefilter` |
+| `sqlext.stream.on_data_error` | skip, fail: does what cannot be computed on a row of a stream end the query |
+| `sqlext.parallel` | auto, off, on: are the rows of one key spread over tasks, see `engine.match.ranges` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.engine.match import lead, operator_plan, prefilter, ranges, run_batch, run_stream, udtf
+from sqlext.engine.match.bind_clause import BoundClause
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.session_settings import choice
+from sqlext.engine.streams import side_tables
+from sqlext.engine.streams.stream_clause import StreamClause
+from sqlext.errors import UnsupportedError
+from sqlext.pattern import strategy
+from sqlext.rewriter.lowering import stream_checks
+from sqlext.rewriter.lowering.guard import FAIL, ON_DATA_ERROR, SKIP
+from sqlext.rewriter.lowering.match_plan import MatchPlan
+from sqlext.rewriter.text.splice import Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The session's settings for running clauses."""
+
+    engine: str = "arrow"
+    strategy: str = "auto"
+    prefilter: str = "auto"
+    parallel: str = "auto"
+    cores: int | None = None
+    writes_side_tables: bool = False
+    skips_failures: bool = True
+
+    @staticmethod
+    def of(spark: SparkSession) -> Settings:
+        """Raises BindError for a value that does not exist."""
+        return Settings(
+            engine=choice(spark, "sqlext.engine", "arrow", ("arrow", "udtf")),
+            strategy=choice(spark, "sqlext.strategy", "auto", ("auto", lead.NAME, *strategy.STRATEGIES)),
+            prefilter=choice(spark, "sqlext.prefilter", "auto", prefilter.MODES),
+            parallel=choice(spark, "sqlext.parallel", "auto", ranges.MODES),
+            cores=ranges.local_cores(spark.conf.get("spark.master", "") or ""),
+            writes_side_tables=bool(side_tables.table_names(spark)),
+            skips_failures=choice(spark, ON_DATA_ERROR, SKIP, (SKIP, FAIL)) == SKIP,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhysicalPlan:
+    """A bound clause and how it is run.
+
+    `reasons`: (decision, why), for EXPLAIN MATCH. `has_effect`: building the DataFrame to run has an effect on the
+    session or the catalog. `skips_failures`: what cannot be computed does not end a stream.
+    `warnings`: sentences about state that is kept for ever.
+    """
+
+    plan: MatchPlan
+    prefix: Text
+    is_ansi: bool
+    form: Form
+    strategy: str
+    reasons: tuple[tuple[str, str], ...]
+    has_effect: bool = False
+    skips_failures: bool = True
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def is_streaming(self) -> bool:
+        return self.form is STREAM
+
+    @property
+    def needs_workers(self) -> bool:
+        return self.form is not LEAD
+
+    @property
+    def stream_clauses(self) -> list[StreamClause]:
+        """What is recorded of the clause beside the checkpoint of a stream; empty in batch."""
+        return [run_stream.stream_clause(self.plan)] if self.is_streaming else []
+
+    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        """The clause's result."""
+        return self.form.frame(self, queries, spark)
+
+    def preview(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        """A DataFrame with the columns of the clause's result; building it has no effect."""
+        return (self.form.preview or self.form.frame)(self, queries, spark)
+
+
+Frame = Callable[[PhysicalPlan, Queries, SparkSession], DataFrame]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """A form in which Spark runs clauses.
+
+    `refusal`: why it does not run a clause, as a sentence, or None; `strategy`: (name, why); `frame` builds the result,
+    and `preview` stands in for it where building it has an effect; `input_query`: what Spark computes before the match,
+    None if there is no "before"; `parallel`: how rows are spread over tasks, None if there is no choice.
+    """
+
+    name: str
+    refusal: Callable[[BoundClause, Settings], str | None]
+    strategy: Callable[[MatchPlan, Settings], tuple[str, str]]
+    frame: Frame
+    preview: Frame | None = None
+    input_query: Callable[[MatchPlan, Text], Text] | None
+    parallel: Callable[[MatchPlan, Settings], str] | None
+
+
+def choose(clause: BoundClause, settings: Settings, queries: Queries) -> PhysicalPlan:
+    """The first form that does not refuse the clause. May run a small job over the input.
+
+    Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, and what no stream can answer.
+    """
+    _check(clause, settings)
+    form = next(form for form in FORMS if form.refusal(clause, settings) is None)
+    plan = clause.plan
+    name, why = form.strategy(plan, settings)
+    bounds = [f"{b.written} bounds the match as WITHIN does." for b in plan.bounds if b.written]
+    reasons = [(name, " ".join([why, *bounds])), *_filters(plan)]
+    if form.parallel is not None:
+        plan, why_filtered = _prefiltered(clause, form, settings, queries)
+        reasons += [("prefilter", why_filtered), ("parallel", form.parallel(plan, settings))]
+    if form.strategy is _strategy_of_workers:
+        plan = replace(plan, task=replace(plan.task, strategy=name))  # so workers run what EXPLAIN MATCH names
+    return PhysicalPlan(
+        plan=plan,
+        prefix=clause.prefix,
+        is_ansi=clause.is_ansi,
+        form=form,
+        strategy=name,
+        reasons=tuple(reasons),
+        has_effect=form is STREAM and settings.writes_side_tables,
+        skips_failures=settings.skips_failures,
+        warnings=tuple(stream_checks.warnings(plan)) if form is STREAM else (),
+    )
+
+
+def _check(clause: BoundClause, settings: Settings) -> None:
+    """Raise the errors of clauses that the only form for them refuses."""
+    if clause.is_streaming:
+        stream_checks.check_plan(clause.plan)
+    elif settings.strategy == lead.NAME and (refusal := lead.refusal(clause.plan)) is not None:
+        cheapest, _ = strategy.choose(replace(clause.plan.task, strategy="auto"))
+        raise UnsupportedError(
+            "STRATEGY_NOT_APPLICABLE",
+            f'strategy "{lead.NAME}" cannot run this clause: {refusal}',
+            place=clause.plan.clause.keyword.place,
+            hint=f'leave the strategy at "auto", which takes {cheapest}.',
+        )
+
+
+def _filters(plan: MatchPlan) -> list[tuple[str, str]]:
+    conditions = " AND ".join(" ".join(str(f).split()) for f in plan.filters)
+    return [("filter", f"{conditions} is applied before the match, as WHERE allows.")] if conditions else []
+
+
+def _prefiltered(clause: BoundClause, form: Form, settings: Settings, queries: Queries) -> tuple[MatchPlan, str]:
+    if form is LEAD and not lead.needs_window(clause.plan):
+        return clause.plan, "none: nothing is shuffled."
+    return prefilter.prefiltered(clause.plan, clause.prefix, queries, settings.prefilter)
+
+
+def _strategy_of_workers(plan: MatchPlan, settings: Settings) -> tuple[str, str]:
+    return strategy.choose(plan.task)
+
+
+# streams
+
+
+def _stream(p: PhysicalPlan, queries: Queries, spark: SparkSession, writes_tables: bool) -> DataFrame:
+    return run_stream.run_stream(
+        p.plan, queries, p.prefix, p.is_ansi, spark, writes_tables=writes_tables, skips_failures=p.skips_failures
+    )
+
+
+STREAM = Form(
+    name=run_stream.NAME,
+    refusal=lambda clause, settings: None if clause.is_streaming else "the input is not a stream.",
+    strategy=lambda plan, settings: operator_plan.engine(plan),
+    frame=lambda p, queries, spark: _stream(p, queries, spark, writes_tables=p.has_effect),
+    preview=lambda p, queries, spark: _stream(p, queries, spark, writes_tables=False),
+    input_query=lambda plan, prefix: run_batch.unsorted_query(plan),
+    parallel=None,
+)
+
+# windows with row patterns
+
+WINDOW = Form(
+    name="window",
+    refusal=lambda clause, settings: None if clause.plan.task.frame is not None else "the clause is no window.",
+    strategy=_strategy_of_workers,
+    frame=lambda p, queries, spark: _tasks_frame(p, queries, spark),
+    input_query=run_batch.input_query,
+    parallel=None,
+)
+
+# lead
+
+
+def _refuses_lead(clause: BoundClause, settings: Settings) -> str | None:
+    if settings.strategy == lead.NAME:
+        return None
+    if (settings.strategy, settings.engine) != ("auto", "arrow"):
+        return "the session names another strategy or engine."
+    refusal = lead.refusal(clause.plan)
+    # Ranges on all cores are worth more than doing without Python, and a plan without a shuffle is worth more still.
+    if refusal is None and _refuses_ranges(clause, settings) is None and lead.needs_window(clause.plan):
+        return "ranges of the order are matched at once."
+    return refusal
+
+
+def _lead_strategy(plan: MatchPlan, settings: Settings) -> tuple[str, str]:
+    if settings.strategy == lead.NAME:
+        return lead.NAME, f'strategy "{lead.NAME}" was asked for.'
+    return lead.NAME, lead.reason(plan)
+
+
+def _lead_parallel(plan: MatchPlan, settings: Settings) -> str:
+    if lead.needs_window(plan):
+        return "no, Spark's window functions take all rows of a key in one task."
+    return "as the input is: nothing is shuffled."
+
+
+LEAD = Form(
+    name=lead.NAME,
+    refusal=_refuses_lead,
+    strategy=_lead_strategy,
+    frame=lambda p, queries, spark: lead.run_lead(p.plan, queries, p.prefix),
+    input_query=None,
+    parallel=_lead_parallel,
+)
+
+# Python workers
+
+
+def _tasks_frame(p: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:
+    return run_batch.run_batch(p.plan, queries, p.prefix, p.is_ansi)
+
+
+def _refuses_ranges(clause: BoundClause, settings: Settings) -> str | None:
+    return ranges.refusal(clause.plan, settings.parallel, settings.cores)
+
+
+UDTF = Form(
+    name="udtf",
+    refusal=lambda clause, settings: None if settings.engine == "udtf" else "sqlext.engine is not udtf.",
+    strategy=_strategy_of_workers,
+    frame=lambda p, queries, spark: udtf.run_udtf(p.plan, queries, p.prefix, p.is_ansi, spark),
+    input_query=run_batch.input_query,
+    parallel=lambda plan, settings: "no, the engine udtf matches one bucket of keys in each task.",
+)
+RANGES = Form(
+    name="ranges",
+    refusal=_refuses_ranges,
+    strategy=_strategy_of_workers,
+    frame=lambda p, queries, spark: ranges.run_ranges(p.plan, queries, p.prefix, p.is_ansi),
+    input_query=ranges.input_query,
+    parallel=lambda plan, settings: ranges.reason(settings.parallel),
+)
+TASKS = Form(
+    name="tasks",
+    refusal=lambda clause, settings: None,
+    strategy=_strategy_of_workers,
+    frame=_tasks_frame,
+    input_query=run_batch.input_query,
+    parallel=lambda plan, settings: ranges.refusal(plan, settings.parallel, settings.cores) or "",
+)
+
+FORMS = (STREAM, WINDOW, LEAD, UDTF, RANGES, TASKS)

@@ -1,0 +1,136 @@
+"""The plan of an operator: what a MatchPlan says to executors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from pyspark.sql import types as T
+
+from sqlext.operators.match.plan import MASK_BITS, Slot, WorkerPlan, mask_names
+from sqlext.operators.match.stream_plan import StreamPlan, stream_facts
+from sqlext.operators.rows.columns import (
+    FAILURE,
+    LATE_ROW,
+    ROW_TIME,
+    WITHIN_KEY,
+    SortKey,
+)
+from sqlext.pattern.program.program import MatchStart
+from sqlext.pattern.strategy import choose_on_stream
+from sqlext.rewriter.lowering import stream_checks
+from sqlext.rewriter.lowering.match_plan import MatchPlan
+from sqlext.rewriter.text.splice import Text, join
+from sqlext.spark.versions import arrow_schema
+
+_EXTRA = (LATE_ROW, FAILURE)  # columns of rows that arrive, which the state does not keep
+
+
+def engine(plan: MatchPlan) -> tuple[str, str]:
+    """The name of the engine that decides the matches, and why."""
+    facts = stream_facts(plan.task, (mask.neighbours for mask in plan.masks), plan.slots, _shows_times(plan))
+    name, why = choose_on_stream(plan.task, facts)
+    return (
+        name,
+        f"the input is a stream: a match is emitted as soon as no later row can change it. {why[0].upper()}{why[1:]}",
+    )
+
+
+def _is_time(slot: Slot) -> bool:
+    return slot.kind == "rowtime"
+
+
+def _shows_times(plan: MatchPlan) -> bool:
+    return any(map(_is_time, plan.slots))
+
+
+def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> StreamPlan:
+    """What a step needs to know; `arriving`: the columns of the rows that arrive."""
+    worker = worker_plan(plan, is_ansi)
+    worker = replace(worker, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
+    kept = T.StructType([field for field in arriving.fields if field.name not in _EXTRA])
+    return StreamPlan(
+        worker=worker,
+        schema=arrow_schema(kept),  # the state does not depend on the session's time zone
+        time=WITHIN_KEY if plan.clause.within else ROW_TIME,
+        sort=tuple(_sort_key(name, direction) for name, _, direction in sort_keys(plan)[1:]),
+        back=stream_checks.rows_read_back(plan),
+        counts_matches=stream_checks.counts_matches(plan),
+        keeps_all_keys=any(isinstance(x, MatchStart) for x in plan.task.program.instructions),
+        needs_times=_shows_times(plan),
+        engine=engine(plan)[0],
+    )
+
+
+def _sort_key(column: str, direction: str) -> SortKey:
+    return SortKey(column, is_descending(direction), are_nulls_last(direction))
+
+
+_MASK_TYPES = ((8, "Y"), (16, "S"), (32, ""), (64, "L"))  # bits, suffix of integer literals of that width
+
+
+def sort_keys(plan: MatchPlan) -> list[tuple[str, Text, str]]:
+    """(column, its text, direction) of each ORDER BY key; a key that workers read has the column that they read."""
+    read = {_column(c.text): c.name for c in reversed(plan.columns)}
+    return [(read.get(_column(text), f"__sort{i}"), text, way) for i, (text, way) in enumerate(plan.order_by)]
+
+
+def is_descending(direction: str) -> bool:
+    """Is a direction of `sort_keys` descending?"""
+    return direction.startswith(" DESC")
+
+
+def are_nulls_last(direction: str) -> bool:
+    """Does a direction of `sort_keys` put NULLs last, by its words or by default?
+
+    >>> [are_nulls_last(direction) for direction in ("", " DESC", " NULLS LAST", " DESC NULLS FIRST")]
+    [False, True, True, False]
+    """
+    return direction.endswith(" LAST") or direction == " DESC"
+
+
+def _column(text: Text) -> str:
+    """The text, without the backticks if it is one quoted name."""
+    return re.sub(r"^`(\w+)`$", r"\1", str(text))
+
+
+def mask_columns(plan: MatchPlan) -> list[tuple[str, Text]]:
+    """(name, text) of the integer columns that hold one condition in each bit, as narrow as possible.
+
+    There are none where all conditions are TRUE: then only neighbours decide, and each column would cost eight bytes of
+    every row in the shuffle.
+    """
+    masks = [mask.text if plan.needs_window else mask.rest for mask in plan.masks]
+    if all(str(mask) == "TRUE" for mask in masks):
+        return []
+    columns = []
+    for i, name in enumerate(mask_names(len(masks))):
+        group = masks[i * MASK_BITS : (i + 1) * MASK_BITS]
+        bits, suffix = next(t for t in _MASK_TYPES if len(group) <= t[0])
+        parts = [join("IF(", text, f", {_bit(b, bits, suffix)}, 0{suffix})") for b, text in enumerate(group)]
+        columns.append((name, join(*parts, separator=" | ")))
+    return columns
+
+
+def _bit(b: int, bits: int, suffix: str) -> str:
+    """The integer literal in which only bit b is set; the highest bit is the sign."""
+    if b < bits - 1:
+        return f"{1 << b}{suffix}"
+    return f"(-{(1 << b) - 1}{suffix} - 1{suffix})"  # the smallest integer has no literal of its own
+
+
+def worker_plan(plan: MatchPlan, is_ansi: bool) -> WorkerPlan:
+    """The part of the plan that workers need."""
+    neighbours = ((b, mask.neighbours) for b, mask in enumerate(plan.masks) if mask.neighbours)
+    return WorkerPlan(
+        task=plan.task,
+        masks=tuple(name for name, _ in mask_columns(plan)),
+        neighbours=() if plan.needs_window else tuple(neighbours),
+        operands=plan.operands,
+        carried=plan.carried,
+        partition_by=plan.carried[: len(plan.partition_by)],
+        slots=plan.slots,
+        bounds=plan.bounds,
+        frame_end=plan.frame_end,
+        is_ansi=is_ansi,
+    )

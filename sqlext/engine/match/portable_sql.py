@@ -1,0 +1,317 @@
+"""Extended text as plain Spark SQL: every clause becomes a readable call of `sqlext_match`.
+
+The table argument computes what depends on one row alone, the query around the call what is computed from measures. The
+rest of the clause goes into the call as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sqlext.engine.match.call_text import call_text, literal_text
+from sqlext.engine.match.run_batch import aggregated, shown_query
+from sqlext.engine.match.table_function import NAME
+from sqlext.errors import UnsupportedError
+from sqlext.expressions.scalar_tree import Constant, Read, ScalarCall
+from sqlext.expressions.spark_types import MAX_DIGITS, decimal_of
+from sqlext.operators.match.plan import Slot
+from sqlext.operators.rows.columns import CLASSIFIER_FIELD, IS_MATCHED
+from sqlext.pattern.cep.cep_task import CepTask
+from sqlext.pattern.conditions.condition_reads import is_interpreted
+from sqlext.pattern.task.task import (
+    CLASSIFIERS,
+    MATCH_NUMBER,
+    Aggregate,
+    Call,
+    Condition,
+    Literal,
+    Navigation,
+    Operand,
+    SparkAggregate,
+)
+from sqlext.rewriter.lowering.match_plan import MatchPlan
+from sqlext.rewriter.text.lexemes import string_literal
+from sqlext.rewriter.text.splice import Text, join
+
+_ROW, _NUMBER, _ONE = "__row", "__number", "__one"
+_OPERATORS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "remainder": "%",
+    "less": "<",
+    "less_equal": "<=",
+    "equal": "=",
+    "not_equal": "<>",
+    "null_safe_equal": "<=>",
+    "and": "AND",
+    "or": "OR",
+}
+
+
+def portable_query(plan: MatchPlan, prefix: Text, is_ansi: bool) -> Text:
+    """A query in plain Spark SQL for the clause's result."""
+    plan = replace(plan, slots=tuple(_as_members(slot) for slot in plan.slots))
+    for part in _unknown(plan):
+        place = plan.clause.keyword.place
+        raise UnsupportedError("NOT_IN_TABLE_FUNCTION", f"sqlext_match does not know {part}", place=place)
+    matches = join(NAME, "(\n    ", join(*_arguments(plan, prefix, is_ansi), separator=",\n    "), ")")
+    passed = [*plan.carried, *(s.name for s in plan.slots if s.kind != "members")]
+    if plan.task.output.shows_unmatched:
+        matches = join(f"(SELECT *, {_NUMBER} IS NOT NULL AS {IS_MATCHED} FROM ", matches, ")")
+        passed.append(IS_MATCHED)
+    arrays = {f"{s.name}_rows": s for s in plan.slots if s.kind == "members"}
+    return shown_query(plan, aggregated(matches, passed, arrays))
+
+
+def _unknown(plan: MatchPlan) -> Iterator[str]:
+    """The parts of the clause for which `sqlext_match` has no argument."""
+    task = plan.task
+    if isinstance(task, CepTask) and task.is_between:
+        yield "WITHIN … BETWEEN ROWS"
+    if plan.task.output.shows_timeouts or any(slot.kind == "timed out" for slot in plan.slots):
+        yield "time-outs"
+    if isinstance(task, CepTask) and any(end.absent for end in task.nfa.ends):
+        yield "an absence at the end of a pattern"
+    if any(map(is_interpreted, plan.task.conditions)):
+        yield "functions of several rows in DEFINE other than comparisons, arithmetic and CASE"
+    if any((decimal_of(operand.spark_type) or (0,))[0] > MAX_DIGITS for operand in plan.operands):
+        yield f"decimals of more than {MAX_DIGITS} digits in DEFINE"
+    if any(slot.kind == "rowtime" for slot in plan.slots):
+        yield "MATCH_ROWTIME()"
+    if any(slot.by_label or CLASSIFIER_FIELD in slot.columns for slot in plan.slots):
+        yield "CLASSIFIER() or MATCH_NUMBER() in an expression that an aggregate reads"
+    if any(slot.kind == "fold" for slot in plan.slots):
+        yield "ORDER BY or a constant among the arguments of an aggregate"
+
+
+def _as_members(slot: Slot) -> Slot:
+    """Spark computes the aggregates that workers compute row by row, unless it cannot."""
+    if (
+        slot.fold is None
+        or not slot.call
+        or (slot.fold.order_by and slot.aggregate.function not in ("listagg", "string_agg"))
+    ):
+        return slot
+    return replace(slot, kind="members", fold=None)
+
+
+def _arguments(plan: MatchPlan, prefix: Text, is_ansi: bool) -> list[Text]:
+    """The arguments of the call, without the empty ones."""
+    printer = Printer(plan)
+    clause = plan.clause
+    named: list[tuple[str, str]] = [
+        ("pattern", clause.pattern_text.text),
+        ("define", ", ".join(printer.definitions(plan))),
+        ("measures", ", ".join(printer.measures(plan))),
+        ("rows_per_match", clause.rows_per_match.fragment.text if clause.rows_per_match.fragment else ""),
+        ("after_match", clause.after_match.fragment.text if clause.after_match else ""),
+        (
+            "subset",
+            ", ".join(
+                s.name.fragment.text + " = (" + ", ".join(m.fragment.text for m in s.members) + ")"
+                for s in clause.subsets
+            ),
+        ),
+        ("within", "".join(f"{b.key} {'<=' if b.is_inclusive else '<'} {b.end}" for b in plan.bounds)),
+    ]
+    arguments = [join("TABLE(", _table(plan, prefix), ") ", _partitioning(plan), f" ORDER BY ({_ROW})")]
+    arguments += [join(f"{name} => ", string_literal(text)) for name, text in named if text]
+    arguments.append(join("columns => ", string_literal(", ".join(plan.carried))))
+    return arguments if is_ansi else [*arguments, join("ansi => false")]
+
+
+def _partitioning(plan: MatchPlan) -> str:
+    keys = ", ".join(plan.carried[: len(plan.partition_by)])
+    return f"PARTITION BY ({keys})" if keys else "WITH SINGLE PARTITION"
+
+
+def _table(plan: MatchPlan, prefix: Text) -> Text:
+    """The query of the table argument: the plan's columns, in types that the call can compute with, and the bits."""
+    texts = {c.name: c.computed for c in plan.columns}
+    columns = [join(text, f" AS {name}") for name, text in texts.items()]
+    numbers = {_operand(*operand): operand for operand in plan.operands if _operand(*operand) != operand.name}
+    columns += [join(_number(texts[o.name], o.spark_type), f" AS {name}") for name, o in numbers.items()]
+    columns += [join(mask.text, f" AS __is_{b}") for b, mask in enumerate(plan.masks)]
+    columns += [join(_struct(s, plan), f" AS {s.name}_row") for s in plan.slots if s.kind == "members"]
+    columns += [join(f"TRUE AS {_ONE}")] if any(map(_has_missing, plan.task.conditions)) else []
+    columns.append(join("row_number() OVER __rows AS ", _ROW))
+    selected = join(*columns, separator=",\n        ")
+    window = join("\n      WINDOW __rows AS (", plan.window, ")")
+    return join(prefix, "\n      SELECT\n        ", selected, "\n      FROM ", plan.input, window)
+
+
+def _has_missing(condition: Condition | None) -> bool:
+    """Does the condition have a value for rows that do not exist, so that the call must tell them from NULL?"""
+    if isinstance(condition, Call):
+        return any(map(_has_missing, condition.arguments))
+    return isinstance(condition, Operand) and condition.missing is not None
+
+
+def _struct(slot: Slot, plan: MatchPlan) -> Text:
+    texts = {c.name: c.text for c in plan.columns}
+    return join(
+        "named_struct(", join(*(join(f"'a{i}', ", texts[c]) for i, c in enumerate(slot.columns)), separator=", "), ")"
+    )
+
+
+def _operand(name: str, spark_type: str, kind: str) -> str:
+    """The column that conditions read; for types that are computed as numbers, the column with the number."""
+    return f"{name}_number" if kind != "object" and str(_number(Text(), spark_type)) else name
+
+
+def _number(text: Text, spark_type: str) -> Text:
+    """A value as the integer that conditions compute with; empty for types that need no conversion."""
+    epoch = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
+    if spark_type.startswith("decimal"):
+        return join("CAST((", text, f") * {10 ** int(spark_type[:-1].split(',')[1])} AS BIGINT)")
+    if spark_type == "date":
+        return join("CAST(unix_date(", text, ") AS BIGINT)")
+    if spark_type == "timestamp":
+        return join("unix_micros(", text, ")")
+    if spark_type == "timestamp_ntz":
+        return join(f"timestampdiff(MICROSECOND, {epoch}, ", text, ")")
+    if spark_type.startswith("interval"):
+        return join(f"timestampdiff(MICROSECOND, {epoch}, {epoch} + (", text, "))")
+    return Text()
+
+
+class Printer:
+    """Writes navigations, aggregates and conditions as text of the clause."""
+
+    def __init__(self, plan: MatchPlan):
+        self.labels = plan.task.program.labels
+        self.operands = [_operand(*operand) for operand in plan.operands]
+        self.sets: dict[tuple[int, ...], str] = {
+            (i,): name.fragment.text for i, name in enumerate(plan.clause.pattern_variables)
+        }
+        for subset in plan.clause.subsets:
+            members = tuple(sorted({self.labels.index(m.key) for m in subset.members}))
+            self.sets.setdefault(members, subset.name.fragment.text)
+
+    def definitions(self, plan: MatchPlan) -> list[str]:
+        definitions = []
+        for definition in plan.clause.definitions:
+            label = self.labels.index(definition.variable.key)
+            bit, condition = plan.task.bits[label], plan.task.conditions[label]
+            parts = ([] if bit is None else [f"__is_{bit}"]) + (
+                [] if condition is None else [self.condition(condition)]
+            )
+            definitions.append(f"{definition.variable.fragment.text} AS {' AND '.join(parts)}")
+        return definitions
+
+    def measures(self, plan: MatchPlan) -> list[str]:
+        measures = [
+            f"{self.measure(slot)} AS {slot.name}{'_rows' if slot.kind == 'members' else ''}" for slot in plan.slots
+        ]
+        is_counted = plan.task.output.shows_unmatched or not (measures or plan.carried)  # a result needs a column
+        return [*measures, f"MATCH_NUMBER() AS {_NUMBER}"] if is_counted else measures
+
+    def measure(self, slot: Slot) -> str:
+        if slot.kind == "rowtime":
+            return "MATCH_ROWTIME()"
+        if slot.kind == "match number":
+            return "MATCH_NUMBER()"
+        if slot.kind == "timed out":
+            return "MATCH_TIMED_OUT()"
+        if slot.kind == "sequence number":
+            return "MATCH_SEQUENCE_NUMBER()"
+        if slot.kind in ("value", "classifier"):
+            return self.navigation(slot.navigation, slot.columns[0] if slot.columns else "")
+        if slot.kind == "members":  # DISTINCT is left to the call over the rows
+            rows = replace(slot.aggregate, function="array_agg", is_distinct=False)
+            return self.aggregate(rows, f"{slot.name}_row")
+        return self.aggregate(slot.aggregate, slot.columns[0] if slot.columns else "")
+
+    def navigation(self, navigation: Navigation, column: str) -> str:
+        if navigation.argument == MATCH_NUMBER:
+            return "MATCH_NUMBER()"
+        if navigation.expression is not None:
+            column = f"({self.condition(navigation.expression)})"
+        argument = (
+            self.variable(navigation.labels, column)
+            if navigation.argument not in CLASSIFIERS
+            else f"CLASSIFIER({self.set_name(navigation.labels)})"
+        )
+        final = "FINAL " if navigation.is_final else ""
+        offset = f", {navigation.offset}" if navigation.offset else ""
+        text = f"{final}{'FIRST' if navigation.from_first else 'LAST'}({argument}{offset})"
+        if navigation.step:
+            text = f"{'PREV' if navigation.step < 0 else 'NEXT'}({text}, {abs(navigation.step)})"
+        return text
+
+    def aggregate(self, aggregate: Aggregate, column: str) -> str:
+        if aggregate.argument in CLASSIFIERS:
+            argument = f"CLASSIFIER({self.set_name(aggregate.labels)})"
+        else:
+            argument = self.variable(aggregate.labels, column or "*")
+        distinct = "DISTINCT " if aggregate.is_distinct else ""
+        return f"{'FINAL ' if aggregate.is_final else ''}{aggregate.function}({distinct}{argument})"
+
+    def spark_aggregate(self, source: SparkAggregate) -> str:
+        """For EXPLAIN MATCH. Arguments are evaluated on the rows that are aggregated."""
+        rows = "" if source.labels is None else f"{self.set_name(source.labels)}: "
+        call = source.call
+        distinct = "DISTINCT " if call.is_distinct else ""
+        constants = [literal_text(value) for _, value in call.constants]
+        arguments = [self.condition(argument) for argument in source.arguments]
+        where = f" FILTER (WHERE {self.condition(source.filter)})" if source.filter else ""
+        return f"{call.function}({rows}{distinct}{', '.join([*arguments, *constants])}){where}"
+
+    def variable(self, labels: tuple[int, ...] | None, column: str) -> str:
+        return column if labels is None else f"{self.set_name(labels)}.{column}"
+
+    def set_name(self, labels: tuple[int, ...] | None) -> str:
+        """The pattern variable or SUBSET with these labels."""
+        if labels is None:
+            return ""
+        return self.sets[labels]
+
+    def condition(self, condition: Condition) -> str:
+        if isinstance(condition, Literal):
+            return _literal(condition.value, condition.kind)
+        if isinstance(condition, Constant):
+            return literal_text(condition.value)
+        if isinstance(condition, (Operand, Read)):
+            return self.operand(condition)
+        assert isinstance(condition, (Call, ScalarCall))
+        arguments = [self.condition(a) for a in condition.arguments]
+        if isinstance(condition, ScalarCall):
+            return call_text(condition, arguments)
+        if condition.function in _OPERATORS:
+            return f"({arguments[0]} {_OPERATORS[condition.function]} {arguments[1]})"
+        return _function(condition, arguments)
+
+    def operand(self, operand: Operand | Read) -> str:
+        source = operand.source
+        if isinstance(source, SparkAggregate):
+            return self.spark_aggregate(source)
+        name = self.operands[source.argument] if source.argument is not None and source.argument >= 0 else ""
+        if isinstance(source, Aggregate):
+            return self.aggregate(source, name)
+        text = self.navigation(source, name)
+        if isinstance(operand, Read) or operand.missing is None:
+            return text
+        return f"IF({self.navigation(source, _ONE)} IS NULL, {_literal(operand.missing, operand.kind)}, {text})"
+
+
+def _literal(value: bool | int | float | None, kind: str) -> str:
+    if value is None:
+        return f"CAST(NULL AS {({'bool': 'BOOLEAN', 'int': 'BIGINT', 'float': 'DOUBLE'})[kind]})"
+    if isinstance(value, bool):
+        return str(value).upper()
+    return f"{value!r}D" if kind == "float" else f"{value}L"
+
+
+def _function(call: Call, arguments: list[str]) -> str:
+    if call.function == "not":
+        return f"(NOT {arguments[0]})"
+    if call.function == "is_null":
+        return f"({arguments[0]} IS NULL)"
+    if call.function == "negate":
+        return f"(- {arguments[0]})"
+    if call.function == "float":
+        return f"CAST({arguments[0]} AS double)"
+    return f"{call.function}({', '.join(arguments)})"

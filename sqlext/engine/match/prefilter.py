@@ -1,0 +1,281 @@
+"""Drop keys that cannot match before the shuffle, where a sample of the rows shows that it pays.
+
+A partition without a row for a variable that every match maps has no match. So the input query reads only
+
+    ticks AS t WHERE pmod(xxhash64(t.sym), 2097152) IN (
+        SELECT /*+ BROADCAST */ DISTINCT pmod(xxhash64(t.sym), 2097152) FROM ticks AS t WHERE t.price < 0)
+
+The result is the same with and without the filter. Buckets of a hash are broadcast instead of keys, so that there are
+never many of them, even if the sample was misleading: a wrong decision costs the time of one more scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from pyspark.errors import PySparkException
+
+from sqlext.engine.queries.queries import Queries, SparkTypeResolver
+from sqlext.expressions.spark_types import has_plain_equality
+from sqlext.pattern.program.mapped_variables import mandatory_variables
+from sqlext.rewriter.lowering.match_plan import MatchPlan
+from sqlext.rewriter.lowering.pushdown import are_repeatable
+from sqlext.rewriter.text.names import name_at
+from sqlext.rewriter.text.splice import Text, join
+from sqlext.rewriter.text.tokens import Token, tokenize
+from sqlext.spark.quiet_probes import quiet_probes
+
+MODES = ("auto", "off", "on")
+BUCKETS = 1 << 21  # at most so many integers are broadcast, 32 MB
+MIN_BYTES = 32 << 20  # about 4 M rows; the sample takes 0.1 s, which is 5 % of the whole query on a table of this size
+SAMPLE_ROWS = 1 << 15
+MAX_NEEDS = 16  # bits of a sampled row
+PAYS_BELOW = 0.25  # of the keys; the second scan pays below 0.85 if the estimate is right
+_SHARED_HITS = 0.8  # if so many hits are on keys with several hits, the sample shows almost all keys with a hit
+
+
+@dataclass(frozen=True)
+class Need:
+    """Every match maps a row to `label`, and such a row satisfies `condition`, which reads only that row."""
+
+    label: str
+    condition: Text
+
+
+def prefiltered(plan: MatchPlan, prefix: Text, queries: Queries, mode: str) -> tuple[MatchPlan, str]:
+    """The plan, with a filter on its input if that pays, and the reason. `mode` is one of MODES.
+
+    Runs a small job over the table if `mode` is "auto" and neither the clause nor the size of the table rules it out.
+    """
+    needs, why_not = _usable_needs(plan, prefix, queries, mode)
+    if why_not:
+        return plan, f"none, {why_not}"
+    if mode == "on":
+        rare, why = tuple(need.label for need in needs), "sqlext.prefilter is on"
+    else:
+        rare, why = _rare_labels(plan, prefix, queries, needs)
+    if not rare:
+        return plan, f"none, {why}"
+    rare_needs = [need for need in needs if need.label in rare]
+    dropped = f"keys without a row for {' and '.join(rare)} are dropped before the shuffle: {why}"
+    return replace(plan, filters=(*plan.filters, key_filter(plan, rare_needs))), dropped
+
+
+def key_filter(plan: MatchPlan, needs: Sequence[Need]) -> Text:
+    """A condition that holds on all rows of the keys that have a row for each need, and on few other rows."""
+    bucket = join("pmod(xxhash64(", join(*plan.partition_by, separator=", "), f"), {BUCKETS})")
+    conditions = [join("(", need.condition, ")") for need in needs]
+    rows = join(plan.input, " AND " if plan.filters else " WHERE ", "(", join(*conditions, separator=" OR "), ")")
+    if len(needs) == 1:
+        return join(bucket, " IN (SELECT /*+ BROADCAST */ DISTINCT ", bucket, " FROM ", rows, ")")
+    has_all = join(*(join("bool_or", c) for c in conditions), separator=" AND ")
+    return join(
+        bucket, " IN (SELECT /*+ BROADCAST */ ", bucket, " FROM ", rows, " GROUP BY ", bucket, " HAVING ", has_all, ")"
+    )
+
+
+# whether it is possible
+
+
+def _usable_needs(plan: MatchPlan, prefix: Text, queries: Queries, mode: str) -> tuple[tuple[Need, ...], str]:
+    """The needs of the clause, and why a filter on them would be wrong or not worth a sample ("": it would not).
+
+    Cheap checks come first.
+    """
+    if mode == "off":
+        return (), "sqlext.prefilter is off"
+    if not plan.partition_by:
+        return (), "there is no PARTITION BY"
+    if plan.task.output.shows_unmatched:
+        return (), "unmatched rows are shown"
+    if plan.task.output.shows_timeouts:
+        return (), "partial matches are shown"
+    needs = needs_of(plan)
+    if not needs:
+        return (), "no variable that every match maps has a condition on its own row alone"
+    size = _table_bytes(plan, prefix, queries)
+    if size is None:
+        return (), "the input is not just a Delta table"
+    if mode == "auto" and size < MIN_BYTES:
+        return (), f"the table is small, {size / 2**20:.1f} MB"
+    return needs, _refusal(plan, prefix, queries, needs)
+
+
+def needs_of(plan: MatchPlan) -> tuple[Need, ...]:
+    """What each partition with a match must have, in the order of the labels."""
+    mandatory = mandatory_variables(plan.clause.pattern)
+    labels = zip(plan.task.program.labels, plan.task.bits)
+    conditions = {label: plan.masks[bit].rest for label, bit in labels if label in mandatory and bit is not None}
+    return tuple(Need(label, c) for label, c in conditions.items() if _reads_only_its_row(c))[:MAX_NEEDS]
+
+
+def _reads_only_its_row(condition: Text) -> bool:
+    words = {token.word for token in tokenize(str(condition))}
+    return words != {"TRUE"} and not words & {"SELECT", "OVER"}
+
+
+def _table_bytes(plan: MatchPlan, prefix: Text, queries: Queries) -> int | None:
+    """The size of the Delta table that the relation is; None for another relation, whose rows may differ when it is
+    read again."""
+    tokens = tokenize(str(plan.relation))
+    name = name_at(tokens, 0)
+    if name is None or not _is_alias([t for t in tokens if t.start >= name.stop]):
+        return None
+    if len(name.parts) == 1 and any(t.text.strip("`").lower() == name.parts[0].lower() for t in tokenize(str(prefix))):
+        return None  # a CTE
+    try:
+        with quiet_probes():  # Spark logs an error for all kinds of views
+            (row,) = queries.sql(f"DESCRIBE DETAIL {str(plan.relation)[: name.stop]}").collect()
+    except PySparkException:
+        return None
+    return row.sizeInBytes if row.format == "delta" else None
+
+
+def _is_alias(tokens: list[Token]) -> bool:
+    """Are these tokens `x`, `AS x` or none?"""
+    if tokens and tokens[0].word == "AS":
+        tokens = tokens[1:] or tokens
+    return not tokens or (len(tokens) == 1 and tokens[0].is_name)
+
+
+def _refusal(plan: MatchPlan, prefix: Text, queries: Queries, needs: tuple[Need, ...]) -> str:
+    """A reason against the filter that only Spark knows, "" if there is none."""
+    if queries.sql("SET spark.sql.adaptive.enabled").collect()[0].value == "false":
+        return "without adaptive execution Spark limits the time of a broadcast"
+    resolver = SparkTypeResolver(queries, prefix, plan.relation)
+    if not all(map(has_plain_equality, resolver.types(plan.partition_by))):
+        return "the keys have a type with values that are equal but not identical"
+    if _calls_user_function(queries, [*plan.partition_by, *(need.condition for need in needs)]):
+        return "a condition calls a user's function"
+    if not are_repeatable([*plan.partition_by, *(need.condition for need in needs)], resolver):
+        return "a condition may give another result when it is computed again"
+    return ""
+
+
+def _calls_user_function(queries: Queries, texts: Sequence[Text]) -> bool:
+    """Does a text call a function that is not built in? It could take much longer than a scan."""
+    called: set[str] = set()
+    for text in texts:
+        tokens = tokenize(str(text))
+        for before, token, after in zip((None, *tokens), tokens, tokens[1:]):
+            if token.is_name and after.text == "(":
+                called.add(token.text.strip("`").lower())
+                if before is not None and before.text == ".":
+                    return True
+    if not called:
+        return False
+    rows = queries.sql("SHOW USER FUNCTIONS").collect()
+    return any(f"{row[0]}".lower().split(".")[-1] in called for row in rows)
+
+
+# whether it pays: the first rows of the table as it is stored
+
+
+def _rare_labels(
+    plan: MatchPlan, prefix: Text, queries: Queries, needs: tuple[Need, ...]
+) -> tuple[tuple[str, ...], str]:
+    """`pays` for the first rows of the table."""
+    if plan.filters:
+        return (), "other filters have chosen the rows already"  # and LIMIT could read the whole table to find its rows
+    try:
+        sample = _sample(plan, prefix, queries, needs)
+        if sample is None:
+            return (), "the table is empty"
+        rare, why = pays(sample, sample.all.rows)
+        if not rare or sample.is_clustered:  # the size of the table would not change the answer
+            return rare, why
+        (count,) = queries.run(join(prefix, "SELECT count(*) FROM ", plan.relation)).collect()
+        return pays(sample, count[0])
+    except PySparkException:  # a condition failed on some row; the query itself raises the error, if it ever runs
+        return (), "the sample could not be read"
+
+
+def _sample(plan: MatchPlan, prefix: Text, queries: Queries, needs: tuple[Need, ...]) -> Sample | None:
+    """A sample of the table, each row as one integer: the hash of its key, and in the lowest bits one bit per need."""
+    bits = [join("IF(", need.condition, f", {1 << b}L, 0L)") for b, need in enumerate(needs)]
+    keys = join("(xxhash64(", join(*plan.partition_by, separator=", "), f") & {-(1 << len(needs))}L)")
+    value = join(keys, *bits, separator=" | ")
+    frame = queries.run(join(prefix, "SELECT ", value, " FROM ", plan.relation, f" LIMIT {SAMPLE_ROWS}"))
+    with quiet_probes():
+        rows = frame.collect()  # toArrow() would read so many rows of every file
+    return sample_of(np.array([row[0] for row in rows], np.int64), [need.label for need in needs]) if rows else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """`rows` rows with `keys` keys, of which `once` have one of the rows and `twice` have two."""
+
+    rows: int
+    keys: int
+    once: int = 0
+    twice: int = 0
+
+    @property
+    def all_keys(self) -> float:
+        """A lower bound of the number of keys, those without a row in the sample included (Chao 1984)."""
+        return self.keys + self.once * (self.once - 1) / (2 * (self.twice + 1))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first rows of a table as they are stored: the cheapest sample, but not a random one.
+
+    The rows of a key may stand together or be spread over the table, so `runs` counts how often the key changes, from
+    1. `hits`: for each label the rows that satisfy it.
+    """
+
+    all: Counts
+    runs: int
+    hits: tuple[tuple[str, Counts], ...]
+
+    @property
+    def is_clustered(self) -> bool:
+        """Do the rows of each key stand together, so that the sample holds most of its keys whole?"""
+        return self.all.rows >= 2 * self.all.keys and self.runs <= 2 * self.all.keys
+
+
+def sample_of(values: np.ndarray, labels: Sequence[str]) -> Sample:
+    """`values: int64[n]`, n > 0: bit l says whether the row satisfies label l, the bits above them identify its key.
+
+    >>> sample_of(np.array([2, 3, 3, 4]), ["C"]).hits
+    (('C', Counts(rows=2, keys=1, once=0, twice=1)),)
+    """
+    keys = values >> len(labels)
+    hits = tuple((label, _counts(keys[(values >> bit) & 1 == 1])) for bit, label in enumerate(labels))
+    return Sample(_counts(keys), 1 + int(np.count_nonzero(keys[1:] != keys[:-1])), hits)
+
+
+def _counts(keys: np.ndarray) -> Counts:
+    counts = np.unique(keys, return_counts=True)[1]
+    return Counts(rows=len(keys), keys=len(counts), once=int(np.sum(counts == 1)), twice=int(np.sum(counts == 2)))
+
+
+def surviving(sample: Sample, hits: Counts, table_rows: int) -> float:
+    """The expected share of keys with a hit among all keys; it is more often too large than too small.
+
+    Laplace's rule of succession accounts for hits that the sample missed: even if there is none among n rows, one row
+    in n may be a hit. The share is too small where each of many files holds all keys, in order.
+    """
+    if sample.is_clustered:
+        return (hits.keys + 1) / (sample.all.keys + 2)
+    if hits.rows and 1 - hits.once / hits.rows >= _SHARED_HITS:
+        return min(1.0, hits.all_keys / sample.all.keys)
+    hits_in_table = table_rows * (hits.rows + 1) / (sample.all.rows + 2)  # each on a key of its own
+    return min(1.0, hits_in_table / min(sample.all.all_keys, table_rows))
+
+
+def pays(sample: Sample, table_rows: int) -> tuple[tuple[str, ...], str]:
+    """The labels for which few keys have a row (if there are none the filter does not pay), and why.
+
+    >>> pays(Sample(Counts(rows=30_000, keys=10_000), 30_000, (("C", Counts(rows=0, keys=0)),)), table_rows=10_000_000)
+    (('C',), '0 of 30,000 sampled rows satisfy C, about 3 % of the keys stay')
+    """
+    shares = {label: surviving(sample, hits, table_rows) for label, hits in sample.hits}
+    rare = tuple(label for label, share in shares.items() if share < PAYS_BELOW)
+    rows = {label: hits.rows for label, hits in sample.hits}
+    label = min(shares, key=lambda name: (shares[name], rows[name]))
+    share = shares[label]
+    kept = f"about {share:.0%}".replace("%", " %") if share >= 0.01 else "less than 1 %"
+    return rare, f"{rows[label]:,} of {sample.all.rows:,} sampled rows satisfy {label}, {kept} of the keys stay"

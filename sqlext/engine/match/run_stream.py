@@ -1,0 +1,127 @@
+"""Run a MatchPlan on a stream: Spark computes scalars, a stateful operator orders the rows and matches them.
+
+relation → keys, order, masks, arguments (Spark) → parcels by bucket of keys → transformWithState → parcels of the
+result, each row with its time → measures (Spark). What the operator does is in `step`, its state in `state_log`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from sqlext.engine.match.operator_plan import (
+    _EXTRA,
+    _is_time,
+    stream_plan,
+)
+from sqlext.engine.match.run_batch import check_types, output_schema, result_query, unsorted_query
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.streams import side_tables
+from sqlext.engine.streams.fingerprint import match_fingerprint
+from sqlext.engine.streams.run_operator import bucket_count, decided_rows, result_columns, without_failures
+from sqlext.engine.streams.stream_clause import StreamClause
+from sqlext.operators.match.operator import MatchOperator
+from sqlext.operators.rows.columns import FAILURE
+from sqlext.operators.stateful.bucket import Bucket
+from sqlext.operators.stateful.operator import TimesBy
+from sqlext.operators.stateful.parcels import BUCKET, PARCEL_DDL, pack
+from sqlext.rewriter.lowering.guard import guarded, guarded_measures
+from sqlext.rewriter.lowering.match_plan import MatchPlan, ShownColumn
+from sqlext.rewriter.lowering.stream_checks import is_processing_time
+from sqlext.rewriter.text.splice import Text, join
+from sqlext.spark.worker_functions import map_in_arrow
+
+NAME = "stream"
+
+
+def run_stream(
+    plan: MatchPlan,
+    queries: Queries,
+    prefix: Text,
+    is_ansi: bool,
+    spark: SparkSession,
+    *,
+    writes_tables: bool,
+    skips_failures: bool,
+) -> DataFrame:
+    """The clause's result, a streaming DataFrame. `prefix`: the WITH clause that the relation may need.
+
+    `writes_tables`: late rows and failures are written into the tables that are set, which are created if they do not
+    exist. `skips_failures`: what cannot be computed on a row is NULL (see `guard`).
+    """
+    folders: dict[str, str] = {}
+    fingerprint = match_fingerprint(plan)
+    if writes_tables:
+        folders = {t.setting: t.folder for t in side_tables.open_tables(spark, fingerprint)}
+        plan = side_tables.with_rows(plan)
+    rows = _input_rows(plan, queries, prefix, skips_failures)
+    arriving = T.StructType([field for field in rows.schema.fields if field.name != BUCKET])
+    check_types(plan, arriving)
+    stream = replace(stream_plan(plan, arriving, is_ansi), skips_failures=skips_failures)
+    extra = tuple(field.name for field in arriving.fields if field.name in _EXTRA)
+    bucket = Bucket(
+        operator=MatchOperator(plan=stream, extra=extra, times_by=_times_by(plan)),
+        fingerprint=fingerprint.digest,
+        former=fingerprint.former,
+        buckets=bucket_count(spark, plan.partition_by),
+        folders=folders,
+        shows_times=stream.needs_times,
+    )
+    parcels = map_in_arrow(rows, partial(pack, buckets=bucket.buckets), PARCEL_DDL)
+    decided = decided_rows(parcels, bucket)
+    return _result(plan, queries, prefix, _columns(decided, plan, arriving), skips_failures)
+
+
+def stream_clause(plan: MatchPlan) -> StreamClause:
+    """What is recorded of the clause beside the checkpoint."""
+    pattern = plan.clause.pattern_text
+    return StreamClause(
+        text=f"PATTERN ({pattern.text})",
+        place=pattern.place,
+        fingerprint=match_fingerprint(plan),
+        ends_by_clock=plan.task.is_within and is_processing_time(plan.clause),
+    )
+
+
+def _input_rows(plan: MatchPlan, queries: Queries, prefix: Text, is_guarded: bool) -> DataFrame:
+    """What Spark computes of each row."""
+
+    def is_accepted(expression: Text) -> bool:
+        return queries.accepts(join(prefix, "SELECT ", expression, " FROM ", plan.input))
+
+    return queries.run(_input_query(guarded(plan, is_accepted) if is_guarded else plan, prefix))
+
+
+def _input_query(plan: MatchPlan, prefix: Text) -> Text:
+    keys = plan.carried[: len(plan.partition_by)]
+    hashed = f"hash({', '.join(keys)})" if keys else "0"
+    return join(prefix, f"SELECT *, {hashed} AS {BUCKET} FROM (\n", unsorted_query(plan), ")")
+
+
+def _times_by(plan: MatchPlan) -> TimesBy:
+    if not is_processing_time(plan.clause):
+        return TimesBy.EVENTS
+    return TimesBy.ARRIVAL_AND_CLOCK if plan.bounds else TimesBy.ARRIVAL
+
+
+def _result(plan: MatchPlan, queries: Queries, prefix: Text, matches: DataFrame, is_guarded: bool) -> DataFrame:
+    """The columns of the result; those with a measure that cannot be computed are counted in the query's metrics."""
+    name = queries.name(matches)
+
+    def is_accepted(expression: Text) -> bool:
+        return queries.accepts(result_query(replace(plan, shown=(ShownColumn(FAILURE, expression),)), name, prefix))
+
+    guarded_plan = guarded_measures(plan, is_accepted) if is_guarded else plan
+    rows = queries.run(result_query(guarded_plan, name, prefix))
+    return rows if guarded_plan is plan else without_failures(rows)
+
+
+def _columns(decided: DataFrame, plan: MatchPlan, arriving: T.StructType) -> DataFrame:
+    """The slots and the carried columns, as the workers of batch return them."""
+    times = [slot.name for slot in plan.slots if _is_time(slot)]
+    others = replace(plan, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
+    schema = output_schema(others, arriving)
+    return result_columns(decided, times, schema, plan.clause.keyword.place)

@@ -1,0 +1,70 @@
+"""Run a MatchPlan through an Arrow table function: `SET sqlext.engine = udtf`.
+
+This is for places without `mapInArrow`. Spark divides the input into buckets by the hash of the keys and sorts it. A
+function of this one statement, because an Arrow function cannot compute its result type, matches each bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.engine.match.operator_plan import worker_plan
+from sqlext.engine.match.run_batch import check_types, input_columns, output_schema, result_query
+from sqlext.engine.queries.queries import Queries
+from sqlext.operators.match.plan import WorkerPlan
+from sqlext.operators.rows.columns import PARTITION_START
+from sqlext.rewriter.lowering.match_plan import WINDOW, MatchPlan
+from sqlext.rewriter.text.splice import Text, join
+from sqlext.spark.versions import arrow_table_function
+
+BUCKET, ROW = "__bucket", "__row"
+
+
+def run_udtf(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spark: SparkSession) -> DataFrame:
+    """The clause's result. `prefix`: the WITH clause that the relation may need."""
+    rows = queries.run(input_query(plan, prefix, spark))
+    check_types(plan, rows.schema)
+    schema = output_schema(plan, rows.schema)
+    handler = _matcher(worker_plan(plan, is_ansi))
+    function = arrow_table_function(handler, schema, plan.clause.keyword.place)
+    keys = [*plan.carried[: len(plan.partition_by)], ROW]
+    # A table function belongs to the active session of the thread, and the rows to this one: it becomes the active one.
+    spark.createDataFrame([], rows.schema)
+    matches = function(rows.asTable().partitionBy(BUCKET).orderBy(*keys))
+    return queries.run(result_query(plan, queries.name(matches), prefix))
+
+
+def input_query(plan: MatchPlan, prefix: Text, spark: SparkSession) -> Text:
+    """The rows of `run_batch.input_query` with their bucket and their number in the partition."""
+    keys = join(*plan.partition_by, separator=", ") if plan.partition_by else join("0")
+    buckets = spark.conf.get("spark.sql.shuffle.partitions")
+    extra = [join("pmod(hash(", keys, f"), {buckets}) AS {BUCKET}"), join(f"row_number() OVER {WINDOW} AS {ROW}")]
+    extra.append(join(f"lag(TRUE) OVER {WINDOW} IS NULL AS {PARTITION_START}"))
+    columns = join(*input_columns(plan), *extra, separator=", ")
+    return join(prefix, "SELECT ", columns, " FROM ", plan.input, f" WINDOW {WINDOW} AS (", plan.window, ")")
+
+
+def _matcher(plan: WorkerPlan) -> type:
+    """The handler class of a statement's function: called once for each batch, and once after the last of a bucket."""
+
+    class Match:
+        def __init__(self) -> None:
+            from sqlext.operators.match import match_rows  # loads Numba, which the driver does not need
+
+            self.module, self.buffer = match_rows, match_rows.PartitionBuffer(plan.limits)
+
+        def eval(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
+            yield from self.results(self.buffer.push(batch))
+
+        def terminate(self) -> Iterator[pa.Table]:
+            yield from self.results(self.buffer.rest())
+
+        def results(self, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+            for table in tables:
+                for batch in self.module.match_partitions(table, plan):
+                    yield pa.Table.from_batches([batch])
+
+    return Match

@@ -1,1 +1,0 @@
-"""Clauses as plain Spark SQL that calls the table function `sqlext_match`."""

@@ -1,0 +1,1 @@
+"""What Spark is asked: queries, types, errors, settings and functions of the session."""

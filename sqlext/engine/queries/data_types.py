@@ -1,0 +1,61 @@
+"""Spark's types by name, as `DataType.simpleString()` gives them, and as Arrow's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError
+from pyspark.sql import types as T
+
+from sqlext.errors import Place, UnsupportedError
+from sqlext.expressions.spark_types import ArrayOf, MapOf, StructOf, decimal_of, nested
+from sqlext.spark import versions
+
+_ATOMIC: dict[str, T.DataType] = {
+    spark_type.simpleString(): spark_type
+    for spark_type in (
+        T.NullType(), T.BooleanType(), T.ByteType(), T.ShortType(), T.IntegerType(), T.LongType(), T.FloatType(),
+        T.DoubleType(), T.StringType(), T.BinaryType(), T.DateType(), T.TimestampType(), T.TimestampNTZType(),
+        *(T.DayTimeIntervalType(first, last) for first in range(4) for last in range(first, 4)),
+        *(T.YearMonthIntervalType(first, last) for first in range(2) for last in range(first, 2)),
+    )
+}  # fmt: skip
+
+
+def data_type(name: str) -> T.DataType:
+    """The type of a name.
+
+    >>> data_type("array<decimal(10,2)>")
+    ArrayType(DecimalType(10,2), True)
+    """
+    if name in _ATOMIC:
+        return _ATOMIC[name]
+    if digits := decimal_of(name):
+        return T.DecimalType(*digits)
+    parts = nested(name)
+    if isinstance(parts, ArrayOf):
+        return T.ArrayType(data_type(parts.element))
+    if isinstance(parts, MapOf):
+        return T.MapType(data_type(parts.key), data_type(parts.value))
+    if isinstance(parts, StructOf):
+        return T.StructType([T.StructField(n, data_type(t)) for n, t in zip(parts.names, parts.types)])
+    raise ValueError(f"{name} is not the name of a type")
+
+
+def arrow_schema(fields: Sequence[T.StructField], place_of: Callable[[int], Place | None]) -> pa.Schema:
+    """The columns that a stream keeps, or that workers read, as Arrow's; times do not depend on the session's zone.
+
+    `place_of`: where the user wrote column i. Raises UnsupportedError (TYPE_OF_EXPRESSION) for a type that Spark does
+    not send to workers, such as an interval of months.
+    """
+    columns = []
+    for i, field in enumerate(fields):
+        try:
+            columns.append(versions.arrow_schema(T.StructType([field])).field(0))
+        except PySparkTypeError:
+            raise UnsupportedError(
+                "TYPE_OF_EXPRESSION", f"Spark does not pass values of type {field.dataType.simpleString()} to Python",
+                place=place_of(i), hint="write CAST(… AS STRING), or a number that stands for the value.",
+            ) from None  # fmt: skip
+    return pa.schema(columns)

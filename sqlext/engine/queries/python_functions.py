@@ -1,0 +1,120 @@
+"""The Python UDFs of extended sessions: `spark.udf.register` is remembered, so that workers can call them.
+
+Spark has no public way to read a registered function back. `extend` therefore wraps `register` of the session's
+`UDFRegistration` class, and `restore` puts Spark's own back. A function that was registered before `extend` is unknown.
+"""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlext.spark.kind import is_connect
+
+if TYPE_CHECKING:
+    from sqlext.expressions.python_functions import PythonFunction
+
+_ORIGINAL = "__sqlext_original__"
+_MARKER = "sqlext.functions"  # the runtime setting of a classic session that has its number
+_SCALAR = (100, 101)  # PythonEvalType.SQL_BATCHED_UDF and SQL_ARROW_BATCHED_UDF: one row at a time
+
+
+class _Registered(NamedTuple):
+    function: Any
+    result: Any  # a DataType, or its text
+    eval_type: int
+    is_deterministic: bool
+
+
+_FUNCTIONS: dict[str, dict[str, _Registered]] = {}  # session: lower-case name: function
+
+
+def python_function(spark: Any, name: str) -> PythonFunction | None:
+    """The UDF of a name, pickled for workers; None if the session has no scalar Python UDF of that name."""
+    registered = _FUNCTIONS.get(_key(spark), {}).get(name.lower())
+    if registered is None or registered.eval_type not in _SCALAR:
+        return None
+    from pyspark import cloudpickle  # pickles functions of notebooks by value, as pyspark does
+
+    from sqlext.expressions.python_functions import PythonFunction  # loads numpy, which `import sqlext` does not
+
+    return PythonFunction(
+        name=name,
+        pickled=cloudpickle.dumps(registered.function),
+        result=_type_name(spark, registered.result),
+        is_deterministic=registered.is_deterministic,
+    )
+
+
+def python_functions(spark: Any) -> dict[str, PythonFunction]:
+    """All scalar Python UDFs that the session has registered, by their names in lower case, but those that cannot be
+    pickled, which Spark could not run either."""
+    functions: dict[str, PythonFunction] = {}
+    for name in function_names(spark):
+        with suppress(Exception):  # cloudpickle raises what an object's own methods raise
+            function = python_function(spark, name)
+            if function is not None:
+                functions[name] = function
+    return functions
+
+
+def function_names(spark: Any) -> list[str]:
+    """The names of all Python UDFs that the session has registered since it was extended, in lower case."""
+    return sorted(_FUNCTIONS.get(_key(spark), {}))
+
+
+def hook_register(spark: Any) -> None:
+    """Let `spark.udf.register` remember what it registers. May be called again."""
+    cls = type(spark.udf)
+    if not hasattr(cls.register, _ORIGINAL):
+        cls.register = _hooked(cls.register)
+    _FUNCTIONS.setdefault(_key(spark), {})
+
+
+def unhook_register(spark: Any) -> None:
+    """Put Spark's own `register` of the session's class back."""
+    cls = type(spark.udf)
+    if hasattr(cls.register, _ORIGINAL):
+        cls.register = getattr(cls.register, _ORIGINAL)
+
+
+def forget(spark: Any) -> None:
+    """Forget the functions of a session."""
+    _FUNCTIONS.pop(_key(spark), None)
+
+
+def _key(spark: Any) -> str:
+    if is_connect(spark):
+        return str(spark.session_id)
+    number = spark.conf.get(_MARKER, "")
+    if not number:
+        number = uuid.uuid4().hex
+        spark.conf.set(_MARKER, number)
+    return f"classic {number}"
+
+
+def _type_name(spark: Any, spark_type: Any) -> str:
+    if not isinstance(spark_type, str):
+        return spark_type.simpleString()
+    return spark.sql(f"SELECT CAST(NULL AS {spark_type}) AS c").schema[0].dataType.simpleString()
+
+
+def _hooked(original: Any) -> Any:
+    @functools.wraps(original)
+    def register(self: Any, name: str, f: Any, returnType: Any = None) -> Any:
+        result = original(self, name, f, returnType)
+        functions = _FUNCTIONS.get(_key(self.sparkSession))
+        if functions is not None:
+            functions[name.lower()] = _registered(f, returnType)
+        return result
+
+    setattr(register, _ORIGINAL, original)
+    return register
+
+
+def _registered(f: Any, return_type: Any) -> _Registered:
+    if hasattr(f, "asNondeterministic"):
+        return _Registered(f.func, f.returnType, f.evalType, f.deterministic)
+    return _Registered(f, return_type or "string", _SCALAR[0], True)

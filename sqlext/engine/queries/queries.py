@@ -1,0 +1,152 @@
+"""Runs the SQL of plans, and reports errors in the user's text and warnings at the line of the user's code."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import DataFrame
+
+from sqlext.engine.queries.spark_errors import HELPER, user_error
+from sqlext.errors import BindError
+from sqlext.expressions.values import from_arrow
+from sqlext.operators.rows.arrow import to_values
+from sqlext.rewriter.text.splice import Text, join
+from sqlext.spark.quiet_probes import quiet_probes
+
+WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column that has one
+CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"  # in the metadata of CHAR and VARCHAR: Spark pads what it compares them with
+
+
+class Queries:
+    """The queries of one statement. `sql` is Spark's own `spark.sql`; `frames` are the user's keyword DataFrames.
+
+    In texts a planned clause is a DataFrame with a helper name. Spark gets it as a keyword DataFrame, which leaves
+    nothing behind.
+    """
+
+    def __init__(self, sql: Callable[..., DataFrame], frames: Mapping[str, Any], user_text: str):
+        self.sql, self.frames, self.user_text = sql, dict(frames), user_text
+        self.helpers: dict[str, DataFrame] = {}
+
+    def name(self, frame: DataFrame) -> str:
+        """Register `frame`, and return its name in texts of this statement."""
+        name = f"__sqlext_helper_{len(self.helpers)}__"
+        self.helpers[name] = frame
+        return name
+
+    def run(self, text: Text) -> DataFrame:
+        """The DataFrame of a text, analysed. Raises BindError with a place for an error that Spark finds."""
+        try:
+            with quiet_probes():
+                frame = self.execute(text)
+                frame.schema  # noqa: B018  (on Connect only this analyses the text)
+            return frame
+        except (AnalysisException, ParseException) as e:
+            raise self.error(e, text) from None
+
+    def accepts(self, text: Text) -> bool:
+        """Can Spark analyse the text?"""
+        try:
+            self.run(text)
+            return True
+        except BindError:
+            return False
+
+    def execute(self, text: Text) -> DataFrame:
+        """The DataFrame of a text; a command is carried out."""
+        used = {name: self.helpers[name] for name in HELPER.findall(str(text))}
+        frames = {**self.frames, **used}
+        if not frames:
+            return self.sql(str(text))
+        return self.sql(_format_string(text, is_formatted=bool(self.frames)), **frames)
+
+    def error(self, e: PySparkException, text: Text) -> BindError:
+        """Spark's error with its place in the user's text."""
+        return user_error(e, text, self.user_text, lambda: [row[0] for row in self.sql("SHOW FUNCTIONS").collect()])
+
+
+def _format_string(text: Text, is_formatted: bool) -> str:
+    """The text for `spark.sql(…, **frames)`, which Spark passes through str.format. Its fields are the helpers and, if
+    the user has keyword DataFrames too (`is_formatted`), the user's own fields."""
+    parts = [
+        p.text if is_formatted and p.is_verbatim else p.text.replace("{", "{{").replace("}", "}}") for p in text.pieces
+    ]
+    return HELPER.sub(lambda m: "{" + m[0] + "}", "".join(parts))
+
+
+class SparkTypeResolver:
+    """The types and constants that Spark computes for the lowering of a clause, over the rows of one relation.
+
+    It asks for the type of a text once.
+    """
+
+    def __init__(self, queries: Queries, prefix: Text, relation: Text, beside: Text | None = None):
+        """`beside`: the select list to which the relation's GROUP BY and HAVING may refer."""
+        self.queries, self.prefix, self.relation, self.beside = queries, prefix, relation, beside
+        self._types: dict[str, str] = {}
+
+    def types(self, texts: Sequence[Text]) -> list[str]:
+        new = {str(text): text for text in texts if str(text) not in self._types}
+        if new:
+            self._types.update(zip(new, self._ask(list(new.values()))))
+        return [self._types[str(text)] for text in texts]
+
+    def _ask(self, texts: Sequence[Text]) -> list[str]:
+        columns = join(*(join("(", t, f") AS __t{i}") for i, t in enumerate(texts)), separator=", ")
+        items = columns if self.beside is None else join(self.beside, ", ", columns)
+        frame = self.queries.run(join(self.prefix, "SELECT ", items, " FROM ", self.relation))
+        return [field.dataType.simpleString() for field in frame.schema.fields[-len(texts) :]]
+
+    def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
+        columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")
+        query = join("SELECT ", columns)
+        try:
+            table = self.queries.run(query).toArrow()
+        except PySparkException as e:
+            raise self.queries.error(e, query) from None
+        values = [to_values(column.combine_chunks()) for column in table.columns]
+        return [None if v.valid is not None and not v.valid[0] else v.values.tolist()[0] for v in values]
+
+    def values(self, texts: Sequence[Text], types: Sequence[str]) -> list[Any]:
+        columns = join(*(join(t, f" AS __t{i}") for i, t in enumerate(texts)), separator=", ")
+        table = self.queries.run(join("SELECT ", columns)).toArrow()
+        return [from_arrow(column.combine_chunks(), t)[0] for column, t in zip(table.columns, types)]
+
+
+def is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:
+    """Is `name` a user's own aggregate? Built-in ones are known by name (aggregates.registry).
+
+    It is if Spark lets it, with one argument or two, read an ungrouped column in a GROUP BY.
+    """
+    if not any(f"{row[0]}".lower().split(".")[-1] == name for row in sql("SHOW USER FUNCTIONS").collect()):
+        return False
+    return any(is_accepted(sql, f"SELECT {name}({arguments}) FROM VALUES (1, 2) AS t(k, c) GROUP BY k")
+               for arguments in ("c", "c, c"))  # fmt: skip
+
+
+def is_accepted(sql: Callable[..., DataFrame], query: str) -> bool:
+    """Can Spark analyse the query?"""
+    try:
+        with quiet_probes():
+            sql(query).schema  # noqa: B018  (on Connect only this analyses the text)
+        return True
+    except PySparkException:
+        return False
+
+
+def with_outer_hint(error: BindError, hint: str) -> BindError:
+    """The error; one about an unknown column, which may have been meant for an outer query, with the hint."""
+    return error.with_(hint=hint) if error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN") else error
+
+
+def warn(sentences: Sequence[str]) -> None:
+    """Warn at the line of the user's code, the first one outside of this package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "sqlext":
+        level, frame = level + 1, frame.f_back
+    for sentence in sentences:
+        warnings.warn(sentence, stacklevel=level)

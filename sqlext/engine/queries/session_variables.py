@@ -1,0 +1,21 @@
+"""Which sessions may have variables, which Spark does not list. Light: plain SQL loads it too."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from sqlext.engine.queries.cached_views import session_of
+from sqlext.engine.queries.sql_call import SqlCall
+
+_DECLARING: set[str] = set()
+
+
+def note_declaration(call: SqlCall) -> None:
+    """Remember that the session may have variables, if the statement declares one."""
+    if "DECLARE" in call.text.upper():
+        _DECLARING.add(session_of(call.spark))
+
+
+def may_have_variables(spark: SparkSession) -> bool:
+    """Whether a statement of the session has declared a variable."""
+    return session_of(spark) in _DECLARING

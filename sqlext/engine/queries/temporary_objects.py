@@ -1,0 +1,98 @@
+"""Temporary views, functions and variables, which a stored view cannot read: other sessions do not have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, pairwise
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from sqlext.engine.queries.queries import is_accepted
+from sqlext.engine.queries.session_variables import may_have_variables
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.errors import BindError, Place
+from sqlext.rewriter.text.names import RelationName, quote, tokens_of, unquoted
+from sqlext.rewriter.text.tokens import Tokens
+from sqlext.rewriter.tree.sources import relations
+from sqlext.spark.quiet_probes import quiet_probes
+
+
+@dataclass(frozen=True)
+class TemporaryObject:
+    """A temporary view, function or variable of the session, where a query reads it."""
+
+    kind: str
+    name: str
+    place: Place
+
+
+def check_permanent(call: SqlCall, query: str) -> None:
+    """Raise BindError INVALID_TEMP_OBJ_REFERENCE, as Spark does, if the query of a stored view reads what only this
+    session has."""
+    for temporary in temporary_objects(call, query):
+        raise BindError(
+            "INVALID_TEMP_OBJ_REFERENCE",
+            f"a stored view cannot read {temporary.name}, a temporary {temporary.kind} that other sessions do not have",
+            place=temporary.place,
+            hint="write CREATE TEMPORARY VIEW, or read what is permanent.",
+        )
+
+
+def temporary_objects(call: SqlCall, query: str) -> Iterator[TemporaryObject]:
+    """The temporary objects that a query reads."""
+    tokens = tokens_of(query)
+    objects = chain(
+        (("view", name) for name in relations(query) if _is_temporary_view(call.spark, name)),
+        (("function", name) for name in _temporary_functions(call, tokens)),
+        (("variable", name) for name in _variables(call, query, tokens)),
+    )
+    for kind, name in objects:
+        yield TemporaryObject(kind, ".".join(name.parts), Place(query, name.start, name.stop))
+
+
+def _is_temporary_view(spark: SparkSession, name: RelationName) -> bool:
+    if "/" in name.parts[-1]:
+        return False  # delta.`/a/path`: a lookup would open it
+    catalog = spark.catalog
+    try:
+        with quiet_probes():
+            return type(catalog).getTable(catalog, quote(name.parts)).isTemporary
+    except PySparkException:
+        return False  # a stored view, for example
+
+
+def _temporary_functions(call: SqlCall, tokens: Tokens) -> Iterator[RelationName]:
+    """The calls of temporary functions, which SHOW USER FUNCTIONS shows without a schema."""
+    names = {row[0].lower() for row in call.sql("SHOW USER FUNCTIONS").collect()}
+    for token, after in pairwise(tokens):
+        if after.text == "(" and token.is_name and unquoted(token.text).lower() in names:
+            yield RelationName((unquoted(token.text),), token.start, token.stop)
+
+
+def _variables(call: SqlCall, query: str, tokens: Tokens) -> Iterator[RelationName]:
+    """The names that are session variables: `session.x`, and names that are no column of a relation of the query."""
+    if not may_have_variables(call.spark):
+        return
+    columns = set(chain.from_iterable(_columns(call, name) for name in relations(query)))
+    columns |= {unquoted(t.text).lower() for a, t in pairwise(tokens) if a.word == "AS"}
+    known: dict[str, bool] = {}
+    for i, token in enumerate(tokens):
+        name, before = unquoted(token.text).lower(), tokens[i - 1].text if i else ""
+        is_called = i + 1 < len(tokens) and tokens[i + 1].text in ("(", ".")
+        is_qualified = before == "." and tokens[i - 2].word == "SESSION"
+        if not token.is_name or is_called or (not is_qualified and (before == "." or name in columns)):
+            continue
+        if name not in known:
+            known[name] = is_accepted(call.sql, f"SELECT system.session.{quote((name,))}")
+        if known[name]:
+            yield RelationName((unquoted(token.text),), token.start, token.stop)
+
+
+def _columns(call: SqlCall, name: RelationName) -> list[str]:
+    try:
+        with quiet_probes():
+            return [column.lower() for column in call.sql(f"SELECT * FROM {quote(name.parts)}").columns]
+    except PySparkException:
+        return []

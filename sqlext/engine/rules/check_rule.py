@@ -1,0 +1,141 @@
+"""Whether the clause of CREATE PATTERN RULE is right: its syntax, and its names and types over the events.
+
+The clause is compiled as the workers of a stream will compile it; errors get their places in the user's statement.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.errors import PySparkException
+from pyspark.sql import types as T
+
+from sqlext.catalog.pattern_rules import RulesTable
+from sqlext.engine.queries.python_functions import python_functions
+from sqlext.engine.queries.session_settings import count, execution_settings
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.rules.plan_rules import MAX_LENGTH_SETTING, can_be_read
+from sqlext.errors import BindError, Place, SqlExtError, SqlExtErrors
+from sqlext.operators.rules.limits import MAX_LENGTH
+from sqlext.rewriter.match.parse_match import parse_match
+from sqlext.rewriter.match.sites import scan
+from sqlext.rewriter.rules.compile_rule import CompiledRule, compile_rule
+from sqlext.rewriter.rules.rule_statements import RuleDefinition
+from sqlext.rewriter.statements.parameters import bind
+from sqlext.rewriter.text.names import Parts, quote
+from sqlext.rewriter.text.splice import Source, Text, join
+from sqlext.rewriter.text.tokens import tokenize
+from sqlext.spark.quiet_probes import quiet_probes
+
+
+@dataclass(frozen=True)
+class ParsedRule:
+    """`source`: the statement with its parameters bound; `measures_start`: where it names the first measure, if any."""
+
+    source: Source
+    measures_start: int | None
+
+
+def parse_rule(call: SqlCall, definition: RuleDefinition) -> ParsedRule:
+    """Raises the syntax errors of the rule, and those of its parameters."""
+    clause = definition.clause
+    query = join("SELECT * FROM events ", Source(call.text).slice(clause.start, clause.stop))
+    with places_in_statement(query, definition):
+        tokens = tokenize(str(query))
+        clauses = [parse_match(str(query), tokens, site) for site in scan(str(query))]
+    by = clause.start - clauses[-1].keyword.start
+    bodies = [(inner.pattern_text.start + by, inner.pattern_text.stop + by) for inner in clauses]
+    measures = clauses[-1].measures
+    start = measures[0].expression.start + by if measures else None
+    return ParsedRule(Source(call.text, bind(call.text, call.args, bodies)), start)
+
+
+def check_rule(call: SqlCall, definition: RuleDefinition, rule: ParsedRule, table: RulesTable) -> CompiledRule:
+    """The rule over the events of a table. Raises BindError and UnsupportedError."""
+    clause = rule.source.slice(definition.clause.start, definition.clause.stop)
+    time_column(table)  # what is wrong with the table has no place in the clause
+    with places_in_statement(clause, definition):
+        return compiled_rule(call, str(clause), table)
+
+
+def compiled_rule(call: SqlCall, clause: str, table: RulesTable) -> CompiledRule:
+    """The rule of a clause, as a table of rules has it. Raises SqlExtError with a place in the clause.
+
+    The events have the columns that they had at the first rule, or those that they have now if the rule reads others.
+    """
+    try:
+        return _compiled(call, clause, table, _schema(table))
+    except BindError as error:
+        schema = _current_schema(call, table) if error.error_class == "SQLEXT_UNRESOLVED_COLUMN" else None
+        if schema is None or schema == _schema(table):
+            raise
+        return _compiled(call, clause, table, schema)
+
+
+def _current_schema(call: SqlCall, table: RulesTable) -> T.StructType | None:
+    """The columns that the events have now; None if there is no such table or view any more."""
+    try:
+        with quiet_probes():
+            return call.spark.table(table.events).schema
+    except PySparkException:
+        return None
+
+
+def _compiled(call: SqlCall, clause: str, table: RulesTable, schema: T.StructType) -> CompiledRule:
+    columns = [(field.name, field.dataType.simpleString()) for field in schema.fields]
+    columns = [(name, kind) for name, kind in columns if can_be_read(kind)]
+    # Which columns MATCH_RULES divides and orders the rows by is not known yet.
+    settings = execution_settings(call.spark)
+    longest = count(call.spark, MAX_LENGTH_SETTING, MAX_LENGTH)
+    functions = python_functions(call.spark)
+    return compile_rule(clause, columns, (), (time_column(table),), settings, longest, functions)
+
+
+def time_column(table: RulesTable) -> str:
+    """The first column of timestamps of the events. Raises BindError if there is none."""
+    fields = [field.name for field in _schema(table).fields if isinstance(field.dataType, T.TimestampType)]
+    if not fields:
+        raise BindError("EVENTS_WITHOUT_TIME", f"{table.events} has no column of the type TIMESTAMP",
+                        hint="MATCH_RULES orders the events by their time.")  # fmt: skip
+    return fields[0]
+
+
+def check_columns(table: RulesTable, names: Iterable[Parts]) -> None:
+    """Raises BindError if the events have no column of one of these names; fields of columns are not looked at."""
+    columns = _schema(table).fieldNames()
+    known = {column.lower() for column in columns}
+    for name in names:
+        if name[0].lower() not in known:
+            raise BindError("UNKNOWN_COLUMN", f"{table.events} has no column {quote(name)}",
+                            hint=f"its columns are {', '.join(columns)}.")  # fmt: skip
+
+
+def _schema(table: RulesTable) -> T.StructType:
+    return T.StructType.fromJson(json.loads(table.schema))
+
+
+@contextmanager
+def places_in_statement(query: Text, definition: RuleDefinition) -> Iterator[None]:
+    """Errors that are raised inside get their places in the user's statement, parts of which stand in `query`."""
+
+    def moved(error: SqlExtError) -> SqlExtError:
+        place = error.place
+        if place is None:
+            return error.with_(place=definition.keyword.place)
+        if place.text != str(query):
+            return error
+        start = query.origin(place.start) if place.start >= 0 else None
+        if start is None:
+            return error.with_(place=definition.keyword.place)
+        stop = query.origin(max(place.start, place.stop - 1))
+        return error.with_(place=Place(definition.clause.source, start, max(stop or start, start) + 1))
+
+    try:
+        yield
+    except SqlExtErrors as errors:
+        raise SqlExtErrors([moved(error) for error in errors.errors]) from None
+    except SqlExtError as error:
+        raise moved(error) from None

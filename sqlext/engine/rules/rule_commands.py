@@ -1,0 +1,226 @@
+"""Runs CREATE, ALTER and DROP PATTERN RULE, and SHOW and DESCRIBE by `shown_rules`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from sqlext.catalog import pattern_rules, views
+from sqlext.catalog.pattern_rules import RulesTable, RuleVersion
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.spark_errors import user_error
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.rules.check_rule import check_rule, parse_rule
+from sqlext.engine.rules.shown_rules import describe, show
+from sqlext.errors import BindError, DataError, UnsupportedError
+from sqlext.rewriter.rules.rule_statements import (
+    CREATE,
+    DESCRIBE,
+    DISABLE,
+    DROP,
+    ENABLE,
+    SHOW,
+    RuleDefinition,
+    RuleStatement,
+    parse_rule_statement,
+)
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.names import Parts, quote
+from sqlext.rewriter.text.splice import Source, join
+from sqlext.spark.quiet_probes import quiet_probes
+
+NextVersion = Callable[[Sequence[RuleVersion]], RuleVersion | None]
+
+
+def run_rule_statement(call: SqlCall) -> DataFrame:
+    """The result of a statement about pattern rules. Raises SqlExtError with a place in it."""
+    statement = parse_rule_statement(call.text)
+    assert statement is not None
+    if call.frames:
+        raise UnsupportedError(
+            "RULE_PARAMETERS", "a statement about pattern rules cannot read DataFrames", place=statement.place,
+            hint="name tables and views.",
+        )  # fmt: skip
+    try:
+        return _run(call, statement)
+    except (BindError, DataError) as error:
+        raise error if error.place is not None else error.with_(place=statement.table_place) from None
+
+
+def _run(call: SqlCall, statement: RuleStatement) -> DataFrame:
+    table = pattern_rules.rules_table(call.spark, call.sql, statement.table.parts)
+    if statement.verb == CREATE:
+        _create(call, statement, table)
+    elif table is None:
+        raise BindError(
+            "NO_RULES_TABLE", f"there is no table {'.'.join(statement.table.parts)} of pattern rules",
+            hint="the first rule creates it: CREATE PATTERN RULE name ON table FOR TABLE events AS …",
+        )  # fmt: skip
+    elif statement.verb == SHOW:
+        return show(call, table)
+    elif statement.verb == DESCRIBE:
+        return describe(call, table, _versions(call, statement))
+    else:
+        pattern_rules.change(call.sql, table.name, statement.rule, _NEXT[statement.verb](call, statement))
+    return call.spark.createDataFrame([], T.StructType([]))
+
+
+def rules_of(call: SqlCall, statement: RuleStatement) -> RulesTable:
+    """The table of rules that CREATE PATTERN RULE names, or the one that it would create. Raises BindError."""
+    try:
+        return _target(call, statement, pattern_rules.rules_table(call.spark, call.sql, statement.table.parts))
+    except (BindError, DataError) as error:
+        raise error if error.place is not None else error.with_(place=statement.table_place) from None
+
+
+# CREATE
+
+
+def _create(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -> None:
+    definition = statement.definition
+    assert definition is not None
+    rule = parse_rule(call, definition)
+    target = _target(call, statement, table)
+    check_rule(call, definition, rule, target)
+    effective_from, comment = _options(call, definition, rule.source)
+    clause = str(rule.source.slice(definition.clause.start, definition.clause.stop))
+    version = RuleVersion(
+        name=statement.rule, version=None, clause=clause, effective_from=effective_from, comment=comment
+    )
+    if table is None and pattern_rules.create_table(call.spark, call.sql, target).events != target.events:
+        raise _other_events(statement, pattern_rules.rules_table(call.spark, call.sql, target.name) or target)
+
+    def next_version(rows: Sequence[RuleVersion]) -> RuleVersion | None:
+        if not rows or rows[-1].is_dropped or definition.or_replace:
+            return version
+        if definition.if_not_exists:
+            return None
+        raise BindError(
+            "RULE_EXISTS", f"there is already a rule {statement.rule}", place=statement.place,
+            hint="CREATE OR REPLACE PATTERN RULE gives it another version.",
+        )  # fmt: skip
+
+    pattern_rules.change(call.sql, target.name, statement.rule, next_version)
+
+
+def _target(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -> RulesTable:
+    """The table of rules: the one that is there, or the one to create."""
+    events = statement.definition.events if statement.definition else None
+    if events is None and table is None:
+        raise BindError(
+            "NO_RULES_TABLE", f"there is no table {'.'.join(statement.table.parts)} of pattern rules yet",
+            hint="name the table of the events as well: ON rules FOR TABLE events.",
+        )  # fmt: skip
+    if events is None or table is not None:
+        assert table is not None
+        if events is not None and table.events.lower() != _qualified(call, events.parts).lower():
+            raise _other_events(statement, table)
+        return table
+    schema = _events_schema(call, Fragment(statement.text, events.start, events.stop), events.parts)
+    return RulesTable(statement.table.parts, _qualified(call, events.parts), json.dumps(schema.jsonValue()))
+
+
+def _other_events(statement: RuleStatement, table: RulesTable) -> BindError:
+    assert statement.definition is not None
+    name = statement.definition.events or statement.table
+    return BindError(
+        "OTHER_EVENTS", f"the rules of {'.'.join(table.name)} are about {table.events}",
+        place=Fragment(statement.text, name.start, name.stop).place,
+        hint="leave FOR TABLE out, or put the rule into another table.",
+    )  # fmt: skip
+
+
+def _qualified(call: SqlCall, name: Parts) -> str:
+    """The name of a table with its schema, in backticks; a temporary view has none."""
+    if len(name) == 1 and not _is_temporary(call, name):
+        return quote((call.spark.catalog.currentDatabase(), *name))
+    return quote(name)
+
+
+def _is_temporary(call: SqlCall, name: Parts) -> bool:
+    return views.is_known(call.spark, name) and call.spark.catalog.getTable(quote(name)).isTemporary
+
+
+def _events_schema(call: SqlCall, written: Fragment, name: Parts) -> T.StructType:
+    """The columns of the table or view of events. Raises BindError if there is none."""
+    if not views.is_known(call.spark, name) and views.lookup(call.spark, call.sql, name) is not None:
+        return call.spark.table(quote(name)).schema
+    queries = Queries(call.sql, {}, call.text)
+    return queries.run(join("SELECT * FROM ", Source(call.text).slice(written.start, written.stop))).schema
+
+
+def _options(call: SqlCall, definition: RuleDefinition, source: Source) -> tuple[int | None, str | None]:
+    """The values of EFFECTIVE FROM, in microseconds since 1970, and of COMMENT."""
+    written = (definition.effective_from, definition.comment)
+    if written == (None, None):
+        return None, None
+    time, comment = (source.slice(f.start, f.stop) if f else "NULL" for f in written)
+    text = join("SELECT unix_micros(CAST((", time, ") AS TIMESTAMP)), CAST(", comment, " AS STRING)")
+    queries = Queries(call.sql, {}, call.text)
+    frame = queries.run(text)
+    try:
+        with quiet_probes():
+            values = frame.collect()[0]
+    except PySparkException as error:
+        raise user_error(error, text, call.text) from None
+    if definition.effective_from is not None and values[0] is None:
+        raise BindError("EFFECTIVE_FROM", "EFFECTIVE FROM is NULL", place=definition.effective_from.place,
+                        hint="leave it out: the rule then acts at once.")  # fmt: skip
+    return values[0], values[1]
+
+
+# ALTER and DROP
+
+
+def _versions(call: SqlCall, statement: RuleStatement) -> list[RuleVersion]:
+    """The versions of the rule that a statement names. Raises BindError if there is none."""
+    rows = pattern_rules.versions(call.sql, statement.table.parts, statement.rule)
+    if not rows:
+        raise _unknown(call, statement)
+    return rows
+
+
+def _unknown(call: SqlCall, statement: RuleStatement) -> BindError:
+    rules = pattern_rules.current(pattern_rules.versions(call.sql, statement.table.parts)).values()
+    names = [rule.name or "" for rule in rules if not rule.is_dropped]
+    close = get_close_matches(statement.rule, names, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"SHOW PATTERN RULES ON {'.'.join(statement.table.parts)}."
+    return BindError("UNKNOWN_RULE", f"there is no rule {statement.rule}", place=statement.place, hint=hint)
+
+
+def _switched(call: SqlCall, statement: RuleStatement) -> NextVersion:
+    """ENABLE or DISABLE: the same clause again. A rule acts again from the time from which it acted before."""
+
+    def next_version(rows: Sequence[RuleVersion]) -> RuleVersion | None:
+        if not rows or rows[-1].is_dropped:
+            raise _unknown(call, statement)
+        last, is_enabled = rows[-1], statement.verb == ENABLE
+        if last.enabled is is_enabled:
+            return None
+        times = [row.effective_from for row in rows if row.enabled and not row.is_dropped]
+        effective_from = times[-1] if is_enabled and times else None
+        return RuleVersion(
+            name=last.name, version=None, clause=last.clause, enabled=is_enabled, effective_from=effective_from,
+            comment=last.comment,
+        )  # fmt: skip
+
+    return next_version
+
+
+def _dropped(call: SqlCall, statement: RuleStatement) -> NextVersion:
+    def next_version(rows: Sequence[RuleVersion]) -> RuleVersion | None:
+        if rows and not rows[-1].is_dropped:
+            return RuleVersion(name=rows[-1].name, version=None, clause=None, enabled=False)
+        if statement.if_exists:
+            return None
+        raise _unknown(call, statement)
+
+    return next_version
+
+
+_NEXT = {ENABLE: _switched, DISABLE: _switched, DROP: _dropped}

@@ -1,0 +1,21 @@
+"""EXPLAIN MATCH: how the clauses and the joins on time of a statement are run.
+
+Its sections are written beside the planners of the parts: `explain_match`, `joins/explain_joins`, `emit/explain_emit`,
+and the planners of rules and of idle sources themselves.
+"""
+
+from __future__ import annotations
+
+from sqlext.engine.queries.queries import warn
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.statements.plan_statement import plan_statement
+from sqlext.rewriter.rules.rule_statements import parse_rule_statement
+
+
+def explain_statement(call: SqlCall) -> str:
+    """Explain how the statement would run. Raises SqlExtError as running it would."""
+    if parse_rule_statement(call.text) is not None:
+        return "A statement about pattern rules: DESCRIBE PATTERN RULE shows the program of a rule."
+    plan = plan_statement(call)
+    warn(plan.warnings)
+    return plan.explanation

@@ -1,0 +1,295 @@
+"""The third step of a statement: for each clause and join, innermost first, how it is run. Planning has no effect.
+
+Spark resolves types, and may read a sample of a table (see `batch.prefilter`, `joins.range_width`). A clause is
+bound to the columns of the clauses inside it, so each planned one gets a DataFrame at once. Where building the
+DataFrame to run has an effect, a preview with the same columns stands in for it until the statement is run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.catalog import views
+from sqlext.catalog.views import Mention, View
+from sqlext.engine.emit.plan_emits import EmitPlanner, WindowCallPlanner
+from sqlext.engine.joins.plan_joins import JoinPlanner
+from sqlext.engine.match.bind_clause import BoundClause, ClauseBinder
+from sqlext.engine.match.forms import PhysicalPlan, Settings, choose
+from sqlext.engine.match.plan_match import MatchPlanner, PlanClause
+from sqlext.engine.match.plan_windows import WindowPlanner
+from sqlext.engine.match.portable_sql import portable_query
+from sqlext.engine.queries import cached_views
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.queries.view_columns import view_columns
+from sqlext.engine.rules.plan_rules import RulesPlanner
+from sqlext.engine.streams.idle_sources import IdlePlanner
+from sqlext.engine.streams.planner import PlannedRelation, Planner, Section
+from sqlext.engine.streams.stream_clause import StreamClause
+from sqlext.errors import Place, UnsupportedError
+from sqlext.rewriter.emit.emit_clause import EmitClause
+from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.heads.heads import parse_target
+from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.match_windows.parse_window import WindowClause
+from sqlext.rewriter.rules.rules_clause import RulesClause
+from sqlext.rewriter.statements import parameters
+from sqlext.rewriter.statements.idle_sources import IdleSource
+from sqlext.rewriter.statements.parse_statement import ClauseSite, ParsedStatement, Part, parse_statement
+from sqlext.rewriter.statements.script import check_bound_before
+from sqlext.rewriter.text.names import quoted
+from sqlext.rewriter.text.splice import Edit, Source, Text
+from sqlext.rewriter.text.tokens import index_at
+from sqlext.rewriter.tree.read_clauses import stream_words
+from sqlext.spark.quiet_probes import quiet_probes
+from sqlext.spark.versions import check_stream_grammar
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatementPlan:
+    """A statement, ready to be run.
+
+    `relations`: the clauses and the stored views by the names that stand for them in `source`, each after those that
+    it reads; `sections`: of EXPLAIN MATCH, those of inner parts first; `needs_workers`: code of ours runs in workers.
+    """
+
+    call: SqlCall
+    relations: Mapping[str, PlannedRelation]
+    sections: tuple[Section, ...]
+    needs_workers: bool
+    source: Source
+    queries: Queries
+    warnings: tuple[str, ...]
+
+    @property
+    def text(self) -> Text:
+        """The statement as Spark gets it."""
+        return self.source.slice(0, len(self.call.text))
+
+    @property
+    def stream_clauses(self) -> list[StreamClause]:
+        """The clauses that keep state in a stream, those of stored views included, innermost first."""
+        return [clause for relation in self.relations.values() for clause in relation.stream_clauses]
+
+    @property
+    def has_effect(self) -> bool:
+        return any(relation.has_effect for relation in self.relations.values())
+
+    @property
+    def explanation(self) -> str:
+        """The text of EXPLAIN MATCH."""
+        if not self.sections:
+            return "No clause of the extended language: Spark runs the text as it is."
+        named = [section.shown(section.name) for section in self.sections if section.name]
+        others = (section for section in self.sections if not section.name)
+        numbered = [section.shown(str(number)) for number, section in enumerate(others, 1)]
+        return "\n\n".join([*named, *numbered, f"== Statement for Spark ==\n{self.text}"])
+
+    def build(self) -> None:
+        """Build the DataFrames to run in the place of the previews, and of all that read them."""
+        if self.has_effect:
+            for name, relation in self.relations.items():
+                self.queries.helpers[name] = relation.frame(self.queries, self.call.spark)
+
+    def execute(self) -> DataFrame:
+        """The DataFrame of the whole statement; a command is carried out. Raises Spark's errors and BindError."""
+        try:
+            with quiet_probes() as records:
+                return self.queries.execute(self.text)
+        except (AnalysisException, ParseException) as e:
+            error = self.queries.error(e, self.text)
+            if error.place is None:
+                records.release()
+                raise
+            raise error from None
+
+
+@dataclass(frozen=True)
+class ViewPlan:
+    """A stored view that a statement reads at `place`, and the plan of its query."""
+
+    view: View
+    statement: StatementPlan
+    place: Place
+
+    @property
+    def has_effect(self) -> bool:
+        return self.statement.has_effect
+
+    @property
+    def needs_workers(self) -> bool:
+        return self.statement.needs_workers
+
+    @property
+    def stream_clauses(self) -> list[StreamClause]:
+        return self.statement.stream_clauses
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.statement.warnings
+
+    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
+        self.statement.build()
+        return self.preview()
+
+    def preview(self) -> DataFrame:
+        return view_columns(self.statement.execute(), self.view, self.place)
+
+    def section(self, name: str) -> Section:
+        """What EXPLAIN MATCH shows of the view, which the statement reads by this name."""
+        title = f", which the statement reads as {name}"
+        return Section(kind="View", name=self.view.name, title=title, text=lambda: self.statement.explanation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planning:
+    """What the planners of one statement share. `is_portable`: the plan is printed as plain SQL and not run;
+    `hidden_in_inputs`: the columns of joins that a clause must not see, by the first character of its keyword."""
+
+    call: SqlCall
+    settings: Settings
+    statement: ParsedStatement
+    queries: Queries
+    plan_clause: PlanClause
+    is_portable: bool
+    hidden_in_inputs: dict[int, list[str]] = field(default_factory=dict)
+
+
+def _matches(p: Planning) -> MatchPlanner:
+    binder = ClauseBinder(
+        spark=p.call.spark, statement=p.statement, queries=p.queries, strategy=p.settings.strategy,
+        is_portable=p.is_portable,
+    )  # fmt: skip
+    return MatchPlanner(binder=binder, plan_clause=p.plan_clause, hidden_in_inputs=p.hidden_in_inputs)
+
+
+def _windows(p: Planning) -> WindowPlanner:
+    return WindowPlanner(
+        spark=p.call.spark, statement=p.statement, queries=p.queries, strategy=p.settings.strategy,
+        plan_window=p.plan_clause,
+    )  # fmt: skip
+
+
+def _joins(p: Planning) -> JoinPlanner:
+    time_zone = p.call.spark.conf.get("spark.sql.session.timeZone") or ""
+    return JoinPlanner(p.statement, p.queries, time_zone, p.hidden_in_inputs)
+
+
+def _emits(p: Planning) -> EmitPlanner:
+    return EmitPlanner(
+        spark=p.call.spark, statement=p.statement, queries=p.queries, target=parse_target(p.call.text),
+        is_portable=p.is_portable, skips_failures=p.settings.skips_failures,
+    )  # fmt: skip
+
+
+PLANNERS: Mapping[type[Part], Callable[[Planning], Planner[Any]]] = {
+    ClauseSite: _matches,
+    WindowClause: _windows,
+    JoinClause: _joins,
+    WindowCall: lambda p: WindowCallPlanner(statement=p.statement, queries=p.queries),
+    EmitClause: _emits,
+    RulesClause: lambda p: RulesPlanner(spark=p.call.spark, queries=p.queries, is_portable=p.is_portable),
+    IdleSource: lambda p: IdlePlanner(spark=p.call.spark, queries=p.queries, is_portable=p.is_portable),
+}
+
+
+def plan_statement(call: SqlCall) -> StatementPlan:
+    """Raises SqlExtError as running the statement would."""
+    settings = Settings.of(call.spark)
+
+    def plan_clause(clause: BoundClause, queries: Queries) -> tuple[PhysicalPlan, str]:
+        physical = choose(clause, settings, queries)
+        return physical, queries.name(physical.preview(queries, call.spark))
+
+    return _plan(call, settings, plan_clause)
+
+
+def plan_portable(call: SqlCall) -> StatementPlan:
+    """The statement in plain SQL, with a call of `sqlext_match` in the place of each clause."""
+
+    def plan_clause(clause: BoundClause, queries: Queries) -> tuple[None, str]:
+        if clause.plan.task.frame is not None:
+            raise UnsupportedError(
+                "PORTABLE_WINDOW", "sqlext_match does not know windows with row patterns",
+                place=clause.plan.clause.keyword.place, hint="run the statement with spark.sql in an extended session.",
+            )  # fmt: skip
+        return None, f"({portable_query(clause.plan, clause.prefix, clause.is_ansi)})"
+
+    return _plan(call, Settings.of(call.spark), plan_clause, is_portable=True)
+
+
+def _plan(call: SqlCall, settings: Settings, plan_clause: PlanClause, is_portable: bool = False) -> StatementPlan:
+    statement = parse_statement(call.text)
+    check_bound_before(call.text, [part.whole for part in statement.parts])
+    if words := stream_words(statement.tree):
+        check_stream_grammar(call.spark, words.place)
+    queries = Queries(call.sql, call.frames, call.text)
+    source = Source(call.text, parameters.bind(call.text, call.args, statement.pattern_bodies))
+    relations: dict[str, PlannedRelation] = {}
+    sections: list[Section] = []
+    for mention in views.mentioned(call.spark, call.sql, call.text):
+        if is_portable:
+            relation = _portable_view(mention.view, call)
+        elif (rows := cached_views.cached(call.spark, mention.name.parts)) is not None:
+            relation = queries.name(rows)
+        else:
+            query = plan_statement(_query_of(mention.view, call))
+            view = ViewPlan(mention.view, query, Place(call.text, mention.name.start, mention.name.stop))
+            relation = queries.name(view.preview())
+            relations[relation] = view
+            sections.append(view.section(relation))
+        source = source.edited([_view_edit(mention, relation, statement)])
+    planning = Planning(
+        call=call, settings=settings, statement=statement, queries=queries, plan_clause=plan_clause,
+        is_portable=is_portable,
+    )  # fmt: skip
+    planners = {kind: make(planning) for kind, make in PLANNERS.items()}
+    needs_workers = False
+    for part in statement.parts:  # innermost first: an outer part reads the text as the inner ones have edited it
+        planned = planners[type(part)].plan(part, source, statement.prefix(part, source))
+        relations |= planned.relations
+        sections += planned.sections
+        needs_workers |= planned.needs_workers
+        source = source.edited(planned.edits)
+    return StatementPlan(
+        call=call,
+        relations=relations,
+        sections=tuple(sections),
+        needs_workers=needs_workers or any(relation.needs_workers for relation in relations.values()),
+        source=source,
+        queries=queries,
+        warnings=tuple(_warnings(statement, relations)),
+    )
+
+
+def _query_of(view: View, call: SqlCall) -> SqlCall:
+    return replace(call, text=view.qualified_text, args=None, frames={})
+
+
+def _portable_view(view: View, call: SqlCall) -> str:
+    """A stored view as a subquery in plain SQL."""
+    query = f"({plan_portable(_query_of(view, call)).text})"
+    if view.query_columns:
+        names = [field["name"] for field in json.loads(view.query_columns)["fields"]]
+        if len({name.lower() for name in names}) == len(names):
+            query = f"(SELECT {', '.join(map(quoted, names))} FROM {query})"
+    return f"(SELECT * FROM {query} AS v ({', '.join(map(quoted, view.columns))}))" if view.columns else query
+
+
+def _view_edit(mention: Mention, relation: str, statement: ParsedStatement) -> Edit:
+    """A relation in the place of a view's name, under which the statement can still read it."""
+    tokens = statement.tree.tokens
+    before = index_at(tokens, mention.name.start) - 1
+    is_table = before >= 0 and tokens[before].word == "TABLE"  # which takes no alias
+    alias = f" AS `{mention.view.name}`" if statement.tree.is_bare(mention.name) and not is_table else ""
+    return Edit(mention.name.start, mention.name.stop, relation + alias)
+
+
+def _warnings(statement: ParsedStatement, relations: Mapping[str, PlannedRelation]) -> list[str]:
+    return [*statement.warnings, *(sentence for relation in relations.values() for sentence in relation.warnings)]

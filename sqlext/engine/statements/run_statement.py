@@ -1,0 +1,165 @@
+"""Runs a statement of the extended language: parse, bind and plan it (`plan_statement`), then run the plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from sqlext.catalog import views
+from sqlext.engine.match import table_function
+from sqlext.engine.queries import cached_views
+from sqlext.engine.queries.queries import warn
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.queries.temporary_objects import check_permanent
+from sqlext.engine.statements.plan_statement import StatementPlan, plan_portable, plan_statement
+from sqlext.engine.streams import streaming_tables
+from sqlext.engine.streams.streaming_tables import with_end_required
+from sqlext.engine.streams.upsert import plan_upsert
+from sqlext.errors import UnsupportedError, places_in
+from sqlext.rewriter.heads.heads import (
+    CREATE_VIEW,
+    Head,
+    StreamTarget,
+    check_no_function,
+    parse_create_view,
+    parse_head,
+    parse_target,
+)
+from sqlext.rewriter.heads.view_statements import CachedQuery, parse_cached_query
+from sqlext.rewriter.text.names import quote
+from sqlext.spark import executors
+from sqlext.spark.kind import is_connect
+
+
+def run(call: SqlCall) -> DataFrame:
+    """The result of a statement with clauses of ours or names of stored views."""
+    head = parse_head(call.text)
+    if head is not None and head.verb == CREATE_VIEW:
+        return _create_view(call, head)
+    cached = parse_cached_query(call.text)
+    if cached is not None:
+        return _cache_query(call, cached)
+    check_no_function(call.text)
+    plan = _plan_to_run(call)
+    warn(plan.warnings)
+    target = parse_target(call.text)
+    if target is not None and target.upsert_key:
+        _check_upsert(plan, target)
+    plan.build()
+    if target is None:
+        return with_end_required(_analysed(call, plan.execute()))
+    text = plan.source.slice(target.query_start, target.query_stop)
+    query = plan.queries.run(text)
+    if query.isStreaming:
+        is_repeatable = not (call.args or call.frames)
+        return streaming_tables.start(call.spark, target, query, plan.stream_clauses, text, is_repeatable)
+    if target.is_insert:
+        return plan.execute()
+    raise UnsupportedError(
+        "NOT_A_STREAM", "the query of a streaming table reads no stream", place=target.place,
+        hint="write FROM STREAM t, or CREATE TABLE … AS for the rows that are there now.",
+    )  # fmt: skip
+
+
+def _analysed(call: SqlCall, frame: DataFrame) -> DataFrame:
+    """The result with an analysed plan below it.
+
+    A text with keyword DataFrames names temporary views that Spark has dropped when it returns. Actions such as
+    `writeTo` analyse the plan of the text once more, but not what is below it. Connect sends the DataFrames each time.
+    """
+    return frame if is_connect(call.spark) else frame.select("*")
+
+
+def _plan_to_run(call: SqlCall) -> StatementPlan:
+    """The plan of a statement whose code the workers can run. Raises SetupError if they cannot."""
+    plan = plan_statement(call)
+    libraries = executors.STREAM_LIBRARIES if plan.stream_clauses else executors.LIBRARIES
+    if plan.stream_clauses:
+        executors.check_driver_python(call.spark)
+    if plan.needs_workers and executors.prepare(call.spark, libraries):
+        return plan_statement(call)  # functions know the sent files of the moment in which they are made
+    return plan
+
+
+def _check_upsert(plan: StatementPlan, target: StreamTarget) -> None:
+    """Raise the errors of UPSERT KEY before anything is created."""
+    query = plan.queries.run(plan.source.slice(target.query_start, target.query_stop))
+    if query.isStreaming:
+        plan_upsert(query, target, plan.stream_clauses)
+
+
+def _create_view(call: SqlCall, head: Head) -> DataFrame:
+    """CREATE VIEW over extended text: a temporary view reads DataFrames of this session, others are stored as text."""
+    if head.is_temporary:
+        return _create_temporary_view(call, head)
+    view = parse_create_view(call.text)
+    if view is None:
+        return call.sql(call.text, call.args, **call.frames)
+    if call.args or call.frames:
+        raise UnsupportedError("VIEW_PARAMETERS", "a stored view cannot hold parameters", place=head.place)
+    columns = check_stored_query(call, view.query_in_place)
+    cached_views.uncache(call.spark, head.name.parts)
+    return views.create(call.spark, call.sql, view, columns)
+
+
+def check_stored_query(call: SqlCall, query_in_place: str) -> str:
+    """The columns of the query of a stored view, as `views.View` keeps them. Nothing is read.
+
+    `query_in_place`: the query behind blanks, so that its places are those in the statement `call`.
+
+    Raises the errors of the query, and BindError if it reads what only this session has.
+    """
+    with places_in(call.text):
+        query = plan_statement(replace(call, text=query_in_place, args=None, frames={}))
+        warn(query.warnings)
+        columns = query.execute().schema.json()
+        check_permanent(call, query_in_place)
+    return columns
+
+
+def _create_temporary_view(call: SqlCall, head: Head) -> DataFrame:
+    """A temporary view is a DataFrame with a name. Its query is planned once, and is run each time it is read."""
+    view = parse_create_view(call.text)
+    if view is None:
+        return call.sql(call.text, call.args, **call.frames)
+    with places_in(call.text):
+        plan = _plan_to_run(replace(call, text=view.query_in_place))
+        warn(plan.warnings)
+        plan.build()
+        frame = plan.execute()
+    frame = frame.toDF(*view.columns) if view.columns else frame
+    name = quote(head.name.parts)
+    if head.is_global:
+        frame.createOrReplaceGlobalTempView(name) if head.or_replace else frame.createGlobalTempView(name)
+    elif not (head.if_exists and views.is_known(call.spark, head.name.parts)):
+        frame.createOrReplaceTempView(name) if head.or_replace else frame.createTempView(name)
+    return call.spark.createDataFrame([], T.StructType([]))
+
+
+def _cache_query(call: SqlCall, cached: CachedQuery) -> DataFrame:
+    """CACHE TABLE name AS query: a temporary view, whose rows Spark keeps."""
+    with places_in(call.text):
+        plan = _plan_to_run(replace(call, text=cached.query_in_place))
+        warn(plan.warnings)
+        plan.build()
+        frame = plan.execute()
+    frame.createTempView(quote(cached.name.parts))
+    try:
+        return call.sql(cached.cache_view)
+    except PySparkException:
+        call.spark.catalog.dropTempView(cached.name.parts[-1])
+        raise
+
+
+def compile_statement(call: SqlCall) -> str:
+    """The statement in plain Spark SQL, with calls of `sqlext_match` in the place of its clauses.
+
+    Raises SqlExtError as running it would.
+    """
+    table_function.register(call.spark)  # an outer clause is bound to the columns of the calls inside it
+    plan = plan_portable(call)
+    warn(plan.warnings)
+    return str(plan.text)

@@ -1,0 +1,162 @@
+"""Statements about stored views: what Spark answers for its own views, answered for those that it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from sqlext.catalog import views
+from sqlext.catalog.views import View
+from sqlext.engine.queries import cached_views
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.engine.statements import run_statement
+from sqlext.errors import BindError, Place, SqlExtError, UnsupportedError
+from sqlext.rewriter.heads import view_statements as vs
+from sqlext.rewriter.heads.view_statements import Listing, ViewStatement, fits
+from sqlext.rewriter.text.fragments import alone
+from sqlext.rewriter.text.lexemes import string_literal
+from sqlext.rewriter.text.names import Parts, quote
+from sqlext.spark.quiet_probes import quiet_probes
+
+
+def frame(call: SqlCall, name: Parts) -> DataFrame:
+    """The rows of a stored view."""
+    return run_statement.run(replace(call, text=f"SELECT * FROM {quote(name)}", args=None, frames={}))
+
+
+def answer(call: SqlCall, about: ViewStatement, view: View) -> DataFrame:
+    """The result of a statement about a stored view; a command is carried out.
+
+    Raises SqlExtError where the view's query has an error, or the command is not one for stored views.
+    """
+    if about.verb in _COMMANDS:
+        _COMMANDS[about.verb](call, about, view)
+        return call.spark.createDataFrame([], T.StructType([]))
+    schema, rows = _ANSWERS[about.verb](call, about, view)
+    return call.spark.createDataFrame(rows, schema)
+
+
+def listed(call: SqlCall, shown: DataFrame, listing: Listing) -> DataFrame:
+    """What SHOW VIEWS, SHOW TABLES and SHOW TABLE EXTENDED return, with the stored views among Spark's own."""
+    names = [name for name in views.names(call.spark, call.sql, listing.schema) if fits(name, listing.pattern)]
+    if not names:
+        return shown
+    schema = listing.schema[-1] if listing.schema else call.spark.catalog.currentDatabase()
+    ours: list[tuple[Any, ...]] = [(schema, name, False) for name in names]
+    if listing.is_extended:
+        ours = [(*row, _information(call, schema, (*listing.schema, row[1]))) for row in ours]
+    rows = sorted([*map(tuple, shown.collect()), *ours], key=lambda row: (row[2], row[1]))
+    return call.spark.createDataFrame(rows, shown.schema)
+
+
+def _information(call: SqlCall, schema: str, name: Parts) -> str:
+    """What SHOW TABLE EXTENDED says of a stored view, in Spark's form; without columns if its query has an error."""
+    try:
+        with quiet_probes():
+            columns = f"Schema: {frame(call, name).schema.treeString()}\n"
+    except (SqlExtError, PySparkException):
+        columns = ""  # a table that it reads was dropped, for example
+    return f"Database: {schema}\nTable: {name[-1]}\nType: VIEW\n{columns}"
+
+
+# answers: a schema and rows
+
+_Answer = tuple[str, list[tuple[Any, ...]]]
+
+
+def _describe(call: SqlCall, about: ViewStatement, view: View) -> _Answer:
+    fields = frame(call, about.name.parts).schema.fields
+    if about.column is not None:
+        field = next((f for f in fields if f.name.lower() == about.column.lower()), None)
+        if field is None:
+            place = Place(call.text, about.name.start, about.name.stop)
+            raise BindError("UNKNOWN_COLUMN", f'the view {view.name} has no column "{about.column}"', place=place)
+        pairs = [("col_name", field.name), ("data_type", field.dataType.simpleString()), ("comment", "NULL")]
+        return "info_name STRING, info_value STRING", list(pairs)
+    rows: list[tuple[Any, ...]] = [(f.name, f.dataType.simpleString(), None) for f in fields]
+    if about.is_extended:
+        details = [("Database", _schema(call, about)), ("Table", view.name), ("Type", "VIEW"),
+                   ("Created By", f"sqlext {view.created_by}"), ("Comment", view.comment or ""),
+                   ("View Text", view.text), ("View Catalog and Namespace", ".".join(view.schema))]  # fmt: skip
+        rows += [("", "", ""), ("# Detailed Table Information", "", ""), *((*pair, "") for pair in details)]
+    return "col_name STRING, data_type STRING, comment STRING", rows
+
+
+def _show_create(call: SqlCall, about: ViewStatement, view: View) -> _Answer:
+    columns = f" ({', '.join(map(quote, ((c,) for c in view.columns)))})" if view.columns else ""
+    comment = f" COMMENT {string_literal(view.comment)}" if view.comment is not None else ""
+    text = f"CREATE VIEW {_schema(call, about)}.{view.name}{columns}{comment} AS {view.text}"
+    return "createtab_stmt STRING", [(text,)]
+
+
+def _show_columns(call: SqlCall, about: ViewStatement, view: View) -> _Answer:
+    return "col_name STRING", [(name,) for name in frame(call, about.name.parts).columns]
+
+
+def _show_properties(call: SqlCall, about: ViewStatement, view: View) -> _Answer:
+    return "key STRING, value STRING", []
+
+
+def _schema(call: SqlCall, about: ViewStatement) -> str:
+    return about.name.parts[-2] if len(about.name.parts) > 1 else call.spark.catalog.currentDatabase()
+
+
+_ANSWERS: dict[str, Callable[[SqlCall, ViewStatement, View], _Answer]] = {
+    vs.DESCRIBE: _describe,
+    vs.SHOW_CREATE: _show_create,
+    vs.SHOW_COLUMNS: _show_columns,
+    vs.SHOW_PROPERTIES: _show_properties,
+}
+
+# commands
+
+
+def _cache(call: SqlCall, about: ViewStatement, view: View) -> None:
+    cached_views.cache(call.spark, about.name.parts, frame(call, about.name.parts), about.is_lazy)
+
+
+def _uncache(call: SqlCall, about: ViewStatement, view: View) -> None:
+    cached_views.uncache(call.spark, about.name.parts)
+
+
+def _refresh(call: SqlCall, about: ViewStatement, view: View) -> None:
+    if cached_views.uncache(call.spark, about.name.parts):
+        _cache(call, replace(about, is_lazy=True), view)
+
+
+def _alter(call: SqlCall, about: ViewStatement, view: View) -> None:
+    start = call.text.rindex(about.query)
+    if call.args or call.frames:
+        place = Place(call.text, about.name.start, about.name.stop)
+        raise UnsupportedError("VIEW_PARAMETERS", "a stored view cannot hold parameters", place=place)
+    columns = run_statement.check_stored_query(call, alone(call.text, start, start + len(about.query)))
+    cached_views.uncache(call.spark, about.name.parts)
+    views.alter(call.spark, call.sql, view, about.name.parts, about.query, columns)
+
+
+def _rename(call: SqlCall, about: ViewStatement, view: View) -> None:
+    old, new = about.name.parts, about.new_name
+    place = Place(call.text, about.name.start, about.name.stop)
+    new = new if len(new) > 1 or len(old) == 1 else (*old[:-1], *new)
+    if new[:-1] != old[:-1]:
+        raise UnsupportedError("VIEW_OPTION", "a stored view cannot move to another schema", place=place,
+                               hint="CREATE it there, and DROP VIEW it here.")  # fmt: skip
+    if views.is_known(call.spark, new) or views.lookup(call.spark, call.sql, new) is not None:
+        message = f"there is already a table or view {'.'.join(new)}"
+        raise BindError("VIEW_ALREADY_EXISTS", message, place=place)
+    cached_views.uncache(call.spark, old)
+    views.rename(call.spark, call.sql, old, new)
+
+
+_COMMANDS: dict[str, Callable[[SqlCall, ViewStatement, View], None]] = {
+    vs.CACHE: _cache,
+    vs.UNCACHE: _uncache,
+    vs.REFRESH: _refresh,
+    vs.ALTER_AS: _alter,
+    vs.RENAME: _rename,
+}

@@ -1,0 +1,1 @@
+"""Streaming tables and their side tables, and how an operator runs on a stream."""

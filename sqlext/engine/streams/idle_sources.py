@@ -1,0 +1,153 @@
+"""IDLE AFTER: a source that is silent does not hold the watermark back.
+
+A row a second comes from Spark's `rate` source, with the time of the clock minus the idle time. It goes through the
+source's own watermark, which it moves on, and is dropped right behind it. A micro-batch in which the source has rows
+gets none: otherwise the rest of a backlog would be late. The source is read twice, once only to
+see whether it has rows.
+
+The condition that drops these rows reads the time, because Spark moves others below the watermark. It is not
+deterministic, because Spark would move the conditions of the query below both of them, and NULL satisfies none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from sqlext.engine.queries.queries import WATERMARK, Queries, SparkTypeResolver
+from sqlext.engine.queries.spark_errors import cast_hint
+from sqlext.engine.streams.planner import Planned, Section
+from sqlext.errors import BindError, UnsupportedError
+from sqlext.rewriter.emit.durations import duration
+from sqlext.rewriter.statements.idle_sources import IdleSource
+from sqlext.rewriter.text.names import quoted, unquoted
+from sqlext.rewriter.text.splice import Edit, Source, Text, join
+from sqlext.rewriter.text.tokens import tokenize
+from sqlext.spark.worker_functions import map_in_arrow
+
+BEAT = "__beat"  # is the row a beat?
+_TIME = pa.schema([("at", pa.timestamp("us", "UTC"))])
+_TIME_DDL = "at TIMESTAMP"
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdlePlanner:
+    """Plans the idle sources of one statement. `is_portable`: the plan is printed as plain SQL and not run."""
+
+    spark: SparkSession
+    queries: Queries
+    is_portable: bool = False
+
+    def plan(self, idle: IdleSource, source: Source, prefix: Text) -> Planned:
+        """The edits give the source its beats; a table only loses the words, which mean nothing there.
+
+        Raises BindError (WATERMARK_TIME, IDLE_INTERVAL) and UnsupportedError (WATERMARK, STREAM).
+        """
+        relation = source.slice(idle.relation.start, idle.relation.stop)
+        time = source.slice(idle.time.start, idle.time.stop)
+        named = join(", ", time, " AS ", source.slice(idle.name.start, idle.name.stop)) if idle.name else Text()
+        rows = self.queries.run(join(prefix, "SELECT *", named, " FROM ", relation))
+        resolver = SparkTypeResolver(self.queries, prefix, relation)
+        after = duration(idle.idle, source, resolver, error_class="IDLE_INTERVAL")
+        if not rows.isStreaming:
+            edit = Edit(idle.clause.start, idle.clause.stop, "")
+            return Planned(edits=[edit], sections=[_section(idle, "a table has no watermark")])
+        if self.is_portable:
+            raise UnsupportedError(
+                "STREAM", "plain SQL has no heartbeat for an idle source", place=idle.clause.place,
+                hint="run the statement with spark.sql in an extended session.",
+            )  # fmt: skip
+        column = self._time(idle, rows, join(prefix, "SELECT ", time, " FROM ", relation))
+        name = self.queries.name(with_beats(rows, column, after, self.spark))
+        delay = source.slice(idle.delay.start, idle.delay.stop)
+        text = join(
+            f"(SELECT * EXCEPT ({BEAT}) FROM {name} WATERMARK {quoted(column)} DELAY OF ", delay,
+            f" WHERE IF({BEAT}, {quoted(column)} IS NULL, TRUE) AND spark_partition_id() >= 0)",
+            f" AS {quoted(idle.own_name)}" if idle.own_name else "",
+        )  # fmt: skip
+        how = f"in a micro-batch without rows the watermark of {column} follows the clock, {idle.idle.text} behind it"
+        edit = Edit(idle.whole.start, idle.whole.stop, text)
+        return Planned(edits=[edit], sections=[_section(idle, how)], needs_workers=True)
+
+    def _time(self, idle: IdleSource, rows: DataFrame, query: Text) -> str:
+        """The column with the event time. `query`: of that column alone."""
+        words = tokenize((idle.name or idle.time).text)
+        name = unquoted(words[-1].text)
+        columns = [f for f in rows.schema.fields if f.name.lower() == name.lower()]
+        kind = self.queries.run(query).schema.fields[0].dataType
+        if len(columns) != 1 or len(words) % 2 == 0 or any(w.text != "." for w in words[1::2]):
+            raise BindError(
+                "WATERMARK_TIME", f"{idle.time.text} is not one column of the source", place=idle.time.place,
+                hint=f"give it a name: WATERMARK {idle.time.text} AS event_time DELAY OF …",
+            )  # fmt: skip
+        if not isinstance(kind, T.TimestampType):
+            raise BindError(
+                "WATERMARK_TIME", f"the time of a watermark is a TIMESTAMP, not {kind.simpleString()}",
+                place=idle.time.place, hint=cast_hint(idle.time.text),
+            )  # fmt: skip
+        if any(WATERMARK in (f.metadata or {}) for f in rows.schema.fields):
+            raise UnsupportedError(
+                "WATERMARK", "the source has a watermark already", place=idle.clause.place,
+                hint="write WATERMARK … IDLE AFTER … where the stream is read first.",
+            )  # fmt: skip
+        return columns[0].name
+
+
+def _section(idle: IdleSource, how: str) -> Section:
+    """The section of EXPLAIN MATCH. `how`: the sentence about what IDLE AFTER does."""
+    return Section(kind="Idle source", text=lambda: f"{idle.whole.text}\n{how}")
+
+
+def with_beats(rows: DataFrame, time: str, idle: int, spark: SparkSession) -> DataFrame:
+    """The stream `rows` and its beats, with the column BEAT. `idle`: microseconds between the clock and a beat's time.
+
+    The other columns of beats are NULL.
+    """
+    clock = spark.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
+    ticks = clock.select(F.timestamp_micros(F.unix_micros("timestamp") - F.lit(idle)).alias("at"))
+    marks = map_in_arrow(rows.select(F.lit(True)), mark_if_any, _TIME_DDL)
+    beats = map_in_arrow(ticks.union(marks).repartition(1), beat_unless_marked, _TIME_DDL)
+    columns = (
+        (F.col("at") if field.name == time else F.lit(None)).cast(field.dataType).alias(field.name)
+        for field in rows.schema.fields
+    )
+    own = rows.select("*", F.lit(False).alias(BEAT))
+    return own.union(beats.select(*columns, F.lit(True).alias(BEAT)))
+
+
+def has_beats(text: Text) -> bool:
+    """Does a planned statement itself read an idle source?"""
+    return f"* EXCEPT ({BEAT})" in str(text)
+
+
+def mark_if_any(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """One row without a time if there are rows.
+
+    >>> [b.num_rows for b in mark_if_any(iter([pa.record_batch({"x": [1, 2]}), pa.record_batch({"x": [3]})]))]
+    [1]
+    """
+    count = sum(batch.num_rows for batch in batches)
+    if count:
+        yield pa.RecordBatch.from_arrays([pa.nulls(1, _TIME.field(0).type)], schema=_TIME)
+
+
+def beat_unless_marked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The last of the times, none if one of them is NULL.
+
+    >>> def beats(*times):
+    ...     column = pa.array(times, pa.timestamp("us", "UTC"))
+    ...     rows = beat_unless_marked(iter([pa.record_batch([column], ["at"])]))
+    ...     return [t.value for batch in rows for t in batch.column(0)]
+    >>> beats(7, 9, 8), beats(7, None), beats()
+    ([9], [], [])
+    """
+    import pyarrow.compute as pc
+
+    times = pa.chunked_array([batch.column(0) for batch in batches], _TIME.field(0).type)
+    if len(times) and not times.null_count:
+        yield pa.RecordBatch.from_arrays([pa.array([pc.max(times)], _TIME.field(0).type)], schema=_TIME)

@@ -1,0 +1,84 @@
+"""What planning a part of a statement returns, whatever kind of part it is: a clause, a join, a window function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.engine.queries.queries import Queries
+from sqlext.engine.streams.stream_clause import StreamClause
+from sqlext.rewriter.text.splice import Edit, Source, Text
+
+Part = TypeVar("Part", contravariant=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A section of EXPLAIN MATCH, about a part of a `kind`, whose title ends with `title`.
+
+    `text`: writes the lines below the title, only where they are shown; `name`: of the part. Sections without a name
+    are numbered through the statement, after those with one.
+    """
+
+    kind: str
+    text: Callable[[], str]
+    title: str = ""
+    name: str = ""
+
+    def shown(self, name: str) -> str:
+        """
+        >>> print(Section(kind="Clause", title=", line 3", text=lambda: "input events").shown("1"))
+        == Clause 1, line 3 ==
+        input events
+        """
+        return f"== {self.kind} {name}{self.title} ==\n{self.text()}"
+
+
+class PlannedRelation(Protocol):
+    """A DataFrame that stands for a part in the statement for Spark.
+
+    `has_effect`: building the DataFrame to run has an effect on the session or the catalog; `needs_workers`: code of
+    ours runs in Python workers; `stream_clauses`: what is recorded beside the checkpoint of a stream.
+    """
+
+    @property
+    def has_effect(self) -> bool: ...
+
+    @property
+    def needs_workers(self) -> bool: ...
+
+    @property
+    def warnings(self) -> Sequence[str]: ...
+
+    @property
+    def stream_clauses(self) -> Sequence[StreamClause]: ...
+
+    def frame(self, queries: Queries, spark: SparkSession) -> DataFrame: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """What became of a part.
+
+    `edits`: of the statement, which then reads the part as planned; `relations`: by the names that stand for them
+    there, each after those that it reads; `sections`: of EXPLAIN MATCH; `needs_workers`: code of ours runs in Python
+    workers for what the edits read beside `relations`.
+    """
+
+    edits: Sequence[Edit] = ()
+    relations: Mapping[str, PlannedRelation] = field(default_factory=dict)
+    sections: Sequence[Section] = ()
+    needs_workers: bool = False
+
+
+class Planner(Protocol[Part]):
+    """Plans the parts of one kind in a statement.
+
+    `source`: the statement, as the plans of the parts inside this one have edited it; `prefix`: the WITH clause that
+    the relations of the part need. Raises BindError and UnsupportedError.
+    """
+
+    def plan(self, part: Part, /, source: Source, prefix: Text) -> Planned: ...

@@ -1,0 +1,97 @@
+"""The stateful part of a streaming query: parcels of rows go in, and the rows that are decided come out."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from sqlext.engine.queries.session_settings import count
+from sqlext.engine.streams.shipped import shipped
+from sqlext.errors import BindError, Place
+from sqlext.operators.rows.columns import FAILURE
+from sqlext.operators.stateful.bucket import OUTPUT_DDL, REPORT, RESULT, Bucket
+from sqlext.operators.stateful.operator import TimesBy
+from sqlext.operators.stateful.parcels import BUCKETS_SETTING, unpack, unpack_by_row
+from sqlext.spark.executors import sent_archive
+from sqlext.spark.progress import METRICS, RESULT_METRICS
+from sqlext.spark.versions import arrow_function
+from sqlext.spark.worker_functions import for_workers, map_in_arrow
+
+_STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+# The metrics that are sums over the buckets, by the columns of their reports.
+_SUMS = {
+    "kept": "rows",
+    "bytes": "bytes",
+    "late": "late_rows",
+    "failed": "failed_rows",
+    "windows": "windows",
+    "emitted": "emitted",
+}
+
+
+def bucket_count(spark: SparkSession, keys: Sequence[object]) -> int | None:
+    """How many buckets the keys are put into; None: as many as the state has partitions (see `parcels`).
+
+    Raises BindError SETTING.
+    """
+    return count(spark, BUCKETS_SETTING, 0) or None if keys else 1
+
+
+def decided_rows(
+    parcels: DataFrame, bucket: Bucket, observe: Callable[[DataFrame], DataFrame] = lambda rows: rows
+) -> DataFrame:
+    """The result rows, as OUTPUT_DDL describes them; the reports of the buckets go to the query's metrics.
+
+    `observe`: adds further metrics. Raises BindError SETTING: the session has a state store that cannot keep the state.
+    """
+    _check_state_store(parcels.sparkSession)
+    times_by = bucket.operator.times_by
+    rows = parcels.groupBy("bucket").transformWithStateInPandas(
+        shipped(bucket, sent_archive(parcels.sparkSession)),
+        OUTPUT_DDL,
+        "Append",
+        times_by.value,
+        eventTimeColumnName="at" if bucket.shows_times and times_by is TimesBy.EVENTS else "",
+    )
+    is_report = F.col("kind") == REPORT
+    observed = rows.observe(
+        f"{METRICS}_{uuid.uuid4().hex[:8]}",  # Spark refuses a query with two metrics of one name
+        # Microseconds: PySpark gives a listener no metrics with a time after the year 9999.
+        F.unix_micros(F.min(F.when(is_report, F.col("oldest")))).alias("oldest"),
+        *(F.coalesce(F.sum(F.when(is_report, F.col(name))), F.lit(0)).alias(metric) for name, metric in _SUMS.items()),
+    )
+    return observe(observed).where(F.col("kind") == RESULT)
+
+
+def _check_state_store(spark: SparkSession) -> None:
+    """Without this the query starts, and Spark ends it."""
+    provider = str(spark.conf.get(_STATE_STORE)).rpartition(".")[2]
+    if "RocksDB" not in provider:
+        message = f"a stream keeps its state in RocksDB, and the state store of this session is {provider}"
+        raise BindError("SETTING", message, hint=f"SET {_STATE_STORE} = {_ROCKSDB}.")
+
+
+def without_failures(rows: DataFrame) -> DataFrame:
+    """Result rows without the column FAILURE; how many have one goes to the query's metrics."""
+    failed = F.count_if(F.col(FAILURE).isNotNull()).alias("failed_results")
+    return rows.observe(f"{RESULT_METRICS}_{uuid.uuid4().hex[:8]}", failed).drop(FAILURE)
+
+
+def result_columns(
+    decided: DataFrame, times: Sequence[str], schema: T.StructType, place: Place | None = None
+) -> DataFrame:
+    """The columns of the result rows; those in `times` hold when each was decided, which Spark then knows as well.
+
+    `place`: the clause. Raises UnsupportedError SPARK_VERSION for `times` before Spark 4.1.
+    """
+    if not times:
+        return map_in_arrow(decided.select("rows"), unpack, schema)
+    columns = arrow_function(for_workers(decided.sparkSession, unpack_by_row), schema, place)
+    read = decided.select("at", columns(F.col("rows")).alias("row"))
+    others = (f"row.{field.name}" for field in schema.fields if field.name not in times)
+    return read.select(*(F.col("at").alias(name) for name in times), *others)

@@ -1,0 +1,104 @@
+"""Rows that a stream could not use, as Delta tables: those that came too late, and those where something failed.
+
+| setting | one row of the table |
+|---|---|
+| `sqlext.late_rows` | `time`, the `watermark` that had passed it, and the whole `row` as JSON |
+| `sqlext.failed_rows` | `time`, the `error`, and the whole `row` as JSON; of a failed match the values of its keys |
+
+The operator writes the rows into files in a folder of the table. The names of the files follow from its state, so a
+micro-batch that is run again writes the same files. A second streaming query copies each file into the table once.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass, replace
+
+from pyspark.sql import SparkSession
+
+from sqlext.catalog.warehouse import file_path, path_here
+from sqlext.engine.streams.fingerprint import Fingerprint
+from sqlext.errors import UnsupportedError
+from sqlext.operators.rows.columns import LATE_ROW
+from sqlext.operators.stateful.side_rows import FAILED, LATE
+from sqlext.rewriter.lowering.match_plan import InputColumn, MatchPlan
+from sqlext.rewriter.text.names import quote, split_name
+from sqlext.rewriter.text.splice import join
+
+COLUMNS = {
+    LATE: "time TIMESTAMP, watermark TIMESTAMP, row STRING",
+    FAILED: "time TIMESTAMP, error STRING, row STRING",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideTable:
+    """`setting`: LATE or FAILED; `name`: quoted; `folder`: where the operator of one clause writes its files."""
+
+    setting: str
+    name: str
+    folder: str
+    checkpoint: str
+
+
+def table_names(spark: SparkSession) -> dict[str, str]:
+    """The names of the tables that are set, by their settings."""
+    names = {setting: spark.conf.get(setting, "") or "" for setting in COLUMNS}
+    return {setting: name for setting, name in names.items() if name}
+
+
+def with_rows(plan: MatchPlan) -> MatchPlan:
+    """The plan with the whole rows of the relation as a further column."""
+    return replace(plan, columns=(*plan.columns, InputColumn(LATE_ROW, join("to_json(struct(*))"))))
+
+
+def open_tables(spark: SparkSession, fingerprint: Fingerprint) -> list[SideTable]:
+    """The tables that are set, created if they do not exist.
+
+    Raises UnsupportedError if one is not in a file system of Spark's machines.
+    """
+    return [_open(spark, setting, name, fingerprint) for setting, name in table_names(spark).items()]
+
+
+def _open(spark: SparkSession, setting: str, unquoted_name: str, fingerprint: Fingerprint) -> SideTable:
+    name = quote(split_name(unquoted_name))
+    spark.createDataFrame([], COLUMNS[setting]).write.format("delta").mode("ignore").saveAsTable(name)
+    location = file_path(str(spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"]))
+    if location is None:
+        raise UnsupportedError(
+            "LATE_ROWS_FOLDER",
+            f"the table {name} of {setting} is not in a file system of Spark's machines",
+            hint=f"unset {setting}; such rows are counted in any case.",
+        )
+    own = _own_name(spark, f"{location}/_checkpoints", fingerprint)
+    folder, checkpoint = f"{location}/_arriving/{own}", f"{location}/_checkpoints/{own}"
+    _make(spark, folder, setting)
+    return SideTable(setting=setting, name=name, folder=folder, checkpoint=checkpoint)
+
+
+def _own_name(spark: SparkSession, checkpoints: str, fingerprint: Fingerprint) -> str:
+    """The name of the clause's folders, which an earlier version may have made."""
+    path = path_here(spark, checkpoints)
+    names = (name for name in fingerprint.former if path is not None and (path / name).is_dir())
+    return next(names, fingerprint.digest)
+
+
+def _make(spark: SparkSession, folder: str, setting: str) -> None:
+    """Make a folder, which Spark reads before a worker writes into it. On Connect only Spark can make it."""
+    if (path := path_here(spark, folder)) is not None:
+        path.mkdir(parents=True, exist_ok=True)
+    else:
+        spark.createDataFrame([], COLUMNS[setting]).coalesce(1).write.mode("ignore").parquet(folder)
+
+
+def follow(spark: SparkSession, table: SideTable, title: str, trigger: dict) -> None:
+    """Start the query that copies written files into the table; with availableNow wait until it has copied all.
+
+    `title`: the name of the streaming table that has such rows.
+    """
+    files = spark.readStream.schema(COLUMNS[table.setting]).parquet(table.folder)
+    writer = files.writeStream.format("delta").option("checkpointLocation", table.checkpoint)
+    writer = writer.queryName(f"{title}/{table.setting.rpartition('.')[2]}/{posixpath.basename(table.folder)}")
+    query = writer.trigger(**trigger).toTable(table.name) if trigger else writer.toTable(table.name)
+    if trigger.get("availableNow"):
+        query.awaitTermination()

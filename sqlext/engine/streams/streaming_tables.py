@@ -1,0 +1,316 @@
+"""CREATE STREAMING TABLE and INSERT INTO … SELECT from a stream: streaming queries into Delta tables, exactly once.
+
+The checkpoint of a query lies in the folder of its table, so it moves with the table, and a statement that is run again
+resumes the query. Stopping a query does not end its input: what is undecided stays in the checkpoint.
+
+| CREATE STREAMING TABLE, and the table | does |
+|---|---|
+| does not exist | creates it and starts the query; an error if its folder holds files |
+| exists, the query is stopped | resumes it; an error if the text of the query has changed |
+| exists, the query is running | nothing, with a warning |
+| exists, IF NOT EXISTS | nothing |
+| exists, OR REPLACE | drops it first, with its files and its checkpoint |
+| exists and has rows, but no checkpoint | an error |
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+
+from sqlext.catalog import streams
+from sqlext.catalog.checkpoint import (
+    Checkpoint,
+    StoredClause,
+    StoredQuery,
+    check_same_query,
+    record_query,
+    stored_query,
+)
+from sqlext.catalog.warehouse import remove_unfinished, table_folder
+from sqlext.engine.queries.queries import warn
+from sqlext.engine.queries.spark_errors import user_error
+from sqlext.engine.streams import reports, side_tables
+from sqlext.engine.streams.idle_sources import has_beats
+from sqlext.engine.streams.stream_clause import StreamClause
+from sqlext.engine.streams.upsert import UpsertWriter, check_table, plan_upsert
+from sqlext.errors import BindError, Place, SetupError, UnsupportedError
+from sqlext.rewriter.emit.upserted import HIDDEN
+from sqlext.rewriter.heads.heads import StreamTarget
+from sqlext.rewriter.statements.resumed_words import resumed_tokens, resumed_words
+from sqlext.rewriter.text.names import Parts, quote, quoted
+from sqlext.rewriter.text.splice import Text
+from sqlext.rewriter.text.tokens import tokenize
+from sqlext.spark.kind import is_connect
+
+TRIGGER = "sqlext.stream.trigger"  # available-now, an interval, or nothing: each micro-batch starts at once
+NAME = "sqlext.stream.name"  # of the checkpoint, where several INSERT write into one table
+AVAILABLE_NOW = "available-now"
+CHECKPOINTS = "_checkpoints"  # in the folder of a table; Delta ignores names that begin so
+STREAM, INSERT = "stream", "insert"  # the names of checkpoints
+_ACTIONS = (  # what shows or collects all rows of a DataFrame
+    "show", "collect", "count", "first", "head", "take", "tail", "isEmpty", "toPandas", "toArrow", "toLocalIterator",
+)  # fmt: skip
+# Without it Spark runs available-now in one micro-batch where a source, such as that of heartbeats, does not know it.
+_SEVERAL_BATCHES = "spark.sql.streaming.triggerAvailableNowWrapper.enabled"
+
+
+def start(
+    spark: SparkSession,
+    target: StreamTarget,
+    frame: DataFrame,
+    clauses: Sequence[StreamClause],
+    text: Text,
+    is_repeatable: bool,
+) -> DataFrame:
+    """Start or resume the query `frame`, a stream with these clauses; returns an empty DataFrame.
+
+    `text`: the query with a name in the place of each clause; `is_repeatable`: the statement has no parameters.
+
+    Raises BindError: CHANGED_QUERY if the checkpoint was written by another query, TABLE_EXISTS, LEFTOVERS.
+    """
+    if target.rows is not None:
+        raise UnsupportedError(
+            "STREAM_INSERT", "an INSERT from a stream appends rows to all columns of its table", place=target.rows,
+            hint="write INSERT INTO table SELECT …, with a value for every column in the table's order.",
+        )  # fmt: skip
+    name, title = quote(target.name), streams.table_title(spark, target.name)
+    nothing = spark.createDataFrame([], T.StructType([]))
+    _check_ends(clauses, _trigger(spark, target), target)
+    upsert = plan_upsert(frame, target, clauses) if target.upsert_key else None
+    written, is_new = frame.drop(*HIDDEN), False
+    if not target.is_insert:
+        if target.if_not_exists and spark.catalog.tableExists(name):
+            return nothing
+        is_new = _prepare(spark, name, written, target)
+    written = _as_table(spark, name, written, target)
+    if upsert is not None:
+        check_table(upsert, spark.table(name).columns, target)
+    checkpoint = target.checkpoint or _checkpoint(spark, name, target)
+    query = _stored_query(target, clauses, text, is_repeatable)
+    places, former = [clause.place for clause in clauses], [clause.fingerprint.former for clause in clauses]
+    stored = Checkpoint(spark, checkpoint)
+    check_same_query(stored, query, former, places, _places(text, target), _key_place(target))
+    query_name = f"{title}/{_own(spark, target)}" if target.is_insert else title
+    if running := [query for query in streams.running(spark, title) if query.name == query_name]:
+        batch = (running[0].lastProgress or {}).get("batchId")
+        at = "" if batch is None else f", at micro-batch {batch}"
+        warn([f"{query_name} is running{at}; the statement started nothing. STOP STREAMING TABLE {title} ends it."])
+        return nothing
+    record_query(stored, query)
+    stored.remove_unfinished()
+    if upsert is None:
+        writer, sink = written.writeStream.format("delta"), name
+    else:
+        into = UpsertWriter(upsert, quote(_with_schema(spark, target)), checkpoint)
+        writer, sink = frame.writeStream.foreachBatch(into), None
+    writer = writer.option("checkpointLocation", checkpoint).queryName(query_name)
+    try:
+        with _setting(spark, _SEVERAL_BATCHES, "true") if has_beats(text) else nullcontext():
+            _run(spark, writer, sink, target)
+    except (AnalysisException, SetupError) as e:  # of what is checked when a stream starts
+        if is_new:
+            spark.sql(f"DROP TABLE {name}").collect()
+        if isinstance(e, SetupError):
+            raise
+        error = user_error(e, text, target.text)
+        raise (error if error.place else error.with_(place=target.place)) from None
+    for clause in clauses:
+        for table in side_tables.open_tables(spark, clause.fingerprint):
+            side_tables.follow(spark, table, title, _trigger_options(_trigger(spark, target)))
+    return nothing
+
+
+def _prepare(spark: SparkSession, name: str, frame: DataFrame, target: StreamTarget) -> bool:
+    """Create the table, unless a query has written into it before. Is it new?"""
+    if target.or_replace:
+        spark.sql(f"DROP TABLE IF EXISTS {name}").collect()
+        _remove_leftovers(_folder(spark, target))
+    if not spark.catalog.tableExists(name):
+        _check_leftovers(_folder(spark, target), target)
+        spark.createDataFrame([], frame.schema).write.format("delta").saveAsTable(name)
+        return True
+    checkpoint = Checkpoint(spark, target.checkpoint or _checkpoint(spark, name, target))
+    if stored_query(checkpoint) is None and not spark.table(name).isEmpty():
+        raise BindError(
+            "TABLE_EXISTS", f"{name} has rows that no streaming table has written", place=target.place,
+            hint="INSERT INTO writes a stream into it; CREATE OR REPLACE STREAMING TABLE drops it first.",
+        )  # fmt: skip
+    return False
+
+
+def _folder(spark: SparkSession, target: StreamTarget) -> Path | None:
+    """Where Spark will create the table; None if that is not on this machine."""
+    return table_folder(spark, spark.sql, target.name)
+
+
+def _check_leftovers(folder: Path | None, target: StreamTarget) -> None:
+    remove_unfinished(folder)
+    files = sorted(path.name for path in folder.iterdir()) if folder is not None and folder.is_dir() else []
+    if files:
+        what = "a checkpoint" if files == [CHECKPOINTS] else "a Delta table" if "_delta_log" in files else "files"
+        raise BindError(
+            "LEFTOVERS", f"there is no such table, but {folder} holds {what}: {', '.join(files[:5])}",
+            place=target.place,
+            hint="CREATE OR REPLACE STREAMING TABLE removes a table and its checkpoint there; or remove the folder.",
+        )  # fmt: skip
+
+
+def _remove_leftovers(folder: Path | None) -> None:
+    """Remove what a streaming table left in its folder; a folder of something else is left as it is."""
+    if folder is not None and ((folder / "_delta_log").is_dir() or (folder / CHECKPOINTS).is_dir()):
+        shutil.rmtree(folder)
+
+
+def _as_table(spark: SparkSession, name: str, frame: DataFrame, target: StreamTarget) -> DataFrame:
+    """The query with the names and types of the table: INSERT goes by position, a stream into Delta by name."""
+    fields = spark.table(name).schema.fields
+    if len(fields) != len(frame.columns):
+        raise BindError(
+            "COLUMN_COUNT", f"{name} has {len(fields)} columns, the query returns {len(frame.columns)}",
+            place=target.place, hint=f"the table's columns are {', '.join(f.name for f in fields)}.",
+        )  # fmt: skip
+    columns = (F.col(quoted(c)).cast(f.dataType).alias(f.name) for c, f in zip(frame.columns, fields))
+    return frame.select(*columns) if target.is_insert else frame
+
+
+def _with_schema(spark: SparkSession, target: StreamTarget) -> Parts:
+    return target.name if len(target.name) > 1 else (spark.catalog.currentDatabase(), *target.name)
+
+
+def _own(spark: SparkSession, target: StreamTarget) -> str:
+    return spark.conf.get(NAME, "") or (INSERT if target.is_insert else STREAM)
+
+
+def _checkpoint(spark: SparkSession, name: str, target: StreamTarget) -> str:
+    """The folder of the checkpoint, in the table's folder."""
+    location = str(spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"])
+    return f"{location.rstrip('/')}/{CHECKPOINTS}/{_own(spark, target)}"
+
+
+# what is recorded of a query
+
+
+def _stored_query(
+    target: StreamTarget, clauses: Sequence[StreamClause], text: Text, is_repeatable: bool
+) -> StoredQuery:
+    stored = (
+        StoredClause(" ".join(clause.text.split()), clause.fingerprint.digest, dict(clause.fingerprint.parts))
+        for clause in clauses
+    )
+    return StoredQuery(
+        clauses=tuple(stored),
+        words=tuple(resumed_words(str(text))),
+        statement=target.text.strip() if is_repeatable else "",
+        upsert_key=tuple(column.name.lower() for column in target.upsert_key),
+    )
+
+
+def _key_place(target: StreamTarget) -> Place:
+    """Where UPSERT KEY has its columns, or would stand."""
+    key = target.upsert_key
+    return Place(target.text, key[0].place.start, key[-1].place.stop) if key else target.place
+
+
+def _places(text: Text, target: StreamTarget) -> list[Place | None]:
+    """Where the user wrote each token of the query."""
+    places: list[Place | None] = []
+    for token in resumed_tokens(tokenize(str(text))):
+        origin = text.origin(token.start)
+        places.append(None if origin is None else Place(target.text, origin, origin + len(token.text)))
+    return places
+
+
+# the query
+
+
+def _trigger(spark: SparkSession, target: StreamTarget) -> str:
+    return target.trigger or spark.conf.get(TRIGGER, "") or ""
+
+
+def _trigger_options(trigger: str) -> dict[str, Any]:
+    if not trigger:
+        return {}
+    return {"availableNow": True} if trigger == AVAILABLE_NOW else {"processingTime": trigger}
+
+
+def _check_ends(clauses: Sequence[StreamClause], trigger: str, target: StreamTarget) -> None:
+    if trigger == AVAILABLE_NOW and any(clause.ends_by_clock for clause in clauses):
+        raise UnsupportedError(
+            "STREAM_WITHOUT_END", "with ORDER BY PROCTIME() WITHIN ends by the clock, so the stream does not end",
+            place=target.place, hint="use another trigger than available-now.",
+        )  # fmt: skip
+
+
+def _run(spark: SparkSession, writer: DataStreamWriter, table: str | None, target: StreamTarget) -> None:
+    """Start the query. `table`: where Spark writes the rows, None if the writer has a function for that."""
+    trigger = _trigger(spark, target)
+    writer = writer.outputMode("append")
+    if trigger:
+        writer = writer.trigger(**_trigger_options(trigger))
+    query = _start_upsert(spark, writer, target) if table is None else writer.toTable(table)
+    streams.remember(query)
+    if trigger == AVAILABLE_NOW:
+        try:
+            query.awaitTermination()  # the statement ends when the rows are in the table, and reports in theirs
+        finally:
+            reports.settle(spark, [query])
+
+
+def _start_upsert(spark: SparkSession, writer: DataStreamWriter, target: StreamTarget) -> StreamingQuery:
+    """Start a query with UPSERT KEY. Raises SetupError if a Connect server has no Python for it."""
+    try:
+        return writer.start()
+    except PySparkException as error:
+        if isinstance(error, AnalysisException) or not is_connect(spark):
+            raise
+        reason = str(error).partition("\n")[0]
+        raise SetupError(
+            "WORKER_WITHOUT_SQLEXT", f"the server did not start a Python for UPSERT KEY: {reason}",
+            place=target.upsert_key[0].place,
+            hint="install spark-sqlext, with all that it requires, into the Python that the server's PYSPARK_PYTHON "
+            "names.",
+        ) from None  # fmt: skip
+
+
+@contextmanager
+def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    """A setting of the session while a query runs: Spark reads it some time after the start."""
+    before = spark.conf.get(name, None)
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        spark.conf.unset(name) if before is None else spark.conf.set(name, before)
+
+
+def check_ends(frame: DataFrame) -> None:
+    """Raise UnsupportedError for a stream."""
+    if frame.isStreaming:
+        refuse()
+
+
+def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raise the error of an action over a stream; takes the arguments of any action."""
+    raise UnsupportedError(
+        "STREAM_WITHOUT_TABLE",
+        "the result is a stream, which has no end and cannot be shown",
+        hint="write CREATE STREAMING TABLE name AS … and SELECT from the table.",
+    )
+
+
+def with_end_required(frame: DataFrame) -> DataFrame:
+    """The frame; the actions of a stream raise our error, because Spark's own names no remedy in SQL."""
+    if frame.isStreaming:
+        for action in _ACTIONS:
+            setattr(frame, action, refuse)
+    return frame

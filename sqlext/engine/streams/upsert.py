@@ -1,0 +1,263 @@
+"""UPSERT KEY: a table that keeps one row of each key, the last one by event time.
+
+Each micro-batch is one MERGE, which carries Delta's transaction identifiers: the identifier of the query and the number
+of the micro-batch. Delta commits both together with the rows, so a micro-batch that is run again changes nothing.
+On Connect all queries share the settings of one session, which is where Delta reads the identifiers, so there they are
+left out: Spark runs only the last micro-batch again, and its MERGE finds its own rows. A MERGE that loses to another
+writer is run again.
+
+| a row of the micro-batch | does |
+|---|---|
+| is not the last of its key in the micro-batch | nothing |
+| has the timing MERGED | deletes the row of its key |
+| is older than the row of its key in the table | nothing; only where the table holds the event time |
+| any other | replaces the row of its key, or is inserted |
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from sqlext.engine.queries.queries import WATERMARK
+from sqlext.engine.streams.stream_clause import StreamClause
+from sqlext.errors import BindError
+from sqlext.operators.emit.parts import FIRING, MERGED, ROWTIME, TIMING
+from sqlext.rewriter.emit.upserted import HIDDEN
+from sqlext.rewriter.heads.heads import KeyColumn, StreamTarget
+from sqlext.rewriter.text.names import quoted
+from sqlext.spark.kind import is_connect
+
+_DELTA = "spark.databricks.delta.write"
+APPLICATION, VERSION, RESET = f"{_DELTA}.txnAppId", f"{_DELTA}.txnVersion", f"{_DELTA}.txnVersion.autoReset.enabled"
+_WINDOW_ENDS = ("window_end", "window_start")  # the event times of windows that Spark groups
+_NUMBER, _TIMING, _START = "window_firing", "window_timing", "window_start"
+_CONFLICT = re.compile(
+    r"DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED)|\bConcurrent\w+Exception|MetadataChangedException"
+)
+_UNCOMPARED = (T.MapType, T.VariantType, T.NullType)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upsert:
+    """How rows of one key replace each other: by `times`, then by `number`, then by `values`; the largest is the last.
+
+    All of them are names of columns. `columns`: those of the table; `timing`: the column that may be MERGED, if there
+    is one; `merged_is_least`: a row of timing MERGED counts less than another one of the same time; `is_stored`: the
+    table has all that the order reads.
+    """
+
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    times: tuple[str, ...]
+    number: str | None
+    values: tuple[str, ...]
+    timing: str | None = None
+    merged_is_least: bool = False
+    is_stored: bool = True
+
+
+def plan_upsert(frame: DataFrame, target: StreamTarget, clauses: Sequence[StreamClause]) -> Upsert:
+    """How the rows of the query `frame` replace each other.
+
+    Raises BindError (UPSERT_KEY, UPSERT_ORDER, UPSERT_MERGED), placed at UPSERT KEY.
+    """
+    fields = [f for f in frame.schema.fields if f.name not in HIDDEN]
+    names = {f.name.lower(): f.name for f in fields}
+    key = tuple(_key_column(column, fields) for column in target.upsert_key)
+    columns = tuple(f.name for f in fields)
+    values = tuple(f.name for f in fields if _is_comparable(f.dataType))
+    has_merged_rows = any(clause.has_merged_rows for clause in clauses)
+    if len(fields) < len(frame.columns):
+        timing = TIMING if has_merged_rows else None
+        return Upsert(
+            key=key, columns=columns, times=(ROWTIME,), number=FIRING, values=values, timing=timing, is_stored=False
+        )  # fmt: skip
+    timing = names.get(_TIMING) if has_merged_rows else None
+    if has_merged_rows and timing is None:
+        raise BindError(
+            "UPSERT_MERGED", "no column of the result tells which sessions have joined others and must be deleted",
+            place=target.upsert_key[0].place, hint="select window_timing, and let rows of timing MERGED through.",
+        )  # fmt: skip
+    return Upsert(
+        key=key, columns=columns, times=_times(fields, target), number=names.get(_NUMBER), values=values, timing=timing,
+        merged_is_least=timing is not None and names.get(_START) not in key,
+    )  # fmt: skip
+
+
+def check_table(upsert: Upsert, columns: Sequence[str], target: StreamTarget) -> None:
+    """Raise BindError if a table that exists lacks a column."""
+    known = {name.lower() for name in columns}
+    missing = next((name for name in (*upsert.key, *upsert.columns) if name.lower() not in known), None)
+    if missing is not None:
+        raise BindError(
+            "UPSERT_KEY", f"the table {target.name[-1]} has no column {missing}", place=target.upsert_key[0].place,
+            hint="CREATE OR REPLACE STREAMING TABLE drops it first.",
+        )  # fmt: skip
+
+
+def _key_column(column: KeyColumn, fields: Sequence[T.StructField]) -> str:
+    kind = next(((f.name, f.dataType) for f in fields if f.name.lower() == column.name.lower()), None)
+    if kind is None:
+        raise BindError(
+            "UPSERT_KEY", f"the query returns no column {column.name}", place=column.place,
+            hint=f"its columns are {', '.join(f.name for f in fields)}.",
+        )  # fmt: skip
+    if not _is_comparable(kind[1]):
+        raise BindError(
+            "UPSERT_KEY", f"{column.name} of type {kind[1].simpleString()} cannot be a key", place=column.place,
+            hint="values of a key are compared: take a column of another type.",
+        )  # fmt: skip
+    return kind[0]
+
+
+def _is_comparable(kind: T.DataType) -> bool:
+    if isinstance(kind, T.ArrayType):
+        return _is_comparable(kind.elementType)
+    if isinstance(kind, T.StructType):
+        return all(_is_comparable(f.dataType) for f in kind.fields)
+    return not isinstance(kind, _UNCOMPARED)
+
+
+def _times(fields: Sequence[T.StructField], target: StreamTarget) -> tuple[str, ...]:
+    """The columns with the event time of a row."""
+    names = {f.name.lower(): f.name for f in fields}
+    times = [f.name for f in fields if WATERMARK in f.metadata]
+    times = times or [names[name] for name in _WINDOW_ENDS if name in names][:1]
+    if not times:
+        raise BindError(
+            "UPSERT_ORDER", "no column of the result tells which of several rows of a key is the last",
+            place=target.upsert_key[0].place,
+            hint="select the event time: MATCH_ROWTIME() AS x, window_rowtime, or the column of the WATERMARK.",
+        )  # fmt: skip
+    return tuple(times)
+
+
+@dataclass
+class UpsertWriter:
+    """What Spark calls with each micro-batch. `table`: its quoted name, with the schema."""
+
+    upsert: Upsert
+    table: str
+    checkpoint: str
+    query: str = field(default="", init=False)  # the identifier of the query, which its checkpoint holds
+
+    def __call__(self, rows: DataFrame, batch: int) -> None:
+        spark = rows.sparkSession
+        last = spark.sql(last_rows_query(self.upsert), rows=rows).persist()
+        try:
+            if last.count():  # of all partitions: the state of each is written by this
+                self._merge(spark, last, batch)
+        finally:
+            last.unpersist()
+
+    def _settings(self, spark: SparkSession, batch: int) -> dict[str, str]:
+        """The settings of the session of the query by which Delta knows the micro-batch."""
+        if is_connect(spark):
+            return {}
+        if not self.query:
+            metadata = spark.read.text(f"{self.checkpoint}/metadata").collect()
+            self.query = json.loads(metadata[0][0])["id"]
+        return {APPLICATION: self.query, VERSION: str(batch), RESET: "true"}
+
+    def _merge(self, spark: SparkSession, last: DataFrame, batch: int) -> None:
+        settings = self._settings(spark, batch)
+
+        def merge() -> None:
+            for name, value in settings.items():  # each time: Delta forgets the version with the first use
+                spark.conf.set(name, value)
+            spark.sql(merge_statement(self.upsert, self.table), last=last).collect()
+
+        try:
+            again_after_conflicts(merge)
+        finally:
+            for name in settings:
+                with suppress(PySparkException):
+                    spark.conf.unset(name)
+
+
+def again_after_conflicts(merge: Callable[[], Any], attempts: int = 5) -> Any:
+    """What `merge` returns; it is called again where another writer has changed the table meanwhile.
+
+    Delta has then committed nothing, or, where the identifiers of the micro-batch are known to it, what the next call
+    finds and does not repeat. Raises the last of `attempts` conflicts, and any other error at once.
+
+    >>> outcomes = iter([RuntimeError("[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] …"), "merged"])
+    >>> def merge():
+    ...     outcome = next(outcomes)
+    ...     if isinstance(outcome, Exception):
+    ...         raise outcome
+    ...     return outcome
+    >>> again_after_conflicts(merge)
+    'merged'
+    """
+    for _ in range(attempts - 1):
+        try:
+            return merge()
+        except Exception as e:  # Py4J, Spark and Spark Connect have classes of their own for it
+            if not _CONFLICT.search(str(e)):
+                raise
+    return merge()
+
+
+# the SQL, in which {rows} and {last} stand for DataFrames
+
+
+def last_rows_query(upsert: Upsert) -> str:
+    """The last row of each key of a micro-batch, {rows}.
+
+    >>> upsert = Upsert(key=("k",), columns=("k", "at"), times=("at",), number=None, values=("k", "at"))
+    >>> print(last_rows_query(upsert))
+    SELECT r.* FROM (SELECT max_by(struct(*), struct(`at`, `k`, `at`)) AS r FROM {rows} GROUP BY `k`)
+    """
+    key = ", ".join(map(_name, upsert.key))
+    return f"SELECT r.* FROM (SELECT max_by(struct(*), {_order(upsert, '')}) AS r FROM {{rows}} GROUP BY {key})"
+
+
+def merge_statement(upsert: Upsert, table: str) -> str:
+    """The MERGE of the rows {last} into the table.
+
+    >>> upsert = Upsert(key=("k",), columns=("k", "at"), times=("at",), number=None, values=("k", "at"))
+    >>> print(merge_statement(upsert, "spark_catalog.default.latest"))
+    MERGE INTO spark_catalog.default.latest AS t USING {last} AS s ON t.`k` <=> s.`k`
+    WHEN MATCHED AND struct(s.`at`, s.`k`, s.`at`) >= struct(t.`at`, t.`k`, t.`at`)
+    THEN UPDATE SET t.`k` = s.`k`, t.`at` = s.`at`
+    WHEN NOT MATCHED
+    THEN INSERT (`k`, `at`) VALUES (s.`k`, s.`at`)
+    """
+    columns = [_name(name) for name in upsert.columns]
+    same = " AND ".join(f"t.{name} <=> s.{name}" for name in map(_name, upsert.key))
+    newer = f" AND {_order(upsert, 's.')} >= {_order(upsert, 't.')}" if upsert.is_stored else ""
+    is_merged = f"s.{_name(upsert.timing)} = '{MERGED}'" if upsert.timing else ""
+    lines = [
+        f"MERGE INTO {table} AS t USING {{last}} AS s ON {same}",
+        *([f"WHEN MATCHED AND {is_merged} THEN DELETE"] if is_merged else []),
+        f"WHEN MATCHED{newer}",
+        f"THEN UPDATE SET {', '.join(f't.{c} = s.{c}' for c in columns)}",
+        f"WHEN NOT MATCHED{f' AND NOT {is_merged}' if is_merged else ''}",
+        f"THEN INSERT ({', '.join(columns)}) VALUES ({', '.join(f's.{c}' for c in columns)})",
+    ]
+    return "\n".join(lines)
+
+
+def _order(upsert: Upsert, row: str) -> str:
+    """A value that is larger for the later one of two rows. `row`: the qualifier of the row's columns."""
+    times = [row + _name(name) for name in upsert.times]
+    parts = [f"greatest({', '.join(times)})" if len(times) > 1 else times[0]]
+    if upsert.timing is not None and upsert.merged_is_least:
+        parts.append(f"{row}{_name(upsert.timing)} <> '{MERGED}'")
+    names = [upsert.number, *upsert.values] if upsert.number is not None else upsert.values
+    return f"struct({', '.join([*parts, *(row + _name(name) for name in names)])})"
+
+
+def _name(name: str) -> str:
+    """A quoted name in a text in which {…} stands for a DataFrame."""
+    return quoted(name).replace("{", "{{").replace("}", "}}")

@@ -1,1 +1,0 @@
-"""Windows with row patterns on Spark."""

@@ -1,1 +1,0 @@
-"""What runs in Python workers: Arrow batches in, result rows out. No pyspark."""

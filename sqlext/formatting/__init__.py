@@ -1,0 +1,1 @@
+"""The layout of SQL text, and the templater of sqlfluff."""

@@ -1,0 +1,180 @@
+"""Lays out the clauses of the extended language in one canonical way, and leaves all else byte for byte.
+
+Only gaps between tokens and the case of keywords of our clauses change, so the meaning stays, and comments too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sqlext.errors import SqlExtError
+from sqlext.formatting.check_syntax import check_syntax
+from sqlext.formatting.gaps import Layout, laid_out, same_tokens
+from sqlext.formatting.lay_out_clause import RULES, Body, lay_out_body
+from sqlext.formatting.lay_out_query import lay_out_call, lay_out_emit, lay_out_join
+from sqlext.rewriter.match.parse_match import ORDER_BY, PARTITION_BY, ClauseParser
+from sqlext.rewriter.match_windows.parse_window import WindowClause, WindowParser
+from sqlext.rewriter.rules.rule_statements import is_rule_statement, parse_rule_statement
+from sqlext.rewriter.rules.rules_clause import RulesClause
+from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
+from sqlext.rewriter.statements.scan import is_extended
+from sqlext.rewriter.statements.sql_file import file_statements
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.tokens import Tokens, closing, index_at, tokenize
+from sqlext.rewriter.tree.statement_tree import Site
+
+LayOut = Callable[[str, Tokens], Layout]
+_ROUNDS = 8  # a clause inside another may take several until both have found their places
+
+
+def format_text(text: str) -> str:
+    """The text of a file with its clauses laid out. Raises SqlExtError for the first statement with a wrong clause.
+
+    >>> print(format_text("select * from t match_recognize(order by n measures a.n as a,last(n) as last_n "
+    ...                   "pattern(a b +) define b as n>prev(n))"))
+    select * from t MATCH_RECOGNIZE (
+      ORDER BY n
+      MEASURES
+        a.n     AS a,
+        last(n) AS last_n
+      PATTERN (a b+)
+      DEFINE b AS n>prev(n)
+    )
+    """
+    parts, line, stop = [], "", 0
+    for statement in file_statements(text):
+        gap = text[stop : statement.start]
+        line = _last_line(line + gap)
+        parts += [gap, _formatted_after(line, text, statement)]
+        line, stop = _last_line(line + parts[-1]), statement.stop
+    return "".join(parts) + text[stop:]
+
+
+def _last_line(text: str) -> str:
+    return text[text.rfind("\n") + 1 :]
+
+
+def _formatted_after(line: str, text: str, statement: Fragment) -> str:
+    """The statement, laid out after what is before it on its line, which has been laid out."""
+    try:
+        check_syntax(statement.text)
+    except SqlExtError as error:
+        raise error.moved(text, statement.start) from None
+    before = " " * len(line)
+    return format_statement(before + statement.text)[len(before) :]
+
+
+def format_statement(text: str) -> str:
+    """One statement without errors, laid out."""
+    if not (is_rule_statement(text) or is_extended(text)):
+        return text
+    last = text
+    for _ in range(_ROUNDS):
+        new = last
+        for number in range(len(list(_layouts(last)))):
+            lay_out = list(_layouts(new))[number]
+            tokens = tokenize(new)
+            new = laid_out(new, tokens, lay_out(new, tokens))
+        if new == last:
+            break
+        last = new
+    return last if same_tokens(tokenize(text), tokenize(last)) else text
+
+
+def _layouts(text: str) -> Iterator[LayOut]:
+    """How each part of a statement is laid out, those that begin first coming first."""
+    if is_rule_statement(text):
+        yield from _of_rule(text)
+        return
+    statement = parse_statement(text)
+    parts = sorted([*_bodies(statement), *_queries(statement)], key=lambda part: part[0])
+    yield from (lay_out for _, lay_out in parts)
+
+
+def _of_rule(text: str) -> Iterator[LayOut]:
+    statement = parse_rule_statement(text)
+    if statement is not None and statement.definition is not None:
+        clause = statement.definition.clause
+        tokens = tokenize(text)
+        yield _of_site(_site(text, tokens, index_at(tokens, clause.start)))
+
+
+def _bodies(statement: ParsedStatement) -> Iterator[tuple[int, LayOut]]:
+    for part in statement.clauses:
+        yield part.site.keyword.start, _of_site(part.site)
+    for rules in statement.rules:
+        yield rules.keyword.start, _of_rules(rules)
+    for windows in statement.windows:
+        for clause in windows.clauses:
+            yield clause.keyword.start, _of_window(statement, windows, clause.keyword)
+
+
+def _queries(statement: ParsedStatement) -> Iterator[tuple[int, LayOut]]:
+    for join in statement.joins:
+        yield join.words.start, lay_out_join(statement.tree, join)
+    for call in statement.calls:
+        yield call.whole.start, lay_out_call(call)
+    for emit in statement.emits:
+        yield emit.keyword.start, lay_out_emit(emit)
+
+
+def _site(text: str, tokens: Tokens, keyword: int) -> Site:
+    """A clause whose keyword is token `keyword`, without the relation that it reads."""
+    word, opening = tokens[keyword], keyword + 1
+    close = closing(tokens, opening) or opening
+    return Site(
+        keyword=Fragment(text, word.start, word.stop),
+        relation=Fragment(text, word.start, word.start),
+        body=Fragment(text, tokens[opening].stop, tokens[close].start),
+        whole=Fragment(text, word.start, tokens[close].stop),
+        depth=word.depth,
+        opening=opening,
+        closing=close,
+    )
+
+
+def _of_site(site: Site) -> LayOut:
+    return lambda text, tokens: _of_parser(text, tokens, ClauseParser(text, tokens, site))
+
+
+def _of_parser(text: str, tokens: Tokens, parser: ClauseParser) -> Layout:
+    """The layout of a clause behind its keyword."""
+    keyword = parser.site.opening - 1
+    layout = lay_out_body(text, tokens, _body(parser, keyword))
+    layout.words[keyword] = tokens[keyword].word
+    return layout
+
+
+def _body(parser: ClauseParser, line: int) -> Body:
+    site = parser.site
+    return Body(sections=parser.sections(), parser=parser, opening=site.opening, closing=site.closing, line=line)
+
+
+class _RulesParser(ClauseParser):
+    """Finds the sections of MATCH_RULES."""
+
+    what = "MATCH_RULES"
+    order = (PARTITION_BY, ORDER_BY, RULES)
+
+    def head(self, i: int) -> tuple[str, int] | None:
+        is_rules = self.tokens[i].word == RULES and self.tokens[i].depth == self.depth and self.is_free(i)
+        return (RULES, 1) if is_rules else super().head(i)
+
+
+def _of_rules(rules: RulesClause) -> LayOut:
+    def lay_out(text: str, tokens: Tokens) -> Layout:
+        site = _site(text, tokens, index_at(tokens, rules.keyword.start))
+        return _of_parser(text, tokens, _RulesParser(text, tokens, site))
+
+    return lay_out
+
+
+def _of_window(statement: ParsedStatement, windows: WindowClause, keyword: Fragment) -> LayOut:
+    def lay_out(text: str, tokens: Tokens) -> Layout:
+        at = index_at(tokens, keyword.start)
+        opening = next(i for i in range(at, len(tokens)) if tokens[i].text == "(")
+        site = _site(text, tokens, opening - 1)
+        parser = WindowParser(statement.tree, site, windows.site)
+        return lay_out_body(text, tokens, _body(parser, at))
+
+    return lay_out

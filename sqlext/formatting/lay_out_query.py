@@ -1,0 +1,132 @@
+"""How joins on time, window functions and EMIT are laid out.
+
+FROM flights f
+  LEFT ASOF JOIN reports r
+    MATCH_CONDITION (f.departed >= r.at)
+    ON f.origin = r.origin
+
+FROM TUMBLE(TABLE sales, DESCRIPTOR(ts), INTERVAL '1' HOUR)
+GROUP BY window_start
+EMIT AFTER WATERMARK
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlext.formatting.gaps import Layout, column_of, gap_before, indent_of, is_on_one_line
+from sqlext.formatting.lay_out_clause import ONE_LINE, STEP, WIDTH
+from sqlext.rewriter.emit.emit_clause import EmitClause
+from sqlext.rewriter.emit.window_call import WindowCall
+from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.text.tokens import WORD, Tokens, closing, index_at
+from sqlext.rewriter.tree.statement_tree import Tree
+
+LayOut = Callable[[str, Tokens], Layout]
+
+
+def lay_out_join(tree: Tree, join: JoinClause) -> LayOut:
+    """The join on a line of its own below FROM, its conditions below it; all of FROM on one line if it is short."""
+
+    def lay_out(text: str, tokens: Tokens) -> Layout:
+        first, behind = index_at(tokens, join.words.start), index_at(tokens, join.words.stop)
+        stop = index_at(tokens, join.whole.stop)
+        from_ = join.query.from_
+        layout = Layout()
+        for i in range(first, behind):
+            layout.words[i] = tokens[i].word
+            layout.gaps[i] = " "
+        layout.gaps[behind] = " "
+        criteria = [i for i in range(behind, stop) if _begins_criterion(join, tokens, i)]
+        for i, end in zip(criteria, [*criteria[1:], stop]):
+            layout.words[i] = tokens[i].word
+            layout.gaps[i] = layout.gaps[i + 1] = " "
+            layout.blocks[i + 1] = end
+        if _is_short(text, tokens, from_, stop, layout, ONE_LINE):
+            return layout
+        indent = indent_of(text, tokens[from_].start) + STEP
+        layout.break_before(first, indent)
+        for i in criteria:
+            layout.break_before(i, indent + STEP)
+        return layout
+
+    return lay_out
+
+
+def _begins_criterion(join: JoinClause, tokens: Tokens, i: int) -> bool:
+    """Does MATCH_CONDITION ( … ), ON or USING ( … ) of this join begin at token i?"""
+    start = tokens[i].start
+    condition, on = join.match_condition, join.on
+    if tokens[i].word == "MATCH_CONDITION" and condition is not None and condition.whole.start == start:
+        return True
+    if tokens[i].word == "ON" and on is not None:
+        return tokens[i + 1].start == on.start
+    is_using = tokens[i].word == "USING" and bool(join.using)
+    return is_using and tokens[i].stop <= join.using[0].fragment.start <= tokens[i + 2].stop
+
+
+def lay_out_call(call: WindowCall) -> LayOut:
+    """`NAME(argument, …)` on one line, or each argument on its own if the line gets too long."""
+
+    def lay_out(text: str, tokens: Tokens) -> Layout:
+        name = next(i for i in range(index_at(tokens, call.whole.start), len(tokens)) if tokens[i].word == call.kind)
+        close = closing(tokens, name + 1) or name + 1
+        arguments = [name + 2]
+        depth = tokens[name].depth + 1
+        ends = [call.data.start, *(key.start for key in call.partition_by)]
+        layout = Layout(words={name: call.kind}, gaps={name + 1: "", name + 2: "", close: ""})
+        for i in range(name + 2, close):
+            if tokens[i].text == "," and tokens[i].depth == depth:
+                layout.gaps[i] = ""
+                layout.gaps[i + 1] = " "
+                if tokens[i + 1].start not in ends:
+                    arguments.append(i + 1)
+        if _is_short(text, tokens, name, close + 1, layout, WIDTH):
+            return layout
+        indent = indent_of(text, tokens[name].start)
+        for i, end in zip(arguments, [*arguments[1:], close]):
+            layout.break_before(i, indent + STEP)
+            layout.blocks[i] = end
+        layout.break_before(close, indent)
+        return layout
+
+    return lay_out
+
+
+def lay_out_emit(emit: EmitClause) -> LayOut:
+    """EMIT on a line of its own, unless the whole query is short and on one line."""
+
+    def lay_out(text: str, tokens: Tokens) -> Layout:
+        first, keyword = index_at(tokens, emit.whole.start), index_at(tokens, emit.keyword.start)
+        stop = _end_of_emit(emit, tokens, keyword)
+        layout = Layout(words={keyword: "EMIT"}, gaps={keyword: " "})
+        depth = tokens[keyword].depth
+        for i in range(keyword + 1, stop):
+            if tokens[i].depth != depth or tokens[i].text == ")":
+                continue
+            layout.gaps[i] = "" if tokens[i].text == "," else " "
+            if tokens[i].kind == WORD:
+                layout.words[i] = tokens[i].word
+        if _is_short(text, tokens, first, stop, layout, ONE_LINE):
+            return layout
+        groups = (i for i in range(keyword - 1, first, -1) if tokens[i].depth == depth and tokens[i].word == "GROUP")
+        group = next(groups, first)
+        layout.break_before(keyword, indent_of(text, tokens[group].start))
+        return layout
+
+    return lay_out
+
+
+def _end_of_emit(emit: EmitClause, tokens: Tokens, keyword: int) -> int:
+    """The token behind EMIT: ORDER BY may follow it."""
+    end = emit.order.start if emit.order is not None and emit.order.start > emit.keyword.start else emit.whole.stop
+    return max(index_at(tokens, end), keyword + 1)
+
+
+def _is_short(text: str, tokens: Tokens, lo: int, hi: int, layout: Layout, width: int) -> bool:
+    """Do tokens `lo` to `hi` fit on one line of this width?"""
+    if not is_on_one_line(text, tokens, lo, hi, layout.gaps):
+        return False
+    gaps = (layout.gaps.get(i, gap_before(text, tokens, i)) for i in range(lo + 1, hi))
+    length = sum(map(len, gaps)) + sum(len(token.text) for token in tokens[lo:hi])
+    return column_of(text, tokens[lo].start) + length <= width

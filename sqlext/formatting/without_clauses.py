@@ -1,0 +1,194 @@
+"""A statement without the extended language, for tools that know Spark's own grammar only.
+
+The text is for parsing, not for running: a clause is left out, and what stays keeps its place and its names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from sqlext.formatting.check_syntax import check_syntax
+from sqlext.rewriter.heads.heads import Cursor
+from sqlext.rewriter.heads.stream_heads import parse_command
+from sqlext.rewriter.joins.join_clause import JoinClause
+from sqlext.rewriter.rules.rule_statements import is_rule_statement
+from sqlext.rewriter.statements.parse_statement import ParsedStatement, parse_statement
+from sqlext.rewriter.statements.scan import is_extended
+from sqlext.rewriter.statements.sql_file import file_statements
+from sqlext.rewriter.text.fragments import Fragment
+from sqlext.rewriter.text.splice import Edit, Source
+from sqlext.rewriter.text.tokens import NUMBER, STRING, Tokens, index_at, tokenize
+from sqlext.rewriter.tree.keywords import INTERVAL_UNITS, is_at
+from sqlext.rewriter.tree.statement_tree import Tree
+
+_BEFORE_STREAM = frozenset({"FROM", "JOIN", ",", "TABLE"})
+
+
+def edits_of_file(text: str) -> list[Edit]:
+    """The edits, in the order of their places, that leave only Spark's own grammar in a file.
+
+    Raises SqlExtError, with a place in the file, for the first statement whose clauses are wrong.
+
+    >>> text = "SELECT a FROM t MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true) AS m; STOP STREAMING TABLE x"
+    >>> [(text[edit.start : edit.stop], edit.replacement) for edit in edits_of_file(text)]
+    [(' MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true)', ''), ('STOP STREAMING TABLE x', 'SELECT 1')]
+    """
+    edits: list[Edit] = []
+    statements = list(file_statements(text))
+    for statement, following in zip_longest(statements, statements[1:]):
+        by = statement.start
+        edits += (Edit(e.start + by, e.stop + by, e.replacement) for e in _edits(statement.text))
+        if following is not None and not tokenize(text[statement.stop : following.start]):
+            edits.append(Edit(statement.stop, statement.stop + 1, ";" + text[statement.stop]))  # the end of a cell
+    return edits
+
+
+def _edits(text: str) -> list[Edit]:
+    check_syntax(text)
+    if is_rule_statement(text) or parse_command(text) is not None:
+        return [Edit(0, len(text), "SELECT 1")]
+    tokens = tokenize(text)
+    edits = [*_head(tokens), *_watermarks(tokens)]
+    if is_extended(text):
+        statement = parse_statement(text)
+        edits += _of_clauses(statement, tokens)
+        for join in statement.joins:  # inner ones first
+            edits.append(_of_join(join, edits))
+    return _outermost(edits)
+
+
+def _outermost(edits: list[Edit]) -> list[Edit]:
+    """The edits that do not lie inside of others."""
+    result: list[Edit] = []
+    for edit in sorted(set(edits), key=lambda e: (e.start, -e.stop)):
+        if not result or edit.start >= result[-1].stop:
+            result.append(edit)
+    return result
+
+
+def _left_out(tokens: Tokens, lo: int, hi: int) -> Edit:
+    """Tokens `lo` to `hi` (exclusive) left out, with the gap before them."""
+    return Edit(tokens[lo - 1].stop if lo else tokens[lo].start, tokens[hi - 1].stop, "")
+
+
+def _head(tokens: Tokens) -> Iterator[Edit]:
+    """EXPLAIN MATCH and CREATE STREAMING TABLE as EXPLAIN and CREATE TABLE."""
+    if is_at(tokens, 0, "EXPLAIN", "MATCH"):
+        yield _left_out(tokens, 1, 2)
+    cursor = Cursor(tokens)
+    if not cursor.take("CREATE"):
+        return
+    start = cursor.index
+    cursor.take_one_of(("OR",)) and cursor.take_one_of(("REFRESH", "REPLACE"))
+    if not cursor.take("STREAMING", "TABLE"):
+        return
+    yield _left_out(tokens, start, cursor.index - 1)
+    cursor.take("IF", "NOT", "EXISTS")
+    if cursor.take_name() is None:
+        return
+    behind = cursor.index
+    as_ = next((i for i in range(behind, len(tokens)) if tokens[i].word == "AS" and tokens[i].depth == 0), behind)
+    if as_ > behind:
+        yield _left_out(tokens, behind, as_)
+
+
+def _watermarks(tokens: Tokens) -> Iterator[Edit]:
+    """STREAM before a relation, and WATERMARK … DELAY OF … behind it."""
+    for i, token in enumerate(tokens):
+        if token.word == "STREAM" and i and tokens[i - 1].word in _BEFORE_STREAM and i + 1 < len(tokens):
+            if tokens[i + 1].is_name and tokens[i + 1].word not in ("AS", "WHERE"):
+                yield Edit(token.start, tokens[i + 1].start, "")
+        elif token.word == "WATERMARK":
+            delay = next((k for k in range(i + 1, len(tokens)) if is_at(tokens, k, "DELAY", "OF")), None)
+            if delay is not None:
+                yield _left_out(tokens, i, _behind_interval(tokens, delay + 2))
+
+
+def _behind_interval(tokens: Tokens, i: int) -> int:
+    i += is_at(tokens, i, "INTERVAL")
+    while i < len(tokens) and (
+        tokens[i].kind in (NUMBER, STRING) or tokens[i].text in ("-", "+", "TO") or tokens[i].word in INTERVAL_UNITS
+    ):
+        i += 1
+    return i
+
+
+def _of_clauses(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
+    for part in statement.clauses:
+        yield _behind(statement.tree, part.site.keyword, part.site.whole)
+    for rules in statement.rules:
+        yield _behind(statement.tree, rules.keyword, rules.whole)
+    for source in statement.idle_sources:
+        yield _behind_token(tokens, Fragment(source.whole.source, source.idle.start, source.whole.stop))
+    yield from _of_windows(statement, tokens)
+    yield from _of_emits(statement, tokens)
+
+
+def _of_join(join: JoinClause, edits: list[Edit]) -> Edit:
+    """A join of Spark in the place of all that follows the left operand, with the same conditions.
+
+    It is one edit, because a tool leaves alone only what an edit covers; and it has the names in the conditions,
+    without which a tool would take aliases for unused.
+    """
+    condition, on = join.match_condition, join.on
+    conditions = [] if on is None else [_edited(on, edits)]
+    if condition is not None and (on is None or condition.whole.start < on.start):
+        both = (_edited(side, edits) for side in (condition.left, condition.right))
+        conditions.insert(0, f" {condition.operator} ".join(both))
+    words = f"{join.join_type} JOIN {_edited(join.right, edits)} ON {' AND '.join(conditions) or 'TRUE'}"
+    return Edit(join.words.start, join.whole.stop, words)
+
+
+def _edited(fragment: Fragment, edits: list[Edit]) -> str:
+    inside = _outermost([e for e in edits if fragment.start <= e.start and e.stop <= fragment.stop])
+    return str(Source(fragment.source, tuple(inside)).slice(fragment.start, fragment.stop))
+
+
+def _behind(tree: Tree, keyword: Fragment, whole: Fragment) -> Edit:
+    """The clause left out that stands behind a relation, with the alias that only the clause reads."""
+    at = index_at(tree.tokens, keyword.start)
+    relation = tree.relation_of(at)
+    alias = relation.aliases[relation.clauses.index(at)] if relation is not None else None
+    last = at - 1 if alias is None else alias.name - 1 - is_at(tree.tokens, alias.name - 1, "AS")
+    return Edit(tree.tokens[last].stop, whole.stop, "")
+
+
+def _behind_token(tokens: Tokens, fragment: Fragment) -> Edit:
+    return _left_out(tokens, index_at(tokens, fragment.start), index_at(tokens, fragment.stop))
+
+
+def _of_windows(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
+    """Windows without the sections of their patterns, and measures without OVER."""
+    for windows in statement.windows:
+        for relation in statement.tree.relations:
+            alias = relation.aliases[-1] if relation.query == windows.site.query else None
+            if alias is not None:  # the windows may read it
+                yield Edit(tokens[alias.name].start, tokens[alias.name].stop, tokens[alias.name].text)
+        for window in windows.site.windows:
+            first = next(
+                i for i in range(window.opening + 1, window.closing) if _begins_pattern(tokens, i, window.opening)
+            )
+            start = tokens[first - 1].stop
+            yield Edit(start, tokens[window.closing].start, "")
+        for call in windows.site.calls:
+            if tokens[call.over - 1].text != ")":
+                measure = statement.tree.fragment(call.start, call.over)
+                yield Edit(measure.start, tokens[call.stop - 1].stop, measure.text)
+
+
+def _begins_pattern(tokens: Tokens, i: int, opening: int) -> bool:
+    words = ("MEASURES", "ROWS", "AFTER", "INITIAL", "SEEK", "PATTERN")
+    return tokens[i].word in words and tokens[i].depth == tokens[opening].depth + 1
+
+
+def _of_emits(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
+    """The relation that a window function reads in the place of its call; no EMIT."""
+    for call in statement.calls:
+        data, whole = call.data, call.whole
+        yield Edit(whole.start, data.start, "")
+        yield Edit(data.stop, whole.stop, "")
+    for emit in statement.emits:
+        order = emit.order
+        stop = order.start if order is not None and order.start > emit.keyword.start else emit.whole.stop
+        yield _left_out(tokens, index_at(tokens, emit.keyword.start), index_at(tokens, stop))

@@ -1,0 +1,1 @@
+"""What executors run: Arrow in, Arrow out, without Spark."""

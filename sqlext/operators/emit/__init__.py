@@ -1,0 +1,1 @@
+"""EMIT on executors: windows, panes, triggers and firings."""

@@ -1,0 +1,72 @@
+"""Which windows a row is in: `[start, end)` each, aligned to 1970 plus an offset, in int64 microseconds.
+
+A window that would begin before the first time, or end after the last one, begins or ends with it. Sessions depend on
+the rows before them, see `sessions.py`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sqlext.operators.emit.parts import CUMULATE, GLOBAL, HOP, TUMBLE
+from sqlext.operators.emit.plan import Assigner
+from sqlext.pattern.task.event_time import BEGINNING, NEVER, earlier, later
+
+
+class InWindow(NamedTuple):
+    """Entry i: row `row[i]` is in the window from `start[i]` to `end[i]`. The rows are in order."""
+
+    row: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+
+def assign(assigner: Assigner, time: np.ndarray) -> InWindow:
+    """The windows of rows with these times, by the definition of their function.
+
+    >>> assign(Assigner(kind=HOP, size=10, step=5), np.array([-1, 12]))
+    InWindow(row=array([0, 0, 1, 1]), start=array([-10,  -5,   5,  10]), end=array([ 0,  5, 15, 20]))
+    >>> assign(Assigner(kind=HOP, size=2, step=5), np.array([6, 8])).start
+    array([5])
+    >>> assign(Assigner(kind=CUMULATE, size=10, step=5), np.array([3, 7])).end
+    array([ 5, 10, 10])
+    """
+    return _ASSIGN[assigner.kind](assigner, time)
+
+
+def _behind(time: np.ndarray, step: int, offset: int) -> np.ndarray:
+    """How far each time is behind the last multiple of `step` (plus `offset`) up to it."""
+    return (time % step - offset % step) % step
+
+
+def _tumble(assigner: Assigner, time: np.ndarray) -> InWindow:
+    behind = _behind(time, assigner.size, assigner.offset)
+    return InWindow(np.arange(len(time)), earlier(time, behind), later(time, assigner.size - behind))
+
+
+def _hop(assigner: Assigner, time: np.ndarray) -> InWindow:
+    most = -(-assigner.size // assigner.step)
+    last = _behind(time, assigner.step, assigner.offset)
+    behind = (last[:, None] + assigner.step * np.arange(most - 1, -1, -1)).ravel()
+    is_in = behind < assigner.size
+    row, behind = np.repeat(np.arange(len(time)), most)[is_in], behind[is_in]
+    return InWindow(row, earlier(time[row], behind), later(time[row], assigner.size - behind))
+
+
+def _cumulate(assigner: Assigner, time: np.ndarray) -> InWindow:
+    most = assigner.size // assigner.step
+    behind = _behind(time, assigner.size, assigner.offset)
+    ahead = assigner.step * np.arange(1, most + 1) - behind[:, None]
+    is_in, is_last = ahead > 0, time[:, None] > NEVER - np.maximum(ahead, 0)
+    is_in[:, 1:] &= ~(is_in & is_last)[:, :-1]  # one window that ends with time itself
+    row = np.repeat(np.arange(len(time)), most)[is_in.ravel()]
+    return InWindow(row, earlier(time, behind)[row], later(time[row], ahead[is_in]))
+
+
+def _global(assigner: Assigner, time: np.ndarray) -> InWindow:
+    return InWindow(np.arange(len(time)), np.full(len(time), BEGINNING), np.full(len(time), NEVER))
+
+
+_ASSIGN = {TUMBLE: _tumble, HOP: _hop, CUMULATE: _cumulate, GLOBAL: _global}

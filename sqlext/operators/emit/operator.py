@@ -1,0 +1,55 @@
+"""EMIT as the stateful operator of a stream, and over a whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from sqlext.operators.emit.panes import pane_schema
+from sqlext.operators.emit.plan import WindowPlan
+from sqlext.operators.stateful.operator import KEYS, ROWS, Clock, State, Step, TimesBy, first_state
+from sqlext.pattern.task.event_time import BEGINNING, NEVER
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmitOperator:
+    """Triggers on the clock fire in the first micro-batch behind their time.
+
+    `extra`: further columns of the rows that arrive: LATE_ROW and FAILURE, if they are needed.
+    """
+
+    windows: WindowPlan
+    extra: tuple[str, ...] = ()
+    times_by: TimesBy = TimesBy.EVENTS
+
+    @property
+    def inputs(self) -> Mapping[str, pa.Schema]:
+        return {ROWS: pa.schema([*self.windows.schema, *((name, pa.string()) for name in self.extra)])}
+
+    @cached_property
+    def tables(self) -> Mapping[str, pa.Schema]:
+        return {ROWS: self.windows.row_schema, KEYS: pane_schema(self.windows)}
+
+    @property
+    def time(self) -> str:
+        return self.windows.time
+
+    def advance(self, state: State, arrived: Mapping[str, pa.Table], clock: Clock) -> Step:
+        from sqlext.operators.emit.step import advance  # loads the matchers, which the driver does not need
+
+        return advance(state, arrived[ROWS], clock.watermark, self.windows, clock.now)
+
+
+def fire_batch(batches: Iterator[pa.RecordBatch], windows: WindowPlan) -> Iterator[pa.RecordBatch]:
+    """All firings over the rows of whole keys, in any order: one step, whose watermark is past all rows."""
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    if not tables:
+        return
+    operator = EmitOperator(windows=windows)
+    rows = pa.concat_tables(tables).cast(windows.schema)
+    step = operator.advance(first_state(operator.tables, BEGINNING), {ROWS: rows}, Clock(NEVER, BEGINNING))
+    for _, firings in step.results:
+        yield firings

@@ -1,0 +1,199 @@
+"""One step of EMIT: arriving rows and a watermark in, firings and the next state out. Batch is one step to the end.
+
+    order     discard late rows, keep rows above the watermark for later, sort the others by key and time (`assigned`)
+    assign    the windows of each row (`assigners`, `sessions`): a pane is one window of one key
+    trigger   where in the sequence of its rows each pane fires (`triggers`, `firing_points`)
+    see       what each firing sees: partial aggregates (`firings`), or the rows that an evictor chooses (`seen_rows`)
+
+A step is pure: it uses neither Spark nor a clock. The same rows in any portions give the same firings, but for rows
+that come late and triggers on the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.expressions.function import Settings
+from sqlext.operators.emit import firing_points, triggers
+from sqlext.operators.emit.aggregate_states import Aggregation, States
+from sqlext.operators.emit.assigned import Assigned, StepRows, assigned, step_rows
+from sqlext.operators.emit.firing_points import NOTHING, Points
+from sqlext.operators.emit.firings import failures, firing_rows, merged_rows, partial_values
+from sqlext.operators.emit.panes import Panes, stored_panes
+from sqlext.operators.emit.parts import END, START
+from sqlext.operators.emit.plan import WindowPlan
+from sqlext.operators.emit.seen_rows import PaneRows, delta_values, pane_rows, seen, still_seen
+from sqlext.operators.emit.triggers import TriggerInput
+from sqlext.operators.emit.whole import aggregations
+from sqlext.operators.rows.arrow import as_arrow, one_chunk
+from sqlext.operators.stateful.arrivals import arrivals
+from sqlext.operators.stateful.operator import KEYS, ROWS, Change, State, Step
+from sqlext.pattern.task.event_time import BEGINNING, NEVER, later
+
+
+def advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, clock: int = BEGINNING) -> Step:
+    """One step. `watermark`: no row up to it will arrive any more, but for late ones; `clock`: the time of day, which
+    only triggers on the clock read; both in int64 microseconds.
+
+    Raises DataError as aggregates do, unless `plan.skips_failures`.
+    """
+    if not triggers.reads_clock(plan.emit):
+        return _advance(state, arrived, watermark, plan, clock)
+    first = _advance(state, arrived.slice(0, 0), state.watermark, plan, clock)  # the clock comes before the rows
+    return first.then(_advance(first.after(state), arrived, watermark, plan, clock))
+
+
+def _advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, clock: int) -> Step:
+    came = arrivals(state, arrived, watermark, time=plan.time, keys=plan.keys, lateness=plan.emit.lateness)
+    before, watermark = came.before, came.watermark
+    moment = max(watermark, before + 1)  # of firings that late rows cause: Spark takes no row with an older time
+    rows = step_rows(came, plan)
+    columns = {name: one_chunk(rows.table.column(name)) for name in plan.schema.names}
+    settings = Settings(is_ansi=plan.is_ansi, time_zone="UTC")  # of which no aggregate makes use
+    calls = aggregations(plan, columns, settings)
+    partial = [] if plan.keeps_rows else calls
+    windows = assigned(rows, stored_panes(state.keys, rows.key_code, plan), before, moment, plan, partial)
+    points, panes = _points(rows, windows, before, moment, watermark, clock, plan)
+    is_open = _close(panes, plan) > watermark
+    kept = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    if plan.keeps_rows:
+        of_panes = pane_rows(rows, windows, plan)
+        at_points = _values_of_rows(points, of_panes, rows, calls, plan)
+        kept = still_seen(_last_count(points, len(panes)), is_open, of_panes, plan)
+    else:
+        first = np.searchsorted(windows.entries.pane, np.arange(len(panes) + 1))
+        at_points, partials = partial_values(
+            points, windows.row, first, panes, calls, is_discarding=plan.emit.is_discarding
+        )
+        panes = replace(panes, partials=partials)
+    time, fired, errors = firing_rows(points, windows, at_points, calls, plan)
+    ended = merged_rows(windows.ended, moment, calls, plan)
+    waiting = came.kept(rows.is_waiting)
+    untouched = _are_untouched(windows, points, is_open, state.keys.num_rows)
+    touched = _touched(windows, panes, points, is_open)
+    return Step(
+        results=[result for result in (ended, (time, fired)) if result[1].num_rows],
+        late=came.late,
+        failures=pa.concat_tables([came.failed, failures(points, fired, errors, plan)]),
+        changes={
+            ROWS: Change(waiting.keeps, pa.concat_tables([waiting.added, _kept_rows(rows, panes, *kept)])),
+            KEYS: Change(untouched, touched.table(plan)),
+        },
+        watermark=watermark,
+        open_windows=int(untouched.sum()) + len(touched),
+    )
+
+
+def _last(panes: Panes, plan: WindowPlan) -> np.ndarray:
+    """`int64[p]`: the watermark at which each window is complete."""
+    return np.where(panes.end == NEVER, NEVER, panes.end - plan.lag)
+
+
+def _close(panes: Panes, plan: WindowPlan) -> np.ndarray:
+    """`int64[p]`: the watermark from which on no row can come for the window any more."""
+    return later(_last(panes, plan), plan.emit.lateness)
+
+
+def _points(
+    rows: StepRows, windows: Assigned, before: int, moment: int, watermark: int, clock: int, plan: WindowPlan
+) -> tuple[Points, Panes]:
+    """All firings of the step, and the panes after it, except for partial aggregates."""
+    panes, entries = windows.panes, windows.entries
+    size = np.bincount(entries.pane, minlength=len(panes))
+    end = panes.end.copy()
+    np.maximum.at(end, entries.pane, entries.end)
+    last = _last(replace(panes, end=end), plan)
+    was_complete = last <= before
+    is_open = ~was_complete[entries.pane]
+    inputs = TriggerInput(
+        entries=entries.take(is_open),
+        size=size,
+        panes=panes.times,
+        columns=panes.own,
+        values=lambda column: delta_values(column, rows)[windows.row[is_open]],
+        before=before,
+        watermark=watermark,
+        clock=clock,
+    )
+    rung, own = triggers.fired(plan.emit, inputs)
+    panes = replace(panes, end=end, own=own)
+    early = firing_points.merged(rung, panes.times)
+    news = _news(panes, windows, early)
+    is_complete = ~was_complete & (last <= watermark)
+    complete = np.flatnonzero(is_complete & (news != NOTHING) if plan.emit.is_discarding else is_complete)
+    corrected = np.flatnonzero(was_complete & (size > 0))
+    points = firing_points.in_order([
+        early,
+        firing_points.complete(complete, size[complete], last[complete]),
+        firing_points.complete(corrected, size[corrected], np.full(len(corrected), moment)),
+    ])  # fmt: skip
+    was_on_time = panes.was_on_time.copy()
+    was_on_time[points.pane[points.is_complete]] = True
+    panes = replace(
+        panes,
+        count=panes.count + size,
+        fired=panes.fired + np.bincount(points.pane, minlength=len(panes)),
+        news=_news(panes, windows, points),
+        was_on_time=was_on_time,
+    )
+    return points, panes
+
+
+def _last_count(points: Points, panes: int) -> np.ndarray:
+    """`int64[p]`: how many new rows the last firing of each pane saw, -1 if it did not fire."""
+    last = np.full(panes, -1)
+    last[points.pane] = points.seen  # of several assignments to one pane the last one holds
+    return last
+
+
+def _news(panes: Panes, windows: Assigned, points: Points) -> np.ndarray:
+    """`Panes.news` behind these firings."""
+    entries, news = windows.entries, panes.news.copy()
+    last = _last_count(points, len(panes))
+    news[last >= 0] = NOTHING
+    is_new = entries.position > last[entries.pane]
+    news[entries.pane[is_new]] = entries.time[is_new]
+    return news
+
+
+def _values_of_rows(
+    points: Points, of_panes: PaneRows, rows: StepRows, aggregations: Sequence[Aggregation], plan: WindowPlan
+) -> list[States]:
+    evictor = plan.emit.evictor
+    values = delta_values(evictor.column, rows) if evictor is not None and evictor.column else None
+    seen_rows, start, stop = seen(points, of_panes, values, plan)
+    return [a.reduce(seen_rows, start, stop) for a in aggregations]
+
+
+# the next state
+
+
+def _kept_rows(rows: StepRows, panes: Panes, row: np.ndarray, pane: np.ndarray) -> pa.Table:
+    """The rows of the state that firings see, each with its window."""
+    table = rows.table.take(as_arrow(row))
+    for name, values in ((START, panes.start), (END, panes.end)):
+        table = table.set_column(table.schema.get_field_index(name), name, as_arrow(values[pane]))
+    return table.cast(rows.table.schema)
+
+
+def _is_touched(windows: Assigned, points: Points) -> np.ndarray:
+    """`bool[p]`: the panes of which anything changes in this step."""
+    is_touched = windows.origin < 0
+    is_touched[windows.entries.pane] = True
+    is_touched[points.pane] = True
+    return is_touched
+
+
+def _are_untouched(windows: Assigned, points: Points, is_open: np.ndarray, n: int) -> np.ndarray:
+    """`bool[n]`: the panes of the state that stay as they are."""
+    stays = np.zeros(n, np.bool_)
+    stays[windows.origin[~_is_touched(windows, points) & is_open]] = True
+    return stays
+
+
+def _touched(windows: Assigned, panes: Panes, points: Points, is_open: np.ndarray) -> Panes:
+    return panes.take(np.flatnonzero(_is_touched(windows, points) & is_open))

@@ -1,0 +1,112 @@
+"""Match in a Python worker: sorted Arrow batches in, result rows out. Loads Numba.
+
+The rows of a partition may come in many batches, and a batch may hold many partitions. The column PARTITION_START marks
+the first row of each partition; without it a partition begins where the keys change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.operators.match.output import result_batches
+from sqlext.operators.match.plan import Limits, WorkerPlan
+from sqlext.operators.match.read_rows import columns_of, read_rows, rows_needed, time_columns
+from sqlext.operators.match.window_output import window_batches
+from sqlext.operators.rows.arrow import as_arrow, as_numpy, differs
+from sqlext.operators.rows.columns import PARTITION_START
+from sqlext.pattern.strategy import decide, match
+from sqlext.pattern.stream.rowtime import Times, batch_times
+from sqlext.pattern.task.task import Rows
+
+
+def match_batches(batches: Iterator[pa.RecordBatch], plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
+    """The result rows of all partitions in a sorted stream of batches.
+
+    Raises DataError for what only the rows can show.
+    """
+    for table in whole_partitions(with_partition_starts(batches, plan.partition_by), plan.limits):
+        yield from match_partitions(table, plan)
+
+
+def with_partition_starts(batches: Iterator[pa.RecordBatch], keys: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """The batches with the column PARTITION_START, computed from the keys where Spark did not compute it."""
+    before: pa.RecordBatch | None = None
+    for batch in batches:
+        if PARTITION_START in batch.schema.names:
+            yield batch
+            continue
+        if not batch.num_rows:
+            yield batch.append_column(PARTITION_START, as_arrow(np.zeros(0, np.bool_)))
+            continue
+        starts = np.zeros(batch.num_rows, np.bool_)
+        starts[0] = before is None or any(differs(batch[k].slice(0, 1), before[k])[0] for k in keys)
+        for key in keys:
+            starts[1:] |= differs(batch[key].slice(1), batch[key].slice(0, batch.num_rows - 1))
+        before = batch.slice(batch.num_rows - 1)
+        yield batch.append_column(PARTITION_START, as_arrow(starts))
+
+
+def whole_partitions(batches: Iterator[pa.RecordBatch], limits: Limits) -> Iterator[pa.Table]:
+    """Tables of whole partitions, of about as many rows or bytes as `limits` says, or of one longer partition."""
+    buffer = PartitionBuffer(limits)
+    for batch in batches:
+        yield from buffer.push(batch)
+    yield from buffer.rest()
+
+
+class PartitionBuffer:
+    """Collects sorted batches, and returns whole partitions as soon as they have about as many rows or bytes as
+    `limits` says."""
+
+    def __init__(self, limits: Limits):
+        self.limits = limits
+        self.pending: list[pa.RecordBatch] = []
+        self.rows = self.bytes = 0
+
+    def push(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
+        rows, size = self.rows + batch.num_rows, self.bytes + batch.nbytes
+        is_full = rows >= self.limits.rows or size >= self.limits.bytes
+        cut = _last_start(batch) if is_full else -1
+        if cut >= 0:
+            self._add(batch.slice(0, cut))
+            yield from self.rest()
+            batch = batch.slice(cut)
+        self._add(batch)
+
+    def rest(self) -> Iterator[pa.Table]:
+        """The collected rows, which end with a partition, as one table; nothing if there are none."""
+        if self.rows:
+            pending, self.pending, self.rows, self.bytes = self.pending, [], 0, 0
+            yield pa.Table.from_batches(pending)
+
+    def _add(self, batch: pa.RecordBatch) -> None:
+        if batch.num_rows:
+            self.pending.append(batch)
+            self.rows, self.bytes = self.rows + batch.num_rows, self.bytes + batch.nbytes
+
+
+def _last_start(batch: pa.RecordBatch) -> int:
+    """The index of the last row that begins a partition, -1 without one."""
+    starts = np.flatnonzero(as_numpy(batch.column(PARTITION_START)))
+    return int(starts[-1]) if len(starts) else -1
+
+
+def match_partitions(table: pa.Table, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
+    """The result rows of whole partitions."""
+    columns = columns_of(table)
+    rows = read_rows(columns, plan)
+    if plan.task.output.is_window:
+        yield from window_batches(columns, rows, match(plan.task, rows), plan)
+        return
+    times = _times(columns, rows, plan) if any(slot.kind == "rowtime" for slot in plan.slots) else None
+    for spans in match(plan.task, rows):
+        yield from result_batches(columns, rows, times.of(spans, rows.bounds) if times else spans, plan)
+
+
+def _times(columns: dict[str, pa.Array], rows: Rows, plan: WorkerPlan) -> Times:
+    """When each match and each unmatched row is decided, for MATCH_ROWTIME()."""
+    key, end = time_columns(columns)
+    return batch_times(decide, plan.task, rows, key, end, rows_needed(columns, plan))

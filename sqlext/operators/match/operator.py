@@ -1,0 +1,62 @@
+"""MATCH_RECOGNIZE as the stateful operator of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.operators.match.stream_plan import StreamPlan
+from sqlext.operators.rows.columns import WITHIN_END
+from sqlext.operators.stateful.operator import KEYS, ROWS, Clock, State, Step, TimesBy
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchOperator:
+    """`extra`: further columns of the rows that arrive: LATE_ROW and FAILURE, if they are needed."""
+
+    plan: StreamPlan
+    extra: tuple[str, ...] = ()
+    times_by: TimesBy = TimesBy.EVENTS
+
+    @property
+    def inputs(self) -> Mapping[str, pa.Schema]:
+        return {ROWS: pa.schema([*self.plan.schema, *((name, pa.string()) for name in self.extra)])}
+
+    @property
+    def tables(self) -> Mapping[str, pa.Schema]:
+        return {ROWS: self.plan.schema, KEYS: self.plan.key_schema}
+
+    @property
+    def time(self) -> str:
+        return self.plan.time
+
+    def advance(self, state: State, arrived: Mapping[str, pa.Table], clock: Clock) -> Step:
+        from sqlext.operators.match.step import advance  # loads Numba, which the driver does not need
+
+        rows, watermark = arrived[ROWS], clock.watermark
+        if self.times_by is not TimesBy.EVENTS:
+            watermark = max(watermark, state.watermark + 1)
+            rows = stamped(rows, watermark, self.time)
+        return advance(state, rows, watermark, self.plan)
+
+
+def stamped(arrived: pa.Table, now: int, time: str) -> pa.Table:
+    """The rows with the time of arrival `now` (int64 microseconds), which is later than those of all earlier rows, in
+    the column `time`; WITHIN ends as much later.
+
+    >>> kind = pa.timestamp("us", "UTC")
+    >>> rows = pa.table({"__key": pa.array([5], kind), "__end": pa.array([8], kind)})
+    >>> [c.cast(pa.int64()).to_pylist() for c in stamped(rows, 100, "__key").columns]
+    [[100], [103]]
+    """
+    before = arrived.column(time).cast(pa.int64()).to_numpy()
+    for name in (time, WITHIN_END):
+        if name in arrived.column_names:
+            at = arrived.schema.get_field_index(name)
+            field = arrived.schema.field(at)
+            times = arrived.column(name).cast(pa.int64()).to_numpy() - before + np.int64(now)
+            arrived = arrived.set_column(at, field, pa.array(times).cast(field.type))
+    return arrived

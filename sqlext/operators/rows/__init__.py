@@ -1,0 +1,1 @@
+"""Between Arrow and NumPy, and the order of rows."""

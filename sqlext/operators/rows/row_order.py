@@ -1,0 +1,80 @@
+"""The order of a micro-batch's rows within each key, as Spark would sort them; and which rows have the same key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sqlext.operators.rows.arrow import are_valid, as_arrow, as_numpy, one_chunk, ranks, to_values
+from sqlext.operators.rows.columns import SortKey
+from sqlext.operators.rows.long_columns import narrow_type
+from sqlext.pattern.task.within import in_order
+
+
+def sorted_rows(code: np.ndarray, time: np.ndarray, rows: pa.Table, keys: Sequence[SortKey]) -> np.ndarray:
+    """`int64[n]`: the rows in the order of `code: int64[n]`, `time: int64[n]` and the sort keys.
+
+    Columns are only read where rows tie. A column that has no order here (arrays, structs) leaves ties as they are.
+
+    >>> rows = pa.table({"x": [3, None, 1]})
+    >>> sorted_rows(np.array([1, 1, 1]), np.array([7, 7, 5]), rows, [SortKey("x")]).tolist()
+    [2, 1, 0]
+    """
+    order = np.lexsort((time, code))
+    is_tied = (np.diff(code[order]) == 0) & (np.diff(time[order]) == 0)
+    if not is_tied.any() or not keys:
+        return order
+    tied = np.zeros(len(order), np.bool_)
+    tied[1:] |= is_tied
+    tied[:-1] |= is_tied
+    at = order[tied]
+    some = rows.take(as_arrow(at))
+    ranked = [rank for key in reversed(keys) if (rank := _rank(some.column(key.column), key)) is not None]
+    order[tied] = at[np.lexsort((*ranked, time[at], code[at]))]
+    return order
+
+
+def _rank(column: pa.ChunkedArray, key: SortKey) -> np.ndarray | None:
+    """`int64[n]`: smaller for what comes first; None for types that cannot be ordered here."""
+    values = one_chunk(column)
+    rank = _ascending(values)
+    if rank is None:
+        return None
+    rank = -rank if key.is_descending else rank
+    return np.where(are_valid(values), rank, len(values) + 1 if key.nulls_last else -len(values) - 1)
+
+
+def _ascending(values: pa.Array) -> np.ndarray | None:
+    """`int64[n]` from 0 to n in the order of the values, anything for NULL; NaN is the largest number, -0.0 is 0.0.
+
+    `pyarrow.compute.rank` puts NaN beside NULL, and is slower for strings; decimals have neither problem.
+    """
+    kind = values.type
+    if pa.types.is_nested(kind):
+        return None
+    if narrow_type(kind) in (pa.string(), pa.binary()):
+        return ranks([values])[0].values
+    if pa.types.is_decimal(kind):
+        return as_numpy(pc.rank(values, tiebreaker="dense")).astype(np.int64)
+    numbers = to_values(values).values
+    ordered = numbers if numbers.dtype == np.bool_ else in_order(numbers)
+    return np.unique(ordered, return_inverse=True)[1].astype(np.int64)
+
+
+def key_codes(tables: Sequence[pa.Table], keys: Sequence[str]) -> list[np.ndarray]:
+    """`int64[n]` for each table: rows of any of the tables have the same code if and only if they have the same key.
+
+    >>> [c.tolist() for c in key_codes([pa.table({"k": ["a", "b"]}), pa.table({"k": ["b", None]})], ["k"])]
+    [[0, 1], [1, 2]]
+    """
+    ends = np.cumsum([t.num_rows for t in tables])
+    code = np.zeros(int(ends[-1]), np.int64)
+    for key in keys:
+        column = pa.chunked_array([c for t in tables for c in t.column(key).chunks], tables[0].schema.field(key).type)
+        encoded = one_chunk(column).dictionary_encode()
+        own = np.where(are_valid(encoded.indices), as_numpy(encoded.indices), len(encoded.dictionary)).astype(np.int64)
+        code = np.unique(code * (len(encoded.dictionary) + 1) + own, return_inverse=True)[1] if code.any() else own
+    return np.split(code, ends[:-1])

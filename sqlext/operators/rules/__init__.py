@@ -1,0 +1,1 @@
+"""Pattern rules on executors."""

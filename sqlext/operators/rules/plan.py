@@ -1,0 +1,103 @@
+"""A compiled rule as the step of rules runs it, and what the operator needs to know beside the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pyarrow as pa
+
+from sqlext.errors import SqlExtError
+from sqlext.expressions.function import Settings
+from sqlext.expressions.python_functions import PythonFunction
+from sqlext.expressions.scalar_tree import Scalar, columns_in
+from sqlext.operators.match.stream_plan import StreamPlan
+from sqlext.operators.rows.columns import SortKey
+from sqlext.operators.rules.limits import MAX_LENGTH, MAX_VERSIONS
+
+CODE = "__code"  # the number of the key of a row, in one step
+FIRST_TIME, LAST_TIME, MATCH_NUMBER = "__first_time", "__last_time", "__match_number"  # slots of every rule
+RULE_NAME, RULE_VERSION, NUMBER = "rule_name", "rule_version", "match_number"  # columns of the result
+FIRST_AT, LAST_AT, MEASURES = "first_time", "last_time", "measures"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulesPlan:
+    """What a step needs to know, whichever rules there are.
+
+    `schema`: the columns of the events; `columns`: their Spark types; `keys`, `order`: PARTITION BY and ORDER BY, the
+    event time first; `sort`: the order of rows with equal times; `functions`: the Python UDFs of the session, by their
+    names in lower case. A stream takes up `max_versions`, of at most `max_length` characters. `compile`: gives the plan
+    of a clause, or raises SqlExtError; the compiler hands it in. The last four are not part of the state.
+    """
+
+    schema: pa.Schema
+    columns: tuple[tuple[str, str], ...]
+    keys: tuple[str, ...]
+    order: tuple[str, ...]
+    sort: tuple[SortKey, ...]
+    settings: Settings
+    max_versions: int = MAX_VERSIONS
+    max_length: int = MAX_LENGTH
+    functions: Mapping[str, PythonFunction] = field(default_factory=dict)
+    compile: Callable[[str, RulesPlan], RulePlan]
+
+    @property
+    def time(self) -> str:
+        return self.order[0]
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """The columns of the result."""
+        time = self.schema.field(self.time).type
+        return pa.schema(
+            [
+                (RULE_NAME, pa.string()),
+                (RULE_VERSION, pa.int64()),
+                (NUMBER, pa.int64()),
+                *(self.schema.field(k) for k in self.keys),
+                (FIRST_AT, time),
+                (LAST_AT, time),
+                (MEASURES, pa.map_(pa.string(), pa.string())),
+            ]
+        )
+
+
+class CompiledRules:
+    """The plan of each clause, or what is wrong with it; each is compiled once."""
+
+    def __init__(self, plan: RulesPlan):
+        self.plan = plan
+        self.plans: dict[str, RulePlan | SqlExtError] = {}
+
+    def __call__(self, clause: str) -> RulePlan | SqlExtError:
+        if clause not in self.plans:
+            try:
+                self.plans[clause] = self.plan.compile(clause, self.plan)
+            except SqlExtError as e:
+                self.plans[clause] = e
+            except Exception as e:  # a text from a table never ends a stream
+                self.plans[clause] = SqlExtError("RULE_FAILED", f"{type(e).__name__}: {e}"[:1000])
+        return self.plans[clause]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulePlan:
+    """`stream`: its schema has the columns that workers read; the only key is CODE. `trees`: what computes them.
+
+    `masks`: the trees of each mask column; `measures`: over the names of slots. `opening`: the conditions of which one
+    must hold on the row that begins a match, None if any row may be the first that counts.
+    """
+
+    stream: StreamPlan
+    trees: Mapping[str, Scalar]
+    masks: Mapping[str, tuple[Scalar, ...]]
+    measures: Mapping[str, Scalar]
+    opening: tuple[Scalar, ...] | None
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """The columns of the events that the rule reads."""
+        trees = (*self.trees.values(), *(tree for masks in self.masks.values() for tree in masks))
+        return frozenset(column.name for tree in trees for column in columns_in(tree))

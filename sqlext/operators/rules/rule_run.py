@@ -1,0 +1,277 @@
+"""One version of a rule in one step: where its search resumes, over which of the shared rows, and what it decides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Union
+
+import numpy as np
+import pyarrow as pa
+
+from sqlext.errors import DataError, SqlExtError
+from sqlext.operators.match.step import RowSearch, failure_table, search_rows
+from sqlext.operators.match.stream_plan import DUE
+from sqlext.operators.rows.arrow import as_arrow, as_numpy, one_chunk
+from sqlext.operators.rules.plan import CODE, RulePlan, RulesPlan
+from sqlext.operators.rules.row_texts import error_text, failure_rows, row_texts
+from sqlext.operators.rules.rule_results import result_batch
+from sqlext.operators.rules.rule_versions import Acting
+from sqlext.operators.rules.shared_rows import NewRows, SharedRows
+from sqlext.operators.rules.state import NO_ROW, POSITION, ROW, RULE, VERSION, position_schema
+from sqlext.operators.stateful.operator import FAILURES, KEYS, ROWS, State
+from sqlext.pattern.task.event_time import NEVER
+
+Compile = Callable[[str], Union[RulePlan, SqlExtError]]
+RuleFault = tuple[str, int, str, str]  # name, version, error class, message
+
+
+@dataclass(frozen=True, kw_only=True)
+class Before:
+    """The positions of a version in the keys of the step: rows `index` of the state's, of which `columns` are POSITION;
+    `partition: int64[k]`, and `place`: where in the shared rows is the first row that the version still reads, NEVER
+    without one."""
+
+    columns: Mapping[str, np.ndarray]
+    index: np.ndarray
+    partition: np.ndarray
+    place: np.ndarray
+
+    def column(self, name: str) -> np.ndarray:
+        return self.columns[name][self.index]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleOutcome:
+    """`resumed`: the rows of the state's positions that are replaced; `positions`: the new ones, if there are any, with
+    the `partition` and the `place` of the first row that each still reads; `failures`: what could not be computed, with
+    the columns FAILURES; `is_lost`: nothing could be decided, and the search begins anew."""
+
+    results: list[tuple[np.ndarray, pa.RecordBatch]]
+    errors: list[RuleFault]
+    failures: list[pa.Table] = field(default_factory=list)
+    resumed: np.ndarray
+    positions: pa.Table | None = None
+    partition: np.ndarray
+    place: np.ndarray
+    is_lost: bool = False
+
+
+_NOTHING = np.zeros(0, np.int64)
+_MOST_FAILED = 100  # keys
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleRun:
+    """`after`: the watermark of the step before."""
+
+    version: Acting
+    shared: SharedRows
+    before: Before
+    after: int
+    plan: RulesPlan
+
+    def outcome(self, watermark: int, compiled: Compile) -> RuleOutcome:
+        """What is decided at the watermark, or at the end of the version's time. What goes wrong is among the errors:
+        then the version begins anew on later rows."""
+        version = self.version.version
+        rule = compiled(version.clause or "") if version.matches else None
+        if rule is None or isinstance(rule, SqlExtError):
+            return self._without(self.before.index, [])
+        try:
+            return self._decided(min(watermark, self.version.until), rule)
+        except Exception as e:  # a rule never ends the stream, whatever it meets
+            return self._without(self.before.index, [self._exception(e)])
+
+    def _exception(self, error: Exception) -> RuleFault:
+        if isinstance(error, SqlExtError):
+            return self._fault(error.error_class, error.message)
+        return self._fault("SQLEXT_RULE_FAILED", f"{type(error).__name__}: {error}")
+
+    def _fault(self, error_class: str, message: str) -> RuleFault:
+        return self.version.version.name, self.version.version.version, error_class, message
+
+    def _without(self, resumed: np.ndarray, errors: list[RuleFault]) -> RuleOutcome:
+        return RuleOutcome(
+            results=[], errors=errors, resumed=resumed, partition=_NOTHING, place=_NOTHING, is_lost=bool(errors)
+        )
+
+    def _decided(self, watermark: int, rule: RulePlan) -> RuleOutcome:
+        new = self.shared.between(max(self.after, self.version.version.first), watermark)
+        first = self._first_places(new, watermark, rule)
+        outcomes = list(self._by_keys(np.flatnonzero(first != NEVER), first, new, watermark, rule))
+        positions = [o.positions for o in outcomes if o.positions is not None]
+        failures = [*(table for o in outcomes for table in o.failures), *self._failed_rows(new, rule)]
+        errors = [*(error for o in outcomes for error in o.errors), *self._row_faults(new, rule)]
+        return RuleOutcome(
+            results=[result for o in outcomes for result in o.results],
+            errors=list({error[:3]: error for error in reversed(errors)}.values())[::-1],  # one of each class
+            failures=failures,
+            resumed=np.concatenate([_NOTHING, *(o.resumed for o in outcomes)]),
+            positions=pa.concat_tables(positions) if positions else None,
+            partition=np.concatenate([_NOTHING, *(o.partition for o in outcomes)]),
+            place=np.concatenate([_NOTHING, *(o.place for o in outcomes)]),
+        )
+
+    def _by_keys(
+        self, partitions: np.ndarray, first: np.ndarray, new: NewRows, watermark: int, rule: RulePlan, failed: int = 0
+    ) -> Iterator[RuleOutcome]:
+        """What is decided in these partitions: in all at once, or if that fails in ever fewer of them, so that what
+        nobody foresaw in one key concerns this key alone. Then the version begins anew there on later rows.
+
+        Of a version that fails in more than _MOST_FAILED keys, the other keys are not tried one by one.
+        """
+        if not len(partitions):
+            return
+        try:
+            yield self._decided_in(partitions, first, new, watermark, rule)
+            return
+        except Exception as e:  # a rule never ends the stream, whatever it meets
+            error = e
+        if len(partitions) == 1 or failed > _MOST_FAILED:
+            resumed = self.before.index[np.isin(self.before.partition, partitions)]
+            yield self._without(resumed, [self._exception(error)])
+            return
+        for half in np.array_split(partitions, 2):
+            for outcome in self._by_keys(half, first, new, watermark, rule, failed):
+                failed += outcome.is_lost
+                yield outcome
+
+    def _decided_in(
+        self, partitions: np.ndarray, first: np.ndarray, new: NewRows, watermark: int, rule: RulePlan
+    ) -> RuleOutcome:
+        rows = ranges(first[partitions], new.stop[partitions])
+        if not len(rows):
+            return self._without(_NOTHING, [])
+        is_resumed = np.isin(self.before.partition, partitions)
+        search = self._search(rows, is_resumed, watermark, rule)
+        results, failures = self._results(search, rule)
+        failed = pa.concat_tables([search.failed(), failures])
+        partition, place, positions = self._positions(search, rows)
+        return RuleOutcome(
+            results=results,
+            errors=self._faults(failed),
+            failures=[self._failed_keys(failed)],
+            resumed=self.before.index[is_resumed],
+            positions=positions,
+            partition=partition,
+            place=place,
+        )
+
+    # which rows are read
+
+    def _first_places(self, new: NewRows, watermark: int, rule: RulePlan) -> np.ndarray:
+        """`int64[p]`: the first row of each partition that is read, NEVER where the rule cannot find anything.
+
+        It may find something from the first new row on at which a match can begin, or where its search has begun and
+        there is a new row or a WITHIN that ends.
+        """
+        begins = np.flatnonzero(new.is_new & self.shared.may_begin(rule))[::-1]
+        first = np.full(len(new.stop), NEVER)
+        first[self.shared.partition[begins]] = begins  # of several rows of a partition the first one stays
+        before = self.before
+        is_open = before.place != NEVER
+        goes_on = is_open & (new.has_new[before.partition] | (before.column(DUE) <= watermark))
+        first[before.partition[goes_on]] = before.place[goes_on]
+        return first
+
+    def _search(self, rows: np.ndarray, is_resumed: np.ndarray, watermark: int, rule: RulePlan) -> RowSearch:
+        partition = self.before.partition[is_resumed]
+        columns = {name: as_arrow(self.before.column(name)[is_resumed]) for name in POSITION}
+        keys = pa.table({CODE: as_arrow(partition), **columns})
+        state = State({ROWS: rule.stream.schema.empty_table(), KEYS: keys}, self.after)
+        table = self.shared.table(rule, rows)
+        return search_rows(table, self.shared.partition[rows], partition, state, watermark, rule.stream)
+
+    # what is decided
+
+    def _results(self, search: RowSearch, rule: RulePlan) -> tuple[list[tuple[np.ndarray, pa.RecordBatch]], pa.Table]:
+        """The rows of the result, and the measures that could not be computed, with the columns FAILURES."""
+        results, failed = [], [FAILURES.empty_table()]
+        for times, batch in search.results():
+            if batch.num_rows:
+                rows, errors = self.result(rule, batch)
+                results.append((times, rows))
+                code = as_numpy(batch.column(CODE))
+                failed.append(
+                    failure_table(
+                        [times[at] for at, _ in errors], [e for _, e in errors], [[int(code[at])] for at, _ in errors]
+                    )
+                )
+        return results, pa.concat_tables(failed)
+
+    def result(self, rule: RulePlan, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[tuple[int, DataError]]]:
+        """Rows of the result from the rows that workers compute, and the measures that could not be computed."""
+        return result_batch(self.version.version, rule, batch, self._keys, self.plan.result_schema)
+
+    @cached_property
+    def _keys(self) -> list[pa.Array]:
+        """The values of the keys of each partition."""
+        at = as_arrow(self.shared.bounds[:-1])
+        return [self.shared.values.columns[name].take(at) for name in self.plan.keys]
+
+    def _faults(self, failed: pa.Table) -> list[RuleFault]:
+        """What could not be computed over several rows, one of each class of error."""
+        texts = [text.partition(": ") for text in failed.column("error").to_pylist()]
+        by_class = {error_class: message for error_class, _, message in reversed(texts)}
+        return [self._fault(*pair) for pair in by_class.items()]
+
+    def _row_faults(self, new: NewRows, rule: RulePlan) -> Iterator[RuleFault]:
+        """What could not be computed on new rows."""
+        for error, at in self.shared.failures(rule):
+            if (at & new.is_new).any():
+                yield self._fault(error.error_class, error.message)
+
+    def _failed_rows(self, new: NewRows, rule: RulePlan) -> Iterator[pa.Table]:
+        """The new rows on which an expression could not be computed, each once."""
+        is_left = new.is_new.copy()
+        for error, failed in self.shared.failures(rule):
+            at, is_left = np.flatnonzero(failed & is_left), is_left & ~failed
+            columns = {name: column.take(as_arrow(at)) for name, column in self.shared.values.columns.items()}
+            rows = row_texts(columns, self.plan.columns)
+            yield failure_rows(self.version.version, self.shared.time[at], [error_text(error)] * len(at), rows)
+
+    def _failed_keys(self, failed: pa.Table) -> pa.Table:
+        """What could not be computed over several rows, with the keys of the rows in place of their numbers."""
+        number = [json.loads(text)[0] for text in failed.column("row").to_pylist()]
+        types = [(name, kind) for name, kind in self.plan.columns if name in self.plan.keys]
+        keys = {name: key.take(pa.array(number, pa.int64())) for name, key in zip(self.plan.keys, self._keys)}
+        times, errors = (failed.column(name) for name in ("time", "error"))
+        rows = row_texts(keys, types) if types else ["{}"] * len(number)
+        return failure_rows(self.version.version, as_numpy(one_chunk(times).view(pa.int64())), errors.to_pylist(), rows)
+
+    def _positions(self, search: RowSearch, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, pa.Table | None]:
+        """The new positions: their partitions, the first rows that they still read, and their table."""
+        table = search.keys()
+        if not table.num_rows:
+            return _NOTHING, _NOTHING, None
+        bounds, kept = search.bounds, search.first_kept
+        place_of = np.full(len(self.shared.bounds) - 1, NEVER)
+        has_rows = kept < bounds[1:]
+        place_of[self.shared.partition[rows[bounds[:-1]]][has_rows]] = rows[kept[has_rows]]
+        partition = as_numpy(one_chunk(table.column(CODE)))
+        place = place_of[partition]
+        ids = np.where(place == NEVER, NO_ROW, self.shared.id[np.where(place == NEVER, 0, place)])
+        version, k = self.version.version, len(partition)
+        columns = {
+            **{name: key.take(as_arrow(partition)) for name, key in zip(self.plan.keys, self._keys)},
+            RULE: pa.repeat(version.name, k),
+            VERSION: as_arrow(np.full(k, version.version)),
+            ROW: as_arrow(ids),
+            **{name: table.column(name) for name in POSITION},
+        }
+        schema = position_schema(self.plan)
+        return partition, place, pa.table([columns[name] for name in schema.names], schema=schema)
+
+
+def ranges(first: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    """The numbers from each `first` to its `stop` (exclusive), one range after the other.
+
+    >>> ranges(np.array([2, 7]), np.array([5, 8])).tolist()
+    [2, 3, 4, 7]
+    """
+    length = stop - first
+    ends = np.cumsum(length)
+    return np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(first - (ends - length), length)

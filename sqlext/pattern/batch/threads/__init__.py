@@ -1,1 +1,0 @@
-"""Conditions that depend on the rows matched so far: strategy `threads`."""

@@ -1,0 +1,118 @@
+"""What conditions read: their operands, the rows around the current one, labels, and the match number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sqlext.expressions.scalar_tree import Constant, Read, ScalarCall
+from sqlext.pattern.task.task import (
+    CLASSIFIERS,
+    MATCH_NUMBER,
+    Aggregate,
+    Call,
+    Condition,
+    Navigation,
+    Operand,
+    SparkAggregate,
+    Task,
+)
+
+
+def walk(condition: Condition) -> Iterator[Condition]:
+    """Yield the condition and all conditions below it, parents first, left to right."""
+    stack = [condition]
+    while stack:
+        current = stack.pop()
+        yield current
+        if isinstance(current, (Call, ScalarCall)):
+            stack.extend(reversed(current.arguments))
+
+
+def operands(condition: Condition) -> tuple[Operand | Read, ...]:
+    """The distinct leaves of a condition that read the path, in order of their first use.
+
+    >>> operands(Call(function="is_null", arguments=(Operand(Navigation(argument=0), "int"),),
+    ...     kind="bool"))[0].source.argument
+    0
+    """
+    return tuple(dict.fromkeys(part for part in walk(condition) if isinstance(part, (Operand, Read))))
+
+
+def columns_read(source: SparkAggregate, label: int | None) -> Iterator[int]:
+    """The columns that the arguments of an aggregate read on a row with this label, by Navigation.argument."""
+    for navigation in _navigations(source):
+        by_label = navigation.by_label
+        yield by_label[-1 if label is None else label] if by_label else navigation.argument
+
+
+def all_columns_read(source: SparkAggregate) -> Iterator[int]:
+    """The columns that the arguments of an aggregate read on any row."""
+    for navigation in _navigations(source):
+        yield from navigation.by_label or (navigation.argument,)
+
+
+def _navigations(source: SparkAggregate) -> Iterator[Navigation]:
+    for operand in (operand for argument in source.arguments for operand in operands(argument)):
+        if isinstance(operand.source, Navigation):
+            yield operand.source
+
+
+def is_interpreted(condition: Condition | None) -> bool:
+    """Return True if a part of the condition has values that only Python can compute with.
+
+    >>> from sqlext.pattern.task.task import Literal
+    >>> is_interpreted(Literal(True, "bool")), is_interpreted(Constant("a", "string"))
+    (False, True)
+    """
+    return condition is not None and any(isinstance(part, (Read, Constant, ScalarCall)) for part in walk(condition))
+
+
+def reads_number(condition: Condition | None) -> bool:
+    """Does the condition read MATCH_NUMBER()?"""
+    return condition is not None and any(source_reads_number(operand.source) for operand in operands(condition))
+
+
+def source_reads_number(source: Navigation | Aggregate | SparkAggregate) -> bool:
+    """Does the operand with this source read MATCH_NUMBER()?"""
+    if isinstance(source, SparkAggregate):
+        return any(map(reads_number, (*source.arguments, source.filter)))
+    return source.argument == MATCH_NUMBER or (isinstance(source, Navigation) and reads_number(source.expression))
+
+
+def source_reads_labels(source: Navigation | Aggregate | SparkAggregate) -> bool:
+    """Does the operand with this source read the labels of the rows that it reaches?"""
+    if isinstance(source, SparkAggregate):
+        return any(map(_reads_labels, (*source.arguments, source.filter)))
+    if source.argument in CLASSIFIERS:
+        return True
+    return isinstance(source, Navigation) and (bool(source.by_label) or _reads_labels(source.expression))
+
+
+def _reads_labels(condition: Condition | None) -> bool:
+    return condition is not None and any(source_reads_labels(operand.source) for operand in operands(condition))
+
+
+def rows_ahead(condition: Condition | None) -> int:
+    """How many rows behind the current one a condition may read.
+
+    >>> from sqlext.pattern.task.task import Call, Operand
+    >>> rows_ahead(Call(function="is_null", arguments=(Operand(Navigation(argument=0, step=2), "int"),), kind="bool"))
+    2
+    """
+    if condition is None:
+        return 0
+    sources = [operand.source for operand in operands(condition)]
+    return max([0, *(s.step for s in sources if isinstance(s, Navigation) and s.argument not in CLASSIFIERS)])
+
+
+def reads_ahead(task: Task, neighbours: Iterable[Condition | None] = ()) -> bool:
+    """Does a condition of a task, or one that its masks hold besides bits, read rows behind the current one?"""
+    return any(map(rows_ahead, (*task.conditions, *neighbours)))
+
+
+def rows_back(condition: Condition | None) -> int:
+    """How many rows before a match's first one a condition may read."""
+    if condition is None:
+        return 0
+    sources = [operand.source for operand in operands(condition)]
+    return max([0, *(-s.step for s in sources if isinstance(s, Navigation) and s.argument not in CLASSIFIERS)])

@@ -1,0 +1,1 @@
+"""Patterns, and the programs that they are compiled to."""

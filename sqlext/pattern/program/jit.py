@@ -1,0 +1,94 @@
+"""The options that kernels are compiled with, and the folder that keeps their machine code for later processes.
+
+Unless `_nrt` is False, Numba counts a reference to every array at each call and at each access to a named tuple; then a
+row cost 300 ns instead of 4. The price is that `compiled` kernels cannot allocate: the caller passes the arrays that
+they fill.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import njit
+from numba.core.caching import IndexDataCacheFile
+
+from sqlext.host_folder import own_folder
+
+_BESIDE_SOURCES = "__pycache__"
+_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
+_NOT_FROM_PYTHON: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+def _nothing() -> None:
+    pass
+
+
+def keep_machine_code() -> None:
+    """Keep machine code beside the sources, or in the user's cache, or otherwise in a temporary folder.
+
+    Numba does not load at all where it can write neither beside the sources nor at home, as in many containers. Where
+    it cannot write beside the sources it does not read there either: what `sqlext warm` has left there is copied.
+    """
+    try:
+        nothing = njit(cache=True)(_nothing)
+    except RuntimeError:
+        numba.config.CACHE_DIR = own_folder("sqlext-numba")  # type: ignore[attr-defined]
+        nothing = njit(cache=True)(_nothing)
+    folder = Path(nothing.stats.cache_path or "")
+    if folder.name != _BESIDE_SOURCES:
+        _copy_machine_code(folder.parent)
+
+
+def _copy_machine_code(cache: Path) -> None:
+    """Copy the machine code beside the sources into Numba's cache, where a folder of theirs has none yet."""
+    for compiled_beside in {path.parent for path in Path(__file__).parents[1].glob(f"**/{_BESIDE_SOURCES}/*.nbi")}:
+        sources = compiled_beside.parent
+        target = cache / f"{sources.name}_{hashlib.sha1(str(sources).encode()).hexdigest()}"  # as Numba names it
+        if not target.is_dir() or not any(target.iterdir()):
+            draft = Path(tempfile.mkdtemp(dir=cache))
+            for path in compiled_beside.glob("*.nb[ci]"):
+                shutil.copyfile(path, draft / path.name)
+            try:
+                draft.rename(target)
+            except OSError:  # another worker was faster
+                shutil.rmtree(draft)
+
+
+keep_machine_code()
+
+
+class _Index(IndexDataCacheFile):
+    """An index of Numba's cache. One of a former release may name classes that have moved: then it is empty."""
+
+    def _load_index(self) -> dict:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError):
+            return {}
+
+
+def _cached(**options: Any) -> Callable[[Callable], Any]:
+    decorate = njit(cache=True, **options)
+
+    def kernel(function: Callable) -> Any:
+        dispatcher = decorate(function)
+        if dispatcher is not function:  # as it is with NUMBA_DISABLE_JIT
+            dispatcher._cache._cache_file.__class__ = _Index
+        return dispatcher
+
+    return kernel
+
+
+compiled = _cached(**_OPTIONS)
+allocating = _cached(nogil=True)  # for kernels that are called a few times for a block, not for each row
+# A call for each row would copy the shapes of a dozen arrays, so these kernels become part of their caller. Numba does
+# that for `inlined`, which compiles quickly where the kernel is small. LLVM does it for `internal`, which compiles
+# quickly where the kernel is large and made `threads` 20 to 50 % faster; Python cannot call such kernels.
+inlined = _cached(inline="always", **_OPTIONS)
+internal = njit(forceinline=True, error_model="numpy", **_NOT_FROM_PYTHON, **_OPTIONS)

@@ -1,0 +1,45 @@
+"""AFTER MATCH SKIP: the row at which matching resumes behind a match. `skip_kernels` is the same rule, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, SKIP_TO_FIRST, SKIP_TO_NEXT_ROW, Skip
+
+NO_TARGET, FIRST_ROW = "no row", "first row"  # SkipFailure.reason
+
+
+def resume_row(skip: Skip, start: int, mapped: Sequence[tuple[int, int]], current: int | None = None) -> int | str:
+    """The resume row behind a match that starts at row `start`, or the reason why there is none.
+
+    `mapped`: (row, label) of each mapped row. An empty match resumes at the next row. `current`: the row behind which
+    the next one comes if it is not `start`, see `task.Frame`.
+
+    Source: Trino, PatternRecognitionPartition.
+
+    >>> resume_row(Skip(SKIP_TO_FIRST, labels=(1,)), 10, [(10, 0), (14, 1), (20, 1)])
+    14
+    >>> resume_row(Skip(SKIP_TO_FIRST, labels=(0,)), 10, [(10, 0), (14, 1), (20, 1)])
+    'first row'
+    """
+    next_row = (start if current is None else current) + 1
+    if not mapped or skip.mode == SKIP_TO_NEXT_ROW:
+        return next_row
+    if skip.mode == SKIP_PAST_LAST_ROW:
+        return mapped[-1][0] + 1
+    targets = [row for row, label in mapped if label in skip.labels]
+    target = None if not targets else targets[0] if skip.mode == SKIP_TO_FIRST else targets[-1]
+    if target is not None and target > start:
+        return target
+    if skip.else_next_row:
+        return next_row
+    return NO_TARGET if target is None else FIRST_ROW
+
+
+def numbered(start: int, labels: Sequence[int]) -> list[tuple[int, int]]:
+    """(row, label) of the mapped rows of a contiguous match.
+
+    >>> numbered(10, [0, 1])
+    [(10, 0), (11, 1)]
+    """
+    return [(start + j, label) for j, label in enumerate(labels)]

@@ -1,0 +1,1 @@
+"""The matcher for conditions that read the path of a match."""

@@ -1,0 +1,1 @@
+"""How a Spark session learns the language, and what it shows."""

@@ -1,0 +1,125 @@
+"""Stored views in `spark.table`, `spark.read.table` and `spark.catalog` of an extended session.
+
+Spark's own method is always called first, so its tables and views win and plain calls cost nothing more.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+from pyspark.sql.catalog import Catalog, Column, Table
+
+from sqlext.catalog import views
+from sqlext.engine.queries import cached_views
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.rewriter.heads.view_statements import fits
+from sqlext.rewriter.text.names import Parts, split_name
+from sqlext.sessions.dispatch import stored_view
+from sqlext.spark.quiet_probes import quiet_probes
+
+
+def table(call: SqlCall, read: Callable[[str], DataFrame], name: str) -> DataFrame:
+    """`spark.table(name)`: what Spark reads, or a stored view."""
+    try:
+        with quiet_probes() as records:
+            frame = read(name)
+            frame.schema  # noqa: B018  (a Connect session looks the name up only now)
+            return frame
+    except AnalysisException:
+        if views.lookup(call.spark, call.sql, name) is None:
+            records.release()
+            raise
+    return stored_view(call, split_name(name))
+
+
+def with_stored_views(call: SqlCall, reader: Any) -> Any:
+    """`spark.read`, whose method `table` reads stored views too."""
+    own = reader.table
+    reader.table = lambda tableName: table(call, own, tableName)
+    return reader
+
+
+def with_views_listed(call: SqlCall, catalog: Catalog) -> Catalog:
+    """`spark.catalog`, whose methods know stored views too."""
+    extended: Any = copy.copy(catalog)  # Spark keeps one object for a session, which restore() must find as it was
+    methods = _Methods(call, catalog)
+    for name in _METHODS:
+        setattr(extended, name, getattr(methods, name))
+    return extended
+
+
+_METHODS = ("tableExists", "listTables", "getTable", "listColumns", "cacheTable", "uncacheTable", "isCached")
+
+
+class _Methods:
+    """Methods of `Catalog` with its parameters; `own` has Spark's."""
+
+    def __init__(self, call: SqlCall, own: Catalog):
+        self.call, self.own = call, own
+
+    def tableExists(self, tableName: str, dbName: str | None = None) -> bool:
+        return self.own.tableExists(tableName, dbName) or self._is_view((*_parts(dbName), *split_name(tableName)))
+
+    def listTables(self, dbName: str | None = None, pattern: str | None = None) -> list[Table]:
+        tables = self.own.listTables(dbName, pattern)
+        names = views.names(self.call.spark, self.call.sql, _parts(dbName))
+        stored = [self._table((*_parts(dbName), name)) for name in names if fits(name, pattern or "*")]
+        return sorted([*tables, *stored], key=lambda t: (t.isTemporary, t.name)) if stored else tables
+
+    def getTable(self, tableName: str) -> Table:
+        return self._or_view(self.own.getTable, tableName, self._table)
+
+    def listColumns(self, tableName: str, dbName: str | None = None) -> list[Column]:
+        name = tableName if dbName is None else f"{dbName}.{tableName}"
+        return self._or_view(self.own.listColumns, name, self._columns)
+
+    def cacheTable(self, tableName: str, storageLevel: StorageLevel | None = None) -> None:
+        def own(name: str) -> None:
+            self.own.cacheTable(name, *([] if storageLevel is None else [storageLevel]))
+
+        self._or_view(own, tableName, lambda name: cached_views.cache(self.call.spark, name, self._frame(name), True))
+
+    def uncacheTable(self, tableName: str) -> None:
+        self._or_view(self.own.uncacheTable, tableName, lambda name: cached_views.uncache(self.call.spark, name))
+
+    def isCached(self, tableName: str) -> bool:
+        return self._or_view(
+            self.own.isCached, tableName, lambda name: cached_views.cached(self.call.spark, name) is not None
+        )
+
+    def _or_view(self, own: Callable[[str], Any], name: str, of_view: Callable[[Parts], Any]) -> Any:
+        """What Spark's own method returns for a name, or `of_view` for a stored view that Spark does not know."""
+        try:
+            with quiet_probes() as records:
+                return own(name)
+        except AnalysisException:
+            if not self._is_view(split_name(name)):
+                records.release()
+                raise
+        return of_view(split_name(name))
+
+    def _is_view(self, name: Parts) -> bool:
+        return views.lookup(self.call.spark, self.call.sql, name) is not None
+
+    def _frame(self, name: Parts) -> DataFrame:
+        return stored_view(self.call, name)
+
+    def _table(self, name: Parts) -> Table:
+        view = views.lookup(self.call.spark, self.call.sql, name)
+        catalog = name[-3] if len(name) > 2 else self.own.currentCatalog()
+        schema = name[-2] if len(name) > 1 else self.own.currentDatabase()
+        comment = view.comment if view else None
+        return Table(name[-1].lower(), catalog, [schema], comment, "VIEW", False)
+
+    def _columns(self, name: Parts) -> list[Column]:
+        fields = self._frame(name).schema.fields
+        return [Column(f.name, None, f.dataType.simpleString(), f.nullable, False, False, False) for f in fields]
+
+
+def _parts(schema: str | None) -> Parts:
+    return split_name(schema) if schema else ()

@@ -1,0 +1,233 @@
+"""Which statements are ours and which are Spark's: what the hooked `spark.sql` does with a text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from sqlext.catalog import views, warehouse
+from sqlext.engine.queries import cached_views
+from sqlext.engine.queries.session_variables import note_declaration
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.errors import SetupError, SqlExtError
+from sqlext.rewriter.heads import stream_heads, view_statements
+from sqlext.rewriter.heads.heads import parse_head, parse_target
+from sqlext.rewriter.heads.stream_heads import StreamCommand, parse_command
+from sqlext.rewriter.heads.view_statements import ALTER_AS, UNCACHE, parse_listing, parse_view_statement
+from sqlext.rewriter.rules.rule_statements import is_rule_statement, mentions_rules
+from sqlext.rewriter.statements.execute_immediate import identifiers, parse_execute_immediate
+from sqlext.rewriter.statements.parameters import bind
+from sqlext.rewriter.statements.scan import explained, is_extended
+from sqlext.rewriter.text.names import Parts, quote, split_name
+from sqlext.rewriter.text.splice import Source
+from sqlext.sessions.quoted_names import names_in_backticks
+from sqlext.spark.quiet_probes import quiet_probes
+
+_NO_DELTA = "Failed to find the data source: delta"
+_FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w+)", re.DOTALL)
+
+
+def dispatch(call: SqlCall) -> DataFrame:
+    """The result of a statement in an extended session.
+
+    Raises SetupError SESSION_WITHOUT_DELTA for what is kept in Delta tables: views, streaming tables and rules.
+    """
+    try:
+        with names_in_backticks(call) as call:
+            return _dispatch(call)
+    except Exception as error:  # a thin client has no Py4J, whose error it is in a classic session
+        if _NO_DELTA in str(error) and "delta" not in call.text.lower():
+            hint = "start the session with sqlext.session(), or with Delta's jar and its two settings."
+            message = "views, streaming tables and rules are kept in Delta tables, and this session has no Delta"
+            raise SetupError("SESSION_WITHOUT_DELTA", message, hint=hint) from None
+        raise
+
+
+def _dispatch(call: SqlCall) -> DataFrame:
+    note_declaration(call)
+    if "sqlext_match" in call.text.lower():
+        _register_table_function(call)
+    if _first_word(call.text) == "BEGIN":
+        return _run_script(call)
+    if is_rule_statement(call.text):
+        return _about_rules(call)
+    call = _with_named_views(call)
+    if _first_word(call.text) in view_statements.FIRST_WORDS:
+        return _about_views(call)
+    if _first_word(call.text) == "EXECUTE":
+        return _execute_immediate(call)
+    return _run(call) if is_extended(call.text) else _run_plain(call)
+
+
+def _about_rules(call: SqlCall) -> DataFrame:
+    from sqlext.engine.rules.rule_commands import run_rule_statement  # plain SQL does not wait for the planner
+
+    return run_rule_statement(call)
+
+
+def _about_views(call: SqlCall) -> DataFrame:
+    """DESCRIBE, SHOW, CACHE and ALTER VIEW, where stored views are to look like Spark's own."""
+    listing, about = parse_listing(call.text), parse_view_statement(call.text)
+    if listing is not None:
+        from sqlext.engine.statements import stored_views
+
+        return stored_views.listed(call, _run_plain(call), listing)
+    if about is not None and about.verb == UNCACHE and cached_views.uncache(call.spark, about.name.parts):
+        return call.spark.createDataFrame([], T.StructType([]))
+    if about is None or not (about.verb == ALTER_AS and is_extended(about.query)):
+        return _run(call) if is_extended(call.text) else _run_plain(call)
+    view = views.lookup(call.spark, call.sql, about.name.parts)
+    if view is not None:
+        from sqlext.engine.statements import stored_views
+
+        return stored_views.answer(call, about, view)
+    if not views.is_known(call.spark, about.name.parts):
+        return call.sql(f"ALTER VIEW {quote(about.name.parts)} AS SELECT 1")  # raises Spark's own error
+    is_temporary = call.spark.catalog.getTable(quote(about.name.parts)).isTemporary
+    kind = "TEMPORARY VIEW" if is_temporary else "VIEW"
+    return _run(replace(call, text=f"CREATE OR REPLACE {kind} {quote(about.name.parts)} AS {about.query}"))
+
+
+def _with_named_views(call: SqlCall) -> SqlCall:
+    """The statement with the names of stored views in the place of IDENTIFIER(…), which Spark looks up for itself."""
+    text = call.text
+    for place, value in reversed(list(identifiers(text, call.args)) if "IDENTIFIER" in text.upper() else []):
+        name = split_name(value)
+        if not views.is_known(call.spark, name) and views.lookup(call.spark, call.sql, name) is not None:
+            text = text[: place.start] + quote(name) + text[place.stop :]
+    return replace(call, text=text)
+
+
+def _execute_immediate(call: SqlCall) -> DataFrame:
+    """EXECUTE IMMEDIATE; its statement is run here if it is ours, else Spark runs all of it.
+
+    Errors have their places in the statement that is executed.
+    """
+    if parse_execute_immediate(call.text) is None:
+        return _run_plain(call)
+    bound = Source(call.text, bind(call.text, call.args)).slice(0, len(call.text))
+    immediate = parse_execute_immediate(str(bound))
+    try:
+        with quiet_probes():
+            text = call.sql(f"SELECT {immediate.query}").collect()[0][0] if immediate else None
+    except PySparkException:
+        text = None  # Spark reports it in the whole statement
+    if immediate is None or not isinstance(text, str):
+        return _run_plain(call)
+    is_ours = is_rule_statement(text) or is_extended(text) or views.mentioned(call.spark, call.sql, text)
+    if not is_ours:
+        return _run_plain(call)
+    values = call.sql("SELECT " + ", ".join(immediate.values)).collect()[0] if immediate.values else ()
+    args = dict(zip(immediate.names, values)) if any(immediate.names) else list(values)
+    result = dispatch(replace(call, text=text, args=args or None))
+    if not immediate.into:
+        return result
+    return call.sql(f"SET VARIABLE ({immediate.into}) = (SELECT * FROM {{result}})", result=result)
+
+
+def _run_script(call: SqlCall) -> DataFrame:
+    """The result of BEGIN … END. Spark runs it as it is if there is nothing of ours in it."""
+    is_ours = (
+        is_extended(call.text) or mentions_rules(call.text) or bool(views.mentioned(call.spark, call.sql, call.text))
+    )
+    if not is_ours and "EXECUTE" not in call.text.upper():
+        return _run_plain(call)
+    from sqlext.engine.statements.run_script import run_script  # plain SQL does not wait for the planner
+
+    result = run_script(call, dispatch)
+    if result is not None:
+        return result
+    return _run(call) if is_ours else _run_plain(call)
+
+
+def _register_table_function(call: SqlCall) -> None:
+    from sqlext.engine.match.table_function import register  # plain SQL does not wait for it
+
+    register(call.spark)
+
+
+def _run(call: SqlCall) -> DataFrame:
+    from sqlext.engine.statements import (
+        explain_statement,
+        run_statement,  # plain SQL does not wait for the planner
+    )
+
+    query = explained(call.text)
+    if query is None:
+        return run_statement.run(call)
+    try:
+        text = explain_statement.explain_statement(replace(call, text=query.text))
+    except SqlExtError as e:
+        raise e.moved(call.text, query.start) from None
+    return call.spark.createDataFrame([(text,)], "plan STRING")
+
+
+def _run_plain(call: SqlCall) -> DataFrame:
+    """Spark's own result, except for a text that fails only because it names a stored extended view.
+
+    Asking Spark first costs plain statements nothing, and lets a table of that name win. Both kinds of session analyze
+    names in this very call.
+    """
+    try:
+        with quiet_probes() as records:
+            word = _first_word(call.text)
+            if word in stream_heads.FIRST_WORDS and (command := parse_command(call.text)) is not None:
+                return _command(call, command)
+            return _create_or_drop(call) if word in ("CREATE", "DROP") else call.by_spark()
+    except AnalysisException as error:
+        # A script may have carried out half of its statements: it is not run again.
+        view = None if _first_word(call.text) == "BEGIN" else _missing_view(call, error)
+        if view is None:
+            records.release()
+            raise
+    about = parse_view_statement(call.text)
+    if about is None:
+        return _run(call)
+    from sqlext.engine.statements import stored_views  # plain SQL does not wait for the planner
+
+    return stored_views.answer(call, about, view)
+
+
+def _command(call: SqlCall, command: StreamCommand) -> DataFrame:
+    from sqlext.engine.streams.stream_commands import run_command  # plain SQL does not wait for the planner
+
+    return run_command(call.spark, command)
+
+
+def _first_word(text: str) -> str:
+    """The first word behind blanks and comments, in upper case; "" if there is none."""
+    match = _FIRST_WORD.match(text)
+    return match[1].upper() if match else ""
+
+
+def _missing_view(call: SqlCall, error: AnalysisException) -> views.View | None:
+    """The stored view that Spark did not find."""
+    if error.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
+        return None
+    name = (error.getMessageParameters() or {}).get("relationName")
+    return views.lookup(call.spark, call.sql, name) if name else None
+
+
+def stored_view(call: SqlCall, name: Parts) -> DataFrame:
+    """The rows of a stored view."""
+    from sqlext.engine.statements import stored_views
+
+    return stored_views.frame(call, name)
+
+
+def _create_or_drop(call: SqlCall) -> DataFrame:
+    """CREATE and DROP of tables and plain views, where stored views and registered tables must follow."""
+    target = parse_target(call.text)
+    if target is not None and not target.is_insert:
+        return _run(call)
+    result = views.run_plain(call.spark, call.sql, call.text)
+    if result is not None:
+        head = parse_head(call.text)
+        if head is not None:
+            cached_views.uncache(call.spark, head.name.parts)
+        return result
+    return warehouse.run_drop(call.spark, call.sql, call.text, call.args, call.frames)

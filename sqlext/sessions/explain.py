@@ -1,0 +1,58 @@
+"""Shows how extended text is run, without running it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlext.engine.queries.sql_call import SqlCall
+from sqlext.sessions.hook import unhooked
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Light by design: `import sqlext` loads this, in workers too, and must not wait for pyspark or numba.
+
+
+def explain(text: str, args: Any = None, *, spark: SparkSession | None = None, **frames: Any) -> str:
+    """Explain how `spark.sql(text, args, **frames)` would run: its clauses, their programs, strategies and reasons, and
+    the SQL for Spark.
+
+    `spark`: the session, by default the active one. Raises SqlExtError as running the text would.
+
+    >>> print(explain("SELECT * FROM ticks MATCH_RECOGNIZE (…)"))   # doctest: +SKIP
+    == Clause 1, line 1 ==
+    …
+    """
+    from sqlext.engine.statements.explain_statement import explain_statement
+    from sqlext.sessions.quoted_names import names_in_backticks
+
+    session = spark or _active()
+    call = SqlCall(spark=session, sql=unhooked(session), text=text, args=args, frames=frames)
+    with names_in_backticks(call) as call:
+        return explain_statement(call)
+
+
+def compile(text: str, args: Any = None, *, spark: SparkSession | None = None) -> str:
+    """Write the text in plain Spark SQL, with a call of the table function `sqlext_match` for every clause.
+
+    `spark`: the session, by default the active one; it must have the tables. The result runs in every session that
+    `sqlext.extend` or `sqlext.engine.match.table_function.register` was called for.
+
+    Raises SqlExtError as running the text would.
+    """
+    from sqlext.engine.statements.run_statement import compile_statement
+    from sqlext.sessions.quoted_names import names_in_backticks
+
+    session = spark or _active()
+    call = SqlCall(spark=session, sql=unhooked(session), text=text, args=args)
+    with names_in_backticks(call) as call:
+        return compile_statement(call)
+
+
+def _active() -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise RuntimeError("no Spark session is active: pass spark=…, or start one with sqlext.session()")
+    return session

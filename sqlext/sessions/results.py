@@ -1,0 +1,146 @@
+"""Writes the results of statements: as a table on a terminal, with tabs in a pipe, or as CSV, JSON or Parquet."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TextIO
+
+import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import types as T
+from rich.console import Console
+
+from sqlext.catalog.streams import root_cause
+from sqlext.engine.streams.streaming_tables import check_ends
+from sqlext.rewriter.text.names import quoted
+from sqlext.sessions.formats import CSV, JSON, PARQUET, TABLE, TERMINAL_LIMIT, csv_line
+from sqlext.sessions.start import Py4JError
+from sqlext.sessions.text_tables import NULL, Cells, text_lines
+
+
+def write_result(
+    result: DataFrame, limit: int | None, form: str | None, file: Path | None,
+    before: Callable[[], object] = lambda: None, null: str | None = None,
+) -> None:  # fmt: skip
+    """Write the rows of a result, at most `limit`, to a file or (None) to standard output.
+
+    `form`: one of FORMATS; None is a table on a terminal and text with tabs elsewhere. `before` is called when the
+    rows are computed. `null`: what stands for NULL, by default nothing in CSV and NULL elsewhere.
+
+    Into a pipe all rows of a result go one partition after the other, as they are computed, so a reader that has seen
+    enough ends the query, and the rows need not fit into memory. A file or a screen gets what `collect` returns, which
+    computes all partitions at once.
+
+    Raises UnsupportedError for a stream.
+    """
+    check_ends(result)
+    if form == PARQUET and file is not None:
+        pq.write_table((result if limit is None else result.limit(limit)).toArrow(), file)
+    elif file is None:
+        _write_text(result, limit, form, sys.stdout, before, null)
+        sys.stdout.flush()  # the next statement may take long
+    else:
+        with file.open("w", encoding="utf-8", newline="") as out:
+            _write_text(result, limit, form or TABLE, out, before, null)
+
+
+def _write_text(
+    result: DataFrame, limit: int | None, form: str | None, out: TextIO, before: Callable[[], object], null: str | None
+) -> None:
+    if form == JSON:
+        some = result if limit is None else result.limit(limit)
+        lines = some.selectExpr("to_json(struct(*), map('ignoreNullFields', 'false'))")
+        for (line,) in _one_by_one(lines) if limit is None and _is_pipe(out) else lines.collect():
+            print(line, file=out)
+        return
+    is_terminal = out is sys.stdout and sys.stdout.isatty()
+    if limit is None and is_terminal and form is None:
+        limit = TERMINAL_LIMIT
+    is_streamed = limit is None and _is_pipe(out)
+    rows = map(list, _one_by_one(_as_texts(result))) if is_streamed else iter(read_cells(result, limit))
+    before()
+    if form == TABLE or is_terminal:
+        _write_table(result, rows, limit, out)
+    elif form == CSV:
+        out.write(csv_line(result.columns, "") + "\r\n")
+        for cells in islice(rows, limit):
+            out.write(csv_line(cells, null or "") + "\r\n")
+    else:
+        print("\t".join(map(_escape, result.columns)), file=out)
+        for cells in islice(rows, limit):
+            nulls = NULL if null is None else null
+            print("\t".join(nulls if cell is None else _escape(cell) for cell in cells), file=out)
+
+
+def _is_pipe(out: TextIO) -> bool:
+    return out is sys.stdout and not out.isatty()
+
+
+def _one_by_one(rows: DataFrame) -> Iterator[Row]:
+    """The rows of a result, of which two partitions are in memory. Raises PySparkException."""
+    try:
+        yield from rows.toLocalIterator(prefetchPartitions=True)
+    except Py4JError as error:  # PySpark converts the errors of `collect` only
+        raise PySparkException(root_cause(str(error))) from None
+
+
+def _write_table(result: DataFrame, rows: Iterator[Cells], limit: int | None, out: TextIO) -> None:
+    console = Console(file=out)
+    width = console.width if console.is_terminal else None
+    for line in text_lines(result.dtypes, islice(rows, limit), width):
+        if width is None:
+            print(line.plain, file=out)
+        else:
+            console.print(line, soft_wrap=True, highlight=False)
+    if next(rows, None) is not None and limit is not None:
+        console.print(more_rows(limit), style="dim", highlight=False)
+
+
+def read_cells(result: DataFrame, limit: int | None) -> list[Cells]:
+    """The rows as text; one more than `limit`, which shows whether there are more."""
+    texts = _as_texts(result)
+    return [list(row) for row in (texts if limit is None else texts.limit(limit + 1)).collect()]
+
+
+def _as_texts(result: DataFrame) -> DataFrame:
+    """All columns as Spark writes them as text, but bytes as hexadecimal digits."""
+    names = [f"c{i}" for i in range(len(result.columns))]  # names may occur twice, or need quotes
+    texts = (f"CAST({_readable(n, f.dataType)} AS STRING)" for n, f in zip(names, result.schema.fields))
+    return result.toDF(*names).selectExpr(*texts)
+
+
+def _readable(value: str, kind: T.DataType, depth: int = 0) -> str:
+    """An expression whose bytes, also those inside of it, are hexadecimal digits."""
+    if "binary" not in kind.simpleString():
+        return value
+    if isinstance(kind, T.BinaryType):
+        return f"hex({value})"
+    each = f"x{depth}"
+    if isinstance(kind, T.ArrayType):
+        return f"transform({value}, {each} -> {_readable(each, kind.elementType, depth + 1)})"
+    if isinstance(kind, T.MapType):
+        key = _readable(f"{each}.key", kind.keyType, depth + 1)
+        item = _readable(f"{each}.value", kind.valueType, depth + 1)
+        return f"map_from_entries(transform(map_entries({value}), {each} -> struct({key}, {item})))"
+    if isinstance(kind, T.StructType):
+        fields = (_readable(f"{value}.{quoted(f.name)}", f.dataType, depth) for f in kind.fields)
+        return f"IF({value} IS NULL, NULL, struct({', '.join(fields)}))"
+    return value
+
+
+def more_rows(limit: int) -> str:
+    """What is written below a table of the first rows."""
+    return f"the first {limit} rows; --limit N shows more"
+
+
+def _escape(cell: str) -> str:
+    """A cell without tabs and line ends, escaped as `mysql --batch` and COPY of PostgreSQL do.
+
+    >>> _escape("a\\tb")
+    'a\\\\tb'
+    """
+    return cell.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")

@@ -1,0 +1,279 @@
+"""Starts Spark for `session()`, or adopts the session that runs; and explains why Spark did not start."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+from pyspark.errors import PySparkException, PySparkRuntimeError
+from pyspark.sql import SparkSession
+from pyspark.util import is_remote_only
+
+from sqlext.catalog import warehouse
+from sqlext.errors import SetupError
+from sqlext.sessions.hook import unhooked
+from sqlext.spark.kind import is_connect
+from sqlext.spark.quiet_probes import kept_stderr, quiet_probes
+from sqlext.spark.versions import checkpointing_package, version_of
+from sqlext.spark.worker_python import use_this_python
+
+try:
+    from py4j.protocol import Py4JError
+except ModuleNotFoundError:  # pyspark-client, which has no JVM to talk to
+
+    class Py4JError(Exception):  # type: ignore[no-redef]
+        """Nothing raises it."""
+
+
+_DELTA_VERSION = "4.4.0"  # 4.4.1 is on PyPI, its jar was not on Maven Central
+_SPARKS_WITH_DELTA = ("4.0", "4.1", "4.2")  # for these it has a jar
+_DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+
+_SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": _DELTA_CATALOG,
+    # The next process would not find a table that is not Delta: see catalog.warehouse.
+    "spark.sql.sources.default": "delta",
+    # Without it each read takes 50 tiny tasks: 59 s instead of 25 s for a small script.
+    "spark.databricks.delta.snapshotPartitions": "2",
+    # Delta's extension makes Spark 4.2 drop all parameters (delta-io/delta issue 7640), unless this is set.
+    "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
+    # transformWithState refuses the default provider.
+    "spark.sql.streaming.stateStore.providerClass":
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    # A micro-batch writes changes instead of a snapshot: 0.8 s of processor time instead of 1.0 s for 10,000 rows.
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # With a limit Spark sums the bytes of all columns for each row: 10 M rows of two columns reached the Python workers
+    # in 2.9 s, without a limit in 0.9 s. Batches end after 10,000 rows anyway.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}  # fmt: skip
+
+# On a local file system Spark's other manager starts some seventy processes in each micro-batch to read links and set
+# permissions (0.8 s of processor time instead of 0.6 s). Both rename files into place.
+_LOCAL_SETTINGS = {
+    "spark.sql.streaming.checkpointFileManagerClass":
+        f"{checkpointing_package(pyspark.__version__)}.FileSystemBasedCheckpointFileManager",
+}  # fmt: skip
+
+_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"  # of the spark-submit that starts the JVM
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # a program that spark-submit started has this variable, and a master
+
+_NO_DOWNLOAD = re.compile(r"unresolved dependency|download failed|UNRESOLVED DEPENDENCIES|FAILED DOWNLOADS")
+_CAUSE = re.compile(r"^(?:Caused by: |Exception in thread \S+ )?((?:[\w.$]+\.)?\w*(?:Exception|Error)\b.*)$", re.M)
+_OLDEST_JAVA = 17
+
+
+def register_tables(spark: SparkSession) -> None:
+    """Enter the tables of the warehouse into the catalog. A table that Spark cannot read causes a warning only."""
+    folder = _warehouse_folder(spark)
+    if folder is None:
+        return
+    spark.conf.set(warehouse.WAREHOUSE, str(folder))
+    sql = unhooked(spark)
+    for table in warehouse.warehouse_tables(folder):
+        try:
+            with quiet_probes():
+                for statement in table.statements():
+                    sql(statement)
+        except PySparkException as error:
+            reason = str(error).splitlines()[0]
+            warnings.warn(f"sqlext: {table.folder} is not in the catalog: {reason}", stacklevel=3)
+
+
+def running_session() -> SparkSession | None:
+    try:
+        return SparkSession.active()
+    except PySparkRuntimeError:
+        return None
+
+
+def adopt(running: SparkSession, user_conf: dict[str, str]) -> SparkSession:
+    """The running session with the settings `user_conf`.
+
+    Raises SetupError if it is without Delta or has another warehouse.
+    """
+    remedy = "call stop() on the running session first, or keep it and call sqlext.extend(spark)."
+    if running.conf.get("spark.sql.catalog.spark_catalog", "") != _DELTA_CATALOG:
+        raise SetupError("SESSION_WITHOUT_DELTA", "a Spark session without Delta is running", hint=remedy)
+    theirs, ours = running.conf.get("spark.sql.warehouse.dir", ""), user_conf.get("spark.sql.warehouse.dir")
+    if ours is not None and warehouse.local_path(ours) != warehouse.local_path(str(theirs)):
+        raise SetupError(
+            "SESSION_WITH_OTHER_WAREHOUSE", f"a Spark session with the warehouse {theirs} is running", hint=remedy
+        )
+    return SparkSession.builder.config(map=dict(user_conf)).getOrCreate()
+
+
+def start(app_name: str, master: str | None, user_conf: dict[str, str]) -> SparkSession:
+    """A new session. Raises SetupError if Spark does not start.
+
+    It is one of a Connect server where `spark.remote` of `user_conf`, or SPARK_REMOTE, is its address.
+    """
+    if address := user_conf.get("spark.remote") or os.environ.get("SPARK_REMOTE"):
+        return _connect(address, user_conf)
+    if is_remote_only():
+        raise SetupError(
+            "SPARK_DID_NOT_START", "pyspark-client has no Spark of its own",
+            hint='give session() the address of a server, **{"spark.remote": "sc://host:15002"}, or set SPARK_REMOTE; '
+            "or install pyspark.",
+        )  # fmt: skip
+    if master is None and _SUBMITTED not in os.environ:
+        master = "local[*]"
+    use_this_python(master or "")
+    settings = {"spark.master": master or "", "spark.app.name": app_name, **_SETTINGS, **user_conf}
+    settings = _settings_of_master(settings["spark.master"]) | settings
+    settings["spark.jars.packages"] = _packages(user_conf)
+    try:
+        with kept_stderr() as log, _jars_for_spark_submit(settings):
+            spark = SparkSession.builder.config(map={k: v for k, v in settings.items() if v}).getOrCreate()
+            if not settings["spark.master"]:
+                _set_for_master(spark)
+            return spark
+    except (PySparkException, Py4JError) as error:
+        raise diagnose(log(), error, settings["spark.jars.packages"]) from None
+
+
+@contextmanager
+def _jars_for_spark_submit(settings: dict[str, str]) -> Iterator[None]:
+    """Move `spark.jars` from the settings to the arguments of the spark-submit that starts this process's JVM.
+
+    As a setting of the session it would replace the list to which spark-submit adds the jars of `spark.jars.packages`:
+    the executors would lack Delta.
+    """
+    starts_jvm = _SUBMITTED not in os.environ and pyspark.SparkContext._gateway is None
+    if not (starts_jvm and settings["spark.jars.packages"] and settings.get("spark.jars")):
+        yield
+        return
+    before = os.environ.get(_ARGUMENTS)
+    os.environ[_ARGUMENTS] = f"--jars {shlex.quote(settings.pop('spark.jars'))} {before or 'pyspark-shell'}"
+    try:
+        yield
+    finally:
+        os.environ.pop(_ARGUMENTS)
+        if before is not None:
+            os.environ[_ARGUMENTS] = before
+
+
+def _connect(address: str, user_conf: dict[str, str]) -> SparkSession:
+    """A session of a Connect server; of `user_conf` it gets what a running session may be given."""
+    builder = SparkSession.builder.remote(address)
+    return builder.config(map={k: v for k, v in user_conf.items() if k != "spark.remote"}).getOrCreate()
+
+
+def _set_for_master(spark: SparkSession) -> None:
+    """Make the settings for the master that spark-submit has chosen, except those that the user has set."""
+    for key, value in _settings_of_master(str(spark.conf.get("spark.master"))).items():
+        if spark.conf.get(key, None) is None:
+            spark.conf.set(key, value)
+
+
+def _settings_of_master(master: str) -> dict[str, str]:
+    """What a local master needs, so that a small stream does not take Spark's own default of 200 partitions.
+
+    >>> _settings_of_master("local[3]")["spark.sql.shuffle.partitions"], _settings_of_master("spark://host:7077")
+    ('6', {})
+    """
+    if not master.startswith("local"):
+        return {}
+    cores = master.removeprefix("local").strip("[]").split(",")[0] or "1"
+    partitions = 2 * (int(cores) if cores.isdecimal() else os.cpu_count() or 1)
+    return {"spark.sql.shuffle.partitions": str(partitions), **_LOCAL_SETTINGS}
+
+
+def _packages(user_conf: dict[str, str]) -> str:
+    """`spark.jars.packages` with Delta, unless Spark has its jar, or the user brings it or sets an empty list."""
+    packages = user_conf.get("spark.jars.packages")
+    spark_home = Path(os.environ.get("SPARK_HOME") or pyspark.__path__[0])
+    has_delta = any((spark_home / "jars").glob("*delta-spark*.jar"))
+    brings_delta = packages == "" or has_delta or "delta-spark" in f"{packages},{user_conf.get('spark.jars', '')}"
+    return packages or "" if brings_delta else ",".join(filter(None, [delta_package(pyspark.__version__), packages]))
+
+
+def delta_package(spark_version: str) -> str:
+    """The Maven coordinates of Delta for a version of Spark. Raises SetupError where there is no such jar.
+
+    >>> delta_package("4.1.0.dev3")
+    'io.delta:delta-spark_4.1_2.13:4.4.0'
+    """
+    minor = ".".join(map(str, version_of(spark_version)))
+    if minor not in _SPARKS_WITH_DELTA:
+        raise SetupError(
+            "SPARK_WITHOUT_DELTA",
+            f"this is PySpark {spark_version}, and Delta {_DELTA_VERSION} is there for {', '.join(_SPARKS_WITH_DELTA)}",
+            hint='install pyspark==4.2.*, or bring a Delta of your own: session(**{"spark.jars.packages": "…"}).',
+        )
+    return f"io.delta:delta-spark_{minor}_2.13:{_DELTA_VERSION}"
+
+
+def _warehouse_folder(spark: SparkSession) -> Path | None:
+    """The folder of the tables; None if a metastore stores the catalog, or if the folder is not on this machine."""
+    if is_connect(spark) or spark.conf.get("spark.sql.catalogImplementation") != "in-memory":
+        return None
+    return warehouse.local_path(str(spark.conf.get("spark.sql.warehouse.dir")))
+
+
+# why Spark did not start
+
+
+def diagnose(log: str, error: Exception, packages: str) -> SetupError:
+    """The SetupError for a start that failed with `error` and wrote `log` to stderr.
+
+    >>> str(diagnose("download failed: io.delta", RuntimeError("exited"), "io.delta:x:1")).splitlines()[0]
+    'SQLEXT_JAR_NOT_FOUND: Spark could not download io.delta:x:1'
+    """
+    if _NO_DOWNLOAD.search(log):
+        return SetupError(
+            "JAR_NOT_FOUND",
+            f"Spark could not download {packages}",
+            hint="without access to Maven Central give session() one of: a local jar, "
+            '**{"spark.jars": "/path/delta-spark_4.2_2.13-4.4.0.jar,…"} (and those it needs: delta-storage, …); '
+            'a mirror, **{"spark.jars.repositories": "https://…"}; '
+            'or an Ivy settings file, **{"spark.jars.ivySettings": "/path/ivysettings.xml"}.',
+        )
+    if (problem := java_problem()) is not None:
+        return problem
+    causes = _CAUSE.findall(log) or [line for line in log.splitlines() if line.strip()][-1:] or [str(error)]
+    return SetupError("SPARK_DID_NOT_START", f"Spark did not start: {causes[-1].strip()[:500]}")
+
+
+def java_problem() -> SetupError | None:
+    """The error of a machine without a Java that Spark can use; None if there is one."""
+    java = java_version()
+    if java is not None and java >= _OLDEST_JAVA:
+        return None
+    state = "none was found" if java is None else f"this is Java {java}"
+    return SetupError(
+        "JAVA_NOT_FOUND",
+        f"Spark needs Java {_OLDEST_JAVA} or newer and {state}",
+        hint="install a JDK or JRE (Debian, Ubuntu: apt-get install openjdk-17-jre-headless) or set JAVA_HOME.",
+    )
+
+
+def java_version() -> int | None:
+    """The major version of the Java that Spark would use; None if there is none."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=os.path.join(home, "bin") if home else None)
+    if java is None:
+        return None
+    banner = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    return parse_java_version(banner)
+
+
+def parse_java_version(banner: str) -> int | None:
+    """The major version in what `java -version` writes.
+
+    >>> parse_java_version('openjdk version "17.0.15" 2025-04-15'), parse_java_version('java version "1.8.0_402"')
+    (17, 8)
+    """
+    match = re.search(r'version "(?:1\.)?(\d+)', banner)
+    return int(match[1]) if match else None

@@ -1,0 +1,1 @@
+"""What differs between Spark's versions, sessions and clusters."""

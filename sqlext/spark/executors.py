@@ -1,0 +1,146 @@
+"""Before code of ours runs on a cluster: what the workers' Python has, and sqlext sent there if it is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlext.errors import SetupError
+from sqlext.spark.kind import is_connect
+from sqlext.spark.package_files import digest, shipped_zip
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LIBRARIES = ("numpy", "numba", "pyarrow")
+STREAM_LIBRARIES = (*LIBRARIES, "pandas", "google.protobuf")
+_INSTALLED = "sqlglot"  # is sent together with sqlext, and installed together with it
+_DISTRIBUTIONS = {"google.protobuf": "protobuf"}
+_REMEDY = "docs/deploy.md has the ways: an environment archive, an image, or a library of the cluster."
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerPython:
+    """The Python of the workers: its path; the digest of its sqlext, "" if it has none and "unknown" if that is too old
+    to have a digest; which libraries it lacks."""
+
+    executable: str
+    digest: str
+    missing: tuple[str, ...]
+
+
+_KNOWN: dict[str, WorkerPython] = {}  # by application, or by session of a Connect server
+
+
+def prepare(spark: SparkSession, libraries: tuple[str, ...] = LIBRARIES) -> bool:
+    """Send sqlext to the executors of a cluster that lack it; True if it was sent by this call.
+
+    Functions that were made before do not find it. The first call for an application runs a job of one small task;
+    workers of a local master run in this very environment, and nothing is done for them.
+
+    Raises SetupError: WORKER_WITHOUT_LIBRARIES, or WORKER_WITH_OTHER_SQLEXT if the workers have another version of it.
+    """
+    application = _application(spark)
+    if application is None:
+        return False
+    is_new = application not in _KNOWN
+    if is_new:
+        _KNOWN[application] = _worker_python(spark)
+    python = _KNOWN[application]
+    check(python, libraries)
+    if not is_new or python.digest:
+        return False
+    spark.addArtifacts(str(shipped_zip()), pyfile=True)
+    return True
+
+
+def sent_archive(spark: SparkSession) -> str | None:
+    """The name of the file in which sqlext was sent to the executors of this session, None if it was not."""
+    python = _KNOWN.get(_application(spark) or "")
+    return shipped_zip().name if python is not None and not python.digest else None
+
+
+def check(python: WorkerPython, libraries: tuple[str, ...]) -> None:
+    """Raise SetupError if the workers' Python cannot run what is planned here."""
+    libraries = (*libraries, _INSTALLED) if python.digest else libraries
+    missing = [_DISTRIBUTIONS.get(name, name) for name in libraries if name in python.missing]
+    if missing:
+        raise SetupError(
+            "WORKER_WITHOUT_LIBRARIES",
+            f"the Python of the workers, {python.executable}, lacks {', '.join(missing)}",
+            hint=f"install {' '.join(missing)} there. {_REMEDY}",
+        )
+    if python.digest not in ("", digest()):
+        raise SetupError(
+            "WORKER_WITH_OTHER_SQLEXT",
+            f"the Python of the workers, {python.executable}, has another version of sqlext than the driver",
+            hint="install one version of spark-sqlext in both, or none for the workers: then the driver sends its own.",
+        )
+
+
+def check_driver_python(spark: SparkSession) -> None:
+    """Raise SetupError DRIVER_WITHOUT_PYTHON if the driver's machine lacks the Python of the workers.
+
+    Spark starts it there for streams and for `sqlext_match`, in the folder in which the driver was started.
+    """
+    name = os.environ.get("PYSPARK_PYTHON", "")
+    if is_connect(spark) or not name or shutil.which(name) is not None:
+        return
+    raise SetupError(
+        "DRIVER_WITHOUT_PYTHON",
+        f"Spark starts the workers' Python on the driver too, for streams and sqlext_match, and {name} is not there",
+        hint="unpack the environment archive, or link the environment, in the folder in which the driver is started.",
+    )
+
+
+def _application(spark: Any) -> str | None:
+    """What sent files belong to: a session of a Connect server, or an application; None if workers run here."""
+    if is_connect(spark):
+        return str(spark.session_id)
+    master = str(spark.conf.get("spark.master", ""))
+    is_here = master.startswith("local") and not master.startswith("local-cluster")
+    return None if is_here else str(spark.conf.get("spark.app.id", ""))
+
+
+def _worker_python(spark: SparkSession) -> WorkerPython:
+    from pyspark.sql.functions import udf  # workers that import sqlext do not load pyspark
+    from pyspark.sql.types import StringType
+
+    # Not an Arrow function, because Arrow may be what is missing. A type by name would be read by the active session,
+    # which may be another one, and closed.
+    function = udf(_probe((*STREAM_LIBRARIES, _INSTALLED)), StringType(), useArrow=False)
+    rows = spark.range(0, 1, 1, 1).select(function("id")).collect()
+    answer = json.loads(rows[0][0])
+    return WorkerPython(executable=answer["executable"], digest=answer["digest"], missing=tuple(answer["missing"]))
+
+
+def _probe(libraries: tuple[str, ...]) -> Callable[[int], str]:
+    """A function that describes the Python that runs it. It is pickled by its code, so it needs no sqlext there."""
+
+    def description(_: int) -> str:
+        import json
+        import sys
+        from importlib.util import find_spec
+
+        def is_there(name: str) -> bool:
+            try:
+                return find_spec(name) is not None
+            except ModuleNotFoundError:  # of a parent package
+                return False
+
+        code = ""
+        if is_there("sqlext"):
+            try:
+                from sqlext.spark.package_files import digest
+
+                code = digest()
+            except ImportError:
+                code = "unknown"
+        missing = [name for name in libraries if not is_there(name)]
+        return json.dumps({"executable": sys.executable, "digest": code, "missing": missing})
+
+    return description

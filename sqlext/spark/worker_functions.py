@@ -1,0 +1,64 @@
+"""Functions for workers that find the sqlext that was sent to their executor, in streams too.
+
+Spark Connect puts the files of a session into a folder of its own on each executor. The workers of a batch query know
+that folder, but Spark plans the micro-batches of a stream without it, so their workers know only the folder above (seen
+in Spark 4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.cloudpickle import dumps
+
+from sqlext.spark import void_columns
+from sqlext.spark.executors import sent_archive
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import types as T
+
+
+def map_in_arrow(rows: DataFrame, function: Callable[..., Any], schema: T.StructType | str) -> DataFrame:
+    """`rows.mapInArrow(function, schema)`, whose workers may have nothing but the sqlext that was sent to them."""
+    worker = for_workers(rows.sparkSession, function)
+    if isinstance(schema, str):
+        return void_columns.typed(rows).mapInArrow(worker, schema)
+    returned = void_columns.typed(rows).mapInArrow(worker, void_columns.typed_schema(schema))
+    return void_columns.restored(returned, schema)
+
+
+def for_workers(spark: SparkSession, function: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Iterator[Any]]:
+    """The function itself, or one that is unpickled without sqlext and finds it, where it was sent."""
+    archive = sent_archive(spark)
+    if archive is None:
+        return function
+    import_sent, pickled = importer(archive), dumps(function)
+
+    def run(batches: Any) -> Iterator[Any]:
+        import pickle
+
+        import_sent()
+        yield from pickle.loads(pickled)(batches)
+
+    return run
+
+
+def importer(archive: str | None) -> Callable[[], None]:
+    """A function that lets a worker import the sqlext in the file `archive`, which was sent; None if none was.
+
+    It is pickled by its code, because it is defined in a function.
+    """
+
+    def import_sent() -> None:
+        import sys
+        from glob import glob
+        from importlib.util import find_spec
+
+        from pyspark import SparkFiles
+
+        if archive is not None and find_spec("sqlext") is None:
+            sys.path[:0] = glob(f"{SparkFiles.getRootDirectory()}/*/{archive}")[:1]
+
+    return import_sent
