@@ -1,4 +1,4 @@
-"""The plan of an operator: what a MatchPlan says to executors."""
+"""The plans of operators for one clause: what its MatchPlan says to executors."""
 
 from __future__ import annotations
 
@@ -9,13 +9,7 @@ from pyspark.sql import types as T
 
 from sqlext.operators.match.plan import MASK_BITS, Slot, WorkerPlan, mask_names
 from sqlext.operators.match.stream_plan import StreamPlan, stream_facts
-from sqlext.operators.rows.columns import (
-    FAILURE,
-    LATE_ROW,
-    ROW_TIME,
-    WITHIN_KEY,
-    SortKey,
-)
+from sqlext.operators.rows.columns import FAILURE, LATE_ROW, ROW_TIME, WITHIN_KEY, SortKey
 from sqlext.pattern.program.program import MatchStart
 from sqlext.pattern.strategy import choose_on_stream
 from sqlext.rewriter.lowering import stream_checks
@@ -24,24 +18,42 @@ from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.versions import arrow_schema
 
 _EXTRA = (LATE_ROW, FAILURE)  # columns of rows that arrive, which the state does not keep
+_MASK_TYPES = ((8, "Y"), (16, "S"), (32, ""), (64, "L"))  # bits, suffix of integer literals of that width
 
 
-def engine(plan: MatchPlan) -> tuple[str, str]:
-    """The name of the engine that decides the matches, and why."""
-    facts = stream_facts(plan.task, (mask.neighbours for mask in plan.masks), plan.slots, _shows_times(plan))
-    name, why = choose_on_stream(plan.task, facts)
-    return (
-        name,
-        f"the input is a stream: a match is emitted as soon as no later row can change it. {why[0].upper()}{why[1:]}",
+def worker_plan(plan: MatchPlan, is_ansi: bool) -> WorkerPlan:
+    """The part of the plan that workers need."""
+    neighbours = ((b, mask.neighbours) for b, mask in enumerate(plan.masks) if mask.neighbours)
+    return WorkerPlan(
+        task=plan.task,
+        masks=tuple(name for name, _ in mask_columns(plan)),
+        neighbours=() if plan.needs_window else tuple(neighbours),
+        operands=plan.operands,
+        carried=plan.carried,
+        partition_by=plan.carried[: len(plan.partition_by)],
+        slots=plan.slots,
+        bounds=plan.bounds,
+        frame_end=plan.frame_end,
+        is_ansi=is_ansi,
     )
 
 
-def _is_time(slot: Slot) -> bool:
-    return slot.kind == "rowtime"
+def mask_columns(plan: MatchPlan) -> list[tuple[str, Text]]:
+    """(name, text) of the integer columns that hold one condition in each bit, as narrow as possible.
 
-
-def _shows_times(plan: MatchPlan) -> bool:
-    return any(map(_is_time, plan.slots))
+    There are none where all conditions are TRUE: then only neighbours decide, and each column would cost eight bytes of
+    every row in the shuffle.
+    """
+    masks = [mask.text if plan.needs_window else mask.rest for mask in plan.masks]
+    if all(str(mask) == "TRUE" for mask in masks):
+        return []
+    columns = []
+    for i, name in enumerate(mask_names(len(masks))):
+        group = masks[i * MASK_BITS : (i + 1) * MASK_BITS]
+        bits, suffix = next(t for t in _MASK_TYPES if len(group) <= t[0])
+        parts = [join("IF(", text, f", {_bit(b, bits, suffix)}, 0{suffix})") for b, text in enumerate(group)]
+        columns.append((name, join(*parts, separator=" | ")))
+    return columns
 
 
 def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> StreamPlan:
@@ -62,11 +74,14 @@ def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> Strea
     )
 
 
-def _sort_key(column: str, direction: str) -> SortKey:
-    return SortKey(column, is_descending(direction), are_nulls_last(direction))
-
-
-_MASK_TYPES = ((8, "Y"), (16, "S"), (32, ""), (64, "L"))  # bits, suffix of integer literals of that width
+def engine(plan: MatchPlan) -> tuple[str, str]:
+    """The name of the engine that decides the matches, and why."""
+    facts = stream_facts(plan.task, (mask.neighbours for mask in plan.masks), plan.slots, _shows_times(plan))
+    name, why = choose_on_stream(plan.task, facts)
+    return (
+        name,
+        f"the input is a stream: a match is emitted as soon as no later row can change it. {why[0].upper()}{why[1:]}",
+    )
 
 
 def sort_keys(plan: MatchPlan) -> list[tuple[str, Text, str]]:
@@ -89,27 +104,21 @@ def are_nulls_last(direction: str) -> bool:
     return direction.endswith(" LAST") or direction == " DESC"
 
 
+def _is_time(slot: Slot) -> bool:
+    return slot.kind == "rowtime"
+
+
+def _shows_times(plan: MatchPlan) -> bool:
+    return any(map(_is_time, plan.slots))
+
+
+def _sort_key(column: str, direction: str) -> SortKey:
+    return SortKey(column, is_descending(direction), are_nulls_last(direction))
+
+
 def _column(text: Text) -> str:
     """The text, without the backticks if it is one quoted name."""
     return re.sub(r"^`(\w+)`$", r"\1", str(text))
-
-
-def mask_columns(plan: MatchPlan) -> list[tuple[str, Text]]:
-    """(name, text) of the integer columns that hold one condition in each bit, as narrow as possible.
-
-    There are none where all conditions are TRUE: then only neighbours decide, and each column would cost eight bytes of
-    every row in the shuffle.
-    """
-    masks = [mask.text if plan.needs_window else mask.rest for mask in plan.masks]
-    if all(str(mask) == "TRUE" for mask in masks):
-        return []
-    columns = []
-    for i, name in enumerate(mask_names(len(masks))):
-        group = masks[i * MASK_BITS : (i + 1) * MASK_BITS]
-        bits, suffix = next(t for t in _MASK_TYPES if len(group) <= t[0])
-        parts = [join("IF(", text, f", {_bit(b, bits, suffix)}, 0{suffix})") for b, text in enumerate(group)]
-        columns.append((name, join(*parts, separator=" | ")))
-    return columns
 
 
 def _bit(b: int, bits: int, suffix: str) -> str:
@@ -117,20 +126,3 @@ def _bit(b: int, bits: int, suffix: str) -> str:
     if b < bits - 1:
         return f"{1 << b}{suffix}"
     return f"(-{(1 << b) - 1}{suffix} - 1{suffix})"  # the smallest integer has no literal of its own
-
-
-def worker_plan(plan: MatchPlan, is_ansi: bool) -> WorkerPlan:
-    """The part of the plan that workers need."""
-    neighbours = ((b, mask.neighbours) for b, mask in enumerate(plan.masks) if mask.neighbours)
-    return WorkerPlan(
-        task=plan.task,
-        masks=tuple(name for name, _ in mask_columns(plan)),
-        neighbours=() if plan.needs_window else tuple(neighbours),
-        operands=plan.operands,
-        carried=plan.carried,
-        partition_by=plan.carried[: len(plan.partition_by)],
-        slots=plan.slots,
-        bounds=plan.bounds,
-        frame_end=plan.frame_end,
-        is_ansi=is_ansi,
-    )

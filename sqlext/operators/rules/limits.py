@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-MAX_VERSIONS = 10_000  # that a stream takes up, if no setting says otherwise
-
-
-MAX_LENGTH = 100_000  # characters of a rule, if no setting says otherwise
+MAX_VERSIONS = 10_000
+MAX_LENGTH = 100_000  # characters of a rule

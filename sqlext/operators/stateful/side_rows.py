@@ -10,8 +10,6 @@ import pyarrow as pa
 from sqlext.operators.rows.columns import LATE_ROW
 
 LATE, FAILED = "sqlext.late_rows", "sqlext.failed_rows"  # settings: the names of the tables
-
-
 _TIMESTAMP = pa.timestamp("us", "UTC")
 
 
