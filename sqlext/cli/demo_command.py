@@ -23,7 +23,7 @@ from sqlext.sessions.explain import explain
 from sqlext.sessions.session import session
 
 READINGS, CRASHES = "demo_readings", "demo_crashes"  # tables, replaced where they exist
-DATA = Path(__file__).parent / "demo_data" / "glucose.csv.gz"
+DATA = Path(__file__).parents[1] / "demo_data" / "glucose.csv.gz"
 _PIPE_WIDTH = 120
 _CLAUSE_WORDS = ("MATCH_RECOGNIZE", "MEASURES", "AFTER MATCH", "PATTERN", "SUBSET", "DEFINE")  # unknown to Pygments
 
