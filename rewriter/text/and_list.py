@@ -1,4 +1,4 @@
-"""The conditions that a condition is made of: the one place that splits at AND."""
+"""Splits a condition at its ANDs; no other module does so."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 
 
 def top_level(words: Sequence[str]) -> Iterator[int]:
-    """The indexes of the words that stand in no parentheses and in no CASE, those behind a dot left out.
+    """The indexes of the words outside all parentheses and CASE expressions; words after a dot are left out.
 
     >>> words = "F ( A ) = CASE B END AND T . OR".split()
     >>> [words[i] for i in top_level(words)]
@@ -33,8 +33,8 @@ def top_level(words: Sequence[str]) -> Iterator[int]:
 def split_at_and(words: Sequence[str]) -> list[tuple[int, int]]:
     """The ranges of words between the ANDs at the top of a condition; one range if its top is OR.
 
-    `words` are in upper case, with "" for what is neither a word nor a symbol. The AND of a BETWEEN splits nothing. A
-    range is empty where AND lacks an operand.
+    `words` are in upper case; a token that is neither a word nor a symbol is "". The AND of a BETWEEN splits nothing.
+    A range is empty where AND lacks an operand.
 
     >>> split_at_and("A AND B BETWEEN 1 AND 2 AND ( C AND D )".split())
     [(0, 1), (2, 7), (8, 13)]
@@ -77,7 +77,7 @@ def and_list(condition: Fragment) -> tuple[Fragment, ...]:
 
 
 def without_parentheses(expression: Fragment) -> Fragment:
-    """What is inside the parentheses around a whole expression, if there are any; a subquery keeps its own.
+    """The expression without the parentheses around all of it, if there are any; a subquery keeps its parentheses.
 
     >>> without_parentheses(Fragment("((a) + b)", 0, 9)).text
     '(a) + b'
@@ -96,11 +96,11 @@ def _without_parentheses(tokens: Tokens, lo: int, hi: int) -> tuple[int, int]:
 
 
 def same_words(a: Fragment, b: Fragment) -> bool:
-    """Are two expressions written alike, names and keywords compared without case?"""
+    """Whether two expressions have the same words; the case of names and keywords is ignored."""
     return normal_words(a) == normal_words(b)
 
 
 def normal_words(expression: Fragment) -> tuple[str, ...]:
-    """What expressions are compared by: their tokens, names and keywords in upper case."""
+    """The key by which expressions are compared: their tokens, with names and keywords in upper case."""
     tokens = tokenize(without_parentheses(expression).text)
     return tuple(t.word or t.text for t in tokens)

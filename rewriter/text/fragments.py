@@ -1,6 +1,6 @@
 """Pieces of the user's text, each of which knows its place.
 
-Workers read this too, so that nothing here may import the tokenizer.
+Spark's workers import this module too, so it must not import the tokenizer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sqlext.errors import Place
 
 
 class _Placed(Protocol):
-    """A token, as far as its place goes."""
+    """The place of a token: its first character and its exclusive end."""
 
     @property
     def start(self) -> int: ...
@@ -40,17 +40,17 @@ class Fragment:
 
     @classmethod
     def of_tokens(cls, source: str, tokens: Sequence[_Placed], lo: int, hi: int) -> Fragment:
-        """Tokens `lo` to `hi` (exclusive) of the whole statement, of which there is one at least."""
+        """Tokens `lo` to `hi` (exclusive) of the whole statement; the range has at least one token."""
         return cls(source, tokens[lo].start, tokens[hi - 1].stop)
 
     def part(self, tokens: Sequence[_Placed], lo: int, hi: int) -> Fragment:
-        """Tokens `lo` to `hi` (exclusive) of this fragment's own tokens, of which there is one at least."""
+        """Tokens `lo` to `hi` (exclusive) of this fragment's own tokens; the range has at least one token."""
         return Fragment(self.source, self.start + tokens[lo].start, self.start + tokens[hi - 1].stop)
 
 
 @dataclass(frozen=True)
 class Name:
-    """An identifier. `key` is what it is compared by: upper case unless quoted."""
+    """An identifier. Names are compared by `key`, which is in upper case unless the name is quoted."""
 
     key: str
     fragment: Fragment
@@ -58,7 +58,7 @@ class Name:
 
     @property
     def text(self) -> str:
-        """The identifier as Spark would show it: without quotes, case kept."""
+        """The identifier as Spark would show it: without quotes, its case unchanged."""
         raw = self.fragment.text
         return raw[1:-1].replace(raw[0] * 2, raw[0]) if self.is_quoted else raw
 
@@ -73,5 +73,5 @@ def alone(text: str, start: int, stop: int) -> str:
 
 
 def blank(text: str) -> str:
-    """The text with a space in the place of every character but the ends of lines."""
+    """The text with every character except the ends of lines replaced by a space."""
     return "".join(c if c == "\n" else " " for c in text)

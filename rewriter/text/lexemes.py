@@ -9,7 +9,8 @@ from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Source
 from sqlext.rewriter.text.tokens import tokenize
 
-# Behind a parenthesis in an expression; MAP and REDUCE, which begin queries too, are functions there.
+# The words that begin a subquery after a parenthesis in an expression. MAP and REDUCE begin queries too, but in an
+# expression they are functions.
 SUBQUERY_STARTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
 
 
@@ -36,12 +37,12 @@ class Lexeme:
 
 
 def variable_key(raw: str) -> str:
-    """What names of pattern variables are compared by."""
+    """The key by which names of pattern variables are compared."""
     return unquoted(raw) if raw.startswith("`") else raw.upper()
 
 
 def lexemes(fragment: Fragment, source: Source | None = None) -> list[Lexeme]:
-    """The words of a fragment; a literal like `3L`, and what `source` edits, is one lexeme."""
+    """The words of a fragment; a literal like `3L` is one lexeme, and so is each replacement of `source`."""
     text = fragment.source
     result: list[Lexeme] = []
     edits = source.edits if source else ()
@@ -57,7 +58,7 @@ def lexemes(fragment: Fragment, source: Source | None = None) -> list[Lexeme]:
 
 
 def names_in(fragment: Fragment) -> set[str]:
-    """The names in a fragment, whatever they name, in lower case."""
+    """All names in a fragment, in lower case, whatever they refer to."""
     return {unquoted(x.raw).lower() for x in lexemes(fragment) if x.is_name}
 
 

@@ -36,7 +36,8 @@ def tokens_of(text: str) -> tuple[Token, ...]:
 
 
 def split_name(name: str) -> Parts:
-    """
+    """The parts of a dotted name, without backticks.
+
     >>> split_name("`my db`.v")
     ('my db', 'v')
     """
@@ -55,7 +56,8 @@ def unquoted(raw: str) -> str:
 
 
 def quote(parts: Parts) -> str:
-    """
+    """The parts of a name in backticks, with dots between them.
+
     >>> quote(("my db", "v"))
     '`my db`.`v`'
     """
@@ -63,7 +65,7 @@ def quote(parts: Parts) -> str:
 
 
 def repeated(names: Iterable[str]) -> frozenset[str]:
-    """The names, in lower case, that stand more than once among `names`.
+    """The names, in lower case, that occur more than once in `names`.
 
     >>> repeated(("k", "v", "K"))
     frozenset({'k'})
@@ -73,7 +75,7 @@ def repeated(names: Iterable[str]) -> frozenset[str]:
 
 
 def name_at(tokens: tuple[Token, ...], index: int) -> RelationName | None:
-    """The dotted name that begins with token `index`."""
+    """The dotted name that begins with token `index`, or None if none begins there."""
     parts: list[str] = []
     last = index
     while last < len(tokens) and tokens[last].is_name and tokens[last].word not in _NOT_NAMES:
@@ -85,7 +87,8 @@ def name_at(tokens: tuple[Token, ...], index: int) -> RelationName | None:
 
 
 def name_of(source: str, token: Token) -> Name:
-    """
+    """The name that a token of `source` is.
+
     >>> from sqlext.rewriter.text.tokens import tokenize
     >>> [name_of("a `b c`", t).key for t in tokenize("a `b c`")]
     ['A', 'b c']

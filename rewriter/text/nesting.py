@@ -1,4 +1,7 @@
-"""How deep a statement of ours may nest: parts of what reads it are recursive, or read inner brackets once a level."""
+"""Limits how deep a statement with clauses of this package may nest.
+
+Parts of the code that reads it are recursive, or read inner brackets again for each level around them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ T = TypeVar("T")
 
 
 def first_too_deep(tokens: Sequence[Token]) -> int | None:
-    """The first token with more than MAX_BRACKETS brackets, or MAX_NESTING CASE and BEGIN, around it; None without one.
+    """The first token inside more than MAX_BRACKETS brackets, or more than MAX_NESTING CASE and BEGIN, or None.
 
     >>> from sqlext.rewriter.text.tokens import tokenize
     >>> first_too_deep(tokenize("(" * 250 + "a" + ")" * 250)), first_too_deep(tokenize("CASE " * 101))
@@ -34,7 +37,7 @@ def first_too_deep(tokens: Sequence[Token]) -> int | None:
 
 
 def too_deep(text: str, token: Token) -> UnsupportedError:
-    """The error of a statement that nests too deep at a token."""
+    """The error for a statement that nests too deep at a token."""
     return UnsupportedError(
         "TOO_DEEP",
         f"a statement with these clauses nests at most {MAX_BRACKETS} brackets and {MAX_NESTING} CASE or BEGIN",
@@ -44,7 +47,7 @@ def too_deep(text: str, token: Token) -> UnsupportedError:
 
 
 def balanced(operands: Sequence[T], combine: Callable[[T, T], T]) -> T:
-    """The operands of an associative operator as a tree that is as flat as can be, in their order.
+    """The operands of an associative operator, in their order, combined in a tree of the least possible depth.
 
     >>> balanced("abcde", "({} {})".format)
     '(((a b) (c d)) e)'

@@ -16,7 +16,11 @@ from typing import Union
 
 @dataclass(frozen=True)
 class Piece:
-    """`origin`: the offset in the user's text of the first character (verbatim), or of what the piece stands for."""
+    """A part of a Text.
+
+    `origin` is the offset in the user's text: of the first character if the piece is verbatim, otherwise of the text
+    that the piece replaces. It is None if the user did not write the piece.
+    """
 
     text: str
     origin: int | None = None
@@ -48,7 +52,7 @@ TextLike = Union[Text, str]
 
 
 def join(*parts: TextLike, separator: str = "") -> Text:
-    """All parts, one after the other."""
+    """All parts, concatenated, with `separator` between them."""
     pieces: list[Piece] = []
     for i, part in enumerate(parts):
         if i and separator:
@@ -65,7 +69,7 @@ def sub(pattern: re.Pattern[str], new: str, text: TextLike) -> TextLike:
 
 
 def standing_for(text: str, origin: int) -> Text:
-    """Generated text in the place of what the user wrote at `origin`."""
+    """Generated text that replaces what the user wrote at `origin`."""
     return Text((Piece(text, origin, is_verbatim=False),))
 
 
@@ -103,8 +107,8 @@ class Source:
     def edited(self, edits: Iterable[Edit]) -> Source:
         """The statement with further edits.
 
-        An edit that replaces characters removes those inside it. Insertions at one place stand in the order in which
-        they were made, before the replacement of the characters behind them.
+        An edit that replaces characters removes the earlier edits inside it. Insertions at one place keep the order in
+        which they were made, and come before the replacement of the characters that follow them.
 
         >>> source = Source("a b", (Edit(0, 1, "A"),)).edited([Edit(0, 0, "("), Edit(1, 1, ")")])
         >>> print(source.edited([Edit(1, 1, "]")]).slice(0, 3))

@@ -1,8 +1,7 @@
 """The tokens of a statement, with exact offsets: a thin layer over sqlglot's Spark tokenizer.
 
-It removes the differences between sqlglot 26 and 30. In some of these `ORDER BY` and `?::` are one token, `3L` is three
-tokens at one place, and behind SHOW, EXPLAIN or CALL the rest of the statement is one string. Comments and hints are
-dropped.
+It removes the differences between sqlglot 26 and 30. In some of these versions `ORDER BY` and `?::` are one token, `3L`
+is three tokens at one place, and everything after SHOW, EXPLAIN or CALL is one string. Comments and hints are dropped.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ class Token:
     """Characters `start` to `stop` (exclusive) of the text; `text` is those characters.
 
     `kind` is WORD (an unquoted name or keyword), QUOTED (a name in backticks), STRING, NUMBER or SYMBOL. `depth` counts
-    the ( [ { around the token; an opening and its closing one have the depth outside of them. `closed_at` is where the
-    token starts that closes what this one opens, or None.
+    the ( [ { around the token; an opening bracket and its closing one have the depth outside of them. `closed_at` is
+    the offset of the token that closes the bracket which this token opens, or None.
     """
 
     kind: str
@@ -49,17 +48,17 @@ class Token:
 
     @property
     def word(self) -> str:
-        """What a grammar compares with: a word in upper case, a symbol as it is, "" for anything else."""
+        """The text that a grammar is compared with: a word in upper case, a symbol as it is, "" for anything else."""
         return self.text.upper() if self.kind == WORD else self.text if self.kind == SYMBOL else ""
 
     @property
     def is_name(self) -> bool:
-        """Can this be an identifier?"""
+        """Whether this can be an identifier."""
         return self.kind in (WORD, QUOTED)
 
     @property
     def may_name(self) -> bool:
-        """Can this be an identifier in some session: "a" in double quotes too?"""
+        """Whether this can be an identifier in some session, where "a" in double quotes can be one too."""
         return self.is_name or (self.kind == STRING and self.text[0] == '"')
 
 
@@ -89,7 +88,7 @@ def tokenize(text: str) -> Tokens:
 
 
 def _levels(text: str, pieces: Sequence[Piece]) -> Iterator[tuple[int, bool]]:
-    """The depth of each token, and whether it opens a bracket."""
+    """The depth of each token, and whether the token opens a bracket."""
     depth = 0
     for kind, start, stop in pieces:
         raw = text[start:stop] if kind == SYMBOL else ""
@@ -100,7 +99,7 @@ def _levels(text: str, pieces: Sequence[Piece]) -> Iterator[tuple[int, bool]]:
 
 
 def _closed_at(pieces: Sequence[Piece], levels: Sequence[tuple[int, bool]]) -> dict[int, int]:
-    """The index of each opening bracket → where the token starts that closes it: the next one that is not deeper."""
+    """The index of each opening bracket → the offset of the token that closes it: the next one that is not deeper."""
     closed_at: dict[int, int] = {}
     open_: list[int] = []
     for i, (depth, opens) in enumerate(levels):
@@ -112,7 +111,7 @@ def _closed_at(pieces: Sequence[Piece], levels: Sequence[tuple[int, bool]]) -> d
 
 
 def _pieces(text: str) -> Iterator[Piece]:
-    """(kind, start, stop) of words and symbols, of which sqlglot may return several as one token or one as several."""
+    """(kind, start, stop) of each token; where sqlglot joins words or symbols, or splits one, this is undone."""
     last_start = -1
     for type_name, start, stop in _sqlglot_tokens(text):
         if start == last_start or type_name == "HINT":  # 3L comes as 3, ::, BIGINT, all at the place of 3L
@@ -127,7 +126,10 @@ def _pieces(text: str) -> Iterator[Piece]:
 
 
 def _join(text: str, pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """`'it''s'` is one string to Spark, two to sqlglot; `|>` is one symbol, two to sqlglot 26."""
+    """Join the pieces that are one token in Spark.
+
+    `'it''s'` is two strings in sqlglot, and `|>` is two symbols in sqlglot 26.
+    """
     last: Piece | None = None
     for kind, start, stop in pieces:
         is_string = last is not None and last[0] == kind == STRING and text[last[1]] == text[start] in "'\""
@@ -151,7 +153,7 @@ def _kind(type_name: str, raw: str) -> str:
 
 
 def _sqlglot_tokens(text: str) -> Iterator[tuple[str, int, int]]:
-    """(type, start, stop) of all tokens; behind a word that swallowed the rest of the text sqlglot starts again."""
+    """(type, start, stop) of all tokens; sqlglot starts again after a word that made the rest of the text one token."""
     base, goes_on = 0, True
     while goes_on:
         goes_on, before = False, ""
@@ -193,7 +195,7 @@ def closing(tokens: Tokens, opening: int) -> int | None:
 
 
 def directly_inside(tokens: Tokens, opening: int) -> Iterator[int]:
-    """The tokens between the bracket at `opening` and its end, without those inside further brackets.
+    """The indexes of the tokens between the bracket at `opening` and its end, without tokens inside further brackets.
 
     >>> tokens = tokenize("f(a, (b), c")
     >>> [tokens[i].text for i in directly_inside(tokens, 1)]
@@ -206,7 +208,7 @@ def directly_inside(tokens: Tokens, opening: int) -> Iterator[int]:
 
 
 def index_at(tokens: Tokens, offset: int) -> int:
-    """The index of the first token that starts at or behind character `offset`."""
+    """The index of the first token that starts at character `offset` or later."""
     low, high = 0, len(tokens)
     while low < high:
         middle = (low + high) // 2

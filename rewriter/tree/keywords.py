@@ -1,4 +1,4 @@
-"""What a word of a statement is, decided by its neighbours alone: Spark reserves no keyword."""
+"""Decides from its neighbours alone whether a word is a keyword or a name, because Spark reserves no keyword."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ INTERVAL_UNITS = frozenset({
     "MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS", "WEEKS", "MONTHS", "YEARS",
 })  # fmt: skip
 
-# Behind these words something is still to come: what follows is a name, whatever else it may mean.
+# No operand ends with these words, so the word after one of them is a name, whatever else it may mean.
 _OPERATORS = frozenset([
     "AND", "OR", "NOT", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "IN", "IS", "DIV", "CASE", "WHEN", "THEN",
     "ELSE", "ON", "USING", "AS", "FROM", "JOIN", "STREAM", "LATERAL", "SELECT", "DISTINCT", "WHERE", "BY", "HAVING",
     "SET", "CROSS", "INNER", "NATURAL", "TABLE", "UPDATE", "INTO", "QUALIFY", "LIMIT", "OFFSET", "EXISTS", "ESCAPE",
 ])  # fmt: skip
 _ENDS_QUERY = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "|>", ";"})
-# A FROM, and with it the condition of its last join, ends at these.
+# A FROM, and with it the condition of its last join, ends at these words.
 _ENDS_FROM = _ENDS_QUERY | {
     "WHERE", "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET", "QUALIFY", "WINDOW",
     "SELECT", "INSERT", "MAP", "REDUCE",
@@ -30,12 +30,12 @@ _BEFORE_STAR = frozenset({"SELECT", "DISTINCT", "ALL", "SET", "INSERT"})
 
 
 def is_at(tokens: Tokens, i: int, *words: str) -> bool:
-    """Do these words stand at token i?"""
+    """Whether the tokens from token i on are these words."""
     return [token.word for token in tokens[i : i + len(words)]] == list(words)
 
 
 def ends_operand(tokens: Tokens, i: int) -> bool:
-    """Can a relation or an expression end with token i?
+    """Whether a relation or an expression can end with token i.
 
     >>> from sqlext.rewriter.text.tokens import tokenize
     >>> [ends_operand(tokenize("a . in ) AND"), i) for i in range(5)]
@@ -48,7 +48,7 @@ def ends_operand(tokens: Tokens, i: int) -> bool:
 
 
 def is_surely_name(tokens: Tokens, i: int) -> bool:
-    """Is a keyword at token i a name, as `set` in `FROM set`, `x.set` and `AS set`?"""
+    """Whether a keyword at token i is a name, as `set` is in `FROM set`, `x.set` and `AS set`."""
     before = tokens[i - 1].word if i else ""
     if tokens[i].kind != WORD or tokens[i].word in ("SELECT", "FROM", "JOIN"):
         return before == "."
@@ -56,9 +56,10 @@ def is_surely_name(tokens: Tokens, i: int) -> bool:
 
 
 def behind_join(tokens: Tokens, keyword: int) -> int | None:
-    """The index behind the words of a join whose keyword, JOIN, INTERVAL or ASOF, is token `keyword`; None for no join.
+    """The index after the words of a join, or None if there is no join.
 
-    The type may stand behind ASOF, as in DuckDB and ClickHouse; behind INTERVAL it is an error that the parser reports.
+    Token `keyword` is JOIN, INTERVAL or ASOF. The type of the join may follow ASOF, as in DuckDB and ClickHouse; after
+    INTERVAL it is an error that the parser reports.
 
     >>> from sqlext.rewriter.text.tokens import tokenize
     >>> [behind_join(tokenize(t), 0) for t in ("JOIN", "INTERVAL JOIN", "ASOF LEFT OUTER JOIN", "ASOF x", "JOIN LEFT")]
@@ -71,7 +72,7 @@ def behind_join(tokens: Tokens, keyword: int) -> int | None:
 
 
 def is_time_join(tokens: Tokens, i: int) -> bool:
-    """Is token i the first word of INTERVAL JOIN or ASOF JOIN, and not the name of a column, a relation or its alias?
+    """Whether token i is the first word of INTERVAL JOIN or ASOF JOIN, not the name of a column, relation or alias.
 
     >>> from sqlext.rewriter.text.tokens import tokenize
     >>> [is_time_join(tokenize(t), 2) for t in ("FROM a INTERVAL JOIN b", "a AS interval JOIN b", "x = interval JOIN")]
@@ -91,7 +92,7 @@ def first_word_of_join(tokens: Tokens, keyword: int) -> int:
 
 
 def begins_join(tokens: Tokens, i: int) -> bool:
-    """Does a join, Spark's own or one on time, begin at token i with its type or its keyword?"""
+    """Whether a join, one of Spark's own or a join on time, begins at token i with its type or its keyword."""
     k = i
     while k < len(tokens) and tokens[k].word in TYPE_WORDS:
         k += 1
@@ -101,7 +102,7 @@ def begins_join(tokens: Tokens, i: int) -> bool:
 
 
 def ends_from(tokens: Tokens, i: int) -> bool:
-    """Does a clause behind FROM begin at token i, or does the query end there?"""
+    """Whether a clause that follows FROM begins at token i, or the query ends there."""
     token, after = tokens[i], tokens[i + 1].word if i + 1 < len(tokens) else ""
     if token.text in (";", "|>"):
         return True
@@ -116,26 +117,26 @@ def ends_from(tokens: Tokens, i: int) -> bool:
 
 
 def ends_query(tokens: Tokens, i: int) -> bool:
-    """Does a set operation, a pipe or a semicolon stand at token i? The EXCEPT of `* EXCEPT (…)` is none."""
+    """Whether token i begins a set operation, a pipe or a semicolon; the EXCEPT of `* EXCEPT (…)` is none of them."""
     return tokens[i].word in _ENDS_QUERY and ends_from(tokens, i)
 
 
 def ends_relations(tokens: Tokens, i: int) -> bool:
-    """Does a PIVOT, an UNPIVOT or a LATERAL VIEW, which reads all relations before it, begin at token i?"""
+    """Whether a PIVOT, an UNPIVOT or a LATERAL VIEW, which reads all relations before it, begins at token i."""
     word, after = tokens[i].word, tokens[i + 1].word if i + 1 < len(tokens) else ""
     is_one = word in ("LATERAL", "PIVOT", "UNPIVOT") and after in ("VIEW", "(", "INCLUDE", "EXCLUDE")
     return is_one and i > 0 and ends_operand(tokens, i - 1)
 
 
 def begins_query(tokens: Tokens, i: int) -> bool:
-    """Does token i, behind a parenthesis, begin a query, which may stand in further parentheses?"""
+    """Whether token i, which follows a parenthesis, begins a query; the query may be in further parentheses."""
     while is_at(tokens, i, "("):
         i += 1
     return i < len(tokens) and tokens[i].word in QUERY_STARTS
 
 
 def is_star(tokens: Sequence[Token], i: int) -> bool:
-    """Is this `*` all columns, and not COUNT(*) or a multiplication?"""
+    """Whether the `*` at token i means all columns, and is not part of COUNT(*) or a multiplication."""
     if tokens[i].text != "*":
         return False
     before = tokens[i - 1]
@@ -147,7 +148,7 @@ def is_star(tokens: Sequence[Token], i: int) -> bool:
 
 
 def without_pipe(text: str, tokens: Tokens, pipe: int) -> str:
-    """The query before the pipe at token `pipe` as a FROM clause, for a hint."""
+    """The query before the pipe at token `pipe`, written as a FROM clause, for a hint."""
     depth, start = tokens[pipe].depth, pipe
     while start and tokens[start - 1].depth >= depth and tokens[start - 1].text != ";":
         start -= 1

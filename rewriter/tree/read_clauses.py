@@ -1,4 +1,4 @@
-"""All clauses of one kind in a statement, or all that is wrong with them, and the words by which it reads a stream."""
+"""Reads all clauses of one kind in a statement, or reports all their errors; finds the words that make it a stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _AFTER_NAME = ("AS", ",", ")", "WATERMARK")  # where `stream` is the name of a t
 
 
 class Clause(Protocol):
-    """A clause that knows where in the statement it stands."""
+    """A clause that knows its place in the statement."""
 
     @property
     def whole(self) -> Fragment: ...
@@ -24,9 +24,9 @@ C = TypeVar("C", bound=Clause)
 
 
 def read_clauses(keywords: Iterable[int], read: Callable[[int], C]) -> tuple[C, ...]:
-    """What `read` makes of the clauses whose keywords are these tokens; a clause inside another comes before it.
+    """The results of `read` for the clauses with these keywords; a clause inside another one comes before it.
 
-    Raises the SqlExtError of the one clause that cannot be read, or SqlExtErrors with those of all of them.
+    Raises the SqlExtError of the one clause that cannot be read, or SqlExtErrors with the errors of all such clauses.
     """
     return tuple(sorted(all_of(keywords, read), key=lambda clause: clause.whole.stop))
 

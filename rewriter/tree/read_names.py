@@ -1,4 +1,4 @@
-"""Reads the names in a statement's structure: those of tables, aliases and CTEs."""
+"""Reads the names of tables, aliases and CTEs in a statement."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOT_ALIASES = BEFORE_RELATION | {
 
 
 def table_of(tokens: Tokens, start: int, stop: int) -> RelationName | None:
-    """The name of the table that a relation at tokens `start` to `stop` reads."""
+    """The name of the table that a relation at tokens `start` to `stop` reads, or None if it is no table."""
     while start + 1 < stop and tokens[start].word in BEFORE_RELATION and tokens[start + 1].word not in ("AS", "("):
         start += 1
     name = name_at(tokens, start)
@@ -33,7 +33,7 @@ def table_of(tokens: Tokens, start: int, stop: int) -> RelationName | None:
 
 
 def alias_of(tokens: Tokens, start: int, stop: int) -> Alias | None:
-    """The alias at the end of a relation, which a list of columns may follow."""
+    """The alias at the end of a relation, with the list of columns that may follow it; None without an alias."""
     i = stop - 1
     if tokens[i].text == ")":
         i = _last_opening(tokens, start, stop) - 1
@@ -49,7 +49,7 @@ def alias_of(tokens: Tokens, start: int, stop: int) -> Alias | None:
 
 
 def _last_opening(tokens: Tokens, start: int, stop: int) -> int:
-    """The parenthesis that is closed by the last of tokens `start` to `stop`."""
+    """The index of the parenthesis that is closed by the last of tokens `start` to `stop`."""
     i = start
     while i < stop:
         close = closing(tokens, i)
@@ -60,7 +60,7 @@ def _last_opening(tokens: Tokens, start: int, stop: int) -> int:
 
 
 def ctes_of(text: str, tokens: Tokens, i: int, scope_stop: int) -> Iterator[Cte]:
-    """The CTEs of the WITH at token i; none for WITH in other senses."""
+    """The CTEs of the WITH at token i; none if this WITH does not begin a list of CTEs."""
     i += 1
     is_recursive = is_at(tokens, i, "RECURSIVE") and i + 1 < len(tokens) and tokens[i + 1].is_name
     i += is_recursive

@@ -1,6 +1,6 @@
 """Reads the structure of a statement from its tokens, once.
 
-Spark's own grammar is not parsed beyond that: where queries, relations, joins and CTEs begin and end. Each pair of
+Of Spark's own grammar, only the places where queries, relations, joins and CTEs begin and end are parsed. Each pair of
 brackets is a level of its own, read from left to right, one token after the other.
 """
 
@@ -27,10 +27,10 @@ from sqlext.rewriter.tree.keywords import (
 from sqlext.rewriter.tree.read_names import BEFORE_RELATION, alias_of, ctes_of, table_of
 from sqlext.rewriter.tree.statement_tree import Cte, Join, Query, Relation, Tree
 
-# What a level is reading.
+# The part of a list of relations that a level is reading.
 _RELATION, _PIVOT, _CRITERIA, _CONDITION, _BEHIND = "relation", "PIVOT", "criteria", "condition", "behind a relation"
-# Lists of relations: of FROM, with joins on time; of USING or a join behind a pipe; the arguments of a table function;
-# the relation behind TABLE in such an argument.
+# The kinds of lists of relations: a FROM, with joins on time; the one relation of USING or of a join after a pipe; the
+# arguments of a table function; the relation after TABLE in such an argument.
 _FROM, _SINGLE, _ARGUMENT, _DATA = "FROM", "single", "argument", "data"
 
 _BEFORE_TABLE = frozenset({"", "(", ",", "AS", "ALL", "FROM", "JOIN", "UNION", "EXCEPT", "INTERSECT", "MINUS"})
@@ -61,7 +61,7 @@ def read_tree(text: str) -> Tree:
 
 @dataclass(eq=False, kw_only=True)
 class _Query:
-    """A `Query` whose ends are not known yet: -1."""
+    """A `Query` that is being read; an end that is not known yet is -1."""
 
     select: int | None
     from_: int
@@ -127,7 +127,7 @@ class _TreeReader:
 
     @cached_property
     def behind_parentheses(self) -> list[int]:
-        """The first token that is no opening parenthesis, from each token on."""
+        """For each token, the first token from there on that is no opening parenthesis."""
         behind = [len(self.tokens)] * (len(self.tokens) + 1)
         for i in range(len(self.tokens) - 1, -1, -1):
             behind[i] = behind[i + 1] if self.tokens[i].text == "(" else i
@@ -135,7 +135,7 @@ class _TreeReader:
 
     @cached_property
     def stops_of_with(self) -> dict[int, int]:
-        """Each WITH → the first character behind what the query that it begins can reach, unless that is the end."""
+        """Each WITH → the first character after the scope of its CTEs, unless the scope ends with the text."""
         stops: dict[int, int] = {}
         open_: list[int] = []
         for i, token in enumerate(self.tokens):
@@ -146,7 +146,7 @@ class _TreeReader:
         return stops
 
     def begins_query(self, i: int) -> bool:
-        """As `keywords.begins_query`, without reading a run of parentheses once for each of them."""
+        """The same as `keywords.begins_query`, but a run of parentheses is not read again for each of them."""
         return begins_query(self.tokens, self.behind_parentheses[min(i, len(self.tokens))])
 
     def read(self) -> None:
@@ -164,17 +164,18 @@ class _TreeReader:
 
 
 class _Level:
-    """Tokens `lo` to `hi`, which stand in the same brackets.
+    """Tokens `lo` to `hi`, which are in the same brackets.
 
-    `relations` is the kind of the list of relations that is being read, "" outside of one; `part` is what of it.
+    `relations` is the kind of the list of relations that is being read, "" outside of one; `part` is the part of the
+    list that is being read.
     """
 
     def __init__(
         self, reader: _TreeReader, lo: int, hi: int, is_query: bool, relations: str = "", outer: _Query | None = None
     ):
         self.reader, self.tokens, self.lo, self.hi, self.is_query = reader, reader.tokens, lo, hi, is_query
-        self.queries: list[_Query] = []  # of this level, whose `end` is not known yet
-        self.query: _Query | None = outer  # whose relations, or the clauses behind them, are being read
+        self.queries: list[_Query] = []  # the queries of this level whose `end` is not known yet
+        self.query: _Query | None = outer  # the query whose relations, or the clauses after them, are being read
         self.select: int | None = None
         self.statement = ""  # the last SELECT, MERGE or JOIN
         self.relations, self.part = relations, _BEHIND
@@ -187,7 +188,7 @@ class _Level:
             self._begin_tree(lo)
 
     def end(self) -> None:
-        """All of the level has been read."""
+        """End the level: all of it has been read."""
         self._end_query(self.hi)
         self._end_level(self.hi)
 
@@ -195,7 +196,7 @@ class _Level:
         return self.tokens[i].kind == SYMBOL and any(c in "([{" for c in self.tokens[i].text)
 
     def inner(self, i: int) -> _Level:
-        """What stands in the brackets that token i opens."""
+        """The level inside the brackets that token i opens."""
         close = min(closing(self.tokens, i) or self.hi, self.hi)
         kind = self._relations_in(i)
         is_query = self.reader.begins_query(i + 1) or bool(kind)
@@ -204,7 +205,7 @@ class _Level:
         return _Level(self.reader, i + 1, close, is_query, kind, self.query if kind else None)
 
     def _relations_in(self, i: int) -> str:
-        """The kind of the list of relations that may stand in the parenthesis at token i."""
+        """The kind of the list of relations that may be in the parenthesis at token i, or ""."""
         if self.tokens[i].text != "(":
             return ""
         if self.relations and self.part == _RELATION:
@@ -215,11 +216,11 @@ class _Level:
         return _ARGUMENT if i > self.lo and self._is_table(i - 1) else ""
 
     def _is_table(self, i: int) -> bool:
-        """Is token i the TABLE of `TABLE t`, which reads a relation, and not that of CREATE TABLE?"""
+        """Whether token i is the TABLE of `TABLE t`, which reads a relation, and not the TABLE of CREATE TABLE."""
         return self.tokens[i].word == "TABLE" and (self.tokens[i - 1].word if i else "") in _BEFORE_TABLE
 
     def _is_data(self, i: int) -> bool:
-        """Is token i the TABLE of an argument, as in `f(TABLE t, …)` and `f(x => TABLE t)`?"""
+        """Whether token i is the TABLE of an argument, as in `f(TABLE t, …)` and `f(x => TABLE t)`."""
         tokens, opening = self.tokens, self.lo - 1
         if tokens[i].word != "TABLE" or opening < 1 or i + 1 >= self.hi or tokens[opening].text != "(":
             return False
@@ -227,7 +228,7 @@ class _Level:
         return is_call and tokens[i - 1].text in ("(", ",", "=>") and self.relations in ("", _DATA)
 
     def step(self, i: int) -> int:
-        """Read token i; the index behind what was read."""
+        """Read token i and return the index after everything that was read."""
         tokens, word = self.tokens, self.tokens[i].word
         self.is_in_values &= not (word == "AS" or (tokens[i].is_name and i > 0 and tokens[i - 1].text == ")"))
         if word == "WITH":
@@ -282,7 +283,7 @@ class _Level:
         self.relations = kind
 
     def _end_from(self, i: int) -> None:
-        """The relations, or a clause behind them, end before token i."""
+        """End the relations, or a clause after them, before token i."""
         self._end_part(i)
         self.relations, self.tree = "", None
         query = self.query
@@ -302,7 +303,7 @@ class _Level:
         self.query, self.select, self.statement = None, None, ""
 
     def _end_level(self, i: int) -> None:
-        """No query of this level goes on behind token i."""
+        """End all queries of this level at token i."""
         for query in self.queries:
             query.end = i
         self.queries = []
@@ -326,7 +327,7 @@ class _Level:
             self.reader.relations.append(_Relation(start=i + 1, query=None, stop=i + 2 * len(name.parts)))
 
     def _end_part(self, i: int) -> None:
-        """The relation or the condition that is being read ends before token i."""
+        """End the relation or the condition that is being read before token i."""
         if self.part == _RELATION:
             self.relation.stop = i
         if self.join is not None and self.part == _RELATION:
@@ -336,13 +337,13 @@ class _Level:
         self.part = _BEHIND
 
     def _is_missing_relation(self, i: int) -> bool:
-        """Does a word that goes on behind a relation stand at token i, where one should begin?"""
+        """Whether token i, where a relation should begin, is a word that can only follow a relation."""
         if not self.relations or i != self.relation.start or self.join is None:
             return False
         return self.tokens[i].word in ("ON", "USING") or is_at(self.tokens, i, "MATCH_CONDITION", "(")
 
     def _in_relations(self, i: int, word: str) -> int:
-        """Read token i of a list of relations; the index behind what was read."""
+        """Read token i of a list of relations and return the index after everything that was read."""
         tokens = self.tokens
         if word == ",":
             if self.relations != _SINGLE and not self.is_in_values:
@@ -364,7 +365,7 @@ class _Level:
         return i + 1
 
     def _is_clause(self, i: int) -> bool:
-        """Can the relation that token i stands in be read by a MATCH_RECOGNIZE there?"""
+        """Whether a MATCH_RECOGNIZE at token i can read the relation that is being read."""
         if self.part not in (_RELATION, _PIVOT) or self.relations == _ARGUMENT or i == self.relation.start:
             return False
         is_behind_relation = ends_operand(self.tokens, i - 1) or is_surely_name(self.tokens, i - 1)
@@ -378,7 +379,7 @@ class _Level:
     # joins
 
     def _join_at(self, keyword: int) -> int:
-        """Read the keyword of a join; the index behind it."""
+        """Read the keyword of a join and return the index after it."""
         first = first_word_of_join(self.tokens, keyword)
         right = behind_join(self.tokens, keyword) or keyword + 1
         self.tree = None if self.part == _PIVOT else self.tree

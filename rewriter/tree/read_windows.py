@@ -1,7 +1,7 @@
-"""The windows with row patterns in a statement: which queries have them, and what stands OVER them.
+"""Finds the windows with row patterns in a statement: the queries that have them, and the calls OVER them.
 
-A window has a row pattern if PATTERN ( … ), DEFINE variable AS or MEASURES stands directly in its parentheses, behind
-an operand. Spark has no such windows, so nothing of its own is taken for one.
+A window has a row pattern if PATTERN ( … ), DEFINE variable AS or MEASURES is directly in its parentheses, after an
+operand. Spark has no such windows, so no window of Spark's own is mistaken for one.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class WindowCall:
 class WindowQuery:
     """A query with windows that have row patterns.
 
-    `items` are those of the select list. `relation` is what stands between FROM and the WINDOW clause: relations,
+    `items` are the items of the select list. `relation` is everything between FROM and the WINDOW clause: relations,
     WHERE, GROUP BY and HAVING; the last two begin at `group`. `plain` are the other windows of the WINDOW clause: name
-    in lower case → the tokens between their parentheses. `behind` is the first token behind the WINDOW clause, and
-    `tail` are QUALIFY, ORDER BY, SORT BY, … there: (keyword, its items). If QUALIFY stands before the WINDOW clause,
-    `behind` is that word, and `late_clause` the WINDOW clause.
+    in lower case → the tokens between their parentheses. `behind` is the first token after the WINDOW clause, and
+    `tail` are QUALIFY, ORDER BY, SORT BY, … there: (keyword, its items). If QUALIFY comes before the WINDOW clause,
+    `behind` is the word QUALIFY, and `late_clause` is the WINDOW clause.
 
-    `overs` are the words OVER in the select list and in the tail. What must not be: `repeated` names of windows, and
-    `misplaced` calls between FROM and the WINDOW clause.
+    `overs` are the words OVER in the select list and in the tail. Two things are errors: `repeated` names of windows,
+    and `misplaced` calls between FROM and the WINDOW clause.
     """
 
     query: Query
@@ -139,7 +139,7 @@ def _definitions(tree: Tree, window: int, stop: int) -> Iterator[tuple[str, Patt
         if close is None:
             return
         yield tree.key(i), PatternWindow(i, i + 2, close)
-        i = close + 2  # behind the comma
+        i = close + 2  # after the comma
 
 
 def _tail(tokens: Tokens, heads: list[int], stop: int) -> Iterator[tuple[int, tuple[Range, ...]]]:
@@ -151,7 +151,7 @@ def _tail(tokens: Tokens, heads: list[int], stop: int) -> Iterator[tuple[int, tu
 
 
 def pattern_windows(tokens: Tokens) -> Iterator[int]:
-    """The opening parentheses of all windows with row patterns in a statement, wherever they stand."""
+    """The opening parentheses of all windows with row patterns in a statement, wherever the windows are."""
     for i in range(1, len(tokens)):
         is_window = tokens[i].text == "(" and tokens[i - 1].word in ("OVER", "AS") and not begins_query(tokens, i + 1)
         if is_window and closing(tokens, i) is not None and has_pattern(tokens, i):
@@ -159,7 +159,7 @@ def pattern_windows(tokens: Tokens) -> Iterator[int]:
 
 
 def has_pattern(tokens: Tokens, opening: int) -> bool:
-    """Is the window in these parentheses one with a row pattern?"""
+    """Whether the window in these parentheses has a row pattern."""
     for i in directly_inside(tokens, opening):
         if is_at(tokens, i, "PATTERN", "(") and (i == opening + 1 or ends_operand(tokens, i - 1)):
             return True
@@ -171,7 +171,7 @@ def has_pattern(tokens: Tokens, opening: int) -> bool:
 
 
 def _calls(tree: Tree, lo: int, hi: int, named: dict[str, PatternWindow]) -> Iterator[WindowCall]:
-    """What stands OVER windows with row patterns in tokens `lo` to `hi`, without the queries inside them."""
+    """The calls OVER windows with row patterns in tokens `lo` to `hi`, without the calls in subqueries."""
     for over in _overs(tree.tokens, lo, hi):
         window, stop = _window_at(tree, over, named)
         if window is not None:
@@ -179,7 +179,7 @@ def _calls(tree: Tree, lo: int, hi: int, named: dict[str, PatternWindow]) -> Ite
 
 
 def _overs(tokens: Tokens, lo: int, hi: int) -> Iterator[int]:
-    """The words OVER in tokens `lo` to `hi`, without those inside windows and queries there."""
+    """The words OVER in tokens `lo` to `hi`, without the words inside windows and subqueries."""
     i = lo
     while i < hi:
         if tokens[i].text == "(" and begins_query(tokens, i + 1):
@@ -192,13 +192,13 @@ def _overs(tokens: Tokens, lo: int, hi: int) -> Iterator[int]:
 
 
 def end_of_window(tokens: Tokens, over: int) -> int:
-    """The token behind the window that follows OVER."""
+    """The token after the window that follows OVER."""
     close = closing(tokens, over + 1) if tokens[over + 1].text == "(" else None
     return over + 2 if close is None else close + 1
 
 
 def _window_at(tree: Tree, over: int, named: dict[str, PatternWindow]) -> tuple[PatternWindow | None, int]:
-    """The window with a row pattern behind OVER, and the token behind it."""
+    """The window with a row pattern that follows OVER, or None, and the token after the window."""
     tokens = tree.tokens
     if tokens[over + 1].text == "(":
         close = closing(tokens, over + 1)
@@ -230,7 +230,7 @@ def start_of_call(tokens: Tokens, over: int, lo: int) -> int:
 
 
 def split_at_commas(tokens: Tokens, lo: int, hi: int) -> Iterator[Range]:
-    """The ranges of tokens between the commas that stand in no brackets inside `lo` to `hi`."""
+    """The ranges of tokens `lo` to `hi` between the commas that are in no brackets."""
     depth = min((t.depth for t in tokens[lo:hi]), default=0)
     commas = [i for i in range(lo, hi) if tokens[i].text == "," and tokens[i].depth == depth]
     yield from zip([lo, *(c + 1 for c in commas)], [*commas, hi])

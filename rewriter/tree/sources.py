@@ -1,4 +1,4 @@
-"""What the names of relations stand for: CTEs that a piece of a statement can name, and tables that it reads."""
+"""Resolves the names of relations: the CTEs that a piece of a statement can name, and the tables that it reads."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _RANDOM = frozenset({"RAND", "RANDN", "RANDOM", "RANDSTR", "UNIFORM", "UUID", "S
 def visible_ctes(tree: Tree, piece: Fragment) -> tuple[Cte, ...]:
     """The CTEs that a piece of a statement can name, in an order in which they can be defined.
 
-    Of those with one name it is the innermost. Raises UnsupportedError: RECURSIVE_INPUT (the piece reads the recursive
-    CTE that it is a part of), SHADOWED_CTE (one list of CTEs could not define what is meant).
+    Of several CTEs with the same name, only the innermost is returned. Raises UnsupportedError: RECURSIVE_INPUT (the
+    piece reads the recursive CTE that it is a part of), SHADOWED_CTE (a CTE reads an outer one of the same name as an
+    inner one, so one list of CTEs could not define both).
 
     >>> text = "WITH a AS (SELECT 1), b AS (SELECT * FROM (a) m), c AS (SELECT 2) SELECT * FROM b"
     >>> [c.name.text for c in visible_ctes(read_tree(text), Fragment(text, 42, 45))]
@@ -42,7 +43,7 @@ def _key(cte: Cte) -> str:
 
 
 def _readers(tree: Tree, key: str, piece: Fragment) -> list[RelationName]:
-    """Where a piece of the statement reads a relation that is called `key`."""
+    """The places where a piece of the statement reads a relation whose name is `key`."""
     names = (name for name in tree.tables() if piece.start <= name.start < piece.stop)
     return [name for name in names if len(name.parts) == 1 and name.parts[0].upper() == key]
 
@@ -58,8 +59,10 @@ def _check_not_own_name(tree: Tree, cte: Cte, piece: Fragment) -> None:
 
 
 def _check_not_shadowed(tree: Tree, visible: list[Cte]) -> None:
-    """Raise UnsupportedError if a definition reads an outer CTE that an inner one hides: one list `WITH a, b, …` could
-    not define both."""
+    """Raise UnsupportedError if a definition reads an outer CTE that an inner one hides.
+
+    One list `WITH a, b, …` could not define both.
+    """
     for i, outer in enumerate(visible):
         inner = next((k for k in range(i + 1, len(visible)) if _key(visible[k]) == _key(outer)), None)
         if inner is None:
@@ -74,8 +77,10 @@ def _check_not_shadowed(tree: Tree, visible: list[Cte]) -> None:
 
 
 def check_repeatable(tree: Tree, ctes: tuple[Cte, ...], read: Sequence[Fragment]) -> None:
-    """Raise UnsupportedError (RANDOM_CTE) if pieces of the statement read one of `ctes` that is random and that is read
-    more than once: the readers would see different rows."""
+    """Raise UnsupportedError (RANDOM_CTE) if the pieces `read` read a random CTE that is read more than once.
+
+    Its readers would see different rows.
+    """
     pieces = list(read)
     needed: list[Cte] = []
     for cte in reversed(ctes):
@@ -96,16 +101,17 @@ def check_repeatable(tree: Tree, ctes: tuple[Cte, ...], read: Sequence[Fragment]
 
 
 def is_random(tokens: Tokens, piece: Fragment) -> bool:
-    """Does a piece of the statement call a random function or take a sample?"""
+    """Whether a piece of the statement calls a random function or takes a sample."""
     inside = tokens_inside(tokens, piece.start, piece.stop)
     return any((a.word in _RANDOM and b.text == "(") or a.word == "TABLESAMPLE" for a, b in pairwise(inside))
 
 
 def relations(text: str) -> tuple[RelationName, ...]:
-    """The names that a statement reads from, in the order of the text; no CTEs of its own, no table functions.
+    """The names of relations that a statement reads, in the order of the text.
 
-    A name need not be one of a table, so look it up. Empty if a string or comment has no end, which Spark itself
-    reports best.
+    The statement's own CTEs and table functions are left out.
+    A name need not belong to a table, so look it up. The result is empty if a string or comment has no end, which Spark
+    itself reports best.
 
     >>> [name.parts for name in relations("WITH c AS (TABLE a.t) SELECT EXTRACT(DAY FROM d) FROM c, v, f(TABLE w)")]
     [('a', 't'), ('v',), ('w',)]
@@ -118,14 +124,14 @@ def relations(text: str) -> tuple[RelationName, ...]:
 
 
 def _is_named(cte: Cte, name: RelationName) -> bool:
-    """Does a name stand for this CTE?"""
+    """Whether a name refers to this CTE."""
     if len(name.parts) > 1 or name.parts[0].upper() != _key(cte) or name.start >= cte.scope_stop:
         return False
     return name.start >= (cte.definition.start if cte.is_recursive else cte.definition.stop)
 
 
 def qualify(text: str, schema: Parts) -> str:
-    """The text with `schema` in front of every relation that is named without one.
+    """The text with `schema` in front of every name of a relation that has no schema.
 
     >>> qualify("SELECT * FROM t JOIN other.u USING (k)", ("main", "db"))
     'SELECT * FROM `main`.`db`.t JOIN other.u USING (k)'

@@ -1,6 +1,6 @@
 """The structure of a statement as values: queries, relations, joins and CTEs over the indexes of its tokens.
 
-All indexes are those of tokens; ends are exclusive. `read_tree` makes a tree; nothing else reads structure.
+All indexes are indexes of tokens; ends are exclusive. `read_tree` makes a tree; nothing else reads structure.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from sqlext.rewriter.tree.keywords import is_star
 class Query:
     """A query that reads relations.
 
-    `select` is its SELECT, None where it has none before FROM (`FROM t |> …`, `MERGE … USING t`, `|> JOIN t`); `from_`
-    is its FROM, USING or JOIN. FROM ends at `from_stop`; `where` is the condition behind WHERE. The query ends at
-    `stop`, where a set operation or a pipe may follow; `end` is the closing parenthesis or semicolon behind all of it.
+    `select` is its SELECT, or None if it has none before FROM (`FROM t |> …`, `MERGE … USING t`, `|> JOIN t`); `from_`
+    is its FROM, USING or JOIN. FROM ends at `from_stop`; `where` is the condition that follows WHERE. The query ends
+    at `stop`, where a set operation or a pipe may follow; `end` is the closing parenthesis or semicolon after all of
+    these.
     """
 
     select: int | None
@@ -44,9 +45,9 @@ class Alias:
 class Relation:
     """One relation of a FROM, `[LATERAL | STREAM] relation [MATCH_RECOGNIZE (…)] [alias]`, at tokens `start` to `stop`.
 
-    `table` is the name of the table it reads, None for a subquery, a function or VALUES. `aliases` has one entry for
-    each MATCH_RECOGNIZE, the alias of its input, and a last one for the whole relation. `clauses` are the tokens
-    MATCH_RECOGNIZE. A PIVOT belongs to the relation only if a MATCH_RECOGNIZE reads it.
+    `table` is the name of the table that it reads, or None for a subquery, a function or VALUES. `aliases` has one
+    entry for each MATCH_RECOGNIZE, the alias of its input, and a last one for the whole relation. `clauses` are the
+    indexes of the words MATCH_RECOGNIZE. A PIVOT belongs to the relation only if a MATCH_RECOGNIZE reads it.
     """
 
     start: int
@@ -59,12 +60,13 @@ class Relation:
 
 @dataclass(frozen=True, kw_only=True)
 class Join:
-    """A join on time. `first` is the first word of its type, `keyword` is INTERVAL or ASOF, `behind` is behind JOIN.
+    """A join on time.
 
-    The left operand, the whole join tree before the join, begins at `start` and ends at `first`. `right` is None where
-    no relation follows. `match_condition` are the tokens of MATCH_CONDITION (…), `on` those of the condition behind ON,
-    `using` those between the parentheses of USING. `criteria` is the first token behind the relation and its
-    MATCH_CONDITION; the join ends at `stop`.
+    `first` is the first word of its type, `keyword` is INTERVAL or ASOF, `behind` is the first token after JOIN. The
+    left operand, the whole join tree before the join, begins at `start` and ends at `first`. `right` is None if no
+    relation follows. `match_condition` is the range of tokens of MATCH_CONDITION (…), `on` the range of the condition
+    after ON, `using` the range between the parentheses of USING. `criteria` is the first token after the relation and
+    its MATCH_CONDITION; the join ends at `stop`.
     """
 
     start: int
@@ -84,7 +86,7 @@ class Join:
 class Cte:
     """`definition` is `name [(columns)] [AS] (query)` as written; `query` is inside its parentheses.
 
-    The CTE can be read from characters before `scope_stop`.
+    The CTE can be named before character `scope_stop` of the statement.
     """
 
     name: Name
@@ -96,7 +98,10 @@ class Cte:
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """`relation keyword ( body )`, all of it `whole`; `opening` and `closing` index the tokens of the parentheses."""
+    """A clause `relation keyword ( body )`; `whole` is all of it.
+
+    `opening` and `closing` are the indexes of the tokens of the parentheses.
+    """
 
     keyword: Fragment
     relation: Fragment
@@ -111,7 +116,7 @@ class Site:
 class Result:
     """The result of a MATCH_RECOGNIZE as a relation of its SELECT: tokens `start` to `behind`, alias included.
 
-    `alias` ("" without one) and `columns`, the names that the alias gives, are in lower case.
+    `alias` is "" if there is none. `columns` are the names of columns in the alias. Both are in lower case.
     """
 
     query: Query
@@ -133,7 +138,7 @@ class Tree:
     ctes: tuple[Cte, ...]
 
     def fragment(self, lo: int, hi: int) -> Fragment:
-        """Tokens `lo` to `hi`, of which there is one at least."""
+        """Tokens `lo` to `hi`; the range has at least one token."""
         return Fragment.of_tokens(self.text, self.tokens, lo, hi)
 
     def join_at(self, keyword: int) -> Join | None:
@@ -141,7 +146,7 @@ class Tree:
         return self._joins.get(keyword)
 
     def relation_of(self, keyword: int) -> Relation | None:
-        """The relation that the MATCH_RECOGNIZE at token `keyword` reads or is a part of; None if it reads none."""
+        """The relation that the MATCH_RECOGNIZE at token `keyword` reads or is a part of; None if there is none."""
         return self._relations.get(keyword)
 
     @cached_property
@@ -153,12 +158,14 @@ class Tree:
         return {keyword: relation for relation in self.relations for keyword in relation.clauses}
 
     def relation_at(self, fragment: Fragment) -> Relation | None:
-        """The relation that is exactly this piece of the statement."""
+        """The relation that is exactly this piece of the statement, or None."""
         span = index_at(self.tokens, fragment.start), index_at(self.tokens, fragment.stop)
         return next((relation for relation in self.relations if (relation.start, relation.stop) == span), None)
 
     def name_of(self, relation: Relation) -> Token | None:
-        """The token that names the columns of a whole relation in front of a dot: its alias, else the table's own name.
+        """The token of the name that qualifies the columns of a whole relation: its alias, or the table's own name.
+
+        None if the relation has neither.
 
         >>> from sqlext.rewriter.tree.read_tree import read_tree
         >>> def name(relation):
@@ -182,19 +189,20 @@ class Tree:
         return (relation.table for relation in self.relations if relation.table is not None)
 
     def is_bare(self, table: RelationName) -> bool:
-        """Is a relation nothing but this table's name, so that its columns are called by it?"""
+        """Whether a relation is only this table's name, so that the name qualifies its columns."""
         relation = next(relation for relation in self.relations if relation.table == table)
         stop = [*relation.clauses, relation.stop][0]
         return self.tokens[stop - 1].stop == table.stop
 
     def around(self, query: Query, start: int) -> list[Relation]:
-        """The relations of a query's FROM in whose parentheses token `start` stands, the innermost first."""
+        """The relations of a query's FROM whose parentheses contain token `start`, the innermost first."""
         around = (r for r in self.relations if r.query == query and r.start < start < r.stop)
         return sorted((r for r in around if self.tokens[r.start].text == "("), key=lambda r: -r.start)
 
     def result(self, keyword: Fragment) -> Result | None:
-        """The result of a MATCH_RECOGNIZE in the SELECT around it; None if that is anything else than a SELECT with the
-        result in its FROM, also if it is in parentheses there.
+        """The result of a MATCH_RECOGNIZE as a relation of the SELECT around it.
+
+        None unless the clause is in the FROM of a SELECT, outside of parentheses.
 
         >>> from sqlext.rewriter.tree.read_tree import read_tree
         >>> text = "SELECT 1 FROM t MATCH_RECOGNIZE (PATTERN (A)) AS m (a, b) WHERE x"
@@ -231,7 +239,7 @@ class Tree:
         return unquoted(self.tokens[i].text).lower()
 
     def stars(self, query: Query) -> Iterator[int]:
-        """The stars of the query itself, none of its FROM or of a subquery."""
+        """The stars of the query itself, without the stars in its FROM or in a subquery."""
         i = query.from_ if query.select is None else query.select
         while i < query.stop:
             if i == query.from_:
