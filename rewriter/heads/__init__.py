@@ -1,1 +1,1 @@
-"""The words before a query: CREATE, DROP, INSERT, SHOW."""
+"""Reads the words before a query: CREATE, DROP, INSERT, SHOW."""

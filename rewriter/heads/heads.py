@@ -1,4 +1,4 @@
-"""The heads of statements: CREATE and DROP VIEW, DROP TABLE, CREATE STREAMING TABLE and INSERT, read from tokens."""
+"""Reads the heads of CREATE and DROP VIEW, DROP TABLE, CREATE STREAMING TABLE and INSERT from tokens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlext.rewriter.tree.keywords import begins_query, is_at
 
 CREATE_VIEW, DROP_VIEW, DROP_TABLE = "CREATE VIEW", "DROP VIEW", "DROP TABLE"
 
-# Leading blanks and comments, then one of two verbs: plain statements are not even tokenized.
+# Leading blanks and comments, then one of two verbs; a statement that does not match is not tokenized.
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(?:CREATE|DROP)\b", re.IGNORECASE | re.DOTALL)
 
 
@@ -36,7 +36,7 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True)
 class CreateView:
-    """CREATE VIEW in full; `comment` is a string literal as written, the query is `head.text[query_start:]`."""
+    """All parts of a CREATE VIEW; `comment` is a string literal as written, the query is `head.text[query_start:]`."""
 
     head: Head
     columns: tuple[str, ...]
@@ -49,15 +49,15 @@ class CreateView:
 
     @property
     def query_in_place(self) -> str:
-        """The query behind blanks, so that its places are those in the whole statement."""
+        """The query with blanks before it, so that its offsets are the same as in the whole statement."""
         return alone(self.head.text, self.query_start, self.query_start + len(self.query))
 
 
 @dataclass
 class Cursor:
-    """A position in the tokens of a statement; `take…` moves past what comes next, if it is what is wanted.
+    """A position in the tokens of a statement; the `take…` methods move past the next tokens if these are as wanted.
 
-    Readers that report errors name the statement, `text`, and the class and the hint of their errors.
+    A reader that reports errors passes the statement as `text`, and the class and the hint of its errors.
     """
 
     tokens: Tokens
@@ -87,12 +87,12 @@ class Cursor:
         return True
 
     def expect(self, what: str, *words: str) -> None:
-        """Move past `words`. Raises ParseError that `what` must follow here."""
+        """Move past `words`. Raises ParseError if they do not come next; the error says that `what` must follow."""
         if not self.take(*words):
             raise self.expected(what)
 
     def expected(self, what: str) -> ParseError:
-        """The error for something else where `what` must follow."""
+        """The error for any other token where `what` must follow."""
         at = min(self.index, len(self.tokens) - 1)
         if self.is_at_end:
             return self.error(f"{what} must follow here", at, at + 1)
@@ -104,7 +104,7 @@ class Cursor:
         return ParseError(error_class or self.error_class, message, place=place, hint=hint or self.hint)
 
     def fragment(self, lo: int, hi: int) -> Fragment:
-        """Tokens `lo` to `hi` (exclusive), of which there is one at least."""
+        """Tokens `lo` to `hi` (exclusive); the range has at least one token."""
         return Fragment.of_tokens(self.text, self.tokens, lo, hi)
 
     def take_one_of(self, words: tuple[str, ...]) -> bool:
@@ -116,14 +116,14 @@ class Cursor:
         return name
 
     def take_string(self) -> str | None:
-        """A string literal as written."""
+        """Move past a string literal and return it as written; None if the next token is not a string."""
         if self.is_at_end or self.tokens[self.index].kind != STRING:
             return None
         self.index += 1
         return self.tokens[self.index - 1].text
 
     def take_part(self) -> str | None:
-        """The next token as a part of a name."""
+        """Move past one part of a name and return it without backticks; None if the next token is not a name."""
         if self.is_at_end or not self.tokens[self.index].is_name:
             return None
         self.index += 1
@@ -174,7 +174,7 @@ def parse_function_name(text: str) -> RelationName | None:
 
 
 def check_no_function(text: str) -> None:
-    """Raise UnsupportedError for CREATE FUNCTION: Spark stores its text, and DataFrames stand in ours."""
+    """Raise UnsupportedError for CREATE FUNCTION: Spark stores its text, but rewritten clauses are DataFrames."""
     name = parse_function_name(text)
     if name is not None:
         raise UnsupportedError(
@@ -186,7 +186,7 @@ def check_no_function(text: str) -> None:
 
 
 def parse_create_view(text: str) -> CreateView | None:
-    """CREATE VIEW in full; None for all other text.
+    """All parts of a CREATE VIEW; None for all other text.
 
     Raises ParseError if there is no AS, UnsupportedError for options other than names of columns and COMMENT.
 
@@ -248,8 +248,8 @@ class StreamTarget:
     """`CREATE [OR REFRESH | OR REPLACE] STREAMING TABLE [IF NOT EXISTS] name [UPSERT KEY (column, …)] [OPTIONS (…)] AS
     query`, or `INSERT INTO name [rows] query`.
 
-    The query is characters `query_start` to `query_stop` (exclusive) of `text`. `rows` is what INSERT has between the
-    name and the query: `(column, …)`, BY NAME, PARTITION (…) or REPLACE WHERE condition.
+    The query is characters `query_start` to `query_stop` (exclusive) of `text`. `rows` is the text between the name and
+    the query of an INSERT: `(column, …)`, BY NAME, PARTITION (…) or REPLACE WHERE condition.
     """
 
     text: str
@@ -298,7 +298,7 @@ def parse_target(text: str) -> StreamTarget | None:
     if not is_insert:
         upsert_key = _upsert_key(text, cursor)
         options = _options(text, cursor)
-        upsert_key = upsert_key or _upsert_key(text, cursor)  # before OPTIONS or behind
+        upsert_key = upsert_key or _upsert_key(text, cursor)  # before or after OPTIONS
     behind_name = cursor.index
     if is_insert:
         _go_to_query(cursor)
@@ -316,7 +316,7 @@ def parse_target(text: str) -> StreamTarget | None:
 
 
 def _upsert_key(text: str, cursor: Cursor) -> tuple[KeyColumn, ...]:
-    """The columns of `UPSERT KEY (column, …)`; empty where it does not stand."""
+    """The columns of `UPSERT KEY (column, …)`; empty if there is no such clause."""
     start = cursor.index
     if not cursor.take("UPSERT"):
         return ()
@@ -337,7 +337,7 @@ def _upsert_key(text: str, cursor: Cursor) -> tuple[KeyColumn, ...]:
 
 
 def _distinct(columns: list[KeyColumn]) -> tuple[KeyColumn, ...]:
-    """The columns. Raises ParseError if one of them is there twice."""
+    """Return the columns. Raises ParseError if two of them have the same name."""
     names = [column.name.lower() for column in columns]
     for i, column in enumerate(columns):
         if column.name.lower() in names[:i]:
@@ -346,7 +346,7 @@ def _distinct(columns: list[KeyColumn]) -> tuple[KeyColumn, ...]:
 
 
 def _go_to_query(cursor: Cursor) -> None:
-    """Go behind `[PARTITION (…)] [IF NOT EXISTS] [(column, …)] [BY NAME]` or `REPLACE WHERE condition`."""
+    """Move past `[PARTITION (…)] [IF NOT EXISTS] [(column, …)] [BY NAME]` or `REPLACE WHERE condition`."""
     is_replacing = cursor.take("REPLACE", "WHERE")  # its condition may hold subqueries
     while not cursor.is_at_end:
         token = cursor.tokens[cursor.index]

@@ -13,7 +13,7 @@ FIRST_WORDS = frozenset({SHOW, DESCRIBE, "DESC", STOP, REFRESH})
 
 @dataclass(frozen=True)
 class StreamCommand:
-    """`verb` is SHOW, DESCRIBE, STOP or REFRESH; `name` is the table's, None for SHOW."""
+    """`verb` is SHOW, DESCRIBE, STOP or REFRESH; `name` is the name of the table, None for SHOW."""
 
     verb: str
     name: Parts | None
@@ -21,7 +21,7 @@ class StreamCommand:
 
 
 def parse_command(text: str) -> StreamCommand | None:
-    """The command of a statement; None for all other text. Raises ParseError if something else stands behind it.
+    """The command of a statement; None for all other text. Raises ParseError if something else follows the command.
 
     >>> command = parse_command("stop streaming table db.`Alerts`;")
     >>> command.verb, command.name

@@ -1,4 +1,4 @@
-"""Statements about one view (DESCRIBE, SHOW CREATE TABLE, CACHE TABLE, ALTER VIEW) and lists of views, from tokens."""
+"""Reads statements about one view (DESCRIBE, SHOW CREATE TABLE, CACHE TABLE, ALTER VIEW) and lists of views."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ FIRST_WORDS = frozenset({"DESC", "DESCRIBE", "SHOW", "CACHE", "UNCACHE", "REFRES
 class ViewStatement:
     """A statement about the view or table `name`.
 
-    `is_extended`: DESCRIBE EXTENDED or FORMATTED; `is_lazy`: CACHE LAZY TABLE; `column`: the one that DESCRIBE names;
-    `query`: what stands behind ALTER VIEW … AS; `new_name`: that of RENAME TO.
+    `is_extended` is true for DESCRIBE EXTENDED or FORMATTED, `is_lazy` for CACHE LAZY TABLE. `column` is the column
+    that DESCRIBE names, `query` the query after ALTER VIEW … AS, `new_name` the name after RENAME TO.
     """
 
     verb: str
@@ -41,8 +41,11 @@ class ViewStatement:
 
 @dataclass(frozen=True, kw_only=True)
 class CachedQuery:
-    """`CACHE [LAZY] TABLE name [OPTIONS (…)] [AS] query`. `cache_view`: the same for a view that there is already;
-    `query_in_place`: the query behind blanks, so that its places are those in the whole statement."""
+    """`CACHE [LAZY] TABLE name [OPTIONS (…)] [AS] query`.
+
+    `cache_view` is the same statement for a view that already exists. `query_in_place` is the query with blanks before
+    it, so that its offsets are the same as in the whole statement.
+    """
 
     name: RelationName
     cache_view: str
@@ -51,7 +54,10 @@ class CachedQuery:
 
 @dataclass(frozen=True)
 class Listing:
-    """SHOW VIEWS, SHOW TABLES or SHOW TABLE EXTENDED: of a schema (empty: the current one), with names that fit."""
+    """SHOW VIEWS, SHOW TABLES or SHOW TABLE EXTENDED for the names in `schema` that match `pattern`.
+
+    An empty `schema` is the current one.
+    """
 
     schema: Parts
     pattern: str
@@ -154,12 +160,14 @@ def parse_listing(text: str) -> Listing | None:
     cursor.take("LIKE")
     pattern = cursor.take_string()
     if is_extended and "PARTITION" in text.upper():
-        return None  # of one table
+        return None  # This form is about one table.
     return Listing(schema.parts if schema else (), pattern[1:-1] if pattern else "*", is_extended)
 
 
 def fits(name: str, pattern: str) -> bool:
-    """Does a name fit a pattern of SHOW: `*` for any characters, `|` between alternatives, upper and lower case equal?
+    """Whether a name matches a pattern of SHOW; the case is ignored.
+
+    In the pattern `*` matches any characters, and `|` separates alternatives.
 
     >>> [fits("runs", pattern) for pattern in ("*", "R*", "x|r*s", "r")]
     [True, True, True, False]

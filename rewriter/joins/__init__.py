@@ -1,1 +1,1 @@
-"""INTERVAL JOIN and ASOF JOIN: from text to text of Spark's own SQL."""
+"""Rewrites INTERVAL JOIN and ASOF JOIN as text in Spark's own SQL."""

@@ -1,4 +1,4 @@
-"""The conditions of an ASOF JOIN, sorted: those on one relation alone, keys and bounds."""
+"""Sorts the conditions of an ASOF JOIN into conditions on one relation alone, keys and bounds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HINT = (
 def match_condition(condition: MatchCondition, side_of: SideOf) -> MatchCondition:
     """The condition with the left relation's time on the left.
 
-    Raises BindError (MATCH_CONDITION) unless one operand is of each relation.
+    Raises BindError (MATCH_CONDITION) unless each operand reads another one of the two relations.
     """
     sides = side_of(condition.left), side_of(condition.right)
     if sides == (LEFT, RIGHT):
@@ -37,9 +37,9 @@ def match_condition(condition: MatchCondition, side_of: SideOf) -> MatchConditio
 
 
 def conditions(clause: JoinClause, times: MatchCondition, side_of: SideOf, source: Source) -> Conditions:
-    """The conditions of ON; `times` as `match_condition` returns them.
+    """The conditions of ON, sorted; `times` is the result of `match_condition`.
 
-    Raises UnsupportedError (ASOF_CONDITION) for all conditions that only a pair of rows decides.
+    Raises UnsupportedError (ASOF_CONDITION) for all conditions that can only be tested on pairs of rows.
     """
     result = Conditions()
     errors: list[SqlExtError] = []
@@ -53,7 +53,7 @@ def conditions(clause: JoinClause, times: MatchCondition, side_of: SideOf, sourc
 
 
 def _with(before: Conditions, conjunct: Fragment, times: MatchCondition, side_of: SideOf, source: Source) -> Conditions:
-    """The conditions before, and this one."""
+    """The conditions `before` together with the condition `conjunct`."""
 
     def text(fragment: Fragment) -> Text:
         return source.slice(fragment.start, fragment.stop)
@@ -84,7 +84,10 @@ def _with(before: Conditions, conjunct: Fragment, times: MatchCondition, side_of
 
 
 def _is_bound(comparison: Comparison, times: MatchCondition) -> bool:
-    """Does the comparison only limit how far away the right time is? Then all rows fail it if the nearest one does."""
+    """Whether the comparison only limits how far away the right time is.
+
+    If the nearest row fails such a comparison, all other rows fail it too.
+    """
     if not same_words(comparison.right, times.right):
         return False
     allowed = ("<=", "<") if is_backward(times.operator) else (">=", ">")  # in `left operator right time`

@@ -1,16 +1,16 @@
-"""ASOF JOIN as Spark's own SQL: each left row with the nearest right row, in time n log n whatever the keys.
+"""Rewrites ASOF JOIN as Spark's own SQL: each left row with the nearest right row, in time n log n whatever the keys.
 
-The rows of both sides are put into one order, and a window function carries the last right row along. Lateral
+The rows of both sides are sorted together, and for each left row a window function returns the last right row. Lateral
 subqueries, which Spark turns into a projection, give the columns of both relations their own names back.
 
-Each side goes through the UNION ALL as one struct, and ties are one struct too. From every column that a SELECT renames
-Spark concludes that old and new are equal, and it writes each conclusion about a struct once more for each renamed
-column that the struct has: with n columns beside their struct the optimizer makes 2^n of them. Keys and times, which
-are renamed, come before the structs for the same reason. Spark still reads only those fields of the left struct that
-the query reads; the right rows are whole, because their columns order ties.
+Each side goes through the UNION ALL as one struct, and ties are one struct too. If a SELECT renames a column, Spark
+infers that the old and the new column are equal, and repeats each constraint on a struct for each renamed column that
+the struct contains: with n columns beside their struct, the optimizer makes 2^n constraints. Keys and times, which are
+renamed, come before the structs for the same reason. Spark still reads only the fields of the left struct that the
+query reads; the right rows are whole, because their columns order ties.
 
-Only the columns of a left relation with a name can be named again like this. Of any other, such as a chain of joins or
-the left side of USING, only the keys and times go through the window. The right rows that it finds are joined to the
+This renaming needs a left relation that has a name. For any other left relation, such as a chain of joins or the left
+side of USING, only the keys and times go through the window. The right rows that the window finds are joined to the
 left relation, which stays as it was written, with all its names.
 """
 
@@ -35,7 +35,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Bound:
-    """`time of the right row operator left`, which limits how far away the nearest row may be."""
+    """The condition `right time operator left`, which limits how far away the nearest row may be."""
 
     operator: str
     left: Text
@@ -43,8 +43,11 @@ class Bound:
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """The conditions of ON or USING. A left row that fails one of `left` has no partner; a right row that fails one of
-    `right` is no partner."""
+    """The conditions of ON or USING.
+
+    A left row that fails one of `left` has no partner; a right row that fails one of `right` is not a partner of any
+    row.
+    """
 
     keys: tuple[Key, ...] = ()
     left: tuple[Text, ...] = ()
@@ -56,8 +59,8 @@ class Conditions:
 class Carried:
     """The left relation's name, as written, and its columns, quoted.
 
-    `keys`: the number of the key that a column is. The window is partitioned by these, so Spark can apply a filter on
-    one before the window.
+    `keys` maps each column that is a key to the number of the key. The window is partitioned by the keys, so Spark can
+    apply a filter on one of them before the window.
     """
 
     name: str
@@ -69,11 +72,12 @@ class Carried:
 class AsofJoin:
     """`left [LEFT] ASOF JOIN right MATCH_CONDITION (left_time operator right_time) ON conditions`, bound.
 
-    `name`: the right relation's name, as written, "" without one. `using`: the names in USING, as written, which are
-    keys of `conditions` too; `using_time`: the last one if it is compared as the time of both relations.
-    `right_columns`: those of the right relation, quoted; empty if several have one name. `ties`: the columns that order
-    rows of one time; None for all of them. `own`: the beginning of names that nobody else has. `carried`: the left
-    relation if its rows go through the window; None if the right rows are joined to it.
+    `name` is the right relation's name, as written, or "" if it has none. `using` are the names in USING, as written,
+    which are keys of `conditions` too; `using_time` is the last name in USING if it is compared as the time of both
+    relations. `right_columns` are the columns of the right relation, quoted; the tuple is empty if several columns have
+    the same name. `ties` are the columns that order rows of one time; None means all columns. `own` is a prefix that no
+    other name begins with. `carried` is the left relation if its rows go through the window; None if the right rows are
+    joined to it.
     """
 
     left: Text
@@ -98,12 +102,12 @@ def flipped(operator: str) -> str:
 
 
 def is_backward(operator: str) -> bool:
-    """Does the left row look for a right row before it?"""
+    """Whether the partner of a left row is a right row before it, not after it."""
     return operator in (">=", ">")
 
 
 def asof_sql(asof: AsofJoin) -> Text:
-    """The join as the user's FROM holds it, from the left relation to the name of the right one.
+    """The text that replaces the join in the user's FROM, from the left relation to the name of the right one.
 
     >>> l, r, l_time, r_time = map(join, ("bids q", "db.r", "q.t", "r.t"))
     >>> from dataclasses import replace
@@ -145,7 +149,7 @@ def asof_sql(asof: AsofJoin) -> Text:
 
 
 def hidden_columns(asof: AsofJoin) -> Mapping[str, tuple[str, ...]]:
-    """The columns that only the rewritten join has, by the name of their relation, for `stars.hide`."""
+    """The columns that the rewritten join adds, by the name of their relation, for `stars.hide`."""
     names = _Names(asof)
     if asof.carried is not None:
         return {"": (*names.shown, names.row)}
@@ -155,8 +159,10 @@ def hidden_columns(asof: AsofJoin) -> Mapping[str, tuple[str, ...]]:
 
 
 class _Names:
-    """The names of the columns that are computed. `carried`: the left columns in the struct `left`, which is none of
-    `lefts` if all columns are keys."""
+    """The names of the computed columns.
+
+    `carried` are the left columns in the struct `left`. `lefts` contains this struct, unless all columns are keys.
+    """
 
     def __init__(self, asof: AsofJoin):
         own = asof.own
@@ -177,7 +183,7 @@ class _Names:
 
 
 def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
-    """The join whose left rows go through the window with all their columns; Spark drops those that nobody reads."""
+    """The join whose left rows go through the window with all their columns; Spark drops columns that are not read."""
     names = _Names(asof)
     row = names.row
     inner = ", ".join((names.side, names.time, *names.keys, *names.lefts, *_of_left(asof, names)))
@@ -199,7 +205,7 @@ def _carried_sql(asof: AsofJoin, carried: Carried) -> Text:
 def _right_relation(asof: AsofJoin, names: _Names) -> str:
     """The right row's columns under their relation's name.
 
-    Each is named: Spark 4.2 fails to analyse a star behind a UNION whose types it has to widen.
+    Each column is named, because Spark 4.2 fails to analyse a star over a UNION whose types it has to widen.
     """
     row = f"{asof.own}.{names.row}"
     fields = ", ".join(f"{row}.{column} AS {column}" for column in asof.right_columns)
@@ -207,12 +213,12 @@ def _right_relation(asof: AsofJoin, names: _Names) -> str:
 
 
 def _of_left(asof: AsofJoin, names: _Names) -> tuple[str, ...]:
-    """What else is computed for left rows: their bounds, and whether they can have a partner at all."""
+    """The further columns that are computed for left rows: their bounds, and whether they can have a partner at all."""
     return (*names.bounds, names.fits) if asof.is_left else names.bounds
 
 
 def _carried_rows(asof: AsofJoin, carried: Carried, names: _Names) -> Text:
-    """The right rows (side 0), then the left ones (side 1): those that can match, or all of a LEFT JOIN."""
+    """The right rows (side 0), then the left rows (side 1): all for a LEFT JOIN, otherwise the rows that can match."""
     conditions = asof.conditions
     more = (*names.lefts, *_of_left(asof, names))
     right = _right_rows(asof, names, "".join(f", NULL AS {name}" for name in more))
@@ -246,7 +252,10 @@ def _on_sql(asof: AsofJoin) -> Text:
 
 
 def _using_sql(asof: AsofJoin) -> Text:
-    """Spark's own USING coalesces the columns; the time must be equal too, so it gets one name on both sides."""
+    """The join with Spark's own USING, which coalesces the columns.
+
+    The time must be equal too, so it gets the same name on both sides.
+    """
     names = _Names(asof)
     kind = "LEFT JOIN" if asof.is_left else "JOIN"
     return join(
@@ -257,7 +266,10 @@ def _using_sql(asof: AsofJoin) -> Text:
 
 
 def _using_time_sql(asof: AsofJoin) -> Text:
-    """Each right row gets the time of the left rows whose nearest it is, so that Spark's own USING finds it."""
+    """The join with Spark's own USING, where the last name in USING is the time.
+
+    Each right row gets the time of the left rows whose nearest row it is, so that Spark's USING finds it.
+    """
     names = _Names(asof)
     kind = "LEFT JOIN" if asof.is_left else "JOIN"
     return join(
@@ -292,7 +304,7 @@ def _last(asof: AsofJoin, names: _Names) -> str:
 def _window(asof: AsofJoin, names: _Names) -> str:
     """The window in which the partner of a left row is the last right row before it.
 
-    Of right rows of one time the smallest comes last.
+    Among right rows of the same time, the smallest comes last.
     """
     parts = f"PARTITION BY {', '.join(names.keys)} " if names.keys else ""
     direction = "" if is_backward(asof.operator) else " DESC"
@@ -303,7 +315,7 @@ def _window(asof: AsofJoin, names: _Names) -> str:
 
 
 def _rows(asof: AsofJoin, names: _Names) -> Text:
-    """The right rows (side 0), then the keys and times of the left ones (side 1), without those that match nothing."""
+    """The right rows (side 0), then the keys and times of the left rows (side 1), without rows that match nothing."""
     conditions = asof.conditions
     keys = conditions.keys
     nulls = "".join(f", NULL AS {name}" for name in (*names.at_if_any, names.row, *names.ties))
@@ -332,6 +344,6 @@ def _columns(side: str, time: Text, keys: list[Text], names: _Names) -> Text:
 
 
 def _matchable(time: Text, keys: list[Text], conditions: tuple[Text, ...]) -> Text:
-    """The condition for a row to have a partner: NULL is neither before nor after anything, and equal to nothing."""
+    """The condition for a row to have a partner: times and keys are not NULL, since NULL compares with nothing."""
     not_null: list[TextLike] = [join("(", text, ") IS NOT NULL") for text in (time, *keys)]
     return join(*not_null, *(join("(", condition, ")") for condition in conditions), separator=" AND ")

@@ -1,20 +1,20 @@
-"""INTERVAL JOIN as a JOIN of Spark's: on the keys and a bucket of time, the exact range staying in ON.
+"""Rewrites INTERVAL JOIN as Spark's own JOIN on the keys and a bucket of time; the exact range stays in ON.
 
-Text is only inserted, so every name stays what it was: behind a relation lateral subqueries compute its buckets and a
-lateral `explode` copies its rows. `joins.stars` hides their columns.
+Text is only inserted, so every name keeps its meaning: after a relation, lateral subqueries compute its buckets, and a
+lateral `explode` copies its rows. `joins.stars` hides the columns that these add.
 
 - Inner and one-sided joins copy a side that is not preserved, so unmatched rows are padded once.
-- FULL copies both sides; what is no row of the result is filtered out behind the join.
-- Spark computes what ON compares anew for each exchange, for each comparison of a sort and for each pair. So buckets
-  and bounds become columns, and the bucket comes first in ON: a sort compares its first key in place, and reads rows
-  for the others.
+- FULL copies both sides; rows that do not belong to the result are filtered out after the join.
+- Spark computes the expressions in ON again for each exchange, for each comparison of a sort and for each pair. So
+  buckets and bounds become columns, and the bucket comes first in ON: a sort compares its first key in place, and reads
+  the rows for the other keys.
 
 A join of streams is Spark's own stream-stream join: the range in ON and both watermarks bound its state. Spark keeps
 rows by key, reads all rows of a key for each new row, and refuses a join without an equality. So
 
 - without a key, inner and one-sided joins get buckets of time, as over tables: their copies take no state of their own;
 - ANTI, which Spark does not have on streams, is a LEFT JOIN of which only the padded rows are kept;
-- FULL and ANTI without a key get one that all rows have, in one task.
+- FULL and ANTI without a key get a key that is the same for all rows, and run in one task.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ from sqlext.rewriter.text.tokens import tokenize
 class BoundRange:
     """The range of a join, bound: `lower <= time <= upper`.
 
-    `of`: a domain of `joins.time_buckets`. `fixed`: the buckets if all ranges have one width; `is_exact`: is
-    `fixed.reach` proven? `spread`: the widths where they vary. `written`: the range in ON, whose bounds become columns;
-    None if nothing shall become one, since streams would keep it in their state.
+    `of` is a domain of `joins.time_buckets`. `fixed` are the buckets if all ranges have the same width; `is_exact` is
+    true if `fixed.reach` is proven. `spread` are the widths if they vary. `written` is the range in ON, whose bounds
+    become columns; None if no bound becomes a column, since streams would keep the column in their state.
     """
 
     time: Text
@@ -69,7 +69,11 @@ class BoundRange:
 
 @dataclass(frozen=True, kw_only=True)
 class RewrittenJoin:
-    """`hidden`: the columns that the join has and the user's does not. `reasons`: (decision, why), for EXPLAIN."""
+    """The edits that rewrite a join.
+
+    `hidden` are the columns that the rewritten join adds to the user's join. `reasons` are pairs (decision, why) for
+    EXPLAIN.
+    """
 
     clause: JoinClause
     edits: tuple[Edit, ...]
@@ -125,7 +129,7 @@ __sqlext_right_key0) AS __sqlext_right_keys0) ON (__sqlext_left_bucket0 = __sqle
         edits.append(Edit(clause.right.start, clause.right.start, "("))
         edits.append(Edit(clause.right.stop, clause.right.stop, right.text + ")"))
     if clause.join_type == "FULL":
-        # A semi join with a row of its own is a WHERE that may stand inside a FROM.
+        # A semi join with a relation of one row acts as a WHERE inside a FROM.
         shown = f" LEFT SEMI JOIN (SELECT 1) ON {left.own} OR ({left.own} IS NULL AND {right.own})"
         edits.append(Edit(clause.whole.stop, clause.whole.stop, shown))
     is_left_alone = clause.join_type in ("LEFT SEMI", "LEFT ANTI")
@@ -134,14 +138,14 @@ __sqlext_right_key0) AS __sqlext_right_keys0) ON (__sqlext_left_bucket0 = __sqle
 
 
 def _copies_left(clause: JoinClause, range_: BoundRange) -> bool:
-    """Are the rows of the left side copied?"""
-    if clause.join_type == "INNER":  # either may be; ranges know their own width
+    """Whether the rows of the left side are copied."""
+    if clause.join_type == "INNER":  # Either side may be copied; only ranges contain their own width.
         return not range_.time_is_left
     return clause.join_type == "RIGHT"
 
 
 def copies_points(clause: JoinClause, range_: BoundRange) -> bool:
-    """Are the rows with the time copied, and not only those with the ranges?"""
+    """Whether the rows with the time are copied, and not only the rows with the ranges."""
     return clause.join_type == "FULL" or _copies_left(clause, range_) == range_.time_is_left
 
 
@@ -180,7 +184,7 @@ class RightColumn:
 
 
 def same_key(left: Text, right: Text) -> Text:
-    """An equality of two times that holds for any two, although Spark cannot see that.
+    """An equality of two times that holds for any two times, although Spark cannot infer that.
 
     >>> print(same_key(join("l.at"), join("r.at")))
     unix_micros(CAST((l.at) AS TIMESTAMP)) % 1 = unix_micros(CAST((r.at) AS TIMESTAMP)) % 1
@@ -189,7 +193,10 @@ def same_key(left: Text, right: Text) -> Text:
 
 
 def anti_join(clause: JoinClause, columns: Sequence[RightColumn], condition: TextLike, number: int) -> RewrittenJoin:
-    """`condition` reads the left relation and `columns`, which are all that the join has of the right one."""
+    """The anti join of two streams.
+
+    `condition` reads the left relation and `columns`, which are the only columns of the right relation in the join.
+    """
     mark = f"__sqlext_right{number}"
     shown = join(*(join("(", c.expression, f") AS {c.name}") for c in columns), f"true AS {mark}", separator=", ")
     on = clause.on
@@ -199,7 +206,7 @@ def anti_join(clause: JoinClause, columns: Sequence[RightColumn], condition: Tex
         Edit(clause.right.start, clause.right.start, join("(SELECT ", shown, " FROM ")),
         Edit(clause.right.stop, clause.right.stop, f") AS {mark}s"),
         Edit(on.start, on.stop, condition),
-        # A semi join with a row of its own is a WHERE that may stand inside a FROM.
+        # A semi join with a relation of one row acts as a WHERE inside a FROM.
         Edit(clause.whole.stop, clause.whole.stop, f" LEFT SEMI JOIN (SELECT 1) ON {mark} IS NULL"),
     )
     hidden = (*(c.name for c in columns), mark)
@@ -212,7 +219,7 @@ def anti_join(clause: JoinClause, columns: Sequence[RightColumn], condition: Tex
 
 @dataclass(frozen=True, kw_only=True)
 class _Bound:
-    """A bound of the range in ON, and the column that stands for it."""
+    """A bound of the range in ON, and the column that replaces it."""
 
     start: int
     stop: int
@@ -221,7 +228,7 @@ class _Bound:
 
 
 def _with_named_bounds(range_: BoundRange, number: int) -> tuple[list[_Bound], BoundRange]:
-    """The bounds that are more than a column, and the range with a column instead of each."""
+    """The bounds that are expressions, not plain columns, and the range with a new column in place of each of them."""
     if range_.written is None:
         return [], range_
     bounds = {}
@@ -252,7 +259,7 @@ def _columns(clause: JoinClause, range_: BoundRange, bounds: Sequence[_Bound], n
 
 
 def _reasons(clause: JoinClause, range_: BoundRange) -> tuple[tuple[str, str], ...]:
-    """What `bucket_join` decided, and why."""
+    """The decisions of `bucket_join` and their reasons."""
     buckets = ("buckets", f"ON also compares a bucket of time; {_width(range_)}.")
     if clause.join_type == "FULL":
         why = "FULL JOIN shows each row once at least: each has one copy that meets all partners."
@@ -277,7 +284,8 @@ def _width(range_: BoundRange) -> str:
 
 
 def _length(of: str, units: float) -> str:
-    """
+    """A length in units of the domain `of`, as text.
+
     >>> from sqlext.rewriter.joins.time_buckets import FLOATS
     >>> _length(MICROS, 90_000_000), _length(DAYS, 7), _length(FLOATS, 0.5)
     ('0:01:30', '7 days', '0.5')

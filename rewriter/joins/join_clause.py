@@ -1,7 +1,7 @@
-"""INTERVAL JOIN and ASOF JOIN: what the user wrote, with places, before names are bound.
+"""Parses INTERVAL JOIN and ASOF JOIN, and keeps the place of each part, before names are bound.
 
-As Spark's own joins they are left-associative: the left operand is the whole join tree before the join, the right one a
-single relation or a join tree in parentheses.
+Like Spark's own joins they are left-associative: the left operand is the whole join tree before the join, the right
+operand is a single relation or a join tree in parentheses.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class MatchCondition:
 class JoinClause:
     """`left [type] INTERVAL JOIN right ON …`, `left [type] ASOF JOIN right MATCH_CONDITION (…) [ON … | USING (…)]`.
 
-    `kind`: "INTERVAL" or "ASOF". `join_type`: "INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI" or "LEFT ANTI".
+    `kind` is "INTERVAL" or "ASOF", `join_type` is "INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI" or "LEFT ANTI".
     `whole` runs from the first character of `left`, the whole join tree before the join, to the end of ON, USING or
-    MATCH_CONDITION. `words` is `[type] INTERVAL JOIN`, `keyword` its `INTERVAL JOIN`. `on` is the condition behind ON,
-    `conjuncts` are the members of its AND list, without parentheses around them; an ON whose top is OR is one conjunct.
-    `using` are the names in USING; without a MATCH_CONDITION the last of them is the time of both relations, which an
-    ASOF JOIN compares by >=. `query` is the query that the join is a part of.
+    MATCH_CONDITION. `words` is `[type] INTERVAL JOIN`, `keyword` is the `INTERVAL JOIN` in it. `on` is the condition
+    after ON; `conjuncts` are the members of its AND list, without parentheses around them. An ON whose top is OR is one
+    conjunct. `using` are the names in USING; without a MATCH_CONDITION the last name is the time of both relations,
+    which an ASOF JOIN compares by >=. `query` is the query that the join is a part of.
     """
 
     kind: str
@@ -64,14 +64,14 @@ class JoinClause:
 
     @property
     def is_of_spark(self) -> bool:
-        """Is this the syntax of Spark 4.3's own ASOF JOIN: the type before ASOF, and a MATCH_CONDITION?"""
+        """Whether this is the syntax of Spark 4.3's own ASOF JOIN: the type before ASOF, and a MATCH_CONDITION."""
         condition = self.match_condition
         is_in_on = condition is not None and self.on is not None and self.on.start <= condition.whole.start
         return len(tokenize(self.keyword.text)) == 2 and condition is not None and not is_in_on
 
 
 def parse_joins(tree: Tree) -> tuple[JoinClause, ...]:
-    """All joins on time of a statement; one that stands in an operand or the condition of another comes before it.
+    """All joins on time of a statement; a join in an operand or the condition of another one comes before it.
 
     Raises ParseError (MISPLACED_CLAUSE, CLAUSE_AFTER_PIPE, JOIN_TYPE, JOIN_CONDITION, MATCH_CONDITION) and
     UnsupportedError (LATERAL_JOIN), all of a statement together.
@@ -117,7 +117,7 @@ def _parse(tree: Tree, keyword: int) -> JoinClause:
 
 
 def check_right_time(tree: Tree, clause: JoinClause) -> None:
-    """Raise UnsupportedError where the query reads the right time of `ASOF JOIN r USING (k, t)`, as `r.t` or `r.*`."""
+    """Raise UnsupportedError if the query reads the right time of `ASOF JOIN r USING (k, t)`, as `r.t` or `r.*`."""
     relation = tree.relation_at(clause.right)
     name = tree.name_of(relation) if relation else None
     if name is None:
@@ -213,13 +213,16 @@ def _match_condition(tree: Tree, join: Join) -> MatchCondition:
 
 
 def _inequality(conjuncts: tuple[Fragment, ...]) -> MatchCondition | None:
-    """The one comparison by >=, >, <= or < of ON, which DuckDB has in the place of MATCH_CONDITION."""
+    """The comparison by >=, >, <= or < in ON, which DuckDB uses instead of MATCH_CONDITION.
+
+    None unless ON has exactly one such comparison.
+    """
     inequalities = [comparison for conjunct in conjuncts if (comparison := _comparison(conjunct))]
     return inequalities[0] if len(inequalities) == 1 else None
 
 
 def _comparison(conjunct: Fragment) -> MatchCondition | None:
-    """The conjunct as a comparison by >=, >, <= or <."""
+    """The conjunct as a comparison by >=, >, <= or <; None if it is something else."""
     tokens = tokenize(conjunct.text)
     top = list(top_level(words_of(tokens)))
     at = [i for i in top if tokens[i].text in _COMPARISONS]
@@ -230,7 +233,7 @@ def _comparison(conjunct: Fragment) -> MatchCondition | None:
 
 
 def _check_criteria(tree: Tree, join: Join) -> None:
-    """An INTERVAL JOIN has ON, with something in it, and what opens is closed."""
+    """Raise ParseError unless ON and USING are complete, and an INTERVAL JOIN has ON."""
     kind, i = tree.tokens[join.keyword].word, join.criteria
     opening = join.using[0] - 1 if join.using else None
     if opening is not None and closing(tree.tokens, opening) is None:

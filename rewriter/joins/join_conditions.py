@@ -1,4 +1,4 @@
-"""Conditions between two relations, and which of them are the range of time of an INTERVAL JOIN; read from tokens."""
+"""Reads the conditions between two relations from tokens, and finds the range of time of an INTERVAL JOIN in them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from sqlext.rewriter.text.tokens import closing, tokenize, words_of
 from sqlext.rewriter.tree.keywords import ends_operand
 
 LEFT, RIGHT, BOTH, NEITHER = "left", "right", "both", "neither"
-SideOf = Callable[[Fragment], str]  # which relation alone can compute it: BOTH for constants, NEITHER if it needs both
+# The relation that alone can compute an expression: BOTH for a constant, NEITHER if it needs both relations.
+SideOf = Callable[[Fragment], str]
 
 _EQUAL = frozenset({"=", "=="})
 _NULL_SAFE = ("IS", "NOT", "DISTINCT", "FROM")
 _LOWER, _UPPER = "lower", "upper"
 _ORDERED = {">=": _LOWER, ">": _LOWER, "<=": _UPPER, "<": _UPPER}
 _OTHER = {_LOWER: _UPPER, _UPPER: _LOWER}
-# An expression with one of these at its top is more than a comparison, and BETWEEN beside one is more than a range.
+# An expression with one of these words at its top is more than a comparison or a BETWEEN.
 _LOOSER = frozenset({"AND", "OR", "NOT", "IS", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "<>", "!=", "!"})
 _UNITS = frozenset(
     f"{unit}{s}"
@@ -34,7 +35,7 @@ _CONSTANT_WORDS = _UNITS | {"INTERVAL", "TO", "MAKE_DT_INTERVAL", "MAKE_YM_INTER
 
 @dataclass(frozen=True)
 class Comparison:
-    """`operator` is `=`, `<=>`, `>=`, `>`, `<=` or `<`."""
+    """A comparison `left operator right`; `operator` is `=`, `<=>`, `>=`, `>`, `<=` or `<`."""
 
     left: Fragment
     operator: str
@@ -86,18 +87,21 @@ def comparisons(conjuncts: Sequence[Fragment], operators: frozenset[str]) -> Ite
 
 @dataclass(frozen=True, kw_only=True)
 class TimeRange:
-    """`lower <= time <= upper`, or `<` where the bound is not inclusive; whether the sides fit is not known yet."""
+    """The range `lower <= time <= upper`, with `<` for a bound that is not inclusive.
+
+    It is not known yet whether the time and the bounds belong to different relations.
+    """
 
     time: Fragment
     lower: Fragment
     upper: Fragment
-    has_lower: bool = True  # is the bound itself in the range?
+    has_lower: bool = True  # whether the bound itself is in the range
     has_upper: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Half:
-    """One comparison read as a bound of `time`. `end`: "lower" or "upper"."""
+    """One comparison, read as a bound of `time`; `end` is "lower" or "upper"."""
 
     time: Fragment
     end: str
@@ -106,7 +110,7 @@ class _Half:
 
 
 def time_ranges(conjuncts: Sequence[Fragment]) -> Iterator[TimeRange]:
-    """Everything that may be the range, in the order of ON: each BETWEEN, each pair of comparisons of one expression.
+    """All candidates for the range, in the order of ON: each BETWEEN, and each pair of comparisons of one expression.
 
     >>> def shown(text):
     ...     parts = [Fragment(text, text.index(part), text.index(part) + len(part)) for part in text.split(" AND ")]
@@ -149,7 +153,7 @@ def between(conjunct: Fragment) -> TimeRange | None:
 
 
 def _halves(conjunct: Fragment) -> Iterator[_Half]:
-    """A comparison read from either side."""
+    """A comparison, read as a bound of its left side and as a bound of its right side."""
     comparison = compared(conjunct)
     if comparison is None or comparison.operator not in _ORDERED:
         return
@@ -179,19 +183,19 @@ class Term:
 
 @dataclass(frozen=True)
 class Offset:
-    """A bound as a sum: `others` are the terms that are not constant, `constants` those that are."""
+    """A bound as a sum: `constants` are the constant terms, `others` the terms that are not constant."""
 
     others: tuple[Term, ...]
     constants: tuple[Term, ...]
 
     @property
     def base(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
-        """What is not constant, to be compared with that of another bound."""
+        """The terms that are not constant, in a form that can be compared with the base of another bound."""
         return tuple((term.sign, normal_words(term.expression)) for term in self.others)
 
 
 def offset(bound: Fragment, source: Source) -> Offset:
-    """The bound as a sum; what `source` edits (bound parameters) is constant.
+    """The bound as a sum; the parts that `source` replaces (bound parameters) are constant.
 
     >>> text = "5 + (a.t - INTERVAL 2 DAYS)"
     >>> bound = offset(Fragment(text, 0, len(text)), Source(text))
@@ -204,7 +208,7 @@ def offset(bound: Fragment, source: Source) -> Offset:
 
 
 def _terms(sum_: Fragment, sign: int) -> Iterator[Term]:
-    """The terms of sums and differences, also of those in parentheses."""
+    """The terms of a sum or difference; a sum in parentheses is split into its terms too."""
     sum_ = without_parentheses(sum_)
     tokens = tokenize(sum_.text)
     signs = (i for i in top_level(words_of(tokens)) if i and tokens[i].text in ("+", "-"))
@@ -223,9 +227,9 @@ def _is_constant(expression: Fragment, source: Source) -> bool:
 
 
 def checked_sum(bound: Fragment, source: Source, text: Callable[[Fragment], Text]) -> Text | None:
-    """The bound, NULL on rows on which it would overflow; None for one that is not an expression plus constants.
+    """The bound as SQL that is NULL on rows where the bound would overflow.
 
-    `text`: what Spark gets for a part of the bound.
+    None if the bound is not an expression plus constants. `text` returns the SQL for a part of the bound.
 
     >>> text = "a.t - INTERVAL 2 DAYS"
     >>> print(checked_sum(Fragment(text, 0, len(text)), Source(text), lambda part: join(part.text)))
@@ -244,7 +248,7 @@ def checked_sum(bound: Fragment, source: Source, text: Callable[[Fragment], Text
 
 
 def half_range(clause: JoinClause, side_of: SideOf, is_number: Callable[[Fragment], bool]) -> SqlExtError | None:
-    """The error for a range that is written as a distance, or of which one end is missing; None if ON has neither."""
+    """The error for a range that is written as a distance, or that lacks one end; None if ON has neither."""
     for conjunct in clause.conjuncts:
         parts = distance(conjunct)
         if parts is not None:
@@ -271,7 +275,7 @@ def half_range(clause: JoinClause, side_of: SideOf, is_number: Callable[[Fragmen
 
 
 def distance(conjunct: Fragment) -> tuple[Fragment, Fragment, Fragment] | None:
-    """(x, y, d) of `abs(x - y) <= d`, `abs(x - y) < d` and of the same with its sides exchanged.
+    """(x, y, d) of `abs(x - y) <= d` or `abs(x - y) < d`, also with the two sides exchanged; None for other conditions.
 
     >>> text = "d > ABS(a.t - b.t)"
     >>> [f.text for f in distance(Fragment(text, 0, len(text)))]
@@ -319,7 +323,7 @@ def no_range(clause: JoinClause, side_of: SideOf) -> SqlExtError:
 
 
 def wrong_types(range_: TimeRange, types: tuple[str, ...]) -> BindError:
-    """The error for a range that is not one of timestamps, dates or numbers."""
+    """The error for a range whose types are not timestamps, dates or numbers."""
     kinds = " and ".join(dict.fromkeys(types))
     return BindError(
         "RANGE_TYPE", f"INTERVAL JOIN takes a range of timestamps, dates or numbers, not of {kinds}",

@@ -1,8 +1,8 @@
-"""Columns that a rewritten join needs and that nobody may see: what reads the join leaves them out.
+"""Hides the columns that only a rewritten join needs from the clauses that read the join.
 
-That is a star of the query around the join, or a MATCH_RECOGNIZE whose input is the join in parentheses.
+These clauses are the stars of the query around the join, and a MATCH_RECOGNIZE whose input is the join in parentheses.
 
-Spark has `* EXCEPT (a, b)`, also in calls. Names that nobody else has need no qualifier there.
+Spark has `* EXCEPT (a, b)`, also in calls. Names that no other column has need no qualifier there.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sqlext.rewriter.tree.statement_tree import Alias, Query, Relation, Tree
 def hide(tree: Tree, query: Query, columns: Mapping[str, Sequence[str]]) -> list[Edit]:
     """The edits after which no star of `query` shows the columns.
 
-    `columns`: the hidden columns of all joins in the query's FROM, by the name of the relation that has them, in lower
-    case ("": a relation that nobody can name). A query without SELECT (`FROM a JOIN b |> …`) drops them first.
+    `columns` are the hidden columns of all joins in the query's FROM, by the name of their relation in lower case; a
+    relation without a name is "". A query without SELECT (`FROM a JOIN b |> …`) drops the columns first.
 
     >>> from sqlext.rewriter.text.splice import Source
     >>> from sqlext.rewriter.tree.read_tree import read_tree
@@ -53,7 +53,7 @@ def hide(tree: Tree, query: Query, columns: Mapping[str, Sequence[str]]) -> list
 
 
 def check_no_column_names(tree: Tree, clause: JoinClause) -> None:
-    """Raise UnsupportedError for `(a JOIN b …) AS j (x, y)`: a join with hidden columns has more than these names."""
+    """Raise UnsupportedError for `(a JOIN b …) AS j (x, y)`: a join with hidden columns has more columns than names."""
     for alias in _aliases_around(tree, clause):
         if alias.columns:
             name = tree.fragment(alias.name, alias.name + 1)
@@ -64,7 +64,7 @@ def check_no_column_names(tree: Tree, clause: JoinClause) -> None:
 
 
 def names_around(tree: Tree, clause: JoinClause) -> list[str]:
-    """The names, in lower case, of the parentheses in FROM around a join, which also name its columns.
+    """The aliases, in lower case, of the parentheses in FROM around a join; they also qualify its columns.
 
     >>> from sqlext.rewriter.joins.join_clause import parse_joins
     >>> from sqlext.rewriter.tree.read_tree import read_tree
@@ -78,7 +78,7 @@ def names_around(tree: Tree, clause: JoinClause) -> list[str]:
 def reader_of(tree: Tree, clause: JoinClause) -> Relation | None:
     """The relation whose MATCH_RECOGNIZE reads the rows of the join; None if no clause does.
 
-    Raises UnsupportedError: a PIVOT stands between them.
+    Raises UnsupportedError if there is a PIVOT between them.
 
     >>> from sqlext.rewriter.joins.join_clause import parse_joins
     >>> from sqlext.rewriter.tree.read_tree import read_tree
@@ -94,12 +94,12 @@ def reader_of(tree: Tree, clause: JoinClause) -> Relation | None:
 
 
 def _around(tree: Tree, clause: JoinClause) -> list[Relation]:
-    """The relations in whose parentheses the join stands, the innermost first."""
+    """The relations whose parentheses contain the join, the innermost first."""
     return tree.around(clause.query, index_at(tree.tokens, clause.whole.start))
 
 
 def _aliases_around(tree: Tree, clause: JoinClause) -> Iterator[Alias]:
-    """The aliases that name the columns of the join, up to the MATCH_RECOGNIZE that reads them."""
+    """The aliases that qualify the columns of the join, up to the MATCH_RECOGNIZE that reads them."""
     for relation in _around(tree, clause):
         if relation.aliases[0] is not None:
             yield relation.aliases[0]

@@ -1,11 +1,11 @@
-"""How rows of an INTERVAL JOIN find each other by equality: buckets of time, as SQL.
+"""Writes buckets of time as SQL, so that an INTERVAL JOIN finds its pairs of rows by an equality.
 
-A pair that satisfies the range meets in exactly one bucket; other pairs that meet in one fail the exact condition,
-which stays in ON. So buckets need only be monotone in time, never exact: rounding, saturation and NaN cost time and no
-rows.
+A pair that satisfies the range meets in exactly one bucket. Other pairs that meet in a bucket fail the exact condition,
+which stays in ON. So buckets need only be monotone in time, never exact: rounding, saturation and NaN make the join
+slower, but lose no rows.
 
 The point side has a time t, the range side a range [lower, upper]. A side that an outer join does not preserve is
-copied, once for each bucket in which a partner can be; the other side's rows have one bucket each:
+copied, once for each bucket in which a partner can be; each row of the other side has one bucket:
 
 | scheme | points | ranges |
 |---|---|---|
@@ -13,9 +13,10 @@ copied, once for each bucket in which a partner can be; the other side's rows ha
 | points copied, no range wider than a bucket | bucket(t) - 1, bucket(t) | bucket(lower) |
 | points copied, ranges of any width | for each level l (l, bucket(t) - 1), (l, bucket(t)) | (own l, bucket(lower)) |
 
-FULL preserves both, so both are copied. One copy of each row is its own: there it meets all its partners, whichever
-copies of theirs these are. Rows that no partner meets are padded there, and pairs count where the copy of one given
-side is its own. The points' own bucket is that of the first scheme, the ranges' that of one of the others.
+FULL preserves both sides, so both are copied. One copy of each row is its own copy, which meets all partners of the
+row, each in one of the partner's copies. Rows that meet no partner are padded there. A pair counts only where the copy
+of one given side is its own copy. The own bucket of a point is the bucket of the first scheme, the own bucket of a
+range is the bucket of one of the other schemes.
 """
 
 from __future__ import annotations
@@ -30,16 +31,18 @@ from sqlext.expressions.spark_types import INTEGER_BITS
 from sqlext.rewriter.text.splice import Text, TextLike, join, sub
 
 MICROS, NTZ_MICROS, DAYS, INTEGERS, FLOATS = "micros", "ntz micros", "days", "integers", "floats"
-CELLS = 1 << 30  # of the grid over the times of the points, where ranges vary by row
-MOST_COPIES = 1 << 16  # of one range
+CELLS = 1 << 30  # cells of the grid over the times of the points, used if ranges vary by row
+MOST_COPIES = 1 << 16  # the most copies of one range
 LEVELS = tuple(range(0, 31, 2))
 
-_PAIRS_FOR_A_COPY = 8  # to shuffle and sort a row costs as much as to try so many pairs
+_PAIRS_FOR_A_COPY = 8  # Shuffling and sorting one row costs as much as testing this number of pairs.
 _FARTHEST = "4e18D"  # fits a bigint
 
 
 def domain(spark_types: tuple[str, ...]) -> str | None:
-    """How values of these types, as Spark compares them, become numbers; None if they are no times, or of two kinds.
+    """The domain of numbers to which values of these types are converted, as Spark compares them.
+
+    None if the types are neither times nor numbers, or if some are times and some are numbers.
 
     >>> domain(("date", "timestamp")), domain(("int", "decimal(10,2)")), domain(("int", "date")), domain(("string",))
     ('micros', 'floats', None, None)
@@ -58,7 +61,8 @@ def position(of: str, expression: TextLike) -> Text:
     """The expression as a number of the domain `of`: microseconds, days or itself."""
     before, behind = {
         MICROS: ("unix_micros(CAST(", " AS TIMESTAMP))"),
-        # Of an interval, since unix_micros would read a local time in the session's zone, where an hour may come twice.
+        # An interval is divided, since unix_micros would read a local time in the session's zone, where an hour may
+        # occur twice.
         NTZ_MICROS: (
             "(CAST(",
             " AS TIMESTAMP_NTZ) - TIMESTAMP_NTZ'1970-01-01') div INTERVAL '0.000001' SECOND",
@@ -72,21 +76,24 @@ def position(of: str, expression: TextLike) -> Text:
 
 @dataclass(frozen=True)
 class Fixed:
-    """Buckets of one width, in units of the domain `of`: whole ones, except for floats. A range that holds the time t
-    begins at most `reach` buckets before that of t."""
+    """Buckets of one width, in units of the domain `of`: a whole number, except for floats.
+
+    A range that contains the time t begins at most `reach` buckets before the bucket of t.
+    """
 
     of: str
     width: float
     reach: int = 1
 
     def bucket(self, expression: TextLike) -> Text:
-        """
+        """The bucket of a time, as SQL.
+
         >>> print(Fixed(MICROS, 60000000).bucket("a.t"))
         unix_micros(CAST(a.t AS TIMESTAMP)) div 60000000
         """
         at = position(self.of, expression)
         if self.of == FLOATS:
-            # As Spark orders them NaN is the greatest, and least() and greatest() know that.
+            # In Spark's order NaN is the greatest value, and least() and greatest() use that order.
             return join(
                 "CAST(floor(least(greatest(", at, f" / {self.width!r}D, -{_FARTHEST}), {_FARTHEST})) AS BIGINT)"
             )
@@ -95,9 +102,9 @@ class Fixed:
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Buckets between the first and the last time of the points; earlier and later times are in the outermost ones.
+    """Buckets between the first and the last time of the points; earlier and later times are in the outermost buckets.
 
-    `start`: the first time, `rate`: buckets in a unit of the domain, `buckets`: how many.
+    `start` is the first time, `rate` the number of buckets in a unit of the domain, `buckets` the number of buckets.
     """
 
     of: str
@@ -106,7 +113,8 @@ class Grid:
     buckets: int
 
     def bucket(self, expression: TextLike) -> Text:
-        """
+        """The bucket of a time, as SQL.
+
         >>> print(Grid(of=INTEGERS, start=10.0, rate=0.5, buckets=8).bucket("a.t"))
         CAST(least(greatest((CAST(CAST(a.t AS BIGINT) AS DOUBLE) - 10.0D) * 0.5D, 0D), 7D) AS BIGINT)
         """
@@ -116,16 +124,17 @@ class Grid:
 
 HOME, BUCKET = "__sqlext_home", "__sqlext_bucket"
 _NONE = "array(CAST(NULL AS BIGINT))"
-_POINTS = 40  # a level that no range has, for the buckets where points are at home
+_POINTS = 40  # a level that no range has, for the own buckets of points
 
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """What is computed for each row of one relation, in this order.
+    """The expressions that are computed for each row of one relation.
 
-    `home`: a number, which the others read as HOME. `copies`: an array; the row is copied once for each element, which
-    the others read as BUCKET. `key`: a number for each copy, equal to that of its partners. `own`: is this the copy
-    that meets all partners of the row?
+    They are computed in the order `home`, `copies`, `key`, `own`. `home` is a number, which the later expressions read
+    as HOME. `copies` is an array; the row is copied once for each element, which the later expressions read as BUCKET.
+    `key` is a number for each copy, equal to the key of its partners. `own` is true for the copy that meets all
+    partners of the row.
     """
 
     key: Text
@@ -141,7 +150,8 @@ class Scheme:
 
 
 def ranges_copied(buckets: Union[Fixed, Grid], time: Text, lower: Text, upper: Text) -> Scheme:
-    """
+    """The scheme that copies each range once for each bucket that it touches.
+
     >>> t, lower, upper = (join(name) for name in ("a.t", "b.lo", "b.hi"))
     >>> scheme = ranges_copied(Fixed(DAYS, 7), t, lower, upper)
     >>> print(scheme.points.key, "|", scheme.ranges.copies)
@@ -152,13 +162,13 @@ def ranges_copied(buckets: Union[Fixed, Grid], time: Text, lower: Text, upper: T
 
 
 def _sequence(buckets: Union[Fixed, Grid], first: TextLike, last: TextLike) -> Text:
-    if isinstance(buckets, Grid):  # an empty range has upper < lower, in some row by any number of buckets
+    if isinstance(buckets, Grid):  # In an empty range, upper may be any number of buckets below lower.
         last = join("greatest(", first, ", ", last, ")")
     return join("sequence(", first, ", ", last, ")")
 
 
 def points_copied(buckets: Fixed, time: Text, lower: Text) -> Scheme:
-    """Where no range is wider than `buckets.reach` buckets.
+    """The scheme that copies the points, if no range is wider than `buckets.reach` buckets.
 
     >>> print(points_copied(Fixed(DAYS, 7), join("a.t"), join("b.lo")).points.copies)
     sequence(unix_date(a.t) div 7 - 1, unix_date(a.t) div 7)
@@ -169,18 +179,20 @@ def points_copied(buckets: Fixed, time: Text, lower: Text) -> Scheme:
 
 
 def points_copied_by_level(cells: Grid, levels: tuple[int, ...], time: Text, lower: Text, upper: Text) -> Scheme:
-    """Where ranges have any width. `levels`, in order: a bucket of level l has 2^l cells, that of the last one all.
+    """The scheme that copies the points, if ranges have any width.
 
-    A range goes to the first level whose buckets are as wide as the range, where it touches two of them at most.
+    `levels` are in order: a bucket of level l has 2^l cells, and the bucket of the last level has all cells. A range
+    goes to the first level whose buckets are as wide as the range, where it touches two buckets at most.
     """
     assert (1 << levels[-1]) >= cells.buckets
     array, own = f"array({', '.join(map(str, levels))})", "__sqlext_level"
     first = cells.bucket(lower)
     width = join(cells.bucket(upper), " - ", first, " + 1")
     level = join(f"array_min(filter({array}, {own} -> shiftleft(1L, {own}) >= ", width, "))")
-    # One integer for both: buckets have at most 30 bits, and the one before the first of a level is none.
+    # One integer holds the level and the bucket: buckets have at most 30 bits, and the number before the first bucket
+    # of a level is the number of no bucket.
     home = join("shiftleft(CAST(", level, " AS BIGINT), 32) + shiftright(", first, ", ", level, ")")
-    # A copy is a level, and one bit that says whether its bucket is the one before.
+    # A copy is a level, and one bit that is set if the copy is in the bucket before the point's bucket.
     copies = [2 * level + before for level in levels for before in (0, 1)][:-1]
     bucket = join("shiftright(", cells.bucket(time), f", shiftright({BUCKET}, 1))")
     key = join(f"shiftleft(CAST(shiftright({BUCKET}, 1) AS BIGINT), 32) + ", bucket, f" - ({BUCKET} & 1)")
@@ -188,19 +200,21 @@ def points_copied_by_level(cells: Grid, levels: tuple[int, ...], time: Text, low
 
 
 def both_copied(buckets: Fixed, time: Text, lower: Text, upper: Text) -> Scheme:
-    """Where no range is wider than `buckets.reach` buckets: points and ranges can have their homes in the same buckets.
+    """The scheme that copies both sides, if no range is wider than `buckets.reach` buckets.
+
+    The homes of points and of ranges are then in the same buckets.
 
     >>> print(both_copied(Fixed(DAYS, 7), join("a.t"), join("b.lo"), join("b.hi")).points.copies)
     coalesce(sequence(__sqlext_home - 1, __sqlext_home), array(CAST(NULL AS BIGINT)))
     """
     before = join(f"sequence({HOME} - {buckets.reach}, {HOME})")
     within = _sequence(buckets, HOME, buckets.bucket(upper))
-    home = join("IF((", upper, ") IS NULL, NULL, ", buckets.bucket(lower), ")")  # either bound may be beyond all times
+    home = join("IF((", upper, ") IS NULL, NULL, ", buckets.bucket(lower), ")")  # Either bound may be beyond all times.
     return Scheme(_copied(buckets.bucket(time), before), _copied(home, within))
 
 
 def _copied(home: Text, copies: Text) -> Side:
-    """A row without a home gets one copy, which meets no row of the other side."""
+    """The side whose rows are copied; a row without a home gets one copy, which meets no row of the other side."""
     return Side(
         key=join(BUCKET), copies=join("coalesce(", copies, f", {_NONE})"), home=home, own=join(f"{BUCKET} <=> {HOME}")
     )
@@ -209,7 +223,10 @@ def _copied(home: Text, copies: Text) -> Side:
 def both_copied_by_level(
     cells: Grid, levels: tuple[int, ...], coarse: Grid, time: Text, lower: Text, upper: Text
 ) -> Scheme:
-    """Where ranges have any width; the element of a row's own copy is NULL. Points have their homes in `coarse`."""
+    """The scheme that copies both sides, if ranges have any width.
+
+    The element of a row's own copy is NULL. The own buckets of points are buckets of `coarse`.
+    """
     ranges_own = points_copied_by_level(cells, levels, time, lower, upper)
     points_own = ranges_copied(coarse, time, lower, upper)
     level = f"shiftleft({_POINTS}L, 32) + "
@@ -235,7 +252,7 @@ _READ = re.compile(r"__sqlext_(home|bucket)\b")  # HOME and BUCKET
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """`text` gives a relation the columns `names`; `key` and `own` are those of its Side."""
+    """`text` adds the columns `names` to a relation; `key` and `own` are the names of `key` and `own` of its Side."""
 
     text: Text
     names: tuple[str, ...]
@@ -244,10 +261,10 @@ class Columns:
 
 
 def columns(side: Side, which: str, number: int, bounds: Sequence[tuple[Text, str]] = ()) -> Columns:
-    """What is computed for each row of a relation, as text behind the relation: every name stays what it was.
+    """The columns of a Side, computed by text that follows the relation, so that every name keeps its meaning.
 
-    `which` and `number` tell the relations of a statement's joins apart. `bounds`: further columns, (expression, name),
-    which the others may read.
+    `which` and `number` tell the relations of a statement's joins apart. `bounds` are further columns, (expression,
+    name), which the columns of the Side may read.
 
     >>> points = Side(key=join(BUCKET), copies=join("array(1, 2)"), own=join(f"{BUCKET} = 1"))
     >>> left = columns(points, "left", 0)
@@ -285,7 +302,7 @@ def columns(side: Side, which: str, number: int, bounds: Sequence[tuple[Text, st
 
 
 def _select(columns: Sequence[tuple[TextLike, str]], alias: str) -> tuple[Text, tuple[str, ...]]:
-    """A lateral subquery that computes the columns, (expression, name), and their names."""
+    """A lateral subquery that computes the columns, given as (expression, name), and the names of the columns."""
     if not columns:
         return Text(), ()
     shown = join(*(join(text, f" AS {name}") for text, name in columns), separator=", ")
@@ -299,9 +316,9 @@ def _select(columns: Sequence[tuple[TextLike, str]], alias: str) -> tuple[Text, 
 class Spread:
     """The widths of ranges that vary by row, measured on a grid of CELLS cells over the times of the points.
 
-    `start`, `end`: the first and the last time of the points. `ranges`: how many ranges overlap with that; `cells`: how
-    many cells these cover together; `most`: how many the widest covers. `levels`: for each l, how many are at most 2^l
-    and more than 2^(l - 1) cells wide.
+    `start` and `end` are the first and the last time of the points. `ranges` is the number of ranges that overlap with
+    that span, `cells` the number of cells that these ranges cover together, `most` the number of cells that the widest
+    covers. `levels` holds, for each l, the number of ranges that are at most 2^l and more than 2^(l - 1) cells wide.
     """
 
     start: float = 0.0
@@ -316,19 +333,19 @@ class Spread:
         return Grid(of=of, start=self.start, rate=self._cells_in_unit(), buckets=CELLS)
 
     def coarse(self, of: str) -> Grid:
-        """The grid of buckets that are as wide as the ranges are on average.
+        """The grid whose buckets are as wide as the average range.
 
-        Then there are at most three copies for each range and, where points lie evenly, at most three pairs that meet
-        for each pair that satisfies the range, whatever the widths.
+        Then there are at most three copies for each range. If points are evenly distributed, at most three pairs meet
+        for each pair that satisfies the range, whatever the widths are.
         """
         width = max(1, round(self.cells / max(1, self.ranges)), math.ceil(self.most / MOST_COPIES))
         return Grid(of=of, start=self.start, rate=self._cells_in_unit() / width, buckets=math.ceil(CELLS / width))
 
     def used_levels(self) -> tuple[int, ...]:
-        """The levels that pay, and the last one, which takes ranges of any width.
+        """The levels that save more than they cost, and the last level, which takes ranges of any width.
 
-        A level costs two copies of every point. Without it its ranges meet the points of wider buckets: where points
-        lie evenly and without keys, these are `ranges * points * 2^(next level) / CELLS` more pairs.
+        A level costs two copies of every point. Without the level, its ranges meet the points of wider buckets: if
+        points are evenly distributed and there are no keys, `ranges * points * 2^(next level) / CELLS` more pairs meet.
 
         >>> Spread(levels={1: 10, 14: 200_000, 15: 7, 16: 200_000, 25: 3}).used_levels()
         (14, 16, 30)

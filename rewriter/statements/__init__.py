@@ -1,1 +1,1 @@
-"""The parts of a statement, scripts and parameters: the entrance of the compiler."""
+"""The first step of the compiler: the parts of a statement, scripts and parameters."""

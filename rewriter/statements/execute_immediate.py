@@ -1,4 +1,4 @@
-"""Names and statements that come from values: EXECUTE IMMEDIATE and IDENTIFIER(…), read from tokens."""
+"""Reads EXECUTE IMMEDIATE and IDENTIFIER(…), where statements and names are given as values, from tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sqlext.rewriter.tree.keywords import is_at
 class ExecuteImmediate:
     """`EXECUTE IMMEDIATE query [INTO variable, …] [USING value [AS name], …]`, each part as written.
 
-    `names`: those of the values, None for a value without one.
+    `names` has one entry for each value: its name, or None for a value without a name.
     """
 
     query: str
@@ -26,7 +26,7 @@ class ExecuteImmediate:
 
 
 def parse_execute_immediate(text: str) -> ExecuteImmediate | None:
-    """EXECUTE IMMEDIATE in its parts; None for all other text.
+    """The parts of EXECUTE IMMEDIATE; None for all other text.
 
     >>> parse_execute_immediate("EXECUTE IMMEDIATE 'SELECT :a + :b' INTO x USING f(1, 2) AS a, 3 b").values
     ('f(1, 2)', '3')
@@ -51,7 +51,7 @@ def parse_execute_immediate(text: str) -> ExecuteImmediate | None:
 
 
 def _values(text: str, tokens: Tokens, lo: int) -> Iterator[tuple[str, str | None]]:
-    """The values behind USING, which may stand in parentheses, with their names."""
+    """The values after USING, which may be in parentheses, with their names."""
     hi = len(tokens)
     if is_at(tokens, lo, "(") and closing(tokens, lo) == hi - 1:
         lo, hi = lo + 1, hi - 1
@@ -67,7 +67,7 @@ def _values(text: str, tokens: Tokens, lo: int) -> Iterator[tuple[str, str | Non
 
 
 def _ends_value(token: Token) -> bool:
-    """Can a name follow, as an alias, behind this token?"""
+    """Whether a name that follows this token can be an alias."""
     return token.word in ("AS", ")", "]") or token.kind not in ("symbol", "word") or token.is_name
 
 
@@ -76,7 +76,7 @@ def _text(text: str, tokens: Tokens, lo: int, hi: int) -> str:
 
 
 def identifiers(text: str, args: Any) -> Iterator[tuple[Fragment, str]]:
-    """Each IDENTIFIER(…) whose argument is a string or a named parameter, and the name that it stands for.
+    """Each IDENTIFIER(…) whose argument is a string or a named parameter, and the name that it is replaced by.
 
     >>> [(f.text, name) for f, name in identifiers("SELECT * FROM IDENTIFIER(:t), identifier('db.u')", {"t": "v"})]
     [('IDENTIFIER(:t)', 'v'), ("identifier('db.u')", 'db.u')]

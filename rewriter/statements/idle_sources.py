@@ -1,4 +1,4 @@
-"""`relation WATERMARK time DELAY OF interval IDLE AFTER interval`: what the user wrote, with places."""
+"""Parses `relation WATERMARK time DELAY OF interval IDLE AFTER interval`, and keeps the place of each part."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _HINT = "write FROM STREAM t WATERMARK ts DELAY OF INTERVAL 10 SECONDS IDLE AFTE
 class IdleSource:
     """`relation` WATERMARK `time` [AS `name`] DELAY OF `delay` `clause`; `clause` is IDLE AFTER `idle`.
 
-    `whole` ends before an alias; `own_name` is the name of the table where no alias follows, "" for a subquery.
+    `whole` ends before an alias. `own_name` is the name of the table if no alias follows, "" with an alias or for a
+    subquery.
     """
 
     whole: Fragment
@@ -34,7 +35,7 @@ class IdleSource:
 
 
 def is_idle_after(tokens: Tokens, i: int) -> bool:
-    """Does IDLE AFTER behind a WATERMARK stand at token i? Elsewhere IDLE is a name.
+    """Whether token i begins the IDLE AFTER of a WATERMARK; everywhere else IDLE is a name.
 
     >>> from sqlext.rewriter.text.tokens import tokenize
     >>> text = "FROM STREAM t WATERMARK ts DELAY OF INTERVAL 1 SECOND IDLE AFTER INTERVAL 1 DAY"
@@ -45,7 +46,7 @@ def is_idle_after(tokens: Tokens, i: int) -> bool:
 
 
 def _watermark(tokens: Tokens, i: int) -> tuple[int, int] | None:
-    """The tokens WATERMARK and DELAY of the clause that ends before token i."""
+    """The tokens WATERMARK and DELAY of the clause that ends before token i, or None if there is no such clause."""
     depth, delay = tokens[i].depth, None
     for k in range(i - 1, 0, -1):
         if tokens[k].depth < depth or tokens[k].text == ";":
@@ -60,7 +61,7 @@ def _watermark(tokens: Tokens, i: int) -> tuple[int, int] | None:
 
 
 def parse_idle_sources(tree: Tree) -> tuple[IdleSource, ...]:
-    """The idle sources of a statement; one in the relation of another comes before it. Raises ParseError.
+    """The idle sources of a statement; a source inside the relation of another comes before it. Raises ParseError.
 
     >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> text = "SELECT * FROM STREAM a.t WATERMARK ts DELAY OF INTERVAL 1 DAY IDLE AFTER INTERVAL 1 MINUTE 30 SECONDS"
@@ -110,7 +111,7 @@ def _start(tokens: Tokens, watermark: int) -> int:
 
 
 def _behind_interval(tree: Tree, idle: int) -> int:
-    """The index behind the interval of IDLE AFTER."""
+    """The index after the interval of IDLE AFTER."""
     tokens, i = tree.tokens, idle + 3
     if not is_at(tokens, idle + 2, "INTERVAL"):
         raise _error(tree, "IDLE_INTERVAL", "IDLE AFTER needs an interval", idle + 1)
@@ -124,7 +125,7 @@ def _behind_interval(tree: Tree, idle: int) -> int:
 
 
 def _has_alias(tree: Tree, start: int, stop: int) -> bool:
-    """Does an alias follow the relation at token `start`?"""
+    """Whether an alias follows the relation at tokens `start` to `stop`."""
     around = [r for r in tree.relations if r.start <= start < r.stop and stop <= r.stop]
     relation = max(around, key=lambda r: r.start, default=None)
     alias = relation.aliases[0] if relation is not None else None

@@ -1,7 +1,7 @@
-"""Binding of parameters: markers in an extended statement become typed SQL literals.
+"""Binds parameters: markers in an extended statement become typed SQL literals.
 
-Spark cannot bind them: fragments of the statement move into helper relations, where a `?` would be counted anew, and
-with Delta's extension Spark 4.2 drops all parameters (delta-io/delta issue 7640).
+Spark cannot bind them: fragments of the statement move into helper relations, where Spark would count each `?` from the
+start again. With Delta's extension, Spark 4.2 also drops all parameters (delta-io/delta issue 7640).
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from sqlext.rewriter.text.tokens import NUMBER, QUOTED, STRING, WORD, Tokens, to
 
 Arguments = Union[Mapping[str, Any], Sequence[Any], None]
 
-# `select :x` is a parameter, `col:x` a path into a variant: a colon behind a word is a parameter only behind these.
+# `:x` is a parameter in `select :x`, but a path into a variant in `col:x`. A colon after a word begins a parameter only
+# if the word is one of these.
 _BEFORE_PARAMETER = frozenset([
     "ALL", "AND", "ANY", "AS", "ASC", "BETWEEN", "BY", "CASE", "DESC", "DISTINCT", "DIV", "ELSE", "ESCAPE", "EXCEPT",
     "FOR", "FROM", "FULL", "HAVING", "ILIKE", "IN", "INCLUSIVE", "INTERVAL", "IS", "JOIN", "LIKE", "LIMIT", "NOT", "OF",
@@ -41,7 +42,7 @@ class Marker:
 def bind(text: str, args: Arguments, skip: Iterable[tuple[int, int]] = ()) -> tuple[Edit, ...]:
     """The edits that replace all markers of a statement with literals.
 
-    `args` is a list for `?`, a dict for `:name`, as in `spark.sql(text, args)`. `skip`: character ranges without
+    `args` is a list for `?`, a dict for `:name`, as in `spark.sql(text, args)`. `skip` are character ranges without
     markers, the bodies of PATTERN. Raises BindError for all markers together: MISSING_ARGUMENT, ARGUMENT_TYPE. As in
     Spark, arguments that no marker names are ignored.
 
@@ -82,7 +83,7 @@ def _argument(text: str, marker: Marker, position: int, args: Arguments) -> Any:
 
 
 def markers(text: str, tokens: Tokens, skip: tuple[tuple[int, int], ...] = ()) -> Iterator[Marker]:
-    """All markers of a statement, in order, except in strings, format fields `{df:x}` and the ranges to skip.
+    """All markers of a statement, in order, except those in strings, in format fields `{df:x}` and in `skip`.
 
     >>> text = "SELECT a:b, :c, {d:e}, f[0]:g, h::int, ':i', ?"
     >>> [m.name for m in markers(text, tokenize(text))]
@@ -114,7 +115,7 @@ def _is_parameter(tokens: Tokens, i: int) -> bool:
 
 
 def _spaced(text: str, marker: Marker, sql: str) -> str:
-    """The literal with a space where it would grow together with its neighbours: `a-?` and -1, `?AND`."""
+    """The literal, with a space where it would merge with its neighbour, as -1 would in `a-?` and 1 in `?AND`."""
     before, after = text[marker.start - 1 : marker.start], text[marker.stop : marker.stop + 1]
     lead = " " if before.isalnum() or before in ("_", "-", "`", "'", '"') else ""
     trail = " " if after.isalnum() or after in ("_", "'", '"') else ""
@@ -199,7 +200,7 @@ def _mapping(value: Mapping[Any, Any]) -> str:
     return f"map({', '.join(f'{literal(k)}, {literal(v)}' for k, v in value.items())})"
 
 
-# The first kind that fits: a bool is an int, a datetime is a date.
+# The first kind that fits is used. The order matters because a bool is an int, and a datetime is a date.
 _WRITERS: tuple[tuple[Any, Any], ...] = (
     (bool, lambda v: "TRUE" if v else "FALSE"),
     (int, _int),

@@ -1,4 +1,4 @@
-"""The first step of a statement: its clauses and joins are read from its tokens alone."""
+"""Parses the clauses and joins of a statement from its tokens alone, as the first step of its compilation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sqlext.rewriter.tree.statement_tree import Cte, Site, Tree
 
 @dataclass(frozen=True)
 class ClauseSite:
-    """A MATCH_RECOGNIZE clause, and where it stands in the statement."""
+    """A MATCH_RECOGNIZE clause, and its place in the statement."""
 
     site: Site
     clause: MatchClause
@@ -40,14 +40,17 @@ class ClauseSite:
         return self.clause.whole
 
 
-# Each has `whole`: all of it, with the relations that it reads.
+# Each part has `whole`: its full text, with the relations that it reads.
 Part = Union[ClauseSite, JoinClause, WindowClause, WindowCall, EmitClause, IdleSource, RulesClause]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedStatement:
-    """`clauses`, `joins` and `windows` in the order of their ends: a clause in the input of another one comes before
-    it."""
+    """A statement with its parsed parts.
+
+    `clauses`, `joins` and `windows` are in the order of their ends: a clause in the input of another one comes before
+    it.
+    """
 
     tree: Tree
     clauses: tuple[ClauseSite, ...]
@@ -60,7 +63,7 @@ class ParsedStatement:
 
     @property
     def parts(self) -> list[Part]:
-        """The clauses, the joins and the queries with windows; one that stands inside another comes before it."""
+        """All parts of the statement; a part inside another one comes before it."""
         parts: list[Part] = [
             *self.idle_sources, *self.clauses, *self.joins, *self.windows, *self.calls, *self.emits,
             *self.rules
@@ -75,12 +78,12 @@ class ParsedStatement:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences about what is legal and probably not meant."""
+        """Sentences about clauses that are legal but probably not what the user meant."""
         return [sentence for clause in self.all_clauses for sentence in check.warnings(clause)]
 
     @property
     def pattern_bodies(self) -> list[tuple[int, int]]:
-        """Where the bodies of PATTERN stand, in which a ? is no parameter."""
+        """The character ranges (start, stop) of the bodies of PATTERN, in which a ? is no parameter."""
         patterns = (clause.pattern_text for clause in self.all_clauses)
         return [(pattern.start, pattern.stop) for pattern in patterns]
 
@@ -95,7 +98,7 @@ class ParsedStatement:
 
 
 def with_clause(ctes: Sequence[Cte], source: Source) -> Text:
-    """A WITH clause for the CTEs, as edited in `source`; empty if there are none."""
+    """A WITH clause for the CTEs, as edited in `source`; empty if there are no CTEs."""
     if not ctes:
         return Text()
     word = "WITH RECURSIVE " if any(c.is_recursive for c in ctes) else "WITH "
@@ -104,7 +107,10 @@ def with_clause(ctes: Sequence[Cte], source: Source) -> Text:
 
 
 def parse_statement(text: str) -> ParsedStatement:
-    """Raises the syntax errors of all clauses together, then those of the checks."""
+    """The statement with its parsed parts.
+
+    Raises the syntax errors of all clauses together, then the errors of the checks.
+    """
     tree = read_tree(text)
     sites = scan(text)
     clauses = all_of(sites, lambda site: parse_match(text, tree.tokens, site))

@@ -1,7 +1,7 @@
 """The words of a query on which its checkpoint depends.
 
-Layout, comments and the case of words are no part of them, and neither is what only says how a source is read: options
-behind `STREAM t WITH (…)` such as `skipChangeCommits`, and the DELAY of a watermark, which decides what is late.
+Layout, comments and the case of words are left out. So are the words that only say how a source is read: options in
+`STREAM t WITH (…)` such as `skipChangeCommits`, and the DELAY of a watermark, which decides which rows are late.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sqlext.rewriter.text.tokens import WORD, Token, tokenize
 from sqlext.rewriter.tree.keywords import INTERVAL_UNITS
 
-# Options of Delta's source that a query may begin with, or get or lose while it is stopped.
+# Options of Delta's source that a query may have from its start, or that may be added or removed while it is stopped.
 READ_OPTIONS = frozenset({
     "skipchangecommits", "ignoredeletes", "ignorechanges", "ignorefiledeletion", "failondataloss",
     "maxfilespertrigger", "maxbytespertrigger", "startingversion", "startingtimestamp",
@@ -23,7 +23,7 @@ READ_OPTIONS = frozenset({
 
 
 def resumed_words(text: str) -> list[str]:
-    """The words of a query, without its layout and what only says how its sources are read.
+    """The words of a query, without its layout and without the words that only say how its sources are read.
 
     >>> resumed_words("select v -- all\\nfrom stream t with (maxFilesPerTrigger = 1) watermark ts delay of interval 9 days")
     ['SELECT', 'V', 'FROM', 'STREAM', 'T', 'WATERMARK', 'TS', 'DELAY', 'OF']
@@ -32,7 +32,7 @@ def resumed_words(text: str) -> list[str]:
 
 
 def resumed_tokens(tokens: Sequence[Token]) -> list[Token]:
-    """The tokens of a query that `resumed_words` returns the words of."""
+    """The tokens of a query whose words `resumed_words` returns."""
     return [tokens[i] for i in kept([word_of(token) for token in tokens])]
 
 
@@ -42,7 +42,7 @@ def word_of(token: Token) -> str:
 
 
 def kept(words: Sequence[str]) -> list[int]:
-    """The indexes of those words of a whole query that its checkpoint depends on."""
+    """The indexes of the words of a whole query on which its checkpoint depends."""
     result: list[int] = []
     at = 0
     while at < len(words):
@@ -62,7 +62,7 @@ def kept(words: Sequence[str]) -> list[int]:
 
 
 def without_read_options(text: str) -> str:
-    """A text without the options that only say how its streams are read, and otherwise as it is.
+    """A text without the options that only say how its streams are read; the rest is unchanged.
 
     >>> without_read_options("STREAM t WITH (skipChangeCommits = true) WATERMARK ts DELAY OF INTERVAL 1 DAY")
     'STREAM t WATERMARK ts DELAY OF INTERVAL 1 DAY'
@@ -89,7 +89,7 @@ def _behind_name(words: Sequence[str], at: int) -> int:
 
 
 def _options(words: Sequence[str], at: int) -> tuple[list[int], int]:
-    """The indexes of the options that decide which rows come, and the index past the closing parenthesis."""
+    """The indexes of the options that decide which rows are read, and the index past the closing parenthesis."""
     stop = next((i for i in range(at, len(words)) if words[i] == ")"), len(words) - 1)
     options: list[list[int]] = [[]]
     for i in range(at, stop):
@@ -99,7 +99,7 @@ def _options(words: Sequence[str], at: int) -> tuple[list[int], int]:
 
 
 def _behind_interval(words: Sequence[str], at: int) -> int:
-    """The index past `INTERVAL 5 MINUTES` or another literal; `at` itself where there is none."""
+    """The index past `INTERVAL 5 MINUTES` or another interval literal; `at` itself if there is none."""
     if words[at : at + 1] != ["INTERVAL"]:
         return at
     stop = at + 1

@@ -1,4 +1,4 @@
-"""Where a statement uses the extended language; everything else in it belongs to Spark."""
+"""Detects statements that use the extended language; all other statements are left to Spark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ _CANDIDATE = re.compile(
 
 
 def might_be_extended(text: str) -> bool:
-    """False for nearly all ordinary statements, which are then not even tokenized; True decides nothing.
+    """False if a statement is surely not extended, so that it need not be tokenized; True decides nothing.
+
+    False for nearly all ordinary statements.
 
     >>> might_be_extended("SELECT 1"), might_be_extended("SELECT 'match_recognize'")
     (False, True)
@@ -37,7 +39,7 @@ def might_be_extended(text: str) -> bool:
 
 
 def explained(text: str) -> Fragment | None:
-    """The statement behind EXPLAIN MATCH; None for all other text. Raises ParseError where it stands twice.
+    """The statement after EXPLAIN MATCH; None for all other text. Raises ParseError if EXPLAIN MATCH is repeated.
 
     >>> explained("EXPLAIN MATCH SELECT 1;").text
     'SELECT 1'
@@ -57,7 +59,7 @@ def explained(text: str) -> Fragment | None:
 
 
 def is_extended(text: str) -> bool:
-    """Does a statement use the extended language? Raises what `scan` raises, and UnsupportedError (TOO_DEEP)."""
+    """Whether a statement uses the extended language. Raises what `scan` raises, and UnsupportedError (TOO_DEEP)."""
     if not might_be_extended(text):
         return False
     tokens = tokenize(text)
@@ -80,5 +82,5 @@ def _is_surely_clause(tokens: Tokens, i: int) -> bool:
 
 
 def _fragment(text: str, tokens: Tokens, lo: int, hi: int) -> Fragment | None:
-    """Tokens lo to hi (exclusive); None if there are none."""
+    """Tokens `lo` to `hi` (exclusive); None if there are none."""
     return Fragment(text, tokens[lo].start, tokens[hi - 1].stop) if lo < hi else None

@@ -1,7 +1,7 @@
-"""The statements of a script, `BEGIN … END`, and the relations that a script creates itself.
+"""Splits a script, `BEGIN … END`, into its statements, and finds the relations that the script itself creates.
 
-Spark's grammar of scripts (SqlBaseParser.g4, `compoundBody`) is read as far as its blocks go: where each begins and
-ends. What a script without declarations does at its top level may be run one statement after the other.
+Of Spark's grammar of scripts (SqlBaseParser.g4, `compoundBody`), only the places where blocks begin and end are read.
+The top-level statements of a script without declarations may be run one after the other.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ class ScriptStatement:
 
     @property
     def is_query(self) -> bool:
-        """Does the statement have a result, and not only an effect?"""
+        """Whether the statement returns a result, instead of only having an effect."""
         return self.word in QUERY_STARTS or self.word == "("
 
     @property
     def is_block(self) -> bool:
-        """Is it a statement of scripts alone, which Spark only runs between BEGIN and END?"""
+        """Whether the statement exists only in scripts: Spark runs it only between BEGIN and END."""
         return self.word in _BLOCKS or self.word == "SET"
 
     @property
     def alone(self) -> str:
-        """The script with blanks in the place of all other statements, so that every offset and line stays the same.
+        """The script with all other statements replaced by blanks, so that every offset and line stays the same.
 
         >>> first, second = read_script("BEGIN SELECT 1; SET x = 2; END")
         >>> first.alone, second.alone
@@ -72,8 +72,8 @@ class ScriptStatement:
 def read_script(text: str) -> tuple[ScriptStatement, ...]:
     """The statements at the top level of a script.
 
-    Empty for other text, and for a script that only Spark can run as a whole: one with declarations, labels, too deep
-    blocks, or nothing but a block in it.
+    Empty for other text, and for a script that must be run by Spark as a whole: one that has declarations, labels or
+    too deep blocks, or that consists of a single block.
 
     >>> [s.word for s in read_script("BEGIN SELECT 1; IF x THEN SELECT CASE WHEN y THEN 2 END; END IF; END;")]
     ['SELECT', 'IF']
@@ -87,7 +87,9 @@ def read_script(text: str) -> tuple[ScriptStatement, ...]:
 
 
 def flat_statements(text: str) -> Iterator[ScriptStatement]:
-    """The statements of a script, with those of a block BEGIN … END in its place; nothing as for `read_script`.
+    """The statements of a script, where each block BEGIN … END is replaced by the statements inside it.
+
+    Empty in the same cases as `read_script`.
 
     >>> [s.word for s in flat_statements("BEGIN SELECT 1; BEGIN TABLE t; BEGIN DECLARE x INT; END; END; END")]
     ['SELECT', 'TABLE', 'BEGIN']
@@ -114,12 +116,12 @@ def _read(text: str, tokens: Tokens) -> tuple[ScriptStatement, ...]:
 
 
 def _is_labelled(tokens: Tokens, i: int) -> bool:
-    """`label: BEGIN`, and not `SELECT :parameter`."""
+    """Whether token i is a label, as in `label: BEGIN`, and not the SELECT of `SELECT :parameter`."""
     return is_at(tokens, i + 1, ":") and len(tokens) > i + 2 and tokens[i + 2].word in _BLOCKS
 
 
 def _statements(text: str, tokens: Tokens) -> Iterator[ScriptStatement]:
-    """The statements between semicolons outside of all blocks."""
+    """The statements between the semicolons that are outside of all blocks."""
     first = 0
     for i in semicolons(tokens):
         if first < i:
@@ -128,7 +130,7 @@ def _statements(text: str, tokens: Tokens) -> Iterator[ScriptStatement]:
 
 
 def semicolons(tokens: Tokens) -> Iterator[int]:
-    """The semicolons outside of all blocks, and at last the number of tokens, where the last statement ends."""
+    """The indexes of semicolons outside of all blocks, then the number of tokens, where the last statement ends."""
     blocks: list[str] = []
     for i, token in enumerate(tokens):
         before = tokens[i - 1].word if i else ";"
@@ -152,10 +154,10 @@ def _statement(text: str, tokens: Tokens, first: int, behind: int) -> ScriptStat
 
 
 def check_bound_before(text: str, readers: list[Fragment]) -> None:
-    """Raise UnsupportedError (SCRIPT_RELATION) if a clause or join of a script reads a relation that the script itself
-    creates, replaces, changes or drops: all of them are bound before the script runs.
+    """Raise UnsupportedError (SCRIPT_RELATION) if a clause or join of a script reads a relation that it changes.
 
-    `readers`: the clauses and joins.
+    To change a relation is to create, replace, alter or drop it. `readers` are the clauses and joins; all of them are
+    bound before the script runs.
     """
     tokens = read_tree(text).tokens
     if not readers or not tokens or tokens[0].word != "BEGIN":
@@ -176,7 +178,10 @@ def check_bound_before(text: str, readers: list[Fragment]) -> None:
 
 
 def _changes(tokens: Tokens) -> Iterator[tuple[str, str]]:
-    """(name in lower case, first word) of each relation that a script changes; "" for one that may change any."""
+    """(name in lower case, first word) of each relation that a script changes.
+
+    The name is "" for a statement that may change any relation.
+    """
     for i, token in enumerate(tokens):
         if token.word not in _CHANGES or (i and tokens[i - 1].word not in _BEFORE_STATEMENT):
             continue

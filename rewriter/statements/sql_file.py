@@ -18,7 +18,7 @@ def file_statements(text: str) -> Iterator[Fragment]:
     """The statements of a file, without the semicolons between them. Empty statements are left out.
 
     A script, BEGIN … END, is one statement. In a Databricks notebook in source form (its first line is `-- Databricks
-    notebook source`) the end of a cell ends a statement as well; its other cells are comments.
+    notebook source`) the end of a cell also ends a statement; cells in other languages are comments.
 
     Raises ParseError (UNCLOSED_TEXT).
 
@@ -36,7 +36,7 @@ def file_statements(text: str) -> Iterator[Fragment]:
 
 
 def _ends(tokens: Tokens) -> Iterator[int]:
-    """The semicolons that end statements; those inside of scripts end statements of the scripts only."""
+    """The semicolons that end statements of the file; semicolons inside scripts are left out."""
     first = 0
     while first < len(tokens):
         is_script = tokens[first].word == "BEGIN"
@@ -50,14 +50,14 @@ def _next_semicolon(tokens: Tokens, first: int) -> int:
 
 
 def _ends_of_cells(text: str, tokens: Tokens) -> Iterator[int]:
-    """The first tokens of the cells of a notebook."""
+    """The first token of each cell of a notebook after the first cell."""
     if _NOTEBOOK.match(text):
         for end in _CELL_END.finditer(text):
             yield next((i for i, token in enumerate(tokens) if token.start >= end.start()), len(tokens))
 
 
 def template_mark(text: str) -> Fragment | None:
-    """The first mark of Jinja, as in the models of dbt; None for plain SQL.
+    """The first mark of a Jinja template, as in the models of dbt; None for plain SQL.
 
     >>> template_mark("SELECT * FROM {{ ref('t') }}").text, template_mark("PATTERN ({- A -} B{2,})")
     ('{{', None)

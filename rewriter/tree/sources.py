@@ -109,9 +109,8 @@ def is_random(tokens: Tokens, piece: Fragment) -> bool:
 def relations(text: str) -> tuple[RelationName, ...]:
     """The names of relations that a statement reads, in the order of the text.
 
-    The statement's own CTEs and table functions are left out.
-    A name need not belong to a table, so look it up. The result is empty if a string or comment has no end, which Spark
-    itself reports best.
+    The statement's own CTEs and table functions are left out. A name need not belong to a table, so look it up. The
+    result is empty if a string or comment has no end, which Spark itself reports best.
 
     >>> [name.parts for name in relations("WITH c AS (TABLE a.t) SELECT EXTRACT(DAY FROM d) FROM c, v, f(TABLE w)")]
     [('a', 't'), ('v',), ('w',)]
