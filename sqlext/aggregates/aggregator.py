@@ -44,7 +44,7 @@ class AggregateCall:
 
 
 def fold(aggregator: Aggregator, rows: Iterable[Sequence[Any]]) -> Any:
-    """The value of an aggregate over rows, each the values of its arguments.
+    """Return the value of an aggregate over rows; a row is the values of the arguments.
 
     >>> count = Aggregator(empty=0, add=lambda n, x: n + 1, merge=int.__add__, value=int)
     >>> fold(count, [(7,), (8,)])
@@ -62,7 +62,7 @@ EMPTY: tuple = ()
 
 
 class Collection(tuple[Any, Any, int]):
-    """The list before, its last value, its length."""
+    """A linked list: the list before its last value, the last value, and the length."""
 
     __slots__ = ()
 

@@ -33,7 +33,7 @@ IGNORE, RESPECT = "IGNORE", "RESPECT"
 
 
 class TypesOf(Protocol[B]):
-    """The types of arguments, and the values of those that are constants and have the types `types`."""
+    """Returns the types of arguments, and the values of constant arguments, which have the types `types`."""
 
     def types(self, texts: Sequence[B]) -> Sequence[str]: ...
 
@@ -44,9 +44,10 @@ class TypesOf(Protocol[B]):
 class BoundAggregate:
     """A call with its types, which is pickled to executors.
 
-    `types`: those of all arguments, constants among them; `result`: that of the value; `constants`: the values of the
-    constants, by position. `is_descending`: of the key of WITHIN GROUP that is aggregated. `ignores_nulls`:
-    IGNORE NULLS was written; `respects_nulls`: RESPECT NULLS was, where NULLs are left out without it.
+    `types`: the types of all arguments, including constants. `result`: the type of the value. `constants`: the values
+    of the constants, by position. `is_descending`: the key of WITHIN GROUP that is aggregated is descending.
+    `ignores_nulls`: IGNORE NULLS was written. `respects_nulls`: RESPECT NULLS was written for a function that leaves
+    NULLs out without it.
     """
 
     function: str
@@ -67,18 +68,18 @@ class BoundAggregate:
 
     @property
     def column_types(self) -> Types:
-        """The types of what each row has: the arguments that are not constants, and the sort keys."""
+        """The types of the values that each row has: the arguments that are not constants, and the sort keys."""
         return (*self.own_types, *(key.spark_type for key in self.order_by))
 
     @property
     def has_defaults(self) -> bool:
-        """Is it `f(x)`, or `f(DISTINCT x)`?"""
+        """True if the call is `f(x)` or `f(DISTINCT x)`."""
         return len(self.types) <= 1 and not (self.order_by or self.ignores_nulls or self.respects_nulls)
 
     def aggregator(self, settings: Settings) -> Aggregator:
-        """`add` receives the values of `column_types`.
+        """Return the aggregator of the call. Its `add` receives values of the types `column_types`.
 
-        Raises UnsupportedError UNKNOWN_AGGREGATE, and DataError for a wrong constant. What the aggregator raises is a
+        Raises UnsupportedError UNKNOWN_AGGREGATE, and DataError for a wrong constant. The aggregator itself raises only
         DataError (see `of_one_row`).
 
         >>> from sqlext.aggregates.aggregator import fold
@@ -114,12 +115,12 @@ class BoundAggregate:
 def bind_aggregate(
     name: str, parts: AggregateParts[A], types: TypesOf[A], result: str | None = None
 ) -> tuple[BoundAggregate, tuple[A, ...]]:
-    """The bound call, and what its `column_types` are the types of: arguments to be cast to them, and sort keys.
+    """Return the bound call, and the expressions of its `column_types`: arguments to be cast to them, and sort keys.
 
     `result`: the type of the value where Spark knows it. The condition of FILTER stays with the caller.
 
     Raises UnsupportedError UNKNOWN_AGGREGATE for a function that workers do not compute, and BindError WRONG_ARGUMENTS
-    for a part that the function does not take: every part is used or refused.
+    for a part that the function does not take: every part is either used or refused.
 
     >>> class Columns:
     ...     def types(self, names): return ["int" if name == "v" else "decimal(2,2)" for name in names]

@@ -23,7 +23,7 @@ from sqlext.expressions.values import hashable, order_key
 
 
 def _collecting(value: Callable[[list[Any]], Any], keeps_nulls: bool = False) -> Aggregator:
-    """A function of the list of all values, of which NULLs are left out unless `keeps_nulls`."""
+    """Return the aggregator of a function of the list of all values, without NULLs unless `keeps_nulls`."""
 
     def add(state: tuple, new: Any) -> tuple:
         return state if new is None and not keeps_nulls else appended(state, new)
@@ -67,7 +67,7 @@ def listagg(call: AggregateCall) -> Aggregator:
 
 
 def mode(call: AggregateCall) -> Aggregator:
-    """The most frequent value, the least of equally frequent ones, or the greatest with ORDER BY … DESC."""
+    """The most frequent value; of equally frequent values the least, or with ORDER BY … DESC the greatest."""
     spark_type, choose = call.types[0], max if call.is_descending else min
 
     def value(values: list[Any]) -> Any:
@@ -134,7 +134,7 @@ def _discrete(ordered: list[Any], fraction: float) -> Any:
 
 
 def _as_result(value: float, spark_type: str) -> Any:
-    """Intervals are whole numbers, which Java rounds toward zero."""
+    """Return the value in the result type: an interval becomes a whole number, rounded toward zero as in Java."""
     parts = nested(spark_type)
     element = parts.element if isinstance(parts, ArrayOf) else spark_type
     if not is_interval(element):

@@ -1,4 +1,4 @@
-"""DISTINCT and ORDER BY inside an aggregate: other aggregators around one that knows neither."""
+"""DISTINCT and ORDER BY inside an aggregate: aggregators that wrap an aggregator without either."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from sqlext.aggregates.aggregator import EMPTY, Aggregator, appended, concatenated, fold, listed
 from sqlext.expressions.values import compare, hashable
 
-_BITS = 4  # of a hash at each level of a set
+_BITS = 4  # bits of a hash that each level of a set uses
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class SortKey:
 
 
 def distinct(inner: Aggregator, types: Sequence[str]) -> Aggregator:
-    """The aggregate over rows with different arguments, each where it occurs first.
+    """Return the aggregator over the rows with distinct arguments, each at its first occurrence.
 
     The state is (rows so far as a set, rows so far in order, state of `inner`). Values are equal as in GROUP BY.
 
@@ -55,7 +55,9 @@ def distinct(inner: Aggregator, types: Sequence[str]) -> Aggregator:
 
 
 def ordered(inner: Aggregator, keys: Sequence[SortKey], first_key: int) -> Aggregator:
-    """The aggregate over its rows in the order of `keys`, whose values follow the `first_key` arguments of `inner`.
+    """Return the aggregator over its rows in the order of `keys`.
+
+    In a row, the values of the keys follow the `first_key` arguments of `inner`.
 
     Rows that are equal on all keys keep their order.
     """
@@ -84,7 +86,7 @@ def ordered(inner: Aggregator, keys: Sequence[SortKey], first_key: int) -> Aggre
 
 
 class KeySet:
-    """A set of keys that stays as it was when one is added.
+    """An immutable set of keys: adding a key returns another set.
 
     It is stored as its keys (`key_set` reads them), because another process computes other hashes.
 
@@ -123,7 +125,10 @@ def key_set(keys: Iterable[Any]) -> KeySet:
 
 
 def _with_one_nan(key: Any) -> Any:
-    """A stored key with the one NaN that equals itself in a container, `math.nan`; reading makes another one of it."""
+    """Return a stored key with each NaN replaced by `math.nan`, the one NaN that equals itself in a container.
+
+    Reading a stored key makes another NaN object of it.
+    """
     if isinstance(key, (tuple, frozenset)):
         return type(key)(map(_with_one_nan, key))
     return math.nan if isinstance(key, float) and key != key else key
@@ -144,7 +149,7 @@ def _keys(node: tuple) -> Iterator[Any]:
 
 
 def _with_key(node: tuple, key: Any, level: int) -> tuple:
-    """The tree with one more key; () is the empty one."""
+    """Return the tree with one more key; the empty tree is ()."""
     if not node:
         return _Leaf((key,))
     if isinstance(node, _Leaf):
@@ -164,4 +169,4 @@ def _split(keys: _Leaf, level: int) -> tuple:
 
 
 _LEAF_KEYS = 8
-_LEVELS = 15  # of 60 bits, fewer than a hash has
+_LEVELS = 15  # 60 bits, fewer than a hash has

@@ -52,7 +52,7 @@ def max_by(call: AggregateCall) -> Aggregator:
 
 
 def _value_at(replaces: Callable[[Any, Any], bool]) -> Aggregator:
-    """The value on the row with the best key, the last of equal ones. The state is (value, key), or None."""
+    """The value on the row with the best key, the last of rows with equal keys. The state is (value, key), or None."""
 
     def add(state: tuple | None, value: Any, key: Any) -> tuple | None:
         if key is None or (state is not None and not replaces(key, state[1])):
@@ -147,7 +147,7 @@ def _keeping(add: Callable[..., tuple], merge: Callable[[tuple, tuple], tuple]) 
 
 
 def _skips_nulls(call: AggregateCall) -> bool:
-    """IGNORE NULLS, or the second argument of `first_value(x, true)`."""
+    """True if the call has IGNORE NULLS, or true as its second argument as in `first_value(x, true)`."""
     return call.ignores_nulls or call.constants.get(1) is True
 
 

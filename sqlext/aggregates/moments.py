@@ -179,7 +179,7 @@ def corr(call: AggregateCall) -> Aggregator:
 
 
 def _regression_aggregator(value: Callable[[_Pairs, _Moments], float | None]) -> Aggregator:
-    """A function of the pairs (x, y) and the moments of x; Spark keeps both, which are rounded differently."""
+    """The aggregator of a function of the pairs (x, y) and the moments of x; Spark keeps both, rounded differently."""
 
     def add(state: tuple[_Pairs, _Moments], y: Any, x: Any) -> tuple[_Pairs, _Moments]:
         if x is None or y is None:
@@ -202,7 +202,7 @@ def regr_intercept(call: AggregateCall) -> Aggregator:
 
 
 def regr_r2(call: AggregateCall) -> Aggregator:
-    """The square of the coefficient of correlation; 1 where y has one value only, NULL where x has."""
+    """The square of the coefficient of correlation; 1 where y has one value only, NULL where x has one value only."""
 
     def value(state: _Pairs) -> float | None:
         _, _, _, products, y_squares, x_squares = state

@@ -1,4 +1,4 @@
-"""Every fact about an aggregate of Spark, once. docs/language.md prints the list, and a test compares the two."""
+"""Every fact about an aggregate of Spark, stated once. docs/language.md prints the list; a test compares the two."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlext.expressions.function import Types
 from sqlext.expressions.spark_types import INTEGER_BITS, decimal_of, is_day_time, is_interval, is_numeric
 
 _MANY = 1 << 30
-A = TypeVar("A")  # what a caller has for an argument: a text, or the number of one
+A = TypeVar("A")  # how a caller represents an argument: by its text or by its number
 
 
 class Key(Enum):
@@ -44,7 +44,7 @@ class SortPart(Generic[A]):
 @dataclass(frozen=True, kw_only=True)
 class AggregateParts(Generic[A]):
     """The parts of a call as the user wrote them. `order_by`: the keys between the parentheses, or, if
-    `is_within_group`, those of WITHIN GROUP. `nulls`: IGNORE, RESPECT or empty."""
+    `is_within_group`, the keys of WITHIN GROUP. `nulls`: IGNORE, RESPECT or empty."""
 
     arguments: tuple[A, ...]
     order_by: tuple[SortPart[A], ...] = ()
@@ -57,7 +57,7 @@ class AggregateParts(Generic[A]):
 
 @dataclass(frozen=True, kw_only=True)
 class AggregateFunction:
-    """What is known of an aggregate.
+    """The facts about an aggregate.
 
     `is_computed`: workers compute it, by the aggregator of this name in AGGREGATORS of its family. Otherwise only Spark
     does, over the rows of a match, and the other facts are not known.
@@ -66,12 +66,13 @@ class AggregateFunction:
     `constants`: the positions of the arguments that must be constants. `cast(spark_type)`: the type to which Spark
     casts any other argument of that type. `result(types)`: the type of the value, by the types of the cast arguments.
 
-    `within_group`: None if the function has no WITHIN GROUP. `needs_key`: it cannot be called without. `nulls`: see
-    Nulls. `is_distinct_refused`: the function does not take DISTINCT.
+    `within_group`: None if the function has no WITHIN GROUP. `needs_key`: it cannot be called without WITHIN GROUP.
+    `nulls`: see Nulls. `is_distinct_refused`: the function does not take DISTINCT.
 
-    `reads_order`: another order of the rows may change the value. `is_growing`: the value contains those of all its
-    rows. `is_list`: it is the list of these values. `is_count`: over no rows it is 0, and not NULL. `kernel`: the name
-    under which kernels compute the function, if any do, over arguments of types for which `has_kernel(spark_type)`.
+    `reads_order`: another order of the rows may change the value. `is_growing`: the value contains the values of all
+    its rows. `is_list`: it is the list of these values. `is_count`: over no rows it is 0, and not NULL. `kernel`: the
+    name under which kernels compute the function, if any do; `has_kernel(spark_type)` is true for the types of
+    arguments for which they do.
     """
 
     is_computed: bool = True
@@ -95,7 +96,7 @@ class AggregateFunction:
 
 
 def _number(spark_type: str) -> str:
-    """sum and avg read strings as doubles."""
+    """The type to which sum and avg cast an argument: they read strings as doubles."""
     return spark_type if is_numeric(spark_type) or is_interval(spark_type) else "double"
 
 
@@ -104,7 +105,7 @@ def _double(spark_type: str) -> str:
 
 
 def _number_or_interval(spark_type: str) -> str:
-    """Percentiles are doubles, except those of intervals."""
+    """The type to which percentiles cast an argument: double, except for intervals."""
     return spark_type if is_interval(spark_type) else "double"
 
 
@@ -124,7 +125,7 @@ def _array(types: Types) -> str:
 
 
 def _at_keys(types: Types) -> str:
-    """max_by and min_by return a list if they take a number of rows."""
+    """The type of max_by and min_by: a list if they take a number of rows."""
     return types[0] if len(types) < 3 else _array(types)
 
 
@@ -146,7 +147,7 @@ def _mean_of_second(types: Types) -> str:
 
 
 def _quantile(types: Types) -> str:
-    """The type of a percentile; of a list of them where the fractions, the second argument, are a list."""
+    """The type of a percentile, or of a list of percentiles where the second argument is a list of fractions."""
     first = types[0]
     day_time = "interval day to second" if is_day_time(first) else "interval year to month"
     value = day_time if is_interval(first) else "double"
@@ -247,7 +248,7 @@ ALIASES = {"first": "first_value", "last": "last_value"}
 
 
 def kernel_result(name: str, spark_type: str) -> str | None:
-    """The type of an aggregate of one argument of a type that kernels compute; None if they do not compute it.
+    """The result type of an aggregate of one argument of this type if kernels compute it, otherwise None.
 
     >>> kernel_result("mean", "int"), kernel_result("sum", "decimal(10,2)"), kernel_result("avg", "string")
     ('double', 'decimal(20,2)', None)

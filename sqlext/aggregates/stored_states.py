@@ -1,8 +1,8 @@
 """The states of aggregators as bytes in a checkpoint. They name no module of sqlext, and reading them runs no code.
 
 The bytes are a pickle. An object of this package is stored as a persistent id of pickle: a tuple of a name of `_MAKERS`
-and its parts. Whatever else a pickle may name is an error, except decimals, and the functions that states were pickled
-with before these names (`_FORMER`). The list of them is closed: code is renamed without a look at it.
+and its parts. Any other name in a pickle is an error, except decimals, and the functions with which states were pickled
+before these names existed (`_FORMER`). The list of these functions is closed, so renaming code does not extend it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def read_state(stored: bytes) -> Any:
         return _Reader(BytesIO(stored)).load()
     except DataError:
         raise
-    except Exception as error:  # damaged bytes raise whatever the objects that are made of them do
+    except Exception as error:  # damaged bytes raise any error that the objects made from them raise
         raise _not_a_state(f"{type(error).__name__}: {error}") from None
 
 
@@ -67,7 +67,7 @@ class _Values(pickle.Pickler):
 
 
 class _Objects(_Values):
-    """Pickles states, which may hold objects of this package beside values."""
+    """Pickles states, which may hold objects of this package besides values."""
 
     def persistent_id(self, value: Any) -> tuple[Any, ...] | None:
         stored_parts = _PARTS.get(type(value))
@@ -83,7 +83,7 @@ _PARTS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
 
 
 def _pickled(values: list[Any]) -> bytes:
-    """Many values, without a look at each of them for objects of this package."""
+    """Pickle many values, without testing each of them for objects of this package."""
     buffer = BytesIO()
     _Values(buffer, _PROTOCOL).dump(values)
     return buffer.getvalue()

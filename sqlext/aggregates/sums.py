@@ -1,4 +1,4 @@
-"""sum and avg, and the forms of them that return NULL where a value does not fit its type."""
+"""sum and avg, and their forms that return NULL where a value does not fit its type."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def add_states(add: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _fails_at_once(spark_type: str) -> bool:
-    """Does an overflow end the query when it happens? That of a decimal is seen in the value only."""
+    """True if an overflow ends the query when it happens; the overflow of a decimal shows only in the value."""
     return decimal_of(spark_type) is None
 
 
@@ -120,7 +120,7 @@ def _addition(argument: str, result: str) -> Callable[[Any, Any], Any]:
 
 
 def _decimal_addition(limit: Decimal) -> Callable[[Any, Any], Any]:
-    """Addition of decimals of one scale, below a limit."""
+    """Addition of decimals of the same scale, below a limit."""
 
     def plus(total: Any, value: Decimal) -> Decimal | None:
         result = EXACT.add(total, value) if total else value
@@ -130,7 +130,7 @@ def _decimal_addition(limit: Decimal) -> Callable[[Any, Any], Any]:
 
 
 def _avg(call: AggregateCall, is_try: bool) -> Aggregator:
-    """The state is (sum, count); the sum of integers is one of doubles."""
+    """The state is (sum, count); integers are summed as doubles."""
     argument = call.types[0]
     if digits := decimal_of(argument):
         total_type = f"decimal({min(38, digits[0] + 10)},{digits[1]})"

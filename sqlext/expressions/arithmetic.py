@@ -18,7 +18,7 @@ from sqlext.expressions.time_arithmetic import TIME_ARITHMETIC
 
 
 def _operands(signature: Signature) -> Types | None:
-    """Decimals stay as they are; other operands are cast to the type of the result."""
+    """The types of the operands: decimals stay as they are, others are cast to the type of the result."""
     if decimal_of(signature.result):
         return tuple(as_decimal(t) if digits_of(t) else signature.result for t in signature.types)
     if signature.result in INTEGER_BITS or signature.result in FLOATS:
@@ -58,12 +58,12 @@ def _or_null(evaluate: Evaluate) -> Evaluate:
 
 
 def _remainder(a: int, b: int) -> int:
-    """Java's: the sign is that of the dividend."""
+    """Java's remainder, which has the sign of the dividend."""
     return int(math.copysign(1, a)) * (abs(a) % abs(b))
 
 
 def _positive_remainder(bits: int) -> Callable[[int, int], int]:
-    """The sum of a negative remainder and the divisor is that of Java's int or long, which may wrap."""
+    """The remainder made positive by adding the divisor. The sum is computed as Java's int or long, so it may wrap."""
 
     def evaluate(a: int, b: int) -> int:
         remainder = _remainder(a, b)
@@ -97,7 +97,7 @@ _DECIMALS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
 
 
 def _zero(symbol: str, settings: Settings) -> Any:
-    """The quotient by zero: NULL, or an error."""
+    """The result of a division by zero: NULL, or an error."""
     if settings.is_ansi:
         raise faults.remainder_by_zero() if symbol in ("%", "pmod") else faults.division_by_zero()
 
@@ -154,7 +154,7 @@ def _div_operands(signature: Signature) -> Types:
 def _div(signature: Signature) -> Evaluate:
     is_ansi = signature.settings.is_ansi
     (precision, scale), (_, divisor_scale) = (decimal_of(t) or (0, 0) for t in signature.types)
-    most = 10 ** min(38, precision - scale + divisor_scale)  # Spark's quotient of decimals is a decimal before a bigint
+    most = 10 ** min(38, precision - scale + divisor_scale)  # Spark's quotient is first a decimal, then a bigint
 
     def evaluate(a: Any, b: Any) -> int | None:
         if not b:
@@ -186,7 +186,7 @@ def _abs(signature: Signature) -> Evaluate:
 
 
 def _negated(value: Decimal, precision: int, scale: int) -> Decimal:
-    """Spark negates only 34 digits."""
+    """The negated value, of which Spark keeps only 34 digits."""
     result = rescaled(DECIMAL128.minus(value), precision, scale)
     if result is None:
         raise faults.decimal_out_of_range(-value, precision, scale)
@@ -194,7 +194,7 @@ def _negated(value: Decimal, precision: int, scale: int) -> Decimal:
 
 
 def _unary(signature: Signature, operation: Callable[[Any], Any]) -> Evaluate:
-    """A result that is out of range is that of the lowest integer."""
+    """The function of one operand. Only the lowest integer has a result that is out of range."""
     result, is_ansi, keeps_positive = signature.result, signature.settings.is_ansi, operation is abs
     if digits := decimal_of(result):
         return lambda a: a if keeps_positive and a >= 0 else _negated(a, *digits)

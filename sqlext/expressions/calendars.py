@@ -78,7 +78,7 @@ def write_year(year: int) -> str:
 
 
 def day_of(year: int, month: int, of_month: int) -> int:
-    """The day of a valid date.
+    """The day number of a valid date.
 
     >>> day_of(2000, 3, 1)
     11017
@@ -102,7 +102,7 @@ def is_valid_date(year: int, month: int, of_month: int) -> bool:
 
 
 def add_months(day: int, months: int) -> int:
-    """The same day of another month, or the last one.
+    """The same day of another month, or the last day of that month if it is shorter.
 
     >>> civil(add_months(day_of(2024, 1, 31), 1))
     (2024, 2, 29)
@@ -113,7 +113,7 @@ def add_months(day: int, months: int) -> int:
 
 
 class Zone:
-    """A time zone in all years: `datetime` has 1 to 9999, the others are moved by a multiple of 400 years into them."""
+    """A time zone in all years. `datetime` has 1 to 9999; other years are moved there by a multiple of 400 years."""
 
     def __init__(self, name: str):
         self._zone = _zone(name)
@@ -121,13 +121,13 @@ class Zone:
         self._offset_us: Callable[[int], int] = lru_cache(1024)(self._offset)
 
     def to_local(self, time_us: int) -> int:
-        """The wall clock of a time of UTC, as microseconds."""
+        """The wall clock at a UTC time, as microseconds."""
         if self._fixed is not None:
             return time_us + self._fixed
         return time_us + self._offset_us(time_us // SECOND_US)
 
     def to_utc(self, local_us: int) -> int:
-        """The time of UTC of a wall clock: the earlier of two; one that is skipped is moved by the gap, as in Java."""
+        """The UTC time of a wall clock: the earlier of two; a skipped wall clock is moved by the gap, as in Java."""
         if self._fixed is not None:
             return local_us - self._fixed
         moment = _moment(local_us // SECOND_US)
@@ -177,7 +177,7 @@ def _fixed_offset_us(zone: tzinfo) -> int | None:
 
 @lru_cache(64)
 def zone(name: str) -> Zone:
-    """The zone of a name that `spark.sql.session.timeZone` may have. Raises UnsupportedError TIME_ZONE.
+    """The zone with a name that `spark.sql.session.timeZone` may have. Raises UnsupportedError TIME_ZONE.
 
     >>> zone("Europe/Berlin").to_local(0) // HOUR_US, zone("+05:30").to_utc(0) // MINUTE_US
     (1, -330)

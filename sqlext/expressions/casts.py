@@ -123,7 +123,7 @@ def _to_string(source: str, target: str, settings: Settings) -> Evaluate | None:
 
 
 def _nested_to_string(parts: ArrayOf | MapOf | StructOf, settings: Settings) -> Evaluate:
-    """`[1, null]`, `{a -> 1}` and `{1, x}`."""
+    """The text of an array, a map or a struct: `[1, null]`, `{a -> 1}` or `{1, x}`."""
 
     def text_of(spark_type: str) -> Evaluate:
         evaluate = cast(spark_type, "string", settings)
@@ -158,7 +158,7 @@ def _to_boolean(source: str, target: str, settings: Settings) -> Evaluate | None
 
 
 def _failed(value: Any, source: str, target: str, settings: Settings) -> Any:
-    """A value that cannot be cast: NULL, or an error."""
+    """The result for a value that cannot be cast: NULL, or an error."""
     if settings.is_ansi:
         raise faults.invalid_cast(value, source, target)
 
@@ -246,7 +246,9 @@ def read_double(text: str) -> float | None:
 
 
 def _integral_digits(number: str) -> int | None:
-    """The digits before the point of the BigDecimal that Java reads, fewer than 0 for 0.05 and ten for 0e9; or None.
+    """The number of digits before the point of the BigDecimal that Java reads from a text, or None if it reads none.
+
+    The number is below 0 for 0.05, and ten for 0e9.
 
     >>> [_integral_digits(text) for text in ("12.50", "0.05", "0e9", "1e99999999999", "x")]
     [2, -1, 10, None, None]
@@ -320,7 +322,7 @@ def _to_timestamp(source: str, target: str, settings: Settings) -> Evaluate | No
         to_utc, unit = zone(settings.time_zone).to_utc, DAY_US if source == "date" else 1
         return lambda value: _in_range(to_utc(value * unit))
     if source == "string":
-        zone(settings.time_zone)  # refuses a zone that is unknown
+        zone(settings.time_zone)  # refuses an unknown zone
 
     def read(text: str) -> int | None:
         value = read_timestamp(text, settings.time_zone)
@@ -363,7 +365,7 @@ def _in_range(value: int) -> int:
 
 
 def _to_interval(source: str, target: str, settings: Settings) -> Evaluate | None:
-    """Between intervals: the value without the parts that are smaller than the last unit of the target."""
+    """The cast from one interval to another: it drops the parts that are smaller than the last unit of the target."""
     if not ((is_day_time(source) and is_day_time(target)) or (is_year_month(source) and is_year_month(target))):
         return None
     last = target.split(" ")[-1]

@@ -1,7 +1,7 @@
-"""Spark's implicit casts: the types that operands of a comparison meet in, and those that parameters take.
+"""Spark's implicit casts: the common types in which operands are compared, and the types that parameters take.
 
-The rules are those of TypeCoercion and AnsiTypeCoercion of Spark. A call that Spark refuses never comes here, because
-its result type was asked first.
+The rules are those of Spark's TypeCoercion and AnsiTypeCoercion. A call that Spark refuses never reaches this module,
+because its result type is determined first.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def as_decimal(spark_type: str) -> str:
 
 
 def tightest_type(left: str, right: str) -> str | None:
-    """The type of values that both types have, without strings and without a loss; None if there is none."""
+    """The tightest common type of two types, without strings and without a loss; None if there is none."""
     if left == right or right == "void":
         return left
     if left == "void":
@@ -68,7 +68,7 @@ def _numeric_type(left: str, right: str) -> str:
         return "float" if is_single else "double"
     (p, s), (q, t) = digits_of(left) or (0, 0), digits_of(right) or (0, 0)
     whole, scale = max(p - s, q - t), max(s, t)
-    return decimal_type(whole + scale, min(scale, max(0, 38 - whole)))  # digits before the point come first
+    return decimal_type(whole + scale, min(scale, max(0, 38 - whole)))  # digits before the point have priority
 
 
 def _interval_type(left: str, right: str) -> str | None:
@@ -81,7 +81,7 @@ def _interval_type(left: str, right: str) -> str | None:
 
 
 def wider_type(left: str, right: str, is_ansi: bool, with_string: Callable[[str, bool], str | None]) -> str | None:
-    """The common type of two types; `with_string(other, is_ansi)` is that of a string and another atomic type."""
+    """The common type of two types; `with_string(other, is_ansi)` returns that of a string and another atomic type."""
     common = tightest_type(left, right)
     if common is not None:
         return common
@@ -123,7 +123,7 @@ def string_in_comparison(other: str, is_ansi: bool) -> str | None:
 
 
 def string_among_others(other: str, is_ansi: bool) -> str | None:
-    """The type of a string and another type in IN, COALESCE, CASE and their like."""
+    """The common type of a string and another type in IN, COALESCE, CASE and similar functions."""
     if is_ansi:
         return _string_in_ansi(other)
     return None if nested(other) or other in ("boolean", "binary") else "string"
@@ -137,19 +137,19 @@ def common_type(types: Types, is_ansi: bool, with_string: Callable[[str, bool], 
 
 
 def compared(signature: Signature) -> Types | None:
-    """Parameters of a comparison: all of the type in which they are compared."""
+    """The parameter types of a comparison: all are the type in which the operands are compared."""
     common = common_type(signature.types, signature.settings.is_ansi, string_in_comparison)
     return None if common is None else (common,) * len(signature.types)
 
 
 def alike(signature: Signature) -> Types | None:
-    """Parameters of IN and NULLIF: all of their common type."""
+    """The parameter types of IN and NULLIF: all are the common type of the arguments."""
     common = common_type(signature.types, signature.settings.is_ansi, string_among_others)
     return None if common is None else (common,) * len(signature.types)
 
 
 def as_result(signature: Signature) -> Types:
-    """Parameters of COALESCE, LEAST and their like: all of the type of the result."""
+    """The parameter types of COALESCE, LEAST and similar functions: all are the type of the result."""
     return (signature.result,) * len(signature.types)
 
 
@@ -160,8 +160,8 @@ def unchanged(signature: Signature) -> Types:
 def cast_to(spark_type: str, allowed: str) -> str | None:
     """The type of a parameter that takes the types `allowed`, separated by "|", for an argument of type `spark_type`.
 
-    "any" and "numeric", "integer", "decimal", "interval", "array", "map", "struct" allow all such types. The first name
-    is the type of a NULL without a type and of an argument of a type that is cast.
+    "any", "numeric", "integer", "decimal", "interval", "array", "map" and "struct" allow all such types. A NULL
+    without a type, and an argument whose type must be cast, become the first type that is named.
 
     >>> cast_to("date", "timestamp|timestamp_ntz"), cast_to("float", "numeric"), cast_to("string", "double|numeric")
     ('timestamp', 'float', 'double')
@@ -192,8 +192,8 @@ _FAMILIES: dict[str, Callable[[str], bool]] = {
 
 
 def takes(*parameters: str, optional: int = 0, repeated: bool = False) -> Parameters:
-    """Parameters of these types (see `cast_to`), the last `optional` of which may be missing, or the last
-    of which is `repeated`."""
+    """A function that returns the parameter types: these types (see `cast_to`), the last `optional` of which may be
+    missing, or the last of which is `repeated`."""
 
     def types(signature: Signature) -> Types | None:
         n, m = len(signature.types), len(parameters)

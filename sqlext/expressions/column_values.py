@@ -1,4 +1,4 @@
-"""Scalar expressions on whole columns: by NumPy where it computes what Spark does, otherwise value by value.
+"""Scalar expressions on whole columns: by NumPy where it computes the same as Spark, otherwise value by value.
 
 An expression over one column that repeats its values (a city, a status) is evaluated once for each distinct value.
 A row on which an expression cannot be computed (a division by zero under ANSI) has NULL, and is noted as failed.
@@ -26,8 +26,8 @@ _SAFE, _DAY_US = float(1 << 62), 86_400_000_000.0
 
 
 class Vector(NamedTuple):
-    """`values[n]` of int64, float64, bool or Python objects; `valid: bool[n]`: which are not NULL; `failed: bool[n]`:
-    which could not be computed and therefore are NULL, None if all could."""
+    """`values[n]` of int64, float64, bool or Python objects; `valid: bool[n]`: which values are not NULL;
+    `failed: bool[n]`: which values could not be computed and therefore are NULL, None if all could be computed."""
 
     values: np.ndarray
     valid: np.ndarray
@@ -47,7 +47,7 @@ class ColumnValues:
     _numbers: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def array(self, scalar: Scalar, at: np.ndarray | None = None) -> pa.Array:
-        """The values as an Arrow array, those of all rows or of the rows `at`.
+        """The values of all rows, or of the rows `at`, as an Arrow array.
 
         >>> from sqlext.expressions.function import Settings
         >>> from sqlext.expressions.scalar_tree import call
@@ -67,13 +67,13 @@ class ColumnValues:
             return _to_arrow(vector if at is None else _taken(vector, at), scalar.type)
 
     def _of_type(self, scalar: Scalar, vector: Vector) -> Vector:
-        """The vector without the values that are none of the type."""
+        """The vector with NULL for the values that do not fit the type."""
         values = (v if is_valid else None for v, is_valid in zip(vector.values.tolist(), vector.valid.tolist()))
         kept, errors = computable(list(values), scalar.type)
         return self._noted(scalar, _vector(scalar.type, kept)._replace(failed=vector.failed), errors)
 
     def _noted(self, scalar: Scalar, vector: Vector, errors: dict[int, DataError]) -> Vector:
-        """The vector, whose rows `errors` could not be computed."""
+        """The vector with the rows of `errors`, which could not be computed, marked as failed."""
         if not errors:
             return vector
         self._failures.setdefault(scalar, next(iter(errors.values())))
@@ -93,11 +93,11 @@ class ColumnValues:
         return known
 
     def is_evaluated(self, scalar: Scalar) -> bool:
-        """Has the expression been evaluated?"""
+        """True if the expression has been evaluated."""
         return scalar in self._vectors
 
     def failure(self, scalar: Scalar) -> DataError | None:
-        """An error of the expression, which has been evaluated, on one of the rows; None if all could be computed."""
+        """An error that an evaluated expression had on one of the rows; None if all rows could be computed."""
         if self.vector(scalar).failed is None or not isinstance(scalar, ScalarCall):
             return None
         parts = (self.failure(a) for a in scalar.arguments if a in self._vectors)
@@ -141,7 +141,7 @@ class ColumnValues:
         return self._lists[key]
 
     def _text_search(self, scalar: ScalarCall) -> Vector | None:
-        """`text = 'constant'` and `text IN ('constant', …)`, by the numbers of the distinct texts."""
+        """`text = 'constant'` or `text IN ('constant', …)`, by the numbers of the distinct texts; None for others."""
         text, *choices = scalar.arguments
         if scalar.function not in ("=", "IN") or not isinstance(text, Column) or text.type != "string":
             return None
@@ -170,7 +170,7 @@ class ColumnValues:
         return self._computed(scalar, columns, [self._list(c) for c in columns])
 
     def _coded(self, name: str) -> tuple[np.ndarray, pa.Array]:
-        """The number of each row's value among the distinct ones; NULL is behind the last."""
+        """The number of each row's value among the distinct values, and these; NULL has the number after the last."""
         if name not in self._codes:
             encoded = self.columns[name].dictionary_encode()
             code = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
@@ -178,7 +178,7 @@ class ColumnValues:
         return self._codes[name]
 
     def _computed(self, scalar: ScalarCall, columns: list[Column], lists: list[list]) -> Vector:
-        """The values on rows that have only some columns, of which these are the values."""
+        """The values of an expression on rows that have only `columns`, whose values are `lists`."""
         names, values = [c.name for c in columns], []
         errors: dict[int, DataError] = {}
         with Allowance() as allowance:
@@ -198,7 +198,7 @@ class ColumnValues:
 
 
 def _to_arrow(vector: Vector, spark_type: str) -> pa.Array:
-    """Raises DataError VALUE_OF_TYPE."""
+    """The vector as an Arrow array. Raises DataError VALUE_OF_TYPE."""
     stored = arrow_type(spark_type)
     if vector.values.dtype == np.object_:
         return to_arrow(vector.values.tolist(), spark_type)
@@ -255,7 +255,7 @@ def _failing(vector: Vector, operands: list[Vector]) -> Vector:
 
 
 def _junction(is_or: bool, left: Vector, right: Vector) -> Vector:
-    """AND, or OR as its mirror. What fails on the right counts only where the left does not decide."""
+    """AND, or its mirror image OR. A failure on the right counts only where the left does not decide."""
     first, second = ((v.values.astype(np.bool_) == is_or) & v.valid for v in (left, right))
     is_decided = first | second
     vector = Vector(is_decided == is_or, is_decided | (left.valid & right.valid))
@@ -264,7 +264,7 @@ def _junction(is_or: bool, left: Vector, right: Vector) -> Vector:
 
 
 def _is_cheap_choice(scalar: ScalarCall) -> bool:
-    """Is this `CASE WHEN … THEN … ELSE … END` with numbers and sums, which may be computed on rows that need others?"""
+    """True for `CASE WHEN … THEN … ELSE … END` with numbers and sums, each of which may be computed on every row."""
     if len(scalar.arguments) != 3 or any(_dtype(a.type) is None for a in scalar.arguments):
         return False
     condition, *values = scalar.arguments
@@ -275,7 +275,7 @@ def _is_cheap_choice(scalar: ScalarCall) -> bool:
 
 
 def _chosen(vectors: list[Vector]) -> Vector:
-    """The second vector where the first one is true, otherwise the third. What fails counts only where it is chosen."""
+    """The second vector where the first is true, otherwise the third. A failure counts only where it is chosen."""
     condition, *both = vectors
     is_true = condition.values.astype(np.bool_) & condition.valid
     first, second = both
@@ -304,7 +304,7 @@ def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _is_repeated(values: np.ndarray) -> bool:
-    """Is this a constant, repeated without memory?"""
+    """True if this is a constant that is repeated without using memory."""
     return values.strides == (0,) and len(values) > 0
 
 
@@ -379,7 +379,7 @@ def _shifted_time(scalar: ScalarCall, vectors: list[Vector]) -> Vector | None:
         return None
     time, interval = vectors if scalar.arguments[0].type == scalar.type else vectors[::-1]
     most = _DAY_US if scalar.type == "timestamp" and scalar.settings.time_zone != "UTC" else _SAFE / 2
-    if _largest(interval) >= most or _largest(time) >= _SAFE / 2:  # days are those of the time zone
+    if _largest(interval) >= most or _largest(time) >= _SAFE / 2:  # the time zone determines the days
         return None
     operate = np.add if scalar.function == "+" else np.subtract
     return Vector(operate(vectors[0].values, vectors[1].values), _both(vectors))

@@ -43,7 +43,7 @@ def _null_safe(signature: Signature) -> Evaluate:
 
 
 def _between_types(signature: Signature) -> Types | None:
-    """Unchanged, because the value is compared with each bound in another type."""
+    """The types unchanged, because the value is compared with each bound in a type of its own."""
     value, low, high = signature.types
     bounds = [replace(signature, types=pair) for pair in ((value, low), (value, high))]
     return signature.types if all(compared(pair) for pair in bounds) else None
@@ -66,7 +66,7 @@ def _between(signature: Signature) -> Evaluate:
 
 
 def _in_common_type(signature: Signature) -> Evaluate:
-    """The comparison of two values, NULL included, after the casts to their common type."""
+    """The function that compares two values, NULL included, after casting them to their common type."""
     common = compared(signature) or signature.types
     left, right = (cast(t, c, signature.settings) for t, c in zip(signature.types, common))
     test = null_propagating(_comparison(replace(signature, types=common)))

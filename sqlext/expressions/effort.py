@@ -1,9 +1,9 @@
 """What the evaluation of an expression costs, in units of about 10 ns, and how much of it one row may use up.
 
-Functions whose time or memory the data decides `spend` units before they work: characters that they read or make, steps
-of a search. Who evaluates an expression over many rows opens an `Allowance`; then each row has a limit, and so have all
-rows together, except for a share that every row has: a costly row never takes it from another one. No clock is read,
-so the same rows always have the same errors.
+A function whose time or memory depends on the data calls `spend` before it works; a unit pays for characters that it
+reads or makes, or for steps of a search. Code that evaluates an expression over many rows opens an `Allowance`. Then
+each row has a limit, and all rows together have one too, except for a share that every row has: a costly row never
+takes it from another row. No clock is read, so the same rows always have the same errors.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 from sqlext.expressions.faults import over_budget, too_long
 
 MOST_FOR_A_ROW = 100_000_000
-MOST_FOR_AN_EXPRESSION = 1_000_000_000  # of all rows together, beyond their shares
+MOST_FOR_AN_EXPRESSION = 1_000_000_000  # for all rows together, beyond their shares
 SHARE_OF_A_ROW = 100_000
 LARGEST = 10_000_000  # characters of a text that a function makes; an element of an array counts as ten
 _ELEMENT = 10
 
 
 class Meter:
-    """`total`: the units that have been spent so far; `limit`: the total at which the present row is given up, None
+    """`total`: the units that have been spent so far; `limit`: the total at which the current row is given up, None
     where no allowance is open."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ METER = Meter()
 
 
 def spend(units: int) -> None:
-    """Raises DataError: EXPRESSION_BUDGET.
+    """Spend units. Raises DataError: EXPRESSION_BUDGET.
 
     >>> with Allowance() as rows:
     ...     rows.next_row()
@@ -49,7 +49,7 @@ def spend(units: int) -> None:
 
 
 class Allowance:
-    """What the rows of one expression may spend together: `with Allowance() as rows`, and `rows.next_row()`."""
+    """The units that the rows of one expression may spend: `with Allowance() as rows`, and `rows.next_row()`."""
 
     def __init__(self) -> None:
         self._left, self._start = MOST_FOR_AN_EXPRESSION, METER.total
@@ -70,7 +70,7 @@ class Allowance:
 
 
 def of_one_row(evaluate: Callable[..., Any], *arguments: Any) -> tuple[Any, int]:
-    """The value of `evaluate(*arguments)`, which may spend what a row may, and the units that it has spent."""
+    """The value of `evaluate(*arguments)`, which may spend as much as one row, and the units that it has spent."""
     start = METER.total
     METER.limit = start + MOST_FOR_A_ROW
     try:
@@ -81,14 +81,14 @@ def of_one_row(evaluate: Callable[..., Any], *arguments: Any) -> tuple[Any, int]
 
 
 def make(size: int) -> None:
-    """Spend what a value of that size costs, before it is made. Raises DataError: TEXT_TOO_LONG, EXPRESSION_BUDGET."""
+    """Spend the cost of a value of that size before it is made. Raises DataError: TEXT_TOO_LONG, EXPRESSION_BUDGET."""
     if size > LARGEST:
         raise too_long(LARGEST)
     spend(max(size, 0))
 
 
 def size_of(*values: Any) -> int:
-    """The size of values together: their characters, and ten for each other value and each container.
+    """The total size of values: their characters, and ten for each other value and each container.
 
     >>> size_of("abc", [1, None], {"x": ("y", 2.5)})
     65

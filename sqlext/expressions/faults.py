@@ -11,7 +11,7 @@ _TRY = "use try_cast, or set spark.sql.ansi.enabled to false"
 
 
 def function_failed(name: str, error: Exception) -> DataError:
-    """What no rule of Spark foresees: a mistake in this package, or a value that takes too much memory."""
+    """The error for what no rule of Spark covers: a mistake in this package, or a value that takes too much memory."""
     return DataError(
         "FUNCTION_FAILED",
         f"{name} failed: {type(error).__name__}: {shortened(str(error))}",

@@ -1,4 +1,4 @@
-"""What a function of the table is, and the two forms in which its Python functions are called."""
+"""The type of a function of the table, and the two forms in which its Python functions are called."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Function:
     if `is_lazy`, one function without parameters for each argument, which evaluates it. The result of a function that
     is neither lazy nor `takes_nulls` is NULL if an argument is; then `bind` returns a function that sees no NULL.
     `size` returns an upper bound of the size of the result (`effort.size_of`) from the arguments of the Python
-    function; functions have it whose result may be far larger than their arguments, or consists of several of them.
+    function. It is set where the result may be far larger than the arguments, or consists of several of them.
     `is_right_first`: Spark evaluates the right argument before the left one, a divisor for example.
     """
 
@@ -57,7 +57,7 @@ class Function:
 
 
 def limited(function: Function, evaluate: Evaluate, result: str) -> Evaluate:
-    """The Python function of `function`, which spends what its result of type `result` costs (see `effort`).
+    """The Python function of `function`, which spends the cost of its result, a value of type `result` (see `effort`).
 
     >>> from sqlext.errors import DataError
     >>> spaces = Function(parameters=lambda _: ("int",), bind=lambda _: lambda n: " " * n, size=lambda n: n)
@@ -104,10 +104,10 @@ def null_propagating(evaluate: Evaluate) -> Evaluate:
 
 
 def of_one_row(name: str, evaluate: Evaluate) -> Evaluate:
-    """The function `name`, which raises nothing but DataError: what one row's values do concerns this row alone.
+    """The function `name`, which raises nothing but DataError: the values of one row can make only this row fail.
 
-    A pattern or a format in a column that is not built is a DataError of the same class. Any other exception, running
-    out of memory included, has the class FUNCTION_FAILED and names the function.
+    A pattern or a format in a column that is not supported is a DataError of the same class. Any other exception,
+    running out of memory included, becomes an error of class FUNCTION_FAILED that names the function.
 
     >>> try:
     ...     of_one_row("shift", lambda value, bits: value << bits)(1, -1)

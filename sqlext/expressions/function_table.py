@@ -2,7 +2,7 @@
 
 A caller asks Spark for the types of an expression and of its parts. For each function over several rows it calls
 `parameter_types`, wraps an argument whose type differs in `CAST` (by `bind("CAST", (type,), parameter_type, …)`), and
-then `bind`. The names are Spark's, in lower case, and operators and predicates as they are written, in upper case:
+then calls `bind`. Functions have Spark's names in lower case; operators and predicates are written in upper case:
 
 | name | arguments |
 |---|---|
@@ -71,7 +71,7 @@ FUNCTIONS: dict[str, Function] = {
 
 
 def parameter_types(name: str, types: Types, result: str, settings: Settings) -> Types:
-    """The types to which Spark casts arguments of these types, where it gives the call the type `result`.
+    """The types to which Spark casts arguments of these types in a call to which it gives the type `result`.
 
     Raises UnsupportedError FUNCTION_OVER_SEVERAL_ROWS.
 
@@ -98,11 +98,11 @@ def parameter_types(name: str, types: Types, result: str, settings: Settings) ->
 def bind(
     name: str, types: Types, result: str, settings: Settings, constants: Mapping[int, Any] | None = None
 ) -> Evaluate:
-    """The Python function of the values of arguments of these types that returns Spark's value of type `result`.
+    """The Python function that takes values of these types and returns Spark's value of type `result`.
 
-    `types` are those of `parameter_types`. `constants`: the values of arguments (by position) that are constants, so
-    that a pattern, a format or a unit that is not built is refused now. If `FUNCTIONS[name].is_lazy`, the Python
-    function receives one function without parameters for each argument.
+    `types` are the types that `parameter_types` returned. `constants`: the values of arguments (by position) that are
+    constants, so that a pattern, a format or a unit that is not supported is refused now. If
+    `FUNCTIONS[name].is_lazy`, the Python function receives one function without parameters for each argument.
 
     Raises UnsupportedError. The Python function raises DataError and nothing else, with the name of Spark's error class
     where Spark has one (see `of_one_row`).
@@ -124,8 +124,9 @@ def bind(
 def evaluation(
     name: str, types: Types, result: str, settings: Settings, constants: Mapping[int, Any] | None = None
 ) -> Callable[..., Any]:
-    """`bind` for callers that evaluate the arguments too: one function without parameters for each, in Spark's order.
+    """As `bind`, for callers that evaluate the arguments too.
 
+    The Python function receives one function without parameters for each argument, and calls them in Spark's order.
     The order decides which errors are raised: a function that propagates NULL stops at the first NULL.
 
     >>> divide = evaluation("/", ("double", "double"), "double", Settings(is_ansi=True, time_zone="UTC"))
@@ -155,7 +156,10 @@ def evaluation(
 
 
 def _is_right_first(function: Function, types: Types) -> bool:
-    """Spark reads `interval + time` as `time + interval`, and `number * interval` as `interval * number`."""
+    """True if the right argument is evaluated first.
+
+    Spark reads `interval + time` as `time + interval`, and `number * interval` as `interval * number`.
+    """
     if len(types) != 2 or not any(is_interval(t) for t in types):
         return function.is_right_first
     left, right = types
@@ -163,7 +167,7 @@ def _is_right_first(function: Function, types: Types) -> bool:
 
 
 def not_in_table(name: str) -> UnsupportedError:
-    """The refusal of a function that is not in the list, with the list."""
+    """The error for a function that is not in the list; it contains the list."""
     names = ", ".join(sorted(n for n in FUNCTIONS if n[:1].islower()))
     return UnsupportedError(
         "FUNCTION_OVER_SEVERAL_ROWS",

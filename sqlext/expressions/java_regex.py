@@ -29,7 +29,7 @@ from sqlext.expressions.regex_tree import (
     width,
 )
 
-_DEEPEST = 60  # groups inside groups; recursive functions read them
+_DEEPEST = 60  # groups inside groups, which recursive functions read
 _MOST_TIMES = (1 << 31) - 1
 
 
@@ -78,7 +78,7 @@ class JavaPattern(NamedTuple):
 
 
 def read_java_regex(pattern: str) -> JavaPattern:
-    """Raises DataError INVALID_PATTERN, and UnsupportedError REGULAR_EXPRESSION for syntax that is not built.
+    """Read a pattern. Raises DataError INVALID_PATTERN, and UnsupportedError REGULAR_EXPRESSION for unsupported syntax.
 
     >>> read_java_regex("(?<x>[ab]?)c").names
     {'x': 1}
@@ -132,7 +132,7 @@ class _PatternReader:
         return match
 
     def _atoms(self) -> list[Node]:
-        """A quantifier that follows belongs to the last of them."""
+        """The atoms at this place; a quantifier that follows belongs to the last of them."""
         letter = self._take()
         if letter == "\\" and self._skips("Q"):
             return [_NOTHING, *(self._literal(ord(quoted)) for quoted in self._quoted())]
@@ -210,7 +210,7 @@ class _PatternReader:
         return Chars(self._folded(((code, code),)))
 
     def _folded(self, ranges: Ranges) -> Ranges:
-        """With both cases of the letters from A to Z, if the pattern ignores them."""
+        """The ranges, with both cases of the letters from A to Z if the pattern ignores case."""
         if not self.folds:
             return ranges
         both = list(ranges)
@@ -240,7 +240,7 @@ class _PatternReader:
         return self._take()
 
     def _reference(self, number: int) -> Node:
-        """More digits belong to it as long as there is such a group to the left."""
+        """A reference to a group. More digits belong to its number as long as there is such a group to the left."""
         while (digit := self.pattern[self.i : self.i + 1]) and digit in "0123456789":
             if number * 10 + int(digit) > self.groups:
                 break
@@ -300,7 +300,7 @@ class _PatternReader:
             is_first = False
 
     def _member(self, letter: str) -> Ranges:
-        """A set, a character or a range of characters."""
+        """A member of a class: a set, a character or a range of characters."""
         if letter == "\\" and self._skips("Q"):
             return union([pair for quoted in self._quoted() for pair in self._folded(((ord(quoted), ord(quoted)),))])
         low = self._class_code(letter)

@@ -1,6 +1,7 @@
-"""The parts of a large JSON text, found by Python's own scanner, which is written in C and keeps nothing here.
+"""The parts of a large JSON text, found by Python's own scanner, which is written in C and here stores no values.
 
-It reads less than Jackson (no single quotes, no bare control characters); then the reader of `json_paths` reads it all.
+It accepts less than Jackson (no single quotes, no bare control characters). Where it refuses a text, the reader of
+`json_paths` reads all of the text.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 class _Unusual(Exception):
-    """What Jackson reads in another way, or has a limit for."""
+    """Raised for a text that Jackson reads in another way, or that may exceed a limit of Jackson."""
 
 
 class Members:
@@ -29,7 +30,7 @@ class Members:
         )
 
     def texts(self, text: str, step: str | int) -> list[str] | None:
-        """The texts of the fields of a name, or of the element with an index; None if the reader has to look.
+        """The texts of the fields with a name, or of the element with an index; None if the reader must read the text.
 
         >>> Members(1000, 50_000, 1000).texts('{"a": [1, 2], "b": 3, "a": null}', "a")
         ['[1, 2]', 'null']

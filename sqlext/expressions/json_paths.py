@@ -1,7 +1,8 @@
 """get_json_object: a small reader of JSON with Jackson's leniency, and Hive's paths as Spark evaluates them.
 
-Reading a text writes it, too: the tokens of the whole text as Spark writes them. Each value knows which of them are its
-own, so the text of a part of any depth is a slice of the tokens. Nothing here recurses into the text.
+Reading a text also writes it: as a list of the tokens of the whole text as Spark writes them. Each value stores which
+tokens are its own, so the text of a part at any depth is a slice of the tokens. No function here recurses into the
+text.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ _ESCAPES = {"\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = re.compile("\\\\u00[0-9a-f]{2}|[\ud800-\udfff\U00010000-\U0010ffff]")
 _DEEPEST, _LONGEST_NAME, _MOST_DIGITS = 1_000, 50_000, 1_000  # Jackson's limits
-_HUGE_INDEX = 18  # digits
+_HUGE_INDEX = 18  # number of digits
 _MEMBERS = Members(_DEEPEST, _LONGEST_NAME, _MOST_DIGITS)
 _LARGE, _NARROWED_STEPS = 1_000, 2
-_UNITS_TO_SKIP, _UNITS_TO_READ = 3, 40  # a character
+_UNITS_TO_SKIP, _UNITS_TO_READ = 3, 40  # for each character
 
 
 class String(NamedTuple):
-    """`start` to `stop` (exclusive): the tokens of the value, here and below."""
+    """`start` to `stop` (exclusive): the tokens of the value, in this class and the next ones."""
 
     text: str
     start: int
@@ -58,7 +59,7 @@ class Array(NamedTuple):
 
 
 class Object(NamedTuple):
-    """The fields in order, those of one name all of them."""
+    """The fields in order, including all fields that have the same name."""
 
     fields: list[tuple[str, Any]]
     start: int
@@ -89,7 +90,7 @@ def get_json_object(text: str, path: str) -> str | None:
 
 
 def _parts(text: str, steps: tuple[Any, ...], narrowed: int) -> list[str] | None:
-    """The texts at a path. Of a large text only the part is read in which the first steps end, `narrowed` at most."""
+    """The texts at a path. Of a large text, only the part to which the first steps (at most `narrowed`) lead is read."""
     if narrowed and len(text) > _LARGE and _is_single(steps):
         spend(_UNITS_TO_SKIP * len(text))
         members = _MEMBERS.texts(text, steps[0])
@@ -110,7 +111,7 @@ def _is_single(steps: tuple[Any, ...]) -> bool:
 
 @lru_cache(256)
 def _steps(path: str) -> tuple[Any, ...] | None:
-    """Names, indexes and "*" of arrays; None if the path is malformed or has a wildcard of fields."""
+    """The steps of a path: names, indexes and "*" for arrays; None if it is malformed or has a wildcard for fields."""
     if not path.startswith("$"):
         return None
     steps: list[Any] = []
@@ -132,7 +133,7 @@ class _Evaluation(NamedTuple):
     tokens: list[str]
 
     def parts(self, value: Value, steps: tuple[Any, ...], style: str) -> list[str] | None:
-        """The texts that are written, or None if nothing is. `style`: "raw", "quoted" or "flatten", as in Spark."""
+        """The texts that are written, or None if none is. `style`: "raw", "quoted" or "flatten", as in Spark."""
         at = 0
         while at < len(steps):
             step, at = steps[at], at + 1
@@ -171,7 +172,7 @@ class _Evaluation(NamedTuple):
 
     def _written(self, value: Value, style: str) -> list[str] | None:
         if isinstance(value, String) and style == "raw":
-            if _SURROGATE.search(value.text):  # no text of UTF-8 has half of a character
+            if _SURROGATE.search(value.text):  # no UTF-8 text has half of a surrogate pair
                 raise _Malformed
             return [value.text]
         if isinstance(value, Array) and style == "flatten":
@@ -183,14 +184,14 @@ class _Evaluation(NamedTuple):
 
 
 def _fields(value: Value, name: str) -> list[Value]:
-    """The values of the fields of a name, except for NULL."""
+    """The values of the fields with a name, except for NULL."""
     if not isinstance(value, Object):
         return []
     return [inner for key, inner in value.fields if key == name and not (isinstance(inner, Other) and inner.is_null)]
 
 
 def _leaves(array: Array) -> Iterator[Value]:
-    """What arrays in arrays contain, in order."""
+    """The elements of arrays nested in arrays, in order."""
     stack = [iter(array.elements)]
     while stack:
         for element in stack[-1]:
@@ -211,7 +212,7 @@ def _array(parts: list[list[str] | None]) -> str:
 
 class _Open(NamedTuple):
     """An array or object whose end has not been read. `end`: its last letter; `items`: its elements or fields so far;
-    `start`: its first token; `name`: that of the field whose value it is."""
+    `start`: its first token; `name`: the name of the field whose value it is."""
 
     end: str
     items: list[Any]
@@ -220,7 +221,7 @@ class _Open(NamedTuple):
 
 
 def _read(text: str) -> tuple[Value, list[str]]:
-    """The first value of a text, and the tokens of it as Spark writes them. Raises _Malformed."""
+    """The first value of a text, and its tokens as Spark writes them. Raises _Malformed."""
     tokens: list[str] = []
     stack: list[_Open] = []
     name, at = "", 0
@@ -240,7 +241,7 @@ def _read(text: str) -> tuple[Value, list[str]]:
                 tokens.append(mark)
                 continue
             value, at = _scalar(match, text, at, tokens)
-        while stack:  # the value is in the innermost one, which may end behind it
+        while stack:  # the value is in the innermost array or object, which may end after it
             top = stack[-1]
             top.items.append((name, value) if top.end == "}" else value)
             match, at = _token(text, at)
@@ -262,7 +263,7 @@ def _token(text: str, at: int) -> tuple[re.Match[str], int]:
 
 
 def _closed(stack: list[_Open], tokens: list[str]) -> tuple[str, Value]:
-    """The innermost array or object, which ends here, after its name."""
+    """The name and the value of the innermost array or object, which ends here."""
     top = stack.pop()
     tokens.append(top.end)
     make = Array if top.end == "]" else Object
@@ -303,7 +304,7 @@ def _number(match: re.Match[str]) -> str:
 
 
 def _string(quote: str, text: str, at: int) -> tuple[str, int]:
-    """The content of a string whose first quote is before `at`, and where it ends."""
+    """The content of a string whose first quote is before `at`, and the place where it ends."""
     stop = _STOP.get(quote)
     if stop is None:
         raise _Malformed

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlext.expressions.effort import spend
 from sqlext.expressions.faults import invalid_pattern, too_many_steps
 
-_MOST_STEPS = 200_000_000  # comparisons of characters that `_` makes necessary, below a second
+_MOST_STEPS = 200_000_000  # comparisons of characters that `_` makes necessary; they take less than a second
 
 
 class Segment(NamedTuple):
@@ -19,7 +19,7 @@ class Segment(NamedTuple):
     regex: re.Pattern[str] | None
 
     def find(self, text: str, start: int, end: int) -> int:
-        """Where it first is between two places of the text, -1 if it is not."""
+        """The first place of the segment between two places of the text, -1 if there is none."""
         if self.regex is None:
             return text.find(self.text, start, end)
         if (end - start) * len(self.text) > _MOST_STEPS:
@@ -35,12 +35,12 @@ class Segment(NamedTuple):
 
 
 class LikePattern(NamedTuple):
-    """`segments`: what `%` divides, at least one; the first begins the text, the last ends it."""
+    """`segments`: the parts between `%`, at least one; the text begins with the first and ends with the last."""
 
     segments: tuple[Segment, ...]
 
     def matches(self, text: str) -> bool:
-        """Raises DataError: EXPRESSION_BUDGET."""
+        """Return True if the text matches the pattern. Raises DataError: EXPRESSION_BUDGET."""
         first, *middle = self.segments
         end = len(text)
         spend(end // 8)

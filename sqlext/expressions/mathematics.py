@@ -19,7 +19,7 @@ _MOST_DIGITS = 400  # before or after the point: more than a double or a decimal
 _DOUBLE_AS_DECIMAL = {"float": "decimal(14,7)", "double": "decimal(30,15)"}
 
 
-_LOWEST_SCALE = -646_456_993  # 10 to the power of more has more bits than Java's BigInteger
+_LOWEST_SCALE = -646_456_993  # a larger power of 10 has more bits than Java's BigInteger
 
 
 def _at_scale(value: Decimal, scale: int, mode: str) -> Decimal:
@@ -66,7 +66,7 @@ def _round_float(value: float, scale: int, mode: str, is_double: bool) -> float:
 
 
 def _floor_types(signature: Signature) -> Types:
-    """One argument is a double, a decimal or a bigint; of two the first is a decimal."""
+    """The types of the arguments: one argument is a double, a decimal or a bigint; of two, the first is a decimal."""
     value, *scale = signature.types
     if scale:
         value = _DOUBLE_AS_DECIMAL.get(value) or (as_decimal(value) if digits_of(value) else "decimal(38,18)")
@@ -111,7 +111,7 @@ def _logarithm(evaluate: Callable[[float], float], asymptote: float = 0.0) -> Ca
 
 
 def _log(*values: float) -> float | None:
-    """`log(x)` is the natural one, `log(base, x)` that of a base."""
+    """`log(x)` is the natural logarithm, `log(base, x)` the logarithm to a base."""
     if any(value <= 0 for value in values):
         return None
     logs = [math.inf if value == math.inf else math.log(value) for value in values]
@@ -124,7 +124,7 @@ def _log(*values: float) -> float | None:
 
 
 def power(base: float, exponent: float) -> float:
-    """Java's: NaN where C has 1 for 1 and -1 to the infinity.
+    """Java's power: NaN for 1 and -1 to the power of infinity, where C returns 1.
 
     >>> power(1.0, math.inf), power(0.0, -1.0), power(-8.0, 1 / 3), power(10.0, 400.0)
     (nan, inf, nan, inf)

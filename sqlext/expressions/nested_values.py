@@ -22,7 +22,7 @@ def _element_type(spark_type: str) -> str:
 
 
 def _field(signature: Signature) -> Evaluate:
-    """The name is compared as it is written, then without case."""
+    """The field of a struct. Its name is compared as it is written, then without regard to case."""
     parts = nested(signature.types[0])
 
     def evaluate(value: Any, name: str) -> Any:
@@ -87,7 +87,7 @@ def _part(signature: Signature, first: int, must_exist: bool, from_end: bool) ->
 
 
 def _search_types(signature: Signature) -> Types | None:
-    """The element and the value that is searched are of one type."""
+    """The types of the arguments: the element and the value that is searched for have the same type."""
     parts = nested(signature.types[0])
     if not isinstance(parts, ArrayOf):
         return None
@@ -114,7 +114,7 @@ def _position(signature: Signature) -> Evaluate:
 
 
 def _size(signature: Signature) -> Evaluate:
-    """-1 for NULL without ANSI, as `spark.sql.legacy.sizeOfNull` has it."""
+    """The size, which for NULL without ANSI is -1, as `spark.sql.legacy.sizeOfNull` sets it."""
     of_null = None if signature.settings.is_ansi or signature.name == "array_size" else -1
     return lambda value: of_null if value is None else len(value)
 

@@ -12,12 +12,12 @@ from sqlext.expressions.faults import decimal_out_of_range
 from sqlext.expressions.function import Settings
 from sqlext.expressions.spark_types import INTEGER_BITS
 
-EXACT = Context(prec=800, rounding=ROUND_HALF_UP, Emin=-9999, Emax=9999)  # sums, products and doubles have their digits
-DECIMAL128 = Context(prec=34)  # where Spark computes by Scala's BigDecimal, which rounds to 34 digits
+EXACT = Context(prec=800, rounding=ROUND_HALF_UP, Emin=-9999, Emax=9999)  # sums, products and doubles keep their digits
+DECIMAL128 = Context(prec=34)  # used where Spark computes with Scala's BigDecimal, which rounds to 34 digits
 
 
 def wrap(value: int, bits: int) -> int:
-    """The two's complement of the low bits.
+    """The integer whose two's complement is the low bits of the value.
 
     >>> wrap(2**31, 32)
     -2147483648
@@ -70,7 +70,7 @@ def rescaled(value: Decimal, precision: int, scale: int) -> Decimal | None:
 
 
 def to_decimal(value: Decimal, precision: int, scale: int, settings: Settings) -> Decimal | None:
-    """`rescaled`, or the error of ANSI. Raises DataError NUMERIC_VALUE_OUT_OF_RANGE."""
+    """As `rescaled`, with the error of ANSI instead of None. Raises DataError NUMERIC_VALUE_OUT_OF_RANGE."""
     result = rescaled(value, precision, scale)
     if result is None and settings.is_ansi:
         raise decimal_out_of_range(value, precision, scale)

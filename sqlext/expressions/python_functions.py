@@ -52,10 +52,10 @@ class PythonFunction:
 
 
 def bind_python(function: PythonFunction, types: Types) -> Evaluate:
-    """The Python function of our values of arguments of these types.
+    """The Python function that calls the UDF with our values of arguments of these types.
 
     Raises UnsupportedError TYPE_OF_EXPRESSION for a type that Python UDFs do not take. The Python function raises
-    DataError PYTHON_FUNCTION if the UDF fails or returns what its type cannot be.
+    DataError PYTHON_FUNCTION if the UDF fails or returns a value that does not fit its type.
     """
     to_python = [_to_python(t) for t in types]
     from_python = _from_python(function.result)
@@ -117,7 +117,7 @@ def _to_row(parts: StructOf) -> Callable[[Any], Any]:
 
 
 def _from_python(spark_type: str) -> Callable[[Any], Any]:
-    """A value of another Python type is NULL, except that all values have a text."""
+    """The conversion of a UDF's result. A value of another Python type becomes NULL, but any value has a text."""
     parts = nested(spark_type)
     if isinstance(parts, ArrayOf):
         element = _from_python(parts.element)

@@ -6,8 +6,8 @@
 | RE2 | every other text, if the pattern has no lookaround and the like, and the worker has the library | linear |
 | `regex_machine` | the rest | a limited number of steps |
 
-All of them find the same matches. Which of them runs depends on the pattern, the text and the libraries of the worker
-only, never on a clock, so a stream that is replayed has the same rows.
+All of them find the same matches. Which of them runs depends only on the pattern, the text and the libraries of the
+worker, never on a clock, so a stream that is replayed has the same rows.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from sqlext.expressions.regex_tree import (
 
 _MOST_COST = 100_000  # steps of `re`, about a millisecond
 _MOST_WORK = 200_000_000  # characters times instructions of RE2, which needs 1 to 10 ns for each
-_INSTRUCTIONS_OF_A_UNIT = 64  # for a character, where RE2 does not remember which of them it has run together
+_INSTRUCTIONS_OF_A_UNIT = 64  # for each character, where RE2 does not remember which instructions it has run together
 _UNITS_OF_A_MATCH = 300
 _LENGTHS = [0, *(1 << k for k in range(31))]
 _LINE_ENDS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 
 Text = Union[str, bytes]
-Find = Callable[[int], Union[Spans, None]]  # the first match that begins at a place of the text or after it
+Find = Callable[[int], Union[Spans, None]]  # returns the first match that begins at a place of the text or after it
 
 
 class Match(NamedTuple):
-    """`spans`: the bounds of group 0, the whole match, and of the others; (-1, -1) for one without a match."""
+    """`spans`: the bounds of group 0, the whole match, and of the others; (-1, -1) for a group without a match."""
 
     text: Text
     spans: Spans
 
     def group(self, number: int) -> str:
-        """Its characters, none for a group without a match."""
+        """The characters of a group, none for a group without a match."""
         return self.between(*self.spans[number])
 
     def between(self, start: int, end: int) -> str:
@@ -61,7 +61,7 @@ class Match(NamedTuple):
 
 
 class Regex:
-    """A pattern, which any number of texts may be searched for."""
+    """A pattern, for which any number of texts can be searched."""
 
     def __init__(self, source: str, pattern: JavaPattern):
         self.source, self.groups, self.names = source, pattern.groups, pattern.names
@@ -75,7 +75,7 @@ class Regex:
         return None if spans is None else Match(searched, spans)
 
     def all(self, text: str) -> Iterator[Match]:
-        """The matches one after the other; an empty match may follow another one at once. Raises DataError:
+        """The matches, one after the other; an empty match may directly follow another match. Raises DataError:
         EXPRESSION_BUDGET."""
         searched, find = self._engine(text)
         at, work = 0, 0
@@ -94,7 +94,7 @@ class Regex:
             at = end if end > start else _next_character(searched, end)
 
     def _engine(self, text: str) -> tuple[Text, Find]:
-        """The form of the text that is searched, and how."""
+        """The form of the text that is searched, and the function that searches it."""
         regex = self._python
         if regex is not None and len(text) <= self._longest:
             search = regex.search
@@ -121,7 +121,7 @@ class Regex:
 
     @cached_property
     def _re2(self) -> Any:
-        """RE2's pattern, None if it has none or the worker lacks the library."""
+        """The pattern for RE2, None if RE2 has none or the worker lacks the library."""
         pattern = re2_text(self._tree)
         return None if pattern is None else _compiled_by_re2(pattern)
 
@@ -149,7 +149,7 @@ class Regex:
 @lru_cache(256)
 def java_regex(pattern: str) -> Regex:
     """The pattern, ready for searches. Raises DataError INVALID_PATTERN, and UnsupportedError for syntax that is not
-    built.
+    supported.
 
     >>> java_regex("a.c$").first("abc\\n") is not None, java_regex("\\\\d").first("٣") is None
     (True, True)
@@ -178,7 +178,7 @@ def _python_regex(pattern: JavaPattern) -> tuple[re.Pattern[str] | None, int]:
 def _compiled_by_re2(pattern: str) -> Any:
     try:
         import re2
-    except ImportError:  # the worker lacks it; the matches are the same, later
+    except ImportError:  # the worker lacks it; the matches are the same, but come later
         return None
     options = re2.Options()
     options.max_mem, options.log_errors = 2 << 20, False

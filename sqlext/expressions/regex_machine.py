@@ -1,9 +1,9 @@
 """A backtracking search that tries no state twice, in a limited number of steps.
 
-It finds what Java finds for every tree, so it runs the patterns that a linear engine does not have (lookaround,
-references to groups, repetitions of nothing). Without references the steps are at most about the size of the pattern
-times the length of the text; with them they may be exponential, and the limit ends the search. The technique is
-BitState of RE2 (https://swtch.com/~rsc/regexp/regexp3.html).
+It finds what Java finds for every tree, so it runs the patterns that a linear engine does not support (lookaround,
+references to groups, repetitions of nothing). Without references, the number of steps is at most about the size of the
+pattern times the length of the text. With references it may be exponential, and the limit ends the search. The
+technique is BitState of RE2 (https://swtch.com/~rsc/regexp/regexp3.html).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from sqlext.expressions.regex_tree import (
 
 MOST_STEPS = 2_000_000  # about a second
 _MOST_INSTRUCTIONS = 20_000
-_UNITS = 50  # of `effort`, for a step
-_STEPS_TO_BEGIN = 5  # what the beginning of a search costs
+_UNITS = 50  # units of `effort` for a step
+_STEPS_TO_BEGIN = 5  # the cost of beginning a search
 _LINE_ENDS = "\n\r\x85\u2028\u2029"
 
 CHARS, SPLIT, JUMP, OPEN, CLOSE, PLACE, LOOK, REFERENCE, MARK, ADVANCED, END = range(11)
@@ -50,7 +50,7 @@ class _Members(dict[str, bool]):
 
 
 class Steps:
-    """What is left of the limit, for all searches on one row."""
+    """The steps that are left of the limit, for all searches on one row."""
 
     def __init__(self, what: str):
         self.what, self.left = what, MOST_STEPS
@@ -66,8 +66,8 @@ class Steps:
 class Program:
     """The instructions of a tree: `(operation, x, y)`.
 
-    Slots 2g and 2g + 1 of a search have the bounds of group g, and those from `marks` on the places where a repetition
-    began: groups that are open, and repetitions of what may be empty.
+    Slots 2g and 2g + 1 of a search have the bounds of group g. The slots from `marks` on have the places where an open
+    group, or a turn of a repetition of what may be empty, began.
     """
 
     def __init__(self, tree: Node, groups: int):
@@ -138,7 +138,7 @@ class Program:
             self.code[leave] = (ADVANCED, self.code[leave][1], after)
 
     def _emit_turn(self, node: Repeat) -> list[int]:
-        """The body once. A turn that takes nothing is the last one, as in Java."""
+        """Emit the body once. A turn that takes no character is the last one, as in Java."""
         if width(node.body)[0] > 0:
             self._emit(node.body)
             return []
@@ -176,15 +176,15 @@ class Search:
         return None
 
     def _run(self, pc: int, i: int, slots: list[int], end: int | None) -> int | None:
-        """Where the program ends that begins at `pc` on character i; it must be `end`, if that is not None.
+        """The place where the program ends if it begins at `pc` on character i; it must be `end` unless that is None.
 
-        `slots` are those of the match, or as they were before if there is none.
+        `slots` become the slots of the match, or stay as they were before if there is none.
         """
         code, text, failed, remembers = self.program.code, self.text, self.failed, self.program.remembers
         first_mark, has_marks = self.program.first_mark, self.program.slots > self.program.first_mark
         length, entered = len(text), []
         self.steps.spend(_STEPS_TO_BEGIN)
-        stack: list[tuple[int, Any, Any]] = [(pc, i, None)]  # what is tried next; a slot and its value as (-1, …)
+        stack: list[tuple[int, Any, Any]] = [(pc, i, None)]  # states to try next; a slot and its value as (-1, …)
         while stack:
             pc, i, value = stack.pop()
             if pc == -1:
@@ -263,7 +263,7 @@ class Search:
         return any(self._run(body, at, slots, i) is not None for at in range(i - least, max(i - most, 0) - 1, -1))
 
     def _referred(self, instruction: tuple[Any, ...], i: int, slots: list[int]) -> int | None:
-        """The number of characters that equal those of a group, None if they differ or it has matched nothing."""
+        """The number of characters that equal those of a group, None if they differ or the group has no match."""
         _, group, folds = instruction
         if group > self.program.groups or slots[2 * group + 1] < 0:
             return None
@@ -282,7 +282,7 @@ _LOWER = {code: code + 32 for code in range(65, 91)}
 
 
 def is_at(kind: str, text: str, i: int) -> bool:
-    """Whether a place of the text is of a kind, of those of `Place`.
+    """Whether a place of the text is of a kind; `Place` lists the kinds.
 
     >>> is_at("last line", "a\\r\\n", 1), is_at("last line", "a\\r\\n", 2)
     (True, False)

@@ -36,7 +36,7 @@ def replacement_parts(replacement: str, pattern: Regex) -> list[str | int]:
 
 
 def _joined(parts: list[str | int]) -> list[str | int]:
-    """With one text between two groups."""
+    """The parts, with neighbouring texts joined to one text."""
     joined: list[str | int] = []
     for part in parts:
         if isinstance(part, str) and joined and isinstance(joined[-1], str):

@@ -64,7 +64,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Reference:
-    """The text of a group; `folds`: whatever the case of its letters from A to Z is."""
+    """The text of a group; `folds`: the case of the letters from A to Z is ignored."""
 
     number: int
     folds: bool
@@ -141,7 +141,7 @@ def repeats_nothing(node: Node) -> bool:
 
 
 def backtracking_cost(node: Node, length: int) -> float:
-    """An upper bound of the steps in which a backtracking search of a text of that many characters ends.
+    """An upper bound of the number of steps of a backtracking search in a text of that many characters.
 
     >>> several = Repeat(body=Chars(((97, 97),)), least=1, most=None, is_greedy=True)
     >>> backtracking_cost(several, 100)
@@ -163,7 +163,7 @@ def is_anchored(node: Node) -> bool:
 
 
 def _ways(node: Node, length: int) -> tuple[float, float]:
-    """In how many ways a node may match at one place, and in how many steps all of them are found."""
+    """The number of ways in which a node may match at one place, and of steps in which all of them are found."""
     if isinstance(node, Sequence):
         ways, steps = 1.0, 1.0
         for part in node.parts:

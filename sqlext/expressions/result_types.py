@@ -1,4 +1,4 @@
-"""The type of the result of each function of the table, where no Spark is at hand to name it (see `rewriter.rules`).
+"""The result type of each function of the table, where no Spark is available to name it (see `rewriter.rules`).
 
 The rules are those of Spark's analyzer. `tests/expressions` compares them with Spark on random expressions.
 """
@@ -36,7 +36,7 @@ Constants = Mapping[int, Any]
 
 
 def result_type(name: str, types: Types, settings: Settings, constants: Constants | None = None) -> str:
-    """The type that Spark gives the call of a function with arguments of these types.
+    """The type that Spark gives to the call of a function with arguments of these types.
 
     `constants`: the values of arguments, by position, that are literals; digits of decimals depend on them. The second
     argument of `.` is the name of the field. Raises UnsupportedError: FUNCTION_OVER_SEVERAL_ROWS.
@@ -64,7 +64,7 @@ def _common(types: Types, settings: Settings) -> str | None:
 
 
 def _loses_digits(types: Types, settings: Settings) -> bool:
-    """Under ANSI an integer and a float meet in a double."""
+    """True if one of the types is an integer under ANSI: then the common type with a float is double."""
     return settings.is_ansi and any(t in INTEGER_BITS for t in types)
 
 
@@ -89,7 +89,7 @@ def _arithmetic(symbol: str) -> Callable[[Types, Settings, Constants], str | Non
 
 
 def _number(spark_type: str, other: str, settings: Settings) -> str:
-    """The type of an operand, where a string or an untyped NULL is a number."""
+    """The type of an operand of arithmetic, which reads a string or an untyped NULL as a number."""
     if spark_type == "void":
         return other if other != "void" else "double"
     if spark_type != "string" or not (is_numeric(other) or other in ("string", "void")):
@@ -119,7 +119,7 @@ def _decimal_result(symbol: str, left: tuple[int, int], right: tuple[int, int]) 
 
 
 def _adjusted(precision: int, scale: int) -> str:
-    """Digits before the point come first; six behind it are kept where there were as many."""
+    """Limit the precision to 38: keep the integer digits, and six fractional digits if there were as many."""
     if precision <= 38:
         return f"decimal({precision},{scale})"
     return f"decimal(38,{max(38 - (precision - scale), min(scale, 6))})"

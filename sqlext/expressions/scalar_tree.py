@@ -1,7 +1,7 @@
 """Typed expressions: trees with the types and the casts that Spark chooses, and what they mean on one row.
 
 Expressions over one row of a table read Columns, and `column_values` evaluates them for all rows at once. Expressions
-in DEFINE that matchers interpret `Read` the rows of a path.
+in DEFINE that matchers interpret read the rows of a path by `Read`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Read:
-    """What a path and its current row hold: the value of `source`, a navigation or an aggregate of `pattern.task`."""
+    """A value of a path and its current row: that of `source`, a navigation or an aggregate of `pattern.task`."""
 
     source: Any
     type: str
@@ -57,7 +57,7 @@ class ScalarCall:
 
     @cached_property
     def apply(self) -> Evaluate:
-        """The function of functions without parameters that evaluate the arguments."""
+        """The Python function of the call; it receives functions without parameters that evaluate the arguments."""
         types = tuple(a.type for a in self.arguments)
         if self.python is not None:
             evaluate = bind_python(self.python, types)
@@ -96,13 +96,13 @@ def call(function: str, arguments: tuple[Scalar, ...], settings: Settings, resul
 
 
 def _folded(whole: ScalarCall) -> Scalar:
-    """The value of a call, if all of its arguments are constants and it is not large, because rules keep them all."""
+    """The value of a call if all of its arguments are constants and it is not large, because rules keep all values."""
     if not all(isinstance(a, Constant) for a in whole.arguments):
         return whole
     try:
         value = evaluate(whole, {})
     except DataError:
-        return whole  # it fails where a row needs it
+        return whole  # the error is raised where a row needs the value
     return Constant(value, whole.type) if size_of(value) <= _MOST_FOLDED else whole
 
 
@@ -116,7 +116,7 @@ def call_python(function: PythonFunction, arguments: tuple[Scalar, ...], setting
 
 
 def cast(value: Scalar, target: str, settings: Settings) -> Scalar:
-    """The value as Spark casts it by itself. Raises BindError: DATATYPE_MISMATCH."""
+    """The value as Spark casts it implicitly. Raises BindError: DATATYPE_MISMATCH."""
     if value.type == target:
         return value
     if not is_cast_by_spark(value.type, target):
@@ -126,7 +126,7 @@ def cast(value: Scalar, target: str, settings: Settings) -> Scalar:
 
 
 def is_cast_by_spark(source: str, target: str) -> bool:
-    """Does Spark cast an argument of this type without being asked?
+    """True if Spark casts an argument of this type implicitly.
 
     >>> is_cast_by_spark("int", "double"), is_cast_by_spark("string", "date"), is_cast_by_spark("boolean", "int")
     (True, True, False)

@@ -1,6 +1,6 @@
 """Spark's types by name, and how workers store their values.
 
-Workers read this too, so that nothing here may import the tokenizer.
+Workers import this module too, so nothing here may import the tokenizer.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def decimal_of(spark_type: str) -> tuple[int, int] | None:
 
 
 def has_plain_equality(spark_type: str) -> bool:
-    """Are two values of this type one key exactly if they are the same value?"""
+    """True if two values of this type are one key exactly if they are the same value."""
     plain = (*INTEGER_BITS, "boolean", "date", "timestamp", "timestamp_ntz", "string", "binary")
     return spark_type in plain or spark_type.startswith("decimal(")
 
 
 def is_orderable(spark_type: str) -> bool:
-    """Can Spark sort values of this type?"""
+    """True if Spark can sort values of this type."""
     return not any(t in spark_type for t in ("map<", "variant", "calendar", "geometry", "geography"))
 
 
@@ -90,7 +90,7 @@ def nested(spark_type: str) -> ArrayOf | MapOf | StructOf | None:
 
 
 def _split(text: str) -> list[str]:
-    """Split at the commas that are outside of all brackets."""
+    """The parts between the commas that are outside of all brackets."""
     parts, depth, start = [], 0, 0
     for i, letter in enumerate(text):
         depth += (letter in "<(") - (letter in ">)")
@@ -101,12 +101,12 @@ def _split(text: str) -> list[str]:
 
 
 def is_day_time(spark_type: str) -> bool:
-    """Is this a type of intervals that are a number of microseconds?"""
+    """True for a type of intervals that are a number of microseconds."""
     return _DAY_TIME.fullmatch(spark_type) is not None
 
 
 def is_year_month(spark_type: str) -> bool:
-    """Is this a type of intervals that are a number of months?"""
+    """True for a type of intervals that are a number of months."""
     return _YEAR_MONTH.fullmatch(spark_type) is not None
 
 

@@ -124,7 +124,7 @@ def _concat_types(signature: Signature) -> Types | None:
 
 
 def _concat(signature: Signature) -> Evaluate:
-    """Spark evaluates all arguments, even behind a NULL."""
+    """The concatenation. Spark evaluates all arguments, even after a NULL."""
     if isinstance(nested(signature.result), ArrayOf):
         return null_propagating(lambda *arrays: [element for array in arrays for element in array])
     empty: Any = b"" if signature.result == "binary" else ""

@@ -12,7 +12,7 @@ from sqlext.expressions.like import like_pattern
 from sqlext.expressions.regex import Regex, java_regex
 from sqlext.expressions.regex_replacement import replacement_parts
 
-_UNITS_OF_A_PART = 20  # of a replacement
+_UNITS_OF_A_PART = 20  # for each part of a replacement
 
 
 def _like(text: str, pattern: str, escape: str = "\\") -> bool:
@@ -52,7 +52,7 @@ def _replace(text: str, pattern: str, replacement: str, position: int = 1) -> st
     regex = java_regex(pattern)
     if position - 1 >= len(text) and position > 1:
         return text
-    searched = text[position - 1 :]  # to the pattern, the text begins at the position
+    searched = text[position - 1 :]  # for the pattern, the text begins at the position
     parts: list[str | int] | None = None
     size = len(text)
     pieces, end, match = [text[: position - 1]], 0, None

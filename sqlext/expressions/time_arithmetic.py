@@ -17,14 +17,14 @@ _TIMES = ("timestamp", "timestamp_ntz")
 
 
 def shift_time(value: int, days: int, rest_us: int, name: str | None) -> int:
-    """A time plus days of the wall clock of a zone (None: none) plus microseconds. Raises DataError."""
+    """A time plus days on the wall clock of a zone (None: no zone) plus microseconds. Raises DataError."""
     if days:
         value = value + days * DAY_US if name is None else _through_zone(value, name, lambda t: t + days * DAY_US)
     return in_time_range(value + rest_us)
 
 
 def shift_months(value: int, months: int, name: str | None) -> int:
-    """A time plus months of the wall clock of a zone. Raises DataError DATETIME_OVERFLOW."""
+    """A time plus months on the wall clock of a zone. Raises DataError DATETIME_OVERFLOW."""
 
     def shifted(local: int) -> int:
         day, of_day = divmod(local, DAY_US)
@@ -65,12 +65,12 @@ def _zone_of(spark_type: str, settings: Settings) -> str | None:
     """The name of the zone of a time type, None for types without one. Raises UnsupportedError TIME_ZONE."""
     if spark_type != "timestamp":
         return None
-    zone(settings.time_zone)  # raises for a name of no zone
+    zone(settings.time_zone)  # raises an error if no zone has this name
     return settings.time_zone
 
 
 def _sum_types(signature: Signature) -> Types | None:
-    """Operands of `+` and `-`. Each that is no interval and no count of days is cast to the type of the times."""
+    """The operand types of `+` and `-`: all but intervals and counts of days are cast to the type of the times."""
     types, result = signature.types, signature.result
     if is_interval(result):
         if any(t in ("date", *_TIMES) for t in types):

@@ -18,12 +18,12 @@ from sqlext.expressions.time_arithmetic import in_time_range
 
 
 def day_of_week(day: int) -> int:
-    """1 is Sunday."""
+    """The day of the week, from 1 for Sunday."""
     return (day + 4) % 7 + 1
 
 
 def iso_week(day: int) -> tuple[int, int]:
-    """(year, week): weeks begin on Monday, and the first has four days of the year.
+    """(year, week): weeks begin on Monday, and the first one has at least four days in its year.
 
     >>> iso_week(day_of(2021, 1, 3)), iso_week(day_of(2020, 12, 31))
     ((2020, 53), (2020, 53))
@@ -54,7 +54,7 @@ _OF_CLOCK: dict[str, Callable[[int], Any]] = {
 
 
 def _signed(value: int, size: int, modulus: int) -> int:
-    """A part of an interval has the sign of the interval."""
+    """A part of an interval, which has the sign of the interval."""
     part = abs(value) // size % modulus
     return -part if value < 0 else part
 
@@ -116,7 +116,7 @@ def _bind_part(field: str) -> Callable[[Signature], Evaluate]:
 
 
 def _extract_types(signature: Signature) -> Types:
-    """Parts of the clock need a timestamp."""
+    """The types of the arguments; parts of the clock need a timestamp."""
     _, source = signature.types
     return "string", source if source in ("date", "timestamp_ntz") or is_interval(source) else "timestamp"
 

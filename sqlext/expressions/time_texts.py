@@ -52,7 +52,7 @@ def read_date(text: str) -> int | None:
 
 
 def read_timestamp(text: str, time_zone: str | None) -> int | None:
-    """The microseconds of a text that CAST accepts, or None. Without a `time_zone` those of timestamp_ntz.
+    """The microseconds of a text that CAST accepts, or None. Without a `time_zone`, they are those of timestamp_ntz.
 
     Raises UnsupportedError for a text without a date, which means the day of the query.
 
@@ -88,7 +88,7 @@ def read_timestamp(text: str, time_zone: str | None) -> int | None:
 
 
 def zone_name(text: str) -> str | None:
-    """The zone behind a timestamp as `calendars.zone` reads it, or None."""
+    """The zone at the end of a timestamp as `calendars.zone` reads it, or None."""
     if match := _OFFSET.fullmatch(text):
         sign, hours, minutes, seconds = match.groups()
         return f"{sign}{int(hours):02}:{int(minutes):02}:{seconds or '00'}"

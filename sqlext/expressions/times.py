@@ -105,7 +105,7 @@ def _timestampadd(signature: Signature) -> Evaluate:
 
 
 def _either(*functions: Function) -> Function:
-    """A name with several forms: the first that has as many parameters as there are arguments."""
+    """A function with several forms: the first form with as many parameters as there are arguments is used."""
 
     def form(signature: Signature) -> Function | None:
         return next((f for f in functions if f.parameters(signature) is not None), None)
@@ -122,7 +122,7 @@ def _add_days(day: int, days: int) -> int:
 
 
 def months_between(signature: Signature) -> Evaluate:
-    """31 days are a month, unless both are the same day of the month or the last of it."""
+    """The months between two times; 31 days are a month, unless both are the same day of the month or its last day."""
     in_zone = zone(signature.settings.time_zone)
 
     def evaluate(end: int, start: int, is_rounded: bool = True) -> float:
@@ -165,7 +165,7 @@ def _make_date(signature: Signature) -> Evaluate:
 
 
 def _reader(target: str, is_try: bool = False) -> Function:
-    """`to_date` and its like: a cast, or the reading of a text by a pattern."""
+    """`to_date` and similar functions, which cast a value or read a text by a pattern."""
 
     def parameters(signature: Signature) -> Types | None:
         source = signature.types[0]

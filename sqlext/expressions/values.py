@@ -119,8 +119,8 @@ def _from_nested(array: pa.Array, parts: ArrayOf | MapOf | StructOf) -> list[Any
 def to_arrow(values: Sequence[Any], spark_type: str) -> pa.Array:
     """The inverse of from_arrow.
 
-    Raises DataError VALUE_OF_TYPE if a value is none of the type: an integer of too many bits, a text with half of a
-    character.
+    Raises DataError VALUE_OF_TYPE if a value does not fit the type: an integer of too many bits, or a text with half of
+    a surrogate pair.
 
     >>> to_arrow([(1, "a"), None], "struct<x:int,y:string>").to_pylist()
     [{'x': 1, 'y': 'a'}, None]
@@ -132,7 +132,7 @@ def to_arrow(values: Sequence[Any], spark_type: str) -> pa.Array:
 
 
 def computable(values: Sequence[Any], spark_type: str) -> tuple[list[Any], dict[int, DataError]]:
-    """The values with NULL for those that `to_arrow` refuses, and the errors by their places.
+    """The values, with NULL for each value that `to_arrow` refuses, and the errors by place.
 
     >>> kept, errors = computable([1, 1 << 40], "int")
     >>> kept, errors[1].error_class
@@ -174,7 +174,7 @@ def _to_arrow(values: Sequence[Any], spark_type: str) -> pa.Array:
 
 
 def hashable(value: Any, spark_type: str) -> Any:
-    """A value that Python can hash, equal for equal values: what a map, a set or a DISTINCT aggregate has as its key.
+    """A value that Python can hash, equal for equal values: the key in a map, a set or a DISTINCT aggregate.
 
     >>> {hashable(float("nan"), "double")} == {hashable(-float("nan"), "double")}, hashable([1, None], "array<int>")
     (True, (1, None))
@@ -222,7 +222,7 @@ def compare(left: Any, right: Any, spark_type: str) -> int:
 
 
 def is_equal(left: Any, right: Any, spark_type: str) -> bool:
-    """Are two values the same to `=`, or to `<=>` where they are NULL?"""
+    """True if two values are equal for `=`, or for `<=>` where they are NULL."""
     return compare(left, right, spark_type) == 0
 
 
