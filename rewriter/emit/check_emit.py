@@ -1,4 +1,4 @@
-"""Parts of EMIT that do not go together, as far as no types are needed to see it."""
+"""Checks that the parts of EMIT fit together, as far as this needs no types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlext.rewriter.text.names import unquoted
 
 
 def check_emit(clause: EmitClause) -> None:
-    """Raise BindError (EMIT_TRIGGER, EMIT_GROUP_BY, EMIT_EVICTOR), all of a clause together."""
+    """Raise all errors of a clause together as BindError (EMIT_TRIGGER, EMIT_GROUP_BY, EMIT_EVICTOR)."""
     raise_all([error for rule in (_session_triggers, _steps, _evictor) for error in rule(clause)])
 
 

@@ -1,4 +1,4 @@
-"""The arguments of window functions and EMIT: time columns, durations in microseconds, and thresholds."""
+"""Binds the arguments of window functions and EMIT: time columns, durations in microseconds, and thresholds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def duration(
     is_positive: bool = True,
     error_class: str = "WINDOW_DURATION",
 ) -> int:
-    """The microseconds of a constant interval of days to seconds. Raises BindError: `error_class`."""
+    """The microseconds of a constant interval of days to seconds. Raises BindError with this `error_class`."""
     text = source.slice(fragment.start, fragment.stop)
     if re.fullmatch(r"\d+\s+[A-Za-z]+", fragment.text):
         is_of_rows = fragment.text.upper().endswith(("ROW", "ROWS"))
@@ -48,12 +48,12 @@ def time_type(fragment: Fragment, source: Source, resolver: TypeResolver) -> str
 
 
 def as_timestamp(time: Text, kind: str) -> Text:
-    """A time column of type `kind` as a timestamp. A date has no time zone, so that its windows have none either."""
+    """A time column of type `kind` as a timestamp. A date has no time zone, so its windows have none either."""
     return join("CAST(", time, " AS TIMESTAMP_NTZ)") if kind == "date" else time
 
 
 def threshold(fragment: Fragment, source: Source, resolver: TypeResolver, is_positive: bool) -> float:
-    """The value of a constant number from 0 on, or above 0. Raises BindError: DELTA_THRESHOLD."""
+    """The value of a constant number ≥ 0, or > 0 if `is_positive`. Raises BindError: DELTA_THRESHOLD."""
     text = source.slice(fragment.start, fragment.stop)
     check_number(fragment, source, resolver, "DELTA_THRESHOLD")
     value = _constant(join("CAST(", text, " AS DOUBLE)"), resolver)

@@ -1,4 +1,4 @@
-"""EMIT behind a grouping query over a window function: what the user wrote, with places."""
+"""Parses EMIT after a grouping query over a window function, and keeps the place of each part."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from sqlext.rewriter.tree.statement_tree import Query, Tree
 _MOST_ROWS = 10**18
 _ROW_WORDS = ("ROWS", "ROW")
 _FOLLOWS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", "LIMIT", "OFFSET"})
-_BEHIND = _FOLLOWS | {"ORDER", "HAVING", "WHERE", "GROUP"}  # some of them rightly
-_FOREIGN = {  # what ksqlDB and Flink's experimental options call it
+_BEHIND = _FOLLOWS | {"ORDER", "HAVING", "WHERE", "GROUP"}  # words after EMIT, of which only some are right there
+_FOREIGN = {  # words after EMIT in ksqlDB and in Flink's experimental options
     "CHANGES": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT EVERY 1 ROW.",
     "FINAL": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT AFTER WATERMARK, or leave EMIT out.",
     "WITHOUT": "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL 1 HOUR) … EMIT EVERY 1 ROW.",
@@ -39,8 +39,10 @@ _FOREIGN = {  # what ksqlDB and Flink's experimental options call it
 
 @dataclass(frozen=True, kw_only=True)
 class _Form:
-    """How a trigger or an evictor is written: its words, then INTERVAL, ROWS, or an expression and its threshold.
-    `option`: words that may follow and make it one of the kind `with_option`."""
+    """The syntax of a trigger or an evictor: its words, then INTERVAL, ROWS, or an expression and its threshold.
+
+    `option` are words that may follow and change its kind to `with_option`.
+    """
 
     kind: str
     words: tuple[str, ...]
@@ -64,7 +66,7 @@ _TRIGGERS = (
     _Form(kind=ON_DELTA, words=("ON", "DELTA"), operand=_ABOVE),
     _Form(kind=AFTER_DELAY, words=("AFTER", "DELAY"), operand=_INTERVAL),
 )  # fmt: skip
-# A late row may make two sessions one: then it is open on which row, or when, that one last fired.
+# A late row may merge two sessions. It is then undefined on which row, or when, the merged session last fired.
 NOT_FOR_SESSIONS = frozenset({ON_DELTA, AFTER_DELAY})
 _EVICTORS = (
     _Form(kind=KEEP_ROWS, words=("KEEP", "LAST"), operand=_ROWS),
@@ -82,8 +84,11 @@ _ENDS_INTERVAL = frozenset({"PROCESSING", "ACCUMULATING", "DISCARDING", "ALLOW",
 
 @dataclass(frozen=True, kw_only=True)
 class EmitPart:
-    """A trigger or an evictor: its kind, its duration, number of rows (`is_of_rows`) or threshold, and the expression
-    of DELTA."""
+    """A trigger or an evictor.
+
+    `amount` is its duration, its number of rows (`is_of_rows`) or its threshold; `expression` is the expression of
+    DELTA.
+    """
 
     kind: str
     whole: Fragment
@@ -94,8 +99,11 @@ class EmitPart:
 
 @dataclass(frozen=True, kw_only=True)
 class EmitClause:
-    """`SELECT items FROM call [alias] [WHERE …] GROUP BY keys [HAVING …] EMIT …`, all of it `whole`; `keyword` is
-    EMIT, `alias` as written or empty, `order` the words ORDER BY, LIMIT or OFFSET where they follow."""
+    """`SELECT items FROM call [alias] [WHERE …] GROUP BY keys [HAVING …] EMIT …`; `whole` is all of it.
+
+    `keyword` is the word EMIT. `alias` is the alias as written, or empty. `order` is the word ORDER BY, LIMIT or OFFSET
+    if one follows.
+    """
 
     whole: Fragment
     keyword: Fragment
@@ -113,7 +121,7 @@ class EmitClause:
 
 
 def is_emit(tokens: Tokens, i: int) -> bool:
-    """Does EMIT with a trigger, a mode, a lateness, an evictor, or a word of another system stand at token i?
+    """Whether token i is an EMIT that a trigger, a mode, a lateness, an evictor or a word of another system follows.
 
     >>> from sqlext.rewriter.text.tokens import tokenize
     >>> [is_emit(tokenize(text), 1) for text in ("k EMIT EVERY 3 ROWS", "k EMIT CHANGES", "SELECT emit changes")]
@@ -124,7 +132,7 @@ def is_emit(tokens: Tokens, i: int) -> bool:
 
 
 def _is_bare(tree: Tree, i: int, calls: Sequence[WindowCall]) -> bool:
-    """Does EMIT alone stand at token i, at the end of a grouping query over a window function?"""
+    """Whether token i is EMIT alone, at the end of a grouping query over a window function."""
     tokens = tree.tokens
     ends = i + 1 == len(tokens) or tokens[i + 1].text in (")", ";", "|>") or tokens[i + 1].word in _BEHIND
     if tokens[i].word != "EMIT" or not ends or not ends_operand(tokens, i - 1):
@@ -138,7 +146,7 @@ def _is_bare(tree: Tree, i: int, calls: Sequence[WindowCall]) -> bool:
 
 
 def _is_foreign(tokens: Tokens, i: int) -> bool:
-    """Does EMIT with a word of another system stand at token i, at the end of a query?"""
+    """Whether token i is EMIT with a word of another system, at the end of a query."""
     if tokens[i].word != "EMIT" or not i or i + 1 == len(tokens) or not ends_operand(tokens, i - 1):
         return False
     behind = tokens[i + 2].text if i + 2 < len(tokens) else ";"
@@ -181,7 +189,7 @@ class _EmitReader:
         )
 
     def _follows(self, i: int) -> bool:
-        """Does a word stand at token i with which the query ends?"""
+        """Whether token i is a word that ends the query, such as UNION or LIMIT."""
         if self.tokens[i].depth != self.depth:
             return False
         return self.tokens[i].word in _FOLLOWS or self.tokens[i].text == "|>" or is_at(self.tokens, i, "ORDER", "BY")
@@ -258,7 +266,7 @@ class _EmitReader:
             )
             message = "EMIT belongs to a grouping query over TUMBLE, HOP, CUMULATE, SESSION or GLOBAL_WINDOW"
             raise self.cursor.error(message, self.emit, self.emit + 1, hint=hint, error_class="EMIT_WITHOUT_WINDOW")
-        begins = max(query.from_ for _, query in inside)  # before it stand queries of the same UNION
+        begins = max(query.from_ for _, query in inside)  # Earlier queries belong to the same UNION.
         inside = [(call, query) for call, query in inside if query.from_ == begins]
         call, query = inside[-1]
         last = max(call.relation.stop, call.relation.start)
@@ -280,7 +288,7 @@ class _EmitReader:
         return self.tokens[alias.name].text
 
     def _heads(self, from_: int) -> dict[str, tuple[int, int]]:
-        """Where WHERE, GROUP BY and HAVING of the query begin and end."""
+        """The ranges of tokens of WHERE, GROUP BY and HAVING of the query, by their first words."""
         at = [
             i
             for i in range(from_ + 1, self.emit)
@@ -336,7 +344,7 @@ class _EmitReader:
         return self._emit_part(start, _EVICTORS) if self.cursor.take("EVICT") else None
 
     def _emit_part(self, start: int, forms: Sequence[_Form]) -> EmitPart:
-        """The part that begins at token `start`, of which the cursor is at the words of a form."""
+        """The part that begins at token `start`; the cursor is at the words of its form."""
         form, amount, expression = self._form(forms), None, None
         if form.operand == _INTERVAL:
             amount = self._duration()
@@ -351,7 +359,7 @@ class _EmitReader:
         )  # fmt: skip
 
     def _form(self, forms: Sequence[_Form]) -> _Form:
-        """The form whose words come next. Raises ParseError at the first token that no form continues with."""
+        """The form whose words come next. Raises ParseError at the first token that continues no form."""
         taken = 0
         while any(len(form.words) > taken for form in forms):
             forms = [form for form in forms if form.words[taken : taken + 1] == (self.cursor.word,)]
@@ -386,7 +394,7 @@ class _EmitReader:
         return cursor.fragment(at, cursor.index)
 
     def _delta(self, comparison: str) -> tuple[Fragment, Fragment]:
-        """`(expression) > x`"""
+        """The expression and the threshold of `(expression) > x`, or of another comparison."""
         cursor = self.cursor
         if not cursor.is_at("("):
             raise self._unexpected()

@@ -1,7 +1,7 @@
-"""A grouping query over a window function on a stream, without EMIT, as Spark's own aggregation over its windows.
+"""Rewrites a grouping query over a window function on a stream, without EMIT, as Spark's aggregation over its windows.
 
-Spark ends a group when the watermark passes it only if a key is its own window struct. So the data gets that struct as
-a column, it takes the place of the window's columns in GROUP BY, and elsewhere they are its fields.
+Spark ends a group when the watermark passes it only if one key is Spark's own window struct. So the data gets that
+struct as a column. In GROUP BY the struct replaces the columns of the window; elsewhere its fields replace them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FIELDS = {
 
 
 def grouped_stream(tree: Tree, call: WindowCall, source: Source, durations: Mapping[str, int]) -> list[Edit] | None:
-    """The edits of the query around a call over a stream; None if it does not group by the window.
+    """The edits of the query around a call over a stream; None if the query does not group by the window.
 
     Raises UnsupportedError for windows that Spark cannot group by, and BindError for sessions of other keys.
     """
@@ -61,7 +61,7 @@ def grouped_stream(tree: Tree, call: WindowCall, source: Source, durations: Mapp
 
 
 def _group_by(tree: Tree, query: Query) -> tuple[int, int] | None:
-    """The tokens of the keys behind GROUP BY."""
+    """The range of tokens of the keys after GROUP BY, or None if there is no GROUP BY."""
     depth = tree.tokens[query.from_].depth
     inside = [i for i in range(query.from_, query.stop) if tree.tokens[i].depth == depth]
     at = next((i for i in inside if is_at(tree.tokens, i, "GROUP", "BY")), None)
@@ -78,7 +78,7 @@ def _is_window_name(tree: Tree, i: int) -> bool:
 
 
 def _use(tree: Tree, i: int, is_key: bool, is_item: bool) -> Edit:
-    """The struct or its field in the place of a window's column, with its qualifier."""
+    """The edit that replaces a column of the window, with its qualifier, by the struct or one of its fields."""
     tokens, name = tree.tokens, unquoted(tree.tokens[i].text).lower()
     start = i - 2 if tokens[i - 1].text == "." else i
     text = WINDOW if is_key else _FIELDS[name]
@@ -91,7 +91,10 @@ def _use(tree: Tree, i: int, is_key: bool, is_item: bool) -> Edit:
 
 
 def _keys_of_all(tree: Tree, query: Query) -> list[tuple[int, int]]:
-    """The tokens of the keys that GROUP BY ALL finds in the select list, without those that the window decides."""
+    """The ranges of tokens of the keys that GROUP BY ALL finds in the select list.
+
+    Keys that read columns of the window are left out.
+    """
     assert query.select is not None
     first = query.select + (2 if tree.tokens[query.select + 1].word == "DISTINCT" else 1)
     items = [item for item in select_items(tree, first, query.from_) if is_key_of_all(tree, item)]
@@ -99,7 +102,7 @@ def _keys_of_all(tree: Tree, query: Query) -> list[tuple[int, int]]:
 
 
 def _check_keys(tree: Tree, call: WindowCall, group: tuple[int, int], keys: list[tuple[int, int]]) -> None:
-    """The sessions of a stream are those of the keys of GROUP BY."""
+    """Raise BindError (SESSION_KEYS) unless the keys of SESSION are the keys of GROUP BY."""
     words = {" ".join(t.text.lower() for t in tree.tokens[lo:hi]) for lo, hi in keys}
     own = {" ".join(key.text.lower().split()) for key in call.partition_by}
     if words - set(_FIELDS) != own:

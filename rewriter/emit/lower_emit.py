@@ -1,5 +1,8 @@
-"""From a query that EMITs to its plan: what Spark computes for each row, the aggregates of a firing, and what Spark
-computes from them."""
+"""Lowers a query that EMITs to its plan.
+
+The plan has three steps: the columns that Spark computes for each row, the aggregates of a firing, and the columns that
+Spark computes from these.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ from sqlext.rewriter.text.names import quoted, unquoted
 from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
 TIME, KEY, ARGUMENT = "__time", "__key", "__argument"
-# What is known of a firing: the names of the user, and texts over the columns that workers return.
+# The columns of a firing: the user's name of each, and its text over the columns that workers return.
 KNOWN = {
     "window_start": START,
     "window_end": END,
@@ -50,10 +53,13 @@ _GROUPINGS = ("", "ROLLUP", "CUBE", "GROUPING")
 
 @dataclass(frozen=True, kw_only=True)
 class EmitPlan:
-    """`columns`: (name, text) that Spark computes on each row of `relation`, which has the user's WHERE: first the
-    keys, `keys` many, then the time, then what aggregates and DELTA read. `durations` of the window function are in
-    microseconds. Spark computes `shown`, (name, text), on each firing for which `having` holds. `input_types`: the
-    columns of the data with their types."""
+    """The plan of a query that EMITs.
+
+    `columns` are pairs (name, text) that Spark computes on each row of `relation`, which has the user's WHERE: first
+    the keys (`keys` is their number), then the time, then the columns that aggregates and DELTA read. `durations` are
+    the durations of the window function in microseconds. `shown` are pairs (name, text) that Spark computes on each
+    firing for which `having` holds. `input_types` are the columns of the data with their types.
+    """
 
     clause: EmitClause
     relation: Text
@@ -74,7 +80,9 @@ def lower_emit(
     resolver: TypeResolver,
     watermark: str | None = None,
 ) -> EmitPlan:
-    """The plan of a query over data with these columns, each with its Spark type; `watermark`: the one that has one.
+    """The plan of a query over data with these columns, each with its Spark type.
+
+    `watermark` is the column that has a watermark, if there is one.
 
     Raises BindError (WINDOW_TIME, WINDOW_DURATION, DELTA_THRESHOLD, EMIT_GROUP_BY) and UnsupportedError.
     """
@@ -182,7 +190,7 @@ class _Lowering:
                             hint="name the keys, the columns of the window and aggregates.")  # fmt: skip
 
     def _is_of_window(self, key: Fragment) -> bool:
-        """Is the key an expression over the columns of the window? Then the window decides it."""
+        """Whether the key is an expression over the columns of the window, so that the window determines its value."""
         words = self._words(key)
         names = [i for i in range(len(words.parts)) if unquoted(words.raw(i)).lower() in WINDOW_KEYS]
         others = [i for i in range(len(words.parts)) if words.is_column(i) and i + 2 not in names]
@@ -204,7 +212,7 @@ class _Lowering:
             )  # fmt: skip
 
     def _key_expression(self, key: Fragment) -> Fragment:
-        """The key, or the expression of the select list that it names by its number or its alias."""
+        """The key, or the expression of the select list to which the key refers by its number or its alias."""
         items = self.clause.items
         if key.text.isdigit():
             if not 1 <= int(key.text) <= len(items):
@@ -245,7 +253,7 @@ class _Lowering:
         return unquoted(words[-1].raw) if len(words) in (1, 3) and words[-1].is_name else item.expression.text
 
     def _over_firing(self, expression: Fragment) -> Text:
-        """The expression over the columns of a firing: keys, aggregates and what is known of windows are replaced."""
+        """The expression over the columns of a firing: keys, aggregates and columns of the window are replaced."""
         key = self.keys.get(self._normal(expression))
         if key is not None:
             return standing_for(key, expression.start)
@@ -267,7 +275,7 @@ class _Lowering:
         return join(*pieces, self.source.slice(at, expression.stop))
 
     def _replacement(self, words: Words, i: int, hi: int) -> tuple[Text | None, int]:
-        """What stands for the words from i on, None if they stay; and the index behind them."""
+        """The replacement of the words that begin at i, or None if they are unchanged, and the index after them."""
         for length in range(hi - i, 0, -1):  # the longest key that begins here
             fragment = Fragment(self.source.text, words.parts[i].start, words.parts[i + length - 1].stop)
             key = self.keys.get(self._normal(fragment))

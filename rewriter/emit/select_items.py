@@ -1,4 +1,4 @@
-"""The items of a select list, and those that GROUP BY ALL makes keys."""
+"""Reads the items of a select list, and finds the items that are keys of GROUP BY ALL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_FIRINGS = frozenset({"window_firing", "window_timing", "window_rowtime"})
 
 @dataclass(frozen=True, kw_only=True)
 class SelectItem:
-    """`alias` is the token of its name as written, None without one; the expression is tokens `lo` to `hi`."""
+    """`alias` is the name of the item as written, or None; the expression is tokens `lo` to `hi`."""
 
     expression: Fragment
     alias: Fragment | None
@@ -27,7 +27,7 @@ class SelectItem:
 
 
 def select_items(tree: Tree, lo: int, hi: int) -> tuple[SelectItem, ...]:
-    """The items of the select list at tokens `lo` to `hi`. Raises ParseError where one is missing.
+    """The items of the select list at tokens `lo` to `hi`. Raises ParseError if an item is missing.
 
     >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> items = select_items(read_tree("SELECT k, sum(v + 1) total, CASE WHEN a THEN b END"), 1, 17)
@@ -38,7 +38,7 @@ def select_items(tree: Tree, lo: int, hi: int) -> tuple[SelectItem, ...]:
 
 
 def comma_list(tree: Tree, lo: int, hi: int) -> list[tuple[int, int]]:
-    """The ranges between the commas of a list at tokens `lo` to `hi`. Raises ParseError for an empty one."""
+    """The ranges between the commas of a list at tokens `lo` to `hi`. Raises ParseError for an empty range."""
     ranges, start, depth = [], lo, tree.tokens[lo - 1].depth
     for i in range(lo, hi + 1):
         if i == hi or (tree.tokens[i].text == "," and tree.tokens[i].depth == depth):
@@ -62,7 +62,9 @@ def _item(tree: Tree, lo: int, hi: int) -> SelectItem:
 
 
 def is_key_of_all(tree: Tree, item: SelectItem) -> bool:
-    """Is the item a key of GROUP BY ALL: neither an aggregate, nor known of a firing alone, nor a literal?
+    """Whether the item is a key of GROUP BY ALL.
+
+    It is one unless it is a star or a literal, or contains an aggregate or a column that only a firing has.
 
     >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> tree = read_tree("SELECT k, sum(v + 1) total, 7, window_start, window_timing, (SELECT max(x) FROM t)")

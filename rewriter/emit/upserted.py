@@ -1,4 +1,4 @@
-"""A query that EMITs into a table with UPSERT KEY: its rows say which firing they are, whatever the query selects."""
+"""Adds columns to a query that EMITs into a table with UPSERT KEY, which identify the firing of each row."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sqlext.rewriter.text.fragments import Fragment
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.rewriter.tree.statement_tree import Tree
 
-HIDDEN = (ROWTIME, TIMING, FIRING)  # columns that decide which row of a key stays, and are not written
+HIDDEN = (ROWTIME, TIMING, FIRING)  # columns that decide which row of a key is kept, and that are not written
 
 
 def is_whole_query(emit: Fragment, target: StreamTarget | None, tree: Tree) -> bool:
-    """Is the query that EMITs all that is written into the table, but for a WITH clause before it?
+    """Whether the table is written by exactly the query that EMITs, apart from a WITH clause before it.
 
     >>> from sqlext.rewriter.heads.heads import parse_target
     >>> from sqlext.rewriter.tree.read_tree import read_tree
@@ -39,10 +39,10 @@ def is_whole_query(emit: Fragment, target: StreamTarget | None, tree: Tree) -> b
 
 
 def upserted(plan: EmitPlan, key: Collection[str]) -> EmitPlan:
-    """The plan with the HIDDEN columns. `key`: the names of the key's columns, in lower case.
+    """The plan with the HIDDEN columns. `key` holds the names of the key's columns, in lower case.
 
-    Rows of timing MERGED, which delete, need not satisfy HAVING. Where the key does not tell windows apart, the firing
-    of the session that goes on counts more than the MERGED row of the same time.
+    Rows of timing MERGED, which delete, need not satisfy HAVING. If the key does not distinguish windows, the firing of
+    the session that continues takes precedence over the MERGED row of the same time.
     """
     having: Text | None = None
     if plan.having is not None:

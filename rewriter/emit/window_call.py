@@ -1,4 +1,4 @@
-"""TUMBLE, HOP, CUMULATE, SESSION and GLOBAL_WINDOW as table functions: what the user wrote, with places."""
+"""Parses TUMBLE, HOP, CUMULATE, SESSION and GLOBAL_WINDOW as table functions, and keeps the place of each part."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sqlext.rewriter.tree.keywords import is_at
 from sqlext.rewriter.tree.read_clauses import read_clauses
 from sqlext.rewriter.tree.statement_tree import Relation, Tree
 
-# The arguments of each function in order: the durations behind DATA and TIMECOL; OFFSET may be left out.
+# The durations of each function in order; in a call they follow DATA and TIMECOL, and OFFSET may be left out.
 DURATIONS = {
     TUMBLE: ("SIZE", "OFFSET"),
     HOP: ("SLIDE", "SIZE", "OFFSET"),
@@ -39,9 +39,12 @@ _EXAMPLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class WindowCall:
-    """`data`: the relation behind TABLE, which may have an alias; `time`: the column in DESCRIPTOR, None for
-    GLOBAL_WINDOW; `partition_by`: of SESSION; `durations`: the arguments by the names in DURATIONS; `relation`: the
-    relation of the statement that the call is, its alias included."""
+    """A call of a window function.
+
+    `data` is the relation after TABLE, which may have an alias. `time` is the column in DESCRIPTOR, None for
+    GLOBAL_WINDOW. `partition_by` are the keys of SESSION. `durations` are the arguments by the names in DURATIONS.
+    `relation` is the call as a relation of the statement, its alias included.
+    """
 
     kind: str
     whole: Fragment
@@ -61,10 +64,10 @@ class WindowCall:
 
 
 def is_window_call(tokens: Tokens, i: int) -> bool:
-    """Is token i one of the functions, called with a bare `TABLE t` or a DESCRIPTOR? If not, it is the user's own.
+    """Whether token i is one of the functions, called with a bare `TABLE t` or a DESCRIPTOR.
 
-    Flink's older `GROUP BY TUMBLE(ts, INTERVAL …)` and `FROM TUMBLE(t, ts, INTERVAL …)` are calls as well: the parser
-    tells what to write instead.
+    Any other call is a call of the user's own function. Flink's older `GROUP BY TUMBLE(ts, INTERVAL …)` and
+    `FROM TUMBLE(t, ts, INTERVAL …)` count as calls too: for them the parser reports what to write instead.
 
     >>> from sqlext.rewriter.text.tokens import tokenize
     >>> [is_window_call(tokenize(t), 1) for t in ("FROM TUMBLE(TABLE t, 1)", "FROM tumble(3)")]
@@ -83,7 +86,7 @@ def is_window_call(tokens: Tokens, i: int) -> bool:
 
 
 def _is_from_or_group(tokens: Tokens, i: int) -> bool:
-    """Does token i begin the relation of a FROM or a JOIN, or does it stand in GROUP BY?"""
+    """Whether token i begins the relation of a FROM or a JOIN, or is in GROUP BY."""
     if tokens[i - 1].word in ("FROM", "JOIN"):
         return True
     before = (t.word for t in reversed(tokens[:i]) if t.depth == tokens[i].depth)
@@ -91,12 +94,12 @@ def _is_from_or_group(tokens: Tokens, i: int) -> bool:
 
 
 def is_ksql_window(tokens: Tokens, i: int) -> bool:
-    """Is token i the word WINDOW of ksqlDB's `WINDOW TUMBLING (SIZE …)`?"""
+    """Whether token i is the word WINDOW of ksqlDB's `WINDOW TUMBLING (SIZE …)`."""
     return is_at(tokens, i, "WINDOW") and any(is_at(tokens, i + 1, word, "(") for word in _KSQL_WINDOWS)
 
 
 def parse_window_calls(tree: Tree) -> tuple[WindowCall, ...]:
-    """All window functions of a statement; one in the data of another comes before it. Raises ParseError.
+    """All window functions of a statement; a call in the data of another one comes before it. Raises ParseError.
 
     >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> text = "SELECT * FROM HOP(DATA => TABLE t, TIMECOL => DESCRIPTOR(ts), SLIDE => INTERVAL 1 DAY, SIZE => x) AS w"
@@ -119,7 +122,7 @@ def _call(tree: Tree, name: int) -> WindowCall:
 
 
 def _misplaced(message: str, place: Place, kind: str) -> ParseError:
-    """A window function that is not a relation of FROM, with the way to write it."""
+    """The error for a window function that is not a relation of FROM, with a hint how to write it."""
     hint = f"write GROUP BY window_start, window_end behind FROM {_EXAMPLES[kind]}."
     return ParseError("MISPLACED_CLAUSE", message, place=place, hint=hint)
 
@@ -172,12 +175,12 @@ class _WindowCallReader:
         return [(lo, hi) for lo, hi in ranges if lo < hi]
 
     def _in_keys(self, start: int, i: int) -> bool:
-        """Is the comma at i one between the keys of PARTITION BY? Then no DESCRIPTOR and no name follows it."""
+        """Whether the comma at i separates keys of PARTITION BY: neither DESCRIPTOR nor `name =>` follows it."""
         words = [t.word for t in self.tokens[start:i]]
         return "PARTITION" in words and self.tokens[i + 1].word != "DESCRIPTOR" and self.tokens[i + 2].text != "=>"
 
     def _named(self) -> dict[str, tuple[int, int]]:
-        """The tokens of each argument by its name; positional ones come first."""
+        """The tokens of each argument by its name; positional arguments come first."""
         order = ("DATA", *(() if self.kind == GLOBAL else ("TIMECOL",)), *DURATIONS[self.kind])
         arguments: dict[str, tuple[int, int]] = {}
         for k, (lo, hi) in enumerate(self._ranges()):

@@ -1,4 +1,4 @@
-"""Window functions as Spark's own: `window`, `session_window`, arithmetic and window functions over tables."""
+"""Rewrites window table functions with Spark's own `window` and `session_window`, arithmetic and OVER windows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMES = ("window_start", "window_end", "window_time")
 def windowed(call: WindowCall, source: Source, durations: Mapping[str, int], time: Text | None) -> Text:
     """The rows of the data with the columns `window_start`, `window_end` and `window_time`, as a subquery.
 
-    `durations`: in microseconds; `time`: the column in DESCRIPTOR, None for GLOBAL_WINDOW.
+    `durations` are in microseconds; `time` is the column in DESCRIPTOR, None for GLOBAL_WINDOW.
     """
     data = source.slice(call.data.start, call.data.stop)
     if call.kind == GLOBAL or time is None:
@@ -30,14 +30,17 @@ def windowed(call: WindowCall, source: Source, durations: Mapping[str, int], tim
         ends = f"filter(sequence({start} + {step}, {start} + {size}, {step}), __end -> __end > "
         rows = join("(SELECT *, explode(", ends, time, ")) AS __end FROM ", rows, ")")
         return _named(rows, start, "__end", f"{WINDOW}, __end")
-    if call.kind == HOP and durations["SLIDE"] > durations["SIZE"]:  # a row may be in no window
+    if call.kind == HOP and durations["SLIDE"] > durations["SIZE"]:  # A row may be in no window.
         end = f"({start} + {_duration(durations['SIZE'])})"
         rows = join("(SELECT * FROM ", rows, " WHERE ", time, f" < {end})")
     return _named(rows, start, end, WINDOW)
 
 
 def spark_window(call: WindowCall, durations: Mapping[str, int], time: TextLike) -> Text:
-    """Spark's own function for the windows of a row; with CUMULATE the whole size, with large slides the slide."""
+    """Spark's own function for the windows of a row.
+
+    Its windows have the whole SIZE for CUMULATE, and the length of the slide for HOP if the slide is the longer one.
+    """
     if call.kind == SESSION:
         return join("session_window(", time, f", '{durations['GAP']} microseconds')")
     size = durations["SIZE"]
@@ -48,7 +51,10 @@ def spark_window(call: WindowCall, durations: Mapping[str, int], time: TextLike)
 
 
 def _duration(micros: int) -> str:
-    """So many microseconds, whatever the session's time zone; Spark would add INTERVAL '1' DAY as a day of it."""
+    """A SQL interval of `micros` microseconds that does not depend on the session's time zone.
+
+    Spark would add INTERVAL '1' DAY as a calendar day of that time zone.
+    """
     return f"make_interval(0, 0, 0, 0, 0, 0, {micros // 10**6}.{micros % 10**6:06d})"
 
 
@@ -58,7 +64,7 @@ def _named(rows: Text, start: str, end: str, hidden: str) -> Text:
 
 
 def _sessions(call: WindowCall, source: Source, data: Text, gap: int, time: Text) -> Text:
-    """A session begins where a row is more than the gap behind the one before."""
+    """The rows with their sessions; a session begins at a row that is more than the gap later than the row before."""
     keys = [source.slice(key.start, key.stop) for key in call.partition_by]
     by = join(join(*keys, separator=", "), ", ") if keys else Text()
     partition = join("PARTITION BY ", join(*keys, separator=", "), " ") if keys else Text()

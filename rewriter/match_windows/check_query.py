@@ -1,4 +1,4 @@
-"""The rules for a query with row patterns in its windows that need no types: where windows and calls over them stand.
+"""Checks, without types, the places of windows with row patterns in a query and of the calls over them.
 
 Source: ISO/IEC 9075-2 <window clause>, <query specification>, Syntax Rules; Trino, ExpressionAnalyzer.
 """
@@ -21,7 +21,7 @@ def check_query(tree: Tree, site: WindowQuery) -> None:
 
 
 def unread_windows(tree: Tree, sites: list[WindowQuery]) -> Errors:
-    """An error for each window with a row pattern that stands in none of these queries."""
+    """An error for each window with a row pattern that is in none of these queries."""
     known = {window.opening for site in sites for window in site.windows}
     known |= {i + 2 for site in sites for i in site.repeated}  # name AS (
     for i in pattern_windows(tree.tokens):
@@ -47,7 +47,7 @@ def _misplaced(tree: Tree, site: WindowQuery) -> Errors:
 
 
 def _unknown(tree: Tree, site: WindowQuery) -> Errors:
-    """OVER w without a window w, and OVER (w …) where w has a row pattern."""
+    """The errors for OVER w without a window w, and for OVER (w …) where w has a row pattern."""
     tokens = tree.tokens
     patterned = {tree.key(window.keyword) for window in site.windows if tokens[window.keyword].word != "OVER"}
     for i in site.overs:
@@ -65,7 +65,7 @@ def _unknown(tree: Tree, site: WindowQuery) -> Errors:
 
 
 def _nested(tree: Tree, site: WindowQuery) -> Errors:
-    """A call inside the arguments of another one."""
+    """The errors for calls inside the arguments of other calls."""
     for outer in site.calls:
         for call in site.calls:
             if outer.start < call.start < outer.over:

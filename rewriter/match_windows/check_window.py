@@ -1,4 +1,4 @@
-"""The rules for a window with a row pattern that need no types, besides those for every clause: one table, RULES.
+"""Checks, without types, the rules for a window with a row pattern; the rules for every clause apply too.
 
 Source: ISO/IEC 9075-2 <window specification>, Syntax Rules; Trino, StatementAnalyzer and PatternRecognitionAnalyzer.
 """

@@ -1,4 +1,4 @@
-"""What stands before OVER: a measure of the window, or a function over the rows of the match."""
+"""Lowers calls over a window with a row pattern: a measure of the window, or a function over the rows of the match."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sqlext.rewriter.text.lexemes import Lexeme, lexemes
 from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Text, join
 
-# These look at the partition and not at the frame.
+# These functions read the partition, not the frame.
 _OF_THE_PARTITION = frozenset({
     "ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD",
 })  # fmt: skip
@@ -25,14 +25,14 @@ _FIRST, _LAST, _NTH = ("FIRST_VALUE", "FIRST"), ("LAST_VALUE", "LAST"), ("NTH_VA
 
 
 class Calls:
-    """Lowers the calls over one window. `values`: the text of each measure by its name."""
+    """Lowers the calls over one window. `values` holds the text of each measure by its name."""
 
     def __init__(self, context: Context, measures: Measures, values: Mapping[str, Text]):
         self.context, self.measures = context, measures
         self.values = {name.lower(): text for name, text in values.items()}
 
     def value(self, call: Fragment) -> Text:
-        """Spark's expression over slots for a call. Raises BindError and UnsupportedError."""
+        """The expression over slots that Spark computes for a call. Raises BindError and UnsupportedError."""
         parts = lexemes(call, self.context.source)
         if len(parts) == 1:
             return self._measure(call, parts[0])
@@ -74,7 +74,10 @@ class Calls:
         return text
 
     def _navigation(self, reader: CallReader, name: str) -> Text:
-        """first_value, last_value and nth_value; IGNORE NULLS looks into an array of the values that are not NULL."""
+        """The text of first_value, last_value or nth_value.
+
+        IGNORE NULLS reads an array of the values that are not NULL.
+        """
         argument, number, ignores_nulls = reader.navigation(name)
         place = Place(self.context.source.text, reader.parts[0].start, reader.parts[-1].stop)
         if ignores_nulls:
@@ -93,7 +96,7 @@ class Calls:
 
 
 def _array_of(argument: Text, place: Place) -> Reference:
-    """array_agg(argument)"""
+    """The reference for `array_agg(argument)`."""
     call = (join("array_agg("), 0, join(")"), FILTER_PLACE)
     return Reference(
         kind="aggregate",
@@ -110,7 +113,7 @@ class CallReader(Analyser):
     """Reads a call whose arguments are ordinary expressions of the query, where no pattern variable has a meaning."""
 
     def aggregate(self) -> tuple[Reference | None, int]:
-        """The aggregate call and the index behind it; None if the function is no aggregate."""
+        """The aggregate call and the index after it; (None, 0) if the function is no aggregate."""
         if not self._is_aggregate_name(0):
             return None, 0
         return self._aggregate(0, self.closing(1))
@@ -136,7 +139,7 @@ class CallReader(Analyser):
         return self.slice(*bounds[0]), number, syntax.nulls == "IGNORE"
 
     def _argument(self, lo: int, hi: int, function: str) -> Argument:
-        """As in MEASURES, but any expression: in a grouping query `sum(sum(v)) OVER w` is one."""
+        """The argument as in MEASURES, but it may be any expression, as in `sum(sum(v)) OVER w` of a grouping query."""
         reads = any(self.is_column(k) or (self.raw(k + 1) == "(" and self._is_aggregate_name(k)) for k in range(lo, hi))
         whole = Reference(kind="navigation", place=self.place(lo, hi), arguments=(self.slice(lo, hi),))
         return Argument(self.scope.source, (whole,) if reads else tuple(self.parts[lo:hi]))

@@ -1,7 +1,7 @@
-"""From a parsed window with a row pattern to its plan.
+"""Lowers a parsed window with a row pattern to its plan.
 
-It is lowered as MATCH_RECOGNIZE with ONE ROW PER MATCH is, with two differences: the frame bounds the match instead of
-WITHIN, and the result has, for each row of the input, a column for every call `… OVER w` instead of the measures.
+It is lowered like MATCH_RECOGNIZE with ONE ROW PER MATCH, with two differences: the frame instead of WITHIN bounds the
+match, and for each row of the input the result has a column for every call `… OVER w` instead of the measures.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ VALUE = "__value"  # the columns of calls: __value0, …
 def lower_window(
     clause: MatchClause, calls: Sequence[Fragment], source: Source, relation: InputRelation, strategy: str = "auto"
 ) -> MatchPlan:
-    """The plan of one window. `calls`: what stands before OVER; call i becomes column `__value{i}` of the plan.
+    """The plan of one window. `calls` are the texts before OVER; call i becomes column `__value{i}` of the plan.
 
-    Raises BindError and UnsupportedError, those of DEFINE, of MEASURES or of the calls together.
+    Raises BindError and UnsupportedError: all errors of DEFINE together, or of MEASURES, or of the calls.
     """
     labels = tuple(name.key for name in clause.pattern_variables)
     program = program_of(clause, labels)
@@ -101,17 +101,17 @@ def lower_window(
 
 @dataclass(frozen=True)
 class _Reach:
-    """How far PREV and NEXT reach in the conditions of a window.
+    """Determines how far PREV and NEXT reach in the conditions of a window.
 
-    The frame begins at the current row, so PREV is NULL where it would leave a match that begins there. A pattern whose
-    first rows need no PREV never gets there.
+    The frame begins at the current row, so PREV is NULL if it would read a row before a match that begins there. This
+    cannot happen in a pattern whose first rows need no PREV.
     """
 
     clause: MatchClause
     program: Program
 
     def leaves_frame(self, reference: Reference, label: int) -> bool:
-        """Can a reference in the condition of a label reach a row beyond the frame?"""
+        """Whether a reference in the condition of a label can reach a row outside the frame."""
         frame = self.clause.frame
         assert frame is not None
         if reference.kind != "navigation" or not reference.step:
@@ -124,7 +124,7 @@ class _Reach:
 
 
 def _is_frame_seen(context: Context, labels: tuple[str, ...], defined: Defined) -> bool:
-    """Can a condition reach a row beyond the frame?"""
+    """Whether a condition can reach a row outside the frame."""
     return any(
         isinstance(item, Reference) and context.leaves_frame(item, labels.index(variable))
         for variable, (_, items) in defined.items()
@@ -133,7 +133,7 @@ def _is_frame_seen(context: Context, labels: tuple[str, ...], defined: Defined) 
 
 
 def _values(context: Context, measures: Measures, calls: Sequence[Fragment]) -> list[Text]:
-    """Spark's expression over slots of each call, all errors together."""
+    """Spark's expression over slots for each call. Raises the errors of all calls together."""
     lowered = Calls(context, measures, dict(measures.of_matches(measures.lower())))
     errors, values = [], []
     for call in calls:
@@ -146,7 +146,7 @@ def _values(context: Context, measures: Measures, calls: Sequence[Fragment]) -> 
 
 
 def _frame_end(context: Context) -> FrameEnd:
-    """The end of the frame; an expression that is no number becomes a column of the input query."""
+    """The end of the frame; an expression that is not a literal number becomes a column of the input query."""
     frame = context.clause.frame
     assert frame is not None
     if frame.rows is None:

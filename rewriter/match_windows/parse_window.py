@@ -1,4 +1,4 @@
-"""The text inside the parentheses of a window with a row pattern → MatchClause.
+"""Parses the text inside the parentheses of a window with a row pattern to a MatchClause.
 
 WINDOW w AS ( [window] [PARTITION BY …] [ORDER BY …] [MEASURES …] ROWS BETWEEN CURRENT ROW AND …
               [AFTER MATCH …] [INITIAL | SEEK] PATTERN ( … ) [SUBSET …] DEFINE … )
@@ -37,7 +37,7 @@ _FRAME_HINT = "write ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING, or AND 5 
 
 @dataclass(frozen=True)
 class WindowClause:
-    """A query with windows that have row patterns, and what each of these windows says."""
+    """A query with windows that have row patterns, and the parsed clause of each of these windows."""
 
     site: WindowQuery
     clauses: tuple[MatchClause, ...]
@@ -45,7 +45,10 @@ class WindowClause:
 
 
 def parse_windows(tree: Tree, site: WindowQuery) -> WindowClause:
-    """The windows of a query. Raises ParseError, BindError and UnsupportedError, all errors of a window together."""
+    """The parsed windows of a query.
+
+    Raises ParseError, BindError and UnsupportedError, all errors of a window together.
+    """
     check_query(tree, site)
     clauses = tuple(_parse(tree, site, window) for window in site.windows)
     return WindowClause(site, clauses, tree.fragment(site.select, site.query.stop))
@@ -112,7 +115,7 @@ class WindowParser(ClauseParser):
 
     def _frame(self, lo: int, hi: int) -> Frame:
         fragment = self.fragment(lo, hi)
-        if hi - lo > 3 and self.words(hi - 3, 3) == ("EXCLUDE", "NO", "OTHERS"):  # the default: no row is left out
+        if hi - lo > 3 and self.words(hi - 3, 3) == ("EXCLUDE", "NO", "OTHERS"):  # the default: no row is excluded
             hi -= 3
         words = self.words(lo, hi - lo)
         if words[:5] != ("ROWS", "BETWEEN", "CURRENT", "ROW", "AND") or words[5:] == ():
@@ -131,7 +134,7 @@ class WindowParser(ClauseParser):
         return BindError("PATTERN_FRAME", message, place=place, hint=_FRAME_HINT)
 
     def before_sections(self, lo: int, hi: int) -> None:
-        """Take the name of the window from which this one inherits."""
+        """Read the name of the window from which this one inherits, and inherit from it."""
         if hi != lo + 1 or not self.tokens[lo].is_name:
             super().before_sections(lo, hi)
             return
@@ -152,7 +155,7 @@ class WindowParser(ClauseParser):
         return BindError("UNKNOWN_WINDOW", message, place=place, hint=f"the windows without a pattern are: {names}.")
 
     def _inherit(self, first: int, stop: int) -> None:
-        """Take PARTITION BY and ORDER BY of the window between the parentheses at tokens `first` - 1 and `stop`."""
+        """Inherit PARTITION BY and ORDER BY of the window in the parentheses at tokens `first` - 1 and `stop`."""
         if first == stop:
             return
         site = replace(self.site, opening=first - 1, closing=stop, depth=self.tokens[first - 1].depth)

@@ -1,17 +1,17 @@
-"""A query with row patterns in its windows as SQL around the matches.
+"""Rewrites a query with row patterns in its windows as two queries around the windows.
 
     SELECT id, 2 * m OVER w AS d FROM t WHERE … WINDOW w AS (…) ORDER BY d
 
-becomes a *base* query, which computes in the scope of the query whatever its rows alone determine,
+becomes a *base* query, which computes every value that depends on the rows alone,
 
     SELECT id, NULL AS __mixed0, <columns that the windows read> FROM t WHERE …
 
-then the windows, each of which adds its values to these rows, and the *outer* query in the place of the user's:
+then the windows, each of which adds its values to these rows, and the *outer* query, which replaces the user's query:
 
     SELECT `__c0` AS `id`, 2 * `__w0_value0` AS d FROM <rows> ORDER BY d
 
-A *mixed* item contains a call over such a window. The largest parts of it that contain none are computed by the base
-query, too. All other items and clauses reach Spark as they are written.
+A *mixed* item contains a call over such a window. Its largest parts without such a call are computed by the base query,
+too. All other items and clauses are passed to Spark as they are written.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sqlext.rewriter.tree.keywords import ends_operand
 from sqlext.rewriter.tree.read_windows import Range, WindowCall, WindowQuery, end_of_window, start_of_call
 from sqlext.rewriter.tree.statement_tree import Tree
 
-MIXED = "__mixed"  # in the base query: the places of the mixed items
+MIXED = "__mixed"  # the columns of the base query in the places of the mixed items
 COLUMN, PART = "__c", "__h"  # columns of the select list; parts of mixed items
 _OVER_WINDOW = re.compile(rf"\bOVER {WINDOW}\b")
 _DIRECTIONS = frozenset({"ASC", "DESC", "NULLS", "FIRST", "LAST"})
@@ -42,8 +42,8 @@ _UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", 
 class OuterQuery:
     """The two queries around the windows.
 
-    `values`: the column of each call, by its first token. `columns`: those that expressions of the query can read.
-    `parts` of mixed items are collected while the edits are made.
+    `values` holds the column of each call, by its first token. `columns` are the columns that expressions of the query
+    can read. `parts` are the parts of mixed items; they are collected while the edits are made.
     """
 
     tree: Tree
@@ -61,7 +61,7 @@ class OuterQuery:
                 self.mixed[lo, hi] = self._name(lo, hi)
 
     def _new_names(self) -> frozenset[str]:
-        """The names, in lower case, of the mixed items before, which later items may read if no column has them."""
+        """The names, in lower case, of the mixed items so far; later items may read those that are not columns."""
         return frozenset(name.lower() for name in self.mixed.values()) - {name.lower() for name in self.columns}
 
     # the base query
@@ -74,7 +74,7 @@ class OuterQuery:
         return join(*pieces, separator=", ")
 
     def is_mixed(self, lo: int, hi: int) -> bool:
-        """Does an item of the select list read a window, itself or by the name of another item?"""
+        """Whether an item of the select list reads a window, itself or by the name of another item."""
         return (lo, hi) in self.mixed
 
     def text(self, lo: int, hi: int) -> Text:
@@ -84,9 +84,9 @@ class OuterQuery:
     # the outer query
 
     def edits(self, rows: str, columns: Sequence[str]) -> list[Edit]:
-        """The edits that put the outer query in the place of the user's. `rows`: the relation with the values.
+        """The edits that replace the user's query by the outer query. `rows` is the relation with the values.
 
-        `columns`: the names of the columns of `base_items`, column i of which is `__c{i}` in `rows`.
+        `columns` are the names of the columns of `base_items`; column i is `__c{i}` in `rows`.
         """
         tokens, site = self.tree.tokens, self.site
         edits = [*self.select_edits(columns)]
@@ -97,7 +97,7 @@ class OuterQuery:
         return edits
 
     def item_edits(self) -> list[Edit]:
-        """The edits inside the mixed items, and inside the clauses behind the WINDOW clause. They collect `parts`."""
+        """The edits inside the mixed items. Making them adds to `parts`."""
         edits: list[Edit] = []
         for lo, hi in self.site.items:
             if self.is_mixed(lo, hi):
@@ -105,7 +105,7 @@ class OuterQuery:
         return edits
 
     def tail_edits(self, names: Sequence[str]) -> list[Edit]:
-        """The edits of QUALIFY, ORDER BY, … `names`: those of the columns of `base_items`."""
+        """The edits of QUALIFY, ORDER BY, … `names` are the names of the columns of `base_items`."""
         edits: list[Edit] = []
         columns, outputs = {name.lower() for name in names}, self._outputs(names)
         for head, items in self.site.tail:
@@ -120,9 +120,9 @@ class OuterQuery:
         return edits
 
     def _outputs(self, columns: Sequence[str]) -> frozenset[str]:
-        """The names of the result, in lower case, that ORDER BY takes before the columns of the relations.
+        """The names of the result, in lower case, which take precedence in ORDER BY over columns of the relations.
 
-        A name that is not an alias means the same in both. With DISTINCT only the result can be ordered by.
+        A name that is not an alias means the same in both. With DISTINCT, ORDER BY can read only the result.
         """
         names = list(self.mixed.values())
         if self.tree.tokens[self.site.select + 1].word == "DISTINCT":
@@ -132,7 +132,7 @@ class OuterQuery:
         return frozenset(map(str.lower, names))
 
     def select_edits(self, columns: Sequence[str]) -> Iterator[Edit]:
-        """Columns of the base query in the place of the other items, and names for the mixed items without one."""
+        """The edits that replace items by columns of the base query, and that name mixed items without a name."""
         texts = [f"{COLUMN}{i} AS {quoted(name)}" for i, name in enumerate(columns)]
         at = 0
         run: list[Range] = []
@@ -150,7 +150,7 @@ class OuterQuery:
             at, run = stop + 1, []
 
     def _alias(self, lo: int, hi: int) -> int:
-        """Where an item ends without its alias."""
+        """The end of an item without its alias."""
         tokens = self.tree.tokens
         if any(call.stop == hi for call in self.site.calls if call.start >= lo):
             return hi
@@ -162,7 +162,7 @@ class OuterQuery:
         return hi - 1 if is_name and hi - 1 > lo and ends_operand(tokens, hi - 2) else hi
 
     def _name(self, lo: int, hi: int) -> str:
-        """The name of a mixed item: its alias, that of the measure it is, or its text."""
+        """The name of a mixed item: its alias, the name of the measure if the item is one, or its text."""
         stop = self._alias(lo, hi)
         if stop < hi:
             return unquoted(self.tree.tokens[hi - 1].text)
@@ -199,7 +199,7 @@ class OuterQuery:
     def _ordinary_calls(self, lo: int, hi: int, outputs: frozenset[str]) -> Iterator[tuple[int, tuple[int, str]]]:
         """(start, (stop, column of the base query)) of the calls over windows without patterns.
 
-        They are computed there because QUALIFY filters the rows behind them, and because named windows are known there.
+        The base query computes them because QUALIFY filters rows after them, and because it knows named windows.
         """
         tokens, patterned = self.tree.tokens, {call.over for call in self.site.calls}
         for over in self.site.overs:
@@ -253,11 +253,11 @@ def _stop(item: Item) -> int:
 
 
 def rebased(plan: MatchPlan, number: int) -> tuple[list[InputColumn], Text, MatchPlan]:
-    """The columns of the base query that window `number` reads, the definition of a window that they need there (or
-    nothing), and the plan over these columns, whose relation is still the user's.
+    """The columns of the base query that window `number` reads, a window definition for them, and the plan over them.
 
-    Where a mask reads neighbours through Spark's window functions, the rows are numbered in that window: whatever order
-    rows with equal keys have there, they have it again in the match.
+    The definition is empty if the columns need none. The relation of the plan is still the user's. If a mask reads
+    neighbours through Spark's window functions, the rows are numbered in that window, so that rows with equal keys have
+    the same order there and in the match.
     """
     prefix, own_window = f"__w{number}_", f"{WINDOW}{number}"
     columns: list[InputColumn] = []
@@ -288,7 +288,7 @@ def _rebased_mask(mask: Mask, column: Callable[[str, Text], Text], number: int, 
 
 
 def through(plan: MatchPlan, relation: str, names: Sequence[str]) -> MatchPlan:
-    """The plan over `relation`, which passes the columns `names` through to its result."""
+    """The plan over `relation`; it passes the columns `names` through to its result."""
     carried = tuple(InputColumn(name, join(name)) for name in names)
     return replace(
         plan,
@@ -300,5 +300,5 @@ def through(plan: MatchPlan, relation: str, names: Sequence[str]) -> MatchPlan:
 
 
 def fragment_of_call(tree: Tree, call: WindowCall) -> Fragment:
-    """What stands before OVER."""
+    """The text of a call before OVER."""
     return tree.fragment(call.start, call.over)

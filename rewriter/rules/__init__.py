@@ -1,1 +1,1 @@
-"""Pattern rules: clauses that stand in a table, the statements about them, and the clause that reads them."""
+"""Pattern rules: clauses that are stored in a table, the statements about them, and the clause that reads them."""

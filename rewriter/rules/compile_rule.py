@@ -1,7 +1,7 @@
-"""The text of a rule → what a stream runs, without Spark: for CREATE PATTERN RULE, and for the workers of a stream.
+"""Compiles the text of a rule without Spark, for CREATE PATTERN RULE and for the workers of a stream.
 
-A rule is a MATCH_RECOGNIZE without PARTITION BY and ORDER BY, which MATCH_RULES gives. It is lowered as any other
-clause; what Spark would compute of each row is a tree of `expressions` instead.
+A rule is a MATCH_RECOGNIZE without PARTITION BY and ORDER BY, which MATCH_RULES gives. It is lowered like any other
+clause, but each value that Spark would compute for a row becomes a tree of `expressions`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ from sqlext.rewriter.text.splice import Source
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledRule:
-    """`columns`: the tree of each column that workers read, by name; `masks`: of each bit; `measures`: of each measure,
-    over the names of slots."""
+    """A rule as trees that a worker evaluates.
+
+    `columns` holds the tree of each column that workers read, by name; `masks` the tree of each bit; `measures` the
+    tree of each measure, over the names of slots.
+    """
 
     clause: str
     plan: MatchPlan
@@ -48,8 +51,10 @@ def compile_rule(
     max_length: int = MAX_LENGTH,
     functions: Mapping[str, PythonFunction] | None = None,
 ) -> CompiledRule:
-    """`clause`: `MATCH_RECOGNIZE ( … )`; `schema`: the name and simple type of each column of the events; `partition`,
-    `order`: those in MATCH_RULES, the event time first; `functions`: Python UDFs by their names in lower case.
+    """The compiled rule of a `clause` `MATCH_RECOGNIZE ( … )`.
+
+    `schema` holds the name and simple type of each column of the events. `partition` and `order` are the columns in
+    MATCH_RULES; `order` begins with the event time. `functions` are Python UDFs by their names in lower case.
 
     Raises ParseError, BindError and UnsupportedError, with their places in `clause`.
 
@@ -98,9 +103,9 @@ def _compiled(
 
 
 def slot_type(slot: Slot, columns: Mapping[str, str]) -> str:
-    """The type of a slot by Spark's name, as `run_batch.output_schema` has it for Spark.
+    """The Spark name of the type of a slot, the same type as in `run_batch.output_schema`.
 
-    `columns`: the types of the columns that workers read.
+    `columns` are the types of the columns that workers read.
 
     >>> slot_type(Slot(kind="value", columns=("__a0",)), {"__a0": "int"}), slot_type(Slot(kind="match number"), {})
     ('int', 'bigint')

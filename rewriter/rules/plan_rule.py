@@ -1,4 +1,4 @@
-"""From the text of a rule to the plan that the step of rules runs."""
+"""Plans a rule: turns its text into the plan that the step of rules runs."""
 
 from __future__ import annotations
 
@@ -72,7 +72,10 @@ def _own_slots(time: str) -> tuple[Slot, ...]:
 
 
 def _opening(rule: CompiledRule) -> tuple[Scalar, ...] | None:
-    """The conditions of the variables that may take the first row; None if one has none, or a match may be empty."""
+    """The conditions of the variables that may match the first row.
+
+    None if one of these variables has no condition, or if a match may be empty.
+    """
     task = rule.plan.task
     tables = automaton(task.program, task.bits)
     begins = targets_from(tables.graph, 0, at_start=True)

@@ -1,6 +1,6 @@
-"""CREATE, ALTER, DROP, SHOW and DESCRIBE of pattern rules, read from tokens.
+"""Reads CREATE, ALTER, DROP, SHOW and DESCRIBE of pattern rules from tokens.
 
-The grammar is that of docs/rules.md. A text that begins like one of these statements is always ours.
+The grammar is the one in docs/rules.md. A text that begins like one of these statements is never passed to Spark.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _FORMS = {
 
 @dataclass(frozen=True, kw_only=True)
 class RuleDefinition:
-    """What CREATE PATTERN RULE has beside the names.
+    """The parts of CREATE PATTERN RULE other than the names of the rule and its table.
 
     `clause` runs from MATCH_RECOGNIZE to its closing parenthesis, or to the end of the text if there is none; `body`
-    begins behind its opening parenthesis.
+    begins after its opening parenthesis.
     """
 
     or_replace: bool
@@ -54,8 +54,11 @@ class RuleDefinition:
 
 @dataclass(frozen=True, kw_only=True)
 class RuleStatement:
-    """`verb` is CREATE, ENABLE, DISABLE, DROP, SHOW or DESCRIBE; `name` is None for SHOW, `definition` for all but
-    CREATE."""
+    """A statement about pattern rules.
+
+    `verb` is CREATE, ENABLE, DISABLE, DROP, SHOW or DESCRIBE. `name` is None for SHOW, `definition` is None for every
+    verb but CREATE.
+    """
 
     text: str
     verb: str
@@ -71,7 +74,7 @@ class RuleStatement:
 
     @property
     def place(self) -> Place:
-        """Where the rule is named, or the table if none is."""
+        """The place of the name of the rule, or of the table if no rule is named."""
         name = self.name or self.table
         return Place(self.text, name.start, name.stop)
 
@@ -81,7 +84,7 @@ class RuleStatement:
 
 
 def is_rule_statement(text: str) -> bool:
-    """Does a text begin like a statement about pattern rules?
+    """Whether a text begins like a statement about pattern rules.
 
     >>> is_rule_statement("drop pattern rule r ON rules"), is_rule_statement("SELECT pattern rule FROM t")
     (True, False)
@@ -90,12 +93,12 @@ def is_rule_statement(text: str) -> bool:
 
 
 def mentions_rules(text: str) -> bool:
-    """False for all statements and scripts without a statement about pattern rules; True decides nothing."""
+    """False if a statement or script surely contains no statement about pattern rules; True decides nothing."""
     return _MENTION.search(text) is not None
 
 
 def parse_rule_statement(text: str) -> RuleStatement | None:
-    """The statement about pattern rules; None for all other text. Raises ParseError.
+    """The statement about pattern rules that a text is; None for all other text. Raises ParseError.
 
     >>> alter = parse_rule_statement("ALTER PATTERN RULE `big spender` ON db.rules DISABLE;")
     >>> alter.verb, alter.rule, alter.table.parts
@@ -114,7 +117,7 @@ def parse_rule_statement(text: str) -> RuleStatement | None:
 
 @dataclass
 class _RuleReader:
-    """Reads one statement, whose first words are those of a form."""
+    """Reads one statement that begins with the words of a form."""
 
     cursor: Cursor
     form: str = ""
@@ -206,7 +209,7 @@ class _RuleReader:
         return cursor.fragment(start, cursor.index)
 
     def _string(self) -> Fragment:
-        """String literals, which Spark joins if there are several."""
+        """One or more string literals, which Spark concatenates."""
         cursor, start = self.cursor, self.cursor.index
         while not cursor.is_at_end and cursor.tokens[cursor.index].kind == STRING:
             cursor.index += 1

@@ -1,4 +1,4 @@
-"""The text of a rule without its events: whether it is one, how long it may be, and the query that it stands for."""
+"""Checks the form and the size of the text of a rule, without its events, and writes the rule as a query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EVENTS = "SELECT * FROM `__events` "
 
 
 def check_rule_text(clause: str) -> None:
-    """Raise what is wrong with a rule as far as its text alone shows it, with places in `clause`.
+    """Raise the errors of a rule that its text alone shows, with places in `clause`.
 
     >>> check_rule_text("MATCH_RECOGNIZE (PATTERN (A) DEFINE B AS true)")
     Traceback (most recent call last):
@@ -36,7 +36,7 @@ def check_rule_text(clause: str) -> None:
 
 
 def rule_query(clause: str, partition: Sequence[str], order: Sequence[str], max_length: int) -> tuple[str, int]:
-    """The rule as a query over the events, and how many characters stand before the body of the clause in addition."""
+    """The rule as a query over the events, and the number of characters added before the body of the clause."""
     _check_size(clause, max_length)
     try:
         _check_alone(clause)
@@ -51,7 +51,7 @@ DIVIDE_HINT = "divide it into several rules."
 
 
 def _check_size(clause: str, max_length: int) -> None:
-    """Raise UnsupportedError for a text whose reading alone would hold the stream up."""
+    """Raise UnsupportedError for a text that takes so long to read that the stream would wait for it."""
     if len(clause) > max_length:
         message = f"a rule has at most {max_length:,} characters, and this one has {len(clause):,}"
         raise UnsupportedError("RULE_SIZE", message, hint=DIVIDE_HINT)
@@ -86,7 +86,7 @@ def _head(partition: Sequence[str], order: Sequence[str]) -> str:
 
 
 def _check_alone(clause: str) -> None:
-    """Raise the errors of the text itself, and BindError for what MATCH_RULES says for all rules."""
+    """Raise the errors of the text itself, and BindError for sections that MATCH_RULES gives for all rules."""
     parsed = parsed_rule(_EVENTS + clause)
     for what, fragments in (
         ("PARTITION BY", [key.expression for key in parsed.partition_by]),

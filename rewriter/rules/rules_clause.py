@@ -1,4 +1,4 @@
-"""`relation MATCH_RULES (PARTITION BY … ORDER BY … RULES table)`: what the user wrote, with places."""
+"""Parses `relation MATCH_RULES (PARTITION BY … ORDER BY … RULES table)`, and keeps the place of each part."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RulesClause:
 
 
 def is_rules_clause(tokens: Tokens, i: int) -> bool:
-    """Does MATCH_RULES stand at token i, and not the alias of a relation with the names of its columns?
+    """Whether token i begins a MATCH_RULES clause, and is not the alias of a relation with names of columns.
 
     >>> from sqlext.rewriter.text.tokens import tokenize
     >>> [is_rules_clause(tokenize(t), 2) for t in ("FROM e MATCH_RULES (RULES r)", "FROM e MATCH_RULES (rules, r)")]
@@ -54,7 +54,9 @@ def is_rules_clause(tokens: Tokens, i: int) -> bool:
 
 
 def parse_rules_clauses(tree: Tree) -> tuple[RulesClause, ...]:
-    """The MATCH_RULES of a statement, inner ones first. Raises ParseError and UnsupportedError, all together.
+    """The MATCH_RULES clauses of a statement, inner ones first.
+
+    Raises ParseError and UnsupportedError, the errors of all clauses together.
 
     >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> text = "SELECT * FROM STREAM e MATCH_RULES (PARTITION BY k ORDER BY ts RULES db.r) AS m"
@@ -118,7 +120,7 @@ class _RulesReader:
         return token.word if token.word == "RULES" else ""
 
     def _columns(self, lo: int, hi: int) -> Iterator[KeyColumn]:
-        """Columns between commas. Raises ParseError and UnsupportedError."""
+        """The columns between the commas. Raises ParseError and UnsupportedError."""
         commas = [i for i in range(lo, hi) if self.tokens[i].text == "," and self.tokens[i].depth == self.depth]
         for start, stop in zip([lo, *(i + 1 for i in commas)], [*commas, hi]):
             if start >= stop:

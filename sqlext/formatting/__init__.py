@@ -1,1 +1,1 @@
-"""The layout of SQL text, and the templater of sqlfluff."""
+"""The layout of SQL text, and the templater for sqlfluff."""

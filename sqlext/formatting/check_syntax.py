@@ -1,4 +1,4 @@
-"""Checks the clauses in the statements of a file, without Spark; plain Spark SQL is passed over."""
+"""Checks the clauses in the statements of a file, without Spark; plain Spark SQL is ignored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ Check = Callable[[str], None]
 
 
 def check_text(text: str, check: Check | None = None) -> list[SqlExtError]:
-    """The errors of all statements of a file, with places in the file; those of `check` if the syntax is right.
+    """The errors of all statements of a file, with places in the file.
+
+    `check` is called for the statements whose syntax is right; it raises further errors.
 
     >>> errors = check_text("SELECT 1;\\nSELECT * FROM t MATCH_RECOGNIZE (PATTERN (A) DEFINE B AS true)")
     >>> [(error.error_class, error.place.line) for error in errors]
@@ -36,7 +38,7 @@ def check_text(text: str, check: Check | None = None) -> list[SqlExtError]:
 
 
 def _errors(text: str, check: Check | None = None) -> list[SqlExtError]:
-    """The errors of one statement, which `check` raises."""
+    """The errors that `check` raises for one statement."""
     try:
         (check or check_syntax)(text)
     except SqlExtErrors as error:
@@ -47,7 +49,7 @@ def _errors(text: str, check: Check | None = None) -> list[SqlExtError]:
 
 
 def check_syntax(text: str) -> None:
-    """Raise what is wrong with one statement, as far as its text alone shows it.
+    """Raise the errors of one statement that its text alone shows.
 
     >>> check_syntax("SELEC plain Spark SQL FROM is not ours")
     """

@@ -1,6 +1,6 @@
-"""Lays out the clauses of the extended language in one canonical way, and leaves all else byte for byte.
+"""Lays out the clauses of the extended language in one canonical way; all other text stays byte for byte the same.
 
-Only gaps between tokens and the case of keywords of our clauses change, so the meaning stays, and comments too.
+Only gaps between tokens and the case of keywords in these clauses change, so meaning and comments are preserved.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sqlext.rewriter.text.tokens import Tokens, closing, index_at, tokenize
 from sqlext.rewriter.tree.statement_tree import Site
 
 LayOut = Callable[[str, Tokens], Layout]
-_ROUNDS = 8  # a clause inside another may take several until both have found their places
+_ROUNDS = 8  # The layout is repeated until nothing changes; a clause inside another may take several rounds.
 
 
 def format_text(text: str) -> str:
@@ -55,7 +55,7 @@ def _last_line(text: str) -> str:
 
 
 def _formatted_after(line: str, text: str, statement: Fragment) -> str:
-    """The statement, laid out after what is before it on its line, which has been laid out."""
+    """The statement, laid out. `line` is the text before it on its line, which has already been laid out."""
     try:
         check_syntax(statement.text)
     except SqlExtError as error:
@@ -65,7 +65,7 @@ def _formatted_after(line: str, text: str, statement: Fragment) -> str:
 
 
 def format_statement(text: str) -> str:
-    """One statement without errors, laid out."""
+    """The text of one statement without errors, laid out."""
     if not (is_rule_statement(text) or is_extended(text)):
         return text
     last = text
@@ -82,7 +82,7 @@ def format_statement(text: str) -> str:
 
 
 def _layouts(text: str) -> Iterator[LayOut]:
-    """How each part of a statement is laid out, those that begin first coming first."""
+    """The function that lays out each part of a statement, in the order in which the parts begin."""
     if is_rule_statement(text):
         yield from _of_rule(text)
         return
@@ -138,7 +138,7 @@ def _of_site(site: Site) -> LayOut:
 
 
 def _of_parser(text: str, tokens: Tokens, parser: ClauseParser) -> Layout:
-    """The layout of a clause behind its keyword."""
+    """The layout of a clause, with its keyword in upper case."""
     keyword = parser.site.opening - 1
     layout = lay_out_body(text, tokens, _body(parser, keyword))
     layout.words[keyword] = tokens[keyword].word

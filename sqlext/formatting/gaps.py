@@ -1,4 +1,4 @@
-"""The gaps between the tokens of a text, the only characters that a formatter may change.
+"""Lays out the gaps between the tokens of a text; besides them, a formatter changes only the case of keywords.
 
 A gap is white space and comments. Comments are never lost, and never change their order or their text.
 """
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from sqlext.rewriter.text.tokens import Tokens
 
 _INDENT = re.compile(r"\n( *)(?=\S|$)")
-_CONTINUED = 4  # columns by which further lines are indented if they began before the first one did
+_CONTINUED = 4  # columns by which further lines of a block are indented if they began left of the first line
 
 
 @dataclass(frozen=True)
 class Comment:
-    """`is_behind`: it stands on the line of what comes before it."""
+    """A comment; `is_behind` is true if it is on the same line as the token before it."""
 
     text: str
     is_behind: bool
@@ -25,10 +25,11 @@ class Comment:
 
 @dataclass
 class Layout:
-    """How tokens shall stand: by the index of a token, the `gaps` before it and the `words` in its place.
+    """The new layout of tokens: by the index of a token, `gaps` holds the gap before it and `words` its new text.
 
-    A gap of "\\n" and spaces begins a line, any other one is spaces. `blocks`: first token → the one behind the last of
-    an expression, which moves as a block: its further lines keep their distance to its first one.
+    A gap of "\\n" and spaces begins a line, any other gap is spaces. `blocks` maps the first token of an expression to
+    the token after its last one. The expression moves as a block: its further lines keep their distance to its first
+    line.
     """
 
     gaps: dict[int, str] = field(default_factory=dict)
@@ -40,7 +41,7 @@ class Layout:
 
 
 def comments(gap: str) -> Iterator[Comment]:
-    """The comments of a gap. Those with /* may be nested, as in Spark.
+    """The comments of a gap. Comments with /* may be nested, as in Spark.
 
     >>> list(comments(" -- a\\n /* b /* c */ */ "))
     [Comment(text='-- a', is_behind=True), Comment(text='/* b /* c */ */', is_behind=False)]
@@ -95,8 +96,11 @@ def laid_out(text: str, tokens: Tokens, layout: Layout) -> str:
 
 
 def _shift(text: str, tokens: Tokens, layout: Layout, first: int, column: int, indent: int) -> int:
-    """By how much the further lines of a block move whose first token comes to stand at `column`, on a line that
-    `indent` blanks begin: with it, unless they began before it."""
+    """The number of columns by which the further lines of a block move to the right.
+
+    The first token of the block is now at `column`, on a line that begins with `indent` blanks. The further lines move
+    with it, unless they began left of it.
+    """
     inside = range(first + 1, layout.blocks[first])
     gaps = (gap_before(text, tokens, i) for i in inside if i not in layout.gaps)
     least = min((len(m[1]) for gap in gaps if "/*" not in gap for m in _INDENT.finditer(gap)), default=0)
@@ -105,7 +109,10 @@ def _shift(text: str, tokens: Tokens, layout: Layout, first: int, column: int, i
 
 
 def _new_gap(gap: str, wanted: str, newline: str) -> str:
-    """The wanted gap, with the comments of the old one. A gap of spaces stays as it is if it has comments."""
+    """The gap `wanted`, with the comments of the old gap.
+
+    If `wanted` does not begin a line, an old gap with comments is returned unchanged.
+    """
     inside = list(comments(gap))
     if not wanted.startswith("\n"):
         return gap if inside else wanted
@@ -114,7 +121,7 @@ def _new_gap(gap: str, wanted: str, newline: str) -> str:
 
 
 def _shifted(gap: str, shift: int) -> str:
-    """The gap with its lines moved to the right, or to the left; not the lines inside a comment."""
+    """The gap with its lines moved `shift` columns to the right; a gap with a /* comment is unchanged."""
     if "/*" in gap:
         return gap
     return _INDENT.sub(lambda m: "\n" + " " * max(0, len(m[1]) + shift), gap)
@@ -125,18 +132,21 @@ def _column_behind(column: int, text: str) -> int:
 
 
 def column_of(text: str, offset: int) -> int:
-    """How many characters stand before it on its line."""
+    """The number of characters before `offset` on its line."""
     return offset - text.rfind("\n", 0, offset) - 1
 
 
 def indent_of(text: str, offset: int) -> int:
-    """How many blanks begin the line."""
+    """The number of blanks at the beginning of the line of `offset`."""
     line = text[text.rfind("\n", 0, offset) + 1 : offset]
     return len(line) - len(line.lstrip())
 
 
 def is_on_one_line(text: str, tokens: Tokens, lo: int, hi: int, free: Mapping[int, str]) -> bool:
-    """Have tokens `lo` to `hi` no line ends and comments between them, except for ends of lines in the gaps `free`?"""
+    """Whether tokens `lo` to `hi` have no ends of lines and no comments between them.
+
+    Ends of lines in the gaps `free` are allowed.
+    """
     for i in range(lo + 1, hi):
         gap = gap_before(text, tokens, i)
         if any(True for _ in comments(gap)) or ("\n" in gap and i not in free):
@@ -145,7 +155,7 @@ def is_on_one_line(text: str, tokens: Tokens, lo: int, hi: int, free: Mapping[in
 
 
 def same_tokens(old: Tokens, new: Tokens) -> bool:
-    """Are these the same tokens, but for the case of words?"""
+    """Whether these are the same tokens, apart from the case of words."""
     return [(t.kind, t.text if t.kind != "word" else t.word) for t in old] == [
         (t.kind, t.text if t.kind != "word" else t.word) for t in new
     ]

@@ -1,4 +1,4 @@
-"""How MATCH_RECOGNIZE ( … ), MATCH_RULES ( … ) and the parentheses of a window with a row pattern are laid out.
+"""Lays out MATCH_RECOGNIZE ( … ), MATCH_RULES ( … ) and the parentheses of a window with a row pattern.
 
     FROM ticks MATCH_RECOGNIZE (
       PARTITION BY symbol
@@ -10,8 +10,8 @@
       DEFINE down AS price < PREV(price)
     )
 
-Sections stand on lines of their own, and so do the items of a list of several. A clause that is short enough stands on
-one line.
+Each section is on a line of its own, and so is each item of a list with several items. A clause that is short enough is
+on one line.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from sqlext.rewriter.match.parse_match import (
 from sqlext.rewriter.match_windows.parse_window import FRAME, SEARCH
 from sqlext.rewriter.text.tokens import WORD, Tokens, closing
 
-ONE_LINE, WIDTH, ALIGNED_WIDTH = 80, 120, 100  # columns: of a clause, of a line, of a line with an aligned AS
+ONE_LINE, WIDTH, ALIGNED_WIDTH = 80, 120, 100  # the most columns of a one-line clause, a line, a line with aligned AS
 STEP = 2
 RULES = "RULES"
 _LISTS = frozenset({PARTITION_BY, ORDER_BY, SUBSET})
@@ -45,8 +45,10 @@ _WORDS_ONLY = frozenset({ROWS, FRAME, SEARCH})
 
 @dataclass(frozen=True, kw_only=True)
 class Body:
-    """The parentheses of a clause at tokens `opening` and `closing`. `line` is a token of the line by which the clause
-    is indented."""
+    """The parentheses of a clause at tokens `opening` and `closing`.
+
+    `line` is a token on the line whose indentation the clause takes.
+    """
 
     sections: Sequence[Section]
     parser: ClauseParser
@@ -80,7 +82,7 @@ def lay_out_body(text: str, tokens: Tokens, body: Body) -> Layout:
 
 
 def _first_words(tokens: Tokens, body: Body, layout: Layout) -> None:
-    """What stands before the first section, the name of an inherited window, stays behind the parenthesis."""
+    """Keep the name of an inherited window, which comes before the first section, directly after the parenthesis."""
     first = body.sections[0].start
     if first > body.opening + 1:
         layout.gaps[body.opening + 1] = ""
@@ -109,7 +111,7 @@ def _length(text: str, tokens: Tokens, lo: int, hi: int, layout: Layout) -> int:
 
 
 def _words(tokens: Tokens, section: Section, layout: Layout) -> None:
-    """The words of the language in upper case, one space between them."""
+    """Put the words of the language in upper case, with one space between them."""
     stop = section.hi if section.head in _WORDS_ONLY | {AFTER} else section.lo
     keeps = _target(tokens, section) if section.head == AFTER else None
     for i in range(section.start, stop):
@@ -143,7 +145,7 @@ def _names(body: Body, section: Section) -> list[tuple[int, int]]:
 
 
 def _lists(tokens: Tokens, body: Body, section: Section, layout: Layout) -> None:
-    """No space before commas, one around AS, and each expression as a block."""
+    """Put no space before commas and one space on each side of AS, and make each expression a block."""
     if section.head not in _LISTS | {MEASURES, DEFINE}:
         return
     for lo, hi in _items(body, section):
@@ -159,7 +161,7 @@ def _lists(tokens: Tokens, body: Body, section: Section, layout: Layout) -> None
 
 
 def _lay_out_section(text: str, tokens: Tokens, body: Body, section: Section, layout: Layout, indent: int) -> None:
-    """The lines of a section that begins at column `indent`."""
+    """Set the lines of a section that begins at column `indent`."""
     if section.head == PATTERN:
         _within(text, tokens, section, layout, indent)
     if section.head not in _LISTS | {MEASURES, DEFINE}:
@@ -180,7 +182,7 @@ def _lay_out_section(text: str, tokens: Tokens, body: Body, section: Section, la
 
 
 def _within(text: str, tokens: Tokens, section: Section, layout: Layout, indent: int) -> None:
-    """WITHIN stands behind PATTERN ( … ), or below it where the line would be too long."""
+    """Put WITHIN after PATTERN ( … ), or on the line below if the line would be too long."""
     close = closing(tokens, section.lo)
     if close is None or close + 1 >= section.hi:
         return
@@ -192,7 +194,7 @@ def _within(text: str, tokens: Tokens, section: Section, layout: Layout, indent:
 
 
 def _align(text: str, tokens: Tokens, body: Body, section: Section, layout: Layout, indent: int) -> None:
-    """Put the words AS of a list below each other, unless a line gets too long by it."""
+    """Align the words AS of a list below each other, unless this makes a line too long."""
     names = _names(body, section)
     widths = [_length(text, tokens, lo + 1, as_, layout) + len(tokens[lo].text) for lo, as_ in names]
     stops = dict(_items(body, section))

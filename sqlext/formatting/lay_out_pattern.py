@@ -1,4 +1,4 @@
-"""How the body of PATTERN ( … ) is laid out: `(A B+? (C | D){2,5})`."""
+"""Lays out the body of PATTERN ( … ), as in `(A B+? (C | D){2,5})`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ _QUANTIFIERS = ("*", "+", "?")
 
 
 def lay_out_pattern(text: str, tokens: Tokens, opening: int, closing: int, layout: Layout) -> None:
-    """Set the gaps between the tokens of a pattern; line ends and comments stay, and lines move with the first one."""
+    """Set the gaps between the tokens of a pattern.
+
+    Ends of lines and comments are kept, and further lines move with the first line.
+    """
     layout.gaps[opening] = " "
     layout.blocks[opening] = closing + 1
     in_braces = False
@@ -32,5 +35,5 @@ def _gap(tokens: Tokens, i: int, gap: str, in_braces: bool) -> str:
 
 
 def _opens_bounds(tokens: Tokens, i: int) -> bool:
-    """Does `{2,5}` begin at token i, and not an exclusion `{- … -}`?"""
+    """Whether `{2,5}` begins at token i, and not an exclusion `{- … -}`."""
     return tokens[i].text == "{" and tokens[i + 1].text.isdigit() | (tokens[i + 1].text == ",")

@@ -1,4 +1,4 @@
-"""How joins on time, window functions and EMIT are laid out.
+"""Lays out joins on time, window functions and EMIT.
 
 FROM flights f
   LEFT ASOF JOIN reports r
@@ -26,7 +26,7 @@ LayOut = Callable[[str, Tokens], Layout]
 
 
 def lay_out_join(tree: Tree, join: JoinClause) -> LayOut:
-    """The join on a line of its own below FROM, its conditions below it; all of FROM on one line if it is short."""
+    """Put the join on a line of its own below FROM, and its conditions below it; a short FROM stays on one line."""
 
     def lay_out(text: str, tokens: Tokens) -> Layout:
         first, behind = index_at(tokens, join.words.start), index_at(tokens, join.words.stop)
@@ -54,7 +54,7 @@ def lay_out_join(tree: Tree, join: JoinClause) -> LayOut:
 
 
 def _begins_criterion(join: JoinClause, tokens: Tokens, i: int) -> bool:
-    """Does MATCH_CONDITION ( … ), ON or USING ( … ) of this join begin at token i?"""
+    """Whether MATCH_CONDITION ( … ), ON or USING ( … ) of this join begins at token i."""
     start = tokens[i].start
     condition, on = join.match_condition, join.on
     if tokens[i].word == "MATCH_CONDITION" and condition is not None and condition.whole.start == start:
@@ -66,7 +66,7 @@ def _begins_criterion(join: JoinClause, tokens: Tokens, i: int) -> bool:
 
 
 def lay_out_call(call: WindowCall) -> LayOut:
-    """`NAME(argument, …)` on one line, or each argument on its own if the line gets too long."""
+    """Put `NAME(argument, …)` on one line, or each argument on its own line if that line gets too long."""
 
     def lay_out(text: str, tokens: Tokens) -> Layout:
         name = next(i for i in range(index_at(tokens, call.whole.start), len(tokens)) if tokens[i].word == call.kind)
@@ -94,7 +94,7 @@ def lay_out_call(call: WindowCall) -> LayOut:
 
 
 def lay_out_emit(emit: EmitClause) -> LayOut:
-    """EMIT on a line of its own, unless the whole query is short and on one line."""
+    """Put EMIT on a line of its own, unless the whole query is short and on one line."""
 
     def lay_out(text: str, tokens: Tokens) -> Layout:
         first, keyword = index_at(tokens, emit.whole.start), index_at(tokens, emit.keyword.start)
@@ -118,13 +118,13 @@ def lay_out_emit(emit: EmitClause) -> LayOut:
 
 
 def _end_of_emit(emit: EmitClause, tokens: Tokens, keyword: int) -> int:
-    """The token behind EMIT: ORDER BY may follow it."""
+    """The token after the EMIT clause, which ORDER BY may follow."""
     end = emit.order.start if emit.order is not None and emit.order.start > emit.keyword.start else emit.whole.stop
     return max(index_at(tokens, end), keyword + 1)
 
 
 def _is_short(text: str, tokens: Tokens, lo: int, hi: int, layout: Layout, width: int) -> bool:
-    """Do tokens `lo` to `hi` fit on one line of this width?"""
+    """Whether tokens `lo` to `hi` fit on one line of this width."""
     if not is_on_one_line(text, tokens, lo, hi, layout.gaps):
         return False
     gaps = (layout.gaps.get(i, gap_before(text, tokens, i)) for i in range(lo + 1, hi))

@@ -1,7 +1,7 @@
-"""A templater for sqlfluff, `templater = sqlext` beside `dialect = sparksql`: it lints what is Spark's in a file.
+"""A templater for sqlfluff, `templater = sqlext` next to `dialect = sparksql`, to lint the Spark SQL in a file.
 
-Our clauses are for sqlfluff what the calls of a macro are: parts of the source that it neither parses nor changes.
-Their errors are reported as templating errors, with their places.
+sqlfluff treats the clauses of the extended language like calls of a macro: it neither parses nor changes them. Their
+errors are reported as templating errors, with their places.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ from sqlext.rewriter.text.splice import Edit
 
 
 class SqlExtTemplater(RawTemplater):
-    """Leaves our clauses out of what sqlfluff parses."""
+    """Leaves the clauses of the extended language out of the text that sqlfluff parses."""
 
     name = "sqlext"
 
     def process(
         self, *, in_str: str, fname: str, config: Any = None, formatter: Any = None
     ) -> tuple[TemplatedFile, list[SQLTemplaterError]]:
-        """The file as sqlfluff shall parse it; a wrong clause is a templating error, and then nothing is left out."""
+        """The file as sqlfluff should parse it.
+
+        Raises SQLTemplaterError for a wrong clause; nothing is then left out.
+        """
         try:
             return _templated(in_str, fname, edits_of_file(in_str)), []
         except SqlExtError as error:
@@ -57,5 +60,5 @@ def _templated(text: str, name: str, edits: list[Edit]) -> TemplatedFile:
 
 @hookimpl
 def get_templaters() -> list[type[RawTemplater]]:
-    """What sqlfluff asks its plugins for."""
+    """The templaters that this plugin provides to sqlfluff."""
     return [SqlExtTemplater]

@@ -1,6 +1,6 @@
-"""A statement without the extended language, for tools that know Spark's own grammar only.
+"""Removes the extended language from a statement, for tools that know Spark's own grammar only.
 
-The text is for parsing, not for running: a clause is left out, and what stays keeps its place and its names.
+The result can be parsed but should not be run: clauses are left out, and the rest keeps its order and its names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BEFORE_STREAM = frozenset({"FROM", "JOIN", ",", "TABLE"})
 
 
 def edits_of_file(text: str) -> list[Edit]:
-    """The edits, in the order of their places, that leave only Spark's own grammar in a file.
+    """The edits, in the order of their places, after which a file contains only Spark's own grammar.
 
     Raises SqlExtError, with a place in the file, for the first statement whose clauses are wrong.
 
@@ -59,7 +59,7 @@ def _edits(text: str) -> list[Edit]:
 
 
 def _outermost(edits: list[Edit]) -> list[Edit]:
-    """The edits that do not lie inside of others."""
+    """The edits that are not inside other edits."""
     result: list[Edit] = []
     for edit in sorted(set(edits), key=lambda e: (e.start, -e.stop)):
         if not result or edit.start >= result[-1].stop:
@@ -68,12 +68,12 @@ def _outermost(edits: list[Edit]) -> list[Edit]:
 
 
 def _left_out(tokens: Tokens, lo: int, hi: int) -> Edit:
-    """Tokens `lo` to `hi` (exclusive) left out, with the gap before them."""
+    """The edit that leaves out tokens `lo` to `hi` (exclusive), with the gap before them."""
     return Edit(tokens[lo - 1].stop if lo else tokens[lo].start, tokens[hi - 1].stop, "")
 
 
 def _head(tokens: Tokens) -> Iterator[Edit]:
-    """EXPLAIN MATCH and CREATE STREAMING TABLE as EXPLAIN and CREATE TABLE."""
+    """The edits that make EXPLAIN MATCH an EXPLAIN, and CREATE STREAMING TABLE a CREATE TABLE."""
     if is_at(tokens, 0, "EXPLAIN", "MATCH"):
         yield _left_out(tokens, 1, 2)
     cursor = Cursor(tokens)
@@ -94,7 +94,7 @@ def _head(tokens: Tokens) -> Iterator[Edit]:
 
 
 def _watermarks(tokens: Tokens) -> Iterator[Edit]:
-    """STREAM before a relation, and WATERMARK … DELAY OF … behind it."""
+    """The edits that leave out STREAM before a relation, and WATERMARK … DELAY OF … after it."""
     for i, token in enumerate(tokens):
         if token.word == "STREAM" and i and tokens[i - 1].word in _BEFORE_STREAM and i + 1 < len(tokens):
             if tokens[i + 1].is_name and tokens[i + 1].word not in ("AS", "WHERE"):
@@ -126,10 +126,10 @@ def _of_clauses(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
 
 
 def _of_join(join: JoinClause, edits: list[Edit]) -> Edit:
-    """A join of Spark in the place of all that follows the left operand, with the same conditions.
+    """The edit that replaces everything after the left operand by a join of Spark with the same conditions.
 
-    It is one edit, because a tool leaves alone only what an edit covers; and it has the names in the conditions,
-    without which a tool would take aliases for unused.
+    It is one edit, because a tool may change any text that no edit covers. It keeps the names in the conditions,
+    because without them a tool would report aliases as unused.
     """
     condition, on = join.match_condition, join.on
     conditions = [] if on is None else [_edited(on, edits)]
@@ -146,7 +146,7 @@ def _edited(fragment: Fragment, edits: list[Edit]) -> str:
 
 
 def _behind(tree: Tree, keyword: Fragment, whole: Fragment) -> Edit:
-    """The clause left out that stands behind a relation, with the alias that only the clause reads."""
+    """The edit that leaves out a clause after a relation, with the alias that only the clause reads."""
     at = index_at(tree.tokens, keyword.start)
     relation = tree.relation_of(at)
     alias = relation.aliases[relation.clauses.index(at)] if relation is not None else None
@@ -159,11 +159,11 @@ def _behind_token(tokens: Tokens, fragment: Fragment) -> Edit:
 
 
 def _of_windows(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
-    """Windows without the sections of their patterns, and measures without OVER."""
+    """The edits that leave out the sections of row patterns in windows, and OVER after measures."""
     for windows in statement.windows:
         for relation in statement.tree.relations:
             alias = relation.aliases[-1] if relation.query == windows.site.query else None
-            if alias is not None:  # the windows may read it
+            if alias is not None:  # The windows may read the alias.
                 yield Edit(tokens[alias.name].start, tokens[alias.name].stop, tokens[alias.name].text)
         for window in windows.site.windows:
             first = next(
@@ -183,7 +183,7 @@ def _begins_pattern(tokens: Tokens, i: int, opening: int) -> bool:
 
 
 def _of_emits(statement: ParsedStatement, tokens: Tokens) -> Iterator[Edit]:
-    """The relation that a window function reads in the place of its call; no EMIT."""
+    """The edits that replace the call of a window function by the relation that it reads, and leave out EMIT."""
     for call in statement.calls:
         data, whole = call.data, call.whole
         yield Edit(whole.start, data.start, "")
