@@ -394,7 +394,7 @@ class _EmitReader:
         return cursor.fragment(at, cursor.index)
 
     def _delta(self, comparison: str) -> tuple[Fragment, Fragment]:
-        """The expression and the threshold of `(expression) > x`, or of another comparison."""
+        """The expression and the threshold of `(expression) > x`, or of `(expression) < x`."""
         cursor = self.cursor
         if not cursor.is_at("("):
             raise self._unexpected()

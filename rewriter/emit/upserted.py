@@ -1,4 +1,7 @@
-"""Adds columns to a query that EMITs into a table with UPSERT KEY, which identify the firing of each row."""
+"""Adds columns that identify the firing of each row to a query that EMITs into a table with UPSERT KEY.
+
+They are added whatever the query selects.
+"""
 
 from __future__ import annotations
 

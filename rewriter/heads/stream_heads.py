@@ -1,4 +1,4 @@
-"""SHOW, DESCRIBE, STOP and REFRESH of streaming tables, read from tokens."""
+"""Reads SHOW, DESCRIBE, STOP and REFRESH of streaming tables from tokens."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _HINT = (
 def match_condition(condition: MatchCondition, side_of: SideOf) -> MatchCondition:
     """The condition with the left relation's time on the left.
 
-    Raises BindError (MATCH_CONDITION) unless each operand reads another one of the two relations.
+    Raises BindError (MATCH_CONDITION) unless one operand reads only the left relation, and the other only the right.
     """
     sides = side_of(condition.left), side_of(condition.right)
     if sides == (LEFT, RIGHT):

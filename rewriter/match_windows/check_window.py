@@ -1,4 +1,6 @@
-"""Checks, without types, the rules for a window with a row pattern; the rules for every clause apply too.
+"""Checks, without types, the rules for a window with a row pattern, which are in one table, RULES.
+
+The rules for every clause apply too.
 
 Source: ISO/IEC 9075-2 <window specification>, Syntax Rules; Trino, StatementAnalyzer and PatternRecognitionAnalyzer.
 """

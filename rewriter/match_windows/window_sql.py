@@ -61,7 +61,7 @@ class OuterQuery:
                 self.mixed[lo, hi] = self._name(lo, hi)
 
     def _new_names(self) -> frozenset[str]:
-        """The names, in lower case, of the mixed items so far; later items may read those that are not columns."""
+        """The names, in lower case, of the mixed items so far, without names of columns; later items may read them."""
         return frozenset(name.lower() for name in self.mixed.values()) - {name.lower() for name in self.columns}
 
     # the base query

@@ -14,7 +14,7 @@ from sqlext.rewriter.text.names import quoted, tokens_of
 from sqlext.rewriter.text.nesting import MAX_NESTING
 from sqlext.rewriter.text.tokens import Token, tokenize
 
-MAX_OPERATORS = 200  # between two commas: a tree as deep would use up Python's stack
+MAX_OPERATORS = 200  # the most operators between two commas; a deeper tree would exhaust Python's stack
 _EVENTS = "SELECT * FROM `__events` "
 
 

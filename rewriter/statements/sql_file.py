@@ -1,4 +1,4 @@
-"""The statements of a file, and whether the file is a template that must be rendered first."""
+"""Splits a file into its statements, and detects templates, which must be rendered first."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ class _Level:
         self.select: int | None = None
         self.statement = ""  # the last SELECT, MERGE or JOIN
         self.relations, self.part = relations, _BEHIND
-        self.tree: int | None = None  # where the join tree begins that is being read, if joins on time can follow it
+        self.tree: int | None = None  # the start of the join tree that is being read, if joins on time can follow it
         self.relation = _Relation(start=lo, query=outer, stop=lo)
         self.join: _Join | None = None
         self.condition = -1
@@ -297,7 +297,7 @@ class _Level:
     def _end_query(self, i: int) -> None:
         self._end_from(i)
         for query in reversed(self.queries):
-            if query.stop >= 0:  # and so have those before it
+            if query.stop >= 0:  # The earlier queries have ended too.
                 break
             query.stop = i
         self.query, self.select, self.statement = None, None, ""

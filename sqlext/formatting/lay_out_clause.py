@@ -135,7 +135,7 @@ def _items(body: Body, section: Section) -> list[tuple[int, int]]:
 
 
 def _names(body: Body, section: Section) -> list[tuple[int, int]]:
-    """(item, its AS) of a list of measures or conditions."""
+    """The pairs (first token of the item, its AS) of a list of measures or conditions."""
     if section.head == DEFINE:
         return [(lo, lo + 1) for lo, hi in _items(body, section)]
     if section.head == MEASURES:
