@@ -111,7 +111,7 @@ def _closed_at(pieces: Sequence[Piece], levels: Sequence[tuple[int, bool]]) -> d
 
 
 def _pieces(text: str) -> Iterator[Piece]:
-    """(kind, start, stop) of each token; where sqlglot joins words or symbols, or splits one, this is undone."""
+    """(kind, start, stop) of each token, also where sqlglot joins several words or symbols to one, or splits one."""
     last_start = -1
     for type_name, start, stop in _sqlglot_tokens(text):
         if start == last_start or type_name == "HINT":  # 3L comes as 3, ::, BIGINT, all at the place of 3L
