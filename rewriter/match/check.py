@@ -1,4 +1,4 @@
-"""The rules for a clause that need no catalog: one table, RULES.
+"""The rules for a clause that can be checked without a catalog. They are listed in one table, RULES.
 
 Sources: ISO/IEC 9075-2 <row pattern recognition clause>, Syntax Rules; TR 19075-5 sections 4.4 to 4.16. The rules for
 skipped rows, absence, UNTIL, NO SKIP and time-outs, which SQL:2016 does not have, are our own.
@@ -25,7 +25,7 @@ def check(clause: MatchClause) -> None:
 
 
 def warnings(clause: MatchClause) -> list[str]:
-    """Sentences about what is allowed but rarely meant."""
+    """Sentences that warn of what is allowed but rarely intended."""
     if clause.order_by:
         return []
     return ["MATCH_RECOGNIZE without ORDER BY reads the rows in an undefined order: results may differ between runs."]
@@ -39,7 +39,7 @@ def _partition_names_unique(clause: MatchClause) -> Errors:
 
 
 def _measures_unique(clause: MatchClause) -> Errors:
-    """Partition columns and measures stand side by side in the result."""
+    """An error for each duplicate name among measures and partition columns, which the result shows together."""
     partition = {_shown_name(k.name, k.expression).upper() for k in clause.partition_by}
     yield from _duplicates("MEASURES", [m.name for m in clause.measures], is_column=True)
     for measure in clause.measures:
@@ -50,7 +50,7 @@ def _measures_unique(clause: MatchClause) -> Errors:
 
 
 def _shown_name(name: Name | None, expression: Fragment) -> str:
-    """The name of a partition key in the result: its own name, or that of the column it reads."""
+    """The name of a partition key in the result: its own name, or the name of the column that it reads."""
     text = name.text if name else expression.text.rpartition(".")[2]
     return text[1:-1].replace("``", "`") if name is None and text[:1] == text[-1:] == "`" else text
 
@@ -112,7 +112,7 @@ def _variables(clause: MatchClause) -> dict[str, Name]:
 
 
 def _unknown(name: Name, who: str, known: dict[str, Name]) -> BindError:
-    """`DEFINE names "Z", which PATTERN does not use`"""
+    """The error that says, for example, `DEFINE names "Z", which PATTERN does not use`."""
     texts = [n.fragment.text for n in known.values()]
     close = get_close_matches(name.key, known, n=1)
     hint = f"did you mean {known[close[0]].fragment.text}?" if close else _listed(texts)
@@ -161,7 +161,10 @@ def _time_outs_have_a_bound(clause: MatchClause) -> Errors:
 
 
 def _pattern_fits(clause: MatchClause) -> Errors:
-    """The error is placed at the innermost part that is too deep or unfolds to too many instructions."""
+    """The error for a pattern that is too large.
+
+    Its place is the innermost part that is nested too deep or unfolds to too many instructions.
+    """
     refused = size_error(clause.pattern)
     if refused:
         error, node = refused
@@ -190,7 +193,7 @@ def _absences_at_the_end_have_a_bound(clause: MatchClause) -> Errors:
 
 
 def _unmapped_variables_not_read(clause: MatchClause) -> Errors:
-    """The variable of an absence and the stop variable of UNTIL map no rows."""
+    """An error for each use of a variable that maps no row: that of an absence, or the stop variable of UNTIL."""
     unmapped = unmapped_variables(clause.pattern)
     uses = [(m, f"SUBSET {s.name.text} names") for s in clause.subsets for m in s.members]
     if clause.after_match is not None and clause.after_match.target is not None:
@@ -205,7 +208,7 @@ UNMAPPED_HINT = "it stands only behind !, !-> or UNTIL."
 
 
 def unmapped_variables(pattern: ast.Pattern) -> frozenset[str]:
-    """The names that stand only behind `!`, `!->` and UNTIL.
+    """The names that are used only after `!`, `!->` and UNTIL.
 
     >>> sorted(unmapped_variables(ast.Concatenation((ast.Variable("A"), ast.Absence("!", ast.Variable("N"))))))
     ['N']
@@ -231,7 +234,7 @@ def _trailing(node: ast.Pattern, *, is_last: bool) -> Iterator[ast.Absence]:
 
 
 def _leading(node: ast.Pattern, *, has_row: bool) -> Iterator[ast.Absence]:
-    """The absences that no row can precede. `has_row`: a row may precede the node."""
+    """The absences that no row of the match can precede. `has_row`: a row may precede the node."""
     if isinstance(node, ast.Absence):
         if not has_row:
             yield node

@@ -1,4 +1,4 @@
-"""The parsed clause: what the user wrote, with places, before names are bound."""
+"""The parsed clause: the text that the user wrote, with places, before names are bound."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PartitionKey:
 
 @dataclass(frozen=True)
 class OrderKey:
-    """`expression` without its direction."""
+    """A key of ORDER BY. `expression` does not include the direction."""
 
     expression: Fragment
     is_descending: bool = False
@@ -50,7 +50,7 @@ class Within:
 
 @dataclass(frozen=True, kw_only=True)
 class AfterMatch:
-    """`mode`: "PAST LAST ROW", "TO NEXT ROW", "TO FIRST", "TO LAST" or "NO SKIP"."""
+    """AFTER MATCH. `mode` is "PAST LAST ROW", "TO NEXT ROW", "TO FIRST", "TO LAST" or "NO SKIP"."""
 
     mode: str
     target: Name | None
@@ -60,7 +60,7 @@ class AfterMatch:
 
 @dataclass(frozen=True, kw_only=True)
 class RowsPerMatch:
-    """`empty`: "SHOW", "OMIT" or "UNMATCHED"; `fragment` is None if the part was left out."""
+    """ROWS PER MATCH. `empty` is "SHOW", "OMIT" or "UNMATCHED"; `fragment` is None if the part was left out."""
 
     is_all_rows: bool = False
     empty: str = "SHOW"
@@ -72,7 +72,7 @@ class RowsPerMatch:
 class Frame:
     """`ROWS BETWEEN CURRENT ROW AND …` of a window with a row pattern, and INITIAL or SEEK (`seeks`).
 
-    `rows` is the expression before FOLLOWING. It is None for CURRENT ROW and, if `is_unbounded`, UNBOUNDED FOLLOWING.
+    `rows` is the expression before FOLLOWING. It is None for CURRENT ROW, and for UNBOUNDED FOLLOWING (`is_unbounded`).
     """
 
     rows: Fragment | None = None
@@ -85,11 +85,12 @@ class Frame:
 class MatchClause:
     """`relation MATCH_RECOGNIZE ( … )`.
 
-    `whole` runs from the relation's first character to the closing parenthesis, without an alias behind it.
+    `whole` extends from the relation's first character to the closing parenthesis, without an alias after it.
     `relation` is the input with its own alias and WATERMARK; `keyword` is the word MATCH_RECOGNIZE.
-    `pattern_variables` are the names of PATTERN in the order of their first use, with those of absences and UNTIL.
+    `pattern_variables` are the names of PATTERN in the order of their first use, including the variables of absences
+    and UNTIL.
 
-    A window with a row pattern (`frame`) is such a clause, too: its `relation` is all that stands in the query between
+    A window with a row pattern (`frame`) is also such a clause. Its `relation` is the whole text of the query between
     FROM and the WINDOW clause, and its `keyword` is the name of the window, or the OVER in front of it.
     """
 

@@ -1,7 +1,7 @@
-"""Words that stand where a section of MATCH_RECOGNIZE could begin and begin none: misspelt heads, clauses of queries.
+"""Finds misspelt heads of sections, and clauses of queries, where a section of MATCH_RECOGNIZE could begin.
 
-Each is one error that names it, and the words behind it are not read as a part of the section before. So one wrong
-letter gives one error.
+Each of them is reported by one error that names it, and the words after it are not read as a part of the section before
+it. So one wrong letter causes one error.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-NOTHING = ""  # the section of words that are no part of the clause
+NOTHING = ""  # the section of words that do not belong to the clause
 
 
 @dataclass(frozen=True, kw_only=True)
 class MistakenHead:
-    """`length` words that are wrong; the words behind them are read as the section `meant`, or not at all (NOTHING)."""
+    """`length` words that are wrong.
+
+    The words after them are read as the section `meant`, or are not read if that is NOTHING.
+    """
 
     meant: str
     length: int
@@ -45,8 +48,8 @@ _ENDS = ("", ",", ")")
 def mistaken_head(words: Sequence[str], is_head_next: bool) -> MistakenHead | None:
     """The mistake that begins with the first of four words, or None.
 
-    `words` stand where no operand can; "" is a literal or lies behind the end of the clause. `is_head_next`: the second
-    word begins a section, so the first one may be a name.
+    `words` are at a place where no operand is possible; "" represents a literal, or a place after the end of the
+    clause. `is_head_next`: the second word begins a section, so the first one may be a name.
 
     >>> mistaken_head(["PATERN", "(", "A", ")"], False).hint
     'did you mean PATTERN?'
@@ -85,7 +88,7 @@ def _query_clause(words: Sequence[str]) -> MistakenHead | None:
 
 
 def _incomplete(words: Sequence[str]) -> MistakenHead | None:
-    """PARTITION and ORDER without BY, PATTERN without parentheses."""
+    """The mistake of PARTITION or ORDER without BY, or of PATTERN without parentheses; None for other words."""
     if words[1] in _ENDS or not _is_word(words[1]):
         return None
     if words[0] in ("PARTITION", "ORDER") and words[1] != "BY":

@@ -1,8 +1,8 @@
 """The text inside MATCH_RECOGNIZE ( … ) → MatchClause.
 
 The body is first cut into sections at the words that begin one. Each section is then parsed by itself, so that all
-syntax errors of a clause are reported at once. A word like PATTERN or MEASURES begins a section only where no operand
-can stand, so columns of these names keep working.
+syntax errors of a clause are reported at once. A word like PATTERN or MEASURES begins a section only where an operand
+is not possible, so columns of these names keep working.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE = (
 )  # fmt: skip
 ORDER_OF_SECTIONS = (PARTITION_BY, ORDER_BY, MEASURES, ROWS, AFTER, PATTERN, SUBSET, DEFINE)
 
-# An operand follows these words, so the word behind them is a column and does not begin a section.
+# An operand follows these words, so the word after them is a column and does not begin a section.
 _BEFORE_OPERAND = frozenset([
     "ALL", "AND", "ANY", "AS", "BETWEEN", "BY", "CASE", "COLLATE", "DEFINE", "DISTINCT", "DIV", "ELSE", "ESCAPE",
     "FINAL", "FROM", "ILIKE", "IN", "INTERVAL", "IS", "LIKE", "MEASURES", "NOT", "OR", "REGEXP", "RLIKE", "RUNNING",
@@ -57,9 +57,9 @@ _HEADS_OF_TWO = {
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """Tokens `lo` to `hi` (exclusive) follow the `head`, whose tokens begin at `start`.
+    """A section of the body: its `head`, whose tokens begin at `start`, and after it tokens `lo` to `hi` (exclusive).
 
-    `is_mistaken`: an error says that its head is wrong.
+    `is_mistaken`: an error has been reported for its head.
     """
 
     head: str
@@ -72,7 +72,7 @@ class Section:
 def parse_match(text: str, tokens: Tokens, site: Site) -> MatchClause:
     """The clause at a site of a statement.
 
-    Raises ParseError and UnsupportedError (limits of patterns), all errors of the clause together.
+    Raises ParseError and UnsupportedError (limits of patterns); all errors of the clause are raised together.
 
     >>> from sqlext.rewriter.statements.scan import scan
     >>> from sqlext.rewriter.text.tokens import tokenize
@@ -85,7 +85,7 @@ def parse_match(text: str, tokens: Tokens, site: Site) -> MatchClause:
 
 
 class ClauseParser:
-    """Parses the sections of one clause. `what` is its name in messages, `order` the order of its sections."""
+    """Parses the sections of one clause. `what` is its name in messages, and `order` is the order of its sections."""
 
     what = "MATCH_RECOGNIZE"
     order: tuple[str, ...] = ORDER_OF_SECTIONS
@@ -105,7 +105,7 @@ class ClauseParser:
                     self.parse(section)
             except SqlExtError as e:
                 self.errors.append(e)
-        if not any(section.head == NOTHING for section in sections):  # what is missing may be what could not be read
+        if not any(section.head == NOTHING for section in sections):  # a missing part may be what could not be read
             self._check_complete({section.head for section in sections})
         raise_all(self.errors)
         site = self.site
@@ -137,11 +137,11 @@ class ClauseParser:
         ]
 
     def before_sections(self, lo: int, hi: int) -> None:
-        """Take the words before the first section, which there must not be."""
+        """Add an error for the words before the first section, where no words are allowed."""
         self.add("UNEXPECTED_WORD", f"no clause of {self.what} begins like this", lo, lo + 1, self.order_hint)
 
     def _mistaken(self, i: int, exact: Mapping[int, tuple[str, int]]) -> tuple[str, int] | None:
-        """The section that the writer may have meant to begin at i, and the number of wrong words there."""
+        """The section that the writer may have intended to begin at i, and the number of wrong words there, or None."""
         token = self.tokens[i]
         if token.depth != self.depth or token.kind != WORD or not self.is_free(i) or i - 1 in exact:
             return None
@@ -152,7 +152,7 @@ class ClauseParser:
         return wrong.meant, wrong.length
 
     def head(self, i: int) -> tuple[str, int] | None:
-        """The section that begins with token i, and the number of tokens of its head."""
+        """The section that begins with token i, and the number of tokens of its head; None if none begins there."""
         token = self.tokens[i]
         if token.depth != self.depth or token.kind != WORD:
             return None
@@ -170,7 +170,7 @@ class ClauseParser:
         return (MEASURES, 1) if token.word == MEASURES and is_free and self._begins_operand(i + 1) else None
 
     def is_free(self, i: int) -> bool:
-        """Is i a place where no operand can stand, because one ends before it or because the body begins here?"""
+        """True if no operand is possible at i, because one ends just before i or because the body begins at i."""
         before = self.tokens[i - 1]
         if i == self.site.opening + 1:
             return True
@@ -179,7 +179,7 @@ class ClauseParser:
         return before.kind != WORD or before.word not in _BEFORE_OPERAND or self.word(i - 2) in (".", "AS")
 
     def _ends_before_section(self, opening: int) -> bool:
-        """Does a section follow the parentheses?
+        """True if a section, or the end of the clause, follows the parentheses.
 
         In `A.x AS x, PATTERN (A) DEFINE …` there is one comma too many, and no function called pattern.
         """
@@ -187,7 +187,7 @@ class ClauseParser:
         return close is not None and self.word(close + 1) in ("", "WITHIN", SUBSET, DEFINE)
 
     def _begins_operand(self, i: int) -> bool:
-        """Can an operand begin at i? At the end of the clause, yes: there one is missing."""
+        """True if an operand can begin at i, or if i is the end of the clause, where an operand is missing."""
         return i >= self.site.closing or self.tokens[i].kind != SYMBOL or self.tokens[i].text in _OPENERS
 
     def _check_order(self, sections: list[Section]) -> None:
@@ -222,7 +222,7 @@ class ClauseParser:
             self.add("MISSING_DEFINE", f"{self.what} needs a DEFINE", keyword, keyword + 1, hint)
 
     def _is_closed_too_early(self) -> bool:
-        """Does a section follow the closing parenthesis, as in `PATTERN (A)) DEFINE A AS …`?"""
+        """True if a section follows the closing parenthesis, as in `PATTERN (A)) DEFINE A AS …`."""
         behind = [t.word for t in self.tokens[self.site.closing + 1 : self.site.closing + 4]]
         return (behind[:1] == [DEFINE] and behind[2:] == ["AS"]) or (behind[:1] == [SUBSET] and behind[2:] == ["="])
 
@@ -403,7 +403,7 @@ class ClauseParser:
         return Fragment(self.text, self.tokens[lo].start, self.tokens[hi - 1].stop)
 
     def word(self, i: int) -> str:
-        """The word or symbol at i; "" outside of the clause."""
+        """The word or symbol at i, or "" outside of the clause."""
         return self.tokens[i].word if 0 <= i < self.site.closing else ""
 
     def words(self, i: int, number: int) -> tuple[str, ...]:
@@ -419,7 +419,7 @@ class ClauseParser:
         self.errors.append(self.error(error_class, message, lo, hi, hint))
 
 
-# words behind PER MATCH → (RowsPerMatch.empty, RowsPerMatch.shows_timeouts)
+# words after PER MATCH → (RowsPerMatch.empty, RowsPerMatch.shows_timeouts)
 _Options = dict[tuple[str, ...], tuple[str, bool]]
 _ONE_ROW: _Options = {
     (): ("SHOW", False),

@@ -1,11 +1,11 @@
-"""The text inside PATTERN ( … ) → the pattern's tree.
+"""Parses the text inside PATTERN ( … ) into the tree of the pattern.
 
     pattern := branch { '|' branch }          branch  := { element } { not }
     element := { not } [ '->' | '->>' ] primary [ quantifier [ '?' | '+' ] ] [ UNTIL variable ]
     not     := '!' variable | '!->' variable
 
-The parser keeps open brackets on a stack of its own, so a pattern nested a thousand levels deep ends in our error, not
-in a RecursionError.
+The parser keeps open brackets on a stack of its own, so a pattern nested a thousand levels deep raises our error and
+not a RecursionError.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BOUNDS = re.compile(r"\s*([0-9]{1,9})\s*|\s*([0-9]{0,9})\s*,\s*([0-9]{0,9})\s*"
 
 @dataclass(frozen=True, kw_only=True)
 class _PatternLexeme:
-    """`kind` is "name", "quoted", "symbol", "quantifier" or "end"."""
+    """A lexeme of a pattern. `kind` is "name", "quoted", "symbol", "quantifier" or "end"."""
 
     kind: str
     text: str
@@ -53,7 +53,7 @@ class _Level:
     elements: list[ast.Pattern] = field(default_factory=list)
     branches: list[ast.Pattern] = field(default_factory=list)
     arguments: list[ast.Pattern] = field(default_factory=list)  # of PERMUTE
-    operator: _PatternLexeme | None = None  # -> or ->> in front of an element that has not come yet
+    operator: _PatternLexeme | None = None  # -> or ->> in front of an element that has not been read yet
     has_bar: bool = False
 
 
@@ -108,7 +108,7 @@ def _unexpected_character(source: str, at: int) -> ParseError:
 
 
 def _end_of_comment(source: str, at: int, stop: int) -> int:
-    """The offset behind a bracketed comment. Comments nest, as in Spark."""
+    """The offset just past a bracketed comment. Comments nest, as in Spark."""
     depth = 0
     for edge in _COMMENT_EDGE.finditer(source, at, stop):
         depth += 1 if edge[0] == "/*" else -1

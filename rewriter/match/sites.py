@@ -1,4 +1,4 @@
-"""Where a statement has MATCH_RECOGNIZE clauses."""
+"""Finds the MATCH_RECOGNIZE clauses of a statement."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
 
 def scan(text: str) -> tuple[Site, ...]:
-    """The MATCH_RECOGNIZE clauses of a statement; one that stands in the input or the body of another comes before it.
+    """The MATCH_RECOGNIZE clauses of a statement. A clause in the input or the body of another clause comes before it.
 
     Raises ParseError: UNCLOSED_TEXT, UNCLOSED_PARENTHESIS, MISPLACED_CLAUSE, CLAUSE_AFTER_PIPE; UnsupportedError:
-    CORRELATED_INPUT. They are raised for all clauses together.
+    CORRELATED_INPUT. The errors of all clauses are raised together.
 
     >>> text = "SELECT * FROM a JOIN b AS x MATCH_RECOGNIZE (PATTERN (A)) AS m, c MATCH_RECOGNIZE (d, e)"
     >>> [(site.relation.text, site.body.text) for site in scan(text)]
@@ -42,7 +42,7 @@ def scan(text: str) -> tuple[Site, ...]:
 
 
 def _site(tree: Tree, keyword: int) -> list[Site]:
-    """The clause whose keyword is token `keyword`; empty if it belongs to Spark."""
+    """A list of the clause whose keyword is token `keyword`; an empty list if the word belongs to Spark."""
     text, tokens = tree.text, tree.tokens
     if _holds_only_names(tokens, keyword + 1):
         return []
@@ -73,7 +73,7 @@ def _site(tree: Tree, keyword: int) -> list[Site]:
 
 
 def _is_rule(tokens: Tokens, keyword: int) -> bool:
-    """Is it the clause of CREATE PATTERN RULE … AS?"""
+    """True if the clause is that of CREATE PATTERN RULE … AS."""
     if not is_at(tokens, keyword - 1, "AS"):
         return False
     start = next((i for i in range(keyword - 1, -1, -1) if tokens[i].text == ";"), -1)
@@ -82,7 +82,7 @@ def _is_rule(tokens: Tokens, keyword: int) -> bool:
 
 
 def _misplaced(tree: Tree, keyword: int) -> ParseError:
-    """The error for a clause that no relation precedes."""
+    """The error for a clause that does not follow a relation."""
     word = tree.tokens[keyword].word
     place = tree.fragment(keyword, keyword + 1).place
     if keyword and tree.tokens[keyword - 1].word == "|>":
@@ -97,7 +97,7 @@ def _misplaced(tree: Tree, keyword: int) -> ParseError:
 
 
 def _with_lateral_view(tree: Tree, keyword: int) -> str | None:
-    """The relations before the clause if they have a LATERAL VIEW, in one line, shortened if they are long."""
+    """The relations before the clause in one line, shortened if they are long; None if they have no LATERAL VIEW."""
     tokens, depth = tree.tokens, tree.tokens[keyword].depth
     start = next((i for i in range(keyword - 1, -1, -1) if tokens[i].depth <= depth and tokens[i].word == "FROM"), None)
     if start is None:
@@ -110,14 +110,14 @@ def _with_lateral_view(tree: Tree, keyword: int) -> str | None:
 
 
 def _is_misspelt(tokens: Tokens, i: int) -> bool:
-    """Does token i stand for MATCH_RECOGNIZE, as `MATCH_RECOGNISE` before `( … PATTERN ( … ) … )`?"""
+    """True if token i is a misspelt MATCH_RECOGNIZE, such as `MATCH_RECOGNISE` before `( … PATTERN ( … ) … )`."""
     if not re.fullmatch("MATCH_?RECOGN[A-Z]*", tokens[i].word) or not is_at(tokens, i + 1, "("):
         return False
     return holds_pattern(tokens, i + 1)
 
 
 def _holds_only_names(tokens: Tokens, opening: int) -> bool:
-    """`a, b, c`: Spark reads `t MATCH_RECOGNIZE (a, b, c)` as an alias with its columns."""
+    """True for `a, b, c`: Spark reads `t MATCH_RECOGNIZE (a, b, c)` as an alias with its columns."""
     close = closing(tokens, opening)
     if close is None or (close - opening) % 2:
         return False
@@ -150,7 +150,10 @@ def _close(text: str, tokens: Tokens, opening: int) -> int:
 
 
 def _unclosed(tokens: Tokens, opening: int) -> int:
-    """The parenthesis that was most likely forgotten: that of PATTERN if it holds DEFINE, or that of the clause."""
+    """The index of the parenthesis that the user most likely forgot to close.
+
+    It is the parenthesis of PATTERN if DEFINE is inside it, and otherwise the parenthesis of the clause.
+    """
     for i in range(opening, len(tokens) - 1):
         if tokens[i].word == "PATTERN" and tokens[i + 1].text == "(":
             inside = [t for t in tokens[i + 2 :] if t.depth > tokens[i].depth]

@@ -1,4 +1,7 @@
-"""The subqueries in DEFINE and MEASURES. They cannot read the row or the match, so each has one value for all rows."""
+"""Finds the subqueries in DEFINE and MEASURES.
+
+A subquery cannot read the row or the match, so it has one value for all rows.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from sqlext.rewriter.text.tokens import closing, tokenize
 
 
 def subqueries(clause: MatchClause) -> list[Fragment]:
-    """The subqueries with their parentheses, in the order of the text; none that is a part of another one.
+    """The subqueries with their parentheses, in the order of the text, without those inside another subquery.
 
     >>> from sqlext.rewriter.match.parse_match import parse_match
     >>> from sqlext.rewriter.statements.scan import scan
@@ -39,7 +42,7 @@ def _queries_in(expression: Fragment) -> Iterator[Fragment]:
 def correlation_error(clause: MatchClause, columns: tuple[str, ...], error: BindError) -> BindError | None:
     """The error for a subquery that reads a row of the match; None if Spark's error has another reason.
 
-    `columns`: those of the clause's input. `error`: what Spark says of the subquery alone.
+    `columns`: the columns of the clause's input. `error`: the error that Spark reports for the subquery alone.
     """
     name = error.place
     if name is None or not error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN"):

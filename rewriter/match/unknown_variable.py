@@ -1,4 +1,4 @@
-"""`C.price` where PATTERN has no C: the error is about the variable, not about a column of a table C."""
+"""Reports `C.price` where PATTERN has no C as an error of the variable, not of a column of a table C."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _QUALIFIED = re.compile(r"\s*(\w+)\s*\.\s*[`\w]")
 
 @dataclass(frozen=True)
 class Names:
-    """What may stand before a dot in a clause: `variables` as written, and the words of its `relation`."""
+    """The names that may precede a dot in a clause: `variables` as written, and the words of its `relation`."""
 
     variables: tuple[str, ...]
     relation: frozenset[str]
 
 
 def names_of(clause: MatchClause) -> Names:
-    """The names that a clause has for its rows."""
+    """The names by which a clause can refer to its rows."""
     words = frozenset(word.upper() for word in re.findall(r"\w+", clause.relation.text))
     unions = (subset.name.text for subset in clause.subsets)
     return Names((*(name.text for name in clause.pattern_variables), *unions), words)
