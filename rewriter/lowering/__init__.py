@@ -1,1 +1,1 @@
-"""From a clause and its types to the plan of an operator."""
+"""Lowers a clause, with the types of its columns, to the plan of an operator."""

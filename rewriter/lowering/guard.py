@@ -1,13 +1,13 @@
-"""Expressions of a clause that Spark computes on a stream, guarded so that no row of data ends the query.
+"""Guards the expressions of a clause that Spark computes on a stream, so that no row of data ends the query.
 
-Under ANSI a division by zero, an overflow or a failing cast is an error, and the query would meet the same row again at
-every restart. So an expression that cannot be computed on a row is NULL there, as Spark's own `try_` functions are: its
-condition does not hold, its measure is NULL. A further column, FAILURE, names the expressions that failed.
+Under ANSI a division by zero, an overflow or a failing cast is an error, and the query would read the same row again at
+every restart. So an expression that cannot be computed on a row is NULL there, as with Spark's own `try_` functions:
+its condition does not hold, or its measure is NULL. A further column, FAILURE, names the expressions that failed.
 
-Spark has no `try` for every expression, but `try_to_binary` evaluates its argument in one. The argument is a lambda,
-because Spark computes a common subexpression before both of its uses, even before a `try_` function, but never takes
-one out of a lambda. The lambda returns a hash, which keeps the optimizer from dropping the expression. It is evaluated
-once for all expressions of a row; only where it fails are they tested one by one.
+Spark has no `try` that takes any expression, but `try_to_binary` evaluates its argument with such a `try`. The argument
+is a lambda, because Spark computes a common subexpression before both of its uses, even before a `try_` function, but
+never moves a subexpression out of a lambda. The lambda returns a hash, which keeps the optimizer from dropping the
+expression. It is evaluated once for all expressions of a row. Only if it fails are the expressions tested one by one.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from sqlext.rewriter.text.splice import Piece, Text, join
 from sqlext.rewriter.text.tokens import NUMBER, STRING, Token, Tokens, tokenize
 
 ON_DATA_ERROR = "sqlext.stream.on_data_error"
-SKIP, FAIL = "skip", "fail"  # the first is the default
-_NEVER_FAIL = (WITHIN_KEY, WITHIN_END, ROW_TIME, LATE_ROW)  # the watermark column, and that plus a constant
+SKIP, FAIL = "skip", "fail"  # SKIP is the default
+_NEVER_FAIL = (WITHIN_KEY, WITHIN_END, ROW_TIME, LATE_ROW)  # the watermark column, or that column plus a constant
 _BARE = re.compile(r"\s*(\w+|`[^`]*`)(\.(\w+|`[^`]*`))*\s*")
 
 
 def guarded(plan: MatchPlan, is_accepted: Callable[[Text], bool]) -> MatchPlan:
     """The plan with guarded expressions and the column FAILURE; the same plan if none of them can fail.
 
-    `is_accepted`: can Spark analyse this expression over the rows of the plan's input? An expression that it does not
-    take inside of a lambda, one with a Python UDF or a subquery, stays without a guard.
+    `is_accepted`: whether Spark can analyse an expression over the rows of the plan's input. An expression that Spark
+    does not accept inside a lambda, such as one with a Python UDF or a subquery, gets no guard.
     """
     tests = {} if plan.needs_window else _tests(_risky(plan), is_accepted)
     if not tests:
@@ -54,9 +54,9 @@ def guarded(plan: MatchPlan, is_accepted: Callable[[Text], bool]) -> MatchPlan:
 
 
 def marks(columns: Iterable[tuple[str, Text]], tests: Mapping[str, Text]) -> list[InputColumn]:
-    """The columns NOT_COMPUTED of those columns (name, expression) that may fail; they read the column FAILURE.
+    """A column NOT_COMPUTED for each of the columns (name, expression) that may fail; it reads the column FAILURE.
 
-    An aggregate reads them: a sum of the rows that could be computed would look whole.
+    Aggregates read these columns, because a sum over only the rows that could be computed would look complete.
     """
     return [
         InputColumn(NOT_COMPUTED + name, join(f"{FAILURE} IS NOT NULL AND NOT ", is_computable([tests[str(text)]])))
@@ -81,7 +81,7 @@ def aggregated_columns(plan: MatchPlan) -> set[str]:
 def guarded_measures(plan: MatchPlan, is_accepted: Callable[[Text], bool]) -> MatchPlan:
     """The plan with guarded measures and the column FAILURE of the result; the same plan if none of them can fail.
 
-    `is_accepted`: can Spark analyse this expression over the rows that the measures are computed from?
+    `is_accepted`: whether Spark can analyse an expression over the rows from which the measures are computed.
     """
     texts, failure = guarded_texts([column.text for column in plan.shown], {}, is_accepted)
     if failure is None:
@@ -96,8 +96,10 @@ def guarded_columns(
     types: Mapping[str, str],
     is_accepted: Callable[[Text], bool],
 ) -> list[tuple[str, Text]]:
-    """The columns (name, expression) with guards, with FAILURE and the columns NOT_COMPUTED of those that aggregates
-    read; the same columns if none of them can fail."""
+    """The columns (name, expression) with guards; the same columns if none of them can fail.
+
+    The guarded columns come with FAILURE and, for the columns that aggregates read, with NOT_COMPUTED.
+    """
     tests = _tests({str(text): text for _, text in columns if not cannot_fail(str(text), types)}, is_accepted)
     if not tests:
         return list(columns)
@@ -113,9 +115,12 @@ def guarded_columns(
 def guarded_texts(
     texts: Sequence[Text], types: Mapping[str, str], is_accepted: Callable[[Text], bool]
 ) -> tuple[list[Text], Text | None]:
-    """The expressions with guards, which read the column FAILURE, and its expression; None if none of them can fail.
+    """The expressions with guards, which read the column FAILURE, and the expression of FAILURE.
 
-    `types`: those of columns by their names in lower case; `is_accepted`: can Spark analyse this expression here?
+    If none of the expressions can fail, they are returned as they are, with None.
+
+    `types`: the types of columns, by their names in lower case; `is_accepted`: whether Spark can analyse an expression
+    here.
     """
     tests = _tests({str(text): text for text in texts if not cannot_fail(str(text), types)}, is_accepted)
     if not tests:
@@ -124,7 +129,7 @@ def guarded_texts(
 
 
 def _tests(risky: Mapping[str, Text], is_accepted: Callable[[Text], bool]) -> dict[str, Text]:
-    """The value that is to be computed as a test, for each of the expressions that can be guarded."""
+    """For each expression that can be guarded, the value whose computation tests it."""
     if not risky or is_accepted(is_computable(list(risky.values()))):
         return dict(risky)
     forms = {key: (text, join("CAST(", text, " AS STRING)")) for key, text in risky.items()}  # maps have no hash
@@ -133,7 +138,7 @@ def _tests(risky: Mapping[str, Text], is_accepted: Callable[[Text], bool]) -> di
 
 
 def _guard(tests: Mapping[str, Text]) -> Callable[[Text], Text]:
-    """The function that guards the texts that have a test, and returns all others as they are."""
+    """A function that guards a text that has a test, and returns any other text as it is."""
 
     def guard(text: Text) -> Text:
         test = tests.get(str(text))
@@ -145,14 +150,14 @@ def _guard(tests: Mapping[str, Text]) -> Callable[[Text], Text]:
 
 
 def is_computable(texts: Sequence[Text]) -> Text:
-    """A condition: can Spark compute all the expressions on this row?"""
+    """A condition that is true if Spark can compute all the expressions on the row."""
     value = join("hash(", join(*texts, separator=", "), ")")
     tested = join("array_join(transform(array(0), __x -> CAST(", value, " AS STRING)), '')")
     return join("try_to_binary(", tested, ", 'utf-8') IS NOT NULL")
 
 
 def _risky(plan: MatchPlan) -> dict[str, Text]:
-    """The expressions that may fail on some row."""
+    """The expressions that may fail on a row."""
     texts = [column.text for column in plan.columns if column.name not in _NEVER_FAIL]
     texts += [mask.rest for mask in plan.masks]
     texts += [text for text, _ in plan.order_by[1:]]
@@ -161,7 +166,7 @@ def _risky(plan: MatchPlan) -> dict[str, Text]:
 
 
 def _failure(tests: Mapping[str, Text]) -> Text:
-    """NULL, or the expressions that failed."""
+    """An expression that is NULL, or names the expressions that failed."""
     named = (join("IF(", is_computable([test]), ", NULL, ", _literal(text), ")") for text, test in tests.items())
     failed = join("'cannot be computed: ' || concat_ws('; ', ", join(*named, separator=", "), ")")
     return join("CASE WHEN NOT ", is_computable(list(tests.values())), " THEN ", failed, " END")
@@ -180,9 +185,9 @@ _FIXED = re.compile("tinyint|smallint|int|bigint|float|double|boolean|date|times
 
 
 def cannot_fail(text: str, types: Mapping[str, str]) -> bool:
-    """Is the text a column, or comparisons of columns and literals without a cast that may fail?
+    """True if the text is a column, or consists of comparisons of columns and literals without a cast that may fail.
 
-    `types`: those of the columns, by their names in lower case.
+    `types`: the types of the columns, by their names in lower case.
 
     >>> types = {"v": "int", "s": "string"}
     >>> [cannot_fail(text, types) for text in ("s", "v > 3 AND t.s = 'a'", "s > 3", "s = v", "v / 2 > 1", "f(v)")]
@@ -200,7 +205,7 @@ def cannot_fail(text: str, types: Mapping[str, str]) -> bool:
 
 
 def _is_plain(tokens: Tokens, types: Mapping[str, str]) -> bool:
-    """Are the tokens one comparison of texts, or one of numbers and times?"""
+    """True if the tokens are one comparison, either of texts, or of numbers and times."""
     kinds, has_number, at = set(), False, 0
     while at < len(tokens):
         token = tokens[at]

@@ -25,14 +25,14 @@ Groups = dict[str, list[tuple[str, str]]]  # partition, order, rest: (shown name
 
 @dataclass(frozen=True, kw_only=True)
 class InputRelation:
-    """The columns of a clause's input with their Spark types, in order, and what else is known of it.
+    """The columns of a clause's input with their Spark types, in order, and other facts about the input.
 
-    `is_aggregate`: is a function of this name an aggregate? `python_function`: the UDF of the session of this name.
-    `is_static`: no Spark is at hand to compute scalars (`sqlext_match`), so only columns can be read.
-    `takes_start_bounds`: conjuncts of DEFINE may become bounds. `unread`: columns, in lower case, that nothing reads in
-    the clause's result. `is_streaming`: the rows never end, and Spark has no window functions over them.
-    `shown`: columns, in lower case, that the query around a window shows; `ambiguous`: those that several relations
-    have.
+    `is_aggregate`: whether the function of a name is an aggregate. `python_function`: the session's UDF of a name.
+    `is_static`: no Spark is available to compute scalars (`sqlext_match`), so only columns can be read.
+    `takes_start_bounds`: conjuncts of DEFINE may become bounds. `unread`: the columns of the clause's result, in lower
+    case, that nothing reads. `is_streaming`: the rows never end, and Spark has no window functions over them.
+    `shown`: the columns, in lower case, that the query around a window shows; `ambiguous`: the columns that several
+    relations have.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -54,12 +54,12 @@ class InputRelation:
 
 @dataclass(kw_only=True)
 class Context:
-    """What all parts of a lowering share; `columns` of the input query are added as the parts need them.
+    """The state that all parts of a lowering share; they add `columns` of the input query as they need them.
 
     `label_sets`: the labels of each variable and SUBSET. `needs_times`: workers report when each result is decided, so
-    they must evaluate all conditions themselves. `needs_cep`: the clause wants more than preferred matches of
-    neighbouring rows, so it becomes a CepTask. `leaves_frame`: can a reference in the condition of a label reach a row
-    beyond the frame of a window?
+    they must evaluate all conditions themselves. `needs_cep`: the clause requires more than preferred matches of
+    neighbouring rows, so it becomes a CepTask. `leaves_frame`: whether a reference in the condition of a label can
+    reach a row beyond the frame of a window.
     """
 
     clause: MatchClause
@@ -117,9 +117,9 @@ class Context:
         return name
 
     def column_name(self, fragment: Fragment) -> str | None:
-        """The input column that an expression reads if it does nothing else, or None.
+        """The input column if the expression is only a column, or None.
 
-        Raises BindError: the expression is a name that no column has.
+        Raises BindError if the expression is a name that no column has.
         """
         parts = lexemes(fragment, self.source)
         if len(parts) not in (1, 3) or not parts[-1].is_name or (len(parts) == 3 and parts[1].raw != "."):
@@ -134,7 +134,7 @@ class Context:
         return column
 
     def is_local(self, reference: Reference, label: int) -> bool:
-        """Does the current row, taken as mapped to the tested label, decide what the reference reads?"""
+        """True if the current row alone, considered as mapped to the tested label, decides what the reference reads."""
         labels = self.labels(reference)
         if self.relation.is_static and reference.step:
             return False
@@ -150,9 +150,9 @@ def partition_by(context: Context) -> tuple[Text, ...]:
 
 
 def keys_need_window(context: Context) -> bool:
-    """Can only a window decide which keys are equal, as for NaN, -0.0 and collated strings?
+    """True if only a window can decide which keys are equal, as for NaN, -0.0 and collated strings.
 
-    Raises UnsupportedError: such a key where workers must find the partitions themselves.
+    Raises UnsupportedError for such a key if workers must find the partitions themselves.
     """
     if context.relation.is_static:
         return True
@@ -169,7 +169,7 @@ def keys_need_window(context: Context) -> bool:
 
 
 def order_by(context: Context) -> tuple[tuple[Text, str], ...]:
-    """The ORDER BY keys with their directions, then every other column that the clause reads.
+    """The ORDER BY keys with their directions, followed by every other column that the clause reads.
 
     The other columns give rows with equal keys a fixed order.
     """
@@ -185,7 +185,7 @@ def order_by(context: Context) -> tuple[tuple[Text, str], ...]:
 
 
 def _columns_read(context: Context) -> set[str]:
-    """The names that MEASURES and DEFINE mention, with ALL ROWS also the shown columns, all in lower case."""
+    """The names in MEASURES and DEFINE, and for ALL ROWS also the shown columns, all in lower case."""
     fragments = [m.expression for m in context.clause.measures] + [d.condition for d in context.clause.definitions]
     names: set[str] = set().union(*(names_in(f) for f in fragments))
     if context.clause.rows_per_match.is_all_rows:
@@ -194,7 +194,7 @@ def _columns_read(context: Context) -> set[str]:
 
 
 def carried(context: Context) -> tuple[tuple[str, ...], Groups]:
-    """The input columns that are shown unchanged, and (shown name, column) of each group of them."""
+    """The input columns that are shown unchanged, and the pairs (shown name, column) of each group of them."""
     groups: Groups = {"partition": [], "order": [], "rest": []}
     seen: set[str] = set()
     for key in context.clause.partition_by:
@@ -217,7 +217,7 @@ def carried(context: Context) -> tuple[tuple[str, ...], Groups]:
 
 
 def shown(measures: list[tuple[str, Text]], groups: Groups) -> tuple[ShownColumn, ...]:
-    """The result's columns in order: partition keys, order keys (ALL ROWS), measures, other columns (ALL ROWS)."""
+    """The result's columns in order: partition keys, order keys (ALL ROWS), measures and other columns (ALL ROWS)."""
 
     def columns(group: str) -> list[ShownColumn]:
         return [ShownColumn(name, join(column)) for name, column in groups[group]]

@@ -1,13 +1,13 @@
-"""Aggregates of MEASURES: the slot of each, which says who computes it.
+"""Lowers the aggregates of MEASURES to slots. The kind of a slot determines what computes the aggregate.
 
-| slot | which | who |
+| slot | aggregates | computed by |
 |---|---|---|
 | aggregate | count, sum, avg, min, max of numbers and times | kernels (`pattern.measures.navigation`) |
 | array | array_agg | Arrow |
-| fold | the others of `expressions.aggregates` | workers, row by row |
-| members | Spark's others, users' own ones, and arguments that read MATCH_NUMBER() | Spark, over an array of rows |
+| fold | the other aggregates of `expressions.aggregates` | workers, row by row |
+| members | Spark's other aggregates, users' own, any whose arguments read MATCH_NUMBER() | Spark, on an array of rows |
 
-An argument that reads CLASSIFIER() becomes a column for each label; a worker takes the one for the label of the row.
+An argument that reads CLASSIFIER() becomes a column for each label; a worker reads the column for the row's label.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SlotText = Callable[[Reference], Text]
 def aggregate_slot(context: Context, reference: Reference, slot_text: SlotText) -> Slot:
     """The slot of an aggregate, without a name. `slot_text` returns the expression for another reference.
 
-    Raises UnsupportedError, and Spark's errors of names and types.
+    Raises UnsupportedError, and Spark's errors about names and types.
     """
     if reference.argument_kind == "classifier" and not reference.is_distinct and not reference.nulls:
         if _is_list(reference.function):
@@ -74,13 +74,13 @@ class _Lowering:
 
     @cached_property
     def _labels(self) -> tuple[int, ...]:
-        """The labels for which each argument is a column of its own."""
+        """The labels for each of which an argument is a column of its own."""
         if not self.reference.reads_labels:
             return ()
         return self.context.labels(self.reference) or tuple(range(len(self.context.clause.pattern_variables)))
 
     def _argument(self, i: int, label: int | None) -> Text:
-        """Argument i over an input row that has the label; without one, an expression of the same type."""
+        """Argument i over an input row that has the label; if `label` is None, an expression of the same type."""
 
         def over_row(part: Reference) -> Text:
             if part.kind != "classifier":
@@ -92,7 +92,7 @@ class _Lowering:
         return render(self.reference.argument_items[i], self.context.source, over_row)
 
     def _filtered(self, label: int | None) -> Text:
-        """The only argument, NULL where the condition of FILTER does not hold, for aggregates that pass NULLs over."""
+        """The only argument, or NULL where the condition of FILTER does not hold, for aggregates that ignore NULLs."""
         value = self._argument(0, label) if self.reference.parameters else join("TRUE")
         if self.reference.filter is None:
             return value
@@ -110,13 +110,13 @@ class _Lowering:
     # slots
 
     def _slot(self, kind: str, texts: list[Callable[[int | None], Text]]) -> Slot:
-        """A slot whose columns are `texts`, for each label where they depend on it."""
+        """A slot whose columns are `texts`, with one column for each label if they depend on the label."""
         columns = [self.context.input_column("a", text(label)) for text in texts for label in self._labels or (None,)]
         aggregate = self.context.aggregate(self.reference, 0)
         return Slot(kind=kind, columns=tuple(columns), by_label=self._labels, aggregate=aggregate)
 
     def _members(self) -> Slot:
-        """Spark computes the aggregate; it reports errors in the user's names."""
+        """The slot of an aggregate that Spark computes. Spark reports errors with the user's names."""
         reference = self.reference
         if reference.order_by and not reference.is_within_group:
             raise unknown_aggregate(reference.function, reference.place)
@@ -143,7 +143,7 @@ class _Lowering:
 
     @cached_property
     def _result(self) -> str:
-        """The type of the aggregate. Raises Spark's errors in the user's names."""
+        """The type of the aggregate. Raises Spark's errors, with the user's names."""
         return self.context.relation.resolver.types([self._call_over_input()])[0]
 
     @property
@@ -167,7 +167,7 @@ class _Lowering:
         return replace(self._slot("fold", columns), fold=bound, call=call, filter=reference.filter)
 
     def types(self, texts: Sequence[Text | int]) -> list[str]:
-        """The types of arguments, as `bind_aggregate` asks for them."""
+        """The types of arguments, for `bind_aggregate`."""
         return self.context.relation.resolver.types([self._over_input(text) for text in texts])
 
     def values(self, texts: Sequence[Text | int], types: Sequence[str]) -> list[Any]:
@@ -178,7 +178,7 @@ class _Lowering:
         return self._argument(argument, None) if isinstance(argument, int) else argument
 
     def _cast(self, parameter: Text | int, spark_type: str) -> Callable[[int | None], Text]:
-        """An argument in the type that the aggregate takes."""
+        """An argument, cast to the type that the aggregate takes."""
 
         def text(label: int | None) -> Text:
             value = self._argument(parameter, label) if isinstance(parameter, int) else parameter
@@ -191,7 +191,7 @@ class _Lowering:
     # arguments that read MATCH_NUMBER(), which is known only when a match is complete
 
     def _members_with_numbers(self) -> Slot:
-        """Spark computes the arguments, too, over an array of the columns that they read and CLASSIFIER()."""
+        """The slot of an aggregate whose arguments Spark computes, too, from an array of columns and CLASSIFIER()."""
         reference = self.reference
         if reference.order_by or reference.filter is not None:
             raise UnsupportedError(
@@ -208,7 +208,7 @@ class _Lowering:
         return Slot(kind="members", columns=tuple(columns or [CLASSIFIER_FIELD]), aggregate=aggregate, call=tuple(call))
 
     def _pieces(self, argument: int, columns: list[str]) -> list[Text | int]:
-        """An argument as text in which an int stands for one of `columns`, to which the missing ones are added."""
+        """An argument as text, in which an int is the index of one of `columns`; missing columns are added to it."""
         pieces: list[Text | int] = []
         for piece in text_and_references(self.reference.argument_items[argument], self.context.source):
             if isinstance(piece, Text):
@@ -225,7 +225,7 @@ class _Lowering:
 
 
 def _is_fast(function: str, spark_type: str, is_distinct: bool) -> bool:
-    """Do kernels compute this aggregate?"""
+    """True if kernels compute this aggregate."""
     if function == "count" and not is_distinct:
         return True
     if decimal_of(spark_type) or kind_of(spark_type) not in ("int", "float"):

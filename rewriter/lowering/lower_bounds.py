@@ -1,9 +1,9 @@
-"""WITHIN, the conjuncts of DEFINE that mean the same, and the time of rows.
+"""Lowers WITHIN, the conjuncts of DEFINE that have the same meaning, and the time of rows.
 
-In `B.ts <= A.ts + INTERVAL '10' MINUTES`, where A is the first row of the match and `ts` is the ORDER BY key, the
-conjunct bounds the match as WITHIN does. Rows come in the order of the key. Therefore, if every variable that may take
-the last row has the conjunct, it holds for all rows of the match and says nothing else: it is removed, and the match
-gets a limit instead. Each row alone can then often decide what remains of DEFINE.
+The conjunct `B.ts <= A.ts + INTERVAL '10' MINUTES`, where A is the first row of the match and `ts` is the ORDER BY key,
+bounds the match as WITHIN does. Rows come in the order of the key. Therefore, if every variable that may take the last
+row has the conjunct, it holds for all rows of the match and has no other effect: it is removed, and the match gets a
+limit instead. Then each row alone can often decide the rest of DEFINE.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Conjunct = tuple[int, int]  # (label, its first item)
 
 
 def texts_of_within(context: Context) -> list[Text]:
-    """The texts whose types `within` and `add_row_time` ask for."""
+    """The texts whose types `within` and `add_row_time` need."""
     if not context.clause.order_by:
         return []
     key = context.slice(context.clause.order_by[0].expression)
@@ -51,7 +51,7 @@ def _end_of_within(context: Context, within: Within, key: Text) -> Text:
 
 
 def within(context: Context) -> list[Bound]:
-    """WITHIN as a bound. Raises BindError: WITHIN_TYPE."""
+    """WITHIN as a list of one bound, or an empty list without WITHIN. Raises BindError: WITHIN_TYPE."""
     within = context.clause.within
     if within is None:
         return []
@@ -97,7 +97,7 @@ def start_bounds(
     bounds: list[Bound] = []
     dropped: set[Conjunct] = set()
     is_allowed = context.relation.takes_start_bounds and not context.relation.is_static
-    # Where times are needed, conditions on later rows may still become true or false: only WITHIN ends a match.
+    # If times are needed, conditions on later rows may still become true or false: only WITHIN ends a match.
     key = None if context.needs_times or context.needs_cep or not is_allowed else _key_column(context)
     if key is None:
         return bounds, dropped
@@ -147,7 +147,7 @@ def add_row_time(context: Context) -> None:
 
 
 def _bound_types(context: Context, key: Text, end: Text) -> tuple[str, str]:
-    """The type of the key, and the type in which key and end are compared ("" if matchers cannot compare them)."""
+    """The type of the key, and the type in which key and end are compared, or "" if matchers cannot compare them."""
     key_type, common = context.relation.resolver.types([key, _common_text(key, end)])
     is_number = all(kind_of(t) in ("int", "float") for t in (key_type, common))
     return key_type, common if is_number else ""
@@ -189,8 +189,8 @@ def _key_column(context: Context) -> _Key | None:
 class _StartBound:
     """The conjunct `key < end` (or `<=`) on the tested row, where the row that `reference` reads determines `end`.
 
-    `whole`: the conjunct over one row, for its type. `written`: the conjunct as the user wrote it. `is_strict`: `end`
-    is NULL where the key is NULL.
+    `whole`: the conjunct over one row, to find its type. `written`: the conjunct as the user wrote it. `is_strict`:
+    `end` is NULL where the key is NULL.
     """
 
     reference: Reference
@@ -202,13 +202,16 @@ class _StartBound:
 
     @property
     def meaning(self) -> tuple[str, bool]:
-        """Equal for conjuncts that set the same bound from the first row."""
+        """A value that is equal for conjuncts that set the same bound from the first row."""
         return " ".join(str(self.end).split()), self.is_inclusive
 
 
 @dataclass(frozen=True)
 class _MatchBound:
-    """A bound of whole matches. `admits_start`: the first row is never tested; `dropped`: conjuncts it makes true."""
+    """A bound of whole matches.
+
+    `admits_start`: the first row is never tested; `dropped`: the conjuncts that the bound makes true.
+    """
 
     bound: _StartBound
     admits_start: bool
@@ -232,7 +235,7 @@ def _match_bounds(
 
 
 def _reads_first_row(context: Context, reference: Reference, label: int, rows: FirstRows) -> bool:
-    """Is the row read the first one of the match, on every path on which the label is tested?"""
+    """True if the reference reads the first row of the match on every path on which the label is tested."""
     if reference.variable is None:
         return reference.from_first
     labels = frozenset(context.label_sets[reference.variable])
@@ -242,9 +245,9 @@ def _reads_first_row(context: Context, reference: Reference, label: int, rows: F
 def _match_bound(by_label: dict[int, list[tuple[int, _StartBound]]], rows: FirstRows, key: _Key) -> _MatchBound | None:
     """The bound that these conjuncts of one meaning set, or None if some match may end without them.
 
-    The first row is tested by all labels that may take it, or by none. With NULLS FIRST, a first row with a NULL key
-    comes before rows whose keys are not NULL. If its end is not NULL, only conjuncts on all rows keep a match from
-    continuing past the NULLs.
+    Either all labels that may take the first row test it, or none does. With NULLS FIRST, a first row with a NULL key
+    comes before rows whose keys are not NULL. If the end of the bound is not NULL then, only conjuncts on all rows keep
+    a match from continuing past the NULLs.
     """
     tested = frozenset(by_label)
     bound = next(iter(by_label.values()))[0][1]
@@ -285,7 +288,7 @@ class _BoundReader:
         )
 
     def _below(self, left: Node, right: Node, whole: Node, *, is_inclusive: bool) -> _StartBound | None:
-        """`key <= f(another row)`"""
+        """The bound of `key <= f(another row)`, or None."""
         if not self._is_tested_key(left) or has_column(right, self.items):
             return None
         reference = self._only_reference(right)
@@ -296,7 +299,10 @@ class _BoundReader:
         )
 
     def _apart(self, left: Node, right: Node, whole: Node, *, is_inclusive: bool) -> _StartBound | None:
-        """`key - key of another row <= constant`, for types whose differences are ordered as the keys are."""
+        """The bound of `key - key of another row <= constant`, or None.
+
+        It is set only for types whose differences are ordered as the keys are.
+        """
         if left.kind != "-" or right.kind != "literal" or not self._is_tested_key(left.children[0]):
             return None
         reference = self._only_reference(left.children[1])
@@ -340,7 +346,7 @@ class _BoundReader:
         return self.context.is_local(reference, self.label)
 
     def _is_tested_key(self, node: Node) -> bool:
-        """Is the node the key of the tested row, and nothing else?"""
+        """True if the node is the key of the tested row, and nothing else."""
         if node.kind not in ("reference", "column"):
             return False
         item = next(x for x in self.items[node.start : node.stop] if isinstance(x, Reference) or x.is_name)
@@ -349,7 +355,7 @@ class _BoundReader:
         return item.kind == "navigation" and not item.step and self._is_local(item) and self._is_key(item.arguments[0])
 
     def _reads_key(self, node: Node) -> bool:
-        """Is the node the key of another row, and nothing else?"""
+        """True if the node is the key of another row, and nothing else."""
         reference = self._only_reference(node)
         return node.kind == "reference" and reference is not None and self._is_key(reference.arguments[0])
 
@@ -361,7 +367,7 @@ class _BoundReader:
         return None if reference is None else reference.source
 
     def _only_reference(self, node: Node) -> Reference | None:
-        """The reference to the first or last row of a variable, if the node reads this one other row and no more."""
+        """The reference to the first or last row of a variable, if the node reads no other row; otherwise None."""
         references = [x for x in self.items[node.start : node.stop] if isinstance(x, Reference)]
         if len({x.source for x in references}) != 1:
             return None
@@ -371,7 +377,7 @@ class _BoundReader:
         return first
 
     def _is_strict(self, node: Node) -> bool:
-        """Is the node NULL where the key of the row it reads is NULL?"""
+        """True if the node is NULL where the key of the row that it reads is NULL."""
         if node.kind == "reference":
             return self._reads_key(node)
         return node.kind in _NULL_IF_OPERAND_IS and any(map(self._is_strict, node.children))

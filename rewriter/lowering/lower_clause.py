@@ -1,11 +1,11 @@
-"""From a parsed clause to its plan: the steps of the lowering in order.
+"""Lowers a parsed clause to its plan, in these steps:
 
 | step | file |
 |---|---|
 | columns, keys and order of the input query | `input_query.py` |
 | types of most parts, computed by one query | `ask_ahead` here |
 | DEFINE: bits of masks and conditions | `lower_define.py` |
-| WITHIN, conjuncts that mean the same, row times | `lower_bounds.py` |
+| WITHIN, conjuncts with the same meaning, row times | `lower_bounds.py` |
 | MEASURES: slots and the text over them | `lower_measures.py` |
 """
 
@@ -40,7 +40,8 @@ from sqlext.rewriter.text.splice import Source
 def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy: str = "auto") -> MatchPlan:
     """The plan of one clause.
 
-    Raises BindError (names, types) and UnsupportedError, for all expressions of DEFINE or of MEASURES together.
+    Raises BindError (names, types) and UnsupportedError. The errors of all expressions of DEFINE, or of MEASURES, are
+    raised together.
     """
     _check_columns_unique(clause, relation)
     labels = tuple(name.key for name in clause.pattern_variables)
@@ -94,9 +95,9 @@ def lower(clause: MatchClause, source: Source, relation: InputRelation, strategy
 
 
 def _check_columns_unique(clause: MatchClause, relation: InputRelation) -> None:
-    """Raise BindError for two columns of one name that the result shows, or that only their case tells apart.
+    """Raise BindError for two columns of one name that the result shows, or whose names differ only in case.
 
-    Others, such as the keys of a join, can be named with their relation: `a.k`.
+    Other such columns, for example the keys of a join, can be qualified by their relation: `a.k`.
     """
     hidden = relation.unread if clause.rows_per_match.is_all_rows else relation.ambiguous
     spellings: dict[str, str] = {}
@@ -117,7 +118,7 @@ def _needs_row_time(clause: MatchClause) -> bool:
 
 
 def _needs_cep(clause: MatchClause) -> bool:
-    """Does the clause want more than preferred matches whose rows are neighbours?"""
+    """True if the clause requires more than preferred matches whose rows are neighbours."""
     return (
         not is_contiguous(clause.pattern)
         or (clause.after_match is not None and clause.after_match.mode == "NO SKIP")
@@ -143,7 +144,7 @@ def program_of(clause: MatchClause, labels: tuple[str, ...]) -> Program:
 
 
 def skip_of(context: Context) -> Skip:
-    """AFTER MATCH SKIP."""
+    """The Skip of the AFTER MATCH part."""
     after = context.clause.after_match
     if after is None:
         return Skip()
@@ -162,10 +163,11 @@ def _output(clause: MatchClause) -> Output:
 
 
 def ask_ahead(context: Context, conditions: Conditions, defined: Defined, measures: Measures) -> None:
-    """Let the resolver learn the types of keys, of WITHIN, of DEFINE and of the arguments of aggregates.
+    """Let the resolver find the types of keys, of WITHIN, of DEFINE and of the arguments of aggregates in one query.
 
-    One query takes some 20 ms, however many types it asks for. The resolver remembers them, so the steps of lowering
-    ask again without knowing of this one. If Spark refuses a part, nothing is learned: the step reports the error.
+    One query takes some 20 ms, however many types it resolves. The resolver stores them, so the steps of lowering
+    request the types again without a further query. If Spark refuses a part, nothing is stored, and the step of that
+    part reports the error.
     """
     if context.relation.is_static:
         return

@@ -1,4 +1,5 @@
-"""DEFINE: conjuncts that a row decides alone become bits of a mask, those that depend on the match a Condition."""
+"""Lowers DEFINE: conjuncts that one row decides become bits of a mask, and conjuncts that depend on the match become a
+Condition."""
 
 from __future__ import annotations
 
@@ -22,11 +23,11 @@ from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.nesting import balanced
 from sqlext.rewriter.text.splice import Text, join, standing_for
 
-Defined = dict[str, tuple[Definition, list[Item]]]  # by variable, for those that have a condition
+Defined = dict[str, tuple[Definition, list[Item]]]  # by variable, for the variables that have a condition
 
 
 class Conditions:
-    """Lowers DEFINE: first `definitions`, then `lower`, which collect masks and operands."""
+    """Lowers DEFINE and collects masks and operands. `definitions` is called first, and `lower` after it."""
 
     def __init__(self, context: Context):
         self.context, self.needs_window = context, False
@@ -36,7 +37,7 @@ class Conditions:
         self.dropped: set[tuple[int, int]] = set()  # (label, first item) of conjuncts that bounds make true
 
     def definitions(self) -> Defined:
-        """The items of each condition. Raises BindError and UnsupportedError, all of them together."""
+        """The items of each condition. Raises BindError and UnsupportedError, all errors together."""
         scope, errors, defined = self.context.scope(in_define=True), [], {}
         for definition in self.context.clause.definitions:
             try:
@@ -86,7 +87,7 @@ class Conditions:
         return tuple(bits), tuple(conditions)
 
     def texts_to_type(self, defined: Defined) -> list[Text]:
-        """The texts whose types `lower` asks for, as far as they are known before."""
+        """The texts whose types `lower` needs, as far as they are known in advance."""
         texts: list[Text] = []
         for label, key in enumerate(name.key for name in self.context.clause.pattern_variables):
             if key in defined:
@@ -95,7 +96,7 @@ class Conditions:
         return texts
 
     def _condition(self, label: int, definition: Definition, items: list[Item]) -> tuple[int | None, Condition | None]:
-        """The bit of the conjuncts that a row decides alone, and the condition for the others."""
+        """The bit of the conjuncts that one row decides, and the condition for the others."""
         local: list[tuple[int, int]] = []
         dependent: list[tuple[int, int]] = []
         for lo, hi in conjuncts(items):
@@ -131,16 +132,16 @@ class Conditions:
         )
 
     def _is_row_local(self, items: Sequence[Item], label: int) -> bool:
-        """Is the conjunct computed on each row? Spark computes any; without Spark it must be a Boolean column."""
+        """True if the conjunct can be computed on each row alone. Without Spark, only a Boolean column can."""
         if self.context.relation.is_static:
             return len(items) == 1 and not isinstance(items[0], Reference) and items[0].is_name
         references = [x for x in items if isinstance(x, Reference)]
         return all(self.context.is_local(x, label) and not self.context.leaves_frame(x, label) for x in references)
 
     def _can_be_mask(self, items: list[Item], conjunct: tuple[int, int], label: int) -> bool:
-        """Can this conjunct be a mask? Where times are needed, a mask may not hide how far ahead it reads.
+        """True if this conjunct can be a mask. If times are needed, a mask must not hide how many rows ahead it reads.
 
-        Workers see that in conditions on neighbours, but not in Spark's window functions.
+        Workers can find that number in conditions on neighbours, but not in Spark's window functions.
         """
         reads = any(isinstance(x, Reference) and x.step for x in items[slice(*conjunct)])
         return not (self.context.needs_times and reads) or self._neighbours(items, [conjunct], label) is not None
@@ -172,7 +173,7 @@ class Conditions:
         return len(self.masks) - 1
 
     def _neighbours(self, items: list[Item], ranges: list[tuple[int, int]], label: int) -> Condition | None:
-        """The conjuncts with PREV and NEXT as a condition that workers evaluate on columns; None if they cannot."""
+        """The conjuncts with PREV and NEXT as a condition that workers evaluate on columns; None if workers cannot."""
         if self.needs_window:
             return None
         undo = self._undo()
@@ -186,7 +187,7 @@ class Conditions:
         return None
 
     def _undo(self) -> Callable[[], None]:
-        """A function that removes the columns and operands that are added from now on."""
+        """A function that removes the columns and operands that are added after this call."""
         columns, operands = list(self.context.columns), list(self.operands)
 
         def undo() -> None:
@@ -212,11 +213,11 @@ class Conditions:
 
 
 def _is_wide(column: OperandColumn) -> bool:
-    """Does a column hold decimals that do not fit an int64?"""
+    """True if the column has decimals that do not fit an int64."""
     digits = decimal_of(column.spark_type)
     return digits is not None and digits[0] > MAX_DIGITS
 
 
 def _all_of(conjuncts: list[Text]) -> Text:
-    """`(c) AND (d) AND …`"""
+    """The text `(c) AND (d) AND …`; a single conjunct is returned as it is."""
     return conjuncts[0] if len(conjuncts) == 1 else join(*(join("(", c, ")") for c in conjuncts), separator=" AND ")

@@ -1,4 +1,4 @@
-"""MEASURES: the values that workers compute (slots), and the text that Spark computes from them."""
+"""Lowers MEASURES to the values that workers compute (slots), and the text that Spark computes from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sqlext.rewriter.text.splice import Text, join, standing_for
 
 
 class Measures:
-    """Lowers MEASURES and collects their slots. `of_all_rows`: the measures that unmatched rows have, too."""
+    """Lowers MEASURES and collects their slots. `of_all_rows`: the measures that unmatched rows have as well."""
 
     def __init__(self, context: Context):
         self.context = context
@@ -26,9 +26,9 @@ class Measures:
         self.of_all_rows: set[str] = set()
 
     def lower(self) -> list[tuple[str, Text]]:
-        """(name, Spark's expression over slots) of each measure.
+        """The pair (name, Spark's expression over slots) of each measure.
 
-        Raises BindError and UnsupportedError, those of all measures together.
+        Raises BindError and UnsupportedError; the errors of all measures are raised together.
         """
         scope, errors, measures = self.context.scope(in_define=False), [], []
         for measure in self.context.clause.measures:
@@ -46,7 +46,7 @@ class Measures:
         return measures
 
     def texts_to_type(self) -> list[Text]:
-        """The texts whose types `lower` asks for, as far as they are known before."""
+        """The texts whose types `lower` needs, as far as they are known in advance."""
         scope, texts = self.context.scope(in_define=False), []
         for measure in self.context.clause.measures:
             references = (x for x in analyse(measure.expression, scope) if isinstance(x, Reference))
@@ -55,7 +55,7 @@ class Measures:
         return texts
 
     def of_matches(self, values: list[tuple[str, Text]]) -> list[tuple[str, Text]]:
-        """The measures for a result with unmatched rows, which have NULL in all but `of_all_rows`."""
+        """The measures for a result with unmatched rows, which have NULL in all measures except `of_all_rows`."""
         return [
             (name, text if name in self.of_all_rows else join(f"CASE WHEN {IS_MATCHED} THEN ", text, " END"))
             for name, text in values

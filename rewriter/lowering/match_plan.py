@@ -1,4 +1,4 @@
-"""The plan of a clause: what Spark computes before the match, the task, and what Spark computes behind it."""
+"""The plan of a clause: what Spark computes before the match, the task, and what Spark computes after the match."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ WINDOW = "__rows"  # the name of the window over a partition's rows
 
 @dataclass(frozen=True)
 class InputColumn:
-    """A column of the input query: the value of `text` on every input row. `total`: an expression that Spark computes
-    instead, with the same value wherever `text` does not overflow."""
+    """A column of the input query: the value of `text` on every input row.
+
+    `total`: an expression that Spark computes instead. It has the same value wherever `text` does not overflow.
+    """
 
     name: str
     text: Text
@@ -23,16 +25,16 @@ class InputColumn:
 
     @property
     def computed(self) -> Text:
-        """What Spark computes."""
+        """The expression that Spark computes."""
         return self.text if self.total is None else self.total
 
 
 @dataclass(frozen=True)
 class Mask:
-    """A condition that a row decides alone or with its neighbours.
+    """A condition that one row, alone or with its neighbours, decides.
 
-    `text` is the whole condition, with window functions where it reads neighbours. If workers can compute that part
-    from operand columns, it is `neighbours`, and `rest` is the text of the other conjuncts.
+    `text` is the whole condition, with window functions where it reads neighbours. If workers can compute the part that
+    reads neighbours from operand columns, that part is `neighbours`, and `rest` is the text of the other conjuncts.
     """
 
     text: Text
@@ -52,12 +54,13 @@ class ShownColumn:
 class MatchPlan:
     """Everything that the engine needs to run a clause.
 
-    `relation` is the input as written and `input_types` its columns with their Spark types. `columns` are those of the
-    input query; `carried` names the ones that the result shows for a row of the match (with ONE ROW PER MATCH, the
-    first row). `filters` are conditions that leave out whole partitions without changing the result. `order_by` holds
-    (expression, direction). `masks[b]` is the condition of bit b; `operands` are the columns that conditions read
-    (Rows.columns). All `bounds` hold at once. Without `needs_window`, workers compute what
-    masks read of neighbouring rows, and find the partitions by comparing keys. `frame_end` is that of a window.
+    `relation` is the input as written, and `input_types` are its columns with their Spark types. `columns` are the
+    columns of the input query; `carried` names the columns that the result shows for a row of the match (with ONE ROW
+    PER MATCH, for its first row). `filters` are conditions that remove whole partitions without changing the result.
+    `order_by` contains pairs (expression, direction). `masks[b]` is the condition of bit b; `operands` are the columns
+    that conditions read (Rows.columns). All `bounds` hold at once. Without `needs_window`, workers compute the parts of
+    masks that read neighbouring rows, and find the partitions by comparing keys. `frame_end` is the end of a window's
+    frame.
     """
 
     clause: MatchClause
@@ -79,13 +82,13 @@ class MatchPlan:
 
     @property
     def input(self) -> Text:
-        """The text behind FROM in the input query: the relation with its filters."""
+        """The text after FROM in the input query: the relation with its filters."""
         if not self.filters:
             return self.relation
         return join(self.relation, "\n WHERE ", join(*self.filters, separator="\n   AND "))
 
     @property
     def window(self) -> Text:
-        """`PARTITION BY … ORDER BY …`"""
+        """The text `PARTITION BY … ORDER BY …`."""
         keys = join("PARTITION BY ", join(*self.partition_by, separator=", "), " ") if self.partition_by else ""
         return join(keys, "ORDER BY ", join(*(join(*key) for key in self.order_by), separator=", "))

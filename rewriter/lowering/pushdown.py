@@ -1,9 +1,9 @@
-"""Conditions of the outer WHERE on partition columns. They hold for whole partitions, so they can be applied first.
+"""Applies conditions of the outer WHERE on partition columns before the match, as they hold for whole partitions.
 
     SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY sym …) AS m WHERE m.sym = 'a' AND m.n > 2
 
-reads `ticks WHERE (sym) = 'a'`. Spark's optimiser does not look through Python workers. The outer WHERE stays as it is,
-so copying any part of it is right. Only conjuncts that are clearly conditions on keys are copied.
+reads `ticks WHERE (sym) = 'a'`. Spark's optimiser cannot move a condition past Python workers. The outer WHERE is left
+unchanged, so any part of it may be copied. Only conjuncts that are clearly conditions on keys are copied.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sqlext.rewriter.text.tokens import Token, Tokens, words_of
 from sqlext.rewriter.tree.statement_tree import Result, Tree
 
 _BEHIND_RELATION = frozenset({"WHERE", "JOIN", "INNER", "CROSS", "LEFT", ","})
-# With these in the FROM clause, rows of the result may be missing from the join, padded, or changed.
+# With these words in the FROM clause, rows of the result may be missing from the join, padded, or changed.
 _OPAQUE = frozenset({"ASOF", "RIGHT", "FULL", "SEMI", "ANTI", "NATURAL", "LATERAL", "PIVOT", "UNPIVOT", "FROM"})
 _FUNCTIONS_WITHOUT_CALL = re.compile("USER|SESSION_USER|LOCALTIME|CURRENT_.*")
 _COMPARISONS = frozenset({"=", "==", "<=>", "<", "<=", ">", ">=", "<>", "!="})
@@ -50,9 +50,9 @@ class Filter:
     literals: tuple[str, ...]
 
     def suits(self, spark_type: str) -> bool:
-        """Is it certain that no key of this type makes the condition raise an error?
+        """True if the condition certainly raises no error for any key of this type.
 
-        The outer WHERE might never read the key that does, because its partition has no match.
+        Without pushdown, the outer WHERE might never read a key that causes an error, if its partition has no match.
         """
         if not has_plain_equality(spark_type):
             return False
@@ -69,7 +69,7 @@ class Filter:
 
 
 def pushed_down(plan: MatchPlan, tree: Tree, source: Source, resolver: TypeResolver) -> MatchPlan:
-    """The plan with those conditions of the outer WHERE that can be applied before the match."""
+    """The plan with the conditions of the outer WHERE that can be applied before the match."""
     candidates = filters(plan.clause, tree, source, [shown.name for shown in plan.shown])
     if not candidates:
         return plan
@@ -80,7 +80,10 @@ def pushed_down(plan: MatchPlan, tree: Tree, source: Source, resolver: TypeResol
 
 
 def are_repeatable(expressions: Sequence[Text], resolver: TypeResolver) -> bool:
-    """Do the expressions always return the same for the same row? Spark allows only such ones in an aggregate."""
+    """True if the expressions always have the same value for the same row.
+
+    Spark allows only such expressions in an aggregate.
+    """
     try:
         resolver.types([join("any_value(", expression, ")") for expression in expressions])
     except SqlExtError:
@@ -91,7 +94,7 @@ def are_repeatable(expressions: Sequence[Text], resolver: TypeResolver) -> bool:
 def filters(clause: MatchClause, tree: Tree, source: Source, names: Sequence[str]) -> tuple[Filter, ...]:
     """The conjuncts of the outer WHERE that read only one partition key and literals.
 
-    `names`: the columns of the clause's result, those of its keys first.
+    `names`: the columns of the clause's result, beginning with its keys.
 
     >>> from sqlext.rewriter.match.parse_match import parse_match
     >>> from sqlext.rewriter.statements.scan import scan
@@ -130,7 +133,7 @@ def filters(clause: MatchClause, tree: Tree, source: Source, names: Sequence[str
     return tuple(conditions)
 
 
-# the WHERE behind a clause
+# the WHERE after a clause
 
 
 def _where(tokens: Tokens, result: Result) -> tuple[int, int] | None:
@@ -144,7 +147,7 @@ def _where(tokens: Tokens, result: Result) -> tuple[int, int] | None:
 
 
 def _words_of_from(tokens: Tokens, result: Result) -> Iterator[str]:
-    """The words of FROM beside the clause, not those inside parentheses."""
+    """The words of FROM outside of the clause, without words inside parentheses."""
     for lo, hi in ((result.query.from_ + 1, result.start), (result.behind, result.query.from_stop)):
         yield from words_of(_at(tokens, lo, hi))
 
@@ -158,7 +161,7 @@ def _at(tokens: Tokens, lo: int, hi: int) -> list[Token]:
 
 @dataclass(frozen=True)
 class _Keys:
-    """`number` of each key by its lower-case name in the result, whose alias is `alias` ("" if it has none).
+    """The `number` of each key, by the key's lower-case name in the result. `alias`: of the result, "" if it has none.
 
     A key without a qualifier counts only if the result `is_alone` in FROM.
     """
@@ -170,7 +173,7 @@ class _Keys:
 
 @dataclass(frozen=True)
 class _Condition:
-    """A condition on key number `key`. `column`: the offsets of the key's name in the user's text."""
+    """A condition on key number `key`. `column`: the start and end offset of the key's name in the user's text."""
 
     key: int
     column: tuple[int, int]
@@ -178,7 +181,7 @@ class _Condition:
 
 
 def _condition(conjunct: Fragment, source: Source, keys: _Keys) -> _Condition | None:
-    """The condition of a conjunct, or None if it has none of these shapes:
+    """The condition of a conjunct, or None if the conjunct has none of these shapes:
 
     `key op literal`, `literal op key`, `key [NOT] BETWEEN … AND …`, `key [NOT] IN (…)`, `key IS [NOT] NULL`,
     `key [NOT] LIKE '…'`
@@ -200,7 +203,7 @@ def _condition(conjunct: Fragment, source: Source, keys: _Keys) -> _Condition | 
 
 
 def _column(parts: list[Lexeme], keys: _Keys) -> tuple[int, int] | None:
-    """(number of lexemes, key) if the lexemes begin with the name of a key."""
+    """The pair (number of lexemes, key) if the lexemes begin with the name of a key; otherwise None."""
     if not parts or not parts[0].is_name:
         return None
     if len(parts) > 2 and parts[1].raw == "." and parts[2].is_name:
@@ -214,7 +217,7 @@ def _column(parts: list[Lexeme], keys: _Keys) -> tuple[int, int] | None:
 
 
 def _compared_with(parts: list[Lexeme]) -> tuple[str, ...] | None:
-    """The kinds of literals behind the name of a key; None if the shape is not known."""
+    """The kinds of the literals after the name of a key; None if the shape is not known."""
     words = [part.word for part in parts]
     if words in (["IS", "NULL"], ["IS", "NOT", "NULL"]):
         return ()
@@ -248,7 +251,7 @@ def _all_literals(groups: Sequence[list[Lexeme]]) -> tuple[str, ...] | None:
 
 
 def _literal(parts: list[Lexeme]) -> str | None:
-    """The kind of a literal; None if the lexemes are no literal."""
+    """The kind of a literal; None if the lexemes are not a literal."""
     text = " ".join(part.raw.strip() for part in parts)  # a bound parameter may have spaces around it
     if typed := _TYPED.fullmatch(text):
         return "date" if typed[1].upper() == "DATE" else "time"
@@ -260,7 +263,7 @@ def _literal(parts: list[Lexeme]) -> str | None:
 
 
 def _time(string: str) -> str | None:
-    """Is a string in quotes a "date string" or a "time string", which Spark reads without an error?"""
+    """The kind of a string in quotes: "date string" or "time string" if Spark reads it without an error, else None."""
     match = _TIME.fullmatch(string)
     if match is None:
         return None

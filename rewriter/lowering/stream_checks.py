@@ -1,4 +1,4 @@
-"""What MATCH_RECOGNIZE cannot do on a stream, and which state it keeps for ever."""
+"""Checks what MATCH_RECOGNIZE cannot do on a stream, and warns of state that it keeps for ever."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from sqlext.rewriter.match.match_clause import MatchClause
 from sqlext.rewriter.text import lexemes
 from sqlext.rewriter.text.splice import Text
 
-MAX_WAYS = 1 << 18  # from one row to the next: pairs of positions of a pattern
+MAX_WAYS = 1 << 18  # ways from one row to the next: pairs of positions of a pattern
 PROCTIME_VALUE = "current_timestamp()"  # Spark computes it for PROCTIME(), once for each micro-batch
 
 
 def is_processing_time(clause: MatchClause) -> bool:
-    """Is the first ORDER BY key PROCTIME()? Then rows are ordered by their arrival, and matches end by the clock."""
+    """True if the first ORDER BY key is PROCTIME(). Rows are then ordered by arrival, and matches end by the clock."""
     is_call = re.compile(r"\s*PROCTIME\s*\(\s*\)\s*", re.IGNORECASE).fullmatch
     return bool(clause.order_by) and is_call(clause.order_by[0].expression.text) is not None
 
 
 def check_plan(plan: MatchPlan) -> None:
-    """Raise UnsupportedError for what no stream can answer, with all reasons of the clause at once."""
+    """Raise UnsupportedError for what cannot be computed on a stream, with all reasons of the clause at once."""
     raise_all(list(_too_many_ways(plan)))
     raise_all(
         [
@@ -44,7 +44,7 @@ def check_plan(plan: MatchPlan) -> None:
 
 
 def _too_many_ways(plan: MatchPlan) -> Iterator[SqlExtError]:
-    """What the other rules, and each task of a stream, would take long to look at."""
+    """The error for a pattern so large that the other rules, and each task of a stream, would take too long."""
     tables = automaton(plan.task.program, plan.task.bits)
     if has_more_targets(tables.graph, MAX_WAYS):
         yield UnsupportedError(
@@ -56,9 +56,9 @@ def _too_many_ways(plan: MatchPlan) -> Iterator[SqlExtError]:
 
 
 def check_row_times(plan: MatchPlan) -> None:
-    """Raise UnsupportedError for a measure with MATCH_ROWTIME() whose time no stream can decide, in batch too.
+    """Raise UnsupportedError for a measure with MATCH_ROWTIME() whose time no stream can decide, also in batch queries.
 
-    The row time of a match is the time at which a stream decides it.
+    The row time of a match is the time at which a stream decides the match.
     """
     what = _undecided_option(plan)
     for measure in plan.clause.measures:
@@ -68,7 +68,7 @@ def check_row_times(plan: MatchPlan) -> None:
 
 
 def _undecided_option(plan: MatchPlan) -> str | None:
-    """The option of a pattern that skips rows, or of NO SKIP, that no stream can decide; None if there is none."""
+    """The option that no stream can decide, in a pattern that skips rows or with NO SKIP; None if there is none."""
     return stream_refusal(plan.task, reads_ahead(plan.task, (mask.neighbours for mask in plan.masks)))
 
 
@@ -107,7 +107,7 @@ def _undecidable(plan: MatchPlan) -> Iterator[SqlExtError]:
 
 
 def can_be_decided(task: Task) -> bool:
-    """Can the end of the pattern be reached without a preferred alternative that takes rows for ever?
+    """True if the end of the pattern can be reached without a preferred alternative that takes rows for ever.
 
     A variable without a condition takes every row.
 
@@ -136,7 +136,7 @@ def can_be_decided(task: Task) -> bool:
 
 
 def _endless(targets: list[list[int]], takes_all: list[bool]) -> set[int]:
-    """The positions from which a path may take any rows for ever, before it reaches an end."""
+    """The positions from which a path may take any rows for ever before it reaches an end."""
     endless = {p for p, takes in enumerate(takes_all) if takes}
     while True:
         left = {p for p in endless if any(t in endless for t in targets[p][: _first_done(targets[p])])}
@@ -161,7 +161,7 @@ def _failing_skip(plan: MatchPlan) -> Iterator[SqlExtError]:
 
 
 def _aggregates(plan: MatchPlan) -> Iterator[SqlExtError]:
-    """Aggregates that only Spark computes, over all rows of a match."""
+    """The errors for aggregates that only Spark computes, over all rows of a match."""
     for slot in plan.slots:
         if slot.kind == "members":
             name = slot.aggregate.function
@@ -204,13 +204,13 @@ def warnings(plan: MatchPlan) -> list[str]:
 
 
 def counts_matches(plan: MatchPlan) -> bool:
-    """Does a measure or a condition read MATCH_NUMBER()?"""
+    """True if a measure or a condition reads MATCH_NUMBER()."""
     reads = any(map(reads_number, _conditions(plan)))
     return reads or any(slot.kind == "match number" for slot in plan.slots)
 
 
 def rows_read_back(plan: MatchPlan) -> int:
-    """How many rows before the start row of a match are read."""
+    """The number of rows before the start row of a match that are read."""
     slots = (-slot.navigation.step for slot in plan.slots if slot.kind == "value")
     return max([0, *slots, *map(rows_back, _conditions(plan))])
 

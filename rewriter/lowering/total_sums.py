@@ -1,6 +1,6 @@
-"""Sums of times and numbers for all values: one beyond the last value of its type is that value.
+"""Sums of times and numbers that are defined for all values: a sum beyond the last value of its type is that value.
 
-A sum that overflows would be an error, and would end a stream at each restart; a date plus days would be a wrong one.
+A sum that overflows would be an error, and would end a stream at each restart; a date plus days would be a wrong date.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DAYS_WITH_TIMES = "DATE'-290308-12-23'", "DATE'+294247-01-09'"  # in all time z
 
 
 def last_value(spark_type: str) -> str:
-    """The last value of a type in SQL, "" for floating-point numbers, which have infinity.
+    """The last value of a type in SQL, or "" for floating-point numbers, which have infinity.
 
     >>> last_value("date"), last_value("double")
     ("CAST(DATE'+5881580-07-11' AS date)", '')
@@ -32,7 +32,7 @@ def last_value(spark_type: str) -> str:
 
 
 def total_key(key: Text, key_type: str, common: str) -> Text | None:
-    """A date as a time; None for other types, whose casts cannot fail.
+    """A date key as a time; None for other types, whose casts cannot fail.
 
     >>> print(total_key(join("d"), "date", "timestamp"))
     CAST(CASE WHEN (d) > DATE'+294247-01-09' THEN DATE'+294247-01-09' WHEN (d) < DATE'-290308-12-23' THEN DATE'-290308-12-23' ELSE (d) END AS timestamp)
@@ -47,7 +47,7 @@ def total_key(key: Text, key_type: str, common: str) -> Text | None:
 
 
 def total_sum(key: Text, bound: Text, bound_type: str, common: str) -> Text | None:
-    """`key + bound` of type `common`; None where the sum cannot overflow, or where `bound` has no sign.
+    """The sum `key + bound` of type `common`; None if the sum cannot overflow, or if `bound` has no sign.
 
     >>> print(total_sum(join("d"), join("7"), "int", "date"))
     CAST(CASE WHEN d > CAST(DATE'+5881580-07-11' AS date) - (7) THEN CAST(DATE'+5881580-07-11' AS date) ELSE d + (7) END AS date)
@@ -59,7 +59,7 @@ def total_sum(key: Text, bound: Text, bound_type: str, common: str) -> Text | No
     first, last = (f"CAST({limit} AS {common})" for limit in limits)
 
     def up_to(limit: str, operator: str) -> Text:
-        """The sum, or the limit where the key is too near to it."""
+        """The sum, or the limit if the key is so near to the limit that the sum would be beyond it."""
         is_beyond = join(key, f" {operator} {limit} - (", bound, ")")
         return join("CASE WHEN ", is_beyond, f" THEN {limit} ELSE ", key, " + (", bound, ") END")
 

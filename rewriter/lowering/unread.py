@@ -1,6 +1,6 @@
-"""Columns of a clause's input that its result need not have, because the SELECT around it never names them.
+"""Finds the columns of a clause's input that its result need not have, because the SELECT around it never names them.
 
-ALL ROWS PER MATCH shows every column of its input, and Spark's column pruning does not look through Python workers.
+ALL ROWS PER MATCH shows every column of its input, and Spark's column pruning stops at Python workers.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from sqlext.rewriter.text.tokens import STRING, Token
 from sqlext.rewriter.tree.keywords import is_at, is_star
 from sqlext.rewriter.tree.statement_tree import Tree
 
-# These read columns without naming them, or name them in a string. ASOF orders rows of one time by all their columns.
+# These words read columns without naming them, or name them in a string. ASOF orders rows of one time by all columns.
 _NAMES_NOTHING = frozenset({"ASOF", "NATURAL", "PIVOT", "UNPIVOT", "IDENTIFIER", "|>", "{"})
 
 
 def unread(tree: Tree, keyword: Fragment, names: Iterable[str]) -> frozenset[str]:
     """The names (in lower case) that the SELECT around the clause with this `keyword` certainly does not read.
 
-    A name that stands anywhere in that SELECT outside of the clause counts as read, whatever it means there.
+    A name that occurs anywhere in that SELECT outside of the clause counts as read, whatever it means there.
 
     >>> from sqlext.rewriter.tree.read_tree import read_tree
     >>> text = "SELECT m.a, count(*) FROM t MATCH_RECOGNIZE (…) AS m WHERE B > 1"
@@ -45,5 +45,5 @@ def _name(token: Token) -> str:
 
 
 def _is_row(tokens: Sequence[Token], i: int, alias: str) -> bool:
-    """Does the alias stand here for a whole row, because no `.column` follows it?"""
+    """True if token i is the alias and represents a whole row, because no `.column` follows it."""
     return bool(alias) and _name(tokens[i]) == alias and (i + 1 == len(tokens) or tokens[i + 1].text != ".")
