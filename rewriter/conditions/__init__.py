@@ -1,1 +1,1 @@
-"""Conditions of DEFINE over several rows."""
+"""Lowers the conditions of DEFINE that read several rows."""

@@ -1,7 +1,7 @@
-"""Run-dependent conditions that are compiled: from the tree of an expression to Calls over numbers, ranks and Booleans.
+"""Lowers the tree of a run-dependent condition to Calls over numbers, ranks and Booleans, which are compiled.
 
-Matchers evaluate the operators and the functions in FUNCTIONS as machine code. Where a condition needs more, an
-UnsupportedError says what, and the condition is interpreted instead (`interpreted_condition`).
+Matchers evaluate the operators and the functions in FUNCTIONS as machine code. If a condition needs more, an
+UnsupportedError reports what it needs, and the condition is interpreted instead (`interpreted_condition`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COMPARISONS = {
 _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "remainder"}
 _OTHER_KINDS = ["AND", "OR", "NOT", "negate", "BETWEEN", "IN", "CASE", "CAST", "call", "reference", "literal", "column"]
 _KINDS = frozenset([*_COMPARISONS, *_ARITHMETIC, *_OTHER_KINDS, "IS NULL"])
-_EXACT_DIGITS = 15  # integers of so many digits are exact as a double
+_EXACT_DIGITS = 15  # integers with at most this number of digits are exact as a double
 _DAY_US = 86_400_000_000
 
 
@@ -42,7 +42,7 @@ class CompiledCondition:
     parts: ConditionParts
 
     def lower(self, node: Node) -> Condition:
-        """The condition of a Boolean node."""
+        """The Condition of a Boolean node."""
         self.parts.resolve(self.texts_to_type(node))
         return self._lower(node, "boolean")
 
@@ -87,7 +87,7 @@ class CompiledCondition:
         return value
 
     def _is_null_cast(self, node: Node) -> bool:
-        """Is the node `CAST(NULL AS type)`? No column is needed for it."""
+        """True if the node is `CAST(NULL AS type)`, for which no column is needed."""
         if node.kind != "CAST" or node.children[0].kind != "literal":
             return False
         return str(self.parts.typed_text(node.children[0])).strip("() ").upper() == "NULL"
@@ -109,7 +109,7 @@ class CompiledCondition:
     def _navigated(self, node: Node, reference: Reference, wanted: str) -> Condition | None:
         """The node as an operand that Spark computes on every row and the navigation reads, or None.
 
-        The value for "no such row" is a constant beside it: `coalesce(LAST(A.v), 0)` is then 0.
+        If there is no such row, its value is a separate constant: `coalesce(LAST(A.v), 0)` is then 0.
         """
         if not self.parts.spark_computes:
             return None
@@ -229,7 +229,7 @@ class CompiledCondition:
         )
 
     def _same(self, function: str, node: Node, spark_type: str) -> Call:
-        """A function whose arguments have one type."""
+        """The call of a function whose arguments all have one type."""
         arguments = tuple(self._lower(c, spark_type) for c in node.children)
         return Call(
             function=function,
@@ -305,7 +305,7 @@ class CompiledCondition:
         )
 
     def _convert(self, value: Condition, spark_type: str, wanted: str, node: Node) -> Condition:
-        """A value of a Call in another type. Only the widenings that Spark inserts are possible."""
+        """A value of a Call, converted to another type. Only the widenings that Spark inserts are possible."""
         if spark_type == wanted or _kind_of(spark_type) == _kind_of(wanted) == "float":
             return value
         if spark_type in INTEGER_BITS and wanted in INTEGER_BITS and INTEGER_BITS[wanted] >= INTEGER_BITS[spark_type]:
@@ -344,10 +344,11 @@ class CompiledCondition:
 
 
 def _kind_of(spark_type: str) -> str | None:
-    """How matchers store values of a type, as `kind_of`. A decimal of any precision is its unscaled value."""
+    """The kind in which matchers store values of a type, as `kind_of`, with a decimal of any precision as its unscaled
+    value."""
     return "int" if decimal_of(spark_type) else kind_of(spark_type)
 
 
 def _chain(function: str, arguments: list[Condition], kind: str) -> Condition:
-    """f(a, b, c) as f(f(a, b), c), or as any other tree of these functions, which are associative."""
+    """The call f(a, b, c) as f(f(a, b), c), or as another tree of such calls, because the functions are associative."""
     return balanced(arguments, lambda a, b: Call(function=function, arguments=(a, b), kind=kind))

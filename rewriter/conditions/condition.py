@@ -1,8 +1,9 @@
-"""Run-dependent conditions of DEFINE: from the tree of an expression to a Condition that a matcher evaluates.
+"""Lowers the tree of a run-dependent condition of DEFINE to a Condition that a matcher evaluates.
 
-Spark computes every part that needs only one row: any of its functions may stand around `B.v` or around one navigation
-(`upper(LAST(A.name))`), which then reads a column with the function's values. Where several rows meet, matchers
-evaluate operators and functions. Spark's own coercion rules choose the types of all parts: a TypeResolver returns them.
+Spark computes every part that needs only one row: `B.v` or one navigation may be an argument of any Spark function
+(`upper(LAST(A.name))`), and the navigation then reads a column of the function's values. Matchers evaluate the
+operators and functions that combine several rows. Spark's own coercion rules determine the types of all parts, which
+are returned by a TypeResolver.
 
 A condition is compiled if all of it can be (`compiled_condition`), and otherwise interpreted (`interpreted_condition`).
 """
@@ -21,7 +22,7 @@ from sqlext.rewriter.text.splice import Text
 
 
 def texts_of_condition(parts: ConditionParts, ranges: Sequence[tuple[int, int]]) -> list[Text]:
-    """The texts whose types the lowering of a compiled condition asks for; fewer of what is not compiled."""
+    """The texts whose types the lowering of a compiled condition needs; only some of them if it is not compiled."""
     texts: list[Text] = []
     for start, stop in ranges:
         try:
@@ -34,9 +35,9 @@ def texts_of_condition(parts: ConditionParts, ranges: Sequence[tuple[int, int]])
 
 
 def build_condition(parts: ConditionParts, start: int, stop: int, undo: Callable[[], None]) -> Condition:
-    """The condition of items `start` to `stop`; `undo` removes the operand columns that an attempt has added.
+    """The condition of items `start` to `stop`; `undo` removes the operand columns that a failed attempt has added.
 
-    Raises BindError (it is not Boolean, or Spark refuses a part of it) and UnsupportedError.
+    Raises BindError (the condition is not Boolean, or Spark refuses a part of it) and UnsupportedError.
     """
     node = parse(parts.items, start, stop)
     parts.resolve([parts.typed_text(node)])

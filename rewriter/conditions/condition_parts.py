@@ -1,4 +1,4 @@
-"""The parts of a run-dependent condition: their types, which Spark resolves, and the texts that Spark computes."""
+"""The parts of a run-dependent condition, with their types, which Spark resolves, and the texts that Spark computes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from sqlext.rewriter.text.splice import Source, Text, join, standing_for
 
 
 class TypeResolver(Protocol):
-    """Resolves what only Spark knows.
+    """Resolves the types and values that only Spark can determine.
 
-    `types`: the simple type names of expressions over the input's rows. `constants`: the values of constant
-    expressions, each a CAST to the type in which a Literal stores it. `values`: the values of constant expressions of
-    these types, as `expressions.values` represents them.
+    `types` returns the simple type names of expressions over the input's rows. `constants` returns the values of
+    constant expressions, each of which is a CAST to the type in which a Literal stores it. `values` returns the values
+    of constant expressions of the given types, as `expressions.values` represents them.
     """
 
     def types(self, texts: Sequence[Text]) -> list[str]: ...
@@ -39,10 +39,10 @@ class ConditionParts:
 
     `navigation(reference, column)` and `aggregate(reference, column)` return the rows that a reference reads.
     `column(text, spark_type, kind)` returns the index of an operand column of a kind, see `OperandColumn`.
-    `is_local(reference)`: does the current row alone decide what the reference reads? `local_text`: the text by which
-    Spark computes such a reference. `names`: CLASSIFIER() of each label. `python_function(name)`: a UDF of the session.
-    Without `spark_computes`, matchers evaluate the parts of one row as well. `types`: the types of texts resolved so
-    far.
+    `is_local(reference)` returns whether the current row alone decides what the reference reads. `local_text` returns
+    the text by which Spark computes such a reference. `names`: the value of CLASSIFIER() for each label.
+    `python_function(name)` returns a UDF of the session. Without `spark_computes`, matchers also evaluate the parts
+    that need only one row. `types`: the types of the texts that have been resolved.
     """
 
     items: Sequence[Item]
@@ -83,7 +83,7 @@ class ConditionParts:
         return self.types[str(self.common_text(node))]
 
     def is_text(self, node: Node) -> bool:
-        """Does the node have a text of its own? The comparison that `CASE x WHEN y` implies has none."""
+        """True if the node has a text of its own. The comparison that `CASE x WHEN y` implies has none."""
         return node.name != "of case"
 
     def typed_text(self, node: Node) -> Text:
@@ -101,7 +101,7 @@ class ConditionParts:
         return join("(", reference.arguments[0], ")")
 
     def missing_text(self, node: Node) -> Text:
-        """The text of a node that reads one row, where there is no such row."""
+        """The text of a node that reads one row, for the case that there is no such row."""
 
         def nothing(reference: Reference) -> Text:
             argument = self.typed_reference(reference)
@@ -114,7 +114,7 @@ class ConditionParts:
         return join("coalesce(", join(*(self.typed_text(c) for c in node.children), separator=", "), ")")
 
     def aggregate_type(self, reference: Reference) -> str:
-        """The type of an aggregate. Spark is asked where it is not known, and reports errors in the user's names."""
+        """The type of an aggregate. If it is not known, Spark determines it and reports errors with the user's names."""
         known = self.plain_aggregate_type(reference)
         if known is not None:
             return known
@@ -141,7 +141,7 @@ class ConditionParts:
     # nodes that one row decides
 
     def needs_one_row(self, node: Node) -> bool:
-        """Is one row enough to compute the node: the current one, or the one that a navigation reads?"""
+        """True if one row is enough to compute the node: the current row, or the row that a navigation reads."""
         if combines_searches(node):
             return False
         references = self.run_dependent(node)
@@ -151,23 +151,23 @@ class ConditionParts:
         return [x for x in self.items[node.start : node.stop] if isinstance(x, Reference) and not self.is_local(x)]
 
     def text(self, node: Node, replace_reference: Callable[[Reference], Text]) -> Text:
-        """The text that Spark computes. A column alone is rendered plainly: `v` and `(v)` would become two columns."""
+        """The text that Spark computes. A column alone has no parentheses: `v` and `(v)` would become two columns."""
         items = self.items[node.start : node.stop]
         reference = items[0]
         if len(items) == 1 and isinstance(reference, Reference) and reference.kind == "navigation":
             return reference.arguments[0]
         text = render(items, self.source, replace_reference)
-        if node.kind == "IN query":  # as a value Spark has false in the place of NULL, for NOT IN too
+        if node.kind == "IN query":  # as a value, Spark returns false instead of NULL, for NOT IN too
             return join("CASE WHEN ", text, " THEN TRUE WHEN NOT (", text, ") THEN FALSE END")
         return text
 
     def query_at(self, opening: int) -> Text:
-        """The subquery whose parenthesis is the item at `opening`, which reads no row of the match."""
+        """The subquery whose parenthesis is the item at `opening`. It reads no row of the match."""
         stop = closing_item(self.items, opening) + 1
         return render(self.items[opening:stop], self.source, self.typed_reference)
 
     def reads_one_row(self, node: Node, references: list[Reference]) -> bool:
-        """Does the node read only one navigated row, and nothing of the current row?"""
+        """True if the node reads only one navigated row, and nothing of the current row."""
         first = references[0]
         return (
             first.kind == "navigation"
@@ -178,7 +178,7 @@ class ConditionParts:
         )
 
     def holds_query(self, node: Node) -> bool:
-        """Does Spark run a query for the node, even without its references?"""
+        """True if Spark runs a query for the node, even without its references."""
         return holds_query(self.items[node.start : node.stop])
 
     def cast(self, text: Text, spark_type: str, wanted: str) -> Text:

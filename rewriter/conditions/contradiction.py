@@ -1,6 +1,6 @@
-"""Can two conditions of DEFINE hold on the same row? The answer is "no" only where that is certain.
+"""Determines whether two conditions of DEFINE certainly exclude each other on the same row.
 
-The conjuncts that count compare one column with literals: `v = 5`, `v < 5`, `v BETWEEN 1 AND 5`, `v IN (1, 2)`,
+The conjuncts that are used compare one column with literals: `v = 5`, `v < 5`, `v BETWEEN 1 AND 5`, `v IN (1, 2)`,
 `kind = 'a'`, `is_open`, `NOT is_open`. Such a conjunct restricts the column to intervals of values; two conjuncts whose
 intervals share no value exclude each other. All other conjuncts are ignored.
 """
@@ -24,7 +24,10 @@ Value = Union[int, str, bool]
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """The values from `low` to `high`; None is no limit. `has_low`, `has_high`: the interval includes that end."""
+    """The values from `low` to `high`, where None means no limit.
+
+    `has_low`, `has_high`: the interval includes that end.
+    """
 
     low: Value | None = None
     high: Value | None = None
@@ -32,7 +35,7 @@ class Interval:
     has_high: bool = True
 
     def is_below(self, other: Interval) -> bool:
-        """Is every value of this interval less than every value of the other?"""
+        """True if every value of this interval is less than every value of the other."""
         if self.high is None or other.low is None:
             return False
         if self.high == other.low:
@@ -49,9 +52,9 @@ class Restriction:
 
 
 def contradict(one: str, other: str, types: Mapping[str, str]) -> bool:
-    """Is it certain that no row satisfies both conditions? `types`: the Spark type of each column of the row.
+    """True if certainly no row satisfies both conditions. `types`: the Spark type of each column of the row.
 
-    NULL and NaN need no care: a comparison with NULL does not hold, and NaN sorts above all numbers.
+    NULL and NaN need no special treatment: a comparison with NULL does not hold, and NaN sorts above all numbers.
 
     >>> contradict("v < 5 AND w = 1", "v >= 5", {"v": "int", "w": "int"})
     True
@@ -126,7 +129,7 @@ class _RestrictionReader:
         return Restriction(column, tuple(_OPERATORS["=" if kind == "IN" else kind](v) for v in values))
 
     def _truth(self, node: Node) -> Restriction | None:
-        """The restriction of a Boolean column that is the condition, alone or behind NOT."""
+        """The restriction of a Boolean column if the condition is that column or NOT of it; otherwise None."""
         is_negated = node.kind == "NOT"
         column = self._column(node.children[0] if is_negated else node)
         if column is None or self.types[column] != "boolean":
@@ -134,14 +137,14 @@ class _RestrictionReader:
         return Restriction(column, (Interval(low=not is_negated, high=not is_negated),))
 
     def _column(self, node: Node) -> str | None:
-        """The column that the node reads, if the node is a name without a qualifier."""
+        """The column that the node reads, if the node is a name without a qualifier; otherwise None."""
         if node.kind != "column":
             return None
         name = unquoted(self._words(node)[0]).lower()
         return name if name in self.types else None
 
     def _value(self, node: Node, spark_type: str) -> Value | None:
-        """The value of a literal, if Spark certainly compares it unchanged with a column of that type."""
+        """The value of a literal, or None unless Spark certainly compares it unchanged with a column of that type."""
         words = self._words(node)
         if node.kind == "negate" and len(words) == 2 and words[0] == "-" and words[1].isdecimal():
             value = -int(words[1])

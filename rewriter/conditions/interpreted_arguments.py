@@ -1,7 +1,7 @@
-"""What navigations and aggregates of interpreted conditions read: the arguments, evaluated on each row that is read.
+"""Lowers the arguments of navigations and aggregates in interpreted conditions. They are evaluated on each row read.
 
-Spark computes an argument on every row. If it reads CLASSIFIER(), Spark computes it once for each label and once for
-rows that are not mapped; if it reads MATCH_NUMBER(), it is evaluated in Python on the row.
+Spark computes an argument on every row. If the argument reads CLASSIFIER(), Spark computes it once for each label and
+once for rows that are not mapped. If it reads MATCH_NUMBER(), it is evaluated in Python on the row.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class InterpretedArguments:
     lower: Lower
 
     def navigated(self, reference: Reference, spark_type: str) -> Read:
-        """The argument of a navigation, on the row that it reaches."""
+        """The argument of a navigation, on the row that the navigation reaches."""
         value = self._value(reference, 0, spark_type)
         if isinstance(value, Read) and isinstance(value.source, Navigation):
             source = self.parts.navigation(reference, value.source.argument)
@@ -39,7 +39,7 @@ class InterpretedArguments:
         return Read(replace(self.parts.navigation(reference, 0), expression=value), spark_type)
 
     def aggregated(self, reference: Reference, result: str) -> Read:
-        """An aggregate. Raises UnsupportedError for one that workers do not compute."""
+        """The value of an aggregate. Raises UnsupportedError for an aggregate that workers do not compute."""
         types = _ArgumentTypes(self, reference)
         bound, arguments = bind_aggregate(reference.function, parts_of_reference(reference), types, result)
         source = SparkAggregate(
@@ -92,7 +92,7 @@ class InterpretedArguments:
         return Read(Navigation(argument=columns[-1], by_label=by_label), spark_type)
 
     def _with_number(self, reference: Reference, argument: int, spark_type: str) -> Scalar:
-        """An argument that reads MATCH_NUMBER() is evaluated in Python, on the row."""
+        """The value of an argument that reads MATCH_NUMBER(), which is evaluated in Python on the row."""
         items = reference.argument_items[argument]
 
         def navigation(part: Reference, index: int) -> Navigation:
@@ -110,7 +110,7 @@ class InterpretedArguments:
 
 @dataclass(frozen=True)
 class _ArgumentTypes:
-    """The types and constants of the arguments of one aggregate, as `bind_aggregate` asks for them."""
+    """The types and constants of the arguments of one aggregate, for `bind_aggregate`."""
 
     arguments: InterpretedArguments
     reference: Reference

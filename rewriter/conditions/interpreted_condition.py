@@ -1,4 +1,4 @@
-"""Run-dependent conditions that are interpreted: from the tree of an expression to a Scalar.
+"""Lowers the tree of a run-dependent condition to a Scalar, which is interpreted.
 
 Every function of `expressions.function_table` may read several rows, with the types and the casts that Spark chooses.
 """
@@ -23,17 +23,17 @@ from sqlext.rewriter.text.nesting import MAX_NESTING
 from sqlext.rewriter.text.splice import Text, join
 
 _PLAIN_STRING = re.compile(r"'[^'\\]*'")  # without quotes and escapes inside
-_NAMES = {"iff": "if", "DIV": "div", "element": "[]", "field": "."}  # of nodes and aliases → of functions
+_NAMES = {"iff": "if", "DIV": "div", "element": "[]", "field": "."}  # names of nodes and aliases → names of functions
 
 
 @dataclass(frozen=True)
 class InterpretedCondition:
-    """Lowers a condition to a Scalar. Raises UnsupportedError for what no function of the table computes."""
+    """Lowers a condition to a Scalar. Raises UnsupportedError for a part that no function of the table computes."""
 
     parts: ConditionParts
 
     def value(self, node: Node, spark_type: str) -> Scalar:
-        """The value of a node as one of a type; of a condition, as a Boolean."""
+        """The value of a node, in the type `spark_type`; the value of a condition is Boolean."""
         self.parts.resolve(self._texts_to_type(node))
         return self._value(node, spark_type)
 
@@ -46,7 +46,7 @@ class InterpretedCondition:
             yield from self._texts_to_type(child)
 
     def _value(self, node: Node, wanted: str) -> Scalar:
-        """The value of a node as one of the Spark type `wanted`."""
+        """The value of a node, in the Spark type `wanted`."""
         try:
             return self._value_of(node, wanted)
         except UnsupportedError as e:
@@ -73,7 +73,7 @@ class InterpretedCondition:
         return value if value.type == wanted else self._bound("CAST", (value,), wanted, None)
 
     def _spark_cast(self, text: Text, have: str, wanted: str) -> tuple[Text, str]:
-        """The text with as much of a cast as cannot fail on rows that no condition tests, and its type."""
+        """The text with the part of a cast that cannot fail on rows that no condition tests, and its type."""
         if have in (wanted, "string"):
             return text, have
         return self.parts.cast(text, have, wanted), wanted
@@ -81,7 +81,7 @@ class InterpretedCondition:
     # parts that one row decides
 
     def _local(self, node: Node, have: str, wanted: str) -> Scalar:
-        """The value of a node that the current row decides."""
+        """The value of a node that the current row alone decides."""
         text = self.parts.text(node, self.parts.local_text)
         if node.kind == "literal":
             return Constant(self._constant(text, have, wanted), wanted)
@@ -89,7 +89,7 @@ class InterpretedCondition:
         return self._cast(self._operand(text, have), wanted)
 
     def _constant(self, text: Text, have: str, wanted: str) -> Any:
-        """The value of a literal. Spark computes it, which takes a job, unless it is plain."""
+        """The value of a literal. Spark computes it with a job, unless the literal is plain."""
         raw = str(text)
         if have == wanted == "int" and raw.isdigit():
             return int(raw)
@@ -100,7 +100,7 @@ class InterpretedCondition:
     def _navigated(self, node: Node, reference: Reference, have: str, wanted: str) -> Scalar:
         """The value of a node that Spark computes on every row and the navigation reads.
 
-        Where there is no such row, the value is that of the node for NULL: `coalesce(LAST(A.v), 0)` is then 0.
+        If there is no such row, it is the value that the node has for NULL: `coalesce(LAST(A.v), 0)` is then 0.
         """
         parts = self.parts
         text, have = self._spark_cast(parts.text(node, parts.typed_reference), have, wanted)
@@ -158,7 +158,7 @@ class InterpretedCondition:
         return self._bound(name, arguments, result, node)
 
     def _python_call(self, node: Node, python: PythonFunction, result: str) -> Scalar:
-        """A UDF of the session, which receives its arguments as they are. It is called more often than once a row."""
+        """The call of a UDF of the session with its arguments as they are. The UDF is called more than once per row."""
         if not python.is_deterministic:
             raise UnsupportedError(
                 "DEFINE_EXPRESSION",
@@ -178,9 +178,9 @@ class InterpretedCondition:
         return self._checked(call, node)
 
     def _search(self, node: Node) -> ScalarCall:
-        """`value [NOT] IN (query)`: Spark collects the values of the query once, and workers search them.
+        """The call for `value [NOT] IN (query)`: Spark collects the query's values once, and workers search in them.
 
-        No value is in the result of a query without rows, not even NULL.
+        If the query has no rows, no value is in its result, not even NULL.
         """
         (child,) = node.children
         is_negated = getattr(self.parts.items[child.stop], "word", "") == "NOT"
@@ -209,7 +209,7 @@ class InterpretedCondition:
         return Read(Navigation(argument=self._column(text, spark_type)), spark_type)
 
     def _bound(self, name: str, arguments: tuple[Scalar, ...], result: str, node: Node | None) -> ScalarCall:
-        """The call, if it can be computed."""
+        """The call of a function. Raises UnsupportedError if it cannot be computed."""
         call = ScalarCall(function=name, arguments=arguments, type=result, settings=self.parts.settings)
         return self._checked(call, node)
 
