@@ -114,7 +114,7 @@ class ConditionParts:
         return join("coalesce(", join(*(self.typed_text(c) for c in node.children), separator=", "), ")")
 
     def aggregate_type(self, reference: Reference) -> str:
-        """The type of an aggregate. If it is not known, Spark determines it and reports errors with the user's names."""
+        """The type of an aggregate. If it is unknown, Spark determines it and reports errors with the user's names."""
         known = self.plain_aggregate_type(reference)
         if known is not None:
             return known

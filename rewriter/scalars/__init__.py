@@ -1,1 +1,1 @@
-"""Scalar text: its references, functions and types."""
+"""Reads the text of scalar expressions: its references, functions and types."""

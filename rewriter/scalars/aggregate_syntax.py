@@ -1,4 +1,4 @@
-"""The parts of an aggregate call that are not arguments: DISTINCT, ORDER BY, WITHIN GROUP, IGNORE NULLS and FILTER."""
+"""Reads the parts of an aggregate call beside its arguments: DISTINCT, ORDER BY, WITHIN GROUP, IGNORE NULLS, FILTER."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Bounds = tuple[int, int]  # a range of lexemes
 
 @dataclass(frozen=True)
 class SortExpression:
-    """A key of ORDER BY inside an aggregate: its lexemes and its direction (`nulls_last` None: as Spark's default)."""
+    """A key of ORDER BY inside an aggregate: its lexemes and its direction. `nulls_last` None means Spark's default."""
 
     bounds: Bounds
     is_descending: bool
@@ -27,8 +27,8 @@ class AggregateSyntax:
     """The parts of a call, as ranges of lexemes.
 
     `first`: the index of the first word of the arguments; `order_by`: the keys inside the parentheses, or of WITHIN
-    GROUP; `filter`: the condition of FILTER; `nulls`: "IGNORE", "RESPECT" or empty; `call_stop`: the index behind the
-    call with its WITHIN GROUP, before the words that follow; `stop`: the index behind everything.
+    GROUP; `filter`: the condition of FILTER; `nulls`: "IGNORE", "RESPECT" or empty; `call_stop`: the index just past
+    the call with its WITHIN GROUP, before the words that follow; `stop`: the index just past all parts.
     """
 
     is_distinct: bool
@@ -83,7 +83,7 @@ def read_aggregate(words: Words, i: int) -> AggregateSyntax:
 def parts_of_text(
     syntax: AggregateSyntax, text: Callable[[int, int], Text], place: Place | None
 ) -> AggregateParts[Text]:
-    """The parts of a call whose arguments are texts; `text(lo, hi)` returns that of lexemes lo to hi."""
+    """The parts of a call whose arguments are texts; `text(lo, hi)` returns the text of lexemes lo to hi."""
     arguments = tuple(text(*bounds) for bounds in syntax.arguments)
     return AggregateParts(
         arguments=() if [str(a).strip() for a in arguments] == ["*"] else arguments,
@@ -100,7 +100,7 @@ def parts_of_text(
 
 
 def parts_of_reference(reference: Reference) -> AggregateParts[Text | int]:
-    """The parts of a call in MEASURES or DEFINE; an int i stands for `reference.arguments[i]`."""
+    """The parts of a call in MEASURES or DEFINE; an int i represents `reference.arguments[i]`."""
     return AggregateParts(
         arguments=reference.parameters,
         order_by=tuple(
@@ -116,14 +116,14 @@ def parts_of_reference(reference: Reference) -> AggregateParts[Text | int]:
 
 
 def _nulls(words: Words, i: int) -> tuple[str, int]:
-    """IGNORE or RESPECT NULLS at i, and the index behind it."""
+    """The word IGNORE or RESPECT before NULLS at i, or "", and the index just past NULLS, or i."""
     if words.word(i) in ("IGNORE", "RESPECT") and words.word(i + 1) == "NULLS":
         return words.word(i), i + 2
     return "", i
 
 
 def _order_by(words: Words, lo: int, hi: int) -> int:
-    """The index of ORDER BY between the parentheses of a call, `hi` without one."""
+    """The index of ORDER BY between the parentheses of a call, or `hi` without ORDER BY."""
     i = lo
     while i < hi:
         if words.raw(i) in ("(", "[", "{"):
@@ -135,12 +135,12 @@ def _order_by(words: Words, lo: int, hi: int) -> int:
 
 
 def _is_order_by(words: Words, i: int) -> bool:
-    """The tokenizer may return ORDER BY as one token."""
+    """True if ORDER BY is at i. The tokenizer may return it as one token."""
     return words.word(i).split() == ["ORDER", "BY"] or (words.word(i) == "ORDER" and words.word(i + 1) == "BY")
 
 
 def _sort_expressions(words: Words, i: int, stop: int) -> list[SortExpression]:
-    """The keys behind ORDER BY, which is at i."""
+    """The keys after ORDER BY, which is at i."""
     lo = i + (2 if words.word(i) == "ORDER" else 1)
     return [_sort_expression(words, *bounds) for bounds in words.arguments(lo - 1, stop)]
 

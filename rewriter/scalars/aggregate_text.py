@@ -13,9 +13,10 @@ from sqlext.rewriter.text.splice import Source, Text, join
 
 
 def aggregate_type_of(resolver: TypesOf[Text], text: Text, place: Place | None) -> str | None:
-    """The type of an aggregate, or None if the text is none. `resolver`: of the types of its arguments.
+    """The type of an aggregate, or None if the text is not an aggregate.
 
-    Raises BindError for a part that the aggregate does not take.
+    `resolver` returns the types of the aggregate's arguments. Raises BindError for a part that the aggregate does not
+    take.
     """
     raw = str(text)
     words = Words(lexemes(Fragment(raw, 0, len(raw))), Scope(source=Source(raw), variables={}, columns=()))
@@ -26,7 +27,7 @@ def aggregate_type_of(resolver: TypesOf[Text], text: Text, place: Place | None) 
     if syntax.stop != len(words.parts):
         return None
 
-    def plain(lo: int, hi: int) -> Text:  # its places are not those of the user's text
+    def plain(lo: int, hi: int) -> Text:  # its places are not places of the user's text
         return join(str(words.slice(lo, hi)))
 
     return bind_aggregate(name, parts_of_text(syntax, plain, place), resolver)[0].result

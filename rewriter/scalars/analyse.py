@@ -1,8 +1,8 @@
 """Finds the clause's own calls and columns inside the scalar expressions of DEFINE and MEASURES.
 
 An expression becomes a list of items: Lexeme (text that Spark reads as the user wrote it) and Reference (a navigation,
-an aggregate, CLASSIFIER(), MATCH_NUMBER(), a column of a row of the match). Nothing else is interpreted: any function
-and syntax of Spark passes through.
+an aggregate, CLASSIFIER(), MATCH_NUMBER(), a column of a row of the match). No other part is interpreted: any function
+and syntax of Spark is passed on unchanged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OUTCOMES = {
     "MATCH_TIMED_OUT": ("timed out", "TIMED_OUT_IN_DEFINE", "write it in MEASURES."),
     "MATCH_PROCTIME": ("proctime", "PROCTIME_IN_DEFINE", "write it in MEASURES, or compare with current_timestamp()."),
 }
-# What stands in the text of an argument for a call that one input row does not decide: a constant of its type
+# In the text of an argument, a constant of the same type replaces each call that one input row does not decide.
 _CONSTANTS = {"classifier": "CAST('' AS STRING)", "match number": "CAST(1 AS BIGINT)"}
 
 
@@ -55,7 +55,10 @@ class Analyser(Words):
         return items
 
     def _reference(self, i: int) -> tuple[Reference | None, int]:
-        """The reference that begins at i and the index behind it; without one, the lexemes up to it are copied."""
+        """The reference that begins at i and the index just past it.
+
+        If no reference begins at i, None and the index up to which the lexemes are copied.
+        """
         lexeme = self.parts[i]
         if self.is_subquery(i):
             return None, self.closing(i) + 1
@@ -82,7 +85,7 @@ class Analyser(Words):
         return name in AGGREGATES or self.scope.is_aggregate(name)
 
     def _prefixed_call(self, i: int) -> tuple[Reference, int]:
-        """RUNNING or FINAL with the call behind it."""
+        """RUNNING or FINAL with the call that follows it: the reference, and the index just past the call."""
         word = self.parts[i].word
         if word == "FINAL" and self.scope.in_define:
             message = "FINAL has no meaning in DEFINE, where the match is not complete"
@@ -142,14 +145,17 @@ class Analyser(Words):
         return Reference(kind="classifier", place=self.place(i, close + 1), variable=variable)
 
     def _qualified_column(self, i: int) -> tuple[Reference, int]:
-        """`A.column`"""
+        """The reference of `A.column`, and the index just past it."""
         self._check_member(i)
         variable, argument = variable_key(self.parts[i].raw), self.slice(i + 2, i + 3)
         place = self.place(i, i + 3)
         return Reference(kind="navigation", place=place, variable=variable, arguments=(argument,)), i + 3
 
     def _universal_column(self, i: int) -> tuple[Reference, int]:
-        """`column`, or `alias.column`, even if a column has the name of the alias."""
+        """The reference of `column` or `alias.column`, and the index just past it.
+
+        `alias.column` is recognized even if a column has the name of the alias.
+        """
         is_qualified = self.raw(i + 1) == "." and i + 2 < len(self.parts) and self.scope.column(self.parts[i + 2])
         after = i + 3 if is_qualified else i + 1
         return Reference(kind="navigation", place=self.place(i, after), arguments=(self.slice(i, after),)), after
@@ -157,7 +163,7 @@ class Analyser(Words):
     # navigations
 
     def _logical(self, i: int, close: int) -> Reference:
-        """FIRST or LAST."""
+        """The reference of FIRST or LAST."""
         bounds = self.arguments(i + 1, close)
         offset = self._offset(i, bounds, default=0)
         place, from_first = self.place(i, close + 1), self.parts[i].word == "FIRST"
@@ -167,7 +173,7 @@ class Analyser(Words):
         return replace(inner, place=place, from_first=from_first, offset=offset)
 
     def _physical(self, i: int, close: int) -> Reference:
-        """PREV or NEXT."""
+        """The reference of PREV or NEXT."""
         bounds = self.arguments(i + 1, close)
         distance = self._offset(i, bounds, default=1)
         step = -distance if self.parts[i].word == "PREV" else distance
@@ -178,7 +184,7 @@ class Analyser(Words):
         return replace(inner, place=place, step=step)
 
     def _nested_navigation(self, lo: int, hi: int) -> Reference | None:
-        """`[RUNNING|FINAL] FIRST(…)`, `LAST(…)` or `CLASSIFIER(…)` if it fills the whole range."""
+        """The reference of `[RUNNING|FINAL] FIRST(…)`, `LAST(…)` or `CLASSIFIER(…)`; None unless it fills the range."""
         head = lo + 1 if self.word(lo) in ("RUNNING", "FINAL") else lo
         if head + 1 >= hi or self.raw(head + 1) != "(" or self.closing(head + 1) != hi - 1:
             return None
@@ -229,7 +235,7 @@ class Analyser(Words):
         return reference, syntax.stop
 
     def _filtered_count(self, base: Reference, i: int, condition: tuple[int, int]) -> Reference:
-        """`COUNT(*) FILTER (WHERE condition)`; with `COUNT(A.*)` the condition reads A as well."""
+        """The reference of `COUNT(*) FILTER (WHERE condition)`; with `COUNT(A.*)` the condition reads A as well."""
         argument = self._argument(*condition, self.parts[i].raw)
         if argument.variables - {base.variable}:
             raise self._mixed(i, condition[1], argument.variables | {base.variable})
@@ -240,7 +246,8 @@ class Analyser(Words):
             raise self._window_function(i, syntax.stop + 1)
 
     def _aggregate_of(self, base: Reference, i: int, syntax: AggregateSyntax) -> Reference:
-        """Arguments that read the row are taken out of the call, constants (`0.5`, `','`) stay in it."""
+        """The reference of an aggregate. Arguments that read the row become `arguments`, and constants (`0.5`, `','`)
+        remain in the call."""
         name = self.parts[i].raw
         written = [(bounds, self._argument(*bounds, name)) for bounds in syntax.arguments]
         keys = [(key.bounds, self._argument(*key.bounds, name)) for key in syntax.order_by]
@@ -280,7 +287,7 @@ class Analyser(Words):
         return tuple(call)
 
     def _counted_rows(self, i: int, first: int, close: int) -> tuple[str | None] | None:
-        """(variable,) of `COUNT(*)` and `COUNT(A.*)`; None for other calls."""
+        """The tuple (variable,) of `COUNT(*)` and `COUNT(A.*)`; None for other calls."""
         if self.raw(close - 1) != "*" or (close - 1 != first and self.raw(close - 2) != "."):
             return None
         if self.word(i) != "COUNT":
@@ -315,7 +322,7 @@ class Analyser(Words):
         return argument
 
     def _row_reference(self, i: int, function: str) -> tuple[Reference | None, int]:
-        """The column or call of ours that begins at i in an argument, and the index behind it."""
+        """The column or the clause's own call that begins at i in an argument, or None, and the index just past it."""
         if self.is_subquery(i):
             return None, self.closing(i) + 1
         if not self.parts[i].is_name or self.raw(i - 1) == ".":
@@ -380,7 +387,7 @@ class Argument:
 
     @property
     def variables(self) -> set[str | None]:
-        """The variables whose rows it reads; None is the universal variable."""
+        """The variables whose rows the argument reads; None is the universal variable."""
         return {r.variable for r in self.references if r.kind != "match number"}
 
     @property
@@ -389,7 +396,7 @@ class Argument:
 
     @property
     def text(self) -> Text:
-        """The expression over an input row: columns without their variables."""
+        """The expression over an input row, with columns without their variables."""
         return render(self.items, self.source, _over_input)
 
     def navigation(self, place: Place) -> Reference:

@@ -1,8 +1,8 @@
-"""The tree of a scalar expression, for the conditions that depend on the match so far.
+"""Parses a scalar expression into a tree, for the conditions that depend on the match so far.
 
-A small operator-precedence parser over the items of `scalars`. Every node keeps its range of items, so Spark can
-compute any part of the expression as the user wrote it. Syntax that the parser does not know (lambdas)
-becomes an "opaque" node, which one row must be enough to compute.
+It is a small operator-precedence parser over the items of `scalars`. Every node keeps its range of items, so Spark can
+compute any part of the expression as the user wrote it. Syntax that the parser does not know (lambdas) becomes an
+"opaque" node, which must be computable from one row.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Node:
     "RLIKE", "IS DISTINCT FROM", "IS NOT DISTINCT FROM", "call" (`name` in lower case), "unit" (`MONTH` in a call, its
     `name`), "query" (a scalar subquery, or EXISTS with its subquery), "IN query" (also NOT IN; its child is the value
     that is searched), "field" (`name`), "element", "reference", "literal", "column" or "opaque" (its `name` is
-    DEEP if it nests too deep to be read). `depth` counts the nodes from here to the furthest leaf.
+    DEEP if it is nested too deep to be read). `depth` is the number of nodes from this one to the furthest leaf.
     """
 
     kind: str
@@ -70,7 +70,7 @@ class Node:
 def conjuncts(items: Sequence[Item]) -> list[tuple[int, int]]:
     """The ranges of items between the ANDs at the top of an expression.
 
-    An AND of BETWEEN or inside CASE … END is not at the top; a top-level OR makes the whole one conjunct.
+    An AND of BETWEEN or inside CASE … END is not at the top; a top-level OR makes the whole expression one conjunct.
     """
     return split_at_and([item.word if isinstance(item, Lexeme) else "" for item in items])
 
@@ -86,14 +86,14 @@ def parse(items: Sequence[Item], start: int, stop: int) -> Node:
 
 
 def has_column(node: Node, items: Sequence[Item]) -> bool:
-    """Does the node read columns of the current row? An opaque node with names in it may, and counts."""
+    """True if the node reads columns of the current row, or may read them because it is opaque and contains names."""
     if node.kind == "opaque":
         return any(isinstance(x, Lexeme) and x.is_name for x in items[node.start : node.stop])
     return node.kind == "column" or any(has_column(child, items) for child in node.children)
 
 
 def holds_query(items: Sequence[Item]) -> bool:
-    """Is there a subquery among the items?"""
+    """True if there is a subquery among the items."""
     words = [item.word if isinstance(item, Lexeme) else "" for item in items]
     return any(word == "(" and after in SUBQUERY_STARTS for word, after in pairwise(words))
 
@@ -111,9 +111,10 @@ def closing_item(items: Sequence[Item], opening: int) -> int:
 
 
 def combines_searches(node: Node) -> bool:
-    """Does the node combine the results of `IN (query)` by AND, OR and NOT?
+    """True if the node combines the results of `IN (query)` by AND, OR and NOT.
 
-    Matchers evaluate these operators, because a NULL of `IN (query)` that Spark reports as false becomes true by NOT.
+    Matchers evaluate these operators, because NOT would turn a NULL of `IN (query)`, which Spark returns as false, into
+    true.
     """
     if node.kind not in ("AND", "OR", "NOT"):
         return False
@@ -148,7 +149,7 @@ class _Parser:
         return self.word(ahead) == "(" and self.word(ahead + 1) in SUBQUERY_STARTS
 
     def skip_query(self) -> None:
-        """Go behind a query in parentheses."""
+        """Skip a query in parentheses."""
         self.i = closing_item(self.items, self.i) + 1
         if self.i > self.stop:
             raise _CannotRead
@@ -168,7 +169,7 @@ class _Parser:
         return node
 
     def operators(self, loosest: int, start: int) -> Node:
-        """Operands and the operators between them."""
+        """Read operands and the operators between them."""
         node = self.prefix()
         while self.i < self.stop:
             power = _BINARY.get(self.word())
@@ -189,7 +190,7 @@ class _Parser:
         return node
 
     def chain(self, operator: str, power: int, first: Node) -> Node:
-        """`a AND b AND …` or `a OR b OR …`, as a flat tree."""
+        """Read `a AND b AND …` or `a OR b OR …` into a flat tree."""
         operands = [first]
         while self.word() == operator:
             self.i += 1
@@ -228,7 +229,7 @@ class _Parser:
         return self.node("NOT", start, node) if is_negated else node
 
     def test(self, start: int, left: Node) -> Node:
-        """What follows IS: [NOT] NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM value."""
+        """Read the words after IS: [NOT] NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM value."""
         is_negated = self.word() == "NOT"
         self.i += is_negated
         word = self.word()
@@ -301,7 +302,7 @@ class _Parser:
         return replace(column, kind="unit", name=self.raw(column.start, column.stop))
 
     def extract(self) -> Node:
-        """`EXTRACT(field FROM value)`"""
+        """Read `EXTRACT(field FROM value)`."""
         start = self.i
         self.i += 3
         field = Node(kind="unit", start=self.i - 1, stop=self.i, name=self.raw(self.i - 1, self.i))
@@ -311,7 +312,7 @@ class _Parser:
         return self.node("call", start, field, value, name="extract")
 
     def interval(self, start: int) -> Node:
-        """`INTERVAL '1' DAY`, `INTERVAL -5 MINUTES`, `INTERVAL '1 2' DAY TO HOUR`, `INTERVAL 1 DAY 2 HOURS`."""
+        """Read `INTERVAL '1' DAY`, `INTERVAL -5 MINUTES`, `INTERVAL '1 2' DAY TO HOUR` or `INTERVAL 1 DAY 2 HOURS`."""
         first = self.i
         while self.is_literal(ahead=self.word() == "-"):
             self.i += 1 + (self.word() == "-")
@@ -322,7 +323,7 @@ class _Parser:
         return self.node("literal", start)
 
     def postfixed(self, node: Node) -> Node:
-        """A primary with the fields, elements and types that follow it: `.field`, `[index]`, `::type`."""
+        """Read the fields, elements and types that follow a primary: `.field`, `[index]`, `::type`."""
         while self.word() in (".", "[", "::"):
             operator = self.word()
             self.i += 1

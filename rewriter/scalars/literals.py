@@ -1,4 +1,4 @@
-"""The values of Spark's literals, without Spark."""
+"""Computes the values of Spark's literals without Spark."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def literal(words: Sequence[str], settings: Settings) -> Constant:
     """
     try:
         return _literal(words, settings)
-    except (ArithmeticError, ValueError, IndexError):  # digits that are none, and their like
+    except (ArithmeticError, ValueError, IndexError):  # for example, characters that are not digits
         raise BindError("LITERAL", f"{' '.join(words)} is no literal") from None
 
 
@@ -92,7 +92,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _typed(kind: str, raw: str, settings: Settings) -> Constant:
-    """`DATE '…'`, `TIMESTAMP '…'`, `X'…'` and `r'…'`."""
+    """The value of `DATE '…'`, `TIMESTAMP '…'`, `X'…'` or `r'…'`."""
     text = _string(raw)
     if kind == "R":
         return Constant(raw[1:-1], "string")
@@ -108,7 +108,7 @@ def _typed(kind: str, raw: str, settings: Settings) -> Constant:
 
 
 def _interval(words: list[str]) -> Constant:
-    """`'1' DAY`, `-5 MINUTES`, `'1 2' DAY TO HOUR`, `1 DAY 2 HOURS`, `'10 minutes'`"""
+    """The value of `'1' DAY`, `-5 MINUTES`, `'1 2' DAY TO HOUR`, `1 DAY 2 HOURS` or `'10 minutes'`."""
     upper = [word.upper() for word in words]
     if len(words) == 1 and words[0][:1] in "'\"":
         return _interval(re.findall(r"[+-]|[\d.]+|[A-Za-z]+", _string(words[0])))
@@ -128,7 +128,7 @@ def _interval(words: list[str]) -> Constant:
 
 
 def _range_of_units(text: str, first: str, last: str) -> Constant:
-    """`'1 02:03' DAY TO MINUTE` and `'1-2' YEAR TO MONTH`"""
+    """The value of `'1 02:03' DAY TO MINUTE` or `'1-2' YEAR TO MONTH`."""
     units = list(_YEAR_MONTH if first in _YEAR_MONTH else _DAY_TIME)
     if first not in units or last not in units:
         raise BindError("LITERAL", f"there is no interval {first} TO {last}")

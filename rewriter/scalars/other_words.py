@@ -1,11 +1,11 @@
-"""The words of other systems inside the clause, as the words of the standard that mean the same.
+"""Replaces words of other systems inside the clause by the words of the standard with the same meaning.
 
 | written | system | read as |
 |---|---|---|
 | `LAG(x, n)`, `LEAD(x, n)` | Snowflake | `PREV(x, n)`, `NEXT(x, n)` |
 | `CLASSIFIER`, `MATCH_NUMBER` without parentheses | Snowflake, Oracle | `CLASSIFIER()`, `MATCH_NUMBER()` |
 | `MEASURES x name` | Snowflake, Flink | `MEASURES x AS name` |
-| `"a".price`, where the variable a is quoted | all of them | `` `a`.price `` |
+| `"a".price`, where the variable a is quoted | all of these systems | `` `a`.price `` |
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BEFORE_LAST = frozenset({"COLLATE", "TO", "ZONE", "::", "."})
 
 
 def in_standard_words(parts: Sequence[Lexeme], scope: Scope) -> list[Lexeme]:
-    """The words of an expression; a column named CLASSIFIER or MATCH_NUMBER is a column.
+    """The words of an expression in the standard's form; a column named CLASSIFIER or MATCH_NUMBER remains a column.
 
     >>> from sqlext.rewriter.text.fragments import Fragment
     >>> from sqlext.rewriter.text.lexemes import lexemes
@@ -57,7 +57,7 @@ def in_standard_words(parts: Sequence[Lexeme], scope: Scope) -> list[Lexeme]:
 
 
 def ends_in_name(tokens: Tokens, lo: int, hi: int) -> bool:
-    """Is the last of tokens `lo` to `hi`, a measure, its name without AS?
+    """True if the measure in tokens `lo` to `hi` ends in its name, without AS before it.
 
     >>> from sqlext.rewriter.text.tokens import tokenize
     >>> measures = "LAST(x) y", "sum(v) `z`", "CASE WHEN a THEN 1 END", "a IS NULL", "ts + INTERVAL 5 DAY", "A.x", "x"

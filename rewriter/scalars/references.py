@@ -1,4 +1,4 @@
-"""The parts of a scalar expression: Spark's own text, references to rows of the match, and what names mean."""
+"""The parts of a scalar expression: Spark's own text, references to rows of the match, and the meaning of names."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Reference:
     MATCH_NUMBER(), for which `arguments` has constants of the same type. `argument_kind`: "row", or "classifier" if
     CLASSIFIER() is the whole argument.
 
-    For aggregates, `function` is the lower-case name, and `parameters` are its arguments in order: an int i stands for
-    `arguments[i]`, a text is a constant. `order_by` has (argument, is descending, NULLs are last) of each sort key,
-    which `is_within_group` or between the parentheses; `filter` is the argument that is the condition of FILTER;
-    `nulls` is "IGNORE", "RESPECT" or empty. `call` is the whole call without FILTER, in which an int i stands for
-    `arguments[i]` and FILTER_PLACE for the place of FILTER.
+    For aggregates, `function` is the lower-case name, and `parameters` are its arguments in order: an int i represents
+    `arguments[i]`, and a text is a constant. `order_by` has (argument, is descending, NULLs are last) of each sort key;
+    the keys are in WITHIN GROUP (`is_within_group`) or between the parentheses. `filter` is the argument that is the
+    condition of FILTER; `nulls` is "IGNORE", "RESPECT" or empty. `call` is the whole call without FILTER, in which an
+    int i represents `arguments[i]`, and FILTER_PLACE represents the place of FILTER.
     """
 
     kind: str
@@ -60,12 +60,12 @@ class Reference:
 
     @property
     def reads_labels(self) -> bool:
-        """Does an argument read CLASSIFIER()?"""
+        """True if an argument reads CLASSIFIER()."""
         return "classifier" in self._kinds_in_arguments
 
     @property
     def reads_numbers(self) -> bool:
-        """Does an argument read MATCH_NUMBER()?"""
+        """True if an argument reads MATCH_NUMBER()."""
         return "match number" in self._kinds_in_arguments
 
     @property
@@ -84,7 +84,7 @@ Item = Union[Lexeme, Reference]
 @dataclass(frozen=True, kw_only=True)
 class Scope:
     """The meaning of names. `variables`: the keys of pattern variables and SUBSETs; `columns`: the names of the input's
-    columns; `is_aggregate`: is this function (in lower case, not in AGGREGATES) an aggregate?"""
+    columns; `is_aggregate`: whether a function (in lower case, not in AGGREGATES) is an aggregate."""
 
     source: Source
     variables: Mapping[str, object]
@@ -93,7 +93,7 @@ class Scope:
     in_define: bool = False
 
     def column(self, lexeme: Lexeme) -> str | None:
-        """The input column of this name, compared without case."""
+        """The input column of this name, compared without case; None if there is none."""
         name = unquoted(lexeme.raw).lower()
         return next((c for c in self.columns if c.lower() == name), None)
 
@@ -108,7 +108,7 @@ def render(items: Sequence[Item], source: Source, replace_reference: Callable[[R
 
 
 def text_and_references(items: Sequence[Item], source: Source) -> list[Text | Reference]:
-    """The references among consecutive items, with the text as the user wrote it before, between and behind them."""
+    """The references among consecutive items, with the text as the user wrote it before, between and after them."""
     pieces: list[Text | Reference] = []
     at = _start(items[0])
     for item in items:
@@ -189,12 +189,12 @@ class Words:
         return self.scope.source.slice(self.parts[lo].start, stop)
 
     def place(self, lo: int, hi: int) -> Place:
-        """The place of lexemes lo to hi; of the one behind them if there are none."""
+        """The place of lexemes lo to hi; if the range is empty, the place of lexeme lo, or of the last lexeme."""
         lo = min(lo, len(self.parts) - 1)
         return self.scope.place(self.parts[lo].start, self.parts[min(max(hi, lo + 1), len(self.parts)) - 1].stop)
 
     def is_column(self, i: int) -> bool:
-        """Is the word at i an input column, or the input's alias in front of one?"""
+        """True if the word at i is an input column, or the input's alias in front of an input column."""
         lexeme, before, behind = self.parts[i], self.raw(i - 1), self.raw(i + 1)
         if not lexeme.is_name or before == "." or behind == "(":
             return False
@@ -207,8 +207,8 @@ class Words:
         return behind == "." and i + 2 < len(self.parts) and self.scope.column(self.parts[i + 2]) is not None
 
     def _is_syntax(self, i: int, before: str, behind: str) -> bool:
-        """Is the word at i a type (`CAST(x AS date)`, `date '…'`), a unit (`INTERVAL 5 day`), a field
-        (`EXTRACT(year FROM t)`) or the name of an argument (`n => 1`)?"""
+        """True if the word at i is a type (`CAST(x AS date)`, `date '…'`), a unit (`INTERVAL 5 day`), a field
+        (`EXTRACT(year FROM t)`) or the name of an argument (`n => 1`)."""
         return (
             before.upper() == "AS"
             or before == "::"

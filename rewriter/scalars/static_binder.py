@@ -1,7 +1,7 @@
-"""The text of a scalar expression over one row → its tree, with names and types resolved without Spark.
+"""Parses the text of a scalar expression over one row into its tree, with names and types resolved without Spark.
 
-Rules are compiled where no session is: on the workers of a stream, from the texts in the rules table. `sqlext_match`
-and `sqlext warm` have no session either. So types come from the columns and from `expressions.result_types`.
+Rules are compiled without a session: on the workers of a stream, from the texts in the rules table. `sqlext_match` and
+`sqlext warm` have no session either. So types come from the columns and from `expressions.result_types`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import Text
 
 NOT_IN_TABLE = "SQLEXT_FUNCTION_OVER_SEVERAL_ROWS"
-_NAMES = {"iff": "if", "DIV": "div", "element": "[]"}  # of nodes and aliases → of functions
+_NAMES = {"iff": "if", "DIV": "div", "element": "[]"}  # names of nodes and aliases → names of functions
 _TYPES = {
     "integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint", "real": "float", "bool": "boolean",
     "decimal": "decimal(10,0)", "dec": "decimal(10,0)", "numeric": "decimal(10,0)", "timestamp_ltz": "timestamp",
@@ -50,7 +50,10 @@ class StaticBinder:
     trees: dict[str, Scalar] = field(default_factory=dict)
 
     def tree(self, text: Text) -> Scalar:
-        """Raises BindError (names, types) and UnsupportedError, with a place where the user wrote the text."""
+        """The tree of an expression.
+
+        Raises BindError (names, types) and UnsupportedError, with the place where the user wrote the text.
+        """
         key = str(text)
         if key not in self.trees:
             items = lexemes(Fragment(key, 0, len(key)))
@@ -61,7 +64,7 @@ class StaticBinder:
     # as the TypeResolver of a lowering
 
     def types(self, texts: Sequence[Text]) -> list[str]:
-        """The types of expressions, and of aggregates over rows of them."""
+        """The types of expressions, or of aggregates of expressions over rows."""
         return [self._aggregate_type(text) or self.tree(text).type for text in texts]
 
     def _aggregate_type(self, text: Text) -> str | None:
@@ -71,7 +74,7 @@ class StaticBinder:
         return [self._constant(text) for text in texts]
 
     def constants(self, texts: Sequence[Text]) -> list[bool | int | float | None]:
-        """What cannot be computed is NULL, as it is on rows."""
+        """The values of constant expressions; NULL for an expression that cannot be computed, as it is on rows."""
         values = zip((self._constant_or_null(text) for text in texts), self.types(texts))
         return [_stored(value, kind) for value, kind in values]
 
@@ -90,7 +93,7 @@ class StaticBinder:
         return tree.value
 
     def place(self, text: Text, start: int, stop: int) -> Place | None:
-        """The place in the user's text of characters of an expression."""
+        """The place in the user's text of characters `start` to `stop` of an expression, or None if it has none."""
         origins = [o for i in range(start, stop) if (o := text.origin(i)) is not None]
         return Place(self.text, min(origins), max(origins) + 1) if origins and self.text else None
 
@@ -156,7 +159,7 @@ class _Builder:
         return call_python(python, arguments, self.texts.settings)
 
     def _struct(self, node: Node) -> Scalar:
-        """`struct(a, s.b, c + 1)` names its fields after columns and fields, or by their numbers."""
+        """The tree of `struct(a, s.b, c + 1)`, whose fields are named after columns and fields, or by their numbers."""
         parts: list[Scalar] = []
         for i, child in enumerate(node.children, 1):
             value = self.scalar(child)
@@ -196,7 +199,7 @@ def function_names() -> list[str]:
 
 
 def type_name(written: str) -> str:
-    """A type as CAST writes it → its simple name. Raises UnsupportedError: TYPE_OF_EXPRESSION.
+    """The simple name of a type as written in a CAST. Raises UnsupportedError: TYPE_OF_EXPRESSION.
 
     >>> type_name("decimal ( 10 , 2 )"), type_name("integer"), type_name("interval day to second")
     ('decimal(10,2)', 'int', 'interval day to second')
