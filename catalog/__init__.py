@@ -1,1 +1,1 @@
-"""Delta tables by name and path, and the extended views kept in one of them."""
+"""Delta tables by name and path, and the extended views that are stored in one of them."""

@@ -1,4 +1,4 @@
-"""The record beside a checkpoint: which query wrote it."""
+"""Reads and writes the record beside a checkpoint, which describes the query that wrote the checkpoint."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ Result = TypeVar("Result")
 
 _VERSION = 3
 _FILE = "sqlext.json"  # in the checkpoint's folder; where Spark writes it, a folder with one text file
-_OLD_FILE = "_sqlext.json"  # the name before, which Spark does not read
+_OLD_FILE = "_sqlext.json"  # the former name of the file, which Spark does not read
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The folder of a checkpoint. `location`: as Spark names it; `spark`: the session that reads and writes there where
-    it is not a folder of this machine."""
+    """The folder of a checkpoint.
+
+    `location`: its name in Spark; `spark`: the session that reads and writes there if it is not a folder of this
+    machine.
+    """
 
     spark: Any
     location: str
@@ -41,7 +44,7 @@ class Checkpoint:
         return next((file.read_text() for file in files if file.is_file()), None)
 
     def write(self, record: str) -> None:
-        """Write the record, whole or not at all, whenever the process is killed."""
+        """Write the record. It is written completely or not at all, even if the process is killed."""
         folder = path_here(self.spark, self.location)
         if folder is None:
             row = self.spark.createDataFrame([(record,)], "value STRING").coalesce(1)
@@ -55,8 +58,9 @@ class Checkpoint:
     def remove_unfinished(self) -> None:
         """Remove the file of a process that was killed while it wrote the offsets of the first micro-batch.
 
-        Spark starts no query with state whose checkpoint has files but no micro-batch: it would never start again. The
-        name of the file begins with a dot, so the folder looks empty to Spark, which empties what it overwrites.
+        Spark does not start a query with state whose checkpoint has files but no micro-batch, so the query would never
+        start again. The name of the file begins with a dot, so the folder looks empty to Spark, which empties the
+        folders that it overwrites.
         """
         offsets = f"{self.location.rstrip('/')}/offsets"
         if _where_found(lambda: self.spark.read.text(offsets).inputFiles()) == []:
@@ -72,7 +76,7 @@ def _read_by_spark(spark: Any, location: str) -> str | None:
 
 
 def _where_found(read: Callable[[], Result]) -> Result | None:
-    """What Spark reads; None where there is no such file or folder."""
+    """The result of `read`, or None if there is no such file or folder."""
     try:
         with quiet_probes():
             return read()
@@ -85,7 +89,7 @@ def _where_found(read: Callable[[], Result]) -> Result | None:
 @dataclass(frozen=True)
 class StoredClause:
     """A clause with state of the query that wrote a checkpoint: its `PATTERN (…)` or `EMIT …` as written, its
-    fingerprint, and the parts of that by name, none if an earlier version wrote the record."""
+    fingerprint, and the parts of the fingerprint by name, which are empty if an earlier version wrote the record."""
 
     text: str
     fingerprint: str
@@ -129,7 +133,7 @@ def _query(fields: dict[str, Any]) -> StoredQuery:
 
 
 def record_query(checkpoint: Checkpoint, query: StoredQuery) -> None:
-    """Record the query that begins with a checkpoint, or resumes from it in other words."""
+    """Record the query that begins with a checkpoint, or that resumes from it with another text."""
     if stored_query(checkpoint) != query:
         checkpoint.write(json.dumps({"version": _VERSION, **asdict(query)}))
 
@@ -145,7 +149,7 @@ def check_same_query(
     """Raise BindError if another query wrote the checkpoint.
 
     `former`: the fingerprints that earlier versions gave each of `query.clauses`; `clauses`: where the user wrote them;
-    `words`: where the user wrote each of `query.words`; `key`: where UPSERT KEY stands, or would.
+    `words`: where the user wrote each of `query.words`; `key`: the place of UPSERT KEY, or where it would be written.
     """
     before = stored_query(checkpoint)
     if before is None:
@@ -171,7 +175,7 @@ def check_same_query(
 
 
 def changed_parts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """What differs between the parts of two fingerprints, in words.
+    """The differences between the parts of two fingerprints, in words.
 
     >>> changed_parts({"PATTERN": "1a", "column v": "int", "column w": "int"}, {"PATTERN": "2b", "column v": "bigint"})
     ['PATTERN', 'column v is bigint and was int', 'column w is not read any more']

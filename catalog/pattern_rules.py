@@ -1,10 +1,10 @@
-"""Tables of pattern rules: the versions of each rule, when streams took them up, and what is wrong with them.
+"""Tables of pattern rules: the versions of each rule, the times at which streams took them up, and their mistakes.
 
 | Delta table | one row for |
 |---|---|
 | `rules` | a version of a rule; rows are only appended, and a rule that is dropped gets a version without a clause |
-| `rules_log` | a version that a stream took up, with the watermark at which it did |
-| `rules_errors` | a mistake in a version, which streams skip |
+| `rules_log` | a version that a stream took up, with the watermark at which the stream took it up |
+| `rules_errors` | a mistake in a version; streams skip the version |
 
 The table of events and its schema are properties of the table of rules. All times are microseconds since 1970, UTC.
 All functions take the session's own, unhooked `sql(text, args=None, **frames)`.
@@ -24,7 +24,7 @@ from sqlext.errors import BindError, DataError
 from sqlext.rewriter.text.names import Parts, quote
 from sqlext.spark.quiet_probes import quiet_probes
 
-LOG, ERRORS = "_log", "_errors"  # what the names of the tables beside a table of rules end in
+LOG, ERRORS = "_log", "_errors"  # the endings of the names of the tables beside a table of rules
 _EVENTS, _SCHEMA = "sqlext.rules.events", "sqlext.rules.schema"  # properties of the table
 _COLUMNS = (
     "name STRING, version BIGINT, clause STRING, enabled BOOLEAN, effective_from TIMESTAMP, author STRING, "
@@ -33,7 +33,7 @@ _COLUMNS = (
 _LOG_COLUMNS = "name STRING, version BIGINT, taken_up TIMESTAMP, stream STRING"
 _ERROR_COLUMNS = "name STRING, version BIGINT, error_class STRING, message STRING, time TIMESTAMP"
 _TIMES = frozenset({"effective_from", "time", "taken_up"})
-_ATTEMPTS = 100  # each one that fails means that another writer has succeeded
+_ATTEMPTS = 100  # each failed attempt means that another writer has succeeded
 _LAST_VERSION = 2**63 - 1
 _CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "ALREADY_EXISTS")
 _FOLDER_WITHOUT_TABLE = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
@@ -44,7 +44,10 @@ Sql = Callable[..., Any]
 
 @dataclass(frozen=True)
 class RulesTable:
-    """`events`: the name of the table of events, quoted; `schema`: its columns, a StructType as JSON."""
+    """A table of rules.
+
+    `events`: the quoted name of the table of events; `schema`: the columns of that table, a StructType as JSON.
+    """
 
     name: Parts
     events: str
@@ -53,10 +56,12 @@ class RulesTable:
 
 @dataclass(frozen=True, kw_only=True)
 class RuleVersion:
-    """A row of a table of rules. A statement wrote it, or somebody else: then any field but those of its key may be
-    None, and the version may stand there twice.
+    """A row of a table of rules.
 
-    `clause` is `MATCH_RECOGNIZE (…)` as written, None if the rule was dropped. `effective_from` is None for at once.
+    If the row was not written by one of our statements, any field except the fields of its key may be None, and the
+    version may occur twice.
+
+    `clause` is `MATCH_RECOGNIZE (…)` as written, or None if the rule was dropped. `effective_from` None means at once.
     """
 
     name: str | None
@@ -85,7 +90,7 @@ class LogEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class RuleError:
-    """What is wrong with a version. It is recorded once for each name, version and class of error."""
+    """A mistake in a version. It is recorded once for each name, version and class of error."""
 
     name: str | None
     version: int | None
@@ -118,8 +123,8 @@ def rules_table(spark: Any, sql: Sql, name: Parts) -> RulesTable | None:
 
 
 def create_table(spark: Any, sql: Sql, table: RulesTable) -> RulesTable:
-    """Create a table of rules, and return it; if another session was quicker, the one that this session created."""
-    # The properties go past SQL: as literals in it they would be subject to settings of the parser.
+    """Create a table of rules and return it, or return the table that another session has created meanwhile."""
+    # The properties are not written in SQL: as literals they would be subject to settings of the parser.
     writer = spark.createDataFrame([], _COLUMNS).writeTo(quote(table.name)).using("delta")
     writer = writer.tableProperty(_EVENTS, table.events).tableProperty(_SCHEMA, table.schema)
     try:
@@ -133,12 +138,12 @@ def create_table(spark: Any, sql: Sql, table: RulesTable) -> RulesTable:
 
 
 def create_errors(spark: Any, sql: Sql, table: Parts) -> None:
-    """Create the table of errors beside a table of rules, unless it exists: it can be read before there is an error."""
+    """Create the table of errors beside a table of rules unless it exists, so that it can be read before any error."""
     _create_beside(spark, sql, beside(table, ERRORS), _ERROR_COLUMNS)
 
 
 def versions(sql: Sql, table: Parts, rule: str | None = None) -> list[RuleVersion]:
-    """The versions of all rules, or of one, in the order of names and versions.
+    """The versions of all rules, or of one rule, in the order of names and versions.
 
     Names compare without case. Raises BindError (NOT_A_RULES_TABLE) if the table lacks a column.
     """
@@ -147,7 +152,7 @@ def versions(sql: Sql, table: Parts, rule: str | None = None) -> list[RuleVersio
 
 
 def current(rules: Iterable[RuleVersion]) -> dict[str, RuleVersion]:
-    """The last version of each rule, by the names of the rules; rows without a name or a version are no versions.
+    """The last version of each rule, by the names of the rules. Rows without a name or a version are ignored.
 
     >>> rows = [RuleVersion(name="r", version=n, clause="MATCH_RECOGNIZE (…)") for n in (2, 1)]
     >>> current(rows)["r"].version
@@ -165,11 +170,11 @@ def current(rules: Iterable[RuleVersion]) -> dict[str, RuleVersion]:
 def change(
     sql: Sql, table: Parts, rule: str, next_version: Callable[[Sequence[RuleVersion]], RuleVersion | None]
 ) -> RuleVersion | None:
-    """Append the version of a rule that `next_version` makes of those that are there; None if it makes none.
+    """Append the version that `next_version` makes from the existing versions of a rule, and return it, or None.
 
-    Its name, number, author and time are filled in. If another writer is quicker, `next_version` is called again with
-    the versions that are there then: whatever writers do at once, the numbers of a rule stay 1, 2, 3, … Raises
-    DataError: RULE_CONFLICT.
+    None means that `next_version` made no version. The name, number, author and time of the version are filled in. If
+    another writer is quicker, `next_version` is called again with the versions that exist then. So the numbers of a
+    rule stay 1, 2, 3, … whatever writers do at the same time. Raises DataError: RULE_CONFLICT.
     """
     for _ in range(_ATTEMPTS):
         rows = [row for row in versions(sql, table, rule) if row.version is not None]
@@ -195,22 +200,22 @@ def change(
 
 
 def log(spark: Any, sql: Sql, table: Parts) -> list[LogEntry]:
-    """When the versions were taken up, in the order of names and versions."""
+    """The entries of versions that were taken up, in the order of names and versions."""
     return _read_beside(spark, sql, table, LOG, LogEntry)
 
 
 def append_log(spark: Any, sql: Sql, table: Parts, entries: Sequence[LogEntry]) -> None:
-    """Record entries, each name, version and stream once, however often and by how many it is recorded."""
+    """Record entries. Each name, version and stream is recorded once, however often and by however many callers."""
     _append(spark, sql, beside(table, LOG), _LOG_COLUMNS, entries, ("name", "version", "stream"))
 
 
 def errors(spark: Any, sql: Sql, table: Parts) -> list[RuleError]:
-    """What is wrong with the versions, in the order of names and versions."""
+    """The mistakes in the versions, in the order of names and versions."""
     return _read_beside(spark, sql, table, ERRORS, RuleError)
 
 
 def append_errors(spark: Any, sql: Sql, table: Parts, entries: Sequence[RuleError]) -> None:
-    """Record errors, each name, version and class once. An entry without a time gets that of now."""
+    """Record errors. Each name, version and class is recorded once. An entry without a time gets the current time."""
     _append(spark, sql, beside(table, ERRORS), _ERROR_COLUMNS, entries, ("name", "version", "error_class"))
 
 
@@ -229,13 +234,16 @@ def _read_beside(spark: Any, sql: Sql, table: Parts, ending: str, kind: type[Row
 
 
 def _order(row: Row) -> tuple:
-    """By name, version and time, NULL first. (To sort few rows here costs less than a shuffle of Spark.)"""
+    """The sort key of a row: name, version and time, NULL first.
+
+    To sort a few rows here costs less than a shuffle of Spark.
+    """
     time = getattr(row, "time", None)
     return row.name or "", row.version or 0, -(2**63) if time is None else time
 
 
 def _append(spark: Any, sql: Sql, table: Parts, columns: str, entries: Sequence[Row], key: Sequence[str]) -> None:
-    """Append those entries whose key is not in the table."""
+    """Append the entries whose key is not in the table."""
     if not entries:
         return
     _create_beside(spark, sql, table, columns)
@@ -261,10 +269,10 @@ def _create_beside(spark: Any, sql: Sql, table: Parts, columns: str) -> None:
 
 
 def _create(spark: Any, sql: Sql, table: Parts, create: Callable[[], object]) -> None:
-    """Run `create`. If another session is creating the table, wait until it is there.
+    """Run `create`. If another session is creating the table, wait until it exists.
 
-    Delta makes the folder before its first commit; in between, others find a folder that is no table. A process that
-    is killed there leaves such a folder for ever: it is removed after the wait.
+    Delta creates the folder before its first commit; in between, other sessions find a folder that is not a table. A
+    process that is killed in between leaves such a folder for ever, so the folder is removed after the wait.
     """
     end = time.monotonic() + _SECONDS_TO_CREATE
     while time.monotonic() < end:
@@ -313,7 +321,7 @@ def _read(sql: Sql, table: Parts, kind: type[Row], tail: str) -> list[Row]:
 
 
 def check_columns(table: Parts, types: Mapping[str, str]) -> None:
-    """Raise BindError (NOT_A_RULES_TABLE) if columns of these names and types are not those of a table of rules."""
+    """Raise BindError (NOT_A_RULES_TABLE) unless a table with columns of these names and types is a table of rules."""
     columns = dict(column.lower().split(" ") for column in _COLUMNS.split(", "))
     if any(types.get(name) != kind for name, kind in columns.items()):
         raise _changed(table, columns)
@@ -328,7 +336,7 @@ def _changed(table: Parts, columns: Iterable[str]) -> BindError:
 
 
 def _unreadable(table: Parts, error: Exception) -> DataError:
-    """The error for a table of which Spark cannot read the files."""
+    """The error for a table whose files Spark cannot read."""
     name, text = ".".join(table), str(error).strip()
     cause = re.search(r"\[[A-Z][A-Z0-9_.]+\] ([^\n]*)", text)
     reason = (cause[1] if cause else text.split("\n")[0]).partition(" SQLSTATE")[0][:300]
@@ -340,10 +348,10 @@ def _unreadable(table: Parts, error: Exception) -> DataError:
 
 
 def _merge(sql: Sql, table: Parts, columns: Iterable[str], source: str, condition: str) -> int | None:
-    """Insert the rows of a query with these columns that no row of the table meets in `condition`, in one commit.
+    """Insert, in one commit, the rows of a query with these columns for which no row of the table meets `condition`.
 
-    Returns how many rows were inserted, and None if another session has changed the table meanwhile: Delta refuses the
-    second of two commits at once if it has read, as MERGE does, what the first one has changed.
+    Returns the number of inserted rows, or None if another session has changed the table meanwhile. Delta refuses the
+    second of two simultaneous commits if it has read, as MERGE does, what the first one has changed.
     """
     statement = (
         f"MERGE INTO {quote(table)} AS old USING ({source}) AS new ON {condition} "
@@ -359,7 +367,10 @@ def _merge(sql: Sql, table: Parts, columns: Iterable[str], source: str, conditio
 
 
 def _is_conflict(error: Exception) -> bool:
-    """Has another session written at the same time? Delta's conflicts reach Python as errors without a class."""
+    """True if another session has written at the same time.
+
+    Delta's conflicts reach Python as errors without a class.
+    """
     return any(word in str(error)[:2000] for word in _CONFLICTS)
 
 

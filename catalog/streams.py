@@ -1,8 +1,8 @@
 """The streaming queries that write into tables, by the names of the tables.
 
-A query has the name of its table: `alerts`, or `db.alerts` outside of the schema `default`, in lower case. Further
-queries of a table have a name behind a slash: `alerts/insert` for INSERT INTO, `alerts/late_rows` for the copy of late
-rows.
+A query has the name of its table: `alerts`, or `db.alerts` outside of the schema `default`, in lower case. For further
+queries of a table, a slash and another name follow: `alerts/insert` for INSERT INTO, `alerts/late_rows` for the copy of
+late rows.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _started: dict[str, Any] = {}  # the queries that this process started, running 
 
 
 def table_title(spark: Any, parts: Parts) -> str:
-    """The name of a table as the names of its queries have it."""
+    """The name of a table as it is written in the names of its queries."""
     schema = parts[-2] if len(parts) > 1 else spark.catalog.currentDatabase()
     return (parts[-1] if schema.lower() == "default" else f"{schema}.{parts[-1]}").lower()
 
 
 def remember(query: Any) -> None:
-    """Keep a query that was started, so that its end can be reported."""
+    """Store a query that was started, so that its end can be reported."""
     _started[query.name] = query
 
 
 def started() -> dict[str, Any]:
-    """The queries that this process started, by name, also those that have ended."""
+    """The queries that this process started, by name, including queries that have ended."""
     return dict(_started)
 
 
@@ -41,7 +41,7 @@ def running(spark: Any, title: str) -> list[Any]:
 
 
 def stop(spark: Any, title: str) -> bool:
-    """Stop all queries of a table and wait until they have ended. Were there any?"""
+    """Stop all queries of a table and wait until they have ended. Returns True if there were any."""
     queries = running(spark, title)
     for query in queries:
         query.stop()
@@ -49,7 +49,7 @@ def stop(spark: Any, title: str) -> bool:
 
 
 def forget(title: str) -> None:
-    """Forget the queries of a table that is dropped."""
+    """Remove the queries of a table that is dropped from the queries that this process started."""
     for name in [name for name in _started if name == title or name.startswith(f"{title}/")]:
         del _started[name]
 

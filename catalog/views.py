@@ -1,7 +1,7 @@
-"""Views over extended text, which Spark's catalog cannot keep.
+"""Views over extended text, which Spark's catalog cannot store.
 
-A view `db.v` is a row of the Delta table `db.sqlext_views`, so that it moves, and is dropped, with its schema. Spark
-is always asked first: a table, view or CTE of the same name hides a stored view. Names compare without case.
+A view `db.v` is a row of the Delta table `db.sqlext_views`, so that it is moved and dropped with its schema. A name is
+always looked up in Spark first: a table, view or CTE of the same name hides a stored view. Names compare without case.
 
 All functions take the session and its own, unhooked `sql(text, args=None, **frames)`.
 """
@@ -21,15 +21,15 @@ from sqlext.rewriter.tree.sources import qualify, relations
 from sqlext.spark.quiet_probes import quiet_probes
 
 TABLE = "sqlext_views"
-_QUERY_COLUMNS = "query_columns"  # which tables of earlier versions do not have
+_QUERY_COLUMNS = "query_columns"  # a column that tables of earlier versions do not have
 
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A stored view. `schema` (catalog, schema) was current at its creation; `created_by` is our version then.
+    """A stored view. `schema` (catalog, schema) was current when our version `created_by` created the view.
 
     `query_columns`: the columns of its query at its creation, as the JSON of Spark's StructType; None if an earlier
-    version stored it.
+    version of ours stored the view.
     """
 
     name: str
@@ -67,9 +67,9 @@ def names(spark: Any, sql: Callable[..., Any], schema: Parts = ()) -> list[str]:
 
 
 def mentioned(spark: Any, sql: Callable[..., Any], text: str) -> tuple[Mention, ...]:
-    """Where the statement reads stored views, in the order of the text.
+    """The places where the statement reads stored views, in the order of the text.
 
-    Each relation is looked up in Spark's catalog; only for those that Spark does not know a table is read.
+    Each relation is looked up in Spark's catalog. A table of views is read only for relations that Spark does not know.
     """
     mentions = []
     for name in relations(text):
@@ -127,8 +127,8 @@ def drop(spark: Any, sql: Callable[..., Any], name: Parts) -> bool:
 def run_plain(spark: Any, sql: Callable[..., Any], text: str) -> Any | None:
     """Carry out a CREATE VIEW or DROP VIEW without extended clauses as far as it concerns stored views.
 
-    Returns its DataFrame, or None where the statement is Spark's. Without this Spark would carry out `DROP VIEW IF
-    EXISTS v` and remove nothing, and would hide a stored v behind a new view of its own.
+    Returns its DataFrame, or None if Spark must carry out the statement. Without this function, Spark would carry out
+    `DROP VIEW IF EXISTS v` and remove nothing, and a new view of Spark's would hide a stored v.
     """
     head = parse_head(text)
     if head is None or head.is_temporary or head.verb not in (CREATE_VIEW, DROP_VIEW):
@@ -155,7 +155,7 @@ def _already_exists(head: Head) -> BindError:
 
 
 def _nothing(sql: Callable[..., Any], parts: Parts) -> Any:
-    """The empty DataFrame that commands return. Callers know that Spark has no view of the name."""
+    """The empty DataFrame that commands return. It may be called only if Spark has no view of the name."""
     return sql(f"DROP VIEW IF EXISTS {quote(parts)}")
 
 
@@ -164,7 +164,7 @@ def _table(schema: Parts) -> str:
 
 
 def is_known(spark: Any, name: Parts) -> bool:
-    """Has Spark a table or view of that name?"""
+    """True if Spark has a table or view of that name."""
     if "/" in name[-1]:
         return True  # delta.`/a/path`: a lookup would open it
     try:

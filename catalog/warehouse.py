@@ -1,9 +1,9 @@
-"""The Delta tables of a warehouse folder.
+"""Registers the Delta tables of a warehouse folder in the catalog of a session, and drops them with their files.
 
 A local session's catalog is kept in memory: the next process knows none of the tables, and CREATE TABLE … AS then fails
-because the folder is not empty. So every folder of the warehouse with a Delta log is entered as a table when a session
-starts. Spark enters it as an EXTERNAL table (a managed one must begin empty), whose files DROP TABLE would
-leave behind: `run_drop` removes them, as for the managed table that it was.
+because the folder is not empty. So every folder of the warehouse with a Delta log is registered as a table when a
+session starts. Spark registers it as an EXTERNAL table (a managed table must be empty at first), whose files DROP TABLE
+does not remove. `run_drop` removes them, as for the managed table that it was before.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class WarehouseTable:
     folder: Path
 
     def statements(self) -> tuple[str, str]:
-        """The statements that enter it into the catalog; they do nothing if it is there."""
+        """The statements that register the table in the catalog; they have no effect if it is registered."""
         location = str(self.folder).replace("\\", "\\\\").replace("'", "\\'")
         return (
             f"CREATE DATABASE IF NOT EXISTS {quote(self.name[:-1])}",
@@ -43,7 +43,7 @@ class WarehouseTable:
 
 
 def warehouse_tables(warehouse: Path) -> list[WarehouseTable]:
-    """The Delta tables of a warehouse: folders `table` (database default) and `name.db/table`, in order of names."""
+    """The Delta tables of a warehouse: folders `table` (database default), then `name.db/table`, each in name order."""
     tables = [WarehouseTable(("default", folder.name), folder) for folder in _delta_folders(warehouse)]
     if warehouse.is_dir():
         for database in sorted(warehouse.glob(f"*{_DATABASE_ENDING}")):
@@ -63,9 +63,9 @@ def _delta_folders(parent: Path) -> Iterator[Path]:
 def run_drop(
     spark: Any, sql: Callable[..., Any], text: str, args: Any = None, frames: Mapping[str, Any] | None = None
 ) -> Any:
-    """Run the statement. DROP TABLE first stops the streams that write into the table.
+    """Run the statement. Before a DROP TABLE, the streams that write into the table are stopped.
 
-    After a DROP TABLE of a registered table its files are removed, too.
+    After a DROP TABLE of a registered table, its files are removed, too.
     """
     head = parse_head(text)
     if head is not None and head.verb == DROP_TABLE:
@@ -80,9 +80,9 @@ def run_drop(
 
 
 def _files_of_dropped(spark: Any, sql: Callable[..., Any], text: str) -> Path | None:
-    """The folder of the registered table that a DROP TABLE names.
+    """The folder of the registered table that a DROP TABLE names; None for any other statement or folder.
 
-    Only a folder that stands where the warehouse keeps a table of that very name: files elsewhere are the user's.
+    It must be the folder in which the warehouse has the table of exactly that name: files elsewhere are the user's.
     """
     head = parse_head(text)
     warehouse = spark.conf.get(WAREHOUSE, None)
@@ -106,7 +106,7 @@ def path_here(spark: Any, location: str) -> Path | None:
 
 
 def table_folder(spark: Any, sql: Callable[..., Any], name: Parts) -> Path | None:
-    """Where Spark will create a table; None if that is not on this machine."""
+    """The folder in which Spark will create a table; None if that is not on this machine."""
     schema = quoted(name[-2]) if len(name) > 1 else quoted(spark.catalog.currentDatabase())
     rows = sql(f"DESCRIBE SCHEMA {schema}").collect()
     folder = path_here(spark, next((row[1] for row in rows if row[0] == "Location"), ""))
@@ -114,7 +114,7 @@ def table_folder(spark: Any, sql: Callable[..., Any], name: Parts) -> Path | Non
 
 
 def remove_unfinished(folder: Path | None) -> None:
-    """Remove the folder of a table that a killed process had begun to create: its log has no commit, it has no data."""
+    """Remove the folder of a table that a killed process had begun to create. It has no data, and its log no commit."""
     if folder is None or not folder.is_dir():
         return
     files = [path for path in folder.rglob("*") if path.is_file()]
