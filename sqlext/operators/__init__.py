@@ -1,1 +1,1 @@
-"""What executors run: Arrow in, Arrow out, without Spark."""
+"""Operators that run on executors: they take Arrow and return Arrow, without Spark."""

@@ -1,10 +1,10 @@
 """Aggregates of many groups of rows at once: partial aggregates that are merged, and the values at the end.
 
 A group is a run of entries of an array of rows. The partial aggregates of n groups are `States`, some arrays of n
-values each. NumPy reduces numbers; for all other calls the aggregators of `sqlext.expressions` take row by row.
+values each. NumPy reduces numbers; for all other calls the aggregators of `sqlext.expressions` add one row at a time.
 
-What cannot be computed becomes part of the state. So an error concerns only the firings that see it: where one does,
-`finish` reports it and the value is NULL, or `finish` raises it.
+An error in computing a value becomes part of the state. So it concerns only the firings that see it: for such a firing
+`finish` either reports the error and returns NULL, or raises it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _FLOATS, _TIMES = ("float", "double"), ("date", "timestamp", "timestamp_ntz")
 
 class Aggregation(Protocol):
     """An aggregate over groups. `reduce`: group i is entries `start[i]` to `stop[i]` (exclusive) of `rows: int64[k]`,
-    whose groups lie one behind the other; `fields`: the Arrow types of its states.
+    and the groups follow one another; `fields`: the Arrow types of its states.
 
-    `running`: state i merged behind the `rank[i]` states before it. `finish` puts what could not be computed into
-    `errors`, by group, or without them raises DataError.
+    `running`: state i, merged with the `rank[i]` states before it. `finish` writes the errors of groups that could not
+    be computed into `errors`, or raises DataError if `errors` is not given.
     """
 
     @property
@@ -76,7 +76,7 @@ def aggregation(call: FiringAggregate, columns: Columns, settings: Settings) -> 
 
 
 def is_vectorised(call: FiringAggregate) -> bool:
-    """Does NumPy compute the aggregate for all groups at once?"""
+    """Return True if NumPy computes the aggregate for all groups at once."""
     bound, kernel = call.call, AGGREGATES[call.call.function].kernel
     if kernel == "count":
         return not bound.is_distinct
@@ -87,12 +87,12 @@ def is_vectorised(call: FiringAggregate) -> bool:
 
 
 def depends_on_order(call: FiringAggregate) -> bool:
-    """Does the value depend on the order of the rows, or on which of several equal rows comes first?"""
+    """Return True if the value depends on the order of the rows, or on which of several equal rows comes first."""
     return AGGREGATES[call.call.function].reads_order
 
 
 def _is_counted(call: FiringAggregate, columns: Columns, kept: np.ndarray | None) -> np.ndarray | None:
-    """`bool[n]`: the rows that COUNT counts, None for all."""
+    """`bool[n]`: the rows that COUNT counts; None if it counts all rows."""
     is_counted = kept
     for name in call.columns:
         column = columns[name]
@@ -102,7 +102,7 @@ def _is_counted(call: FiringAggregate, columns: Columns, kept: np.ndarray | None
 
 
 def _values(column: pa.Array, kept: np.ndarray | None) -> Values:
-    """The values of a column, those that FILTER leaves out as NULL."""
+    """The values of a column, with NULL for the rows that FILTER leaves out."""
     values = to_values(column)
     if kept is None:
         return values
@@ -110,7 +110,7 @@ def _values(column: pa.Array, kept: np.ndarray | None) -> Values:
 
 
 def _groups(operation: np.ufunc, values: np.ndarray, start: np.ndarray, stop: np.ndarray, of_none: Any) -> np.ndarray:
-    """The values of each group, reduced; `of_none` for a group without any.
+    """The reduced values of each group; `of_none` for an empty group.
 
     >>> _groups(np.add, np.array([1, 2, 3]), np.array([0, 2, 2]), np.array([2, 2, 3]), 0).tolist()
     [3, 0, 3]
@@ -118,7 +118,7 @@ def _groups(operation: np.ufunc, values: np.ndarray, start: np.ndarray, stop: np
     result = np.full(len(start), of_none, values.dtype)
     some = np.flatnonzero(start < stop)
     if len(some):
-        result[some] = operation.reduceat(values, start[some])  # the groups lie one behind the other
+        result[some] = operation.reduceat(values, start[some])  # the groups follow one another
     return result
 
 
@@ -128,7 +128,7 @@ def taken(states: States, at: np.ndarray) -> States:
 
 
 class _Vectorised(ABC):
-    """What the aggregations that NumPy computes have in common."""
+    """The common part of the aggregations that NumPy computes."""
 
     @abstractmethod
     def merge(self, before: States, after: States) -> States: ...
@@ -169,8 +169,8 @@ class Count(_Vectorised):
 
 
 class IntegerSum(_Vectorised):
-    """SUM of integers. The states are the sum modulo 2^64, a count, and how often the sum has wrapped around: so it is
-    exact, and the portions in which rows come do not decide whether it exceeds 64 bits."""
+    """SUM of integers. The states are the sum modulo 2^64, a count, and how often the sum has wrapped around. So the
+    sum is exact, and whether it exceeds 64 bits does not depend on the portions in which rows arrive."""
 
     fields = (pa.int64(), pa.int64(), pa.int64())
 
@@ -231,7 +231,7 @@ class FloatSum(_Vectorised):
 
 
 def _or_zero(values: Values, kind: type) -> tuple[np.ndarray, np.ndarray]:
-    """The values with 0 for NULL, and 1 for each that is not NULL."""
+    """The values, with 0 in place of NULL; and an array with 1 for each value that is not NULL, 0 for NULL."""
     valid = np.ones(len(values.values), np.bool_) if values.valid is None else values.valid
     return np.where(valid, values.values, 0).astype(kind), valid.astype(np.int64)
 
@@ -268,7 +268,7 @@ class Extreme(_Vectorised):
 
 
 class General:
-    """Any other aggregate; a state is what the aggregator of `sqlext.expressions` makes of it, or a DataError."""
+    """Any other aggregate. A state is the state of the aggregator of `sqlext.expressions`, or a DataError."""
 
     fields = (pa.binary(),)
 
@@ -332,7 +332,7 @@ def report(error: DataError, group: int, errors: Errors | None) -> None:
 
 def _objects(values: list[Any]) -> np.ndarray:
     array = np.empty(len(values), object)
-    for i, value in enumerate(values):  # `array[:] = values` would take lists apart
+    for i, value in enumerate(values):  # `array[:] = values` would unpack lists
         array[i] = value
     return array
 
@@ -349,7 +349,7 @@ def stored(states: States, fields: tuple[pa.DataType, ...]) -> list[pa.Array]:
 
 
 def restored(columns: list[pa.Array]) -> States:
-    """The inverse of `stored`. Raises DataError STATE_CONTENT for what `stored` has not written."""
+    """The inverse of `stored`. Raises DataError STATE_CONTENT for columns that `stored` has not written."""
     return tuple(
         _objects([read_state(value.as_py()) for value in column]) if pa.types.is_binary(column.type)
         else as_numpy(column).copy()

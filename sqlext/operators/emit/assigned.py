@@ -1,4 +1,4 @@
-"""The rows of a step, and the panes into which they go, in order."""
+"""The rows of a step, and the panes to which they are assigned, in order."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from sqlext.operators.stateful.arrivals import Arrivals
 
 @dataclass(frozen=True, kw_only=True)
 class StepRows:
-    """The rows of the state, then those that arrived and are not too late.
+    """The rows of the state, then the arrived rows that are not too late.
 
-    - `time, code: int64[n]`: their times, and numbers of their keys; `key_code`: those of the panes of the state;
-    - `is_kept: bool[n]`: rows of earlier steps, once for each window, that later firings see;
-    - `taken: int64[t]`: the rows that go into windows now, sorted by key and order;
+    - `time, code: int64[n]`: the times of the rows, and the numbers of their keys;
+    - `key_code`: the numbers of the keys of the panes in the state;
+    - `is_kept: bool[n]`: rows of earlier steps that later firings see, once for each window;
+    - `taken: int64[t]`: the rows that are assigned to windows now, sorted by key and order;
     - `is_waiting: bool[n]`: the rows that the watermark has not passed.
     """
 
@@ -40,7 +41,7 @@ class StepRows:
 
 
 def step_rows(rows: Arrivals, plan: WindowPlan) -> StepRows:
-    """The rows of a step in the order in which windows take them."""
+    """The rows of a step in the order in which they are assigned to windows."""
     is_kept = are_valid(one_chunk(rows.table.column(END)))
     taken = np.flatnonzero(~is_kept & ~rows.is_waiting)
     return StepRows(
@@ -50,7 +51,7 @@ def step_rows(rows: Arrivals, plan: WindowPlan) -> StepRows:
 
 
 def in_order(rows: np.ndarray, code: np.ndarray, time: np.ndarray, table: pa.Table, plan: WindowPlan) -> np.ndarray:
-    """The order of these rows of a table by `code`, time and the other columns."""
+    """The order of these rows of a table: by `code`, then by time, then by the other columns."""
     ties = table.select([key.column for key in plan.sort]).take(as_arrow(rows))
     return sorted_rows(code[rows], time[rows], ties, plan.sort)
 
@@ -60,7 +61,7 @@ class Assigned:
     """The panes, each with the rows that it gets.
 
     `row: int64[e]`: the row of each entry; `origin: int64[p]`: the index of each pane in the state, -1 for a new one;
-    `ended`: the panes of the state whose key and start no session has any more.
+    `ended`: the panes of the state for which there is no longer a session with their key and start.
     """
 
     panes: Panes
@@ -73,8 +74,8 @@ class Assigned:
 def assigned(
     rows: StepRows, panes: Panes, before: int, moment: int, plan: WindowPlan, aggregations: Sequence[Aggregation]
 ) -> Assigned:
-    """The rows in their windows. `panes`: those of the state; `before`: the watermark before the step; `moment`: the
-    time of a firing that a late row causes."""
+    """The rows in their windows. `panes`: the panes of the state; `before`: the watermark before the step; `moment`:
+    the time of a firing that a late row causes."""
     assigner, taken = plan.assigner, rows.taken
     origin, ended = np.arange(len(panes)), panes.take(np.zeros(0, np.int64))
     keys = rows.table.select(plan.keys)
@@ -99,7 +100,7 @@ def assigned(
     if assigner.kind == SESSION:
         pane, row = np.concatenate([of_late, pane]), np.concatenate([late, row])
         end = np.concatenate([panes.end[of_late], end])
-    order = np.lexsort((np.arange(len(row)), pane))  # rows are in order already, by key
+    order = np.lexsort((np.arange(len(row)), pane))  # rows are already in order, by key
     pane, row, end = pane[order], row[order], end[order]
     time = rows.time[row]
     entries = Entries(
@@ -113,8 +114,8 @@ def assigned(
 
 
 def _numbered(known: Sequence[np.ndarray], new: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The number of each new tuple: its index in `known`, or behind them in order of first appearance; and the indexes
-    in `new` of the tuples that are not known.
+    """The number of each new tuple: its index in `known`, or a number after those indexes, in order of first
+    appearance; and the indexes in `new` of the tuples that are not known.
 
     >>> _numbered([np.array([7, 9])], [np.array([8, 9, 8])])
     (array([2, 1, 2]), array([0]))
@@ -126,7 +127,7 @@ def _numbered(known: Sequence[np.ndarray], new: Sequence[np.ndarray]) -> tuple[n
     begins[:1] = True
     for column in columns:
         begins[1:] |= np.diff(column[order]) != 0
-    leader = order[np.maximum.accumulate(np.where(begins, np.arange(total), 0))]  # the first equal tuple
+    leader = order[np.maximum.accumulate(np.where(begins, np.arange(total), 0))]  # the first of the equal tuples
     of = np.empty(total, np.int64)
     of[order] = leader
     first = np.flatnonzero(of[n:] == np.arange(n, total))
@@ -137,7 +138,7 @@ def _numbered(known: Sequence[np.ndarray], new: Sequence[np.ndarray]) -> tuple[n
 
 
 def _ranks(group: np.ndarray) -> np.ndarray:
-    """The rank of each entry in its group, from 0; the groups lie one behind the other.
+    """The rank of each entry in its group, from 0; the groups follow one another.
 
     >>> _ranks(np.array([3, 3, 5])).tolist()
     [0, 1, 0]

@@ -1,7 +1,7 @@
-"""Which windows a row is in: `[start, end)` each, aligned to 1970 plus an offset, in int64 microseconds.
+"""The windows that a row is in: each is `[start, end)`, aligned to 1970 plus an offset, in int64 microseconds.
 
-A window that would begin before the first time, or end after the last one, begins or ends with it. Sessions depend on
-the rows before them, see `sessions.py`.
+A window that would begin before the first time, or end after the last time, is cut off there. Sessions depend on the
+rows before them, see `sessions.py`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def assign(assigner: Assigner, time: np.ndarray) -> InWindow:
 
 
 def _behind(time: np.ndarray, step: int, offset: int) -> np.ndarray:
-    """How far each time is behind the last multiple of `step` (plus `offset`) up to it."""
+    """How much later each time is than the last multiple of `step` (plus `offset`) that is not after it."""
     return (time % step - offset % step) % step
 
 
@@ -60,7 +60,7 @@ def _cumulate(assigner: Assigner, time: np.ndarray) -> InWindow:
     behind = _behind(time, assigner.size, assigner.offset)
     ahead = assigner.step * np.arange(1, most + 1) - behind[:, None]
     is_in, is_last = ahead > 0, time[:, None] > NEVER - np.maximum(ahead, 0)
-    is_in[:, 1:] &= ~(is_in & is_last)[:, :-1]  # one window that ends with time itself
+    is_in[:, 1:] &= ~(is_in & is_last)[:, :-1]  # keep one window that ends with the last time
     row = np.repeat(np.arange(len(time)), most)[is_in.ravel()]
     return InWindow(row, earlier(time, behind)[row], later(time[row], ahead[is_in]))
 

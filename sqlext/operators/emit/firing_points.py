@@ -1,8 +1,8 @@
 """The places at which windows fire, and how the firings of all triggers become one list.
 
 A *point* is a place in the sequence of a pane's rows: the firing there sees the first `seen` of the rows that the step
-adds to the pane, after those that it had. Times are int64 microseconds. A complete window fires after all its rows,
-when the watermark has reached its end; the points of the other triggers are in `triggers`.
+adds to the pane, and all rows that the pane already had. Times are int64 microseconds. A complete window fires after
+all its rows, when the watermark has reached its end; the points of the other triggers are in `triggers`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 
 from sqlext.pattern.task.event_time import NEVER
 
-NOTHING = -NEVER  # no row, or no time, in the columns of a pane
+NOTHING = -NEVER  # in the columns of a pane: no row, or no time
 
 
 class Points(NamedTuple):
     """`pane`: the index of the pane; `seen`: how many of its new rows the firing sees; `time`: when it is decided;
-    `is_complete`: is it a firing of the complete window?"""
+    `is_complete`: whether the firing is that of the complete window."""
 
     pane: np.ndarray
     seen: np.ndarray
@@ -32,8 +32,8 @@ class Entries:
     """The new rows of all panes, sorted by pane and in order within each of them.
 
     Entry j is the row `position[j]` (from 1) that pane `pane[j]` gets in this step. `time[j]` is the time from which it
-    counts: its own or, where it came late, that behind the watermark; `decided[j]`: the time of a firing that it
-    causes; `end[j]`: where the window then ends, as far as is known.
+    counts: its own time or, if it came late, the first time after the watermark; `decided[j]`: the time of a firing
+    that it causes; `end[j]`: where the window then ends, as far as is known.
     """
 
     pane: np.ndarray
@@ -48,10 +48,10 @@ class Entries:
 
 @dataclass(frozen=True, kw_only=True)
 class PaneTimes:
-    """What triggers need to know of the panes before the step.
+    """The facts about the panes before the step that triggers need.
 
-    `end`: where the window ends, as far as its rows tell; `count`: its rows so far; `news`: the time of its last row
-    since it last fired, NOTHING without one.
+    `end`: where the window ends, as far as its rows show; `count`: its rows so far; `news`: the time of the last row
+    that arrived since it last fired, or NOTHING if there is none.
     """
 
     end: np.ndarray
@@ -70,14 +70,15 @@ def complete(pane: np.ndarray, seen: np.ndarray, time: np.ndarray) -> Points:
 
 
 def in_order(points: list[Points]) -> Points:
-    """All points, by pane and in the order in which they fire; at one place those of earlier lists come first."""
+    """All points, by pane and in the order in which they fire; at one place the points of earlier lists come first."""
     joined = Points(*(np.concatenate([getattr(p, name) for p in points]) for name in Points._fields))
     order = np.lexsort((joined.is_complete, joined.seen, joined.pane))
     return Points(*(column[order] for column in joined))
 
 
 def merged(points: list[Points], panes: PaneTimes) -> Points:
-    """All points in order, without those that have no row since the one before: several at one place are one firing."""
+    """All points in order. A point without new rows since the one before is left out, so several points at one place
+    are one firing."""
     pane, count, time, _ = in_order(points)
     follows = np.zeros(len(pane), np.bool_)
     follows[1:] = (np.diff(pane) == 0) & (np.diff(count) == 0)

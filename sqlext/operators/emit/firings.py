@@ -1,4 +1,6 @@
-"""What each firing sees: partial aggregates that end at it, or the rows that an evictor chooses; and its result row."""
+"""The rows or partial aggregates that each firing sees, and its result row.
+
+A firing sees partial aggregates that end at it, or the rows that an evictor chooses."""
 
 from __future__ import annotations
 
@@ -23,27 +25,27 @@ def partial_values(
     points: Points, entry_row: np.ndarray, first: np.ndarray, panes: Panes, aggregations: Sequence[Aggregation],
     *, is_discarding: bool,
 ) -> tuple[list[States], tuple[States, ...]]:  # fmt: skip
-    """The states of each aggregation at each point, and of each pane behind the step.
+    """The states of each aggregation at each point, and of each pane after the step.
 
-    `entry_row: int64[e]`: the rows of the entries; those of pane p are entries `first[p]` to `first[p + 1]`. The points
-    cut them into segments, which are reduced at once and then added up within each pane.
+    `entry_row: int64[e]`: the rows of the entries; the rows of pane p are entries `first[p]` to `first[p + 1]`. The
+    points divide the entries into segments, which are reduced at once and then added up within each pane.
     """
     n, p = len(points.pane), len(panes)
     pane = np.concatenate([points.pane, np.arange(p)])
     stop = np.concatenate([first[points.pane] + points.seen, first[1:]])
-    order = np.lexsort((np.arange(n + p), stop, pane))  # the segment behind the last point comes last in its pane
+    order = np.lexsort((np.arange(n + p), stop, pane))  # the segment after the last point comes last in its pane
     pane, stop = pane[order], stop[order]
     is_first, is_last = np.diff(pane, prepend=-1) != 0, np.diff(pane, append=p) != 0
     start = np.where(is_first, first[pane], np.concatenate([[0], stop[:-1]]))
     rank = np.arange(n + p) - np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
-    place = np.argsort(order)[:n]  # of each point among the segments
+    place = np.argsort(order)[:n]  # the index of each point among the segments
     at_points, behind = [], []
     for aggregation, states in zip(aggregations, panes.partials):
         values = aggregation.reduce(entry_row, start, stop)
         whole = aggregation.merge(states, taken(values, is_first))
         for value, part in zip(values, whole):
             value[is_first] = part
-        if not is_discarding:  # else a segment behind a point begins anew
+        if not is_discarding:  # with DISCARDING, the segment after a point begins anew
             values = aggregation.running(values, rank)
         at_points.append(taken(values, place))
         behind.append(taken(values, is_last))
@@ -62,14 +64,14 @@ def firing_rows(
     aggregations: Sequence[Aggregation],
     plan: WindowPlan,
 ) -> tuple[np.ndarray, pa.RecordBatch, list[Errors]]:
-    """The time and the result row of each point, and what could not be computed of each aggregate, by point; the panes
-    are those before the step."""
+    """The time and the result row of each point, and by point the errors of each aggregate. The panes are the panes
+    before the step."""
     panes, pane, entries = windows.panes, points.pane, windows.entries
     first = np.searchsorted(entries.pane, np.arange(len(panes) + 1))
     entry = first[pane] + points.seen - 1
     end = np.where(points.seen > 0, np.append(entries.end, 0)[np.maximum(entry, 0)], panes.end[pane])
     end = np.maximum(end, panes.end[pane])
-    before = np.arange(len(pane)) - np.searchsorted(pane, pane)  # firings of the pane in this step
+    before = np.arange(len(pane)) - np.searchsorted(pane, pane)  # earlier firings of the pane in this step
     was_complete = panes.was_on_time[pane]
     timing = np.where(points.is_complete, np.where(was_complete, 2, 1), 0)
     errors: list[Errors] = [{} for _ in aggregations]
@@ -82,7 +84,7 @@ def firing_rows(
 
 
 def failures(points: Points, fired: pa.RecordBatch, errors: Sequence[Errors], plan: WindowPlan) -> pa.Table:
-    """What could not be computed of the firings, with the columns FAILURES; `row`: the keys and the window's start."""
+    """The errors of the firings, with the columns FAILURES; `row`: the keys and the window's start."""
     at = sorted((point, i) for i, of_aggregate in enumerate(errors) for point in of_aggregate)
     columns = [fired.column(name) for name in (*plan.keys, START)]
     texts = [f"{errors[i][point].error_class}: {errors[i][point].message}" for point, i in at]
@@ -94,7 +96,7 @@ def failures(points: Points, fired: pa.RecordBatch, errors: Sequence[Errors], pl
 def merged_rows(
     ended: Panes, watermark: int, aggregations: Sequence[Aggregation], plan: WindowPlan
 ) -> tuple[np.ndarray, pa.RecordBatch]:
-    """A row of timing MERGED for each session that joined an earlier one, if it has fired."""
+    """A row of timing MERGED for each session that has fired and was then merged into an earlier one."""
     ended = ended.take(np.flatnonzero(ended.fired > 0))
     n = len(ended)
     time, timing = np.full(n, watermark), np.full(n, 3)
@@ -103,7 +105,7 @@ def merged_rows(
 
 
 def _batch(keys, window, timing: np.ndarray, time: np.ndarray, values, plan: WindowPlan) -> pa.RecordBatch:
-    """`window`: start, end and number of each firing."""
+    """The result rows. `window`: start, end and number of each firing."""
     start, end, number = window
     is_bounded = (start != BEGINNING) | (end != NEVER)
     kind = plan.schema.field(plan.time).type

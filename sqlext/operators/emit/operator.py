@@ -16,7 +16,7 @@ from sqlext.pattern.task.event_time import BEGINNING, NEVER
 
 @dataclass(frozen=True, kw_only=True)
 class EmitOperator:
-    """Triggers on the clock fire in the first micro-batch behind their time.
+    """Triggers on the clock fire in the first micro-batch after their time.
 
     `extra`: further columns of the rows that arrive: LATE_ROW and FAILURE, if they are needed.
     """
@@ -38,7 +38,7 @@ class EmitOperator:
         return self.windows.time
 
     def advance(self, state: State, arrived: Mapping[str, pa.Table], clock: Clock) -> Step:
-        from sqlext.operators.emit.step import advance  # loads the matchers, which the driver does not need
+        from sqlext.operators.emit.step import advance  # this import loads the matchers, which the driver does not need
 
         return advance(state, arrived[ROWS], clock.watermark, self.windows, clock.now)
 

@@ -27,7 +27,7 @@ def pane_schema(plan: WindowPlan) -> pa.Schema:
 
 
 def _fields(plan: WindowPlan) -> list[pa.Field]:
-    """The columns that are known of each pane, and those of triggers: integers, was_on_time, floating-point numbers."""
+    """The columns that every pane has, and the columns of triggers: integers, was_on_time, floating-point numbers."""
     own = [(column.name, column.type) for column in stored_columns(plan.emit)]
     integers = [(name, pa.int64()) for name in _NUMBERS] + [(name, kind) for name, kind in own if kind == pa.int64()]
     others = [(name, kind) for name, kind in own if kind != pa.int64()]
@@ -38,12 +38,13 @@ def _fields(plan: WindowPlan) -> list[pa.Field]:
 class Panes:
     """n panes; `code: int64[n]` numbers their keys in this step, `keys` are their values.
 
-    - `start`, `end`: the window, of a session as far as its rows tell;
+    - `start`, `end`: the window; for a session, as far as its rows show;
     - `count`: how many rows it has had; `fired`: how often it has fired;
     - `news`: the time of its last row since it last fired, or NOTHING;
-    - `was_on_time`: has it fired as a complete window?
+    - `was_on_time`: whether it has fired as a complete window;
     - `own`: the columns of triggers, by name;
-    - `partials`: the partial aggregates of each call: of all rows, with DISCARDING of those since it last fired.
+    - `partials`: the partial aggregates of each call: over all rows or, with DISCARDING, over the rows since it last
+      fired.
     """
 
     code: np.ndarray
@@ -97,7 +98,7 @@ def new_panes(
     code: np.ndarray, keys: pa.Table, start: np.ndarray, end: np.ndarray, aggregations: Sequence[Aggregation],
     columns: Columns,
 ) -> Panes:  # fmt: skip
-    """Panes that have had no row yet, with columns of triggers that are named as those of other panes."""
+    """Panes that have had no row yet. Their columns of triggers have the same names as in other panes."""
     n = len(code)
     full = partial(np.full, n)
     return Panes(

@@ -1,6 +1,6 @@
-"""The parts of EMIT by name and as values: what lowering finds, and what workers run.
+"""The parts of EMIT by name and as values: lowering finds them, and workers run them.
 
-Workers read this too, so that nothing here may import the tokenizer. Durations are int64 microseconds.
+Workers import this module too, so nothing here may import the tokenizer. Durations are int64 microseconds.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlext.errors import Place
 
-if TYPE_CHECKING:  # it loads numpy, which checking and laying out text do without
+if TYPE_CHECKING:  # it loads numpy, which checking and formatting do not need
     from sqlext.aggregates.bind import BoundAggregate
 
 TUMBLE, HOP, CUMULATE, SESSION, GLOBAL = "TUMBLE", "HOP", "CUMULATE", "SESSION", "GLOBAL_WINDOW"
@@ -18,7 +18,7 @@ AFTER_WATERMARK, EARLY_EVERY, ON_CLOCK = "AFTER WATERMARK", "EARLY EVERY", "EARL
 EVERY_ROWS, ON_DELTA, AFTER_DELAY = "EVERY … ROWS", "ON DELTA", "AFTER DELAY"
 KEEP_ROWS, KEEP_TIME, KEEP_DELTA = "KEEP LAST … ROWS", "KEEP LAST interval", "KEEP DELTA"
 
-# The columns of a firing behind its keys; START and END are also those of kept rows in the state.
+# The columns of a firing that follow its keys. START and END are also columns of kept rows in the state.
 START, END = "__start", "__end"
 FIRING, TIMING, ROWTIME, AGGREGATE = "__firing", "__timing", "__rowtime", "__aggregate"
 EARLY, ON_TIME, LATE, MERGED = "EARLY", "ON_TIME", "LATE", "MERGED"  # the values of window_timing
@@ -59,8 +59,8 @@ class Emit:
 class FiringAggregate:
     """An aggregate over the rows that a firing sees.
 
-    `columns`, of the types `call.column_types`; `filter`: a Boolean column, or empty; `place`: of the call in the
-    user's text.
+    `columns`, of the types `call.column_types`; `filter`: a Boolean column, or empty; `place`: the place of the call in
+    the user's text.
     """
 
     call: BoundAggregate

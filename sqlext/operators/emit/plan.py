@@ -1,4 +1,5 @@
-"""What a step of EMIT needs to know: the windows of rows, and the parts of EMIT. Light: the driver imports it too.
+"""What a step of EMIT needs: the windows of rows, and the parts of EMIT. This module is light, since the driver imports
+it too.
 
 All times and durations are int64 microseconds.
 """
@@ -28,7 +29,8 @@ from sqlext.operators.rows.columns import SortKey
 class Assigner:
     """The windows of a row.
 
-    `size`: of each window, of SESSION the gap; `step`: the slide of HOP, the step of CUMULATE; `offset`: from 1970.
+    `size`: the size of each window, for SESSION the gap; `step`: the slide of HOP, the step of CUMULATE; `offset`: the
+    offset from 1970.
     """
 
     kind: str
@@ -39,8 +41,8 @@ class Assigner:
 
 @dataclass(frozen=True, kw_only=True)
 class WindowPlan:
-    """`schema`: the columns of the rows that arrive; `time`: the one with their event time; `keys`: those of GROUP BY;
-    `sort`: the order of rows with equal times; `keeps_rows`: firings are computed from rows, not from partial
+    """`schema`: the columns of the rows that arrive; `time`: the column with their event time; `keys`: the columns of
+    GROUP BY; `sort`: the order of rows with equal times; `keeps_rows`: firings are computed from rows, not from partial
     aggregates; `skips_failures`: an aggregate that cannot be computed is NULL and does not end the query."""
 
     schema: pa.Schema
@@ -56,11 +58,12 @@ class WindowPlan:
 
     @property
     def row_schema(self) -> pa.Schema:
-        """The rows of the state: those that wait for the watermark, and the kept ones, once for each window."""
+        """The columns of the rows of the state: the rows that wait for the watermark, and the kept rows, once for each
+        window."""
         return pa.schema([*self.schema, (START, pa.int64()), (END, pa.int64())])
 
     def result_schema(self, values: Sequence[pa.Array]) -> pa.Schema:
-        """The columns of a firing: the keys, what is known of the firing, and the values of the aggregates."""
+        """The columns of a firing: the keys, the columns that describe the firing, and the values of the aggregates."""
         kind = self.schema.field(self.time).type
         known = (START, kind), (END, kind), (FIRING, pa.int64()), (TIMING, pa.string()), (ROWTIME, kind)
         aggregates = ((f"{AGGREGATE}{i}", value.type) for i, value in enumerate(values))
@@ -68,5 +71,6 @@ class WindowPlan:
 
     @property
     def lag(self) -> int:
-        """How long before its end a window is complete; a session is at its end, where a row would still be in it."""
+        """How long before its end a window is complete. A session is complete at its end, because a row at that time
+        would still be in the session."""
         return 0 if self.assigner.kind == SESSION else 1

@@ -17,8 +17,9 @@ from sqlext.pattern.task.event_time import earlier
 
 @dataclass(frozen=True, kw_only=True)
 class PaneRows:
-    """The rows of all panes, sorted by pane and in order: `row[i]` of `time[i]` is number `position[i]` of the new ones
-    (see Entries), 0 for a kept one. Those of pane p are at `bounds[p]` to `bounds[p + 1]`."""
+    """The rows of all panes, sorted by pane and in order. Row `row[i]`, whose time is `time[i]`, is number
+    `position[i]` of the new rows (see Entries), or 0 if it is a kept row. The rows of pane p are at `bounds[p]` to
+    `bounds[p + 1]`."""
 
     row: np.ndarray
     time: np.ndarray
@@ -27,7 +28,7 @@ class PaneRows:
 
 
 def pane_rows(rows: StepRows, windows: Assigned, plan: WindowPlan) -> PaneRows:
-    """The kept rows together with those that the panes get now."""
+    """The kept rows, together with the rows that the panes get now."""
     kept = np.flatnonzero(rows.is_kept)
     row = np.concatenate([kept, windows.row])
     pane = np.concatenate([_pane_of(kept, rows, windows, plan), windows.entries.pane])
@@ -39,7 +40,8 @@ def pane_rows(rows: StepRows, windows: Assigned, plan: WindowPlan) -> PaneRows:
 
 
 def _pane_of(kept: np.ndarray, rows: StepRows, windows: Assigned, plan: WindowPlan) -> np.ndarray:
-    """The pane of each kept row: a session may have grown, so it is the last one of the key that begins before it."""
+    """The pane of each kept row. A session may have grown, so this is the last session of the key that begins before
+    the row."""
     start, end = (as_numpy(one_chunk(rows.table.column(name)))[kept] for name in (START, END))
     panes, n = windows.panes, len(windows.panes)
     if plan.assigner.kind == SESSION:
@@ -57,15 +59,15 @@ def _pane_of(kept: np.ndarray, rows: StepRows, windows: Assigned, plan: WindowPl
 def seen(
     points: Points, of_panes: PaneRows, values: np.ndarray | None, plan: WindowPlan
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows that each point sees: those of point i are `start[i]` to `stop[i]` of the array of rows.
+    """The rows that each point sees: point i sees `start[i]` to `stop[i]` of the array of rows.
 
-    `values: float64[n]`: of EVICT KEEP DELTA for all rows, NaN for NULL.
+    `values: float64[n]`: the values of EVICT KEEP DELTA for all rows, NaN for NULL.
     """
     parts, before, in_order = [], dict[int, int](), _come_in_order(of_panes)
     for pane, count in zip(points.pane.tolist(), points.seen.tolist()):
         lo, hi = of_panes.bounds[pane], of_panes.bounds[pane + 1]
         position, last = of_panes.position[lo:hi], before.get(pane, -1)
-        if in_order[pane]:  # then it sees a range, and costs no more than the rows that it sees
+        if in_order[pane]:  # then it sees a range, and the cost is only that of the rows that it sees
             start, stop = lo + np.searchsorted(position, [last, count], side="right")
             at = np.arange(_first_left(start, stop, of_panes, plan), stop)
         else:
@@ -79,7 +81,7 @@ def seen(
 
 
 def _come_in_order(of_panes: PaneRows) -> np.ndarray:
-    """`bool[p]`: the panes in which no row comes before an older one, as late rows do."""
+    """`bool[p]`: the panes in which no row comes before an older one (a late row does so)."""
     pane = np.repeat(np.arange(len(of_panes.bounds) - 1), np.diff(of_panes.bounds))
     falls = (np.diff(of_panes.position) < 0) & (np.diff(pane) == 0)
     in_order = np.ones(len(of_panes.bounds) - 1, np.bool_)
@@ -88,7 +90,7 @@ def _come_in_order(of_panes: PaneRows) -> np.ndarray:
 
 
 def _first_left(start: int, stop: int, of_panes: PaneRows, plan: WindowPlan) -> int:
-    """The first of the rows `start` to `stop` that EVICT may leave."""
+    """The first of the rows `start` to `stop` that EVICT may keep."""
     evictor = plan.emit.evictor
     if evictor is None or start == stop or evictor.kind == KEEP_DELTA:
         return start
@@ -99,7 +101,7 @@ def _first_left(start: int, stop: int, of_panes: PaneRows, plan: WindowPlan) -> 
 
 
 def evicted(at: np.ndarray, of_panes: PaneRows, values: np.ndarray | None, plan: WindowPlan) -> np.ndarray:
-    """Those of the rows `at` of PaneRows, in order, that EVICT leaves."""
+    """The rows that EVICT keeps of the rows `at` of PaneRows, in order."""
     evictor = plan.emit.evictor
     if evictor is None or not len(at):
         return at
@@ -125,7 +127,7 @@ def still_seen(
         is_seen &= of_panes.position > last_count[pane]
     at = np.flatnonzero(is_seen)
     evictor = plan.emit.evictor
-    if evictor is not None and evictor.kind != KEEP_DELTA and len(at):  # these choose by the last row alone
+    if evictor is not None and evictor.kind != KEEP_DELTA and len(at):  # these evictors choose by the last row alone
         stop = np.searchsorted(pane[at], pane[at], side="right")
         if evictor.kind == KEEP_ROWS:
             at = at[stop - np.arange(len(at)) <= int(evictor.amount)]

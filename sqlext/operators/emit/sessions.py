@@ -1,7 +1,7 @@
-"""Sessions: which rows of a key are one window, because none is more than the gap behind the one before.
+"""Sessions: consecutive rows of a key are one window if none is more than the gap later than the one before.
 
-A row that the watermark passes joins the last session of its key or begins a new one, as rows come in the order of
-their times. A late row that is allowed may touch several sessions, which become one.
+A row that the watermark passes joins the last session of its key or begins a new one, since rows come in the order of
+their times. A late row that is allowed may touch several sessions, which are then merged into one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from sqlext.pattern.task.event_time import later
 
 
 def session_windows(code: np.ndarray, time: np.ndarray, panes: Panes, gap: int) -> tuple[np.ndarray, np.ndarray]:
-    """The start of the session of each row, and its end once it has the row. The rows are sorted by key and time, and
-    lie behind all rows of the panes."""
+    """The start of the session of each row, and the end of the session once it includes the row. The rows are sorted by
+    key and time, and are later than all rows of the panes."""
     keys = int(max(code.max(initial=-1), panes.code.max(initial=-1))) + 1
     last_end, last_start = np.full(keys, np.iinfo(np.int64).min), np.zeros(keys, np.int64)
-    in_time = np.argsort(panes.end, kind="stable")  # of several assignments to one key the last one holds
+    in_time = np.argsort(panes.end, kind="stable")  # if a key is assigned several times, the last assignment holds
     last_end[panes.code[in_time]], last_start[panes.code[in_time]] = panes.end[in_time], panes.start[in_time]
     is_first = np.diff(code, prepend=-1) != 0
     reach = np.where(is_first, last_end[code], later(np.concatenate([time[:1], time[:-1]]), gap))
@@ -36,8 +36,8 @@ def session_windows(code: np.ndarray, time: np.ndarray, panes: Panes, gap: int) 
 class Joined(NamedTuple):
     """The panes after late rows have joined their sessions.
 
-    `origin: int64[p]`: the index of each pane before, -1 for a new one; `ended`: indexes of panes before whose key and
-    start no session has any more; `of_row`: the pane of each late row.
+    `origin: int64[p]`: the index that each pane had before, -1 for a new one; `ended`: the former indexes of panes for
+    which there is no longer a session with their key and start; `of_row`: the pane of each late row.
     """
 
     panes: Panes
@@ -49,7 +49,9 @@ class Joined(NamedTuple):
 def take_late_rows(
     code: np.ndarray, time: np.ndarray, keys: pa.Table, panes: Panes, gap: int, aggregations: Sequence[Aggregation]
 ) -> Joined:
-    """Let the sessions grow and become one. `keys`: those of the late rows, which the step counts and aggregates."""
+    """Extend the sessions by the late rows, and merge those that now touch.
+
+    `keys`: the keys of the late rows. The step counts and aggregates these rows."""
     sessions: dict[int, list[tuple[int, int, list[int]]]] = {}  # key → (start, end, panes)
     for pane in np.flatnonzero(np.isin(panes.code, code)).tolist():
         session = (int(panes.start[pane]), int(panes.end[pane]), [pane])
@@ -79,7 +81,7 @@ def take_late_rows(
 
 
 def _session_of(code: np.ndarray, time: np.ndarray, panes: Panes) -> np.ndarray:
-    """`int64[n]`: the session of each row, which is the last one of its key that begins at it or before."""
+    """`int64[n]`: the session of each row, which is the last session of its key that begins at the row or before it."""
     own = np.flatnonzero(np.isin(panes.code, code))
     starts: dict[int, list[tuple[int, int]]] = {}
     for key, start, pane in sorted(zip(panes.code[own].tolist(), panes.start[own].tolist(), own.tolist())):
@@ -90,7 +92,7 @@ def _session_of(code: np.ndarray, time: np.ndarray, panes: Panes) -> np.ndarray:
 
 
 def _join(panes: Panes, members: list[int], aggregations: Sequence[Aggregation]) -> None:
-    """Put what is known of all members into the first one."""
+    """Merge the values of all members into the first one."""
     first, *others = members
     panes.count[first] = panes.count[members].sum()
     panes.was_on_time[first] = panes.was_on_time[members].any()

@@ -5,7 +5,7 @@
     trigger   where in the sequence of its rows each pane fires (`triggers`, `firing_points`)
     see       what each firing sees: partial aggregates (`firings`), or the rows that an evictor chooses (`seen_rows`)
 
-A step is pure: it uses neither Spark nor a clock. The same rows in any portions give the same firings, but for rows
+A step is pure: it uses neither Spark nor a clock. The same rows in any portions give the same firings, except for rows
 that come late and triggers on the clock.
 """
 
@@ -36,8 +36,8 @@ from sqlext.pattern.task.event_time import BEGINNING, NEVER, later
 
 
 def advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, clock: int = BEGINNING) -> Step:
-    """One step. `watermark`: no row up to it will arrive any more, but for late ones; `clock`: the time of day, which
-    only triggers on the clock read; both in int64 microseconds.
+    """Run one step. `watermark`: no row up to it will arrive any more, except late ones; `clock`: the time of day,
+    which only triggers on the clock read. Both are in int64 microseconds.
 
     Raises DataError as aggregates do, unless `plan.skips_failures`.
     """
@@ -50,10 +50,11 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, c
 def _advance(state: State, arrived: pa.Table, watermark: int, plan: WindowPlan, clock: int) -> Step:
     came = arrivals(state, arrived, watermark, time=plan.time, keys=plan.keys, lateness=plan.emit.lateness)
     before, watermark = came.before, came.watermark
-    moment = max(watermark, before + 1)  # of firings that late rows cause: Spark takes no row with an older time
+    # the time of firings that late rows cause: Spark accepts no row with an older time
+    moment = max(watermark, before + 1)
     rows = step_rows(came, plan)
     columns = {name: one_chunk(rows.table.column(name)) for name in plan.schema.names}
-    settings = Settings(is_ansi=plan.is_ansi, time_zone="UTC")  # of which no aggregate makes use
+    settings = Settings(is_ansi=plan.is_ansi, time_zone="UTC")  # no aggregate uses the time zone
     calls = aggregations(plan, columns, settings)
     partial = [] if plan.keeps_rows else calls
     windows = assigned(rows, stored_panes(state.keys, rows.key_code, plan), before, moment, plan, partial)
@@ -94,14 +95,14 @@ def _last(panes: Panes, plan: WindowPlan) -> np.ndarray:
 
 
 def _close(panes: Panes, plan: WindowPlan) -> np.ndarray:
-    """`int64[p]`: the watermark from which on no row can come for the window any more."""
+    """`int64[p]`: the watermark from which on no row can be added to the window any more."""
     return later(_last(panes, plan), plan.emit.lateness)
 
 
 def _points(
     rows: StepRows, windows: Assigned, before: int, moment: int, watermark: int, clock: int, plan: WindowPlan
 ) -> tuple[Points, Panes]:
-    """All firings of the step, and the panes after it, except for partial aggregates."""
+    """All firings of the step, and the panes after it, without their partial aggregates."""
     panes, entries = windows.panes, windows.entries
     size = np.bincount(entries.pane, minlength=len(panes))
     end = panes.end.copy()
@@ -146,12 +147,12 @@ def _points(
 def _last_count(points: Points, panes: int) -> np.ndarray:
     """`int64[p]`: how many new rows the last firing of each pane saw, -1 if it did not fire."""
     last = np.full(panes, -1)
-    last[points.pane] = points.seen  # of several assignments to one pane the last one holds
+    last[points.pane] = points.seen  # if a pane is assigned several times, the last assignment holds
     return last
 
 
 def _news(panes: Panes, windows: Assigned, points: Points) -> np.ndarray:
-    """`Panes.news` behind these firings."""
+    """The values of `Panes.news` after these firings."""
     entries, news = windows.entries, panes.news.copy()
     last = _last_count(points, len(panes))
     news[last >= 0] = NOTHING
@@ -181,7 +182,7 @@ def _kept_rows(rows: StepRows, panes: Panes, row: np.ndarray, pane: np.ndarray) 
 
 
 def _is_touched(windows: Assigned, points: Points) -> np.ndarray:
-    """`bool[p]`: the panes of which anything changes in this step."""
+    """`bool[p]`: the panes that change in any way in this step."""
     is_touched = windows.origin < 0
     is_touched[windows.entries.pane] = True
     is_touched[points.pane] = True
@@ -189,7 +190,7 @@ def _is_touched(windows: Assigned, points: Points) -> np.ndarray:
 
 
 def _are_untouched(windows: Assigned, points: Points, is_open: np.ndarray, n: int) -> np.ndarray:
-    """`bool[n]`: the panes of the state that stay as they are."""
+    """`bool[n]`: the panes of the state that stay unchanged."""
     stays = np.zeros(n, np.bool_)
     stays[windows.origin[~_is_touched(windows, points) & is_open]] = True
     return stays

@@ -1,4 +1,5 @@
-"""The triggers of EMIT: for each kind, where among the rows of a pane it fires, and what it stores of a pane for that.
+"""The triggers of EMIT: for each kind, where among the rows of a pane it fires, and what it stores about a pane for
+this.
 
 | trigger | fires |
 |---|---|
@@ -7,8 +8,8 @@
 | ON DELTA(e) > x | after a row whose e differs by more than x from that of the row on which it last fired |
 | EARLY EVERY d | before the first row at or after a multiple of d, if the window goes on there |
 
-AFTER WATERMARK is a part of every query, so the step itself has it. What the user writes for a trigger is in
-`rewriter.emit.emit_clause`, and what it means once more, row by row, in `tests/emit/model.py`.
+AFTER WATERMARK is a part of every query, so the step itself implements it. `rewriter.emit.emit_clause` reads what the
+user writes for a trigger, and `tests/emit/model.py` defines its meaning a second time, row by row.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ Columns = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class PaneColumn:
-    """A column of panes that a trigger reads and writes. Where sessions become one, their largest value stays.
+    """A column of panes that a trigger reads and writes. When sessions are merged, the largest of their values is kept.
 
-    `empty`: the value before the first row. `is_in_every_state`: the states of all queries have the column; a column
-    without it is stored for queries with the trigger only, so a new trigger changes no stored state.
+    `empty`: the value before the first row. `is_in_every_state`: the states of all queries have the column. Any other
+    column is stored only for queries with the trigger, so a new trigger changes no stored state.
     """
 
     name: str
@@ -46,12 +47,12 @@ class PaneColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class TriggerInput:
-    """What decides where triggers fire in a step.
+    """The inputs that decide where triggers fire in a step.
 
     - `entries`: the new rows of windows that were not complete before the step;
-    - `size: int64[p]`: how many new rows each pane gets, those of complete windows included;
+    - `size: int64[p]`: how many new rows each pane gets, including the rows of complete windows;
     - `panes`, `columns`: the panes before the step, and the columns that triggers store of them;
-    - `values`: the values of a column of rows for each entry, `float64[e]`, NaN for NULL;
+    - `values`: for a column of rows, its value for each entry, `float64[e]`, NaN for NULL;
     - `before`, `watermark`: the watermark before the step and after it; `clock`: the time of day.
     """
 
@@ -67,8 +68,8 @@ class TriggerInput:
 
 @dataclass(frozen=True, kw_only=True)
 class TriggerKind:
-    """`fire`: the firings of one step, and the columns of the trigger after it. `reads_clock`: it fires before the
-    rows of a step, which therefore has a step of the clock alone before it."""
+    """`fire`: the firings of one step, and the columns of the trigger after it. `reads_clock`: the trigger fires before
+    the rows of a step. Such a step is preceded by a step of the clock alone."""
 
     fire: Callable[[Trigger, TriggerInput], tuple[Points, Columns]]
     columns: tuple[PaneColumn, ...] = ()
@@ -113,21 +114,21 @@ def fired(emit: Emit, inputs: TriggerInput) -> tuple[list[Points], dict[str, np.
 
 
 def _on_clock(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Columns]:
-    """At the first multiple of the duration after a row."""
+    """Fire at the first multiple of the duration after a row."""
     every = int(trigger.amount)
     points, due = _due("clock_due", inputs)
     return points, {"clock_due": np.where(inputs.size > 0, inputs.clock // every * every + every, due)}
 
 
 def _after_delay(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Columns]:
-    """When the duration has passed since the first row after the last firing of this trigger."""
+    """Fire when the duration has passed since the first row after the last firing of this trigger."""
     points, due = _due("delay_due", inputs)
     is_first = (inputs.size > 0) & (due == NOTHING)
     return points, {"delay_due": np.where(is_first, inputs.clock + int(trigger.amount), due)}
 
 
 def _due(column: str, inputs: TriggerInput) -> tuple[Points, np.ndarray]:
-    """The firings whose time in the column the clock has reached, before all rows; and the times that are left."""
+    """The firings whose time in the column the clock has reached, before all rows; and the remaining times."""
     due = inputs.columns[column]
     fires = np.flatnonzero((due != NOTHING) & (due <= inputs.clock))
     points = early(fires, np.zeros(len(fires), np.int64), np.full(len(fires), inputs.before + 1))
@@ -135,14 +136,16 @@ def _due(column: str, inputs: TriggerInput) -> tuple[Points, np.ndarray]:
 
 
 def _every_rows(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Columns]:
-    """Rows are counted whatever other triggers do."""
+    """Fire after every so many rows. Rows are counted whatever other triggers do."""
     entries = inputs.entries
     fires = (inputs.panes.count[entries.pane] + entries.position) % int(trigger.amount) == 0
     return early(entries.pane[fires], entries.position[fires], entries.decided[fires]), {}
 
 
 def _on_delta(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Columns]:
-    """`delta`: the value on which each pane last fired, NaN before its first row."""
+    """Fire where the expression has changed by more than the threshold.
+
+    The stored column `delta` is the value on which each pane last fired, NaN before its first row."""
     entries, values = inputs.entries, inputs.values(trigger.column)
     last, fires = inputs.columns["delta"].tolist(), np.zeros(len(entries.pane), np.bool_)
     for i, (pane, value) in enumerate(zip(entries.pane.tolist(), values.tolist())):
@@ -156,7 +159,7 @@ def _on_delta(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Columns]:
 
 
 def _early_every(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Columns]:
-    """At multiples of the duration since 1970."""
+    """Fire at multiples of the duration since 1970."""
     every, entries, panes = int(trigger.amount), inputs.entries, inputs.panes
     waiting = np.flatnonzero(panes.news != NOTHING)  # rows of earlier steps, which no firing has seen
     pane = np.concatenate([waiting, entries.pane])
@@ -171,8 +174,8 @@ def _early_every(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Column
     return early(pane[fires], count[fires], multiple[fires] - 1), {}
 
 
-# Of several triggers that fire at one place, the first one counts: the clock comes before all rows, and a row fires
-# before time does. The columns that every state has are those that triggers stored before this table was written.
+# If several triggers fire at one place, the first one in this table counts: the clock comes before all rows, and a row
+# fires before time does. The columns in every state are the ones that triggers stored before this table was written.
 TRIGGERS = {
     ON_CLOCK: TriggerKind(
         fire=_on_clock, reads_clock=True,

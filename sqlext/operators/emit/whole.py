@@ -1,4 +1,5 @@
-"""Aggregates over rows on which an argument could not be computed: NULL, not a part of the value that looks whole."""
+"""Aggregates over rows on which an argument could not be computed: the value is NULL, since an aggregate of the other
+rows would look like the whole value."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def partial_fields(plan: WindowPlan) -> list[tuple[pa.Field, ...]]:
 
 
 def _whole(inner: Aggregation, call: FiringAggregate, columns: Mapping[str, pa.Array]) -> Aggregation:
-    """The aggregation that is NULL where a row could not be computed; itself if none of its arguments can fail."""
+    """The aggregation that is NULL where a row could not be computed; `inner` itself if none of its arguments can
+    fail."""
     if not any(NOT_COMPUTED + name in columns for name in (*call.columns, call.filter)):
         return inner
     n = len(next(iter(columns.values())))
@@ -48,7 +50,7 @@ def _whole(inner: Aggregation, call: FiringAggregate, columns: Mapping[str, pa.A
         failed |= False if rows is None else rows
     if call.filter:
         condition = columns[call.filter]
-        failed &= as_numpy(condition) & are_valid(condition)  # a row that FILTER leaves out does not count
+        failed &= as_numpy(condition) & are_valid(condition)  # a row that FILTER leaves out does not count as failed
         rows = failed_rows(call.filter, columns)
         failed |= False if rows is None else rows
     return Whole(inner, Count(failed), call)
@@ -56,7 +58,7 @@ def _whole(inner: Aggregation, call: FiringAggregate, columns: Mapping[str, pa.A
 
 @dataclass(frozen=True)
 class Whole:
-    """The states are those of `inner`, and the number of rows that failed."""
+    """The states are the states of `inner`, and the number of rows that failed."""
 
     inner: Aggregation
     failed: Count

@@ -1,7 +1,7 @@
 """Aggregates that workers compute row by row (`expressions.aggregates`), for the result rows of a block. Loads Numba.
 
 The result rows of a match see prefixes of its rows, or with FINAL all of them. So each match is read once: its rows are
-added to a state, of which the value is taken wherever the view of a result row ends.
+added to a state, and the value of the state is taken wherever the rows that a result row sees end.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from sqlext.pattern.task.task import Spans
 
 
 def is_growing(slot: Slot) -> bool:
-    """Does the value of the aggregate contain those of all its rows?"""
+    """Return True if the value of the aggregate contains the values of all its rows."""
     return slot.fold is not None and AGGREGATES[slot.fold.function].is_growing
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a match was read for the result rows before: its first `members` members have led to `state`."""
+    """How far a match was read for the previous result rows: its first `members` members have led to `state`."""
 
     match: int
     members: int
@@ -80,14 +80,15 @@ def fold_column(
 
 
 def _continues(before: Progress, out: OutputRows, counts: np.ndarray) -> bool:
-    """Does the first result row belong to the match that was read, and see all that was read of it?"""
+    """Return True if the first result row belongs to the match that was read, and sees all that was read of the
+    match."""
     return len(out) > 0 and out.match[0] == before.match and counts[0] >= before.members
 
 
 def _members(
     slot: Slot, columns: dict[str, pa.Array], row: np.ndarray, labels: np.ndarray | None
 ) -> list[tuple[Any, ...] | None]:
-    """The arguments on each row, None where the condition of FILTER does not hold."""
+    """The arguments on each row; None where the condition of FILTER does not hold."""
     assert slot.fold is not None
     types = (*slot.fold.column_types, *(("boolean",) if slot.filter is not None else ()))
     arguments = [
@@ -100,7 +101,7 @@ def _members(
 
 
 def _added(aggregator: Aggregator, state: Any, members: Sequence[tuple | None], start: int, stop: int) -> Any:
-    """The state with the members `start` to `stop` (exclusive)."""
+    """The state after adding the members `start` to `stop` (exclusive)."""
     add = aggregator.add
     for values in members[start:stop]:
         if values is not None:
@@ -109,6 +110,6 @@ def _added(aggregator: Aggregator, state: Any, members: Sequence[tuple | None], 
 
 
 def _runs(match: np.ndarray) -> np.ndarray:
-    """The bounds of the runs of result rows with one match; each row of no match is a run of its own."""
+    """The bounds of the runs of result rows that belong to one match; each row in no match is a run of its own."""
     is_new = np.append(True, (match[1:] != match[:-1]) | (match[1:] < 0))[: len(match)]
     return np.append(np.flatnonzero(is_new), len(match))

@@ -3,10 +3,10 @@
 Each task receives a *range* of the sorted rows. It matches them piece by piece as they arrive, between the first *cut*
 of the range and the last one. The rows before the first cut and those after the last cut are *leftovers*. The leftovers
 between the last cut of one range and the first cut of a later range are a *seam*, which one task matches as a whole. A
-range without a cut belongs to a seam, so if nothing can be cut one task matches all rows, as without ranges.
+range without a cut belongs to a seam. So if there are no cuts at all, one task matches all rows, as without ranges.
 
 Between the two steps rows travel as *parcels*: Arrow streams in a binary column. So results and leftovers have one
-schema, and Spark need not take them apart.
+schema, and Spark need not separate them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from sqlext.pattern.conditions.condition_reads import rows_ahead, rows_back
 from sqlext.pattern.strategy import match
 from sqlext.pattern.task.task import Rows
 
-# What a parcel holds: result rows; leftovers; the first leftovers of a seam, after `around` rows that are only read as
-# neighbours; the last leftovers of a seam, before `around` such rows.
+# The content of a parcel: result rows; leftovers; the first leftovers of a seam, after `around` rows that are only read
+# as neighbours; the last leftovers of a seam, before `around` such rows.
 RESULT, LEFT, FIRST, LAST = 0, 1, 2, 3
 _NUMBERS = ("task", "range_number", "number", "kind", "around")
-PARCEL_BYTES = 1 << 16  # about; Spark puts 10,000 parcels into one batch
+PARCEL_BYTES = 1 << 16  # approximate; Spark puts 10,000 parcels into one batch
 PARCELS = pa.schema([*((name, pa.int32()) for name in _NUMBERS), ("rows", pa.binary())])
 
 Parcel = tuple[int, int, pa.RecordBatch]  # kind, around, rows
@@ -45,7 +45,7 @@ Parcel = tuple[int, int, pa.RecordBatch]  # kind, around, rows
 def match_range(batches: Iterator[pa.RecordBatch], plan: WorkerPlan, range_number: int) -> Iterator[pa.RecordBatch]:
     """The parcels of a range, whose rows come in sorted batches; `range_number`: how many ranges precede it.
 
-    Raises DataError for what only the rows can show.
+    Raises DataError for errors that can only be found in the rows.
     """
     for number, (kind, around, rows) in enumerate(_parcels(batches, plan)):
         task = range_number + 1 if kind == RESULT else 0  # one task receives all leftovers
@@ -67,8 +67,8 @@ def _binary(value: pa.Buffer) -> pa.Array:
 
 
 class Pieces:
-    """Collects the rows of a range, and matches those between cuts whenever about as many rows or bytes have been added
-    as the plan's limits say."""
+    """Collects the rows of a range, and matches the rows between cuts whenever about as many rows or bytes have been
+    added as the plan's limits allow."""
 
     def __init__(self, plan: WorkerPlan):
         self.plan = plan
@@ -86,7 +86,7 @@ class Pieces:
             yield from self._match()
 
     def rest(self) -> Iterator[Parcel]:
-        """The parcels of the rows collected so far, which end the range."""
+        """The parcels of the rows collected so far, which are the last rows of the range."""
         if self.rows:
             yield from self._match()
         if self.pending:
@@ -134,7 +134,7 @@ def reach(plan: WorkerPlan) -> tuple[int, int]:
 def _read(table: pa.Table, plan: WorkerPlan) -> tuple[dict[str, pa.Array], Rows]:
     columns = columns_of(table)
     starts = as_numpy(columns[PARTITION_START]).copy()
-    starts[0] = True  # the first row here, even if its partition began before
+    starts[0] = True  # the first row of this range, even if its partition began earlier
     columns[PARTITION_START] = as_arrow(starts)
     return columns, read_rows(columns, plan)
 
@@ -150,9 +150,10 @@ def _matches(columns: dict[str, pa.Array], rows: Rows, lo: int, hi: int, plan: W
 
 
 def match_seams(batches: Iterator[pa.RecordBatch], plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
-    """The result rows in the parcels, and those of the seams that the leftovers form; parcels come in order of ranges.
+    """The result rows in the parcels, and the result rows of the seams that the leftovers form; parcels come in order
+    of ranges.
 
-    Raises DataError for what only the rows can show.
+    Raises DataError for errors that can only be found in the rows.
     """
     seam, begin = [], 0
     for kind, around, rows in _unpacked(batches):
@@ -175,7 +176,7 @@ def _unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, lis
 
 
 def _match_seam(seam: list[pa.RecordBatch], begin: int, around: int, plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
-    """The result rows of a seam, of which the first `begin` rows and the last `around` rows are only neighbours."""
+    """The result rows of a seam, whose first `begin` rows and last `around` rows are only read as neighbours."""
     batches = [batch for batch in seam if batch.num_rows]
     if batches:
         table = pa.Table.from_batches(list(with_partition_starts(iter(batches), plan.partition_by)))

@@ -25,7 +25,7 @@ from sqlext.pattern.task.task import Rows
 def match_batches(batches: Iterator[pa.RecordBatch], plan: WorkerPlan) -> Iterator[pa.RecordBatch]:
     """The result rows of all partitions in a sorted stream of batches.
 
-    Raises DataError for what only the rows can show.
+    Raises DataError for errors that can only be found in the rows.
     """
     for table in whole_partitions(with_partition_starts(batches, plan.partition_by), plan.limits):
         yield from match_partitions(table, plan)
@@ -50,7 +50,8 @@ def with_partition_starts(batches: Iterator[pa.RecordBatch], keys: tuple[str, ..
 
 
 def whole_partitions(batches: Iterator[pa.RecordBatch], limits: Limits) -> Iterator[pa.Table]:
-    """Tables of whole partitions, of about as many rows or bytes as `limits` says, or of one longer partition."""
+    """Tables of whole partitions, each with about as many rows or bytes as `limits` allows, or of one longer
+    partition."""
     buffer = PartitionBuffer(limits)
     for batch in batches:
         yield from buffer.push(batch)
@@ -59,7 +60,7 @@ def whole_partitions(batches: Iterator[pa.RecordBatch], limits: Limits) -> Itera
 
 class PartitionBuffer:
     """Collects sorted batches, and returns whole partitions as soon as they have about as many rows or bytes as
-    `limits` says."""
+    `limits` allows."""
 
     def __init__(self, limits: Limits):
         self.limits = limits
@@ -77,7 +78,7 @@ class PartitionBuffer:
         self._add(batch)
 
     def rest(self) -> Iterator[pa.Table]:
-        """The collected rows, which end with a partition, as one table; nothing if there are none."""
+        """The collected rows, which end with a partition, as one table; no table if there are no rows."""
         if self.rows:
             pending, self.pending, self.rows, self.bytes = self.pending, [], 0, 0
             yield pa.Table.from_batches(pending)
@@ -89,7 +90,7 @@ class PartitionBuffer:
 
 
 def _last_start(batch: pa.RecordBatch) -> int:
-    """The index of the last row that begins a partition, -1 without one."""
+    """The index of the last row that begins a partition, or -1 if there is none."""
     starts = np.flatnonzero(as_numpy(batch.column(PARTITION_START)))
     return int(starts[-1]) if len(starts) else -1
 

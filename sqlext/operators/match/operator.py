@@ -34,7 +34,7 @@ class MatchOperator:
         return self.plan.time
 
     def advance(self, state: State, arrived: Mapping[str, pa.Table], clock: Clock) -> Step:
-        from sqlext.operators.match.step import advance  # loads Numba, which the driver does not need
+        from sqlext.operators.match.step import advance  # this import loads Numba, which the driver does not need
 
         rows, watermark = arrived[ROWS], clock.watermark
         if self.times_by is not TimesBy.EVENTS:
@@ -44,8 +44,8 @@ class MatchOperator:
 
 
 def stamped(arrived: pa.Table, now: int, time: str) -> pa.Table:
-    """The rows with the time of arrival `now` (int64 microseconds), which is later than those of all earlier rows, in
-    the column `time`; WITHIN ends as much later.
+    """The rows with their time of arrival `now` (int64 microseconds) in the column `time`. It is later than the times
+    of all earlier rows. The end of WITHIN is moved by as much.
 
     >>> kind = pa.timestamp("us", "UTC")
     >>> rows = pa.table({"__key": pa.array([5], kind), "__end": pa.array([8], kind)})

@@ -1,4 +1,4 @@
-"""The columns of the result as Arrow: what each slot of the plan shows for a block of matches. Loads Numba."""
+"""The columns of the result as Arrow: the values of each slot of the plan for a block of matches. Loads Numba."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sqlext.pattern.task.event_time import NEVER
 from sqlext.pattern.task.task import MAPPED, Rows, Spans, Values
 from sqlext.pattern.task.within import floats_in_order
 
-MEMBER_ROWS = 1 << 20  # of all arrays in a batch of the result
+MEMBER_ROWS = 1 << 20  # the total over all arrays in a batch of the result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +33,9 @@ class Block:
     """Matches, the rows in which they were found with their `columns`, and `out`, the result rows made of them.
 
     `mapped`: by slot, the values of an argument for each mapped row, computed once for all result rows. `progress`: by
-    slot, how far an aggregate has read the match of the last result row, of which the next ones may see more.
-    `errors`: where to note, with its row and match, a measure that cannot be computed and therefore is NULL; None:
-    raise DataError.
+    slot, how far an aggregate has read the match of the last result row; the next result rows may see more of this
+    match. `errors`: the list in which to note, with its row and match, a measure that cannot be computed and therefore
+    is NULL; None: raise DataError.
     """
 
     plan: WorkerPlan
@@ -94,7 +94,7 @@ def _member_bytes(slot: Slot, block: Block) -> float:
 
 @dataclass(frozen=True)
 class _Taken:
-    """`column[row]`, NULL where the row is -1, to be made piece by piece: rows may occur many times."""
+    """`column[row]`, NULL where the row is -1. It is computed piece by piece, because rows may occur many times."""
 
     column: pa.Array
     row: np.ndarray
@@ -137,7 +137,7 @@ def _slot_column(slot: Slot, block: Block) -> pa.Array:
 
 
 def _whole(column: pa.Array, slot: Slot, block: Block) -> pa.Array:
-    """The aggregates with NULL for those over a row on which an argument could not be computed."""
+    """The aggregates, with NULL where an argument could not be computed on one of the rows."""
     failed = failed_results(slot, block.columns, block.spans, block.out)
     if not len(failed):
         return column
@@ -151,7 +151,7 @@ def _whole(column: pa.Array, slot: Slot, block: Block) -> pa.Array:
 
 
 def _computable(slot: Slot, block: Block) -> pa.Array:
-    """The column row by row, with NULL where it cannot be computed."""
+    """The column, computed row by row, with NULL where it cannot be computed."""
     assert block.errors is not None
     make = SLOT_COLUMNS[slot.kind]
     parts = [make(slot, _alone(block, 0, 0))]
@@ -165,7 +165,7 @@ def _computable(slot: Slot, block: Block) -> pa.Array:
 
 
 def _alone(block: Block, lo: int, hi: int) -> Block:
-    """The block with some of its result rows, and with nothing that is known of the others."""
+    """The block with some of its result rows, and without what was computed for the others."""
     return replace(block, out=block.out.slice(lo, hi), mapped={}, progress={})
 
 

@@ -1,4 +1,4 @@
-"""The part of a MatchPlan that workers need, pickled to them. Light: the driver imports it too."""
+"""The part of a MatchPlan that workers need, pickled to them. This module is light, since the driver imports it too."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ AGGREGATE_SLOTS = ("aggregate", "array", "fold", "members")  # kinds of slots
 class OperandColumn(NamedTuple):
     """A column of the input query that conditions read.
 
-    `kind`: how workers store its values: "bool", "int", "float", "rank" (`spark_types.kind_of`), or "object": as
-    `expressions.values` represents them.
+    `kind`: how workers store its values: "bool", "int", "float", "rank" (`spark_types.kind_of`), or "object" for the
+    representation of `expressions.values`.
     """
 
     name: str
@@ -27,9 +27,11 @@ class OperandColumn(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Bound:
     """The limit of a match: column `key` of each row is less than column `end` of the first row (or equal, if
-    `is_inclusive`). `admits_start`: the first row is not tested. `written`: the conjunct of DEFINE that sets the bound,
-    empty for WITHIN. `last`: the last value of the columns' type in SQL; an `end` with this value bounds nothing. Empty
-    if it does.
+    `is_inclusive`).
+
+    `admits_start`: the first row is not tested. `written`: the conjunct of DEFINE that sets the bound, empty for
+    WITHIN. `last`: the last value of the columns' type in SQL, if an `end` with this value bounds nothing; empty if it
+    bounds as any other value does.
     """
 
     key: str = WITHIN_KEY
@@ -42,7 +44,7 @@ class Bound:
 
 @dataclass(frozen=True, kw_only=True)
 class FrameEnd:
-    """How many rows behind the current one the frame of a window reaches: `rows`, or what input column `column` holds.
+    """How many rows after the current row the frame of a window reaches: `rows`, or the value of input column `column`.
 
     Without either it reaches the end of the partition.
     """
@@ -55,12 +57,13 @@ class FrameEnd:
 class Slot:
     """A column that workers compute for every output row.
 
-    `kind`: "value" (of `columns[0]` on the row that `navigation` reaches), "classifier", "match number",
-    "sequence number", "timed out", "rowtime" (`columns`: the row's time and, with WITHIN, its end), "aggregate",
-    "array" (array_agg), "fold" (an aggregate that workers compute row by row: `fold`, over columns of the types
-    `fold.column_types` and, if `filter` is not None, the condition of FILTER) or "members" (an array of structs
-    `a0, a1, …` of `columns`, from which Spark computes `call`, where an int stands for a column, over the rows for
-    which column `filter` holds). Only "value" and "classifier" read `navigation`, only the last four read `aggregate`.
+    `kind`: "value" (of `columns[0]` on the row that `navigation` reaches), "classifier", "match number", "sequence
+    number", "timed out", "rowtime" (`columns`: the row's time and, with WITHIN, its end), "aggregate", "array"
+    (array_agg), "fold" (an aggregate that workers compute row by row: `fold`, over columns of the types
+    `fold.column_types` and, if `filter` is not None, the condition of FILTER) or "members" (an array of structs `a0,
+    a1, …` of `columns`). For "members", Spark computes `call`, in which an int represents a column, from that array,
+    over the rows for which column `filter` holds. Only "value" and "classifier" read `navigation`, only the last four
+    read `aggregate`.
 
     `by_label`: the labels for which `columns` has each argument, all columns of an argument side by side; empty if an
     argument does not depend on the label of its row.
@@ -82,8 +85,8 @@ MASK_BITS = 64  # bits of one mask column
 
 @dataclass(frozen=True)
 class Limits:
-    """How many rows, and about how many bytes, are matched at once and are in a batch of the result. Partitions are not
-    divided, nor are rows."""
+    """How many rows, and about how many bytes, are matched at once and are in a batch of the result. Neither partitions
+    nor rows are divided."""
 
     rows: int = 1 << 16
     bytes: int = 1 << 28
@@ -91,12 +94,12 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerPlan:
-    """What workers match, what they read, and which columns they return.
+    """The task that workers run, the columns that they read, and the columns that they return.
 
     - `masks`: the integer columns that hold the bits of the task, MASK_BITS in each; none if all bits are set;
     - `neighbours`: (bit, condition on neighbouring rows that must hold as well);
     - `operands`: the columns that conditions read, by Navigation.argument;
-    - `carried`: the input columns that the result shows; `partition_by`: the columns of the partition keys.
+    - `carried`: the input columns that are in the result; `partition_by`: the columns of the partition keys.
     """
 
     task: Task

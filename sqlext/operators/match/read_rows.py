@@ -1,4 +1,4 @@
-"""From Arrow columns to what matchers read: `Rows`, and the event times of rows. Loads Numba."""
+"""Conversion from Arrow columns to the inputs of matchers: `Rows`, and the event times of rows. Loads Numba."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from sqlext.pattern.conditions.conditions import Path, holds
 from sqlext.pattern.task.task import Condition, Rows, Values
 from sqlext.pattern.task.within import frame_limits, in_order, limits
 
-_LAST_VALUES = {bits: 2 ** (bits - 1) - 1 for bits in (8, 16, 32, 64)}  # of integers, dates and times
+_LAST_VALUES = {bits: 2 ** (bits - 1) - 1 for bits in (8, 16, 32, 64)}  # the last values of integers, dates and times
 
 
 def columns_of(table: pa.Table) -> dict[str, pa.Array]:
-    """The columns of a table by name, each in one piece."""
+    """The columns of a table by name, each as one array."""
     return {name: one_chunk(table.column(name)) for name in table.column_names}
 
 
 def read_rows(columns: dict[str, pa.Array], plan: WorkerPlan, errors: dict[int, DataError] | None = None) -> Rows:
     """The rows as matchers read them; PARTITION_START is one of the columns.
 
-    `errors`: where to note, by row, conditions on neighbours that cannot be computed and therefore do not hold; None:
-    raise DataError.
+    `errors`: the list in which to note, by row, conditions on neighbours that cannot be computed and therefore do not
+    hold; None: raise DataError.
     """
     starts = as_numpy(columns[PARTITION_START])
     bounds = np.append(np.flatnonzero(starts), len(starts)).astype(np.int64)
@@ -52,12 +52,12 @@ def read_rows(columns: dict[str, pa.Array], plan: WorkerPlan, errors: dict[int, 
     if isinstance(plan.task, CepTask) and plan.bounds:
         key, end = (in_order(to_values(columns[name]).values) for name in (plan.bounds[0].key, plan.bounds[0].end))
         rows = replace(rows, key=key, end=end)
-    rows.mask.flags.writeable = False  # as Arrow's arrays are: kernels are compiled, and loaded, for each type of array
+    rows.mask.flags.writeable = False  # like Arrow's arrays: kernels are compiled, and loaded, for each type of array
     return rows
 
 
 def _mask(columns: dict[str, pa.Array], plan: WorkerPlan) -> np.ndarray:
-    """Rows.mask before conditions on neighbours are evaluated."""
+    """The value of Rows.mask before conditions on neighbours are evaluated."""
     n = len(columns[PARTITION_START])
     if plan.masks:
         return mask_bytes([columns[name] for name in plan.masks], n)
@@ -66,7 +66,7 @@ def _mask(columns: dict[str, pa.Array], plan: WorkerPlan) -> np.ndarray:
 
 
 def _with_neighbours(rows: Rows, plan: WorkerPlan) -> np.ndarray:
-    """The mask without the bits that a row loses because of its neighbours."""
+    """The mask without the bits that a row loses because conditions on its neighbours do not hold."""
     mask = rows.mask.copy()
     for bit, condition in plan.neighbours:
         is_true = truth(condition, rows) if rows.errors is None else _truth_by_row(condition, rows)
@@ -75,7 +75,8 @@ def _with_neighbours(rows: Rows, plan: WorkerPlan) -> np.ndarray:
 
 
 def _truth_by_row(condition: Condition, rows: Rows) -> np.ndarray:
-    """`columnar.truth`, row by row, so that the rows where the condition cannot be computed are known."""
+    """The value of `columnar.truth`, computed row by row, so that the rows where the condition cannot be computed are
+    known."""
     result = np.zeros(len(rows.mask), np.bool_)
     for first, stop in zip(rows.bounds[:-1].tolist(), rows.bounds[1:].tolist()):
         for row in range(first, stop):
@@ -85,7 +86,7 @@ def _truth_by_row(condition: Condition, rows: Rows) -> np.ndarray:
 
 
 def _limit(columns: dict[str, pa.Array], bounds: np.ndarray, plan: WorkerPlan) -> np.ndarray | None:
-    """Rows.limit: the nearest of the plan's bounds, or the ends of the frames of a window."""
+    """The value of Rows.limit: the nearest of the plan's bounds, or the ends of the frames of a window."""
     if plan.task.frame is not None and plan.task.is_within and not plan.bounds:
         end = plan.frame_end
         return frame_limits(bounds, end.rows if end.column is None else to_values(columns[end.column]))
@@ -111,9 +112,9 @@ def frame_ends(rows: Rows, plan: WorkerPlan) -> np.ndarray:
 
 
 def _operands(columns: dict[str, pa.Array], plan: WorkerPlan) -> tuple[tuple[Values, ...], np.ndarray | None]:
-    """Rows.columns and Rows.classifiers.
+    """The values of Rows.columns and Rows.classifiers.
 
-    Strings are ranks in the order of all strings that occur, the names of the labels among them.
+    Strings are represented by their ranks among all strings that occur, including the names of the labels.
     """
     if not plan.operands:
         return (), None
@@ -151,10 +152,11 @@ def _ordered(column: pa.Array) -> Values:
 
 
 def rows_needed(columns: dict[str, pa.Array], plan: WorkerPlan) -> np.ndarray | None:
-    """EventTimes.need: the last row that each condition reads on each row; None if no condition reads NEXT.
+    """The value of EventTimes.need: the last row that each condition reads on each row; None if no condition reads
+    NEXT.
 
-    A condition with NEXT is known when the rows that it reads are there. It is known earlier where its part without
-    neighbours, which Spark has computed, is false.
+    The value of a condition with NEXT is known when the rows that it reads have arrived. It is known earlier where the
+    part that reads no neighbours, which Spark has computed, is false.
     """
     task = plan.task
     ahead = [rows_ahead(condition) for condition in task.conditions]

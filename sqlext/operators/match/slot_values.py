@@ -1,4 +1,5 @@
-"""The arguments of an aggregate for rows of matches, also where they depend on the label of a row, and which failed.
+"""The arguments of an aggregate for rows of matches, also where they depend on the label of a row; and the results in
+which an argument failed.
 
 Loads Numba.
 """
@@ -22,7 +23,7 @@ def member_values(
 ) -> pa.Array:
     """The values of an argument for rows `row: int64[t]` of the chunk, which have `labels: int16[t]`.
 
-    Without Slot.by_label the labels are not read. Else a label that it does not list gives any value.
+    Without Slot.by_label the labels are not read. With it, the value for a label that it does not list is arbitrary.
     """
     if not slot.by_label:
         return taken(columns[slot.columns[argument]], row)
@@ -44,7 +45,7 @@ def mapped_values(slot: Slot, columns: dict[str, pa.Array], spans: Spans) -> pa.
 
 
 def failed_results(slot: Slot, columns: dict[str, pa.Array], spans: Spans, out: OutputRows) -> np.ndarray:
-    """`int64[f]`: the result rows whose aggregate is over a row on which an argument could not be computed."""
+    """`int64[f]`: the result rows whose aggregate includes a row on which an argument could not be computed."""
     failed = {name: rows for name in slot.columns if (rows := failed_rows(name, columns)) is not None}
     if not failed:
         return np.zeros(0, np.int64)
@@ -54,7 +55,7 @@ def failed_results(slot: Slot, columns: dict[str, pa.Array], spans: Spans, out: 
     labels = navigation.member_labels(slot.aggregate, spans, out) if slot.by_label else None
     arguments = range(len(slot.columns) // (len(slot.by_label) or 1))
     is_failed = [as_numpy(member_values(slot, i, marks, row, labels)) for i in arguments]
-    if slot.fold is not None and slot.filter is not None:  # a row that FILTER leaves out does not count
+    if slot.fold is not None and slot.filter is not None:  # a row that FILTER leaves out does not count as failed
         condition = member_values(slot, arguments[-1], columns, row, labels)
         is_counted = as_numpy(condition) & are_valid(condition)
         is_failed = [*(mask & is_counted for mask in is_failed[:-1]), is_failed[-1]]

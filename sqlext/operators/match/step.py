@@ -2,11 +2,11 @@
 
     order    discard late rows, keep rows above the watermark for later, sort the others by key and time
     match    resume the search of each key for which something is new (`pattern.strategy.decide`)
-    measure  compute the columns of what became decided, as batch does (`worker.output`)
+    measure  compute the columns of the decided matches, as batch does (`worker.output`)
 
 A step is pure: it uses neither Spark nor a clock, and the same rows in any portions give the same results. A result row
-is emitted in the step whose watermark first reaches its time. Rows emitted earlier are those with a time up to the
-previous watermark, so they need not be stored.
+is emitted in the step whose watermark first reaches its time. So the rows emitted earlier are exactly the rows with a
+time up to the previous watermark, and need not be stored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from sqlext.pattern.task.task import NO_SKIP, Rows, Spans, Task
 
 
 def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -> Step:
-    """One step. `watermark`: int64 microseconds; no row up to it will arrive any more, and it never goes back.
+    """Run one step. `watermark`: int64 microseconds; no row up to it will arrive any more, and it never goes back.
 
     Raises DataError as conditions and aggregates do, unless `plan.skips_failures`.
     """
@@ -67,7 +67,7 @@ def advance(state: State, arrived: pa.Table, watermark: int, plan: StreamPlan) -
 
 
 def failure_table(times: Sequence[int], errors: Sequence[DataError], keys: Sequence[Sequence[Any]]) -> pa.Table:
-    """What could not be computed over several rows, with the columns FAILURES; `keys`: the values of their keys."""
+    """The errors of expressions over several rows, with the columns FAILURES; `keys`: the values of their keys."""
     columns = [
         as_arrow(np.array(times, np.int64)).cast(FAILURES.field("time").type),
         strings([f"{error.error_class}: {error.message}" for error in errors]),
@@ -81,7 +81,7 @@ class RowSearch:
     """The outcome of the search in the rows of the active keys.
 
     `block`: the decided matches; `time: int64[o]` of each of its result rows; `position`: where the next step resumes;
-    `failures`: of conditions, with their times.
+    `failures`: the failures of conditions, with their times.
     """
 
     plan: StreamPlan
@@ -93,7 +93,7 @@ class RowSearch:
     failures: list[Failure]
 
     def results(self) -> list[tuple[np.ndarray, pa.RecordBatch]]:
-        """The result rows that are decided now and were not decided before."""
+        """The result rows that are decided in this step and were not decided before."""
         is_new, out = (self.time > self.state.watermark) & (self.time != NEVER), self.block.out
         out = navigation.OutputRows(out.row[is_new], out.match[is_new], out.end[is_new])
         times, at, results = self.time[is_new], 0, []
@@ -103,7 +103,7 @@ class RowSearch:
         return results
 
     def failed(self) -> pa.Table:
-        """What could not be computed, with the columns FAILURES; to be called after `results`."""
+        """The expressions that could not be computed, with the columns FAILURES; to be called after `results`."""
         spans, errors = self.block.spans, self.block.errors or []
         assert spans.time is not None
         measures = [Failure(row, int(spans.time[match]), error) for row, match, error in errors]
@@ -127,7 +127,8 @@ class RowSearch:
         return np.arange(len(first)) >= first
 
     def _due(self) -> np.ndarray:
-        """`int64[p]`: when the next WITHIN ends that began at a row which is still searched, NEVER without one."""
+        """`int64[p]`: the earliest end of a WITHIN that began at a row which is still searched, or NEVER if there is
+        none."""
         due, end = np.full(len(self.position.row), NEVER), self.event_times.end
         if end is None:
             return due
@@ -159,7 +160,8 @@ class RowSearch:
 def search_rows(
     table: pa.Table, code: np.ndarray, key_code: np.ndarray, state: State, watermark: int, plan: StreamPlan
 ) -> RowSearch:
-    """Resume the search in sorted rows. `code: int64[n]`, `key_code: int64[k]`: of the rows' and the state's keys."""
+    """Resume the search in sorted rows. `code: int64[n]`: the keys of the rows; `key_code: int64[k]`: the keys of the
+    state."""
     worker, columns = plan.worker, columns_of(table)
     columns[PARTITION_START] = as_arrow(np.concatenate([[True], np.diff(code) != 0]))
     key, end = time_columns(columns)
@@ -196,7 +198,7 @@ def _decide(
     state: State,
     plan: StreamPlan,
 ) -> tuple[Rows, SearchPosition, Decisions, list[Failure]]:
-    """The rows as matchers read them, where the search began, what it decided, and what could not be computed.
+    """The rows as matchers read them, where the search began, what it decided, and the failures.
 
     If a condition fails, or may read a row that could not be computed, or a budget is spent, the engine that can skip
     failures decides the step instead.
@@ -219,14 +221,14 @@ def _decide(
 
 
 def _tolerant_engine(task: Task) -> str:
-    """The name of the engine for streams that notes what fails in `Rows.errors` instead of raising it."""
+    """The name of the engine for streams that notes failures in `Rows.errors` instead of raising them."""
     if not isinstance(task, CepTask):
         return "reference"
     return "path_search" if task.skip.mode == NO_SKIP else "path_verdicts"
 
 
 def _positions(bounds: np.ndarray, code: np.ndarray, key_code: np.ndarray, state: State) -> SearchPosition:
-    """Where the search in each key resumes; a new key is searched from its first row."""
+    """The position from which the search in each key resumes; a new key is searched from its first row."""
     own = code[bounds[:-1]]
     at = np.full(int(max(own.max(initial=-1), key_code.max(initial=-1))) + 1, -1)
     at[key_code] = np.arange(len(key_code))
@@ -251,10 +253,11 @@ def _positions(bounds: np.ndarray, code: np.ndarray, key_code: np.ndarray, state
 def _before_pending(
     before: SearchPosition, after: SearchPosition, spans: Spans, pending: np.ndarray, bounds: np.ndarray
 ) -> SearchPosition:
-    """Where the next step resumes: where this one ended, or at the first match with a result row that waits for NEXT.
+    """The position from which the next step resumes: where this step ended, or at the first match with a result row
+    that waits for NEXT.
 
-    `pending: int64[k]`: the matches with such rows. Later matches are found again in the next step, which does not
-    emit those that were emitted before.
+    `pending: int64[k]`: the matches with such rows. Later matches are found again in the next step, which does not emit
+    the result rows that were emitted before.
     """
     pending = np.unique(pending[pending >= 0])
     if not len(pending):
@@ -267,7 +270,7 @@ def _before_pending(
     for i in pending[first].tolist():
         p = partition[i]
         if spans.start[i] >= row[p]:
-            continue  # the search resumes further back already
+            continue  # the search already resumes further back
         row[p], number[p], time[p] = spans.start[i], spans.number[i], spans.time[i]
         matched_end[p] = max([before.matched_end[p], *ends[:i][partition[:i] == p].tolist()])
     return replace(after, row=row, number=number, matched_end=matched_end, time=time)
@@ -276,8 +279,8 @@ def _before_pending(
 def _before_pending_of_all(
     before: SearchPosition, after: SearchPosition, spans: Spans, pending: np.ndarray, bounds: np.ndarray
 ) -> SearchPosition:
-    """The same with AFTER MATCH NO SKIP: matches with the time of the first pending one or a later time are found
-    again."""
+    """The same as `_before_pending` for AFTER MATCH NO SKIP: matches whose time is that of the first pending match, or
+    later, are found again."""
     pending = np.unique(pending[pending >= 0])
     if not len(pending):
         return after

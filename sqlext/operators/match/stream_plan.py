@@ -1,4 +1,4 @@
-"""What a step of MATCH_RECOGNIZE on a stream needs to know. Light: the driver imports it too."""
+"""What a step of MATCH_RECOGNIZE on a stream needs. This module is light, since the driver imports it too."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _POSITION = (BACK, NUMBER, MATCHED, TIME, DUE, FIRST)
 
 @dataclass(frozen=True, kw_only=True)
 class StreamPlan:
-    """What a step needs to know.
+    """The plan of a step.
 
-    - `schema`: the columns that the state keeps of a row; `time`: the one with its event time;
+    - `schema`: the columns that the state keeps of a row; `time`: the column with its event time;
     - `sort`: the order of rows with equal times;
     - `back`: how many rows before a start row are read;
     - `counts_matches`: match numbers are needed;
@@ -59,8 +59,8 @@ class StreamPlan:
         - BACK: how many rows are kept before the next start row;
         - NUMBER: the number of the next match;
         - MATCHED: how many rows from the next start row on belong to an earlier match;
-        - TIME: when everything before was decided;
-        - DUE: the watermark that decides something even without new rows;
+        - TIME: the time at which everything before the next start row was decided;
+        - DUE: the watermark that decides something even if no rows arrive;
         - FIRST: 1 if the key's very first row is kept, otherwise 0.
         """
         return pa.schema([*(self.schema.field(k) for k in self.keys), *((name, pa.int64()) for name in _POSITION)])
@@ -69,6 +69,7 @@ class StreamPlan:
 def stream_facts(
     task: Task, neighbours: Iterable[Condition | None], slots: Iterable[Slot], needs_times: bool
 ) -> StreamFacts:
-    """What a choice of engine depends on besides the task. A measure with NEXT needs the times of matches, too."""
+    """The facts on which the choice of an engine depends besides the task. A measure with NEXT needs the times of
+    matches, too."""
     reads_later = any(slot.kind == "value" and slot.navigation.step > 0 for slot in slots)
     return StreamFacts(needs_times=needs_times or reads_later, reads_ahead=reads_ahead(task, neighbours))

@@ -1,1 +1,1 @@
-"""Between Arrow and NumPy, and the order of rows."""
+"""Conversion between Arrow and NumPy, and the order of rows."""

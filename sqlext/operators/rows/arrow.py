@@ -1,7 +1,7 @@
 """Conversions between Arrow arrays and the NumPy arrays that matchers read.
 
 PyArrow's own conversions (`pa.array`, `to_numpy`, `pa.scalar`, before PyArrow 26 also `to_pandas_dtype`) import pandas,
-which takes a quarter of the start of a worker; these do not.
+which takes a quarter of the start of a worker. The functions of this module do not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _DTYPES = {pa.from_numpy_dtype(np.dtype(code)): np.dtype(code) for code in _NUMB
 
 
 def as_numpy(column: pa.Array) -> np.ndarray:
-    """Numbers or Booleans; the value of a NULL is anything. Only Booleans, which are bits in Arrow, are copied.
+    """Numbers or Booleans as a NumPy array; the value of a NULL is arbitrary. Only Booleans, which are bits in Arrow,
+    are copied.
 
     >>> as_numpy(pa.array([True, False, True])[1:]).tolist(), as_numpy(pa.array([1.5, 2.5])[1:]).tolist()
     ([False, True], [2.5])
@@ -84,7 +85,8 @@ def lists(offset: np.ndarray, values: pa.Array) -> pa.Array:
 def to_values(column: pa.Array) -> Values:
     """Numbers, booleans, dates, times and decimals as int64, float64 or bool arrays.
 
-    A decimal is its unscaled value; where 64 bits do not hold all values of a column, they are Python's integers.
+    A decimal is represented by its unscaled value. If 64 bits do not hold all values of a column, they are Python's
+    integers.
 
     >>> to_values(pa.array([1, None], pa.int32())).valid.tolist()
     [True, False]
@@ -154,7 +156,7 @@ def differs(left: pa.Array, right: pa.Array) -> np.ndarray:
 
 
 def one_chunk(column: pa.ChunkedArray) -> pa.Array:
-    """The column in one piece; with 64-bit offsets if it is too long for others."""
+    """The column as one array; with 64-bit offsets if it is too long for 32-bit offsets."""
     if column.num_chunks == 1:
         return column.chunk(0)
     return concatenated(column.chunks) if column.num_chunks else column.combine_chunks()
@@ -173,7 +175,8 @@ def stream_of(rows: pa.RecordBatch) -> pa.Buffer:
 
 
 def shown_value(scalar: pa.Scalar) -> Any:
-    """A value for a message; times and dates as text in UTC, because Python has none before 1 and after 9999.
+    """A value for a message; times and dates as text in UTC, because Python has no times before the year 1 or after
+    9999.
 
     >>> shown_value(pa.array([2**63 - 1]).view(pa.timestamp("us", "UTC"))[0])
     '+294247-01-10 04:00:54.775807+00:00'
@@ -186,7 +189,7 @@ def shown_value(scalar: pa.Scalar) -> Any:
 
 
 def taken(column: pa.Array, rows: np.ndarray) -> pa.Array:
-    """`column[rows]`, NULL where the row is -1; with 64-bit offsets if others cannot count the bytes."""
+    """`column[rows]`, NULL where the row is -1; with 64-bit offsets if 32-bit offsets cannot count the bytes."""
     if has_offsets(column.type) and row_bytes(column, rows).sum() > MOST_BYTES:
         column = column.cast(wide_type(column.type))
     return column.take(as_arrow(rows, rows >= 0))

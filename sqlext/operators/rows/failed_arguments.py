@@ -1,6 +1,7 @@
-"""Aggregates over rows on which an argument could not be computed: NULL, not a part of the value that looks whole.
+"""Aggregates over rows on which an argument could not be computed: the value is NULL, since an aggregate of the other
+rows would look like the whole value.
 
-A column NOT_COMPUTED stands for each argument that may fail.
+For each argument that may fail there is a column NOT_COMPUTED.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sqlext.operators.rows.columns import NOT_COMPUTED
 
 
 def failed_rows(column: str, columns: Mapping[str, pa.Array]) -> np.ndarray | None:
-    """`bool[n]`: the rows on which a column could not be computed; None if there is none."""
+    """`bool[n]`: the rows on which a column could not be computed; None if there are none."""
     failed = columns.get(NOT_COMPUTED + column)
     if failed is None:
         return None

@@ -1,8 +1,8 @@
 """Columns of more bytes than the 32-bit offsets of Arrow's strings, binaries and lists can count.
 
-Spark sends and receives batches with 32-bit offsets. The rows of a partition are read as one column, which therefore
-gets 64-bit offsets where it is longer (`concatenated`), and results are cut by their bytes (`byte_ranges`) before they
-get their own type again (`narrowed`).
+Spark sends and receives batches with 32-bit offsets. The rows of a partition are read as one column, which gets 64-bit
+offsets if it is too long for 32-bit offsets (`concatenated`). Results are cut by their bytes (`byte_ranges`) before
+they get their own type again (`narrowed`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sqlext.errors import DataError
 
-MOST_BYTES = (1 << 31) - 1  # what 32-bit offsets count
+MOST_BYTES = (1 << 31) - 1  # the most bytes that 32-bit offsets can count
 
 
 def concatenated(columns: Sequence[pa.Array], most_bytes: int = MOST_BYTES) -> pa.Array:
@@ -26,14 +26,14 @@ def concatenated(columns: Sequence[pa.Array], most_bytes: int = MOST_BYTES) -> p
     """
     is_long = any(has_offsets(c.type) for c in columns) and sum(c.nbytes for c in columns) > most_bytes
     kinds = {wide_type(c.type) if is_long else c.type for c in columns}
-    if len(kinds) > 1:  # some of them are long
+    if len(kinds) > 1:  # some of the columns are long
         kinds = {wide_type(c.type) for c in columns}
     (kind,) = kinds
     return pa.concat_arrays([c if c.type == kind else c.cast(kind) for c in columns])
 
 
 def wide_type(kind: pa.DataType) -> pa.DataType:
-    """The type with 64-bit offsets; a map keeps its own, which count its entries.
+    """The type with 64-bit offsets; a map keeps its 32-bit offsets, which count its entries.
 
     >>> str(wide_type(pa.list_(pa.struct([("a", pa.binary())]))))
     'large_list<item: struct<a: large_binary>>'
@@ -96,12 +96,13 @@ def narrowed(name: str, column: pa.Array) -> pa.Array:
 
 
 def has_offsets(kind: pa.DataType) -> bool:
-    """Whether the values of a type have no fixed width."""
+    """Return True if the values of a type have no fixed width."""
     return wide_type(narrow_type(kind)) != narrow_type(kind) or pa.types.is_map(kind)
 
 
 def bytes_of(column: pa.Array, first: np.ndarray, stop: np.ndarray) -> np.ndarray:
-    """`int64[k]`: the bytes of the values `first[i]` to `stop[i]` (exclusive) of the column, without those of NULLs.
+    """`int64[k]`: the bytes of the values `first[i]` to `stop[i]` (exclusive) of the column, without the bytes of
+    NULLs.
 
     >>> texts, lists = pa.array(["a", None, "bcd"]), pa.array([[1, 2], [], [3]], pa.list_(pa.int64()))
     >>> [bytes_of(c, np.array([0, 2, 0]), np.array([1, 3, 3])).tolist() for c in (texts, lists)]
@@ -135,7 +136,7 @@ def row_bytes(column: pa.Array, rows: np.ndarray) -> np.ndarray:
 
 
 def byte_ranges(sizes: np.ndarray, most_rows: int, most_bytes: int) -> Iterator[tuple[int, int]]:
-    """Ranges of rows, each of at most `most_rows` rows and, unless it is one row, `most_bytes` bytes.
+    """Ranges of rows, each of at most `most_rows` rows and, unless it is a single row, of at most `most_bytes` bytes.
 
     >>> list(byte_ranges(np.array([1, 2, 9, 1, 1, 1, 1]), 3, 4))
     [(0, 2), (2, 3), (3, 6), (6, 7)]
@@ -150,7 +151,7 @@ def byte_ranges(sizes: np.ndarray, most_rows: int, most_bytes: int) -> Iterator[
 
 
 def cut_batch(rows: pa.RecordBatch, most_bytes: int) -> Iterator[pa.RecordBatch]:
-    """The rows in batches of at most `most_bytes` bytes, or of one longer row, with 32-bit offsets.
+    """The rows in batches of at most `most_bytes` bytes, or of a single longer row, with 32-bit offsets.
 
     >>> [b.to_pydict() for b in cut_batch(pa.record_batch([["abc", "d", "e"]], ["x"]), most_bytes=2)]
     [{'x': ['abc']}, {'x': ['d', 'e']}]

@@ -17,7 +17,8 @@ from sqlext.pattern.task.within import in_order
 def sorted_rows(code: np.ndarray, time: np.ndarray, rows: pa.Table, keys: Sequence[SortKey]) -> np.ndarray:
     """`int64[n]`: the rows in the order of `code: int64[n]`, `time: int64[n]` and the sort keys.
 
-    Columns are only read where rows tie. A column that has no order here (arrays, structs) leaves ties as they are.
+    Columns are only read where rows tie. A column whose type cannot be ordered here (arrays, structs) leaves ties as
+    they are.
 
     >>> rows = pa.table({"x": [3, None, 1]})
     >>> sorted_rows(np.array([1, 1, 1]), np.array([7, 7, 5]), rows, [SortKey("x")]).tolist()
@@ -38,7 +39,7 @@ def sorted_rows(code: np.ndarray, time: np.ndarray, rows: pa.Table, keys: Sequen
 
 
 def _rank(column: pa.ChunkedArray, key: SortKey) -> np.ndarray | None:
-    """`int64[n]`: smaller for what comes first; None for types that cannot be ordered here."""
+    """`int64[n]`: smaller for values that come first; None for types that cannot be ordered here."""
     values = one_chunk(column)
     rank = _ascending(values)
     if rank is None:
@@ -48,7 +49,7 @@ def _rank(column: pa.ChunkedArray, key: SortKey) -> np.ndarray | None:
 
 
 def _ascending(values: pa.Array) -> np.ndarray | None:
-    """`int64[n]` from 0 to n in the order of the values, anything for NULL; NaN is the largest number, -0.0 is 0.0.
+    """`int64[n]` from 0 to n in the order of the values, arbitrary for NULL; NaN is the largest number, -0.0 is 0.0.
 
     `pyarrow.compute.rank` puts NaN beside NULL, and is slower for strings; decimals have neither problem.
     """

@@ -39,7 +39,7 @@ class RulesOperator:
         return self.plan.time
 
     def advance(self, state: State, arrived: Mapping[str, pa.Table], clock: Clock) -> Step:
-        from sqlext.operators.rules.step import advance  # loads Numba, which the driver does not need
+        from sqlext.operators.rules.step import advance  # this import loads Numba, which the driver does not need
 
         step = advance(state, arrived, clock.watermark, self.plan, _compiled(self.plan))
         if not self.shows_late_rows:
@@ -50,7 +50,8 @@ class RulesOperator:
 
 
 def _compiled(plan: RulesPlan) -> CompiledRules:
-    """The compiled rules of a plan: an operator lives for one micro-batch, a worker longer."""
+    """The compiled rules of a plan. They are cached, because an operator lives for one micro-batch, but a worker lives
+    longer."""
     inputs = plan.columns, plan.keys, plan.order, plan.settings, plan.max_length, tuple(plan.functions.items())
     return _COMPILED.setdefault(inputs, CompiledRules(plan))
 

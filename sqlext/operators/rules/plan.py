@@ -1,4 +1,4 @@
-"""A compiled rule as the step of rules runs it, and what the operator needs to know beside the rules."""
+"""A compiled rule as the step of rules runs it, and what the operator needs besides the rules."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ FIRST_AT, LAST_AT, MEASURES = "first_time", "last_time", "measures"
 
 @dataclass(frozen=True, kw_only=True)
 class RulesPlan:
-    """What a step needs to know, whichever rules there are.
+    """The plan of a step, which does not depend on the rules.
 
     `schema`: the columns of the events; `columns`: their Spark types; `keys`, `order`: PARTITION BY and ORDER BY, the
     event time first; `sort`: the order of rows with equal times; `functions`: the Python UDFs of the session, by their
-    names in lower case. A stream takes up `max_versions`, of at most `max_length` characters. `compile`: gives the plan
-    of a clause, or raises SqlExtError; the compiler hands it in. The last four are not part of the state.
+    names in lower case. A stream takes up `max_versions`, of at most `max_length` characters. `compile`: returns the
+    plan of a clause, or raises SqlExtError; the compiler passes it in. The last four are not part of the state.
     """
 
     schema: pa.Schema
@@ -65,7 +65,7 @@ class RulesPlan:
 
 
 class CompiledRules:
-    """The plan of each clause, or what is wrong with it; each is compiled once."""
+    """The plan of each clause, or its error; each clause is compiled once."""
 
     def __init__(self, plan: RulesPlan):
         self.plan = plan
@@ -84,10 +84,11 @@ class CompiledRules:
 
 @dataclass(frozen=True, kw_only=True)
 class RulePlan:
-    """`stream`: its schema has the columns that workers read; the only key is CODE. `trees`: what computes them.
+    """`stream`: its schema has the columns that workers read, and its only key is CODE. `trees`: the expressions that
+    compute these columns.
 
-    `masks`: the trees of each mask column; `measures`: over the names of slots. `opening`: the conditions of which one
-    must hold on the row that begins a match, None if any row may be the first that counts.
+    `masks`: the expressions of each mask column; `measures`: expressions over the names of slots. `opening`: conditions
+    of which at least one must hold on the row that begins a match; None if a match may begin on any row.
     """
 
     stream: StreamPlan

@@ -1,4 +1,4 @@
-"""MATCH_RULES in batch: each version over its own time, as a stream ran it."""
+"""MATCH_RULES in batch: each version runs over the rows of its own time, as on a stream."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def replay(
 ) -> Iterator[pa.RecordBatch]:
     """The result rows over all events of some keys; rows without a time are left out.
 
-    A version whose time ends has decided what the rows up to then decide. Behind the last row of the others is the end
-    of the input.
+    When the time of a version ends, it has decided what the rows up to then decide. For the other versions the input
+    ends after the last row.
     """
     rows = with_ids(events.filter(events.column(plan.time).is_valid()), row_schema(plan).empty_table())
     shared = shared_rows(rows, plan)
@@ -56,7 +56,7 @@ def replay(
 def replay_batches(
     batches: Iterator[pa.RecordBatch], versions: Sequence[TakenVersion], plan: RulesPlan
 ) -> Iterator[pa.RecordBatch]:
-    """`replay` for the rows of whole keys, in any order."""
+    """The result of `replay` for the rows of whole keys, in any order."""
     tables = [pa.Table.from_batches([batch]) for batch in batches if batch.num_rows]
     if tables:
         rows = pa.concat_tables(tables).select(plan.schema.names).cast(plan.schema)
@@ -78,7 +78,7 @@ def _to_the_end(version: Acting, shared: SharedRows, rule: RulePlan) -> Iterator
             return
     except DataError:
         pass
-    # what cannot be computed does not hold, as on streams
+    # a condition that cannot be computed does not hold, as on streams
     tolerant = replace(worker, task=replace(worker.task, strategy="reference"))
     noting = replace(read_rows(columns, worker, errors={}), errors={})
     yield from _matches(columns, noting, replace(rule, stream=replace(rule.stream, worker=tolerant)))

@@ -28,7 +28,8 @@ def row_texts(columns: Mapping[str, pa.Array], types: Sequence[tuple[str, str]])
 
 
 def failure_rows(version: TakenVersion, times: np.ndarray, errors: Sequence[str], rows: Sequence[str]) -> pa.Table:
-    """The columns FAILURES. `times`: int64 microseconds; `errors`: each the class and the message."""
+    """The failures, with the columns FAILURES. `times`: int64 microseconds; `errors`: the class and the message of
+    each."""
     texts = [f"{version.name} {version.version}: {error}" for error in errors]
     return pa.table([as_arrow(times).cast(FAILURES.field("time").type), strings(texts), strings(list(rows))], FAILURES)
 

@@ -34,10 +34,10 @@ _UTC = Settings(is_ansi=True, time_zone="UTC")
 def result_batch(
     version: TakenVersion, plan: RulePlan, rows: pa.RecordBatch, keys: Sequence[pa.Array], schema: pa.Schema
 ) -> tuple[pa.RecordBatch, list[tuple[int, DataError]]]:
-    """The result rows of a version from the slots of its matches, and which of its measures could not be computed, each
-    with its row.
+    """The result rows of a version, computed from the slots of its matches; and the measures that could not be
+    computed, each with its row.
 
-    `keys`: the values of each key, by the number that the column CODE has; `schema`: see `result_schema`.
+    `keys`: the values of each key, by the number in the column CODE; `schema`: see `result_schema`.
     """
     n, values = rows.num_rows, ColumnValues(columns=dict(zip(rows.schema.names, rows.columns)), rows=rows.num_rows)
     texts, errors = {}, []
@@ -66,8 +66,8 @@ def _maps(texts: dict[str, list[str | None]], n: int, kind: pa.MapType) -> pa.Ar
 
 
 def texts_of(values: ColumnValues, tree: Scalar) -> tuple[list[str | None], list[tuple[int, DataError]]]:
-    """The values of an expression, CAST AS STRING in UTC, nested ones as JSON; and the rows without a value because it
-    could not be computed."""
+    """The values of an expression, CAST AS STRING in UTC, nested ones as JSON; and the rows that have no value because
+    it could not be computed."""
     is_nested = bool(nested(tree.type))
     text = tree if is_nested or tree.type == "string" else call("CAST", (tree,), _UTC, "string")
     array = values.array(text)
@@ -95,12 +95,12 @@ def json_text(value: Any, spark_type: str) -> str:
 
 
 def json_of(value: Any) -> str:
-    """The text without blanks, as Spark writes it."""
+    """The value as JSON without blanks, as Spark writes it."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def json_value(value: Any, spark_type: str) -> Any:
-    """What `json.dumps` writes for one of our values."""
+    """One of our values as an object that `json.dumps` can write."""
     parts = nested(spark_type)
     if value is None:
         return None

@@ -1,4 +1,5 @@
-"""One version of a rule in one step: where its search resumes, over which of the shared rows, and what it decides."""
+"""One version of a rule in one step: where its search resumes, which of the shared rows it reads, and what it
+decides."""
 
 from __future__ import annotations
 
@@ -30,9 +31,10 @@ RuleFault = tuple[str, int, str, str]  # name, version, error class, message
 
 @dataclass(frozen=True, kw_only=True)
 class Before:
-    """The positions of a version in the keys of the step: rows `index` of the state's, of which `columns` are POSITION;
-    `partition: int64[k]`, and `place`: where in the shared rows is the first row that the version still reads, NEVER
-    without one."""
+    """The positions of a version in the keys of the step.
+
+    They are rows `index` of the positions in the state, whose columns POSITION are `columns`. `partition: int64[k]`;
+    `place`: the place in the shared rows of the first row that the version still reads, or NEVER if there is none."""
 
     columns: Mapping[str, np.ndarray]
     index: np.ndarray
@@ -45,9 +47,9 @@ class Before:
 
 @dataclass(frozen=True, kw_only=True)
 class RuleOutcome:
-    """`resumed`: the rows of the state's positions that are replaced; `positions`: the new ones, if there are any, with
-    the `partition` and the `place` of the first row that each still reads; `failures`: what could not be computed, with
-    the columns FAILURES; `is_lost`: nothing could be decided, and the search begins anew."""
+    """`resumed`: the rows of the state's positions that are replaced; `positions`: the new positions, if there are any,
+    with the `partition` and the `place` of the first row that each still reads; `failures`: the expressions that could
+    not be computed, with the columns FAILURES; `is_lost`: nothing could be decided, and the search begins anew."""
 
     results: list[tuple[np.ndarray, pa.RecordBatch]]
     errors: list[RuleFault]
@@ -60,12 +62,12 @@ class RuleOutcome:
 
 
 _NOTHING = np.zeros(0, np.int64)
-_MOST_FAILED = 100  # keys
+_MOST_FAILED = 100  # in keys
 
 
 @dataclass(frozen=True, kw_only=True)
 class RuleRun:
-    """`after`: the watermark of the step before."""
+    """The run of one version. `after`: the watermark of the previous step."""
 
     version: Acting
     shared: SharedRows
@@ -74,15 +76,16 @@ class RuleRun:
     plan: RulesPlan
 
     def outcome(self, watermark: int, compiled: Compile) -> RuleOutcome:
-        """What is decided at the watermark, or at the end of the version's time. What goes wrong is among the errors:
-        then the version begins anew on later rows."""
+        """The outcome at the watermark, or at the end of the version's time.
+
+        If it fails, the error is among the errors of the outcome, and the version begins anew on later rows."""
         version = self.version.version
         rule = compiled(version.clause or "") if version.matches else None
         if rule is None or isinstance(rule, SqlExtError):
             return self._without(self.before.index, [])
         try:
             return self._decided(min(watermark, self.version.until), rule)
-        except Exception as e:  # a rule never ends the stream, whatever it meets
+        except Exception as e:  # a rule never ends the stream, whatever error occurs
             return self._without(self.before.index, [self._exception(e)])
 
     def _exception(self, error: Exception) -> RuleFault:
@@ -107,7 +110,7 @@ class RuleRun:
         errors = [*(error for o in outcomes for error in o.errors), *self._row_faults(new, rule)]
         return RuleOutcome(
             results=[result for o in outcomes for result in o.results],
-            errors=list({error[:3]: error for error in reversed(errors)}.values())[::-1],  # one of each class
+            errors=list({error[:3]: error for error in reversed(errors)}.values())[::-1],  # one error of each class
             failures=failures,
             resumed=np.concatenate([_NOTHING, *(o.resumed for o in outcomes)]),
             positions=pa.concat_tables(positions) if positions else None,
@@ -118,17 +121,19 @@ class RuleRun:
     def _by_keys(
         self, partitions: np.ndarray, first: np.ndarray, new: NewRows, watermark: int, rule: RulePlan, failed: int = 0
     ) -> Iterator[RuleOutcome]:
-        """What is decided in these partitions: in all at once, or if that fails in ever fewer of them, so that what
-        nobody foresaw in one key concerns this key alone. Then the version begins anew there on later rows.
+        """The outcomes in these partitions.
 
-        Of a version that fails in more than _MOST_FAILED keys, the other keys are not tried one by one.
+        All partitions are decided at once. If that fails, ever fewer are decided at a time, so that an unforeseen error
+        in one key concerns this key alone. There the version then begins anew on later rows.
+
+        If a version fails in more than _MOST_FAILED keys, its other keys are not tried one by one.
         """
         if not len(partitions):
             return
         try:
             yield self._decided_in(partitions, first, new, watermark, rule)
             return
-        except Exception as e:  # a rule never ends the stream, whatever it meets
+        except Exception as e:  # a rule never ends the stream, whatever error occurs
             error = e
         if len(partitions) == 1 or failed > _MOST_FAILED:
             resumed = self.before.index[np.isin(self.before.partition, partitions)]
@@ -163,14 +168,14 @@ class RuleRun:
     # which rows are read
 
     def _first_places(self, new: NewRows, watermark: int, rule: RulePlan) -> np.ndarray:
-        """`int64[p]`: the first row of each partition that is read, NEVER where the rule cannot find anything.
+        """`int64[p]`: the first row of each partition that is read, or NEVER if the rule cannot find anything there.
 
-        It may find something from the first new row on at which a match can begin, or where its search has begun and
-        there is a new row or a WITHIN that ends.
+        The rule may find something from the first new row at which a match can begin. It may also find something where
+        its search has begun already and there is a new row or a WITHIN that ends.
         """
         begins = np.flatnonzero(new.is_new & self.shared.may_begin(rule))[::-1]
         first = np.full(len(new.stop), NEVER)
-        first[self.shared.partition[begins]] = begins  # of several rows of a partition the first one stays
+        first[self.shared.partition[begins]] = begins  # if a partition has several such rows, the first one is kept
         before = self.before
         is_open = before.place != NEVER
         goes_on = is_open & (new.has_new[before.partition] | (before.column(DUE) <= watermark))
@@ -203,7 +208,7 @@ class RuleRun:
         return results, pa.concat_tables(failed)
 
     def result(self, rule: RulePlan, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[tuple[int, DataError]]]:
-        """Rows of the result from the rows that workers compute, and the measures that could not be computed."""
+        """Rows of the result, computed from the rows of workers, and the measures that could not be computed."""
         return result_batch(self.version.version, rule, batch, self._keys, self.plan.result_schema)
 
     @cached_property
@@ -213,13 +218,13 @@ class RuleRun:
         return [self.shared.values.columns[name].take(at) for name in self.plan.keys]
 
     def _faults(self, failed: pa.Table) -> list[RuleFault]:
-        """What could not be computed over several rows, one of each class of error."""
+        """The expressions over several rows that could not be computed, one of each class of error."""
         texts = [text.partition(": ") for text in failed.column("error").to_pylist()]
         by_class = {error_class: message for error_class, _, message in reversed(texts)}
         return [self._fault(*pair) for pair in by_class.items()]
 
     def _row_faults(self, new: NewRows, rule: RulePlan) -> Iterator[RuleFault]:
-        """What could not be computed on new rows."""
+        """The expressions that could not be computed on new rows."""
         for error, at in self.shared.failures(rule):
             if (at & new.is_new).any():
                 yield self._fault(error.error_class, error.message)
@@ -234,7 +239,8 @@ class RuleRun:
             yield failure_rows(self.version.version, self.shared.time[at], [error_text(error)] * len(at), rows)
 
     def _failed_keys(self, failed: pa.Table) -> pa.Table:
-        """What could not be computed over several rows, with the keys of the rows in place of their numbers."""
+        """The expressions over several rows that could not be computed, with the keys of the rows in place of their
+        numbers."""
         number = [json.loads(text)[0] for text in failed.column("row").to_pylist()]
         types = [(name, kind) for name, kind in self.plan.columns if name in self.plan.keys]
         keys = {name: key.take(pa.array(number, pa.int64())) for name, key in zip(self.plan.keys, self._keys)}

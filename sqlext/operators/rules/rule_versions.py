@@ -1,4 +1,4 @@
-"""Which version of a rule acts at which time."""
+"""The times at which each version of a rule acts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sqlext.pattern.task.event_time import BEGINNING, NEVER
 class TakenVersion:
     """A row of the rules table that a stream has taken up at the watermark `taken_up`.
 
-    `effective_from`: None for at once. A version without a clause, or that is not enabled, does not act but ends those
-    before it. All times are int64 microseconds.
+    `effective_from`: None for at once. A version that has no clause or is not enabled does not act, but ends the
+    versions before it. All times are int64 microseconds.
     """
 
     name: str
@@ -25,7 +25,7 @@ class TakenVersion:
 
     @property
     def first(self) -> int:
-        """The version acts on rows behind this time."""
+        """The version acts on rows later than this time."""
         return self.taken_up if self.effective_from is None else max(self.effective_from, self.taken_up)
 
     @property
@@ -42,11 +42,11 @@ class Acting:
 
 
 def acting(versions: Iterable[TakenVersion]) -> list[Acting]:
-    """The times at which each version of some rules acts, without those that never do.
+    """The times at which each version of some rules acts; versions that never act are left out.
 
-    A version acts until its successor does. At one time the one with the later `effective_from` comes later, then the
-    one with the greater number. A version that is effective at once replaces all versions with smaller numbers, also
-    those that would become effective later.
+    A version acts until its successor does. Of two versions that begin at one time, the version with the later
+    `effective_from` is the successor, or else the version with the greater number. A version that is effective at once
+    replaces all versions with smaller numbers, also versions that would become effective later.
 
     >>> rule = dict(name="r", clause="…")
     >>> versions = [TakenVersion(version=1, **rule), TakenVersion(version=2, effective_from=50, taken_up=10, **rule)]

@@ -20,7 +20,8 @@ from sqlext.pattern.task.event_time import NEVER
 
 
 class NewRows(NamedTuple):
-    """`is_new: bool[n]`; by partition: `has_new`, and `stop`, the end of the rows up to the later time."""
+    """`is_new: bool[n]`: which rows are new; by partition: `has_new`, and `stop`, the end of the rows up to the later
+    time."""
 
     is_new: np.ndarray
     has_new: np.ndarray
@@ -29,8 +30,8 @@ class NewRows(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SharedRows:
-    """Rows sorted by key and time. `partition: int64[n]`: the number of each row's key, from 0 on; `time`, `id:
-    int64[n]`; `values`: evaluates expressions over the rows, those that rules share once.
+    """Rows sorted by key and time. `partition: int64[n]`: the number of each row's key, from 0; `time`, `id: int64[n]`;
+    `values`: evaluates expressions over the rows, each shared expression only once.
 
     Partition p is rows `bounds[p]` to `bounds[p + 1]` (exclusive).
     """
@@ -42,7 +43,7 @@ class SharedRows:
     values: ColumnValues
 
     def places(self, ids: np.ndarray) -> np.ndarray:
-        """The places of the rows with these ids, NEVER for an id that no row has."""
+        """The places of the rows with these ids; NEVER for an id that no row has."""
         if not len(self.id):
             return np.full(len(ids), NEVER)
         order = np.argsort(self.id)
@@ -78,7 +79,7 @@ class SharedRows:
         return pa.table(arrays)
 
     def _mask(self, masks: tuple[Scalar, ...], rows: np.ndarray) -> np.ndarray:
-        """A column of bits, as narrow as possible."""
+        """A column of bits, of the narrowest type that holds them."""
         kind = next(t for t in (np.uint8, np.uint16, np.uint32, np.uint64) if len(masks) <= 8 * np.dtype(t).itemsize)
         bits: np.ndarray = np.zeros(len(rows), kind)
         for bit, tree in enumerate(masks):
@@ -86,7 +87,8 @@ class SharedRows:
         return bits.view(f"i{bits.itemsize}")
 
     def failures(self, plan: RulePlan) -> Iterator[tuple[DataError, np.ndarray]]:
-        """An error of each expression of the rule that was evaluated and failed, and `bool[n]`: on which rows."""
+        """For each expression of the rule that was evaluated and failed: an error, and the rows on which it failed as
+        `bool[n]`."""
         for tree in (*plan.trees.values(), *(tree for masks in plan.masks.values() for tree in masks)):
             if not self.values.is_evaluated(tree):
                 continue

@@ -1,4 +1,5 @@
-"""The state of MATCH_RULES in one bucket of keys: rows that all rules share, positions of searches, rules."""
+"""The state of MATCH_RULES in one bucket of keys: the rows that all rules share, the positions of searches, and the
+rules."""
 
 from __future__ import annotations
 
@@ -14,10 +15,11 @@ from sqlext.operators.rules.rule_versions import TakenVersion
 from sqlext.operators.stateful.operator import KEYS, ROWS
 
 RULES = "rules"  # the input with rows of the rules table, and the table of versions in the state
-ROW = "__row_id"  # of a row: in the order of arrival; of a position: the first row that the version still reads
+# of a row: its number in the order of arrival; of a position: the first row that the version still reads
+ROW = "__row_id"
 RULE, VERSION = "__rule", "__version"
 POSITION = (BACK, NUMBER, MATCHED, TIME, DUE, FIRST)
-NO_ROW = -1  # a position whose version reads no row of the key any more
+NO_ROW = -1  # a position whose version no longer reads any row of the key
 _MICROS = pa.timestamp("us", "UTC")
 VERSIONS = pa.schema(
     [
@@ -46,8 +48,8 @@ def position_schema(plan: RulesPlan) -> pa.Schema:
 def table_schemas(plan: RulesPlan) -> Mapping[str, pa.Schema]:
     """The tables of the state.
 
-    ROWS: the events that some version may still read, and those above the watermark, with ROW; KEYS: for each key and
-    version the position of its search (see `StreamPlan.key_schema`); RULES: the versions that were taken up.
+    ROWS: the events that some version may still read, and the events above the watermark, with ROW; KEYS: for each key
+    and version the position of its search (see `StreamPlan.key_schema`); RULES: the versions that were taken up.
     """
     return {ROWS: row_schema(plan), KEYS: position_schema(plan), RULES: VERSIONS}
 
@@ -70,11 +72,11 @@ def _times(column: pa.ChunkedArray) -> list[int | None]:
 def new_versions(
     known: pa.Table, arrived: pa.Table, watermark: int, most: int
 ) -> tuple[pa.Table, list[tuple[str, int, str, str]]]:
-    """The rows of the rules table to take up at a watermark, and what is wrong with the others: (name, version, error
+    """The rows of the rules table to take up at a watermark, and the errors of the other rows: (name, version, error
     class, message).
 
-    `known`: the versions that were taken up before. A number that a rule has already, a row without a name or a number,
-    and those beyond `most` are wrong.
+    `known`: the versions that were taken up before. A row is an error if its rule already has its number, if it has no
+    name or no number, or if there are more than `most`.
     """
     names = (name.lower() for name in known.column("name").to_pylist())
     numbers = set(zip(names, known.column("version").to_pylist()))
@@ -100,12 +102,12 @@ def new_versions(
 
 
 def in_time(name: str | None, version: int | None, time: int | None, clause: str | None) -> tuple:
-    """A sort key for rows of the rules table: of several with one number the first one counts."""
+    """A sort key for rows of the rules table: the first of several rows with one number counts."""
     return (name or "").lower(), version or 0, time is None, time or 0, clause or ""
 
 
 def with_ids(arrived: pa.Table, rows: pa.Table) -> pa.Table:
-    """The arriving rows with their ROW; `rows`: those of the state."""
+    """The arriving rows with their ROW; `rows`: the rows of the state."""
     known = rows.column(ROW)
     first = int(as_numpy(one_chunk(known)).max()) + 1 if len(known) else 0
     ids = pa.array(np.arange(first, first + arrived.num_rows), pa.int64())

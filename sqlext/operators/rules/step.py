@@ -5,8 +5,8 @@
     keep     the rows that a version may still read, with the columns that those versions read
     rules    take up new versions: they act on rows above the watermark, which keep all their columns
 
-A step is pure, as that of MATCH_RECOGNIZE: the same rows in any portions give the same results. A version whose time
-ends in the step decides what it can by then, and its positions are dropped. No rule can make a step fail.
+A step is pure, like the step of MATCH_RECOGNIZE: the same rows in any portions give the same results. A version whose
+time ends in the step decides what it can by then, and its positions are dropped. No rule can make a step fail.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ FIRST_BUCKET = 0  # the number of the bucket that reports the versions
 
 @dataclass(frozen=True, kw_only=True)
 class RulesReport:
-    """`errors`: of the rules in this step; `versions`: all that were taken up."""
+    """`errors`: the errors of the rules in this step; `versions`: all versions that were taken up."""
 
     errors: list[RuleFault]
     versions: pa.Table
 
     def text(self, bucket: int) -> bytes | None:
-        """What the driver writes into the tables of the log and of errors, as JSON. Only one bucket tells the versions,
-        because all take up the same."""
+        """The rows that the driver writes into the tables of the log and of errors, as JSON. Only one bucket reports
+        the versions, because all buckets take up the same versions."""
         taken = []
         if bucket == FIRST_BUCKET:
             taken = [(v.name, v.version, v.taken_up) for v in read_versions(self.versions)]
@@ -64,8 +64,8 @@ class RulesReport:
 
 
 def advance(state: State, arrived: Mapping[str, pa.Table], watermark: int, plan: RulesPlan, compiled: Compile) -> Step:
-    """`arrived`: events as ROWS, rows of the rules table as RULES; `compiled`: the plan of a clause, or what is wrong
-    with it."""
+    """Run one step. `arrived`: events as ROWS, rows of the rules table as RULES; `compiled`: the plan of each clause,
+    or its error."""
     rows = with_ids(arrived[ROWS], state.rows)
     came = arrivals(state, rows, watermark, time=plan.time, keys=plan.keys)
     known = state.tables[RULES]
@@ -90,7 +90,7 @@ def advance(state: State, arrived: Mapping[str, pa.Table], watermark: int, plan:
 
 
 def _passed_rows(search: _Outcome, came: Arrivals, plan: RulesPlan) -> pa.Table:
-    """The rows that have passed the watermark and are still read, with the columns that are read of them."""
+    """The rows that have passed the watermark and are still read, with the columns that are still read."""
     passed = search.rows.filter(pa.array(came.has_passed & search.keeps_row))
     needed = {*plan.keys, plan.time, ROW, *search.columns}
     for at, field in enumerate(passed.schema):
@@ -100,7 +100,7 @@ def _passed_rows(search: _Outcome, came: Arrivals, plan: RulesPlan) -> pa.Table:
 
 
 def _compile_errors(versions: pa.Table, compiled: Compile) -> list[RuleFault]:
-    """What is wrong with the clauses of new versions."""
+    """The errors in the clauses of new versions."""
     matching = [v for v in read_versions(versions) if v.matches]
     plans = [(v, compiled(v.clause or "")) for v in matching]
     return [(v.name, v.version, e.error_class, str(e)) for v, e in plans if isinstance(e, SqlExtError)]
@@ -108,9 +108,9 @@ def _compile_errors(versions: pa.Table, compiled: Compile) -> list[RuleFault]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Outcome:
-    """What the versions decided: results, errors and failures, rows and old positions to keep, and new positions.
+    """The decisions of the versions: results, errors and failures, rows and old positions to keep, and new positions.
 
-    `rows`: with ROW in the order of the rows; `columns`: those that the versions read which go on.
+    `rows`: the rows with ROW, in their order; `columns`: the columns that the continuing versions read.
     """
 
     rows: pa.Table
@@ -170,8 +170,10 @@ def _search(came: Arrivals, state: State, plan: RulesPlan, compiled: Compile) ->
 
 
 def _numbered(came: Arrivals, plan: RulesPlan) -> pa.Table:
-    """The rows with new numbers for those that have passed: in their order, which later steps then take from the
-    numbers alone, because the state does not keep all the columns by which they are sorted."""
+    """The rows, with new numbers for the rows that have passed the watermark.
+
+    The new numbers follow the order of these rows. Later steps take the order from the numbers alone, because the state
+    does not keep all the columns by which the rows are sorted."""
     rows, passed = came.table, np.flatnonzero(came.has_passed)
     order = sorted_rows(came.code[passed], came.time[passed], rows.take(as_arrow(passed)), (*plan.sort, SortKey(ROW)))
     number = _integers(rows, ROW).copy()
@@ -187,7 +189,8 @@ def _columns_read(versions: Iterable[Acting], compiled: Compile) -> set[str]:
 
 
 def _owners(positions: pa.Table, versions: list[Acting]) -> np.ndarray:
-    """`int64[k]`: which of the versions has each position, the number of versions for one that acts no more."""
+    """`int64[k]`: the index of the version that has each position; the number of versions if that version no longer
+    acts."""
     if not positions.num_rows:
         return np.zeros(0, np.int64)
     number = {(a.version.name, a.version.version): i for i, a in enumerate(versions)}
@@ -199,7 +202,7 @@ def _owners(positions: pa.Table, versions: list[Acting]) -> np.ndarray:
 
 
 def _shared_rows(table: pa.Table, code: np.ndarray, codes: int, plan: RulesPlan) -> tuple[SharedRows, np.ndarray]:
-    """Sorted rows, and `int64[codes]`: the partition of each key, -1 for one that has none of the rows."""
+    """Sorted rows, and `int64[codes]`: the partition of each key, -1 for a key that has none of the rows."""
     starts = np.flatnonzero(np.diff(code, prepend=-1))
     bounds = np.append(starts, len(code)).astype(np.int64)
     partition_of = np.full(codes, -1)

@@ -1,4 +1,5 @@
-"""How each step of an operator begins: late rows and failures are set aside, the others join those of the state."""
+"""The beginning of each step of an operator: late rows and failures are set aside, the other rows join the rows of the
+state."""
 
 from __future__ import annotations
 
@@ -19,10 +20,11 @@ from sqlext.pattern.task.event_time import BEGINNING
 class Arrivals:
     """The rows of a step between the watermarks `before` and `watermark`, in int64 microseconds.
 
-    - `table`: the rows of the state, of which there are `old`, then the arrived ones that are not late;
-    - `time, code: int64[n]`: their times, and numbers of their keys; `key_code: int64[k]`: of the keys of the state;
+    - `table`: the rows of the state, of which there are `old`, then the arrived rows that are not late;
+    - `time, code: int64[n]`: their times, and the numbers of their keys; `key_code: int64[k]`: the numbers of the keys
+      of the state;
     - `late`: the rows that came too late;
-    - `failed`: those on which Spark could not compute an expression, with the columns FAILURES.
+    - `failed`: the rows on which Spark could not compute an expression, with the columns FAILURES.
     """
 
     before: int
@@ -46,22 +48,24 @@ class Arrivals:
         return (self.time > self.before) & ~self.is_waiting
 
     def are_active(self, is_due: np.ndarray) -> np.ndarray:
-        """`bool[codes]`: the keys with rows that have passed, or of which a key of the state `is_due: bool[k]`."""
+        """`bool[codes]`: the keys with rows that have passed the watermark, and the keys of the state with `is_due:
+        bool[k]`."""
         are = np.zeros(int(max(self.code.max(initial=-1), self.key_code.max(initial=-1))) + 1, np.bool_)
         are[self.code[self.has_passed]] = True
         are[self.key_code[is_due]] = True
         return are
 
     def kept(self, keeps: np.ndarray) -> Change:
-        """The change of the rows of the state that keeps the rows of the step where `keeps: bool[n]`."""
+        """The change of the rows of the state that keeps the rows of the step with `keeps: bool[n]`."""
         return Change(keeps[: self.old], self.table.slice(self.old).filter(pa.array(keeps[self.old :])))
 
 
 def arrivals(
     state: State, arrived: pa.Table, watermark: int, *, time: str, keys: Sequence[str], lateness: int = 0
 ) -> Arrivals:
-    """The rows of a step. `time`: the column of the event time; `keys`: those of a key; `lateness`: how far behind the
-    watermark a row may be that is not late. A row without a time is late, because no watermark ever reaches it.
+    """The rows of a step. `time`: the column of the event time; `keys`: the columns of a key; `lateness`: how much
+    earlier than the watermark a row may be without being late. A row without a time is late, because no watermark ever
+    reaches it.
 
     >>> kind = pa.timestamp("us")
     >>> rows = pa.table({"k": ["a", "a", "b"], "t": pa.array([1, 9, 5], kind)})
@@ -90,7 +94,7 @@ def arrivals(
 
 
 def times(table: pa.Table, name: str) -> np.ndarray:
-    """`int64[n]`: a column of times in microseconds, or of integers; the value of a NULL is anything."""
+    """`int64[n]`: a column of times in microseconds, or of integers; the value of a NULL is arbitrary."""
     return as_numpy(one_chunk(table.column(name)).view(pa.int64()))
 
 

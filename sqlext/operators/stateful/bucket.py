@@ -1,8 +1,10 @@
-"""The stateful operator that Spark runs: it reads and writes the state of a bucket of keys around the step of an
-`Operator`, writes the rows that the step could not use, and reports to the driver.
+"""The stateful operator that Spark runs for a bucket of keys.
+
+It reads and writes the state of the bucket around the step of an `Operator`, writes the rows that the step could not
+use, and reports to the driver.
 
 A bucket is called once in each micro-batch that has rows (`parcels.pack` ensures that), and by a timer whenever the
-watermark moves without rows. Between calls its state lies in two state variables: `header`, and `chunks` by number.
+watermark moves without rows. Between calls its state is in two state variables: `header`, and `chunks` by number.
 """
 
 from __future__ import annotations
@@ -21,15 +23,15 @@ from sqlext.operators.stateful.operator import ROWS, Clock, Operator, Step, Time
 from sqlext.operators.stateful.parcels import BUCKETS_SETTING, state_partitions, stream_of, tables_of
 from sqlext.operators.stateful.state_log import Stored
 
-# The rows that the operator returns. Those of kind RESULT hold result rows, as `parcels.unpack` reads them, or with the
-# time at which each was decided as `parcels.unpack_by_row` does. One row of kind REPORT for each call describes the
+# The rows that the operator returns. Rows of kind RESULT hold result rows, as `parcels.unpack` reads them or, with the
+# time at which each was decided, as `parcels.unpack_by_row` does. One row of kind REPORT for each call describes the
 # state of the bucket.
 OUTPUT_DDL = (
     "kind INT, at TIMESTAMP, rows BINARY, kept BIGINT, bytes BIGINT, oldest TIMESTAMP, late BIGINT, failed BIGINT, "
     "windows BIGINT, emitted BIGINT"
 )
 RESULT, REPORT = 0, 1
-PARCEL_ROWS = 1 << 16  # of the result
+PARCEL_ROWS = 1 << 16  # the rows of the result in a parcel
 _LAST_TIME = 2**63 - 1
 _NO_TIME = np.datetime64("NaT", "us")
 
@@ -38,10 +40,10 @@ _NO_TIME = np.datetime64("NaT", "us")
 class Bucket:
     """An operator, which Spark calls for one bucket of keys at a time, through a `shipped_processor`.
 
-    `fingerprint`: the digest of what decides rows and state; `former`: others that the state may have, of earlier
-    versions; `buckets`: how many there are, None: as many as the state has partitions; `folders`: where late rows and
-    failures are written, by the settings of `side_rows`; `shows_times`: whether Spark must see the time of each
-    result row.
+    `fingerprint`: the digest of what decides rows and state; `former`: other digests that the state may have, from
+    earlier versions; `buckets`: how many buckets there are, None: as many as the state has partitions; `folders`: where
+    late rows and failures are written, by the settings of `side_rows`; `shows_times`: whether Spark must see the time
+    of each result row.
     """
 
     operator: Operator
@@ -53,7 +55,7 @@ class Bucket:
     called: dict[int, int] = field(default_factory=dict, init=False)  # number → watermark of the last call
 
     def open(self, handle, header, chunks) -> None:
-        """Begin with Spark's handle of timers, and the two state variables."""
+        """Begin with Spark's handle, which sets timers, and the two state variables."""
         self.handle, self.header, self.chunks = handle, header, chunks
 
     def handleInputRows(self, key, rows, timerValues) -> Iterator[Any]:
@@ -82,18 +84,19 @@ class Bucket:
         yield self.report_frame(number, step, after, size, clock.watermark)
 
     def answer(self, number: int, before: Stored | None, parcels: list[bytes], clock: Clock) -> tuple[Step, Stored]:
-        """The step of the bucket of this number in the state `before` with what came, and the state after it."""
+        """The step of the bucket of this number, from the state `before` and the rows that arrived, and the state after
+        it."""
         operator = self.operator
         stored = before or state_log.empty(operator.tables, self._count())
         stored = stored.fitted(operator.tables)
         state = stored.state(operator.tables)
         step = operator.advance(state, tables_of(parcels, operator.inputs), clock)
-        # The name is the same if the call is made again after a failure, and that of no other call of the query.
+        # The name is the same if the call is repeated after a failure, and no other call of the query has it.
         self._write_side_rows(step, state.watermark, f"{number}-{stored.header.next_number}")
         return step, stored.after(step, self.fingerprint)
 
     def _write_side_rows(self, step: Step, watermark: int, name: str) -> None:
-        """Write the late rows and the failures of a step. `watermark`: the one that had passed the late rows."""
+        """Write the late rows and the failures of a step. `watermark`: the watermark that had passed the late rows."""
         if folder := self.folders.get(side_rows.LATE):
             side_rows.write(side_rows.late_table(step.late, self.operator.time, watermark), folder, name)
         if folder := self.folders.get(side_rows.FAILED):
@@ -122,7 +125,7 @@ class Bucket:
         return stored, sizes
 
     def _store(self, before: Stored | None, after: Stored, sizes: dict[int, int]) -> int:
-        """Store the state `after`, and return its size in bytes; `sizes`: of the chunks in `before`."""
+        """Store the state `after`, and return its size in bytes; `sizes`: the bytes of the chunks in `before`."""
         new, removed = state_log.changes(before, after)
         for chunk in new:
             value = state_log.chunk_bytes(chunk)
@@ -136,7 +139,8 @@ class Bucket:
         return len(header) + sum(sizes.values())
 
     def _set_timer(self, before: Stored | None, watermark_ms: int) -> None:
-        """Have the bucket called as soon as the watermark moves, or the clock where matches end by it."""
+        """Set a timer that calls the bucket as soon as the watermark moves, or when the clock does if matches end by
+        the clock."""
         if self.operator.times_by is TimesBy.ARRIVAL:
             return
         if before is not None and before.header.watermark == 1000 * watermark_ms:
@@ -146,8 +150,8 @@ class Bucket:
         self.handle.registerTimer(watermark_ms + 1)
 
     def report_frame(self, number: int, step: Step, after: Stored, size: int, watermark: int):
-        """How many rows the bucket keeps, in how many bytes, the time of the oldest; how many rows were late or failed;
-        the open windows, the rows of the result, and the text for the driver."""
+        """The report of a bucket: how many rows it keeps, their bytes, the time of the oldest; how many rows were late
+        or failed; the open windows, the number of result rows, and the text for the driver."""
         header, name = after.header, self.operator.time
         times = [chunk.alive().column(name).cast(pa.int64()).to_numpy() for chunk in after.logs[ROWS].chunks]
         oldest = min((int(t.min()) for t in times if len(t)), default=None)
@@ -179,7 +183,7 @@ def changed_buckets(before: int, now: int) -> DataError:
 
 
 def _result_frames(times: np.ndarray, rows: pa.RecordBatch, shows_times: bool) -> Iterator[Any]:
-    """Result rows as parcels, each in one row, or with times in the first of as many rows as it holds."""
+    """Result rows as parcels: each in one row or, with times, in the first of as many rows as it holds."""
     for first in range(0, rows.num_rows, PARCEL_ROWS):
         part = rows.slice(first, PARCEL_ROWS)
         shown = times[first : first + PARCEL_ROWS] if shows_times else np.full(1, _NO_TIME)
@@ -191,7 +195,7 @@ def _frame(kind: int, times: np.ndarray, parcel: bytes | None, counts: tuple[int
 
     `counts`: rows kept, their bytes, late rows, failed rows, open windows, emitted rows.
     """
-    import pandas as pd  # takes a quarter of a second, which only workers of streams need to spend
+    import pandas as pd  # takes a quarter of a second, so only workers of streams import it
 
     n = len(times)
     rows = np.empty(n, object)

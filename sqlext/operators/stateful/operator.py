@@ -1,6 +1,8 @@
-"""A stateful operator of a stream, the state that it keeps, and its step, which is pure: neither Spark nor a clock.
+"""A stateful operator of a stream, the state that it keeps, and its step. The step is pure: it uses neither Spark nor a
+clock.
 
-`bucket.py` runs an operator in Spark, and `arrivals.py` begins the step of each. Light: the driver imports it too.
+`bucket.py` runs an operator in Spark, and `arrivals.py` begins the step of each. This module is light, since the driver
+imports it too.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 ROWS, KEYS = "rows", "keys"  # the tables that every state has; the events of every operator arrive as ROWS
-# The columns of a failure, those of the table of `sqlext.failed_rows`.
+# The columns of a failure, which are also the columns of the table of `sqlext.failed_rows`.
 FAILURES = pa.schema([("time", pa.timestamp("us", "UTC")), ("error", pa.string()), ("row", pa.string())])
 # 1970-01-01 00:00:00, where Spark's watermark begins. So rows up to 1970 are late at once: Spark stops a query that
 # emits a row with such a time.
@@ -23,19 +25,19 @@ FIRST_WATERMARK = 0
 
 class State(NamedTuple):
     """`tables`: by name, each with the schema that the operator gives it; rows up to `watermark` (int64 microseconds)
-    have been decided."""
+    are decided."""
 
     tables: Mapping[str, pa.Table]
     watermark: int
 
     @property
     def rows(self) -> pa.Table:
-        """The rows above the watermark, and those that may still be read."""
+        """The rows above the watermark, and the earlier rows that may still be read."""
         return self.tables[ROWS]
 
     @property
     def keys(self) -> pa.Table:
-        """What is known of each key besides its rows."""
+        """The stored values of each key, besides its rows."""
         return self.tables[KEYS]
 
 
@@ -68,19 +70,19 @@ class Change(NamedTuple):
 
 
 class Report(Protocol):
-    """What a step tells the driver besides its metrics."""
+    """What a step reports to the driver besides its metrics."""
 
     def text(self, bucket: int) -> bytes | None:
-        """The text of the bucket of this number, None for nothing."""
+        """The text of the bucket of this number; None if there is nothing to report."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What a step gives.
+    """The outcome of a step.
 
-    `results`: (times, rows) that became decided; `late`: the rows that came too late; `failures`: what could not be
-    computed, with the columns FAILURES; `changes`: of tables of the state, the others stay as they are; `watermark`:
-    that of the next state; `open_windows`: how many windows that state holds.
+    `results`: (times, rows) that became decided; `late`: the rows that came too late; `failures`: the expressions that
+    could not be computed, with the columns FAILURES; `changes`: the changes of tables of the state, other tables stay
+    as they are; `watermark`: the watermark of the next state; `open_windows`: how many windows that state holds.
     """
 
     results: Sequence[tuple[np.ndarray, pa.RecordBatch]]
@@ -97,7 +99,7 @@ class Step:
         return State({**state.tables, **changed}, self.watermark)
 
     def then(self, following: Step) -> Step:
-        """Both steps as one; `following` went on from the state after this one."""
+        """Both steps as one; `following` started from the state after this one."""
         both = self.changes.keys() & following.changes.keys()
         return Step(
             results=[*self.results, *following.results],
@@ -115,27 +117,28 @@ class Step:
 
 
 class Clock(NamedTuple):
-    """`watermark`: no row up to it will arrive any more; `now`: the time of day, which only triggers on the clock read;
-    both in int64 microseconds."""
+    """`watermark`: no row up to it will arrive any more; `now`: the time of day, which only triggers on the clock read.
+    Both are in int64 microseconds."""
 
     watermark: int
     now: int
 
 
 class TimesBy(Enum):
-    """What gives a row its time. The value is what Spark calls the mode of its timers."""
+    """The source of a row's time. The value is what Spark calls the mode of its timers."""
 
     EVENTS = "EventTime"  # a column of the row
-    ARRIVAL = "None"  # the clock when it arrives
-    # The same, and the clock alone may decide something. Spark runs micro-batches without end, for availableNow too.
+    ARRIVAL = "None"  # the clock when the row arrives
+    # As ARRIVAL, and the clock alone may decide something. Spark then runs micro-batches without end, for availableNow
+    # too.
     ARRIVAL_AND_CLOCK = "ProcessingTime"
 
 
 class Operator(Protocol):
-    """A value that is pickled to executors.
+    """An operator, which is pickled to executors.
 
-    `inputs`: the columns of what arrives, by name; `tables`: those of the state, ROWS and KEYS first; `time`: the
-    column with the event time of a row.
+    `inputs`: the columns of the rows that arrive, by name; `tables`: the columns of the tables of the state, ROWS and
+    KEYS first; `time`: the column with the event time of a row.
     """
 
     @property
@@ -151,7 +154,7 @@ class Operator(Protocol):
     def times_by(self) -> TimesBy: ...
 
     def advance(self, state: State, arrived: Mapping[str, pa.Table], clock: Clock) -> Step:
-        """One step: the same rows in any portions give the same results. `clock.watermark` never goes back.
+        """Run one step: the same rows in any portions give the same results. `clock.watermark` never goes back.
 
         Raises DataError as conditions and aggregates do, unless the plan of the operator skips failures.
         """
@@ -163,8 +166,8 @@ def first_state(tables: Mapping[str, pa.Schema], watermark: int = FIRST_WATERMAR
 
 
 def fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The rows with the columns of the schema: one that they lack is NULL, one that the schema lacks is left out, and
-    one of another type is cast, or NULL where a value does not fit.
+    """The rows with the columns of the schema. A column that the rows lack is NULL, and a column that the schema lacks
+    is left out. A column of another type is cast, with NULL where a value does not fit.
 
     >>> fitted(pa.table({"a": [1], "b": [2]}), pa.schema([("b", pa.float64()), ("c", pa.string())])).to_pylist()
     [{'b': 2.0, 'c': None}]

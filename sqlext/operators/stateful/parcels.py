@@ -1,13 +1,13 @@
-"""How rows travel between Spark's operators and ours: by bucket of keys, as Arrow streams in binary columns.
+"""How rows are passed between Spark's operators and ours: by bucket of keys, as Arrow streams in binary columns.
 
-PySpark hands each row of a stateful operator to Python as a tuple, and a *parcel* of many rows is one tuple. On the way
-back a parcel of the result is one row. Where Spark must see the time at which each result row was decided, a parcel of
-n rows stands in the first of n rows, each of which carries one time.
+PySpark passes each row of a stateful operator to Python as a tuple, and a *parcel* of many rows is one tuple. On the
+way back a parcel of the result is one row. Where Spark must see the time at which each result row was decided, a parcel
+of n rows is in the first of n rows, each of which has one time.
 
-Each call of the stateful operator for a *bucket*, and what it reads and writes, is a fixed cost in every micro-batch.
+Each call of the stateful operator for a *bucket*, with its reads and writes, is a fixed cost in every micro-batch.
 Therefore there are as many buckets as the state has partitions, unless `sqlext.stream.buckets` says otherwise. Spark
-keeps the number of partitions with which a checkpoint began and passes it to tasks. So a query that resumes on other
-cores, or under another `spark.sql.shuffle.partitions`, has the same buckets as before.
+keeps the number of partitions with which a checkpoint began and passes it to tasks. So a query that resumes with
+another number of cores, or with another `spark.sql.shuffle.partitions`, has the same buckets as before.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ BUCKETS_SETTING = "sqlext.stream.buckets"
 BUCKET = "__bucket"
 PARCEL = pa.schema([("bucket", pa.int32()), ("rows", pa.binary())])
 PARCEL_DDL = "bucket INT, rows BINARY"
-PARCEL_ROWS, PARCEL_BYTES = 1 << 17, 1 << 25  # about; so many are collected before they are divided into parcels
+PARCEL_ROWS, PARCEL_BYTES = 1 << 17, 1 << 25  # approximate; so many are collected before they are divided into parcels
 
-# Spark sets these to the checkpoint's number of partitions; it sets the first where a query has state of its own kind.
+# Spark sets these to the checkpoint's number of partitions. It sets the first where a query has state of its own kind.
 _PARTITIONS = ("spark.sql.streaming.internal.stateStore.partitions", "spark.sql.shuffle.partitions")
 _SPARK_DEFAULT = 200
 _MASK = 0xFFFFFFFF
@@ -40,7 +40,7 @@ _MASK = 0xFFFFFFFF
 
 
 def state_partitions() -> int:
-    """How many partitions the state of the query has, in one of its tasks; 1 outside a task."""
+    """The number of partitions that the state of the query has, read in one of its tasks; 1 outside a task."""
     context = TaskContext.get()
     if context is None:
         return 1
@@ -106,7 +106,7 @@ def pack(batches: Iterator[pa.RecordBatch], buckets: int | None = None) -> Itera
     Each bucket also receives an empty parcel. So all buckets are called in every micro-batch, and none has an older
     watermark than the others.
 
-    `buckets`: how many there are, None: as many as the state has partitions.
+    `buckets`: how many buckets there are, None: as many as the state has partitions.
     """
     partitions = state_partitions()
     numbers = bucket_numbers(buckets or partitions, partitions)
@@ -131,9 +131,11 @@ def _collected(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _parcels(rows: pa.RecordBatch, index: np.ndarray, numbers: np.ndarray) -> pa.RecordBatch:
-    """`index: int[n]`: the bucket of each row; `numbers: int32[buckets]`: the numbers by which Spark knows them."""
+    """The rows in parcels. `index: int[n]`: the bucket of each row; `numbers: int32[buckets]`: the numbers by which
+    Spark knows the buckets."""
     if len(numbers) > 1:
-        order = np.argsort(index.astype(np.min_scalar_type(len(numbers))), kind="stable")  # small numbers: radix sort
+        # for small numbers NumPy uses a radix sort
+        order = np.argsort(index.astype(np.min_scalar_type(len(numbers))), kind="stable")
         rows, index = rows.take(as_arrow(order)), index[order]
     first = np.searchsorted(index, np.arange(len(numbers) + 1)).tolist()
     filled = [i for i in range(len(numbers)) if first[i] < first[i + 1]]
@@ -173,7 +175,7 @@ def tables_of(parcels: list[bytes], inputs: Mapping[str, pa.Schema]) -> dict[str
 
 
 def mark(name: str) -> dict[bytes, bytes]:
-    """The metadata of a parcel that belongs to this input; those of ROWS have none."""
+    """The metadata of a parcel that belongs to this input; parcels of ROWS have none."""
     return {f"sqlext_{name}".encode(): b""}
 
 
@@ -201,7 +203,7 @@ def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def unpack_by_row(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
-    """The rows in parcels as structs, one for each row of the column: a parcel of n rows stands in the first of n rows.
+    """The rows in parcels as structs, one for each row of the column: a parcel of n rows is in the first of n rows.
 
     >>> parcel = stream_of(pa.record_batch({"x": [1, 2, 3]})).to_pybytes()
     >>> columns = [pa.array([parcel, None], pa.binary()), pa.array([None], pa.binary())]

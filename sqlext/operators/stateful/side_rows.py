@@ -20,10 +20,10 @@ def late_table(late: pa.Table, time: str, watermark: int) -> pa.Table:
 
 
 def write(rows: pa.Table, folder: str, name: str) -> None:
-    """Write the rows of one step; to write them again changes nothing."""
+    """Write the rows of one step; writing them again changes nothing."""
     if not rows.num_rows:
         return
-    import pyarrow.parquet as pq  # takes 50 ms, and few workers meet such rows
+    import pyarrow.parquet as pq  # takes 50 ms, and few workers write such rows
 
     part = os.path.join(folder, f"_{name}.part")  # Spark does not read files whose names begin with _
     pq.write_table(rows, part)

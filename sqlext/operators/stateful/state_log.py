@@ -1,11 +1,11 @@
 """State as chunks of rows that are appended and marked dead, and rewritten only when enough of their rows are dead.
 
-A `Log` is a table whose rows lie in chunks. New rows form a new chunk. A chunk is rewritten, together with the new
-rows, when more than half of it is dead, or when it has at most twice as many rows as those. So a log of n rows has
-about log n chunks, and a row is rewritten about log n times in its life.
+A `Log` is a table whose rows are in chunks. New rows form a new chunk. A chunk is rewritten, together with the new
+rows, when more than half of it is dead, or when it has at most twice as many rows as there are new ones. So a log of n
+rows has about log n chunks, and a row is rewritten about log n times in its life.
 
-What is stored is binary and begins with a version byte. A chunk is an Arrow stream (LZ4); a header says which chunks
-there are and which of their rows are alive. A changed format needs another version and a golden file in tests/streams.
+The stored form is binary and begins with a version byte. A chunk is an Arrow stream (LZ4); a header lists the chunks
+and which of their rows are alive. A changed format needs another version and a golden file in tests/streams.
 """
 
 from __future__ import annotations
@@ -90,11 +90,11 @@ class Log:
 
 @dataclass(frozen=True, kw_only=True)
 class Header:
-    """What is stored beside the chunks of a bucket.
+    """What is stored of a bucket besides its chunks.
 
     `plan`: the fingerprint of the query; `watermark`: int64 microseconds; `next_number`: the number of the next chunk;
-    `late`, `failed`: how many rows came too late so far, and on how many something failed; `buckets`: how many buckets
-    the query has.
+    `late`: how many rows have come too late so far; `failed`: on how many rows something has failed so far; `buckets`:
+    how many buckets the query has.
     """
 
     plan: str
@@ -121,7 +121,7 @@ class Stored:
         return State({name: self.logs[name].table(schema) for name, schema in tables.items()}, self.header.watermark)
 
     def after(self, step: Step, fingerprint: str) -> Stored:
-        """The state to store after a step of a query with this fingerprint."""
+        """The state to store after a step; `fingerprint`: the fingerprint of the query."""
         number, header = self.header.next_number, self.header
         changed = {
             name: self.logs[name].changed(change.keeps, change.added, number + i)
@@ -155,12 +155,12 @@ class Stored:
 
 
 def empty(tables: Iterable[str], buckets: int = 1) -> Stored:
-    """The state before any step. `tables`: their names; `buckets`: how many the query has."""
+    """The state before any step. `tables`: the names of its tables; `buckets`: how many buckets the query has."""
     return Stored(Header(plan="", watermark=FIRST_WATERMARK, buckets=buckets), {name: Log() for name in tables})
 
 
 def chunk_bytes(chunk: Chunk) -> bytes:
-    """All rows of a chunk, dead ones included; it is stored only once, when none of its rows is dead."""
+    """All rows of a chunk, dead ones included. A chunk is stored only once, when none of its rows is dead."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, chunk.rows.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
         writer.write_table(chunk.rows)
@@ -168,7 +168,7 @@ def chunk_bytes(chunk: Chunk) -> bytes:
 
 
 def read(header: bytes, read_chunk: Callable[[int], bytes]) -> Stored:
-    """The state from the bytes of its header and its chunks. Raises DataError: STATE_VERSION, for another version."""
+    """The state from the bytes of its header and its chunks. Raises DataError (STATE_VERSION) for another version."""
     _check(header[0])
     _, length = struct.unpack_from("<BI", header)
     at = struct.calcsize("<BI") + length
@@ -201,7 +201,7 @@ def _check(version: int) -> None:
 
 
 def changes(before: Stored | None, after: Stored) -> tuple[list[Chunk], list[int]]:
-    """The chunks that `after` adds, and the numbers of those that it no longer has."""
+    """The chunks that `after` adds, and the numbers of the chunks that it no longer has."""
     old = {c.number for log in before.logs.values() for c in log.chunks} if before else set()
     new = {c.number: c for log in after.logs.values() for c in log.chunks}
     return [new[number] for number in sorted(new.keys() - old)], sorted(old - new.keys())
