@@ -1,6 +1,7 @@
 """The rows or partial aggregates that each firing sees, and its result row.
 
-A firing sees partial aggregates that end at it, or the rows that an evictor chooses."""
+A firing sees partial aggregates that end at it, or the rows that an evictor chooses.
+"""
 
 from __future__ import annotations
 

@@ -51,7 +51,8 @@ def take_late_rows(
 ) -> Joined:
     """Extend the sessions by the late rows, and merge those that now touch.
 
-    `keys`: the keys of the late rows. The step counts and aggregates these rows."""
+    `keys`: the keys of the late rows. The step counts and aggregates these rows.
+    """
     sessions: dict[int, list[tuple[int, int, list[int]]]] = {}  # key → (start, end, panes)
     for pane in np.flatnonzero(np.isin(panes.code, code)).tolist():
         session = (int(panes.start[pane]), int(panes.end[pane]), [pane])

@@ -145,7 +145,8 @@ def _every_rows(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Columns
 def _on_delta(trigger: Trigger, inputs: TriggerInput) -> tuple[Points, Columns]:
     """Fire where the expression has changed by more than the threshold.
 
-    The stored column `delta` is the value on which each pane last fired, NaN before its first row."""
+    The stored column `delta` is the value on which each pane last fired, NaN before its first row.
+    """
     entries, values = inputs.entries, inputs.values(trigger.column)
     last, fires = inputs.columns["delta"].tolist(), np.zeros(len(entries.pane), np.bool_)
     for i, (pane, value) in enumerate(zip(entries.pane.tolist(), values.tolist())):

@@ -1,15 +1,15 @@
-"""Columns that the driver gives to executors and executors return: their names, and what rows are sorted by."""
+"""The columns that the driver and executors exchange: their names, and the keys by which rows are sorted."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-PARTITION_START = "__first"  # Boolean input column: a partition begins here
+PARTITION_START = "__first"  # Boolean input column: true where a partition begins
 WITHIN_KEY, WITHIN_END = "__key", "__end"  # for WITHIN: the first ORDER BY key, and that key plus the bound
 ROW_TIME = "__time"  # for MATCH_ROWTIME() and streams without WITHIN: the first ORDER BY key
 LATE_ROW = "__row"  # for streams with a table for late rows: the whole row of the relation as JSON
 FAILURE = "__failure"  # for streams: what could not be computed on the row, NULL if nothing failed
-NOT_COMPUTED = "__not_computed_"  # before the name of a column: Boolean, true on rows where it could not be computed
+NOT_COMPUTED = "__not_computed_"  # prefix of a column's name: Boolean, true on rows where it could not be computed
 CLASSIFIER_FIELD = "__classifier"  # among Slot.columns of members: CLASSIFIER() of each row
 IS_MATCHED = "__is_matched"  # Boolean output column with WITH UNMATCHED ROWS
 

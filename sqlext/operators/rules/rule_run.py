@@ -34,7 +34,8 @@ class Before:
     """The positions of a version in the keys of the step.
 
     They are rows `index` of the positions in the state, whose columns POSITION are `columns`. `partition: int64[k]`;
-    `place`: the place in the shared rows of the first row that the version still reads, or NEVER if there is none."""
+    `place`: the place in the shared rows of the first row that the version still reads, or NEVER if there is none.
+    """
 
     columns: Mapping[str, np.ndarray]
     index: np.ndarray
@@ -78,7 +79,8 @@ class RuleRun:
     def outcome(self, watermark: int, compiled: Compile) -> RuleOutcome:
         """The outcome at the watermark, or at the end of the version's time.
 
-        If it fails, the error is among the errors of the outcome, and the version begins anew on later rows."""
+        If it fails, the error is among the errors of the outcome, and the version begins anew on later rows.
+        """
         version = self.version.version
         rule = compiled(version.clause or "") if version.matches else None
         if rule is None or isinstance(rule, SqlExtError):

@@ -173,7 +173,8 @@ def _numbered(came: Arrivals, plan: RulesPlan) -> pa.Table:
     """The rows, with new numbers for the rows that have passed the watermark.
 
     The new numbers follow the order of these rows. Later steps take the order from the numbers alone, because the state
-    does not keep all the columns by which the rows are sorted."""
+    does not keep all the columns by which the rows are sorted.
+    """
     rows, passed = came.table, np.flatnonzero(came.has_passed)
     order = sorted_rows(came.code[passed], came.time[passed], rows.take(as_arrow(passed)), (*plan.sort, SortKey(ROW)))
     number = _integers(rows, ROW).copy()
