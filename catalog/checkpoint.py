@@ -15,7 +15,7 @@ from sqlext.spark.quiet_probes import quiet_probes
 Result = TypeVar("Result")
 
 _VERSION = 3
-_FILE = "sqlext.json"  # in the checkpoint's folder; where Spark writes it, a folder with one text file
+_FILE = "sqlext.json"  # in the checkpoint's folder; if Spark writes it, it is a folder with one text file
 _OLD_FILE = "_sqlext.json"  # the former name of the file, which Spark does not read
 
 

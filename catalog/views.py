@@ -90,7 +90,7 @@ def create(spark: Any, sql: Callable[..., Any], statement: CreateView, query_col
     parts = head.name.parts
     is_sparks = is_known(spark, parts)
     if is_sparks and head.or_replace:
-        sql(f"DROP VIEW {quote(parts)}")  # an error, as Spark's own, if it is a table
+        sql(f"DROP VIEW {quote(parts)}")  # raises Spark's own error if it is a table
     elif is_sparks or lookup(spark, sql, parts) is not None:
         if head.if_exists:
             return _nothing(sql, parts)

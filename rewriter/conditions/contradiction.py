@@ -45,7 +45,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Restriction:
-    """The value of `column` (in lower case) lies in one of `intervals` and is not NULL."""
+    """A condition: the value of `column` (in lower case) lies in one of `intervals` and is not NULL."""
 
     column: str
     intervals: tuple[Interval, ...]

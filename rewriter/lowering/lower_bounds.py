@@ -272,7 +272,7 @@ class _BoundReader:
     items: Sequence[Item]
 
     def bound(self, lo: int, hi: int) -> _StartBound | None:
-        """The bound that items `lo` to `hi` set, if they set one."""
+        """The bound that items `lo` to `hi` set, or None if they set no bound."""
         node = parse(self.items, lo, hi)
         if node.kind == "BETWEEN":
             value, low, high = node.children

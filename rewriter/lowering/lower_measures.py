@@ -71,7 +71,7 @@ class Measures:
             )
 
     def _check_mapped(self, items: Sequence[Item]) -> None:
-        """Raise BindError for a measure that reads rows of a variable that maps none."""
+        """Raise BindError for a measure that reads a variable that maps no rows."""
         unmapped = unmapped_variables(self.context.clause.pattern)
         for item in items:
             if isinstance(item, Reference) and item.variable in unmapped:
@@ -92,7 +92,7 @@ class Measures:
         return standing_for(same.name, reference.place.start)
 
     def _computed_navigation(self, reference: Reference) -> Text:
-        """`LAST(f(v, CLASSIFIER()))` as f of LAST(v) and LAST(CLASSIFIER()); NULL if there is no such row."""
+        """The text of `LAST(f(v, CLASSIFIER()))` as f of LAST(v) and LAST(CLASSIFIER()), NULL without such a row."""
 
         def on_row(part: Reference) -> Text:
             if part.kind == "match number":

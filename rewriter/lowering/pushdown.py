@@ -161,8 +161,9 @@ def _at(tokens: Tokens, lo: int, hi: int) -> list[Token]:
 
 @dataclass(frozen=True)
 class _Keys:
-    """The `number` of each key, by the key's lower-case name in the result. `alias`: of the result, "" if it has none.
+    """The `number` of each key, by the key's lower-case name in the result.
 
+    `alias` is the alias of the result, or "" if it has none.
     A key without a qualifier counts only if the result `is_alone` in FROM.
     """
 

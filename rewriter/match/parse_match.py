@@ -1,4 +1,4 @@
-"""The text inside MATCH_RECOGNIZE ( … ) → MatchClause.
+"""Parses the text inside MATCH_RECOGNIZE ( … ) into a MatchClause.
 
 The body is first cut into sections at the words that begin one. Each section is then parsed by itself, so that all
 syntax errors of a clause are reported at once. A word like PATTERN or MEASURES begins a section only where an operand
