@@ -13,7 +13,6 @@ __path__ = unpacked(__path__)  # before the imports below: they read the folder 
 
 from sqlext.errors import BindError, DataError, ParseError, SetupError, SqlExtError, SqlExtErrors, UnsupportedError
 
-# Imported at once: a submodule `session` or `explain` that is loaded later would hide the function of that name.
 # Workers load this file too, so none of these modules imports pyspark, sqlglot or numba before it is called.
 from sqlext.sessions.explain import compile, explain
 from sqlext.sessions.session import extend, is_extended, restore, session
