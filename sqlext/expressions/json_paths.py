@@ -90,7 +90,7 @@ def get_json_object(text: str, path: str) -> str | None:
 
 
 def _parts(text: str, steps: tuple[Any, ...], narrowed: int) -> list[str] | None:
-    """The texts at a path. Of a large text, only the part to which the first steps (at most `narrowed`) lead is read."""
+    """The texts at a path. Of a large text only the part is read to which the first `narrowed` steps lead."""
     if narrowed and len(text) > _LARGE and _is_single(steps):
         spend(_UNITS_TO_SKIP * len(text))
         members = _MEMBERS.texts(text, steps[0])
