@@ -1,4 +1,4 @@
-"""What an aggregate is: a state for no rows, how a row is added, and the value of a state."""
+"""The type of an aggregate: a state for no rows, a function that adds a row, and the value of a state."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Variance, standard deviation, skewness, kurtosis, covariance, correlation and linear regression.
 
-The updates are those of Spark's CentralMomentAgg, Covariance and PearsonCorrelation, in the same order of operations,
+The updates follow Spark's CentralMomentAgg, Covariance and PearsonCorrelation, in the same order of operations,
 so that values are the same to the last bit. Spark merges the partial result of a group into an empty one. This turns
 infinity into NaN, so `value` does the same. Sources: D. Knuth, The Art of Computer Programming 2, 4.2.2; P. Pébay,
 SAND2008-6212.

@@ -1,6 +1,6 @@
 """Dates and times of the proleptic Gregorian calendar, in years that Python's `datetime` does not have, and time zones.
 
-Days and microseconds count from 1970-01-01. The conversions of days are those of Hinnant, "chrono-Compatible Low-Level
+Days and microseconds count from 1970-01-01. The conversions of days come from Hinnant, "chrono-Compatible Low-Level
 Date Algorithms" (2013).
 """
 

@@ -1,6 +1,6 @@
 """Spark's implicit casts: the common types in which operands are compared, and the types that parameters take.
 
-The rules are those of Spark's TypeCoercion and AnsiTypeCoercion. A call that Spark refuses never reaches this module,
+The rules come from Spark's TypeCoercion and AnsiTypeCoercion. A call that Spark refuses never reaches this module,
 because its result type is determined first.
 """
 

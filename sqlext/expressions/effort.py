@@ -1,4 +1,4 @@
-"""What the evaluation of an expression costs, in units of about 10 ns, and how much of it one row may use up.
+"""The cost of evaluating an expression, in units of about 10 ns, and the limit on the cost of one row.
 
 A function whose time or memory depends on the data calls `spend` before it works; a unit pays for characters that it
 reads or makes, or for steps of a search. Code that evaluates an expression over many rows opens an `Allowance`. Then

@@ -1,6 +1,6 @@
 """The result type of each function of the table, where no Spark is available to name it (see `rewriter.rules`).
 
-The rules are those of Spark's analyzer. `tests/expressions` compares them with Spark on random expressions.
+The rules are the rules of Spark's analyzer. `tests/expressions` compares them with Spark on random expressions.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def read_date(text: str) -> int | None:
 
 
 def read_timestamp(text: str, time_zone: str | None) -> int | None:
-    """The microseconds of a text that CAST accepts, or None. Without a `time_zone`, they are those of timestamp_ntz.
+    """The microseconds of a text that CAST accepts, or None. Without a `time_zone`, it is a timestamp_ntz.
 
     Raises UnsupportedError for a text without a date, which means the day of the query.
 

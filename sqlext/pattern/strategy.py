@@ -1,8 +1,8 @@
-"""Which engine runs a task, and why: the only place that chooses, in batch and on streams.
+"""Choose the engine that runs a task, and give the reason: the only module that chooses, in batch and on streams.
 
 A table lists its engines in the order of preference, with the reason why one refuses a task. The first engine that
-accepts the task runs it. A choice depends on the task alone, and on streams on `StreamFacts`, never on rows: so
-EXPLAIN MATCH names the engine that runs.
+accepts the task runs it. A choice depends on the task alone, and on streams also on `StreamFacts`, but never on rows.
+Therefore EXPLAIN MATCH names the engine that runs.
 
 | strategy | accepts | time |
 |---|---|---|
@@ -38,8 +38,8 @@ MAX_TWO_PASS_POSITIONS = 64  # bits of one integer
 
 
 class Engine(NamedTuple):
-    """`refusal(task)`: why the engine cannot run a task, as a sentence, or None if it can; `reason(task)`: why it runs
-    one that the engines before it refused. On streams both also take StreamFacts."""
+    """`refusal(task)`: the reason why the engine cannot run a task, as a sentence, or None if it can; `reason(task)`:
+    the reason why it runs a task that the engines before it refused. On streams both also take StreamFacts."""
 
     name: str
     refusal: Callable[..., str | None]
@@ -50,7 +50,7 @@ class Engine(NamedTuple):
 def choose(task: Task) -> tuple[str, str]:
     """The name of the strategy that runs a task in batch, and the reason as a sentence.
 
-    A strategy other than "auto" is taken as it is named.
+    A strategy other than "auto" is the one that runs.
 
     Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, if the named strategy does not exist or refuses the task.
 
@@ -72,7 +72,7 @@ def choose(task: Task) -> tuple[str, str]:
 
 
 def accepts(task: Task) -> bool:
-    """Can the strategy that the task names run it?"""
+    """True if the strategy that the task names can run it."""
     return _strategy_refusal(task) is None
 
 
@@ -109,9 +109,9 @@ def decide(
     facts: StreamFacts,
     engine: str | None = None,
 ) -> Decisions:
-    """Search on from a position as far as the rows decide, with an engine (None: the one that is chosen).
+    """Continue the search from a position as far as the rows decide, with an engine (None: the one that is chosen).
 
-    `rows.limit` as in batch, but only known where `event_times.end` has passed. Raises DataError as conditions do
+    `rows.limit` is as in batch, but only known where `event_times.end` has passed. Raises DataError as conditions do
     (STEP_BUDGET, ARITHMETIC_OVERFLOW, DIVIDE_BY_ZERO), and MATCH_BUDGET.
 
     >>> import numpy as np
@@ -130,7 +130,7 @@ def decide(
 
 
 def stream_refusal(task: Task, reads_ahead: bool) -> str | None:
-    """What of a task no engine of streams can decide, None if one can. `reads_ahead`: as in StreamFacts.
+    """The part of a task that no engine of streams can decide, None if one can. `reads_ahead`: as in StreamFacts.
 
     >>> from sqlext.pattern.program.ast import Variable
     >>> from sqlext.pattern.cep.nfa_compile import compile_nfa
@@ -164,7 +164,7 @@ def _stream_engines(task: Task) -> Sequence[Engine]:
 
 
 def _strategy_refusal(task: Task) -> str | None:
-    """Why the strategy that the task names cannot run it."""
+    """The reason why the strategy that the task names cannot run it, or None."""
     if task.strategy not in STRATEGIES:
         return f"there are only {', '.join(STRATEGIES)}."
     return _named(BATCH_ENGINES, task.strategy).refusal(task)
@@ -264,7 +264,7 @@ def _why_desugared(task: CepTask) -> str:
     return f"rows in between may be skipped; the desugared program is run by {choose(inner_task(task))[0]}."
 
 
-# streams: refusals and reasons; task.strategy is "reference" or without effect
+# streams: refusals and reasons; task.strategy is "reference" or has no effect
 
 _REFERENCE = 'strategy "reference" was asked for.'
 
@@ -427,12 +427,12 @@ BATCH_ENGINES = (
     Engine("cep", _refused_by_cep, _why_cep, _cep),
     Engine("reference", lambda *_: None, lambda task: _REFERENCE, _reference),
 )
-CEP_ENGINES = (  # of strategy cep
+CEP_ENGINES = (  # the engines of strategy cep
     Engine("shared_buffer", _refused_by_shared_buffer, _why_shared_buffer, _shared_buffer),
     Engine("path_search", _wants_preferred, _why_path_search, _path_search),
     Engine("desugared", _wants_every_match, _why_desugared, _desugared),
 )
-STREAM_ENGINES = (  # of contiguous tasks
+STREAM_ENGINES = (  # the engines of contiguous tasks
     Engine("walk", _refused_by_walk, _why_walk, _streamed("walk")),
     Engine("unknown_rows", _refused_by_unknown_rows, _why_unknown_rows, _streamed("unknown_rows")),
     Engine("reference", lambda *_: None, _why_reference, _streamed("reference")),

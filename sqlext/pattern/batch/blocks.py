@@ -4,7 +4,7 @@ A kernel is called again and again with the same `state` and continues where it 
 read, when a block is full, or when AFTER MATCH SKIP fails. Its loop is
 
     while has_room(state, block) and next_partition(state, bounds):
-        length = …walk from row state[ROW], write positions behind state[MAPPED] until the walk `meets` an earlier one…
+        length = …walk from row state[ROW], write positions after state[MAPPED] until the walk `meets` an earlier one…
         if length == TOO_LONG: break
         book(state, block, shared, is_target, length, 0)
 
@@ -14,7 +14,7 @@ ends there, and the rest of the earlier match becomes the tail of its match (Spa
 part again. So the walks on the chain of tails of one match were all in different positions at the row before the last
 meeting, and a match has fewer tails than there are positions.
 
-The next block must list again the labels that lie behind its first start row. A block that shares therefore continues
+The next block must list again the labels that lie after its first start row. A block that shares therefore continues
 until its start rows have covered a quarter of the way to the end of its matches; then all blocks together list a
 constant number of labels for each row.
 
@@ -44,7 +44,7 @@ MATCHES, MAPPED, UNMATCHED = 4, 5, 6  # the filled part of the block
 FAILURE = 7  # 0 or one of skip_kernels.REASONS
 MODE, ELSE_NEXT_ROW, RECORDS_UNMATCHED = 8, 9, 10  # constants of the task
 MET, MET_AT = 11, 12  # the match that the walk from ROW has met, or -1, and the mapped row of the block where it did
-LENGTHS = 13  # the number of rows that the matches of a block that shares map in all
+LENGTHS = 13  # the total number of rows that the matches of a block that shares map
 SOUGHT, SOUGHT_LIMIT = 14, 15  # with SEEK: rows below SOUGHT cannot begin a match that ends by SOUGHT_LIMIT
 STATE_SIZE = 16
 
@@ -52,10 +52,10 @@ START, MATCH_NUMBER, MATCH_END, CURRENT = 0, 1, 2, 3  # rows of Block.match
 LENGTH, TAIL, TAIL_AT, LAST_TARGET = 0, 1, 2, 3  # rows of Shared.tail
 LANE_MATCH, LANE_END, LANE_SHIFT = 0, 1, 2  # rows of Shared.lane
 
-LANES = 8  # walks that may be met: more of them rarely run side by side, and missing one costs only labels
+LANES = 8  # walks that may be met: more walks rarely run at the same time, and missing one costs only labels
 _FEW_MATCHES = 8  # fewer matches do not show whether sharing pays
 
-NO_MATCH, TOO_LONG = -1, -2  # instead of the length of a match; TOO_LONG: does not fit into the rest of the block
+NO_MATCH, TOO_LONG = -1, -2  # instead of the length of a match; TOO_LONG: it does not fit into the rest of the block
 
 
 class Block(NamedTuple):
@@ -72,11 +72,11 @@ class Block(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """The additional arrays of a block that shares. Other blocks have None, for which Numba leaves out all code behind
+    """The additional arrays of a block that shares. Other blocks have None, for which Numba leaves out all code under
     `if shared is not None`.
 
     - `tail: int64[4, c]`: length, match and at of Tails; then the last row of the match to which SKIP TO may go, or -1;
-    - `lane: int64[3, 8]`: the matches with the most own rows behind the next start row; the end of these rows; and the
+    - `lane: int64[3, 8]`: the matches with the most own rows after the next start row; the end of these rows; and the
       shift from such a row to its mapped row of the block. A free lane ends at row 0;
     - `limit: int64[r]`, only with WITHIN: a walk with a limit up to this one leaves the mapped row for the same target.
     """
@@ -96,8 +96,8 @@ def all_blocks(
 ) -> Iterator[Spans]:
     """The matches in `n` rows, by calling `fill(state, block, shared)` until all rows are read or a skip has failed.
 
-    A block grows as long as not even one match fits into it. `overlap`: the overlap of matches from which on blocks
-    share, like OVERLAP; 0: the first block shares, too; None: no block does.
+    A block grows as long as not even one match fits into it. `overlap`: blocks share where matches overlap by more than
+    this, like OVERLAP; 0: the first block shares, too; None: no block shares.
     """
     seeks = task.frame is not None and task.frame.seeks
     if task.output.is_all_rows or task.skip.mode == SKIP_PAST_LAST_ROW or seeks:
@@ -131,7 +131,7 @@ def _nothing_shared(block: Block) -> Shared:
 
 
 def _goes_far(state: np.ndarray, before: np.ndarray, block: Block) -> bool:
-    """Has a full block that shares covered so many rows that it may end, or is sharing of no use in it?"""
+    """True if a full block that shares has covered so many rows that it may end, or if sharing is of no use in it."""
     if state[FAILURE] or state[MATCHES] == block.match.shape[1]:
         return True
     is_useless = state[MATCHES] >= _FEW_MATCHES and 2 * state[MAPPED] > state[LENGTHS]
@@ -139,7 +139,7 @@ def _goes_far(state: np.ndarray, before: np.ndarray, block: Block) -> bool:
 
 
 def _is_worth_sharing(state: np.ndarray, before: np.ndarray, overlap: int, shares: bool) -> bool:
-    """Did the matches of this block overlap by more than `overlap`, and if it shared, did that halve the labels?"""
+    """True if the matches of this block overlapped by more than `overlap`, and sharing, if used, halved the labels."""
     lengths = state[LENGTHS] if shares else state[MAPPED]
     is_useful = not shares or 2 * state[MAPPED] <= lengths
     return bool(is_useful and lengths > overlap * (state[ROW] - before[ROW]))
@@ -172,7 +172,7 @@ def _spans(state: np.ndarray, block: Block, shared: Shared | None, tables: Autom
 
 
 def _tails(tail: np.ndarray) -> Tails | None:
-    """The tails of a block, None where no match has one."""
+    """The tails of a block, None if no match has one."""
     return Tails(tail[TAIL], tail[TAIL_AT], tail[LENGTH]) if (tail[TAIL] >= 0).any() else None
 
 
@@ -185,14 +185,14 @@ def copy(source, target):
 
 @compiled
 def has_room(state, block):
-    """Has the block room for another match, and has no skip failed?"""
+    """True if the block has room for another match and no skip has failed."""
     has_space = state[MATCHES] < block.match.shape[1] and state[UNMATCHED] < len(block.unmatched)
     return has_space and state[MAPPED] < len(block.position) and state[FAILURE] == 0
 
 
 @compiled
 def next_partition(state, bounds):
-    """Enter the partition of the next start row; return False behind the last one."""
+    """Enter the partition of the next start row; return False after the last one."""
     if state[ROW] == bounds[state[PARTITION] + 1]:
         state[PARTITION] += 1
         state[NUMBER] = 1
@@ -201,7 +201,7 @@ def next_partition(state, bounds):
 
 @compiled
 def meets(state, position, shared, row, q):
-    """Was an earlier walk of this block at `row` in position q? If it was, record the meeting."""
+    """Return True and record the meeting if an earlier walk of this block was at `row` in position q."""
     if shared is None:
         return False
     for x in range(LANES):
@@ -215,7 +215,7 @@ def meets(state, position, shared, row, q):
 def book(state, block, shared, is_target, length, shift):
     """Record the outcome of the search from the current row, and go to the next start row.
 
-    `length`: the number of positions that the search wrote, or NO_MATCH. `shift`: how many rows behind the current one
+    `length`: the number of positions that the search wrote, or NO_MATCH. `shift`: how many rows after the current one
     the match begins; 0 unless the search may SEEK.
     """
     row = state[ROW]
@@ -279,7 +279,7 @@ def _book_tail(state, block, shared, is_target, length):
 
 @compiled
 def _target_with_tail(state, block, shared, is_target):
-    """As `target_step`, for a match in Shared.tail; it reads no row behind the next start row."""
+    """As `target_step`, for a match in Shared.tail; it reads no row after the next start row."""
     i, j, step = state[MATCHES], state[MAPPED], 0
     last = shared.tail[LAST_TARGET, i]
     if last < 0 or state[MODE] == TO_LAST:

@@ -7,8 +7,8 @@ to right never goes back, and each row costs time linear in the program, whateve
 The vectors are large. They are kept for every 2^k-th row only (a *border*) and computed again for two *stretches* of
 2^k rows between borders: the one in which a walk is, and its neighbour.
 
-In blocks that share labels (see `blocks`) a walk ends where it meets another walk only if it would continue in the same
-way: the other match ends within its limit, and passed over no target that its limit would permit.
+In blocks that share labels (see `blocks`), a walk that meets another walk ends there only if it would continue in the
+same way: the other match ends within its limit, and passed over no target that its limit would permit.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _new_ends(tables: Automaton, n: int, shift: int) -> Ends:
 
 @inlined
 def _write_row(graph, ends, mask, i, is_last, following, out):
-    """Write the ends of row i to `out`, computed from those of the row behind it."""
+    """Write the ends of row i to `out`, computed from the ends of the next row."""
     never = np.iinfo(out.dtype).max
     if not is_last:
         for p in range(len(out)):
@@ -157,8 +157,8 @@ def _find_borders(graph, ends, bounds, mask):
 
 @inlined
 def _target(graph, ends, search, bounds, mask, instruction, at_start, row, limit):
-    """The most preferred target that is DONE or can take `row` and end by `limit`, and the greatest limit up to which
-    this target stays the most preferred one."""
+    """The most preferred target that is DONE or can take `row` and end by `limit`; and the greatest limit up to which
+    this target remains the most preferred one."""
     j = row >> ends.shift[0]
     if ends.loaded[j & 1] != j:
         _load(graph, ends, bounds, mask, j)
@@ -174,7 +174,7 @@ def _target(graph, ends, search, bounds, mask, instruction, at_start, row, limit
 
 @compiled
 def _meets(state, match, position, shared, row, q, limit):
-    """As `blocks.meets`, but only where the walk would continue in the same way as the one it meets."""
+    """As `blocks.meets`, but only where the walk would continue in the same way as the walk that it meets."""
     if shared is None:
         return False
     for x in range(LANES):

@@ -1,20 +1,20 @@
 """The boundaries at which a range of rows can be cut, so that its parts can be matched independently.
 
 A *cut* is a boundary between two rows at which the search for matches begins anew: the matcher tries to start a match
-at the row behind it, and no match maps rows on both sides. The rows between two cuts are matched as if they were a
-partition of their own. The cuts found here are certain, whatever comes before and behind the rows at hand, so many
-cores can look for them at once. There are two kinds:
+at the row after it, and no match maps rows on both sides. The rows between two cuts are matched as if they were a
+partition of their own. The cuts found here are certain, whatever comes before and after the given rows, so many cores
+can look for them at once. There are two kinds:
 
 - No candidate crosses a *clean* cut: no position that a search can have reached before it, from any start row or from
-  before the rows at hand, continues to a position that is live behind it (from which a match can be completed, or can
-  continue behind the rows at hand). This holds for every skip mode. WITHIN and run-dependent conditions only take
+  before the given rows, continues to a position that is live after it (from which a match can be completed, or can
+  continue after the given rows). This holds for every skip mode. WITHIN and run-dependent conditions only take
   candidates away.
 - No preferred match crosses a *walked* cut. If AFTER MATCH SKIP PAST LAST ROW and row-local conditions decide matches,
   the matcher is always in one state: at the beginning of a search, or in one position of a match. All states in which
   it may be at the first row are followed at once; they become one state within a few matches. This requires the live
-  positions, so it ends where these depend on the rows behind those at hand.
+  positions, so it ends where these depend on rows after the given ones.
 
-Source: the live sets are those of `two_pass`. Following all states at once is how finite automata are run in parallel:
+Source: see `two_pass` for the live sets. Following all states at once is how finite automata are run in parallel:
 Mytkowicz, Musuvathi and Schulte, Data-Parallel Finite-State Machines (ASPLOS 2014), §3.
 """
 
@@ -31,7 +31,7 @@ from sqlext.pattern.program.jit import compiled
 from sqlext.pattern.program.program import Program
 from sqlext.pattern.task.task import SKIP_PAST_LAST_ROW, Rows, Task
 
-_NONE, _MANY = -1, -2  # instead of the one position in which the matcher may be
+_NONE, _MANY = -1, -2  # used instead of the one position in which the matcher may be
 
 
 class Tables(NamedTuple):
@@ -53,7 +53,7 @@ def find_cuts(
     """The first and the last cut among the boundaries `lo`, …, `hi` (boundary r is before row r), or None.
 
     `rows` are some rows of a sorted relation. The masks of rows `lo` to `hi` (exclusive; default: all rows) are known;
-    the rows before and behind them may be anything. The inner `rows.bounds` are beginnings of partitions, which are
+    the rows before and after them may be anything. The inner `rows.bounds` are beginnings of partitions, which are
     cuts too. `is_fresh`: `lo` is known to be a cut. The task must be one that `parts.refusal` does not refuse. Time is
     linear in the rows; memory is 1, 2, 4 or 8 bytes a row.
 
@@ -77,7 +77,7 @@ def find_cuts(
 
 
 def _allows_walked_cuts(task: Task) -> bool:
-    """Is the matcher always in one state?"""
+    """True if the matcher is always in one state."""
     is_local = not task.is_within and all(condition is None for condition in task.conditions)
     return is_local and task.skip.mode == SKIP_PAST_LAST_ROW
 
@@ -101,9 +101,9 @@ def _positions(targets: list[int]) -> int:
 
 @compiled
 def _find_live(tables, inner, mask, lo, hi, live):
-    """Fill `live[i - lo]` with the positions that are live at row i for some rows behind `hi`.
+    """Fill `live[i - lo]` with the positions that are live at row i for some rows after `hi`.
 
-    Returns a boundary; at rows below it the positions are live whatever comes behind `hi`.
+    Returns a boundary; at rows below it the positions are live whatever comes after `hi`.
     """
     t = tables.packed
     certain, k = -1, len(inner) - 1
@@ -136,7 +136,7 @@ def _image(table, positions):
 def _first_and_last(tables, inner, live, lo, hi, certain, is_fresh):
     """The first and the last cut, or -1; walked cuts are looked for up to boundary `certain`.
 
-    All matches end at a boundary if they end there for the largest set of live positions behind it, so only the sets
+    All matches end at a boundary if they end there for the largest set of live positions after it, so only the sets
     before the boundary have to be certain.
 
     `ahead`: the positions at which a candidate that maps rows before r may continue there; `walkers`, `lane` and

@@ -38,8 +38,8 @@ from sqlext.pattern.task.skip_kernels import is_skip_target
 from sqlext.pattern.task.task import MatchTask, Rows, Spans
 
 STRETCH_SHIFT = 10  # 1,024 rows a stretch: borders take at most 6 bytes a row
-MEMO_BITS = 16  # steps and targets that are remembered
-END = 0  # the state behind the last row of a partition; its set is never read
+MEMO_BITS = 16  # how many steps and targets are remembered
+END = 0  # the state after the last row of a partition; its set is never read
 _NONE = -1
 
 
@@ -171,7 +171,7 @@ def _state_of(states, words):
 
 @compiled
 def _new_step(graph, states, mask, i, following):
-    """The state of row i; `following` is that of the row behind it, END if there is none."""
+    """The state of row i; `following` is the state of the next row, END if there is none."""
     states.new[:] = 0
     if following != END:
         for p in range(len(graph.instruction)):
@@ -189,7 +189,7 @@ def _new_step(graph, states, mask, i, following):
 
 @inlined
 def _step(graph, states, mask, i, following):
-    """As `_new_step`, with a memo."""
+    """As `_new_step`, but remembered."""
     h = np.uint64(following)
     for byte in mask[i]:
         h = _mixed(h, byte)
@@ -249,7 +249,7 @@ def _new_target(graph, states, search, p, state):
 
 @inlined
 def _target(graph, states, search, bounds, mask, p, row):
-    """As `_new_target` for the state of `row`, with a memo."""
+    """As `_new_target` for the state of `row`, but remembered."""
     stretch = row >> states.shift[0]
     if states.loaded[stretch & 1] != stretch:
         _load(graph, states, bounds, mask, stretch)

@@ -1,4 +1,4 @@
-"""Partitions that are matched in parts: which tasks permit it, and the rows of a part (`cuts` finds where parts end).
+"""Partitions that are matched in parts: the tasks that permit it, and the rows of a part (`cuts` finds the boundaries).
 
 Spark's driver loads this module, so it imports no Numba.
 """
@@ -56,7 +56,7 @@ def refusal(task: Task) -> str | None:
 
 
 def _reads_outside(condition: Condition | None) -> str:
-    """What a run-dependent condition reads that is not in the rows of its match, or ""."""
+    """Name what a run-dependent condition reads outside the rows of its match, or return ""."""
     if isinstance(condition, (Call, ScalarCall)):
         return next(filter(None, map(_reads_outside, condition.arguments)), "")
     if not isinstance(condition, (Operand, Read)):
@@ -68,7 +68,7 @@ def _reads_outside(condition: Condition | None) -> str:
 
 
 def may_fail(task: Task) -> bool:
-    """May a match have no row to which SKIP TO can go, or only its first row?"""
+    """True if a match may have no row to which SKIP TO can go, or only its first row."""
     if task.skip.mode in (SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW) or task.skip.else_next_row:
         return False
     tables = automaton(task.program, task.bits)

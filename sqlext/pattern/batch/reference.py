@@ -22,10 +22,10 @@ from sqlext.pattern.task.task import MatchTask, Rows, SkipFailure, Spans
 MAX_STEPS = 5_000_000  # of one search
 BLOCK_ROWS = 1 << 16  # mapped rows, and also matches, that complete a block
 
-MappedRows = list[tuple[int, bool]]  # (label, is_hidden) of each mapped row of a match, in order
-Bounds = tuple[int, int]  # the first row, and the row behind the last one
+MappedRows = list[tuple[int, bool]]  # (label, is_hidden) for each mapped row of a match, in order
+Bounds = tuple[int, int]  # the first row, and the row after the last one
 # (start row, match number, partition, limit, rows that PREV and NEXT reach) -> the mapped rows of the preferred match,
-# None without one
+# or None if there is none
 Searcher = Callable[[int, int, Bounds, int, Bounds], Union[MappedRows, None]]
 
 
@@ -40,7 +40,8 @@ def search(
     """The mapped rows of the match that starts at row `start`, or None if there is no match.
 
     The partition is rows `bounds[0]` to `bounds[1]` (exclusive); only rows below `limit` are mapped.
-    `satisfies(label, path)`: may row `start + len(path)` be mapped to `label` behind `path`, the labels taken so far?
+    `satisfies(label, path)` returns whether row `start + len(path)` may be mapped to `label` after `path`, the labels
+    taken so far.
 
     Raises DataError: STEP_BUDGET.
 
@@ -53,7 +54,7 @@ def search(
     """
     labels: list[int] = []
     hidden: list[bool] = []
-    # What is still to be tried, most preferred last: (instruction, rows taken, instructions visited since the last row)
+    # Still to be tried, most preferred last: (instruction, rows taken, instructions visited since the last row)
     stack: list[tuple[int, int, frozenset[int]]] = [(0, 0, frozenset())]
     for _ in range(max_steps):
         if not stack:
@@ -156,7 +157,7 @@ def find_with(
 def _match_of(
     row: int, searcher: Searcher, task: MatchTask, number: int, bounds: Bounds, limit: int
 ) -> tuple[int, MappedRows | None]:
-    """The match of a row, which begins at this row or, with SEEK, at the first row below `limit` where one can."""
+    """The match of a row. It begins at this row or, with SEEK, at the first row below `limit` where one can begin."""
     seeks = task.frame is not None and task.frame.seeks
     seen = (row, limit) if task.frame is not None and task.frame.is_seen else bounds
     for start in range(row, limit if seeks else row + 1):

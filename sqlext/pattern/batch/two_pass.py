@@ -1,10 +1,10 @@
 """Row-local patterns of up to 64 positions: one pass right to left, one left to right, linear for every pattern.
 
-Pass 1 finds for each row the *live* positions: those that may take the row and from which a match can be completed.
+Pass 1 finds for each row the *live* positions: positions that may take the row and from which a match can be completed.
 Pass 2 walks from each start row along the most preferred live targets, so it never goes back. Sets of positions are the
 bits of one integer; a step of pass 1 is a union of images, read from one table for each byte of the set.
 
-Source: the two passes are those of Frisch and Cardelli, Greedy Regular Expression Matching (ICALP 2004), §4.
+Source of the two passes: Frisch and Cardelli, Greedy Regular Expression Matching (ICALP 2004), §4.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Tables(NamedTuple):
     """The tables of a program; K is the smallest unsigned integer with a bit for each of the m positions.
 
     - `before: K[w, 256]`: entry [j, s] holds the positions that have a target in byte value s of byte j of a set, and
-      those that reach DONE;
+      the positions that reach DONE;
     - `allowed: K[u, 256]`: entry [j, s] holds the positions that byte value s in mask byte `column[j]` permits;
-    - `everything, at_end: K[1]`: all positions; those that accept behind the last row;
-    - `target[first[p] : first[p + 1]]`: the targets of position p, most preferred first; p = m stands for the
-      beginning of a search, p = m + 1 for the beginning at the first row of a partition;
+    - `everything, at_end: K[1]`: all positions; the positions that accept after the last row;
+    - `target[first[p] : first[p + 1]]`: the targets of position p, most preferred first; p = m is the beginning of a
+      search, p = m + 1 the beginning of a search at the first row of a partition;
     - `best: int8[m + 2, 256]`, empty if K has more than 8 bits: the most preferred target that is DONE or in the set.
       Reading it instead of `target` saves a fifth of the time, because no branch depends on the rows.
     """
@@ -108,7 +108,7 @@ def _best(targets: list[int], live: int) -> int:
 
 
 def as_set(positions: Iterable[int]) -> int:
-    """The bits of some positions."""
+    """The set of some positions, as bits."""
     return sum(1 << p for p in positions)
 
 

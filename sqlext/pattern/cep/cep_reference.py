@@ -17,7 +17,7 @@ from sqlext.pattern.cep.nfa_compile import first_variables
 from sqlext.pattern.program import ast
 
 MAX_STEPS = 5_000_000  # for one start row
-NOW, NEXT_ROW, BOUND = 0, 1, 2  # what decides a match: its last row, the row behind it, or the end of its bound
+NOW, NEXT_ROW, BOUND = 0, 1, 2  # what decides a match: its last row, the row after it, or the end of its bound
 
 Taken = tuple[int, int, bool]  # row, label, is hidden
 Path = tuple[Taken, ...]
@@ -41,7 +41,7 @@ class Possessive:
 @dataclass(frozen=True, kw_only=True)
 class State:
     """The state of a search: the `path` so far, the `operator` before the next row, and the absences and loops that
-    are `pending` since the last row. `scopes`: (label, rows taken before it) of each UNTIL around."""
+    are `pending` since the last row. `scopes`: (label, rows taken before it) for each enclosing UNTIL."""
 
     path: Path = ()
     operator: str = ""
@@ -54,7 +54,7 @@ class State:
 class Search:
     """The search for the paths of a pattern from row `start`.
 
-    `satisfies(path, row, label)` returns whether `row` may be mapped to `label` behind `path`. `limit(first, last)` is
+    `satisfies(path, row, label)` returns whether `row` may be mapped to `label` after `path`. `limit(first, last)` is
     the first row beyond the bound of a match from row `first` to row `last`. When `paths` is exhausted, `partial` has
     the paths that could still be continued when their bound ended. `is_whole`: `bounds[0]` is the first row of its
     partition, where `^` holds. For a stream, `is_open(first, last)` returns whether the bound of such a match is still
@@ -133,7 +133,7 @@ class Search:
             yield self.left(node, count, state)
 
     def left(self, node: ast.Quantified, count: int, state: State) -> State:
-        """Return the state behind a loop that was left after `count` rounds."""
+        """Return the state after a loop that was left after `count` rounds."""
         if node.mode != ast.POSSESSIVE or count == node.at_most:
             return state
         ends = tuple(label for label, _ in state.scopes)

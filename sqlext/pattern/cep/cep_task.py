@@ -1,4 +1,4 @@
-"""The task of a pattern that skips rows or speaks of absence, and of AFTER MATCH NO SKIP; what its rows decide alone.
+"""The task of a pattern with skipped rows or absences, or of AFTER MATCH NO SKIP; and what its rows alone decide.
 
 The functions work on whole columns: for each row, which labels and formulas it satisfies, and where its bound ends.
 """
@@ -18,8 +18,8 @@ from sqlext.pattern.task.task import Rows, Task
 class CepTask(Task):
     """A task that `nfa` describes: the rows of a match need not be neighbours, or every match is required.
 
-    `program` says only which variables a match maps, in which order. `is_between`: the limit of a row bounds the next
-    mapped row of a match (WITHIN ... BETWEEN ROWS), not all rows of a match that starts there.
+    `program` determines only which variables a match maps, in which order. `is_between`: the limit of a row bounds the
+    next mapped row of a match (WITHIN ... BETWEEN ROWS), not all rows of a match that starts there.
     """
 
     nfa: Nfa
@@ -27,7 +27,7 @@ class CepTask(Task):
 
     @property
     def is_run_dependent(self) -> bool:
-        """Does a condition depend on the rows matched so far?"""
+        """True if a condition depends on the rows matched so far."""
         return any(condition is not None for condition in self.conditions)
 
 
@@ -62,7 +62,7 @@ def evaluate(formula: Formula, truth: np.ndarray) -> np.ndarray:
 
 
 def local_part(task: Task, formula: Formula) -> Formula:
-    """The part of a formula that the row-local conditions decide; it is true wherever the formula may be true."""
+    """The part of a formula that row-local conditions decide; it is true wherever the formula may be true."""
     dependent = {label for label, condition in enumerate(task.conditions) if condition is not None}
     return tuple(
         clause
@@ -72,7 +72,7 @@ def local_part(task: Task, formula: Formula) -> Formula:
 
 
 def may_begin(task: CepTask, rows: Rows) -> np.ndarray:
-    """`bool[n]`: may a match that maps rows begin at the row, as far as the row alone decides?"""
+    """`bool[n]`: whether a match that maps rows may begin at the row, as far as the row alone decides."""
     truth, begins = local_truth(task, rows), np.zeros(len(rows.mask), np.bool_)
     for wait in (*task.nfa.start, *task.nfa.partition_start):
         if isinstance(wait, Wait):
@@ -117,7 +117,7 @@ def next_with(labels: Sequence[int], truth: np.ndarray, bounds: np.ndarray) -> n
 
 
 def next_satisfies(labels: Sequence[int], truth: np.ndarray) -> np.ndarray:
-    """`bool[n]`: does the row behind each row satisfy one of the labels? False for the last row.
+    """`bool[n]`: whether the row after each row satisfies one of the labels; False for the last row.
 
     >>> next_satisfies([0], np.array([[True, False, True]]))
     array([False,  True, False])

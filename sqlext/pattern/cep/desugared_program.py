@@ -3,14 +3,14 @@
 A wait of the Nfa becomes
 
     wait: split take, skip
-    take: label of the row that is taken; jump to what comes behind its position
-    skip: label of a gap; jump to the wait for which the path waits then
+    take: label of the row that is taken; jump to what follows its position
+    skip: label of a gap; jump to the next wait of the path
 
 What a row must satisfy besides its variable (no N, no S, no row of a possessive loop) makes another *variant* of the
 label, with a mask bit of its own. `preferred_match` drops the gaps of a match and turns variants back
 into their variables.
 
-A pending Final, which rows behind the match decide, makes a variant of the last row's label, too: in batch these rows
+A pending Final, which rows after the match decide, makes a variant of the last row's label, too: in batch these rows
 are present, and `cep_task.horizon` looks ahead.
 """
 
@@ -29,7 +29,7 @@ GAP = -1  # Variant.origin
 @dataclass(frozen=True)
 class Variant:
     """A label of the desugared program: `origin` is the variable's label or GAP, and a row satisfies `formula`. `final`
-    is not None where rows behind the match decide whether it may end with the row."""
+    is not None where rows after the match decide whether it may end with the row."""
 
     origin: int
     formula: Formula
@@ -70,7 +70,7 @@ def desugared_program(nfa: Nfa) -> DesugaredProgram:
 
 @dataclass(kw_only=True)
 class _Builder:
-    """Blocks of instructions whose targets are still keys. Only targets behind a row may stand before it."""
+    """Blocks of instructions whose targets are still keys. Only a target that follows a row may be placed before it."""
 
     nfa: Nfa
     variants: dict[Variant, int] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class _Builder:
         return DesugaredProgram(Program((*instructions, *end, Done()), labels), tuple(self.variants))
 
     def _name(self, variant: Variant) -> str:
-        """The name of a label; for a gap that of the variable that the row was tested for."""
+        """The name of a label; for a gap, the name of the variable that the row was tested for."""
         if variant.origin != GAP:
             return self.nfa.labels[variant.origin]
         tested = next((self.nfa.labels[clause[0][0]] for clause in variant.formula[::-1] if clause), "row")
@@ -123,7 +123,7 @@ class _Builder:
                 self.todo.append(target)
             keys.append(target if isinstance(target, Wait) else "end" if target.at_end else "done")
         if not keys:
-            return [("jump", 0)]  # to itself: no way on
+            return [("jump", 0)]  # a jump to itself: the path cannot continue
         return [*(("split", key, +1) for key in keys[:-1]), ("jump", keys[-1])]
 
     def _wait(self, wait: Wait) -> list[tuple]:
@@ -149,7 +149,7 @@ class _Builder:
 
 
 def _runs(targets: tuple[Target, ...]) -> list[Final | tuple[Target, ...]]:
-    """The targets in order; those between pending ones together."""
+    """The targets in order, with the targets between two pending ones in one group."""
     runs: list[Final | tuple[Target, ...]] = []
     for target in targets:
         if isinstance(target, Final) and target.is_pending:
@@ -162,7 +162,7 @@ def _runs(targets: tuple[Target, ...]) -> list[Final | tuple[Target, ...]]:
 
 
 def _instruction(x: tuple, i: int, at: dict[Hashable, int]) -> Instruction:
-    """Targets: a key, or an int relative to the instruction."""
+    """The instruction with absolute targets. A target is a key, or an int relative to the instruction."""
 
     def target(key: Hashable) -> int:
         return i + key if isinstance(key, int) else at[key]

@@ -26,7 +26,7 @@ def inner_task(task: CepTask) -> MatchTask:
     """The contiguous task that finds the matches with their gaps, as far as it does not depend on the rows.
 
     Its label l is variant l of the desugared program. Its strategy is "auto", or "reference" where conditions cannot be
-    expressed over a path with gaps: then it has none, and `path_satisfier` evaluates them.
+    expressed over a path with gaps: then it has no conditions, and `path_satisfier` evaluates them.
     """
     return _inner_task(task, Rewriting(task=task, program=desugared_program(task.nfa), n_columns=0))
 
@@ -74,7 +74,7 @@ def desugared_task(task: CepTask, rows: Rows) -> tuple[MatchTask, Rows]:
 
 
 def undecidable(task: CepTask) -> str | None:
-    """Why the inner task alone cannot decide every match on a stream, as a sentence, or None."""
+    """The reason why the inner task alone cannot decide every match on a stream, as a sentence, or None."""
     if task.is_between:
         return "the bound begins anew with each row of a match."
     if any(end.absent or (end.needs_next and task.is_within) for end in task.nfa.ends):
@@ -83,7 +83,7 @@ def undecidable(task: CepTask) -> str | None:
 
 
 def inner_facts(task: CepTask, facts: StreamFacts) -> StreamFacts:
-    """The facts of the inner task, which waits for the row behind a match that ends with `!N`."""
+    """The facts of the inner task, which waits for the row after a match that ends with `!N`."""
     waits = any(variant.final is not None for variant in desugared_program(task.nfa).variants)
     return StreamFacts(
         needs_times=facts.needs_times, reads_ahead=facts.reads_ahead or waits, needs_failed=needs_failed(task)
@@ -91,14 +91,14 @@ def inner_facts(task: CepTask, facts: StreamFacts) -> StreamFacts:
 
 
 def needs_failed(task: CepTask) -> bool:
-    """Do the results on a stream follow from the start rows that gave no match?"""
+    """True if results on a stream depend on the start rows that gave no match."""
     return task.output.shows_unmatched or task.output.shows_timeouts
 
 
 def lasting_task(task: CepTask, lasts: bool = True) -> MatchTask:
-    """The inner task for the question whether a stream can decide it.
+    """The inner task, as it is used to determine whether a stream can decide it.
 
-    A variant without a condition needs no mask bit. A gap that only its own variable ends takes every row if `lasts`,
+    A variant without a condition needs no mask bit. A gap that only its own variable ends takes every row if `lasts`;
     otherwise it ends at some time.
     """
     variants = desugared_program(task.nfa).variants
@@ -128,8 +128,8 @@ def _column(name: tuple, rows: Rows, truth: np.ndarray) -> Values:
 def path_satisfier(task: CepTask, rows: Rows) -> Callable[[int, int, list[int], int], bool]:
     """The conditions of the inner task as `batch.reference` evaluates them, on the path without its gaps.
 
-    `satisfies(start, number, labels, label)`: may row `start + len(labels)` be mapped to variant `label` behind
-    `labels`? `rows` are those of `task`.
+    `satisfies(start, number, labels, label)` returns whether row `start + len(labels)` may be mapped to variant `label`
+    after `labels`. `rows` are the rows of `task`.
     """
     program, evaluator, limit = desugared_program(task.nfa), PathEvaluator(task, rows), bound_ends(rows)
 
@@ -151,7 +151,7 @@ def path_satisfier(task: CepTask, rows: Rows) -> Callable[[int, int, list[int], 
 
 
 def _ends(final: Final, row: int, bound: int, holds: Callable[[int, int], bool]) -> bool:
-    """May a match whose bound ends before row `bound` end with `row`? The partition's end is the program's matter."""
+    """Whether a match whose bound ends before row `bound` may end with `row`; the program tests the partition's end."""
     if final.needs_next and (row + 1 >= bound or any(holds(label, row + 1) for label in final.not_next)):
         return False
     return not any(holds(label, later) for later in range(row + 1, bound) for label in final.absent)

@@ -4,12 +4,12 @@ Rows go through the states of the Nfa once, whatever the number of partial match
 may end, its matches are enumerated; a budget of steps and of output ends a query that would never end. `advance` with
 its Buffer is one incremental step over any number of rows: the same rows in any portions give the same entries.
 
-In batch, the rows behind a match that decide it are present, so `start_ranges` looks ahead.
+In batch, the rows after a match that decide it are present, so `start_ranges` looks ahead.
 
 `Numbering` keeps each distinct match once and numbers it: by the time that decides it, then last row, start row and
-preference (docs/language.md, "AFTER MATCH NO SKIP"). Preference compares two matches where they first part: the state
-that stands earlier behind the same position, and of one state the nearer row. Only matches with the same first and last
-row need to be compared.
+preference (docs/language.md, "AFTER MATCH NO SKIP"). Preference compares two matches at the first place where they
+differ: the state that is listed earlier after the same position is preferred, and for the same state the nearer row.
+Only matches with the same first and last row need to be compared.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from sqlext.pattern.cep.shared_buffer import Buffer
 from sqlext.pattern.task.task import Rows, Spans
 
 MAX_STEPS = 1 << 28  # entries visited for the matches that one row completes
-MAX_MAPPED = 1 << 22  # rows that these matches map altogether
-HITS = 1 << 14  # ends of matches after which they are enumerated
+MAX_MAPPED = 1 << 22  # rows that these matches map in total
+HITS = 1 << 14  # number of ends of matches after which the matches are enumerated
 
 
 @dataclass(kw_only=True)
@@ -82,7 +82,7 @@ def _arrays(buffer: Buffer) -> tuple[np.ndarray, ...]:
 def enumerated(
     states: States, buffer: Buffer, hits: np.ndarray, low: np.ndarray, high: np.ndarray, max_mapped: int = MAX_MAPPED
 ) -> Iterator[MatchList]:
-    """The matches of all hits that start at rows `low: int64[h]` to `high` (inclusive); those of one row together.
+    """The matches of all hits that start at rows `low: int64[h]` to `high` (inclusive); those of one row come together.
 
     Raises DataError: MATCH_BUDGET.
     """
@@ -108,7 +108,7 @@ def enumerated(
 
 
 def _spent(states: States, buffer: Buffer, node: int) -> DataError:
-    """The error that names the variable whose row completes too many matches."""
+    """The error for a row that completes too many matches; it names the variable of the row."""
     label = states.states[int(buffer.state[node])][1].label
     name = states.labels[label]
     return DataError(
@@ -155,7 +155,7 @@ def _of_ends(hits: np.ndarray, by_end: list[np.ndarray]) -> np.ndarray:
 class Numbering:
     """Takes matches in the order of their last rows and emits numbered blocks.
 
-    Where rows behind a match decide it, the matches of a partition are kept until all of them have come.
+    Where rows after a match decide it, the matches of a partition are kept until all of them have come.
     """
 
     def __init__(self, task: CepTask, rows: Rows, states: States):
@@ -170,7 +170,7 @@ class Numbering:
         self.partition, self.numbered = -1, 0  # the last partition that has numbers, and how many
 
     def push(self, matches: MatchList) -> Iterator[Spans]:
-        """More matches; their last rows do not lie before those of the ones before."""
+        """Append matches, which must be ordered by their last row."""
         if not len(matches.end):
             return
         self.pending.append(matches)
@@ -197,13 +197,13 @@ class Numbering:
 
     def in_order(self, matches: MatchList) -> tuple[np.ndarray, np.ndarray]:
         """`(order: int64[k], time: int64[k])`: the distinct matches in the order of their numbers, partition by
-        partition, and when they are decided: by Rows.key and Rows.end, without them the row."""
+        partition, and when each is decided: a time by Rows.key and Rows.end, or without these a row."""
         time = self._times(matches)
         order, time = self._distinct(matches, time)
         starts, ends = matches.start[order], matches.end[order]
         partition = np.searchsorted(self.rows.bounds, matches.row[starts], side="right") - 1
         keys = (matches.row[starts], matches.row[ends - 1], time[1], time[0], partition)
-        by_time = np.lexsort(keys)  # stable: what is equal stays in the order of preference
+        by_time = np.lexsort(keys)  # stable: equal matches stay in the order of preference
         return order[by_time], time[0][by_time]
 
     def spans(self, matches: MatchList, order: np.ndarray, number: np.ndarray) -> Spans:
@@ -223,7 +223,7 @@ class Numbering:
         )
 
     def _numbers(self, partition: np.ndarray) -> np.ndarray:
-        """1, 2, … in each partition, going on where the block before ended."""
+        """The numbers 1, 2, … in each partition, continuing where the previous block ended."""
         first = np.flatnonzero(np.diff(partition, prepend=-1))
         number = np.arange(1, len(partition) + 1) - np.repeat(first, np.diff(np.append(first, len(partition))))
         number[partition == self.partition] += self.numbered
@@ -231,7 +231,7 @@ class Numbering:
         return number
 
     def _times(self, matches: MatchList) -> tuple[np.ndarray, np.ndarray]:
-        """(major, minor) of when each match is decided, comparable in a partition: `path_search.decision_time`."""
+        """(major, minor): when each match is decided, comparable in a partition; see `path_search.decision_time`."""
         first, last = matches.row[matches.start], matches.row[matches.end - 1]
         base = last if self.task.is_between else first
         ends = self.states.ends
@@ -244,8 +244,8 @@ class Numbering:
         return np.where(needs_bound, bound, time), is_later.astype(np.int64)
 
     def _distinct(self, matches: MatchList, time: tuple[np.ndarray, np.ndarray]):
-        """The indices of the distinct matches, and their times: of equal matches the one that is decided first, and in
-        the order of preference among those with the same first and last row."""
+        """The indices of the distinct matches, and their times. Of equal matches the one that is decided first is kept;
+        matches with the same first and last row are in the order of preference."""
         first, last = matches.row[matches.start], matches.row[matches.end - 1]
         order = np.lexsort((first, last))
         same = (np.diff(first[order]) == 0) & (np.diff(last[order]) == 0)
@@ -259,7 +259,7 @@ class Numbering:
         return chosen, (time[0][chosen], time[1][chosen])
 
     def _sorted_group(self, matches: MatchList, time, group: np.ndarray) -> list[int]:
-        """Preferred first; equal matches once, with the earliest of their times."""
+        """The matches of a group, most preferred first; equal matches once, with the earliest of their times."""
         best: dict[tuple, int] = {}
         ordered = sorted(group.tolist(), key=lambda i: self._preference(matches, i))
         for i in ordered:
@@ -280,7 +280,7 @@ class Numbering:
 
 
 def joined_matches(pending: list[MatchList]) -> MatchList:
-    """The matches of all of them, one behind the other."""
+    """The matches of all lists, concatenated."""
     shift = np.cumsum([0, *(len(f.row) for f in pending)])
     return MatchList(
         row=np.concatenate([f.row for f in pending]),

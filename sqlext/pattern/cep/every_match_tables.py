@@ -20,7 +20,7 @@ class Tables(NamedTuple):
     - `skip_first: int32[w + 1]`, `skip_to, skip: int32[e]`: the states of a path that has skipped a row, and the
       columns for the rows that are skipped;
     - `start_first: int32[3]`, `start`: states before the first row, list 1 if that is the first of its partition;
-    - `after_first: int32[q + 1]`, `after`: states behind a position; `final_first`, `final`: ends there (`ends`);
+    - `after_first: int32[q + 1]`, `after`: states after a position; `final_first`, `final`: ends there (`ends`);
     - `room`, `most_hits`: how many entries and ends one row may make.
     """
 
@@ -43,9 +43,9 @@ class Tables(NamedTuple):
 class RowBits(NamedTuple):
     """What the rows decide.
 
-    - `holds: bool[n, f]`: which formulas a row satisfies;
-    - `is_first: int8[n]`: is it the first row of its partition (1: the very first one, 2: earlier rows are missing)?
-    - `may_start: bool[n]`: may a match start there?
+    - `holds: bool[n, f]`: which formulas each row satisfies;
+    - `is_first: int8[n]`: not 0 for the first row of a partition (1: the very first one, 2: earlier rows are missing);
+    - `may_start: bool[n]`: whether a match may start there;
     - `oldest: int64[n]`: no row before it has a bound that contains the row.
     """
 
@@ -59,9 +59,9 @@ class RowBits(NamedTuple):
 class States:
     """The states of an Nfa, numbered, with their tables.
 
-    `states[w]` is (the wait at which its way began, its wait now); `formulas` are what rows decide; `ends` are the
-    different ends of the pattern; `targets[q]` is what comes behind position q, most preferred first. Two more lists
-    follow: the targets before the first row of a match, and before one that is the first of its partition.
+    `states[w]` is (the wait at which its way began, its current wait); `formulas` are what rows decide; `ends` are the
+    different ends of the pattern; `targets[q]` is what follows position q, most preferred first. Two more lists of
+    targets follow: before the first row of a match, and before a first row that is the first of its partition.
     """
 
     labels: tuple[str, ...]
@@ -119,8 +119,8 @@ def _csr(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def row_bits(states: States, truth: np.ndarray, rows: Rows, is_first: np.ndarray | None = None) -> RowBits:
-    """`truth: bool[l, n]`: which rows satisfy each label; `is_first: bool[p]` (None: everywhere): is the first row of a
-    partition its very first one?"""
+    """What the rows decide. `truth: bool[l, n]`: which rows satisfy each label; `is_first: bool[p]` (None: everywhere):
+    whether the first row of a partition is its very first one."""
     n = truth.shape[1]
     holds = np.zeros((n, len(states.formulas)), np.bool_)
     for i, formula in enumerate(states.formulas):
@@ -134,7 +134,9 @@ def row_bits(states: States, truth: np.ndarray, rows: Rows, is_first: np.ndarray
 
 
 def start_ranges(states: States, truth: np.ndarray, rows: Rows, bits: RowBits) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each end `(low, high): int64[n]`: a match may end so with row i if it starts at rows low to high (inclusive).
+    """For each end `(low, high): int64[n]`: a match may end with row i and this end if it starts at rows low to high.
+
+    Both rows are inclusive.
 
     With BETWEEN ROWS the start does not determine the bound: every start is in the range or none is.
     """

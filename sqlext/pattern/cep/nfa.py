@@ -6,7 +6,7 @@ pattern is complete (Final). In Flink's words, a Wait is a normal state with the
 (`skips`), and it is the stop state where a row allows neither. A Final with conditions is a pending state. PROCEED has
 no counterpart, because the targets already include what it leads to.
 
-A transition is open for a row that satisfies its formula: an AND of clauses, each an OR of (label, is it satisfied).
+A transition is open for a row that satisfies its formula: an AND of clauses, each an OR of (label, is_satisfied).
 
 Source: Agrawal et al., Efficient Pattern Matching over Event Streams, SIGMOD 2008; Flink's NFACompiler.
 """
@@ -28,7 +28,7 @@ NEXT, FOLLOWED_BY, FOLLOWED_BY_ANY = "", "->", "->>"
 
 @dataclass(frozen=True)
 class Guard:
-    """The condition behind a possessive loop: up to and including the next mapped row, no row satisfies one of
+    """The condition after a possessive loop: up to and including the next mapped row, no row satisfies one of
     `labels`, with which a round begins. A row that satisfies one of `ends` (UNTIL) ends the loop and the guard."""
 
     labels: tuple[int, ...]
@@ -39,8 +39,8 @@ class Guard:
 class Wait:
     """A state that waits for the row of `position`, which takes rows that satisfy `label`.
 
-    `operator` is that of the element: "" (the very next row), "->" or "->>". The next row must satisfy no label of
-    `not_next`, a skipped row no label of `absent` or `until_skipped`, and the taken row no label of `until`.
+    `operator` is the operator of the element: "" (the very next row), "->" or "->>". The next row must satisfy no label
+    of `not_next`, a skipped row no label of `absent` or `until_skipped`, and the taken row no label of `until`.
     """
 
     position: int
@@ -79,7 +79,7 @@ class Final:
 
     @property
     def is_pending(self) -> bool:
-        """Whether rows behind the match decide it."""
+        """Whether rows after the match decide it."""
         return self.needs_next or bool(self.absent)
 
 
@@ -91,7 +91,7 @@ class Nfa:
     """The states of `pattern`, whose variables are `labels`.
 
     `positions[p]` is (label, is_hidden), and `after[p]` are its targets. `start` are the targets before the first row
-    of a match, and `partition_start` those where that row is the first of its partition, so that `^` holds.
+    of a match, and `partition_start` the targets where that row is the first of its partition, so that `^` holds.
 
     >>> from sqlext.pattern.cep.nfa_compile import compile_nfa
     >>> from sqlext.pattern.program.ast import Absence, Concatenation, Relaxed, Variable
@@ -113,8 +113,8 @@ class Nfa:
     def outline(self) -> list[Any]:
         """All that decides matches, as values that JSON can hold.
 
-        The digest of it is in checkpoints, so tags and order stay as they are. A new field is added at the end, and
-        only where it has not the value that patterns had before.
+        Checkpoints contain its digest, so tags and order must not change. A new field is added at the end, and only
+        where its value differs from the value that patterns had before.
         """
         targets = (self.start, self.partition_start, *self.after)
         return [self.labels, self.positions, [[target.outline for target in options] for options in targets]]
@@ -171,7 +171,7 @@ def takes(wait: Wait) -> Formula:
 
 
 def skips(wait: Wait) -> Iterator[tuple[Formula, Wait]]:
-    """Yield formulas of rows that are skipped, each with the next state; the formulas exclude each other.
+    """Yield the formulas of rows that are skipped, each with the next state; the formulas exclude each other.
 
     >>> list(skips(Wait(position=1, label=1, operator="->", not_next=(2,)))) == [((((2, False),), ((1, False),)),
     ...     Wait(position=1, label=1, operator="->"))]

@@ -161,8 +161,8 @@ class _CepCompiler(Compiler):
 
 @dataclass(frozen=True, kw_only=True)
 class _Way:
-    """What a closure has collected since the last row. `operators`: those of elements that have no row yet, outermost
-    first; `entered`: the UNTIL instructions whose element has no row yet."""
+    """What a closure has collected since the last row. `operators`: the operators of elements that have no row yet,
+    outermost first; `entered`: the UNTIL instructions whose element has no row yet."""
 
     operators: tuple[str, ...] = ()
     not_next: frozenset[int] = frozenset()
@@ -176,7 +176,7 @@ class _Way:
 @dataclass
 class _Closures:
     code: list[Any]
-    scopes: list[tuple[int, ...]] = field(default_factory=list)  # for each instruction, the UNTILs around it
+    scopes: list[tuple[int, ...]] = field(default_factory=list)  # for each instruction, the UNTILs that contain it
     steps: int = 0
 
     def nfa(self, pattern: ast.Pattern, labels: tuple[str, ...]) -> Nfa:
@@ -244,7 +244,7 @@ class _Closures:
             )
 
     def _behind(self, i: int, way: _Way) -> _Way:
-        """Return the way behind instruction i, which takes no row."""
+        """Return the way after instruction i, which takes no row."""
         x = self.code[i]
         if isinstance(x, Relax):
             return replace(way, operators=(*way.operators, x.operator))

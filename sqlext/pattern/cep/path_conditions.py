@@ -37,7 +37,7 @@ from sqlext.pattern.task.task import (
 
 
 class MappedPath(NamedTuple):
-    """The mapped rows of a path and their labels, those of the user; the partition (its first row and its end); the
+    """The mapped rows of a path and their labels, which are the user's; the partition (its first row and its end); the
     MATCH_NUMBER() of the match."""
 
     rows: tuple[int, ...]
@@ -66,17 +66,17 @@ class PathEvaluator:
         self.task, self.rows, self.truth = task, rows, local_truth(task, rows)
 
     def known(self, label: int, row: int) -> bool | None:
-        """Does a row satisfy a label? None if that depends on the path."""
+        """Whether a row satisfies a label; None if that depends on the path."""
         is_possible = bool(self.truth[label, row])
         return None if is_possible and self.task.conditions[label] is not None else is_possible
 
     def holds(self, path: MappedPath, label: int, row: int) -> bool:
-        """Does a row satisfy a label, if the path maps it next?"""
+        """Whether a row satisfies a label if the path maps it next."""
         known = self.known(label, row)
         return self.evaluate(path, label, row) if known is None else known
 
     def evaluate(self, path: MappedPath, label: int, row: int) -> bool:
-        """Is the condition of a label that depends on the path true on a row, if the path maps it next?"""
+        """Whether the condition of a label, which depends on the path, is true on a row if the path maps it next."""
         condition, rows = self.task.conditions[label], (*path.rows, row)
         assert condition is not None
         evaluated = conditions.Path(
@@ -93,7 +93,7 @@ class PathEvaluator:
 
 _NO_BOUND = 1 << 62
 _OF_SPARK = {"if": "if", "equal": "=", "less": "<", "add": "+"}  # functions of Call → of ScalarCall
-_SETTINGS = Settings(is_ansi=True, time_zone="UTC")  # which these functions of counts do not depend on
+_SETTINGS = Settings(is_ansi=True, time_zone="UTC")  # these functions of counts do not depend on the settings
 
 
 class NotExpressible(Exception):
@@ -104,7 +104,7 @@ class NotExpressible(Exception):
 class Rewriting:
     """The conditions of the variants of a desugared program.
 
-    `columns` are those that the conditions read behind the first `n_columns` of Rows: ("row",), ("limit",),
+    `columns` are the columns that the conditions read after the first `n_columns` of Rows: ("row",), ("limit",),
     ("low", final) and ("high", final) as in `cep_task.horizon`, and ("bit", label).
     """
 
@@ -114,7 +114,7 @@ class Rewriting:
     columns: list[tuple] = field(default_factory=list)
 
     def condition(self, variant: Variant) -> Condition | None:
-        """The condition of a variant besides its mask bit, None if the bit is enough. Raises NotExpressible."""
+        """The condition of a variant in addition to its mask bit, None if the bit is enough. Raises NotExpressible."""
         parts = [self._clause(c, variant) for c in variant.formula if any(self._is_dependent(x) for x, _ in c)]
         if self.task.is_between:
             behind = Navigation(
@@ -136,7 +136,7 @@ class Rewriting:
         return reduce(lambda x, y: Call(function="and", arguments=(x, y), kind="bool"), parts) if parts else None
 
     def depends_on_start(self, final: Final) -> bool:
-        """Does the start of the match determine how far a pending end must look?"""
+        """True if the start of the match determines how far a pending end must look."""
         return final.is_pending and self.task.is_within and not self.task.is_between
 
     def _is_dependent(self, label: int) -> bool:
@@ -181,14 +181,14 @@ class Rewriting:
 
 @dataclass
 class _Tested:
-    """The current row counts as mapped to `label`; the desugared program maps it to a variant of `origin`."""
+    """A test in which the current row counts as mapped to `label`; the program maps it to a variant of `origin`."""
 
     rewriting: Rewriting
     label: int
     origin: int
 
     def rewritten(self, condition: Condition) -> Any:
-        """The condition over the path with gaps; a Scalar stays one."""
+        """The condition over the path with gaps; a Scalar remains a Scalar."""
         if isinstance(condition, (Call, ScalarCall)):
             return replace(condition, arguments=tuple(map(self.rewritten, condition.arguments)))
         if not isinstance(condition, (Operand, Read)):
@@ -217,7 +217,7 @@ class _Tested:
         if source.from_first:
             return self._from_first(operand, replace(source, labels=labels), shift)
         if counts and offset == 0:
-            return replace(operand, source=replace(source, labels=None))  # the current row, gap or not
+            return replace(operand, source=replace(source, labels=None))  # the current row, whether it is a gap or not
         return replace(operand, source=replace(source, labels=labels, offset=offset - shift))
 
     def _from_first(self, operand: Operand | Read, source: Navigation, shift: int) -> Condition:

@@ -1,6 +1,6 @@
 """Matches path by path: the strategy `reference` for CEP tasks, and NO SKIP with conditions that depend on the path.
 
-`cep_reference.Search` enumerates the candidates of a start row. Here the rules of AFTER MATCH choose among them: which
+`cep_reference.Search` enumerates the candidates of a start row. Here the rules of AFTER MATCH determine which of them
 are shown, in which order and with which number (docs/language.md, "AFTER MATCH NO SKIP", "WITHIN").
 """
 
@@ -55,7 +55,7 @@ def find_matches(task: CepTask, rows: Rows) -> Iterator[Spans]:
 class Paths:
     """The candidates of one task.
 
-    `is_first: bool[p]` (None: everywhere): is the first row of a partition its very first one, where `^` holds?
+    `is_first: bool[p]` (None: everywhere): whether the first row of a partition is its very first one, where `^` holds.
     """
 
     def __init__(self, task: CepTask, rows: Rows, is_first: np.ndarray | None = None):
@@ -114,7 +114,7 @@ class Paths:
         return result
 
     def every_match(self, bounds: tuple[int, int]) -> PartitionResult:
-        """NO SKIP: each distinct match once, by the time it is decided, then last row, start row, preference."""
+        """NO SKIP: each distinct match once, by the time that decides it, last row, start row and preference."""
         result, decided = PartitionResult(), []
         for start in self.starts(bounds):
             search = self.search(start, bounds, 0)
@@ -148,7 +148,7 @@ class FastSearch(Search):
 
 
 class FastPaths(Paths):
-    """The candidates of a task, looked for only where the rows alone allow them."""
+    """The candidates of a task, searched only where the rows alone allow them."""
 
     def __init__(self, task: CepTask, rows: Rows, is_first: np.ndarray | None = None):
         super().__init__(task, rows, is_first)
@@ -173,7 +173,7 @@ class FastPaths(Paths):
 
 
 def earliest(paths: Iterable[tuple[Path, int]]) -> list[tuple[Path, int]]:
-    """Each path that is not empty once, with the earliest of the times that decide it, in order of preference."""
+    """Each path that is not empty, once, with the earliest time that decides it, in order of preference."""
     times: dict[Path, int] = {}
     for path, when in paths:
         if path:
@@ -182,7 +182,7 @@ def earliest(paths: Iterable[tuple[Path, int]]) -> list[tuple[Path, int]]:
 
 
 def decision_time(task: CepTask, rows: Rows, first: int, last: int, when: int) -> tuple[int, int]:
-    """When a match is decided, comparable inside a partition: a time, or without Rows.key and Rows.end a row."""
+    """When a match is decided, comparable inside a partition: a time, or a row if Rows.key and Rows.end are missing."""
     if when == BOUND:
         base = last if task.is_between else first
         return (int(rows.end[base]), 0) if rows.end is not None else (int(bound_ends(rows)[base]) - 1, 1)

@@ -61,7 +61,7 @@ def drop_gaps(spans: Spans, program: DesugaredProgram) -> Iterator[Spans]:
 
 @allocating
 def _mapped_rows(start, offset, label, origin):
-    """`(row, kept, offset)`: the rows whose labels are no gaps (origin >= 0), where these labels stand, and bounds."""
+    """`(row, kept, offset)`: the rows whose labels are no gaps (origin >= 0), the places of the labels, and bounds."""
     row, kept = np.empty(len(label), np.int64), np.empty(len(label), np.int64)
     bounds = np.zeros(len(start) + 1, np.int64)
     k = 0
@@ -76,7 +76,7 @@ def _mapped_rows(start, offset, label, origin):
 
 @allocating
 def _lengths(offset, tail, at):
-    """How many rows each match maps, its tail counted: Tails.length without gaps."""
+    """How many rows each match maps, including its tail: Tails.length without gaps."""
     length = np.empty(len(tail), np.int64)
     for i in range(len(tail)):
         length[i] = offset[i + 1] - offset[i]
@@ -88,7 +88,7 @@ def _lengths(offset, tail, at):
 
 @allocating
 def _whole_matches(lo, hi, length, offset, tail, at):
-    """`(places, bounds)`: where the labels of matches `lo` to `hi` (exclusive) stand, one match behind the other."""
+    """`(places, bounds)`: the places of the labels of matches `lo` to `hi` (exclusive), one match after the other."""
     bounds = np.zeros(hi - lo + 1, np.int64)
     for i in range(lo, hi):
         bounds[i - lo + 1] = bounds[i - lo] + length[i]

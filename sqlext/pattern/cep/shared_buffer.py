@@ -8,8 +8,8 @@ Partial matches in the same state differ only in their past, so they form one *g
 
 A group is represented by its newest entry, its head. Entries never change, so a node refers to a *version* of a group:
 later entries get a new head, which the node cannot reach. NFA^b and Flink keep one list for all versions and need Dewey
-numbers to tell them apart. Entries refer only to older entries, so `compact` releases those that no group needs in one
-sweep from the newest to the oldest, without reference counts and without recursion.
+numbers to tell them apart. Entries refer only to older entries, so `compact` releases the entries that no group needs
+in one sweep from the newest to the oldest, without reference counts and without recursion.
 
 WITHIN prunes by `newest`: the newest start row of the pasts, or with BETWEEN ROWS the last row taken. An entry whose
 `newest` is too old is dead. Below a live entry, the only wasted visits are to dead branches beside live ones.
@@ -27,7 +27,7 @@ import numpy as np
 from sqlext.pattern.program.jit import compiled
 
 NOTHING = -1
-FAR = 1 << 60  # behind every row: no path can complete
+FAR = 1 << 60  # after every row: no path can complete
 NODE = -2  # `right` of a node; with BETWEEN ROWS it is NODE - 1 - the oldest row that may precede the node's row
 
 DUE_BEFORE, DUE_BEHIND = 1, 2  # the bits of `due`; negated, the `final` of a hit
@@ -124,7 +124,7 @@ def _compact(left, right, row, state, newest, size, group, oldest, is_between, n
             continue
         if right[i] <= NODE:
             if left[i] >= 0:
-                new_index[left[i]] = 1  # during this sweep, 1 is the past of a node, and 0 is reached by groups only
+                new_index[left[i]] = 1  # in this sweep, 1 is the past of a node, and 0 an entry that only groups reach
             continue
         is_past = is_between and new_index[i] == 1
         if is_past or newest[left[i]] >= oldest:
@@ -312,7 +312,7 @@ def first_live(tables, rows, bounds, begin, open_from, pending, need, out):
     """Write to `out: int64[p]` each partition's first row from `begin: int64[p]` on that may still start a match.
 
     The bound of a path begins at its start row, or with BETWEEN ROWS at the last row taken. Going from right to left,
-    `need[., w]` is the first row where the bound of a path in state w may begin if the path is to be alive behind the
+    `need[., w]` is the first row where the bound of a path in state w may begin if the path is to be alive after the
     last row. `open_from: int64[p]`: the first row whose bound has not ended; `pending: bool[n, f]`: whether a match
     that ends with the row waits for later rows until its bound ends; `need: int64[2, w]`: scratch.
     """

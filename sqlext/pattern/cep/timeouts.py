@@ -18,19 +18,19 @@ from sqlext.pattern.cep.path_search import Paths, partial_spans
 from sqlext.pattern.task.skip import resume_row
 from sqlext.pattern.task.task import NO_SKIP, Rows, Spans
 
-MAX_MAPPED = 1 << 26  # rows that the partial matches map whose time is over with one row
+MAX_MAPPED = 1 << 26  # rows mapped by the partial matches whose time is over with one row
 IsOpen = Callable[[int, int], bool]
 
 
 def completed(blocks: Iterator[Spans], task: CepTask, rows: Rows) -> Iterator[Spans]:
-    """The matches, then what the task shows besides; after a failure nothing more."""
+    """The matches, then the other results that the task shows; after a failure nothing more."""
     if task.output.shows_unmatched:
         blocks = _with_unmatched(blocks, len(rows.mask))
     return _with_timeouts(blocks, task, rows) if task.output.shows_timeouts else blocks
 
 
 def _with_unmatched(blocks: Iterator[Spans], n: int) -> Iterator[Spans]:
-    """The matches, then the rows that none maps and at which none begins: skipped rows are among them."""
+    """The matches, then the rows that no match maps and at which none begins, including skipped rows."""
     is_matched, failure = np.zeros(n, np.bool_), None
     for block in blocks:
         is_matched[block.start] = True
@@ -68,7 +68,7 @@ class _FailedStarts:
 
     def __init__(self, task: CepTask, n: int):
         self.task, self.n = task, n
-        self.resume: dict[int, int] = {}  # the resume row behind the match that starts at a row
+        self.resume: dict[int, int] = {}  # the resume row after the match that starts at a row
 
     def note(self, block: Spans) -> None:
         if self.task.skip.mode == NO_SKIP:
@@ -99,8 +99,8 @@ def partial_matches(
 ) -> list[Path]:
     """The partial matches whose time is over, of the start rows `starts: int64[k]`, ascending, in their order.
 
-    `is_first: bool[p]` (None: everywhere): is the first row of a partition its very first one? `is_open`: see `Search`;
-    only read where bounds begin anew with each row or conditions depend on the path.
+    `is_first: bool[p]` (None: everywhere): whether the first row of a partition is its very first one. `is_open`: see
+    `Search`; it is only read where bounds begin anew with each row or conditions depend on the path.
     """
     starts = starts[may_begin(task, rows)[starts]]
     if not len(starts):
@@ -127,7 +127,7 @@ def _by_paths(
 
 
 def _by_states(task: CepTask, rows: Rows, starts: np.ndarray, is_first: np.ndarray) -> list[Path]:
-    """Fill the shared buffer from these start rows only; read what is left of each when its time is over."""
+    """Fill the shared buffer from these start rows only; read what is left of each start row when its time is over."""
     states, truth, limits = every_match_tables.states_of(task.nfa), local_truth(task, rows), bound_ends(rows)
     bits = every_match_tables.row_bits(states, truth, rows, is_first)
     may_start = np.zeros(len(limits), np.bool_)
@@ -153,7 +153,7 @@ def _by_states(task: CepTask, rows: Rows, starts: np.ndarray, is_first: np.ndarr
 
 
 def joined(spans: Spans, paths: list[Path], number: np.ndarray) -> Spans:
-    """The block with partial matches behind its own matches; `number: int64[paths]` is not shown.
+    """The block with partial matches after its own matches; `number: int64[paths]` is not shown.
 
     >>> nothing = np.zeros(0, np.int64)
     >>> spans = Spans(start=nothing, number=nothing, offset=np.zeros(1, np.int64), label=nothing, is_hidden=None,

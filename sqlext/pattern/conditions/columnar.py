@@ -21,7 +21,7 @@ Column = tuple[np.ndarray, np.ndarray]  # values, valid: bool[n]
 
 
 def is_columnar(condition: Condition) -> bool:
-    """Can `truth` evaluate this condition?
+    """True if `truth` can evaluate this condition.
 
     >>> current, before = Operand(Navigation(argument=0), "int"), Operand(Navigation(argument=0, step=-1), "int")
     >>> is_columnar(Call(function="less", arguments=(current, before), kind="bool"))
@@ -86,14 +86,14 @@ def _operand(operand: Operand, rows: Rows) -> Column:
 
 
 def _rows_without_neighbour(bounds: np.ndarray, step: int):
-    """Yield index arrays of the rows whose neighbour `step` rows on is outside of their partition."""
+    """Yield index arrays of the rows whose neighbour, `step` rows away, is outside their partition."""
     first, stop = bounds[:-1], bounds[1:]
     for distance in range(min(abs(step), int((stop - first).max(initial=0)))):
         row = first + distance if step < 0 else stop - 1 - distance
         yield row[(row >= first) & (row < stop)]
 
 
-# one function a call: (call, argument columns…) -> column
+# one function for each kind of call: (call, argument columns…) -> column
 
 
 def _less(call: Call, left: Column, right: Column) -> Column:
@@ -105,14 +105,14 @@ def _less_equal(call: Call, left: Column, right: Column) -> Column:
 
 
 def _is_less(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Is left below right in Spark's order, where NaN is above all numbers?"""
+    """Whether left is less than right in Spark's order, where NaN is above all numbers."""
     if left.dtype.kind == "f" or right.dtype.kind == "f":
         return (left < right) | (np.isnan(right) & ~np.isnan(left))
     return left < right
 
 
 def _is_equal(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Are both equal for Spark, where NaN equals NaN?"""
+    """Whether both are equal for Spark, where NaN equals NaN."""
     if left.dtype.kind == "f" or right.dtype.kind == "f":
         return (left == right) | (np.isnan(left) & np.isnan(right))
     return left == right

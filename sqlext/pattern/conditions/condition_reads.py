@@ -68,19 +68,19 @@ def is_interpreted(condition: Condition | None) -> bool:
 
 
 def reads_number(condition: Condition | None) -> bool:
-    """Does the condition read MATCH_NUMBER()?"""
+    """True if the condition reads MATCH_NUMBER()."""
     return condition is not None and any(source_reads_number(operand.source) for operand in operands(condition))
 
 
 def source_reads_number(source: Navigation | Aggregate | SparkAggregate) -> bool:
-    """Does the operand with this source read MATCH_NUMBER()?"""
+    """True if an operand with this source reads MATCH_NUMBER()."""
     if isinstance(source, SparkAggregate):
         return any(map(reads_number, (*source.arguments, source.filter)))
     return source.argument == MATCH_NUMBER or (isinstance(source, Navigation) and reads_number(source.expression))
 
 
 def source_reads_labels(source: Navigation | Aggregate | SparkAggregate) -> bool:
-    """Does the operand with this source read the labels of the rows that it reaches?"""
+    """True if an operand with this source reads the labels of the rows that it reaches."""
     if isinstance(source, SparkAggregate):
         return any(map(_reads_labels, (*source.arguments, source.filter)))
     if source.argument in CLASSIFIERS:
@@ -93,7 +93,7 @@ def _reads_labels(condition: Condition | None) -> bool:
 
 
 def rows_ahead(condition: Condition | None) -> int:
-    """How many rows behind the current one a condition may read.
+    """How many rows after the current one a condition may read.
 
     >>> from sqlext.pattern.task.task import Call, Operand
     >>> rows_ahead(Call(function="is_null", arguments=(Operand(Navigation(argument=0, step=2), "int"),), kind="bool"))
@@ -106,7 +106,7 @@ def rows_ahead(condition: Condition | None) -> int:
 
 
 def reads_ahead(task: Task, neighbours: Iterable[Condition | None] = ()) -> bool:
-    """Does a condition of a task, or one that its masks hold besides bits, read rows behind the current one?"""
+    """True if a condition of a task, or one of `neighbours` (part of its masks), reads rows after the current one."""
     return any(map(rows_ahead, (*task.conditions, *neighbours)))
 
 

@@ -32,7 +32,7 @@ from sqlext.pattern.task.task import (
     Values,
 )
 
-Value = Any  # bool, int or float; of interpreted parts as in `expressions.values`
+Value = Any  # bool, int or float; for interpreted parts as in `expressions.values`
 Satisfies = Callable[[int, int, list[int], int], bool]  # see `satisfier`
 
 _FAULTS = {
@@ -62,7 +62,7 @@ class LabelledRows(Protocol):
 
 
 class Tested(Protocol):
-    """What the evaluation of a condition needs of the path: the values of its operands, and a name for its errors."""
+    """The path as the evaluation of a condition needs it: the values of its operands, and a name for its errors."""
 
     def operand(self, operand: Operand | Read) -> Value | None: ...
 
@@ -160,7 +160,7 @@ def evaluate(condition: Condition, path: Tested) -> Value | None:
 
 
 def holds(condition: Condition, path: Path) -> bool:
-    """Is the condition true for a path? If it cannot be computed and `Rows.errors` notes errors, it does not hold."""
+    """Whether the condition is true for a path. If it cannot be computed and `Rows.errors` notes errors, it is not."""
     errors = path.rows.errors
     if errors is None:
         return of_one_row(evaluate, condition, path)[0] is True
@@ -181,7 +181,7 @@ def _interpreted(condition: Scalar, path: Tested) -> Value | None:
 
 
 def _in_condition(error: DataError, label: str) -> DataError:
-    """The error of a function, with the variable whose condition calls it."""
+    """The error of a function, extended by the variable whose condition calls it."""
     where = " in the condition that DEFINE gives for "
     if where in error.message:
         return error
@@ -254,7 +254,7 @@ def _read(argument: int, row: int, path: LabelledRows) -> Value | None:
 
 
 def classifier(argument: int, label: int, rows: Rows, names: tuple[str, ...]) -> Value:
-    """What CLASSIFIER() of a row with this label is: its rank or its name."""
+    """The value of CLASSIFIER() on a row with this label: its rank or its name."""
     if argument == CLASSIFIER_NAME:
         return names[label]
     assert rows.classifiers is not None

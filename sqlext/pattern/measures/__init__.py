@@ -1,1 +1,1 @@
-"""What a measure reads: rows of a match, aggregates over them, and the event time of a result row."""
+"""What a measure reads: rows of a match, aggregates over these rows, and the event time of a result row."""

@@ -22,11 +22,11 @@ from sqlext.pattern.measures import navigation_kernels as kernels
 from sqlext.pattern.measures import tails
 from sqlext.pattern.task.task import CLASSIFIER, MAPPED, Aggregate, Navigation, Output, Spans, Values
 
-FAST_AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})  # those `aggregate` computes
+FAST_AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})  # the aggregates that `aggregate` computes
 
 _Views = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # the first five arguments of the kernels
 _LABELS = 1 << 15  # labels are int16
-GROUP_ROWS = 1 << 20  # mapped rows that are listed at once where labels may not be shared
+GROUP_ROWS = 1 << 20  # the number of mapped rows that are listed at once where labels may not be shared
 _SAFE_IN_INT64 = 2.0**62  # magnitudes up to this sum fit int64, also with the rounding error of a sum of floats
 _WHOLE_IN_FLOAT64 = 2.0**52  # whole numbers up to this sum are exact in float64, so no order of additions rounds any
 _FAR = 1 << 62  # beyond every row, and small enough to be added to a row in int64
@@ -84,9 +84,9 @@ def output_rows(spans: Spans, output: Output) -> OutputRows:
 def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.ndarray) -> np.ndarray:
     """`int64[o]`: the row of the chunk that each output row's navigation reads, -1 for NULL.
 
-    `bounds` as in Rows. An empty match and an unmatched row have no mapped row to start from, so even PREV and NEXT
-    are NULL there. RUNNING bounds the rows that FIRST and LAST see (ISO/IEC 19075-5, 5.5), but not the row to which
-    NEXT goes on. Time is linear in the mapped rows of the matches in `out`, whatever the offset.
+    `bounds` are as in Rows. An empty match and an unmatched row have no mapped row to start from, so even PREV and NEXT
+    are NULL there. RUNNING bounds the rows that FIRST and LAST see (ISO/IEC 19075-5, 5.5), but not the row that NEXT
+    reaches from there. Time is linear in the mapped rows of the matches in `out`, whatever the offset.
 
     >>> spans = Spans(start=np.array([1]), number=np.array([1]), offset=np.array([0, 3]), label=np.array([0, 1, 1],
     ...     "i2"), is_hidden=None, unmatched=np.array([4]))
@@ -100,7 +100,7 @@ def navigate(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
 
 
 def _reach(navigation: Navigation, spans: Spans, out: OutputRows) -> np.ndarray:
-    """`int64[o]`: the row, or its place in Spans.row, from which PREV and NEXT go on; -1 without one."""
+    """`int64[o]`: the row, or its place in Spans.row, from which PREV and NEXT start; -1 if there is none."""
     end = _view_end(spans, out, navigation.is_final)
     from_first, n = navigation.from_first, min(navigation.offset, _FAR)
     if navigation.labels is None:
@@ -132,7 +132,7 @@ def classify(navigation: Navigation, spans: Spans, out: OutputRows, bounds: np.n
 
 
 def _starts(spans: Spans) -> np.ndarray:
-    """The `start` of each match for the kernels: its first row, or with Spans.row the place of its first row there."""
+    """The `start` of each match for the kernels: its first row, or with Spans.row the place of this row in it."""
     return spans.start if spans.row is None else spans.offset[:-1]
 
 
@@ -369,7 +369,7 @@ def _argument(aggregate: Aggregate, values: Values | None, spans: Spans) -> tupl
     Values of CLASSIFIER, which are by label, are spread over the mapped rows. COUNT(*) has no values and no NULLs.
     """
     if values is None and aggregate.argument == CLASSIFIER:
-        values = Values(np.arange(_LABELS))  # labels differ where their names do
+        values = Values(np.arange(_LABELS))  # labels differ where their names differ
     if values is None:
         return Values(np.zeros(0, np.int64)), spans.start
     numbers, valid, start = values.values, values.valid, spans.start

@@ -22,7 +22,7 @@ from sqlext.pattern.program.jit import allocating as _compiled
 
 @_compiled
 def is_new_view(i, end, current, position):
-    """Does the view of match i below `end` not continue that of match `current`, which was read up to `position`?"""
+    """True unless the view of match i below `end` continues that of match `current`, read up to `position` so far."""
     return i != current or end < position
 
 
@@ -63,7 +63,7 @@ def touched(match):
 def mark_members(is_member, match, start, offset, label, in_set, valid):
     """Set `is_member`, which is False everywhere, for the matches in `match`; a `valid` of length 0 means no NULLs.
 
-    The caller allocates it, because Numba would touch all of the block, where NumPy touches only what is written.
+    The caller allocates `is_member`: Numba would touch the whole block, whereas NumPy touches only what is written.
     """
     low, high = touched(match)
     for j in range(offset[low], offset[high]):
@@ -209,7 +209,7 @@ def counts(match, end, offset, is_member):
 
 @_compiled
 def list_members(match, end, start, offset, is_member, bounds):
-    """The rows of the members of each view; those of view o are `bounds[o]` to `bounds[o + 1]` (exclusive)."""
+    """The rows of the members of each view; view o has entries `bounds[o]` to `bounds[o + 1]` (exclusive)."""
     row = np.empty(bounds[-1], np.int64)
     for o in range(len(match)):
         i, at = match[o], bounds[o]

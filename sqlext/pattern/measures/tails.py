@@ -1,12 +1,12 @@
 """Navigation and aggregates for Spans with tails, where a view is always a whole match.
 
-A match is a chain of *stretches*: its own mapped rows, then those of the match that its tail names from there on, and
-so on. The work is linear in the mapped rows that are listed, plus the number of stretches of each output row's match:
+A match is a chain of *stretches*: its own mapped rows, then the mapped rows of the match that its tail names, from the
+named row on, and so on. The work is linear in the listed mapped rows, plus the stretches of each output row's match:
 the value of a stretch is a difference of two prefix sums, or it is known from the stretch's first row.
 
 Arrays by name, in all functions:
 
-- `match: int64[o]`: the match of an output row, -1 for none;
+- `match: int64[o]`: the match of each output row, -1 for none;
 - `start`, `offset`, `tail`, `at`: as in Spans and its Tails;
 - `rank: int64[k + 1]`: the number of members among the mapped rows before; `member: int64[rank[k]]`: the members.
 """
@@ -48,7 +48,7 @@ def unshared(spans: Spans, match: np.ndarray) -> Spans:
 def mapped_rows(spans: Spans, match: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """`(int64[k], offset: int64[o + 1])`: the mapped rows of the block that the matches in `match` map, match by match.
 
-    Those of output row o are `offset[o]` to `offset[o + 1]` (exclusive).
+    The mapped rows of output row o are at `offset[o]` to `offset[o + 1]` (exclusive).
     """
     offset = np.zeros(len(match) + 1, np.int64)
     np.cumsum(spans.length[match], out=offset[1:])
@@ -70,7 +70,7 @@ def reach_member(spans: Spans, match: np.ndarray, is_member: np.ndarray, from_fi
 
 
 def list_members(spans: Spans, match: np.ndarray, is_member: np.ndarray, list_bounds: np.ndarray) -> np.ndarray:
-    """The rows of the members of each match; those of output row o are `list_bounds[o]` to `list_bounds[o + 1]`."""
+    """The rows of the members of each match; output row o has entries `list_bounds[o]` to `list_bounds[o + 1]`."""
     return _listed(match, list_bounds, spans.start, *_chains(spans), _rank(is_member), np.flatnonzero(is_member))
 
 
@@ -126,7 +126,7 @@ def _rank(is_member: np.ndarray) -> np.ndarray:
 
 @_compiled
 def _chained(match, bounds, offset, tail, at):
-    """The mapped rows of all matches one behind the other; those of output row o begin at `bounds[o]`."""
+    """The mapped rows of all matches, one match after the other; the rows of output row o begin at `bounds[o]`."""
     mapped = np.empty(bounds[-1], np.int64)
     for o in range(len(match)):
         i, j, k = match[o], offset[match[o]], bounds[o]
@@ -140,7 +140,7 @@ def _chained(match, bounds, offset, tail, at):
 
 @_compiled
 def _sums(match, prefix, offset, tail, at):
-    """The sum over the mapped rows of each match; `prefix[j]` is that over those before mapped row j of the block."""
+    """The sum over the mapped rows of each match; `prefix[j]` is the sum over the mapped rows before j of the block."""
     result = np.zeros(len(match), np.int64)
     for o in range(len(match)):
         i, j = match[o], offset[match[o]]
@@ -233,7 +233,7 @@ def _prefix_sums(start, offset, is_member, values):
                 magnitude += abs(float(value)) if value == np.floor(value) else np.inf
                 if magnitude == np.inf:
                     return prefix, magnitude
-                total += np.int64(value)  # it may wrap, and differences wrap back
+                total += np.int64(value)  # the sum may wrap, and differences wrap back
             prefix[j + 1] = total
     return prefix, magnitude
 
@@ -268,7 +268,7 @@ def _float_sums(match, start, offset, tail, at, is_member, values):
             for j in range(furthest, offset[i + 1]):
                 if is_member[j]:
                     value = np.float64(values[shift + j])
-                    for x in range(_TOGETHER):  # a constant number of additions is faster, also if some are not used
+                    for x in range(_TOGETHER):  # a constant number of additions is faster, even if some are not used
                         totals[x] += value
             for x in range(size):
                 result[group[x]] = totals[x]

@@ -9,7 +9,7 @@ from sqlext.pattern.task.task import Spans
 
 
 def window_rows(spans: Spans, low: int, high: int) -> OutputRows:
-    """Rows `low` to `high` (exclusive) of a window, each with the match that belongs to it, if there is one.
+    """Rows `low` to `high` (exclusive) of a window, each with the match that belongs to it, if it has one.
 
     >>> spans = Spans(start=np.array([1]), number=np.array([1]), offset=np.array([0, 2]), label=np.zeros(2, "i2"),
     ...     is_hidden=None, unmatched=np.array([]))
@@ -24,7 +24,7 @@ def window_rows(spans: Spans, low: int, high: int) -> OutputRows:
 
 
 def in_frames(row: np.ndarray, out: OutputRows, limit: np.ndarray) -> np.ndarray:
-    """The rows that a navigation reaches, -1 outside of the frame, which ends at row `limit: int64[n]` of each row.
+    """The rows that a navigation reaches, -1 outside the frame; `limit: int64[n]` is the end of each row's frame.
 
     >>> spans = Spans(start=np.array([1]), number=np.array([1]), offset=np.array([0, 2]), label=np.zeros(2, "i2"),
     ...     is_hidden=None, unmatched=np.array([]))

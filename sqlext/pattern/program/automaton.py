@@ -1,11 +1,11 @@
 """A program as tables, which the compiled matchers read instead of instructions.
 
-A *position* is a MatchLabel instruction; positions are numbered 0, 1, … in program order. Behind the row taken at a
-position the program passes instructions that take no row (the *closure*) and reaches further positions, its *targets*,
+A *position* is a MatchLabel instruction; positions are numbered 0, 1, … in program order. After the row taken at a
+position, the program passes instructions that take no row (the *closure*) and reaches further positions, its *targets*,
 or the end of the pattern (DONE).
 
 Whether `^` and `$` hold depends on the boundary between two rows. In the middle of a partition neither holds. `^` holds
-only before the first row, where only a search that starts there can be. `$` holds behind the last row, and all that
+only before the first row, where only a search that starts there can be. `$` holds after the last row, and all that
 matters there is whether DONE is reached.
 
 Spark's driver loads this module, so it imports no Numba; `closure` follows closures inside kernels.
@@ -32,7 +32,7 @@ from sqlext.pattern.program.program import (
 )
 
 MAX_LISTED_POSITIONS, MAX_LISTED_TARGETS = 4096, 1 << 20
-DONE, DEAD = -1, -2  # as targets: the end of the pattern; no way on
+DONE, DEAD = -1, -2  # as targets: the end of the pattern; no further target
 TAKES_ROW, STARTS, ENDS, BRANCHES, IS_DONE = 0, 1, 2, 3, 4  # Graph.kind
 
 _KINDS = {MatchLabel: TAKES_ROW, MatchStart: STARTS, MatchEnd: ENDS, Jump: BRANCHES, Split: BRANCHES, Done: IS_DONE}
@@ -45,10 +45,10 @@ class Graph(NamedTuple):
     - `position: int32[x]`: the position of an instruction of kind TAKES_ROW, otherwise -1;
       `instruction: int32[m]`: its inverse;
     - `bit: int64[m]`: the mask bit that a row must have to be taken at the position, -1 if it needs none;
-    - `accepts_at_end: bool[m]`: DONE is reached behind the partition's last row;
+    - `accepts_at_end: bool[m]`: DONE is reached after the partition's last row;
     - `branches: int32[·]`: the instructions of kind BRANCHES, last first;
     - `sweeps`: how many passes over `branches` it takes to pull a value back through all closures. One is enough where
-      every backward target takes a row; otherwise it takes two, since in a structured program a path that visits no
+      every backward target takes a row; otherwise it takes two, because in a structured program a path that visits no
       instruction twice goes backward at most once.
     """
 
@@ -65,7 +65,7 @@ class Graph(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Automaton:
-    """A program with its tables; `label: int16[m]` and `is_hidden: bool[m]` are those of each position."""
+    """A program with its tables; `label: int16[m]` and `is_hidden: bool[m]` describe each position."""
 
     program: Program
     label: np.ndarray
@@ -131,7 +131,7 @@ def targets_from(graph: Graph, instruction: int, at_start: bool) -> list[int]:
     """The targets of the closure that begins at `instruction`, most preferred first, at a row of the partition.
 
     `at_start`: that row is the partition's first one. The list ends with DONE where it is reached, because everything
-    behind it is preferred less.
+    after it is less preferred.
 
     >>> program = Program((Split(1, 3), MatchLabel(0), Split(1, 3), Done()), ("A",))
     >>> targets_from(automaton(program, (0,)).graph, 0, at_start=True)
@@ -171,8 +171,8 @@ def has_more_targets(graph: Graph, most: int) -> bool:
 
 @lru_cache(maxsize=16)
 def listed_targets(program: Program, bits: tuple[int | None, ...]) -> list[list[int]] | None:
-    """The targets behind each position, then those of a search, then those of a search from the partition's first row;
-    None if there are too many positions or targets to list.
+    """The targets after each position, then the targets of a search, then those of a search from the partition's first
+    row; None if there are too many positions or targets to list.
 
     >>> listed_targets(Program((MatchLabel(0), Split(0, 2), Done()), ("A",)), (0,))
     [[0, -1], [0], [0]]

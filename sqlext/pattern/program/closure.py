@@ -1,4 +1,4 @@
-"""Closures followed inside kernels, on the instructions themselves: a list of targets a position could be quadratic.
+"""Closures followed inside kernels, on the instructions: lists of the targets of all positions could be quadratic.
 
 `pull_back` carries values against the direction of the program, to the instructions that reach them; `begin` and
 `next_target` go forward in order of preference.
@@ -42,7 +42,7 @@ def begin(search, instruction):
 
 @inlined
 def next_target(graph, search, at_start):
-    """The next target in order of preference, or DEAD; not for use behind the partition's last row."""
+    """The next target in order of preference, or DEAD; not for use after the partition's last row."""
     stack, visited = search.stack, search.visited
     top, now = search.progress[0], search.progress[1]
     target = DEAD
@@ -87,7 +87,7 @@ def pull_back(graph, value, worst):
     """Make `value[i]` the least value that the closure of instruction i reaches, at a row inside the partition.
 
     The caller sets `value` of DONE and of the instructions that take a row. `worst` is larger than any of them; `^` and
-    `$` have it already. Graph.sweeps says how many passes this takes.
+    `$` have this value already. Graph.sweeps is the number of passes that this takes.
     """
     if graph.sweeps > 1:
         for i in graph.branches:

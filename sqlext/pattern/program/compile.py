@@ -1,4 +1,4 @@
-"""Pattern tree → Program, laid out as Trino lays it out, because answers for empty loops depend on the layout.
+"""Pattern tree → Program, with the layout of Trino, because the results of empty loops depend on the layout.
 
 | pattern | instructions |
 |---|---|
@@ -75,7 +75,7 @@ def size_error(pattern: ast.Pattern) -> tuple[UnsupportedError, ast.Pattern] | N
     sizes: dict[int, int] = {}
     for node in reversed(list(ast.walk(pattern))):  # parts before wholes
         size = _size(node, [sizes[id(child)] for child in ast.children(node)])
-        if size + (node is pattern) > MAX_INSTRUCTIONS:  # Done comes behind the whole pattern
+        if size + (node is pattern) > MAX_INSTRUCTIONS:  # Done follows the whole pattern
             message = f"{_kind(node)} unfolds to more than {MAX_INSTRUCTIONS:,} instructions"
             hint = "{n,m} is written out m times and PERMUTE in all orders: use smaller bounds or fewer elements."
             return UnsupportedError("PATTERN_TOO_LARGE", message, hint=hint), node
@@ -90,9 +90,9 @@ def depth_error() -> UnsupportedError:
 
 
 def _size(node: ast.Pattern, parts: list[int]) -> int:
-    """The number of instructions of a node whose children have `parts` instructions."""
+    """The number of instructions of a node; `parts` are the numbers of its children."""
     total = sum(parts)
-    if isinstance(node, ast.Permutation):  # 20! is beyond any limit, (10**6)! would take seconds
+    if isinstance(node, ast.Permutation):  # 20! exceeds any limit, and (10**6)! would take seconds
         return factorial(min(len(parts), 20)) * (total + 2) - 2
     if isinstance(node, ast.Alternation):
         return total + 2 * len(parts) - 2
@@ -186,5 +186,5 @@ def _quantified(item: Code, node: ast.Quantified) -> Code:
 
 
 def repeat(item: Code, n: int) -> Code:
-    """n copies of some code."""
-    return item * n if item else []  # (){1000000000} is nothing
+    """The code of n copies of an item."""
+    return item * n if item else []  # (){1000000000} has no code

@@ -1,8 +1,8 @@
 """The options that kernels are compiled with, and the folder that keeps their machine code for later processes.
 
-Unless `_nrt` is False, Numba counts a reference to every array at each call and at each access to a named tuple; then a
-row cost 300 ns instead of 4. The price is that `compiled` kernels cannot allocate: the caller passes the arrays that
-they fill.
+Unless `_nrt` is False, Numba counts a reference to every array at each call and at each access to a named tuple, and a
+row costs 300 ns instead of 4. The price is that `compiled` kernels cannot allocate memory: the caller passes the arrays
+that they fill.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ def _nothing() -> None:
 def keep_machine_code() -> None:
     """Keep machine code beside the sources, or in the user's cache, or otherwise in a temporary folder.
 
-    Numba does not load at all where it can write neither beside the sources nor at home, as in many containers. Where
-    it cannot write beside the sources it does not read there either: what `sqlext warm` has left there is copied.
+    Numba does not load at all where it can write neither beside the sources nor in the home folder, as in many
+    containers. Where it cannot write beside the sources, it does not read there either. Therefore the machine code that
+    `sqlext warm` has left there is copied.
     """
     try:
         nothing = njit(cache=True)(_nothing)
@@ -46,7 +47,7 @@ def keep_machine_code() -> None:
 
 
 def _copy_machine_code(cache: Path) -> None:
-    """Copy the machine code beside the sources into Numba's cache, where a folder of theirs has none yet."""
+    """Copy the machine code beside the sources into Numba's cache, for folders that have none there yet."""
     for compiled_beside in {path.parent for path in Path(__file__).parents[1].glob(f"**/{_BESIDE_SOURCES}/*.nbi")}:
         sources = compiled_beside.parent
         target = cache / f"{sources.name}_{hashlib.sha1(str(sources).encode()).hexdigest()}"  # as Numba names it
@@ -64,7 +65,7 @@ keep_machine_code()
 
 
 class _Index(IndexDataCacheFile):
-    """An index of Numba's cache. One of a former release may name classes that have moved: then it is empty."""
+    """An index of Numba's cache. An index of a former release may name classes that have moved; then it is empty."""
 
     def _load_index(self) -> dict:
         try:

@@ -1,7 +1,7 @@
-"""Which variables the rows of a match are mapped to: in every match, by its first row, and by the rows behind it.
+"""The variables that the rows of a match are mapped to: in every match, on its first row, and on the rows after it.
 
-The keys that cannot match are dropped by the variables of every match. A condition on the first row, such as
-`B.ts <= A.ts + bound`, reads it if A is the first row of every path on which B is tested.
+The variables of every match determine which keys cannot match and are dropped. A condition such as
+`B.ts <= A.ts + bound` reads the first row if A is the first row of every path on which B is tested.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def mandatory_variables(pattern: ast.Pattern) -> frozenset[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstRows:
-    """What the program alone says about first rows: conditions are ignored, `^` and `$` are taken to hold.
+    """What the program alone determines about first rows: conditions are ignored, `^` and `$` are assumed to hold.
 
     - `opening`: the labels that may take the first row of a match;
-    - `following`: those that may take another row;
-    - `ending`: those that may take the last row of a match of two or more rows;
+    - `following`: the labels that may take another row;
+    - `ending`: the labels that may take the last row of a match of two or more rows;
     - `before[l]`: the labels that the first row may have when label l is tested (l itself, if it tests the first row);
-    - `since[l]`: the labels that the rows behind the first one may have then, the tested one among them.
+    - `since[l]`: the labels that the rows after the first one may have then, including the tested row.
     """
 
     opening: Labels
@@ -54,7 +54,7 @@ class FirstRows:
 
 
 def first_rows(program: Program) -> FirstRows:
-    """The labels of the first row of a program's matches, and of the rows behind it.
+    """The labels of the first row of a program's matches, and of the rows after it.
 
     >>> from sqlext.pattern.program.program import Done, Jump, MatchLabel, Split
     >>> rows = first_rows(Program((MatchLabel(0), Split(2, 4), MatchLabel(1), Jump(1), Done()), ("A", "B")))
@@ -88,7 +88,7 @@ def first_rows(program: Program) -> FirstRows:
 
 
 def _labels_behind(instructions: tuple[Instruction, ...]) -> tuple[list[bool], list[int], list[int]]:
-    """For each instruction: is it reached before any row? The first labels, and the later labels, of paths to it.
+    """For each instruction: whether it is reached before any row, and the first and the later labels of paths to it.
 
     Sets of labels are the bits of integers.
     """
@@ -112,7 +112,7 @@ def _labels_behind(instructions: tuple[Instruction, ...]) -> tuple[list[bool], l
 
 
 def rows_before(program: Program) -> tuple[int, ...]:
-    """For each label, how many rows of a match at least come before one that it is tested on.
+    """For each label, the least number of rows of a match that come before a row on which it is tested.
 
     >>> from sqlext.pattern.program.program import Done, Jump, MatchLabel, Split
     >>> rows_before(Program((MatchLabel(0), Split(2, 4), MatchLabel(1), Jump(1), Done()), ("A", "B")))
@@ -120,7 +120,7 @@ def rows_before(program: Program) -> tuple[int, ...]:
     """
     depth: dict[int, int] = {}
     pending = deque([(0, 0)])
-    while pending:  # paths that take no row first
+    while pending:  # paths that take no row come first
         i, rows = pending.popleft()
         if i in depth:
             continue

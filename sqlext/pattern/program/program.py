@@ -1,7 +1,6 @@
 """The program of a pattern: the instructions that every matcher runs.
 
-Control flow and conditions never mix: the only question that an instruction puts to a row is "does this row satisfy
-label l?".
+Control flow and conditions never mix: an instruction tests only whether a row satisfies label l.
 
 >>> print(Program((Split(1, 3), MatchLabel(0), Jump(0), MatchLabel(1), Done()), ("A", "B")))
 0: split 1, 3
@@ -33,7 +32,7 @@ class MatchStart:
 
 @dataclass(frozen=True)
 class MatchEnd:
-    """Continue only behind the last row of the partition."""
+    """Continue only after the last row of the partition."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Done:
-    """A match. This is always the last instruction, and only that."""
+    """A match. The last instruction, and only the last one, is always Done."""
 
 
 Instruction = Union[MatchLabel, MatchStart, MatchEnd, Jump, Split, Done]
@@ -63,9 +62,9 @@ Instruction = Union[MatchLabel, MatchStart, MatchEnd, Jump, Split, Done]
 class Program:
     """The instructions of a pattern; `labels[l]` is the name of label l, as CLASSIFIER() returns it.
 
-    A program means this depth-first search: it begins at instruction 0 and tries the ways on in order of preference. A
-    path is dropped when it comes back to an instruction without having taken a row in between. The first path that
-    reaches Done is the match (TR 19075-5 §4.14, and Trino's Matcher, whose answers are in tests/).
+    A program means this depth-first search: it begins at instruction 0 and tries the next instructions in order of
+    preference. A path is dropped when it comes back to an instruction without having taken a row in between. The first
+    path that reaches Done is the match (TR 19075-5 §4.14, and Trino's Matcher, whose results are in tests/).
     """
 
     instructions: tuple[Instruction, ...]
@@ -98,7 +97,7 @@ def successors(instruction: Instruction, i: int) -> tuple[int, ...]:
 
 
 def reaches_done(instructions: Sequence[Instruction], blocking: tuple[type, ...]) -> list[bool]:
-    """For each instruction: does a path lead from it to Done that passes no instruction of a type in `blocking`?
+    """For each instruction, whether a path leads from it to Done without an instruction of a type in `blocking`.
 
     >>> reaches_done((MatchLabel(0), MatchStart(), Jump(3), Done()), blocking=(MatchLabel,))
     [False, True, True, True]

@@ -1,1 +1,1 @@
-"""What the rows so far decide, whatever comes."""
+"""What the rows so far decide, whatever rows follow."""

@@ -1,7 +1,9 @@
-"""Ends that wait for a bound, bounds between rows, row-local DEFINE: the search of `stream_reference`, compiled.
+"""The search of `stream_reference`, compiled, for row-local DEFINE with ends that wait for a bound, or bounds between
+rows.
 
-It returns what `path_verdicts` makes the search return. As conditions are row-local, what follows an instruction at a
-row does not depend on the way there; so a search tries each once and is linear in the rows that its bound contains.
+Its outcomes are the same as with `path_verdicts`. Because conditions are row-local, what follows an instruction
+at a row does not depend on the way there. Therefore a search tries each instruction at a row once, and is linear in the
+rows that its bound contains.
 """
 
 from __future__ import annotations
@@ -93,16 +95,17 @@ def _search(code, rows, bounds, request, scratch, result):
 
     - `code: int64[3, i]`: kind, label or target, second target;
     - `rows`: (satisfied: bool[v, n]; is_gap: bool[v]; ends: int64[v]: what else a variant waits for; hit: int64[v, n]:
-      the row that forbids a match to end there, n without one); `bounds`: (limit: int64[n], end: int64[n] or none);
-    - `request: int64[7]`: start, first row and end of the partition, does `^` hold at the first row, does the bound
-      begin anew with each row, watermark, stamp;
+      the row that forbids a match to end there, or n if there is none); `bounds`: (limit: int64[n], end: int64[n] or
+      empty);
+    - `request: int64[7]`: start, first row and end of the partition, whether `^` holds at the first row, whether the
+      bound begins anew with each row, watermark, stamp;
     - `scratch`: (stack: int64[3, s]; visited: int64[2, i, r + 1]: stamp and base of the last search that was there;
       takers: int32[r], the instructions that take rows);
     - `result: int64[3]`: how many rows are taken, the last row that was looked at, the latest end of a bound that was
       needed (unchanged if none was).
 
-    What follows an instruction at a row depends on the way there in one thing only, its *base*, the row at which the
-    bound begins: what failed with a later base fails with an earlier one.
+    What follows an instruction at a row depends on the way there only through its *base*, the row at which the bound
+    begins: what failed with a later base also fails with an earlier one.
     """
     satisfied, is_gap, ends, hit = rows
     limit, end = bounds

@@ -1,11 +1,11 @@
-"""AFTER MATCH NO SKIP on streams: every match that the rows that have passed decide, and since when.
+"""AFTER MATCH NO SKIP on streams: every match that the rows that have passed decide, and the time of its decision.
 
-No match waits for another one: it is decided by its last row, by the row behind it (`!N` at the end), or by the end of
-its bound (`!-> N` at the end). The rows from the first start row on from which a match may still come are kept, and a
-step goes through all of them again; it emits the matches whose time has come since the step before.
+No match waits for another one: it is decided by its last row, by the row after it (`!N` at the end), or by the end of
+its bound (`!-> N` at the end). The rows are kept from the first start row on from which a match may still come, and
+each step reads all of them again; it emits the matches whose time has come since the previous step.
 
-In a SearchPosition, `row` is that first start row, `number` that of the next match, and all matches with times up to
-`time` have been emitted.
+In a SearchPosition, `row` is that first start row, `number` is the number of the next match, and all matches with times
+up to `time` have been emitted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Step:
             self.open_from = bounds[1:] - np.bincount(self.partition[is_open], minlength=p)
 
     def is_new(self, time: np.ndarray, row: np.ndarray) -> np.ndarray:
-        """`bool[k]`: has the time come since the step before, in the partitions of the rows?"""
+        """`bool[k]`: whether the time has come since the previous step, in the partitions of the rows."""
         return (time > self.position.time[self.partition[row]]) & (time <= self.event_times.watermark)
 
 
@@ -131,7 +131,7 @@ def _no_match() -> MatchList:
 
 
 def _decided_range(step: _Step, end: Final, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The starts whose match is certain if it ends so: for an absence, those whose bound has ended."""
+    """The starts whose match with this end is certain: for an absence, the starts whose bound has ended."""
     if not end.absent:
         return low, high
     first_open = step.open_from[step.partition]
@@ -176,7 +176,7 @@ def _first_live(step: _Step, states: States, truth: np.ndarray, bits: RowBits) -
 
 
 def _waits(end: Final, truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """`bool[n]`: does a match that ends so with the row wait for later rows, as long as its bound lasts?"""
+    """`bool[n]`: whether a match with this end at the row waits for later rows as long as its bound lasts."""
     n, behind = truth.shape[1], partition_ends(bounds)
     is_last = np.arange(n) + 1 == behind
     waits = np.full(n, bool(end.absent))
@@ -188,7 +188,7 @@ def _waits(end: Final, truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
 
 
 def _partial_by_states(step: _Step) -> list[Path]:
-    """The partial matches whose bound has ended since the step before; with BETWEEN ROWS also others."""
+    """The partial matches whose bound has ended since the previous step; with BETWEEN ROWS also others."""
     assert step.event_times.end is not None
     row = np.arange(len(step.rows.mask))
     begins = row >= step.position.row[step.partition]
@@ -248,7 +248,7 @@ def _by_paths(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray, list[Path]]:
 
 
 def _paths(step: _Step, search: Search) -> list[tuple[Path, int]]:
-    """The paths from a start row; none, and no later ones, if the search spends its budget and that is only noted."""
+    """The paths from a start row. If the search spends its budget and this is only noted: no paths, now and later."""
     try:
         return list(path_search.earliest(search.paths(step.task.nfa.pattern)))
     except DataError as error:
@@ -260,7 +260,7 @@ def _paths(step: _Step, search: Search) -> list[tuple[Path, int]]:
 
 
 def _decided_at(step: _Step, path: Path, when: int) -> tuple[tuple[int, int], int]:
-    """The key by which a match is numbered, and its time."""
+    """The key that determines the number of a match, and its time."""
     first, last = path[0][0], path[-1][0]
     sort = path_search.decision_time(step.task, step.rows, first, last, when)
     if when == BOUND:

@@ -1,7 +1,7 @@
 """What the rows that have passed decide for a path with gaps, for `stream_reference.search`.
 
-Rows behind the last row of a match may decide it: that the next row is there and is not N (`!N`), that no N comes as
-long as the bound lasts (`!-> N`). Such an end is certain when those rows have passed, or when the bound has ended. With
+Rows after the last row of a match may decide it: the next row must exist and not be N (`!N`), or no N may come as long
+as the bound lasts (`!-> N`). Such an end is certain when those rows have passed, or when the bound has ended. With
 BETWEEN ROWS the bound is that of the last mapped row.
 """
 
@@ -29,7 +29,7 @@ from sqlext.pattern.task.task import Rows
 
 
 class PathFacts:
-    """The facts of the desugared program of a task; rows, conditions and `event_times.need` are those of the task."""
+    """The facts of the desugared program of a task; rows, conditions and `event_times.need` belong to the task."""
 
     def __init__(self, task: CepTask, rows: Rows, event_times: EventTimes):
         self.task, self.rows, self.event_times = task, rows, event_times
@@ -76,7 +76,7 @@ class PathFacts:
         return self.task.conditions[label] is not None
 
     def _end(self, final: Final, path: MappedPath, needed: int) -> Verdict:
-        """May the match end with the path's last row?"""
+        """Whether the match may end with the path's last row."""
         row, behind = path.rows[-1], path.partition[1]
         ended = self._ended(row if self.task.is_between else path.rows[0])
         limit = behind if ended is None else min(behind, ended[0])
@@ -90,7 +90,7 @@ class PathFacts:
         return Verdict(True, max(needed, last), ended[1] if final.absent and ended is not None else BEGINNING)
 
     def _forbidden(self, final: Final, path: MappedPath, limit: int) -> tuple[int | None, int, bool]:
-        """Look for a row behind the path, below `limit`, that forbids it to end.
+        """Look for a row after the path, below `limit`, that forbids it to end.
 
         Return the last row that has to be there to know such a row (None without one), the last row that had to be
         there to know that others do not forbid it, and whether all that were needed are there.
@@ -128,7 +128,7 @@ def next_hit(final: Final, truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
 
 
 def _tests_behind(final: Final, row: int, limit: int) -> Iterator[tuple[int, int]]:
-    """(label, row): no such row may satisfy the label behind a match that ends with `row`."""
+    """(label, row): the rows after a match that ends with `row`, each of which must not satisfy the label."""
     yield from ((label, row + 1) for label in final.not_next)
     yield from ((label, later) for later in range(row + 1, limit) for label in final.absent)
 
@@ -138,7 +138,7 @@ def _labels(formula: Formula) -> list[int]:
 
 
 def needed_by_formulas(formulas: list[Formula], need: np.ndarray) -> np.ndarray:
-    """EventTimes.need of formulas, which read all their labels.
+    """EventTimes.need for formulas, each of which reads all its labels.
 
     >>> needed_by_formulas([(((0, True),), ((1, False),))], np.array([[0, 1], [1, 1]]))
     array([[1, 1]])

@@ -1,9 +1,9 @@
 """Decisions of patterns that skip rows, with SQL's own AFTER MATCH modes.
 
-A skipped row is a row that a path of the desugared program takes. So a path that waits is alive behind the last row
-that passed, and a match that may still give way to a preferred one is not decided.
+A skipped row is a row that a path of the desugared program takes. So a path that waits is alive after the last row that
+passed, and a match is not decided as long as a preferred match may still replace it.
 
-Rows in no match, and partial matches, follow from the start rows that were tried and from those that gave no match.
+Rows in no match, and partial matches, follow from the start rows that were tried and the start rows that gave no match.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def by_desugared_task(
 ) -> Decisions:
     """Decide with the inner task; `decide` runs the engine that is chosen for it."""
     inner, inner_rows = desugared_task(task, rows)
-    inner = replace(inner, strategy=task.strategy)  # "reference" or without effect
+    inner = replace(inner, strategy=task.strategy)  # "reference", or no effect
     need = _needed(task, desugared_program(task.nfa), rows, event_times.need)
     decisions = decide(inner, inner_rows, replace(event_times, need=need), position, inner_facts(task, facts))
     return _completed(decisions, task, rows, position)
@@ -42,7 +42,7 @@ def by_desugared_task(
 def by_end_search(
     task: CepTask, rows: Rows, event_times: EventTimes, position: SearchPosition, facts: StreamFacts
 ) -> Decisions:
-    """Decide with the compiled search that knows ends which wait for rows behind the match."""
+    """Decide with the compiled search, which supports ends that wait for rows after the match."""
     return _by_search(EndSearch(task, rows, event_times).outcome, task, rows, event_times, position)
 
 
@@ -65,7 +65,7 @@ def _by_search(
 
 
 def _needed(task: CepTask, program: DesugaredProgram, rows: Rows, need: np.ndarray | None) -> np.ndarray | None:
-    """EventTimes.need of the variants: all labels of a formula are read, and for `!N` at the end the next row."""
+    """EventTimes.need of the variants: each reads all labels of its formula, and the next row for `!N` at the end."""
     waiting = [i for i, v in enumerate(program.variants) if v.final is not None]
     if need is None and not waiting:
         return None
@@ -102,8 +102,8 @@ def _with_unmatched(
 ) -> Decisions:
     """Add the rows that no match maps or begins at: known when all start rows up to them are decided.
 
-    A match that maps rows behind the next start row must be found again by the next step, which needs to know that they
-    are mapped. So the next step resumes at the first such match; results that it finds again carry a time that has
+    A match that maps rows after the next start row must be found again by the next step, which needs to know that these
+    rows are mapped. So the next step resumes at the first such match; results that it finds again carry a time that has
     passed, and are filtered out.
     """
     spans, after = decisions.spans, decisions.position
@@ -137,7 +137,7 @@ def _with_partial(
     rows: Rows,
     position: SearchPosition,
 ) -> Decisions:
-    """Add the partial matches of the start rows that failed, each among the matches in the order of the start rows."""
+    """Add the partial matches of the start rows that failed; all matches are then in the order of their start rows."""
     paths = timeouts.partial_matches(task, rows, failed, position.is_first)
     if not paths:
         return decisions

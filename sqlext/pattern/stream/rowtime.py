@@ -13,7 +13,7 @@ from sqlext.pattern.measures.navigation import OutputRows
 from sqlext.pattern.task.event_time import NEVER, Decisions, EventTimes, StreamFacts, first_position
 from sqlext.pattern.task.task import CLASSIFIER, NO_SKIP, Navigation, Rows, Spans, Task, Values
 
-_LAST = NEVER - 1  # the watermark in batch: behind all times, but not the end of the input
+_LAST = NEVER - 1  # the watermark in batch: after all times, but not the end of the input
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ def batch_times(
     """The times of all results in whole partitions.
 
     `decide` is the search of streams; `key`, `end`, `need`: see EventTimes. A row whose key is NULL or the last
-    value of int64, and all rows behind it, never pass the watermark.
+    value of int64, and all rows after it, never pass the watermark.
 
     >>> from sqlext.pattern.program.program import Done, MatchLabel, Program
     >>> from sqlext.pattern.strategy import decide
@@ -84,8 +84,8 @@ def batch_times(
 
 
 def _rows_that_pass(rows: Rows, key: Values) -> tuple[np.ndarray, np.ndarray]:
-    """The rows before the first key of their partition that is NULL or the last value, and the partitions that have
-    such rows."""
+    """The rows before the first key of their partition that is NULL or the last value of int64, and the partitions that
+    have such rows."""
     p = len(rows.bounds) - 1
     never_passes = key.values == NEVER
     if key.valid is not None:
@@ -122,7 +122,7 @@ def result_times(
 ) -> np.ndarray:
     """`int64[o]`: the time at which each result row is decided, NEVER if only the end of the input decides it.
 
-    `reads`: the navigations of the measures; those with NEXT wait for the row that they read.
+    `reads`: the navigations of the measures; a navigation with NEXT waits for the row that it reads.
 
     >>> spans = Spans(start=np.array([0]), number=np.array([1]), offset=np.array([0, 1]), label=np.array([0], "i2"),
     ...     is_hidden=None, unmatched=np.zeros(0, np.int64),

@@ -1,4 +1,4 @@
-"""The decisions of a stream, slowly and obviously: the search of `batch.reference` with a third outcome.
+"""The decisions of a stream, written slowly and obviously: the search of `batch.reference` with a third outcome.
 
 Tests compare `walk` with it, and it runs conditions that depend on the path. `event_time` defines the three outcomes.
 """
@@ -22,10 +22,10 @@ from sqlext.pattern.task.task import MatchTask, Rows, SkipFailure
 
 
 class Verdict(NamedTuple):
-    """May a row be taken?
+    """Whether a row may be taken.
 
-    `holds`: None if later rows decide; `last`: the last row that was looked at; `until`: the time that had to pass,
-    BEGINNING if none had to.
+    `holds`: None if later rows decide; `last`: the last row that was looked at; `until`: the time that had to pass, or
+    BEGINNING if none had to pass.
     """
 
     holds: bool | None
@@ -39,7 +39,7 @@ UNKNOWN = Verdict(None)
 class Request(NamedTuple):
     """A search from row `start`.
 
-    `partition`: its first row and the end of the rows that passed; `is_first`: may `^` hold at `partition[0]`?
+    `partition`: its first row and the end of the rows that passed; `is_first`: `^` may hold at `partition[0]`;
     `number`: the MATCH_NUMBER() of the match.
     """
 
@@ -63,17 +63,17 @@ Searcher = Callable[[Request], Union[Outcome, None]]  # None: unknown
 
 
 class Facts(Protocol):
-    """What the rows that have passed decide for a search."""
+    """The facts that the rows that have passed decide for a search."""
 
     def bound(self, start: int, labels: list[int]) -> tuple[int, int] | None:
-        """(the first row that may not be used behind `labels`, when the bound ended); None while no bound has ended."""
+        """(the first row that may not be used after `labels`, when the bound ended); None while it has not ended."""
 
     def verdict(self, request: Request, labels: list[int], label: int) -> Verdict:
-        """May row `request.start + len(labels)` be taken by `label`?"""
+        """Whether row `request.start + len(labels)` may be taken by `label`."""
 
 
 def search(program: Program, request: Request, facts: Facts, max_steps: int = MAX_STEPS) -> Outcome | None:
-    """The outcome of one search, None for unknown; after `max_steps` it is given up with the error STEP_BUDGET."""
+    """The outcome of one search, None for unknown; after `max_steps` it ends with the error STEP_BUDGET."""
     first, behind = request.partition
     labels: list[int] = []
     hidden: list[bool] = []
@@ -160,7 +160,7 @@ def decide_with(
     position: SearchPosition,
     facts: StreamFacts,
 ) -> Decisions:
-    """Decide what one search after the other finds; after a failure of SKIP nothing more.
+    """Decide the matches that the searches, one after the other, find; after a failure of SKIP nothing more.
 
     Raises DataError: STEP_BUDGET, unless `rows.errors` notes what fails.
     """
@@ -243,6 +243,6 @@ class _Driver:
             self.failures.append(Failure(start, time, error))
 
     def _note(self, times: dict[int, int]) -> None:
-        """Note the errors of a search, each with a time: that of the decision, or of its row while it is undecided."""
+        """Note the errors of a search, each with the time of the decision, or of its row while it is undecided."""
         errors = self.rows.errors or {}
         self.failures += [Failure(row, time, errors[row]) for row, time in times.items()]

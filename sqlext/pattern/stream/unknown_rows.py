@@ -60,7 +60,7 @@ def marked_task(task: MatchTask, reads_ahead: bool) -> MatchTask:
     unknown = [len(labels) + k for k in range(len(labels) if reads_ahead else 1)]
     old = task.program.instructions
     place = np.cumsum([0, *(1 + isinstance(x, MatchLabel) for x in old)]).tolist()
-    block = place[len(old) - 1] + 1  # behind the instructions and the jump over the unknown labels
+    block = place[len(old) - 1] + 1  # after the instructions and the jump over the unknown labels
     end = block + 2 * len(unknown)
     code: list[Instruction] = []
     targets = [*place[: len(old) - 1], end]
@@ -83,7 +83,7 @@ def marked_task(task: MatchTask, reads_ahead: bool) -> MatchTask:
 
 
 def _marked(instruction: Instruction, at: int, place: list[int], unknown: int) -> list[Instruction]:
-    """Return the instruction for its new place, with an unknown row as the alternative."""
+    """Return the instruction for its new place, with an unknown row as an alternative."""
     if isinstance(instruction, MatchLabel):
         return [Split(at + 1, unknown), instruction]
     if isinstance(instruction, Split):

@@ -1,10 +1,10 @@
 """Decisions of row-local patterns, in time linear in the rows.
 
 From right to left, two numbers are computed for each row and each position that may take it: the end of the nearest
-match through it, and the last row that a search through it looks at if it fails. A path that is alive behind the last
-row, or whose condition reads rows that are missing yet, counts as a match that may end there. Then the preferred walk
-goes from start row to start row, left to right, along targets that lead on to a match within the limit of the start
-row; where it reaches such an unknown end, the search of the partition stops.
+match through it, and the last row that a search through it looks at if it fails. A path that is alive after the last
+row, or whose condition reads rows that are still missing, counts as a match that may end there. Then the preferred walk
+goes from start row to start row, left to right, along targets that lead to a match within the limit of the start row;
+where it reaches such an unknown end, the search of the partition stops.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from sqlext.pattern.task.task import MatchTask, Rows, SkipFailure, Spans
 # state: int64[8]
 PARTITION, ROW, NUMBER, MATCHED_END, TIME, MATCHES, MAPPED, UNMATCHED = range(8)
 _STATE = 8
-_FINISHED, _FULL = 0, -1  # how a call of the kernel ends, if not for one of REASONS
+_FINISHED, _FULL = 0, -1  # why a call of the kernel ends, if not for one of REASONS
 _FAIL, _UNKNOWN, _TOO_LONG = -1, -2, -3  # instead of the length of a match
 _NONE, _UNMATCHED, _FAILED = range(3)  # which start rows without a match are recorded
-_FAR = 1 << 30  # behind all rows: no match, no limit
+_FAR = 1 << 30  # after all rows: no match, no limit
 
 
 class Tables(NamedTuple):
     """The pattern.
 
-    - `target[first[p] : first[p + 1]]`: what follows position p, most preferred first; p = m stands for the beginning
-      of a search, m + 1 for the beginning of one from the very first row;
-    - `label: int64[m]`, `bit: int64[m]` (-1: none), `is_target: bool[m]`: does SKIP TO aim at the position?
+    - `target[first[p] : first[p + 1]]`: what follows position p, most preferred first; p = m is the beginning of a
+      search, m + 1 the beginning of a search from the very first row;
+    - `label: int64[m]`, `bit: int64[m]` (-1: none), `is_target: bool[m]`: whether SKIP TO may go to the position;
     - `skip: int64[2]`: mode, ELSE NEXT ROW.
     """
 
@@ -78,7 +78,7 @@ class Results(NamedTuple):
 def decide(
     task: MatchTask, rows: Rows, event_times: EventTimes, begin: SearchPosition, facts: StreamFacts
 ) -> Decisions:
-    """Decide as `strategy.decide` does: tasks without run-dependent conditions and `$`, nor with both NEXT and WITHIN.
+    """Decide as `strategy.decide` does. The task has no run-dependent conditions, no `$`, and not both NEXT and WITHIN.
 
     Equal to `stream_reference.decide`. Memory: eight bytes for each position and row of the longest partition.
     """
@@ -129,7 +129,7 @@ def _inputs(rows: Rows, event_times: EventTimes, begin: SearchPosition) -> Input
     nothing = np.empty(0, np.int64)
 
     def owned(array: np.ndarray | None) -> np.ndarray:
-        """The type that the kernel is compiled for: a read-only array would be another one."""
+        """An array of the type that the kernel is compiled for; a read-only array would have another type."""
         return nothing if array is None else np.require(array, np.int64, ["C", "A", "W"])
 
     mask = rows.mask.view()
@@ -169,7 +169,7 @@ def _spans(positions: Automaton, state: np.ndarray, results: Results, failure: s
 def _pull_back(tables, inputs, first, behind, room):
     """Fill room[0] with ends of the nearest matches, room[1] with the last rows looked at, for rows from `first` on.
 
-    Rows are counted from `first`. The end of an unknown path is that of the shortest match it might become.
+    Rows are counted from `first`. The end of an unknown path is the end of the shortest match that it may become.
     """
     m, nearest, looked_at = len(tables.label), room[0], room[1]
     for row in range(behind - 1, first - 1, -1):
@@ -199,13 +199,13 @@ def _pull_back(tables, inputs, first, behind, room):
 
 @compiled
 def _is_unknown(inputs, tables, position, row, behind):
-    """Does the condition read rows that are not there yet?"""
+    """True if the condition reads rows that are not there yet."""
     return len(inputs.need) > 0 and inputs.need[tables.label[position], row] >= behind
 
 
 @compiled
 def _walk(tables, inputs, origin, behind, start, at, limit, state, results):
-    """The length of the match from `start` on, its positions behind state[MAPPED]; or _FAIL, _UNKNOWN, _TOO_LONG.
+    """The length of the match from `start` on, its positions after state[MAPPED]; or _FAIL, _UNKNOWN, _TOO_LONG.
 
     `origin`: the row from which `room` counts; `at`: the place in `Tables.first` of the beginning; `limit`: counted
     from `origin`, _FAR where no path has run out. state[TIME] becomes the time at which the outcome is known.
@@ -256,7 +256,7 @@ def _walk(tables, inputs, origin, behind, start, at, limit, state, results):
 
 @compiled
 def _search_partition(tables, inputs, watermark, recorded, state, results):
-    """Go on from state[ROW]; _FINISHED where nothing more is decided."""
+    """Continue from state[ROW]; return _FINISHED where nothing more is decided."""
     p = state[PARTITION]
     origin, behind = inputs.begin[p], inputs.bounds[p + 1]
     while state[ROW] < behind:
@@ -295,7 +295,7 @@ def _search_partition(tables, inputs, watermark, recorded, state, results):
 
 @compiled
 def _search_all(tables, inputs, watermark, recorded, state, results):
-    """Fill `results`; _FULL where `position` has no room for a match."""
+    """Fill `results`; return _FULL where `position` has no room for a match."""
     while state[PARTITION] + 1 < len(inputs.bounds):
         p = state[PARTITION]
         if inputs.begin[p] < inputs.bounds[p + 1]:

@@ -1,17 +1,17 @@
-"""What streams and MATCH_ROWTIME() know of time: which rows have passed, where a search stands, what is decided.
+"""Event time in streams and for MATCH_ROWTIME(): which rows have passed, how far a search is, and what is decided.
 
 A stream knows the rows whose first ORDER BY key is at most the watermark. The search from a start row is the same
 depth-first search as in batch (`Program`), with three outcomes instead of two:
 
 | outcome | when |
 |---|---|
-| match | DONE is reached before any path that is still alive behind the last row |
-| unknown | such a path is met first: a later row could complete a match that is preferred |
-| no match | neither is met |
+| match | DONE is reached before any path that is still alive after the last row |
+| unknown | such a path is reached first: a later row could complete a match that is preferred |
+| no match | neither is reached |
 
 Time ends paths, too: once the watermark has passed the end of WITHIN, no later row may continue them. The search goes
-on from start row to start row as in batch and stops at the first one whose outcome is unknown. Therefore a decided
-match is never taken back.
+from start row to start row as in batch and stops at the first one whose outcome is unknown. Therefore a decided match
+is never taken back.
 
 Each decided match, and each row that is certainly in none, has a *time*: the least t at which the rows with keys up to
 t decide it. It is the greatest of the keys of all rows that the search looked at, of the ends of WITHIN that ended a
@@ -28,7 +28,7 @@ import numpy as np
 from sqlext.errors import DataError
 from sqlext.pattern.task.task import Rows, Spans
 
-NEVER = np.iinfo(np.int64).max  # a time that does not come
+NEVER = np.iinfo(np.int64).max  # a time that never comes
 BEGINNING = np.iinfo(np.int64).min
 
 
@@ -53,7 +53,7 @@ class EventTimes:
     - `key: int64[n]`: the first ORDER BY key, ascending in each partition;
     - `end: int64[n]` or None: with WITHIN, the time from which on no row may continue a match that starts at row i;
     - `need: int64[v, n]` or None: the last row that the condition of label l reads on row i (row i itself unless the
-      condition has NEXT), in or behind the partition.
+      condition has NEXT), in the partition or after it.
     """
 
     key: np.ndarray
@@ -64,13 +64,13 @@ class EventTimes:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPosition:
-    """Where the search stands in each of p partitions.
+    """How far the search is in each of p partitions.
 
-    - `row: int64[p]`: the next start row, the partition's end if all are decided;
+    - `row: int64[p]`: the next start row, or the partition's end if all are decided;
     - `number: int64[p]`: the MATCH_NUMBER() of the next match;
     - `matched_end: int64[p]`: rows below it are in an earlier match;
     - `time: int64[p]`: when all start rows before were decided;
-    - `is_first: bool[p]`: is the partition's first row the very first one of its key?
+    - `is_first: bool[p]`: whether the partition's first row is the very first one of its key.
     """
 
     row: np.ndarray
@@ -81,7 +81,7 @@ class SearchPosition:
 
 
 class Failure(NamedTuple):
-    """What could not be computed for row `row`, which was decided at `time`."""
+    """An error of what could not be computed for row `row`, which was decided at `time`."""
 
     row: int
     time: int
@@ -90,10 +90,11 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Decisions:
-    """`spans`: the decided matches; `time: int64[m]` of each, `unmatched_time: int64[u]`; `position`: where the next
-    search starts; `failures`: what failed, none unless `Rows.errors` notes errors.
+    """`spans`: the decided matches; `time: int64[m]`: the time of each match; `unmatched_time: int64[u]`: that of each
+    unmatched row; `position`: where the next search starts; `failures`: what failed, none unless `Rows.errors` notes
+    errors.
 
-    Partial matches of SHOW TIMEOUT MATCHES stand among the matches, with the number of the next match.
+    Partial matches of SHOW TIMEOUT MATCHES are among the matches, with the number of the next match.
     """
 
     spans: Spans
@@ -105,11 +106,11 @@ class Decisions:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamFacts:
-    """What is known before any row comes, besides the task, of the decisions that are needed.
+    """What is known about the needed decisions, besides the task, before any row comes.
 
-    `needs_times`: is the time of each decision read? If not, every time may be the watermark. `reads_ahead`: does a
-    condition read rows behind the current one, so that EventTimes.need is present? `needs_failed`: are the unmatched
-    rows all start rows that gave no match, also those in an earlier match?
+    `needs_times`: the time of each decision is read; otherwise every time may be the watermark. `reads_ahead`: a
+    condition reads rows after the current one, so EventTimes.need is present. `needs_failed`: the unmatched rows are
+    all start rows that gave no match, including those in an earlier match.
     """
 
     needs_times: bool = True

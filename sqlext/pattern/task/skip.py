@@ -1,4 +1,4 @@
-"""AFTER MATCH SKIP: the row at which matching resumes behind a match. `skip_kernels` is the same rule, compiled."""
+"""AFTER MATCH SKIP: the row at which matching resumes after a match. `skip_kernels` is the same rule, compiled."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ NO_TARGET, FIRST_ROW = "no row", "first row"  # SkipFailure.reason
 
 
 def resume_row(skip: Skip, start: int, mapped: Sequence[tuple[int, int]], current: int | None = None) -> int | str:
-    """The resume row behind a match that starts at row `start`, or the reason why there is none.
+    """The resume row after a match that starts at row `start`, or the reason why there is none.
 
-    `mapped`: (row, label) of each mapped row. An empty match resumes at the next row. `current`: the row behind which
-    the next one comes if it is not `start`, see `task.Frame`.
+    `mapped`: (row, label) of each mapped row. An empty match resumes at the next row. `current`: the row that the next
+    row follows if it is not `start`, see `task.Frame`.
 
     Source: Trino, PatternRecognitionPartition.
 

@@ -21,13 +21,13 @@ REASONS = {NO_TARGET: skip.NO_TARGET, FIRST_ROW: skip.FIRST_ROW}
 
 
 def is_skip_target(task: MatchTask, tables: Automaton) -> np.ndarray:
-    """`bool[m]`: does AFTER MATCH SKIP look for rows taken at this position?"""
+    """`bool[m]`: whether AFTER MATCH SKIP looks for rows taken at this position."""
     return np.isin(tables.label, np.array(task.skip.labels, np.int16))
 
 
 @compiled
 def target_step(mode, is_target, position, first, length):
-    """How many rows behind the match's first one the row is to which SKIP TO goes, or -1.
+    """The number of rows from the match's first row to the row to which SKIP TO goes, or -1.
 
     `position[first : first + length]`: the positions at which the match's rows were taken.
     """
@@ -41,9 +41,9 @@ def target_step(mode, is_target, position, first, length):
 
 @compiled
 def resume_row(mode, else_next_row, current, start, length, step):
-    """The resume row behind a match of `length` rows from row `start`, and 0 or why there is none.
+    """The resume row after a match of `length` rows from row `start`; and 0, or the reason why there is none.
 
-    `step`: see `target_step`. `current`: the row that the next one follows, `start` outside of windows with SEEK.
+    `step`: see `target_step`. `current`: the row that the next one follows; it is `start` except in windows with SEEK.
     """
     if length == 0 or mode == TO_NEXT:
         return current + 1, 0

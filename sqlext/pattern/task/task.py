@@ -1,7 +1,7 @@
-"""What an engine runs (Task), what it reads (Rows) and what it returns (Spans).
+"""The types of what an engine runs (Task), reads (Rows) and returns (Spans).
 
-This is the waist of the project: the rewriter lowers a clause to a MatchTask or a CepTask (`cep.cep_task`), an engine
-matches Rows against it, and `navigation` turns the Spans into values. A task is pickled to the workers.
+All parts of the project meet in these types: the rewriter lowers a clause to a MatchTask or a CepTask (`cep.cep_task`),
+an engine matches Rows against it, and `navigation` turns the Spans into values. A task is pickled to the workers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sqlext.pattern.program.program import Program
 
 # as Navigation.argument: the rank of the variable's name among all strings; the match number; the name itself
 CLASSIFIER, MATCH_NUMBER, CLASSIFIER_NAME = -1, -2, -3
-MAPPED = -4  # as Aggregate.argument: the values are those of the mapped rows of a block
+MAPPED = -4  # as Aggregate.argument: the values belong to the mapped rows of a block
 CLASSIFIERS = (CLASSIFIER, CLASSIFIER_NAME)
 
 SKIP_PAST_LAST_ROW, SKIP_TO_NEXT_ROW, SKIP_TO_FIRST, SKIP_TO_LAST = (
@@ -152,7 +152,7 @@ class Call:
 # Read; an interpreted part of a condition may be an argument of "and", but has no machine code below it.
 Condition = Union[Literal, Operand, Call, Scalar]
 
-# The number of arguments of each function. They are of one kind, except for those of if and float.
+# The number of arguments of each function. All arguments are of one kind, except for the functions if and float.
 CALLS = {
     "add": 2, "subtract": 2, "multiply": 2, "divide": 2, "remainder": 2, "negate": 1, "abs": 1,
     "less": 2, "less_equal": 2, "equal": 2, "not_equal": 2, "null_safe_equal": 2,
@@ -178,13 +178,13 @@ class Output:
 
     @property
     def has_unmatched(self) -> bool:
-        """Can a row of the result belong to no match?"""
+        """True if a row of the result can belong to no match."""
         return self.shows_unmatched or self.is_window
 
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """How the rows of a window are matched (R020). A frame is the current row and rows behind it, below Rows.limit.
+    """How the rows of a window are matched (R020). A frame is the current row and rows after it, below Rows.limit.
 
     INITIAL: a match begins at the current row. SEEK (`seeks`): at the first row of the frame where one can begin; then
     Rows.limit is present and belongs to the current row, not to the first row of the match. `is_seen`: a condition may
@@ -199,7 +199,7 @@ class Frame:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What every engine needs.
+    """The fields that every engine needs.
 
     Row i satisfies label l if bit `bits[l]` of its mask is set (`bits[l]` None: no row-local condition) and
     `conditions[l]` (None: no run-dependent condition) is true for the path. `is_within`: Rows.limit is present.
@@ -236,7 +236,7 @@ class Values:
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Whole partitions, one behind the other, each in order.
+    """Whole partitions, concatenated, each in ORDER BY order.
 
     - `bounds: int64[p + 1]`: partition k is rows `bounds[k]` to `bounds[k + 1]` (exclusive); none is empty.
     - `mask: uint8[n, b]`: bit v of the task is bit v % 8 of byte v // 8 (b ≥ 1, C-contiguous).
@@ -246,10 +246,10 @@ class Rows:
     - `classifiers: int64[labels]` or None: the value of CLASSIFIER for each label, as an operand of conditions.
     - `key, end: int64[n]` or None: the first ORDER BY key, and the end of the WITHIN bound that begins at the row, both
       in the order of their values. They serve only to number the matches of NO SKIP.
-    - `errors`: where `conditions` notes, by row, conditions that cannot be computed and therefore do not hold; None: it
-      raises DataError. Only engines that evaluate conditions one by one read it.
-    - `failed: bool[n]`, by Navigation.argument: the rows on which a column could not be computed, None without any. An
-      aggregate over such a row cannot be computed; the same engines read it.
+    - `errors`: where `conditions` notes, by row, conditions that cannot be computed and therefore do not hold; None:
+      such a condition raises DataError. Only engines that evaluate conditions one by one read it.
+    - `failed: bool[n]`, by Navigation.argument: the rows on which a column could not be computed, None if there are
+      none. An aggregate over such a row cannot be computed; the same engines read it.
     """
 
     bounds: np.ndarray
@@ -269,7 +269,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class SkipFailure:
-    """AFTER MATCH SKIP has no resume row behind match `number`, which starts at row `start`; `reason`: see `skip`."""
+    """AFTER MATCH SKIP has no resume row after match `number`, which starts at row `start`; `reason`: see `skip`."""
 
     reason: str
     start: int
@@ -280,8 +280,9 @@ class SkipFailure:
 class Tails:
     """The tails that matches of a block share with earlier matches, so that no label is listed twice.
 
-    Behind its own rows, match i maps the rows that match `match[i] < i` maps from mapped row `at[i]` of the block on:
-    own rows of that match, then its tail. `match[i]` is -1 if match i has no tail. `length[i]`: how many rows it maps.
+    After its own rows, match i maps the rows that match `match[i] < i` maps from mapped row `at[i]` of the block on:
+    own rows of that match, then its tail. `match[i]` is -1 if match i has no tail. `length[i]`: how many rows match i
+    maps.
     """
 
     match: np.ndarray  # int64[m]
@@ -297,16 +298,16 @@ class Spans:
     `offset[i + 1] - offset[i]` rows from there on (none: an empty match); mapped row j of the block,
     `offset[i] <= j < offset[i + 1]`, is row `start[i] + j - offset[i]`, has label `label[j]` and is hidden by an
     exclusion where `is_hidden[j]` (None: nothing is hidden). `unmatched` are the rows for WITH UNMATCHED ROWS that
-    became certain within this block. `failure`: the run-time error behind the last match of the block.
+    became certain within this block. `failure`: the run-time error after the last match of the block.
 
-    `tails` (only for ONE ROW PER MATCH): long matches that overlap share labels. Then `offset` counts the own rows of
-    match i only, behind which it has a tail.
+    `tails` (only for ONE ROW PER MATCH): long matches that overlap share labels. Then `offset` counts only the own rows
+    of match i, after which it has a tail.
 
     `time: int64[m]`, `unmatched_time: int64[u]` (only for MATCH_ROWTIME()): when each of them was decided, see
     `event_time`.
 
     `row: int64[k]` (None: as above): the row of mapped row j, where the rows of a match need not be neighbours.
-    `timed_out: bool[m]` (None: nowhere): is it a partial match of SHOW TIMEOUT MATCHES, which has no number?
+    `timed_out: bool[m]` (None: nowhere): whether it is a partial match of SHOW TIMEOUT MATCHES, which has no number.
     `current: int64[m]` (None: as `start`): the row of the window that has the match.
     """
 
@@ -342,7 +343,7 @@ class Spans:
 
     @property
     def end(self) -> np.ndarray:
-        """`int64[m]`: the row behind the last one of each match, of an empty match its start.
+        """`int64[m]`: the row after the last one of each match; for an empty match its start.
 
         >>> rows, nothing = np.array([2, 7]), np.zeros(0, np.int64)
         >>> numbers, offset = np.array([1, 2]), np.array([0, 2, 2])

@@ -1,4 +1,4 @@
-"""WITHIN, conditions with the same meaning, and frames: how far a match that starts at a row may reach."""
+"""The rows up to which a match may reach, by WITHIN, by conditions with the same meaning, and by frames."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def limits(
 
 
 def frame_limits(bounds: np.ndarray, following: Values | int | None) -> np.ndarray:
-    """`limit: int64[n]` of the frames that end `following` rows behind each row (None: with its partition).
+    """`limit: int64[n]` of the frames that end `following` rows after each row (None: with its partition).
 
     Raises DataError: FRAME_OFFSET, for a NULL or a negative number.
 

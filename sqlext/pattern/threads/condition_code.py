@@ -1,7 +1,7 @@
 """Run-dependent conditions as three-address code for the kernel, with the parts of a path that they see.
 
 A register holds 64 bits and a NULL flag. The bits are an int64, a float64 or a Boolean (0 or 1). A line of code is
-eight int32: the opcode, the target register, then the operands that the comments beside the opcodes name. No machine
+eight int32: the opcode, the target register, and the operands that the comments beside the opcodes name. No machine
 code is compiled for a query.
 """
 
@@ -50,7 +50,7 @@ JUMP, JUMP_IF_FALSE, JUMP_IF_TRUE, JUMP_UNLESS_TRUE, JUMP_IF_NULL, JUMP_UNLESS_N
 
 # accumulators: how a mapped row changes the pair (value, count of values)
 COUNT_ROWS, COUNT_VALUES, SUM, SUM_F, AVERAGE_OF, MIN, MAX, MIN_F, MAX_F = range(9)
-OVERFLOWN = -1  # as the count of a SUM
+OVERFLOWN = -1  # as the count in a SUM
 
 _OPCODES = {
     "add": (ADD, ADD_F), "subtract": (SUBTRACT, SUBTRACT_F), "multiply": (MULTIPLY, MULTIPLY_F),
@@ -62,7 +62,7 @@ _OPCODES = {
     "not": (NOT, NOT), "is_null": (IS_NULL, IS_NULL),
 }  # fmt: skip
 _CAN_FAIL = ("add", "subtract", "multiply", "divide", "remainder", "negate", "abs")
-_TAKES_NULLS = ("null_safe_equal", "is_null", "least", "greatest")  # these evaluate all arguments, also behind a NULL
+_TAKES_NULLS = ("null_safe_equal", "is_null", "least", "greatest")  # evaluate all arguments, even after a NULL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +72,9 @@ class Code:
     - `code: int32[k, 8]`, `code_start: int64[labels + 1]`: the condition of label l is lines `code_start[l]` to
       `code_start[l + 1]` (exclusive), no lines if it has no condition; its value ends up in register `result`.
     - `registers: int64[r]`, `is_null: bool[r]`: the initial contents of the registers (constants).
-    - `columns`: the columns read, by their number in the code. `distinct`: those that an aggregate reads with DISTINCT.
-    - `push_start: int64[labels + 1]`, `push: int32[·]`: the sets of rows onto which a row with label l is pushed;
+    - `columns`: the columns read, by their number in the code. `distinct`: the columns that an aggregate reads with
+      DISTINCT.
+    - `push_start: int64[labels + 1]`, `push: int32[·]`: the sets of rows to which a row with label l is added;
       `sets`: the number of sets.
     - `accumulators: int32[a, 3]`: operation, column, index in `distinct` or -1; `feeds: bool[a, labels]`: rows with
       label l are accumulated.
@@ -244,7 +245,7 @@ class _Assembler:
         early, late = reversed(call.arguments) if is_division else call.arguments
         if call.function in _TAKES_NULLS or not _can_fail(late):
             first, end = self._value(early, to), None
-        else:  # behind a NULL the later argument is not evaluated, so its errors are not raised
+        else:  # after a NULL the later argument is not evaluated, so its errors are not raised
             first = self._into(early, to)
             if is_division and not call.is_ansi:
                 self._emit(NULL_IF_ZERO_F if is_float else NULL_IF_ZERO, to, to)

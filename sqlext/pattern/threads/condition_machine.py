@@ -79,7 +79,7 @@ def _float(opcode, x, y):
 
 @internal
 def _compares(opcode, order):
-    """Does a comparison hold for arguments whose order is -1, 0 or 1?"""
+    """Whether a comparison is true for arguments whose order is -1, 0 or 1."""
     if opcode == op.LESS:
         return order < 0
     if opcode == op.LESS_EQUAL:
@@ -207,7 +207,7 @@ def evaluate_lines(
                 or (opcode == op.JUMP_UNLESS_NULL and not is_null[a])
             ):
                 line = np.int64(b)
-        elif opcode == op.AND or opcode == op.OR:  # a jump stands before: the left is not false (AND), not true (OR)
+        elif opcode == op.AND or opcode == op.OR:  # after a jump: the left argument is not false (AND), not true (OR)
             decides = not is_null[b] and (registers[b] != 0) == (opcode == op.OR)
             is_null[to] = not decides and (is_null[a] or is_null[b])
             registers[to] = decides == (opcode == op.OR)

@@ -21,8 +21,8 @@ from sqlext.pattern.task.task import Condition, MatchTask, Rows, Spans
 from sqlext.pattern.threads.path_keys import KEY_NEVER, KeyPart, key_parts, seen_behind
 from sqlext.pattern.threads.walked_path import WalkedPath
 
-FIRST_STEPS = 10_000  # every partition may take these
-_UNITS_OF_A_STEP = 20_000  # of the work of functions: so a partition may use up a second for each of its rows
+FIRST_STEPS = 10_000  # every partition may take these steps
+_UNITS_OF_A_STEP = 20_000  # units of work of functions: a partition may thus use up a second for each of its rows
 _MOST_LIVE = 64  # positions, one bit each
 
 
@@ -67,7 +67,7 @@ class _Searcher:
         self.partition, self.steps = -1, 0
 
     def search(self, start: int, number: int, bounds: Bounds, limit: int, seen: Bounds) -> MappedRows | None:
-        """The mapped rows of the preferred match from row `start`, None without one: see `reference.Searcher`."""
+        """The mapped rows of the preferred match from row `start`, None without a match: see `reference.Searcher`."""
         if bounds[0] != self.partition:
             self.partition, self.steps = bounds[0], 0
             self.memo.clear()
@@ -104,7 +104,7 @@ class _Searcher:
             node = nodes[-1]
 
     def _next(self, node: int, cursors: list[int], row: int) -> int | None:
-        """Take `row` at the next position where that is possible and return it; or DONE, or None without one."""
+        """Take `row` at the next position where that is possible; return the position, or DONE, or None without one."""
         path, follow = self.path, self._follow(node)
         at = cursors[-1]
         while at < len(follow):
@@ -154,14 +154,14 @@ class _Searcher:
             self.memo.add(self.path.key(node, parts))
 
     def _keys(self, graph: Graph) -> list[list[KeyPart] | None]:
-        """The parts of the path that conditions behind each position can see; None if they are too many."""
+        """The parts of the path that conditions after each position can see; None if there are too many."""
         seen = seen_behind(self.task.program.instructions, self.path.seen)
         keys = [key_parts(seen[at + 1], self.rows.limit is not None) for at in graph.instruction.tolist()]
         return [None if (KEY_NEVER, 0, 0, 0) in parts else parts for parts in keys]
 
 
 def _satisfied(rows: Rows, bit: int) -> bytes | None:
-    """For each row, whether it has the bit; None without a bit."""
+    """For each row, whether it has the bit; None if there is no bit."""
     return None if bit < 0 else (rows.mask[:, bit // 8] >> (bit % 8) & 1).astype(np.uint8).tobytes()
 
 

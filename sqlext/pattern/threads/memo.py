@@ -1,10 +1,10 @@
 """The memo of failed states: an exact set of keys of int64 words, bounded in size, for use inside the kernel.
 
-It is a hash table with open addressing. The words of all keys lie one behind the other in an arena and are compared in
-full, so a collision of hashes costs time but never changes an answer. The first word of a key determines its length.
+It is a hash table with open addressing. The words of all keys are concatenated in one array and are compared in full,
+so a collision of hashes costs time but never changes a result. The first word of a key determines its length.
 
 A memo begins small, because hashing touches all of its pages, which the operating system supplies one by one. When it
-is full, the search stops and begins again with a larger one. The largest memo forgets everything when it is full.
+is full, the search stops and begins again with a larger memo. The largest memo is emptied when it is full.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def empty_memo(keys: int, words: int, before: Memo | None = None) -> Memo:
 
 
 def _untouched(words: int) -> np.ndarray:
-    """Zeros whose pages the operating system supplies when they are touched.
+    """An array of zeros whose pages the operating system supplies when they are touched.
 
-    np.zeros clears all of them at once, which took 2 ms a call.
+    np.zeros clears all pages at once, which took 2 ms a call.
     """
     return np.frombuffer(mmap(-1, 8 * words), np.int64)
 
@@ -65,7 +65,7 @@ def _slot(key, length, slots):
 
 @internal
 def contains(memo, key, length):
-    """Is `key[:length]` in the memo?"""
+    """True if `key[:length]` is in the memo."""
     slots, words, counters = memo.slots, memo.words, memo.counters
     i = _slot(key, length, slots.size)
     while slots[i] >> _OFFSET_BITS == counters[GENERATION]:

@@ -25,7 +25,7 @@ KeyPart = tuple[int, int, int, int]
 
 
 def is_current(source: Navigation, tested: int) -> bool:
-    """Does the navigation always start from the current row, which is tested for label `tested`?"""
+    """True if the navigation always starts from the current row, which is tested for label `tested`."""
     is_mapped = source.labels is None or tested in source.labels
     return is_mapped and not source.from_first and source.offset == 0
 
@@ -33,7 +33,7 @@ def is_current(source: Navigation, tested: int) -> bool:
 class SeenParts:
     """Numbers the sets of labels that navigations read, and lists what operands see of a path.
 
-    `seen_by_aggregate(operand)` returns the parts that an operand sees whose source is an aggregate.
+    `seen_by_aggregate(operand)` returns the parts that an operand with an aggregate as its source sees.
     """
 
     def __init__(self, seen_by_aggregate: Callable[[Operand | Read], list[KeyPart]]):
@@ -55,7 +55,7 @@ class SeenParts:
         return [*number, *self._bases(source, tested), *labels]
 
     def _older_bases(self, source: Navigation, tested: int) -> int:
-        """The number of last rows before the current one from which LAST can start."""
+        """How many of the last rows before the current one LAST can start from."""
         assert source.labels is not None
         return source.offset + (tested not in source.labels)
 
@@ -109,7 +109,7 @@ def seen_behind(instructions: Sequence[Instruction], seen: Sequence[frozenset[Ke
 
 
 def key_parts(parts: frozenset[KeyPart], is_limited: bool) -> list[KeyPart]:
-    """What makes the key of a state, behind which conditions can see `parts`; `is_limited`: Rows.limit is set."""
+    """What makes the key of a state after which conditions can see `parts`; `is_limited`: Rows.limit is set."""
     never = (KEY_NEVER, 0, 0, 0)
     if never in parts:
         return [never]

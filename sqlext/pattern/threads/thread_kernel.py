@@ -1,7 +1,7 @@
 """The search of `threads`: one path, depth first in order of preference, with conditions that see the path.
 
 Positions are the MatchLabel instructions of the program, numbered in its order. A *node* is a place in the search:
-node p is behind the row taken at position p; with m positions, node m is a start inside a partition, and node m + 1 a
+node p is after the row taken at position p; with m positions, node m is a start inside a partition, and node m + 1 is a
 start at its first row.
 """
 
@@ -36,8 +36,8 @@ from sqlext.pattern.threads.memo import add, contains, forget
 FAULT, BUDGET, MEMO_FULL = -3, -4, -5  # instead of the length of a match, like NO_MATCH and TOO_LONG of `blocks`
 # progress: int64[4]: the steps taken in partition SEARCHED; the fault and the label whose condition raised it
 STEPS, SEARCHED, FAULT_CODE, FAULT_LABEL = range(4)
-SEEKS, IS_SEEN = 2, 3  # in `effort`
-FIRST_STEPS = 10_000  # every partition may take these
+SEEKS, IS_SEEN = 2, 3  # indexes into `effort`
+FIRST_STEPS = 10_000  # every partition may take these steps
 
 
 class Tables(NamedTuple):
@@ -48,7 +48,7 @@ class Tables(NamedTuple):
     - `is_final: bool[p]`: a path that ends with this position at the partition's last row is a match;
     - `label: int16[p]`, `bit: int64[p]` (-1: none) of each position;
     - `code` to `feeds`: as in `condition_code.Code`;
-    - `key_start: int64[p + 1]`, `key: int32[·, 4]`: the parts of the path that conditions behind position x can see.
+    - `key_start: int64[p + 1]`, `key: int32[·, 4]`: the parts of the path that conditions after position x can see.
     """
 
     follow_start: np.ndarray
@@ -115,7 +115,7 @@ class Work(NamedTuple):
 
 @internal
 def _is_repeated(distinct, column, fed, label, path, earlier, classifiers, start, row):
-    """Does an accumulated earlier row of the path have the current row's value?"""
+    """True if an accumulated earlier row of the path has the current row's value."""
     if column == CLASSIFIER:
         wanted = classifiers[label[path[row - start]]]
         for at in range(row - 1, start - 1, -1):
@@ -157,7 +157,7 @@ def _accumulate(
     accumulators, feeds, tested, values, values_f, is_float, valid, classifiers, earlier, label, path,
     sums, sums_f, counts, start, row,
 ):  # fmt: skip
-    """Compute the accumulators behind the current row (depth row - start + 1) from those before it."""
+    """Compute the accumulators after the current row (depth row - start + 1) from the accumulators before it."""
     depth = row - start
     for a in range(accumulators.shape[0]):
         sums[depth + 1, a] = sums[depth, a]
@@ -200,7 +200,7 @@ def _label_at(at, label, path, start, stop):
 def _write_key(
     out, first, last, key, position, label, path, stacks, tops, sums, counts, start, stop, limit, number
 ):  # fmt: skip
-    """Write the key of the state behind rows `start` to `stop` (exclusive); return its length, or 0 if it has none."""
+    """Write the key of the state after rows `start` to `stop` (exclusive); return its length, or 0 if it has none."""
     out[0] = position
     out[1] = stop
     for k in range(first, last):
@@ -404,7 +404,7 @@ def search_all(t, r, w, memo, is_target, effort, progress, state, block):
         if length <= FAULT:
             return length
         if state[MAPPED] + length > len(block.position):
-            break  # the match does not fit: the next block, if necessary a larger one, searches it again
+            break  # the match does not fit: it is searched again for the next block, which is larger if necessary
         for j in range(length):
             block.position[state[MAPPED] + j] = w.path[j]
         book(state, block, None, is_target, length, at - row)

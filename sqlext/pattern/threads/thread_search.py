@@ -56,7 +56,7 @@ from sqlext.pattern.threads.thread_kernel import (
     search_all,
 )
 
-MAX_FOLLOWERS = 1 << 25  # entries of the follow lists, 4 bytes each
+MAX_FOLLOWERS = 1 << 25  # number of entries of the follow lists, 4 bytes each
 _SMALL = 256  # instructions: in programs up to this size Python lists targets faster than Numba loads a kernel
 _MOST_LIVE = 64  # positions, one bit each
 
@@ -112,13 +112,13 @@ def find(task: MatchTask, rows: Rows, limits: Limits | None = None) -> Iterator[
 
 @dataclass
 class _Overflow(Exception):
-    """64 bits do not hold a decimal; `begin`: where the block begins whose matches are not found yet."""
+    """64 bits do not hold a decimal; `begin`: the beginning of the block whose matches are not found yet."""
 
     begin: tuple[int, int, int]
 
 
 def _interpreted(task: MatchTask, rows: Rows, limits: Limits, begin: tuple[int, int, int]) -> Iterator[Spans]:
-    """The matches by Python, whose integers have any number of digits."""
+    """The matches, searched in Python, whose integers have any number of digits."""
     sizes = interpreted_search.SearchLimits(block_rows=limits.block_rows)
     return interpreted_search.find(task, rows, sizes, begin)
 
@@ -153,7 +153,7 @@ def _compiled(task: MatchTask, rows: Rows, limits: Limits) -> Iterator[Spans]:
 
 
 def _has_decimals(condition: Condition | None) -> bool:
-    """Has the condition arithmetic of decimals, or sums of them?"""
+    """True if the condition has arithmetic or sums of decimals."""
     parts = walk(condition) if condition is not None else ()
     sources = (part.source if isinstance(part, Operand) else part for part in parts)
     return any(isinstance(source, (Aggregate, Call)) and source.digits > 0 for source in sources)
@@ -254,7 +254,7 @@ _NOTHING = np.empty(0, np.int64)
 
 
 def _writable(array: np.ndarray) -> np.ndarray:
-    """The int64 array as the kernel was compiled for: a read-only one (Arrow's) would be another type for Numba."""
+    """The int64 array of the type that the kernel is compiled for: to Numba, a read-only array has another type."""
     return np.require(array, np.int64, ["C", "A", "W"])
 
 

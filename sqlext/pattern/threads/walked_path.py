@@ -1,6 +1,6 @@
 """The path of the search in Python, as conditions and the memo see it.
 
-What operands read is kept while the path grows and shrinks, so that no navigation walks along the path.
+The values that operands read are kept while the path grows and shrinks, so no navigation walks along the path.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class WalkedPath:
     """A path that maps the rows from `start` on to `labels`, in match `number` of the partition.
 
     `stacks[s]`: the mapped rows with a label of set s. `accumulated[a]`: the values of aggregate a that are not NULL,
-    or its states, the last of which is the one for all rows of the path.
+    or its states, the last of which covers all rows of the path.
     `seen[l]`: the parts of the path that the condition of label l can see. The path implements `conditions.Tested`.
     """
 
@@ -57,7 +57,7 @@ class WalkedPath:
             [(a, self._feed(source)) for source, a in self.aggregates.items() if _takes(source, x)]
             for x in range(len(self.names))
         ]
-        self.fed: list[list[int]] = []  # for each mapped row the aggregates that it has given a value
+        self.fed: list[list[int]] = []  # for each mapped row, the aggregates to which it has added a value
 
     # the path
 
@@ -150,7 +150,7 @@ class WalkedPath:
         return self.cells[argument].__getitem__
 
     def _feed(self, source: Aggregate | SparkAggregate) -> Callable[[int], Any]:
-        """What a row adds to `accumulated`, None for nothing."""
+        """What a row adds to `accumulated`, or None if it adds nothing."""
         if isinstance(source, SparkAggregate):
             states = self.accumulated[self.aggregates[source]]
             return lambda row: _next_state(source, states, RowOfPath(self, row))
@@ -163,7 +163,7 @@ class WalkedPath:
     # what the memo compares
 
     def key(self, position: int, parts: Sequence[KeyPart]) -> Hashable:
-        """The key of the state behind the last row, which was taken at a position."""
+        """The key of the state after the last row, which was taken at a position."""
         return position, self.start + len(self.labels), *(self._part(*part) for part in parts)
 
     def _part(self, part: int, a: int, b: int, step: int) -> Hashable:
@@ -212,7 +212,7 @@ class WalkedPath:
 
 
 class _Failure(NamedTuple):
-    """The state of an aggregate behind a row that it cannot take."""
+    """The state of an aggregate after a row that it cannot take."""
 
     error: DataError
 
