@@ -10,7 +10,7 @@ from sqlext.aggregates.aggregator import AggregateCall, Aggregator
 from sqlext.expressions.faults import invalid_value
 from sqlext.expressions.values import compare
 
-_MOST_ROWS = 100_000  # of max_by(x, y, n), as in Spark
+_MOST_ROWS = 100_000  # the largest n of max_by(x, y, n), as in Spark
 
 
 def folding(step: Callable[[Any, Any], Any]) -> Aggregator:

@@ -19,7 +19,7 @@ from sqlext.aggregates.distinct_rows import KeySet, key_set
 from sqlext.aggregates.sums import OVERFLOW, Overflow
 from sqlext.errors import DataError
 
-_PROTOCOL = 4  # of pickle; all Python versions that sqlext runs on read it
+_PROTOCOL = 4  # the protocol of pickle; all Python versions that sqlext runs on read it
 _COLLECTION, _KEYS, _OVERFLOW, _ERROR = "collection", "keys", "overflow", "error"
 
 

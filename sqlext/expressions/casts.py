@@ -46,8 +46,8 @@ from sqlext.expressions.values import hashable
 
 _INTEGER = re.compile(r"([+-]?\d+)(\.\d*)?|([+-]?)\.\d*", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-_DECIMAL = re.compile(r"[+-]?(?:(\d+)\.?(\d*)|\.(\d+))(?:e([+-]?\d+))?", re.IGNORECASE)  # of any script, as Java's
-_LONGEST_BIGINT, _LONGEST_EXPONENT = 19, 10  # digits
+_DECIMAL = re.compile(r"[+-]?(?:(\d+)\.?(\d*)|\.(\d+))(?:e([+-]?\d+))?", re.IGNORECASE)  # any script, as in Java
+_LONGEST_BIGINT, _LONGEST_EXPONENT = 19, 10  # numbers of digits
 _WORDS = {"inf": math.inf, "+inf": math.inf, "infinity": math.inf, "+infinity": math.inf, "nan": math.nan}
 _WORDS |= {"-inf": -math.inf, "-infinity": -math.inf}
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")

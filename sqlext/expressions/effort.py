@@ -1,9 +1,9 @@
 """The cost of evaluating an expression, in units of about 10 ns, and the limit on the cost of one row.
 
-A function whose time or memory depends on the data calls `spend` before it works; a unit pays for characters that it
-reads or makes, or for steps of a search. Code that evaluates an expression over many rows opens an `Allowance`. Then
-each row has a limit, and all rows together have one too, except for a share that every row has: a costly row never
-takes it from another row. No clock is read, so the same rows always have the same errors.
+A function whose time or memory depends on the data calls `spend` before it works. The units count characters that it
+reads or makes, or steps of a search. Code that evaluates an expression over many rows opens an `Allowance`. Then each
+row has a limit, and all rows together have one too, except for a share that every row has: a costly row never takes it
+from another row. No clock is read, so the same rows always have the same errors.
 """
 
 from __future__ import annotations

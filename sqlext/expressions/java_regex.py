@@ -1,7 +1,7 @@
 """Java's syntax of regular expressions, read into a tree.
 
-Java's `.` and `$` know five ends of lines, its classes `\\d \\w \\s \\b` are ASCII, and so is the case of letters that
-`(?i)` ignores. `(?i)` becomes sets of both letters, so the tree has no flags.
+Java's `.` and `$` recognize five ends of lines. Its classes `\\d \\w \\s \\b` are ASCII, and `(?i)` ignores the case of
+ASCII letters only. `(?i)` becomes sets of both letters, so the tree has no flags.
 """
 
 from __future__ import annotations

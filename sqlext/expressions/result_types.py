@@ -105,7 +105,10 @@ def _digits(spark_type: str, constant: Any, left: str, right: str) -> tuple[int,
 
 
 def _decimal_result(symbol: str, left: tuple[int, int], right: tuple[int, int]) -> str:
-    """https://spark.apache.org/docs/latest/sql-ref-ansi-compliance.html, arithmetic operations on decimals"""
+    """The result type of decimal arithmetic.
+
+    Source: https://spark.apache.org/docs/latest/sql-ref-ansi-compliance.html, arithmetic operations on decimals.
+    """
     (p, s), (q, t) = left, right
     if symbol in ("+", "-"):
         scale = max(s, t)

@@ -10,7 +10,7 @@
 | date | int, days since 1970-01-01 |
 | timestamp, timestamp_ntz | int, microseconds since 1970-01-01 00:00:00, of UTC or of no zone |
 | interval of days to seconds, of years to months | int, microseconds or months |
-| array, struct, map | list, tuple, dict; a key that Python cannot hash stays what `hashable` makes of it |
+| array, struct, map | list, tuple, dict; a key that Python cannot hash has the form that `hashable` gives it |
 | NULL | None |
 """
 

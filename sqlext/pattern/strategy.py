@@ -50,7 +50,7 @@ class Engine(NamedTuple):
 def choose(task: Task) -> tuple[str, str]:
     """The name of the strategy that runs a task in batch, and the reason as a sentence.
 
-    A strategy other than "auto" is the one that runs.
+    If the task names a strategy other than "auto", that strategy is chosen.
 
     Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, if the named strategy does not exist or refuses the task.
 

@@ -99,7 +99,7 @@ def find(
 
 
 def _shift(m: int) -> int:
-    """The stretch has at least 256 rows, and at least m/4, so that borders take at most 16 bytes a row."""
+    """The shift of a stretch with at least 256 rows, and at least m/4, so that borders take at most 16 bytes a row."""
     return max(8, (max(m, 1) - 1).bit_length() - 2)
 
 
@@ -189,7 +189,7 @@ def _meets(state, match, position, shared, row, q, limit):
 
 @compiled
 def _lower_limits(state, shared, length):
-    """Lower the limit of each mapped row, which is valid for the next target, to one valid for all later targets."""
+    """Lower the limit of each mapped row, valid for the next target, so that it is valid for all later targets."""
     if shared is not None:
         at = state[MET_AT]
         for j in range(state[MAPPED] + length - 1, state[MAPPED] - 1, -1):

@@ -164,7 +164,7 @@ def _first_and_last(tables, inner, live, lo, hi, certain, is_fresh):
 
 @compiled
 def _after_ends(tables, walkers, lane, may_begin, here):
-    """The state of the matcher after the matches that end before a row have ended and the others have taken the row.
+    """The state of the matcher after the matches that end before a row have ended and other matches have taken the row.
 
     The matcher may be in any position of the set `walkers`. `lane` is _NONE if the set is empty, _MANY if it has
     several positions, and otherwise its only position. `may_begin`: it may also begin a search at this row.
@@ -186,7 +186,7 @@ def _after_ends(tables, walkers, lane, may_begin, here):
 
 @compiled
 def _after_begin(tables, walkers, lane, may_begin, here):
-    """The state of the matcher after it has begun a search at a row, if it may."""
+    """The state of the matcher after it has begun a search at a row, if it may begin one."""
     q = two_pass.live_target(tables.packed, len(tables.packed.first) - 3, here) if may_begin else DEAD
     if q < 0:
         return walkers, lane, may_begin

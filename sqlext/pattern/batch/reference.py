@@ -19,7 +19,7 @@ from sqlext.pattern.program.program import Done, Jump, MatchEnd, MatchLabel, Mat
 from sqlext.pattern.task.skip import numbered, resume_row
 from sqlext.pattern.task.task import MatchTask, Rows, SkipFailure, Spans
 
-MAX_STEPS = 5_000_000  # of one search
+MAX_STEPS = 5_000_000  # steps of one search
 BLOCK_ROWS = 1 << 16  # mapped rows, and also matches, that complete a block
 
 MappedRows = list[tuple[int, bool]]  # (label, is_hidden) for each mapped row of a match, in order

@@ -16,7 +16,7 @@ from sqlext.errors import DataError
 from sqlext.pattern.cep.nfa_compile import first_variables
 from sqlext.pattern.program import ast
 
-MAX_STEPS = 5_000_000  # for one start row
+MAX_STEPS = 5_000_000  # steps for one start row
 NOW, NEXT_ROW, BOUND = 0, 1, 2  # what decides a match: its last row, the row after it, or the end of its bound
 
 Taken = tuple[int, int, bool]  # row, label, is hidden
@@ -133,7 +133,7 @@ class Search:
             yield self.left(node, count, state)
 
     def left(self, node: ast.Quantified, count: int, state: State) -> State:
-        """Return the state after a loop that was left after `count` rounds."""
+        """Return the state that follows a loop of `count` rounds."""
         if node.mode != ast.POSSESSIVE or count == node.at_most:
             return state
         ends = tuple(label for label, _ in state.scopes)

@@ -10,7 +10,8 @@ Loops and alternatives are laid out as in `compile`. The additional instructions
 | `x*+`, `x{n,}+` | as `x*`, and `guard` where all ways out of the loop meet |
 | `x{n,m}+` | as `x{n,m}`, and `guard`, which the way out after m rounds jumps over |
 
-A closure follows the program from one taken row to each position of the next and collects the instructions between.
+A closure follows the program from one taken row to each position of the next row, and collects the instructions between
+them.
 """
 
 from __future__ import annotations

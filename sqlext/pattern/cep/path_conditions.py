@@ -46,7 +46,7 @@ class MappedPath(NamedTuple):
     number: int
 
     def extended(self, row: int, label: int) -> MappedPath:
-        """The path that maps one more row."""
+        """The path with one more mapped row."""
         return MappedPath((*self.rows, row), (*self.labels, label), self.partition, self.number)
 
 

@@ -160,7 +160,7 @@ def evaluate(condition: Condition, path: Tested) -> Value | None:
 
 
 def holds(condition: Condition, path: Path) -> bool:
-    """Whether the condition is true for a path. If it cannot be computed and `Rows.errors` notes errors, it is not."""
+    """Whether the condition is true for a path; False if it cannot be computed and `Rows.errors` notes errors."""
     errors = path.rows.errors
     if errors is None:
         return of_one_row(evaluate, condition, path)[0] is True
@@ -417,7 +417,7 @@ def _divide(call: Call, dividend: Value, divisor: Value, path: Tested) -> Value:
 
 
 def _bounded(value: Value, bits: int, is_ansi: bool, path: Tested) -> Value:
-    """An integer result in `bits` bits; one that does not fit is an error if `is_ansi`, otherwise it wraps."""
+    """An integer result in `bits` bits; a result that does not fit is an error if `is_ansi`, otherwise it wraps."""
     half = 1 << (bits - 1)
     wrapped = (int(value) + half) % (2 * half) - half
     if wrapped != value and is_ansi:
@@ -426,7 +426,7 @@ def _bounded(value: Value, bits: int, is_ansi: bool, path: Tested) -> Value:
 
 
 def _within_digits(value: Value, digits: int, is_ansi: bool, path: Tested) -> Value | None:
-    """The unscaled value of a decimal; one with more digits is an error if `is_ansi`, otherwise NULL."""
+    """The unscaled value of a decimal; a value with more digits is an error if `is_ansi`, otherwise NULL."""
     if abs(value) < 10**digits:
         return value
     if is_ansi:

@@ -107,7 +107,7 @@ def keep_first_occurrences(is_member, match, start, offset, bits, is_float):
 
 @_compiled
 def _canonical(bits):
-    """The same bits for all floats that are one value to Spark's DISTINCT: all NaNs, and both zeros."""
+    """The same bits for all floats that Spark's DISTINCT treats as one value: all NaNs, and both zeros."""
     magnitude = bits << np.uint64(1)
     if magnitude > np.uint64(0xFFE0000000000000):  # infinity's
         return np.uint64(0x7FF8000000000000)

@@ -19,7 +19,7 @@ from sqlext.pattern.measures.navigation_kernels import is_less
 from sqlext.pattern.program.jit import allocating as _compiled
 from sqlext.pattern.task.task import Spans
 
-_TOGETHER = 32  # matches whose floats are added in one pass
+_TOGETHER = 32  # the number of matches whose floats are added in one pass
 
 
 def unshared(spans: Spans, match: np.ndarray) -> Spans:

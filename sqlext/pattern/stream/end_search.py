@@ -1,9 +1,8 @@
-"""The search of `stream_reference`, compiled, for row-local DEFINE with ends that wait for a bound, or bounds between
-rows.
+"""The search of `stream_reference`, compiled, for row-local DEFINE with ends that wait, or with bounds between rows.
 
-Its outcomes are the same as with `path_verdicts`. Because conditions are row-local, what follows an instruction
-at a row does not depend on the way there. Therefore a search tries each instruction at a row once, and is linear in the
-rows that its bound contains.
+Its outcomes are the same as with `path_verdicts`. Because conditions are row-local, what follows an instruction at a
+row does not depend on the way there. Therefore a search tries each instruction at a row once, and is linear in the rows
+that its bound contains.
 """
 
 from __future__ import annotations

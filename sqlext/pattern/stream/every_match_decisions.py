@@ -116,7 +116,7 @@ def _by_states(step: _Step) -> tuple[Spans, np.ndarray, np.ndarray]:
     bits = bits._replace(may_start=bits.may_start & begins)
     ranges = start_ranges(states, truth, rows, bits)
     ranges = [_decided_range(step, end, *r) for end, r in zip(states.ends, ranges)]
-    if len(states.ends) == 1:  # with several ends, one may decide again a match that another end has emitted
+    if len(states.ends) == 1:  # with several ends, one end may decide again a match that another end has emitted
         ranges = [_new_range(step, end, *r) for end, r in zip(states.ends, ranges)]
     numbering, matches = Numbering(task, rows, states), [_no_match()]
     for buffer, hits in every_match.advance(states, bits, Buffer.empty(len(states.states)), 0, len(rows.mask)):

@@ -92,8 +92,8 @@ class PathFacts:
     def _forbidden(self, final: Final, path: MappedPath, limit: int) -> tuple[int | None, int, bool]:
         """Look for a row after the path, below `limit`, that forbids it to end.
 
-        Return the last row that has to be there to know such a row (None without one), the last row that had to be
-        there to know that others do not forbid it, and whether all that were needed are there.
+        Return the last row that is needed to know of such a row (None without one), the last row that was needed to
+        know that other rows do not forbid it, and whether all needed rows are there.
         """
         row, behind = path.rows[-1], path.partition[1]
         if self.event_times.need is None and not any(map(self._is_dependent, (*final.not_next, *final.absent))):
@@ -115,7 +115,7 @@ class PathFacts:
 
 
 def next_hit(final: Final, truth: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """`int64[n]`: the first row that forbids a match to end so at row i, or n if there is none in the partition.
+    """`int64[n]`: the first row that forbids a match to end at row i, or n if there is none in the partition.
 
     >>> next_hit(Final(needs_next=True, not_next=(0,)), np.array([[True, False, True]]), np.array([0, 3]))
     array([3, 2, 3])

@@ -53,7 +53,7 @@ class Navigation:
     only where a measure is shown for every row.
 
     For interpreted conditions: `by_label` has the column to read for each label, and at its end the one for rows that
-    are not mapped; or `expression` is evaluated on the row that is reached, as if it was the current one, and its
+    are not mapped; or `expression` is evaluated on the row that is reached, as if it were the current one, and its
     navigations read only this row.
     """
 
@@ -130,7 +130,7 @@ class Operand:
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """A function of values with Spark's NULL semantics, one of CALLS.
+    """A function of values with Spark's NULL semantics; the functions are listed in CALLS.
 
     `kind` is that of the result. `bits` (8, 16, 32, 64) bounds integer arithmetic. With `is_ansi`, overflow and
     division by zero are errors; otherwise overflow wraps around and division by zero is NULL.

@@ -92,9 +92,10 @@ class Input(NamedTuple):
 
 
 class Work(NamedTuple):
-    """The state of the search. By depth of the path: `path` the position taken, `cursor` the next alternative, `spent`
-    the steps so far, `sums`, `sums_f` (the same memory) and `counts` the accumulators. `stacks[s, : tops[s]]` are the
-    rows with a label of set s. `registers`, `floats` (the same memory) and `is_null` belong to the conditions."""
+    """The state of the search. For each depth of the path: `path` is the position taken, `cursor` the next alternative,
+    `spent` the steps so far; `sums`, `sums_f` (the same memory) and `counts` are the accumulators.
+    `stacks[s, : tops[s]]` are the rows with a label of set s. `registers`, `floats` (the same memory) and `is_null`
+    belong to the conditions."""
 
     path: np.ndarray
     cursor: np.ndarray
