@@ -1,1 +1,1 @@
-"""How a Spark session learns the language, and what it shows."""
+"""How a Spark session supports the language, and how it shows results."""

@@ -1,6 +1,6 @@
 """Stored views in `spark.table`, `spark.read.table` and `spark.catalog` of an extended session.
 
-Spark's own method is always called first, so its tables and views win and plain calls cost nothing more.
+Spark's own method is always called first, so its tables and views have precedence and plain calls cost nothing more.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sqlext.spark.quiet_probes import quiet_probes
 
 
 def table(call: SqlCall, read: Callable[[str], DataFrame], name: str) -> DataFrame:
-    """`spark.table(name)`: what Spark reads, or a stored view."""
+    """The result of `spark.table(name)`: Spark's own table or view, or a stored view."""
     try:
         with quiet_probes() as records:
             frame = read(name)
@@ -38,15 +38,15 @@ def table(call: SqlCall, read: Callable[[str], DataFrame], name: str) -> DataFra
 
 
 def with_stored_views(call: SqlCall, reader: Any) -> Any:
-    """`spark.read`, whose method `table` reads stored views too."""
+    """The object `spark.read`, whose method `table` also reads stored views."""
     own = reader.table
     reader.table = lambda tableName: table(call, own, tableName)
     return reader
 
 
 def with_views_listed(call: SqlCall, catalog: Catalog) -> Catalog:
-    """`spark.catalog`, whose methods know stored views too."""
-    extended: Any = copy.copy(catalog)  # Spark keeps one object for a session, which restore() must find as it was
+    """The object `spark.catalog`, whose methods also know stored views."""
+    extended: Any = copy.copy(catalog)  # Spark keeps one object for a session, which restore() must find unchanged
     methods = _Methods(call, catalog)
     for name in _METHODS:
         setattr(extended, name, getattr(methods, name))
@@ -57,7 +57,7 @@ _METHODS = ("tableExists", "listTables", "getTable", "listColumns", "cacheTable"
 
 
 class _Methods:
-    """Methods of `Catalog` with its parameters; `own` has Spark's."""
+    """Methods of `Catalog` with the same parameters; `own` has Spark's methods."""
 
     def __init__(self, call: SqlCall, own: Catalog):
         self.call, self.own = call, own
@@ -93,7 +93,7 @@ class _Methods:
         )
 
     def _or_view(self, own: Callable[[str], Any], name: str, of_view: Callable[[Parts], Any]) -> Any:
-        """What Spark's own method returns for a name, or `of_view` for a stored view that Spark does not know."""
+        """The result of Spark's own method for a name, or of `of_view` for a stored view that Spark does not know."""
         try:
             with quiet_probes() as records:
                 return own(name)

@@ -1,4 +1,4 @@
-"""Which statements are ours and which are Spark's: what the hooked `spark.sql` does with a text."""
+"""The hooked `spark.sql`: decides whether a statement is run by the extension or by Spark."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w+)", re.DOTALL)
 def dispatch(call: SqlCall) -> DataFrame:
     """The result of a statement in an extended session.
 
-    Raises SetupError SESSION_WITHOUT_DELTA for what is kept in Delta tables: views, streaming tables and rules.
+    Raises SetupError SESSION_WITHOUT_DELTA for objects that are kept in Delta tables: views, streaming tables and
+    rules.
     """
     try:
         with names_in_backticks(call) as call:
             return _dispatch(call)
-    except Exception as error:  # a thin client has no Py4J, whose error it is in a classic session
+    except Exception as error:  # a thin client has no Py4J, which defines the error of a classic session
         if _NO_DELTA in str(error) and "delta" not in call.text.lower():
             hint = "start the session with sqlext.session(), or with Delta's jar and its two settings."
             message = "views, streaming tables and rules are kept in Delta tables, and this session has no Delta"
@@ -64,13 +65,13 @@ def _dispatch(call: SqlCall) -> DataFrame:
 
 
 def _about_rules(call: SqlCall) -> DataFrame:
-    from sqlext.engine.rules.rule_commands import run_rule_statement  # plain SQL does not wait for the planner
+    from sqlext.engine.rules.rule_commands import run_rule_statement  # plain SQL need not load the planner
 
     return run_rule_statement(call)
 
 
 def _about_views(call: SqlCall) -> DataFrame:
-    """DESCRIBE, SHOW, CACHE and ALTER VIEW, where stored views are to look like Spark's own."""
+    """The result of DESCRIBE, SHOW, CACHE or ALTER VIEW, where stored views look like Spark's own."""
     listing, about = parse_listing(call.text), parse_view_statement(call.text)
     if listing is not None:
         from sqlext.engine.statements import stored_views
@@ -93,7 +94,8 @@ def _about_views(call: SqlCall) -> DataFrame:
 
 
 def _with_named_views(call: SqlCall) -> SqlCall:
-    """The statement with the names of stored views in the place of IDENTIFIER(…), which Spark looks up for itself."""
+    """The statement with the names of stored views in place of IDENTIFIER(…), because Spark looks up the names in
+    IDENTIFIER(…) itself."""
     text = call.text
     for place, value in reversed(list(identifiers(text, call.args)) if "IDENTIFIER" in text.upper() else []):
         name = split_name(value)
@@ -103,7 +105,8 @@ def _with_named_views(call: SqlCall) -> SqlCall:
 
 
 def _execute_immediate(call: SqlCall) -> DataFrame:
-    """EXECUTE IMMEDIATE; its statement is run here if it is ours, else Spark runs all of it.
+    """The result of EXECUTE IMMEDIATE. If its statement is an extended one, it is run here; otherwise Spark runs all of
+    it.
 
     Errors have their places in the statement that is executed.
     """
@@ -115,7 +118,7 @@ def _execute_immediate(call: SqlCall) -> DataFrame:
         with quiet_probes():
             text = call.sql(f"SELECT {immediate.query}").collect()[0][0] if immediate else None
     except PySparkException:
-        text = None  # Spark reports it in the whole statement
+        text = None  # Spark reports the error in the whole statement
     if immediate is None or not isinstance(text, str):
         return _run_plain(call)
     is_ours = is_rule_statement(text) or is_extended(text) or views.mentioned(call.spark, call.sql, text)
@@ -130,13 +133,13 @@ def _execute_immediate(call: SqlCall) -> DataFrame:
 
 
 def _run_script(call: SqlCall) -> DataFrame:
-    """The result of BEGIN … END. Spark runs it as it is if there is nothing of ours in it."""
+    """The result of BEGIN … END. Spark runs it as it is if it contains no extended statement."""
     is_ours = (
         is_extended(call.text) or mentions_rules(call.text) or bool(views.mentioned(call.spark, call.sql, call.text))
     )
     if not is_ours and "EXECUTE" not in call.text.upper():
         return _run_plain(call)
-    from sqlext.engine.statements.run_script import run_script  # plain SQL does not wait for the planner
+    from sqlext.engine.statements.run_script import run_script  # plain SQL need not load the planner
 
     result = run_script(call, dispatch)
     if result is not None:
@@ -145,7 +148,7 @@ def _run_script(call: SqlCall) -> DataFrame:
 
 
 def _register_table_function(call: SqlCall) -> None:
-    from sqlext.engine.match.table_function import register  # plain SQL does not wait for it
+    from sqlext.engine.match.table_function import register  # plain SQL need not load it
 
     register(call.spark)
 
@@ -153,7 +156,7 @@ def _register_table_function(call: SqlCall) -> None:
 def _run(call: SqlCall) -> DataFrame:
     from sqlext.engine.statements import (
         explain_statement,
-        run_statement,  # plain SQL does not wait for the planner
+        run_statement,  # plain SQL need not load the planner
     )
 
     query = explained(call.text)
@@ -169,8 +172,8 @@ def _run(call: SqlCall) -> DataFrame:
 def _run_plain(call: SqlCall) -> DataFrame:
     """Spark's own result, except for a text that fails only because it names a stored extended view.
 
-    Asking Spark first costs plain statements nothing, and lets a table of that name win. Both kinds of session analyze
-    names in this very call.
+    Calling Spark first costs plain statements nothing, and gives precedence to a table of that name. Both kinds of
+    session analyze names during this call.
     """
     try:
         with quiet_probes() as records:
@@ -179,7 +182,7 @@ def _run_plain(call: SqlCall) -> DataFrame:
                 return _command(call, command)
             return _create_or_drop(call) if word in ("CREATE", "DROP") else call.by_spark()
     except AnalysisException as error:
-        # A script may have carried out half of its statements: it is not run again.
+        # A script may have carried out half of its statements, so it is not run again.
         view = None if _first_word(call.text) == "BEGIN" else _missing_view(call, error)
         if view is None:
             records.release()
@@ -187,19 +190,19 @@ def _run_plain(call: SqlCall) -> DataFrame:
     about = parse_view_statement(call.text)
     if about is None:
         return _run(call)
-    from sqlext.engine.statements import stored_views  # plain SQL does not wait for the planner
+    from sqlext.engine.statements import stored_views  # plain SQL need not load the planner
 
     return stored_views.answer(call, about, view)
 
 
 def _command(call: SqlCall, command: StreamCommand) -> DataFrame:
-    from sqlext.engine.streams.stream_commands import run_command  # plain SQL does not wait for the planner
+    from sqlext.engine.streams.stream_commands import run_command  # plain SQL need not load the planner
 
     return run_command(call.spark, command)
 
 
 def _first_word(text: str) -> str:
-    """The first word behind blanks and comments, in upper case; "" if there is none."""
+    """The first word after blanks and comments, in upper case; "" if there is none."""
     match = _FIRST_WORD.match(text)
     return match[1].upper() if match else ""
 
@@ -220,7 +223,7 @@ def stored_view(call: SqlCall, name: Parts) -> DataFrame:
 
 
 def _create_or_drop(call: SqlCall) -> DataFrame:
-    """CREATE and DROP of tables and plain views, where stored views and registered tables must follow."""
+    """The result of CREATE or DROP of a table or a plain view; stored views and registered tables are updated."""
     target = parse_target(call.text)
     if target is not None and not target.is_insert:
         return _run(call)

@@ -10,14 +10,14 @@ from sqlext.sessions.hook import unhooked
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Light by design: `import sqlext` loads this, in workers too, and must not wait for pyspark or numba.
+# This is light by design: `import sqlext` loads it, in workers too, and must not wait for pyspark or numba.
 
 
 def explain(text: str, args: Any = None, *, spark: SparkSession | None = None, **frames: Any) -> str:
     """Explain how `spark.sql(text, args, **frames)` would run: its clauses, their programs, strategies and reasons, and
     the SQL for Spark.
 
-    `spark`: the session, by default the active one. Raises SqlExtError as running the text would.
+    `spark`: the session, by default the active one. Raises the SqlExtError that running the text would raise.
 
     >>> print(explain("SELECT * FROM ticks MATCH_RECOGNIZE (…)"))   # doctest: +SKIP
     == Clause 1, line 1 ==
@@ -38,7 +38,7 @@ def compile(text: str, args: Any = None, *, spark: SparkSession | None = None) -
     `spark`: the session, by default the active one; it must have the tables. The result runs in every session that
     `sqlext.extend` or `sqlext.engine.match.table_function.register` was called for.
 
-    Raises SqlExtError as running the text would.
+    Raises the SqlExtError that running the text would raise.
     """
     from sqlext.engine.statements.run_statement import compile_statement
     from sqlext.sessions.quoted_names import names_in_backticks

@@ -1,4 +1,4 @@
-"""Why a statement or a stream failed, in the words that a user can act on: without plans and stacks."""
+"""The reason why a statement or a stream failed, in words that a user can act on: without plans and stacks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlext.catalog import streams
 
 
 def reason(error: Exception) -> str:
-    """Why a statement failed, or the stream that it started."""
+    """The reason why a statement failed, or the stream that it started."""
     if isinstance(error, StreamingQueryException):
         failures = [e for query in streams.started().values() if (e := query.exception()) is not None]
         return streams.root_cause("\n".join(map(streams.whole_text, [*failures[-1:], error])))
@@ -18,7 +18,8 @@ def reason(error: Exception) -> str:
 
 
 def without_stack(message: str) -> str:
-    """Spark's message without its plan and the JVM's stack, or the error that our code raised in a Python worker.
+    """Spark's message without its plan and the JVM's stack; for an error that our code raised in a Python worker, that
+    error.
 
     >>> without_stack("[DIVIDE_BY_ZERO] Division by zero.\\n\\tat org.apache…\\n")
     '[DIVIDE_BY_ZERO] Division by zero.'

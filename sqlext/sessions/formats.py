@@ -11,7 +11,8 @@ TERMINAL_LIMIT = 100
 
 
 def csv_line(cells: Iterable[str | None], null: str) -> str:
-    """A line of CSV (RFC 4180). NULL is `null` without quotes; a text that looks like it, or is empty, has quotes.
+    """A line of CSV (RFC 4180). NULL is written as `null` without quotes; a text that is equal to `null`, or empty, has
+    quotes.
 
     >>> csv_line(["a", "", None, 'say "x", y', "NA"], ""), csv_line([None, "NA"], "NA")
     ('a,"",,"say ""x"", y",NA', 'NA,"NA"')

@@ -1,4 +1,4 @@
-"""What a query that EMITs needs on a stream, beyond what it needs on a table."""
+"""The further checks of a query with EMIT if it reads a stream."""
 
 from __future__ import annotations
 

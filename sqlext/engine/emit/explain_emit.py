@@ -13,13 +13,13 @@ from sqlext.rewriter.text.splice import Text
 
 
 def explained_call(call: WindowCall, how: str) -> Section:
-    """The section of a window function without EMIT. `how`: what computes it."""
+    """The section of a window function without EMIT. `how`: how the windows are computed."""
     line = call.whole.place.line
     return Section(kind="Windows", title=f", line {line}", text=lambda: f"{_windows(call)}\ncomputed by {how}")
 
 
 def explained_emit(plan: EmitPlan, prefix: Text, *, is_streaming: bool) -> Section:
-    """The section of a query that EMITs. `prefix`: the WITH clause that its data needs."""
+    """The section of a query with EMIT. `prefix`: the WITH clause that its data needs."""
     line = plan.clause.keyword.place.line
     return Section(kind="Windows", title=f", line {line}", text=lambda: _text(plan, prefix, is_streaming))
 

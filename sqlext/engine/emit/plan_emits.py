@@ -28,13 +28,14 @@ from sqlext.rewriter.heads.heads import StreamTarget
 from sqlext.rewriter.statements.parse_statement import ParsedStatement
 from sqlext.rewriter.text.splice import Edit, Source, Text, join
 
-_MOST_WINDOWS = 100_000  # of one row; a minute of 69 days
+_MOST_WINDOWS = 100_000  # of one row; with slides of a minute this is a window of 69 days
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedEmit:
-    """A query that EMITs; `prefix`: the WITH clause that its data needs; `has_effect`: building the DataFrame to run
-    creates the tables of late rows and failures; `skips_failures`: what cannot be computed does not end a stream."""
+    """A query with EMIT; `prefix`: the WITH clause that its data needs; `has_effect`: building the DataFrame to run
+    creates the tables of late rows and failures; `skips_failures`: a value that cannot be computed does not end a
+    stream."""
 
     plan: EmitPlan
     prefix: Text
@@ -47,7 +48,7 @@ class PlannedEmit:
 
     @property
     def stream_clauses(self) -> list[StreamClause]:
-        """What is recorded of the query beside the checkpoint of a stream; empty in batch."""
+        """The record of the query that is stored beside the checkpoint of a stream; empty in batch."""
         return [stream_clause(self.plan)] if self.is_streaming else []
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
@@ -66,14 +67,16 @@ class PlannedEmit:
 
 @dataclass(frozen=True, kw_only=True)
 class WindowCallPlanner:
-    """Plans the window functions of one statement, those inside the data of others before them."""
+    """Plans the window functions of one statement. Functions in the data of another function are planned before it."""
 
     statement: ParsedStatement
     queries: Queries
 
     def plan(self, call: WindowCall, source: Source, prefix: Text) -> Planned:
-        """The edits put Spark's own functions in the place of a window function. One with EMIT stays: its query is
-        planned as a whole."""
+        """The plan of a window function: its edits replace it by Spark's own functions.
+
+        A window function with EMIT stays as it is, because its query is planned as a whole.
+        """
         if any(emit.call == call for emit in self.statement.emits):
             return Planned()
         rows, resolver = _bound(call, source, prefix, self.queries)
@@ -105,7 +108,7 @@ class WindowCallPlanner:
 
 @dataclass(frozen=True, kw_only=True)
 class EmitPlanner:
-    """Plans the queries of one statement that EMIT. `target`: the table that it writes, if it writes one."""
+    """Plans the queries with EMIT of one statement. `target`: the table that the statement writes, if it writes one."""
 
     spark: SparkSession
     statement: ParsedStatement
@@ -148,7 +151,7 @@ class EmitPlanner:
 def _bound(
     call: WindowCall, source: Source, prefix: Text, queries: Queries, alias: str = ""
 ) -> tuple[DataFrame, SparkTypeResolver]:
-    """The rows of the data, and what knows the types of expressions over them."""
+    """The rows of the data, and the resolver of types of expressions over them."""
     rows = queries.run(join(prefix, "SELECT * FROM ", call.data_as("", source)))
     taken = [name for name in rows.columns if name.lower() in WINDOW_KEYS]
     if taken:

@@ -1,4 +1,5 @@
-"""Run a query that EMITs: Spark computes columns of rows, workers fire, Spark computes the result from the firings."""
+"""Run a query with EMIT: Spark computes columns of rows, workers compute the firings, Spark computes the result from
+them."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def run_emit(
     """The result of the query. `prefix`: the WITH clause that the data may need.
 
     On a stream, `writes_tables`: late rows and failures are written into the tables that are set, which are created if
-    they do not exist; `skips_failures`: what cannot be computed on a row or a firing is NULL (see `stream.guard`).
+    they do not exist; `skips_failures`: a value that cannot be computed on a row or a firing is NULL (see
+    `stream.guard`).
     """
     rows = queries.run(rows_query(plan.columns, plan, prefix))
     windows = replace(window_plan(plan, rows.schema, is_ansi), skips_failures=rows.isStreaming and skips_failures)
@@ -63,13 +65,14 @@ def run_emit(
 
 
 def rows_query(columns: Sequence[tuple[str, Text]], plan: EmitPlan, prefix: Text) -> Text:
-    """What Spark computes of each row."""
+    """The columns that Spark computes of each row."""
     named = join(*(join(text, f" AS {name}") for name, text in columns), separator=",\n       ")
     return join(prefix, "SELECT ", named, "\nFROM ", plan.relation)
 
 
 def kept_of_window(plan: EmitPlan) -> tuple[bool, str]:
-    """Are the rows of a window kept until it is complete, rather than its partial aggregates? And why."""
+    """Whether the rows of a window are kept until it is complete, rather than its partial aggregates; and the
+    reason."""
     evictor = plan.clause.evictor
     if evictor is not None:
         return True, f"its rows, because {evictor.whole.text} chooses among them"
@@ -124,7 +127,7 @@ def _on_stream(
 
 
 def _guarded(plan: EmitPlan, queries: Queries, prefix: Text) -> list[tuple[str, Text]]:
-    """The columns that Spark computes of each row, with guards; only the time, which cannot fail, stays as it is."""
+    """The columns that Spark computes of each row, with guards; only the time has no guard, since it cannot fail."""
 
     def is_accepted(expression: Text) -> bool:
         return queries.accepts(join(prefix, "SELECT ", expression, " FROM ", plan.relation))
@@ -154,7 +157,7 @@ def _result_of_stream(plan: EmitPlan, queries: Queries, firings: str) -> DataFra
 
 
 def stream_clause(plan: EmitPlan) -> StreamClause:
-    """What is recorded of the query beside the checkpoint."""
+    """The record of the query that is stored beside the checkpoint."""
     whole, keyword = plan.clause.whole, plan.clause.keyword
     emit = Fragment(whole.source, keyword.start, whole.stop)
     return StreamClause(
@@ -166,7 +169,7 @@ def stream_clause(plan: EmitPlan) -> StreamClause:
 
 
 def emit_fingerprint(plan: EmitPlan) -> Fingerprint:
-    """What decides which rows are kept, in which columns, when windows fire, and what their firings show."""
+    """The fingerprint: which rows are kept, in which columns, when windows fire, and what their firings contain."""
     emit, having = plan.emit, [] if plan.having is None else [plan.having]
     window = [plan.clause.call.kind, sorted(plan.durations.items())]
     fires = [
@@ -210,7 +213,7 @@ def _aggregate(aggregate: FiringAggregate) -> list[Any]:
 
 
 def _constant(value: Any) -> str:
-    """A constant as it was always written here: decimals without their point."""
+    """A constant in the form that fingerprints have always had here: decimals without their point."""
     if not isinstance(value, Decimal):
         return str(value)
     sign, digits, _ = value.as_tuple()
@@ -225,7 +228,7 @@ def result_query(plan: EmitPlan, firings: str) -> Text:
 
 
 def window_plan(plan: EmitPlan, rows: T.StructType, is_ansi: bool) -> WindowPlan:
-    """What workers need to know; `rows`: the columns that Spark computes."""
+    """The plan for workers; `rows`: the columns that Spark computes."""
     _check_keys(rows.fields[: plan.keys], plan)
     durations = plan.durations
     assigner = Assigner(
@@ -264,5 +267,5 @@ def _place(text: Text, plan: EmitPlan) -> Place:
 
 
 def firing_schema(plan: WindowPlan) -> T.StructType:
-    """The columns of a firing as Spark's types."""
+    """The columns of a firing, in Spark's types."""
     return spark_schema(plan.result_schema([pa.nulls(0, arrow_type(a.call.result)) for a in plan.aggregates]))

@@ -1,1 +1,1 @@
-"""Joins on time: each is bound to the types that Spark finds, and written in Spark's own SQL."""
+"""Joins on time: each is bound to the types that Spark reports, and written in Spark's own SQL."""

@@ -1,4 +1,4 @@
-"""ASOF JOIN: Spark tells what each condition reads; the join itself is written in Spark's own SQL."""
+"""ASOF JOIN: Spark determines what each condition reads; the join itself is written in Spark's own SQL."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _NATIVE = "SELECT 1 FROM VALUES (1) AS a(t) ASOF JOIN VALUES (1) AS b(t) MATCH_C
 
 
 def is_native(queries: Queries) -> bool:
-    """Does this Spark have an ASOF JOIN of its own, which then gets the text as written?
+    """Return True if this Spark has its own ASOF JOIN, to which the text is then passed as written.
 
-    Spark 4.3 has one that a setting enables. Spark 4.2 refuses the text of the probe, in which it reads ASOF as an
+    Spark 4.3 has one, which a setting enables. Spark 4.2 refuses the text of the probe, because it reads ASOF as an
     alias.
     """
     return is_accepted(queries.sql, _NATIVE)
@@ -32,7 +32,7 @@ def is_native(queries: Queries) -> bool:
 def bind_asof(sides: JoinSides) -> AsofJoin:
     """The join as `asof_sql` takes it.
 
-    Raises the BindError that a plain JOIN would be, or one for types that do not fit, and UnsupportedError.
+    Raises the BindError that a plain JOIN would raise, BindError for types that do not fit, and UnsupportedError.
     """
     return _Binder(sides).bind()
 
@@ -95,12 +95,13 @@ class _Binder:
         name = self.tree.name_of(relation) if relation else None
         if self.clause.using or relation is None or name is None:
             return None
-        # The columns of a table without an alias may be called by its whole path.
+        # The columns of a table without an alias may be qualified by its whole path.
         has_path = relation.table is not None and relation.aliases[-1] is None and len(relation.table.parts) > 1
         if has_path or any(token.word == "_METADATA" for token in self.tree.tokens):
             return None
         left = self.sides.rows(LEFT)
-        if any(CHAR_TYPE in f.metadata for f in left.schema.fields):  # Spark pads what it compares with these
+        # Spark pads values that it compares with these columns
+        if any(CHAR_TYPE in f.metadata for f in left.schema.fields):
             return None
         columns = _columns(left)
         qualifier = quoted(unquoted(name.text))
@@ -109,7 +110,7 @@ class _Binder:
         return Carried(name.text, columns, numbers) if columns else None
 
     def _check(self, condition: MatchCondition) -> None:
-        """The errors of the plain JOIN of the same relations on the same conditions are those of this join, too."""
+        """Raise the errors that a plain JOIN of the same relations on the same conditions has."""
         clause = self.clause
         left, right = self.sides.text(condition.left), self.sides.text(condition.right)
         compared = join("(", left, f") {condition.operator} (", right, ")")
@@ -132,7 +133,7 @@ class _Binder:
             )  # fmt: skip
 
     def _explained(self, error: BindError) -> BindError:
-        """Spark's error with a place for a name in USING, and a hint at columns that the join cannot read."""
+        """Spark's error, with a place for a name in USING, and a hint that lists columns that the join cannot read."""
         if error.place is None and self.clause.using:
             error = error.with_(place=self.clause.using[0].fragment.place)
         if not self.sides.is_in_subquery:
@@ -141,9 +142,10 @@ class _Binder:
         return with_outer_hint(error, hint)
 
     def _check_types(self, pairs: list[Key]) -> list[bool]:
-        """Which pairs have one type. Raises BindError and UnsupportedError for pairs that do not fit.
+        """For each pair, whether its two types are the same. Raises BindError and UnsupportedError for pairs that do
+        not fit.
 
-        Rows of both sides are put into one order, for which Spark would choose other common types than to compare.
+        Rows of both sides are put into one order. For this Spark would choose other common types than for a comparison.
         """
         lefts = self.sides.rows(LEFT, _list(pair.left for pair in pairs)).schema.fields
         rights = self.sides.rows(RIGHT, _list(pair.right for pair in pairs)).schema.fields
@@ -164,7 +166,7 @@ class _Binder:
 
 
 def _spelling(expression: Text) -> str:
-    """The expression, and so a name, in lower case and with every part quoted."""
+    """The expression in lower case and with every part of its names quoted, so that spellings can be compared."""
     tokens = tokenize(str(expression))
     return "".join(quoted(unquoted(t.text)) if t.is_name else t.text for t in tokens).lower()
 
@@ -174,13 +176,13 @@ def _list(texts) -> Text:
 
 
 def _columns(relation: DataFrame) -> tuple[str, ...]:
-    """The columns, quoted; none if two have one name."""
+    """The columns, quoted; empty if two columns have the same name."""
     names = relation.columns
     return tuple(map(quoted, names)) if len({name.lower() for name in names}) == len(names) else ()
 
 
 def _ties(right: DataFrame) -> tuple[str, ...] | None:
-    """The columns that order right rows with equal times; None if Spark can order the rows as a whole."""
+    """The columns that order right rows with equal times; None if Spark can order whole rows."""
     fields = right.schema.fields
     if all(_is_orderable(f.dataType) for f in fields):
         return None

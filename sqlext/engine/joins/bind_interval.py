@@ -1,4 +1,5 @@
-"""INTERVAL JOIN: Spark tells what each part of ON reads and how wide the ranges are; the join itself is Spark's own."""
+"""INTERVAL JOIN: Spark determines what each part of ON reads and how wide the ranges are; the join itself is Spark's
+own."""
 
 from __future__ import annotations
 
@@ -25,10 +26,10 @@ _EQUAL = frozenset({"="})
 
 
 def bind_interval(sides: JoinSides, time_zone: str) -> RewrittenJoin:
-    """The join as text for Spark. `time_zone`: the session's.
+    """The join as text for Spark. `time_zone`: the session's time zone.
 
-    May run a small job over both relations, where the width of the ranges varies by row.
-    Raises the BindError that a plain JOIN would be, or one for types that do not fit, and UnsupportedError.
+    May run a small job over both relations, if the width of the ranges varies by row. Raises the BindError that a plain
+    JOIN would raise, BindError for types that do not fit, and UnsupportedError.
     """
     return _Binder(sides, time_zone).bind()
 
@@ -48,11 +49,11 @@ class _Binder:
         if range_ is None:
             return plain_join(self.clause, ("equality", "the time is a key of Spark's own join."))
         rewritten = self._in_buckets(range_)
-        assert rewritten is not None  # None is for streams
+        assert rewritten is not None  # None is returned only for streams
         return rewritten
 
     def _plain_join(self) -> DataFrame:
-        """The plain JOIN of the same relations on the same condition: its errors are those of this join, too."""
+        """The plain JOIN of the same relations on the same condition; its errors are errors of this join, too."""
         on = self.clause.on
         assert on is not None
         left, right = self.sides.relations[LEFT], self.sides.relations[RIGHT]
@@ -112,7 +113,7 @@ class _Binder:
         field = self.sides.field_on(LEFT, expression) or self.sides.field_on(RIGHT, expression)
         return field.dataType.simpleString() if field else "void"
 
-    # how rows find each other
+    # how rows are paired
 
     def _in_buckets(self, range_: TimeRange, is_stream: bool = False) -> RewrittenJoin | None:
         """The join on buckets; None for a stream if the width of the ranges varies by row, which cannot be measured."""
@@ -138,7 +139,8 @@ class _Binder:
         return bucket_join(self.clause, bound, self.sides.number)
 
     def _bound(self, bound: Fragment) -> Text:
-        """A bound of the range. Beyond the last value of its type it is NULL, as that of a row without a time."""
+        """A bound of the range. Beyond the last value of its type it is NULL, like the bound of a row without a
+        time."""
         text = self.sides.text
         return join_conditions.checked_sum(bound, self.sides.source, text) or text(bound)
 

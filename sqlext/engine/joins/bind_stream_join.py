@@ -1,4 +1,4 @@
-"""INTERVAL JOIN where a relation is a stream. What Spark needs to bound its state is checked before anything runs."""
+"""INTERVAL JOIN where a relation is a stream. Before anything runs, it is checked that Spark can bound its state."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def bind_stream_join(
 ) -> RewrittenJoin:
     """The join as text for Spark's own join of streams, or of a stream and a table.
 
-    `range_`: None if the two times are equal. `streams`: the sides that are streams. `bind`: the join on buckets, as
-    for tables; it gives None where the width of the ranges varies by row.
+    `range_`: None if the two times are equal. `streams`: the sides that are streams. `bind`: returns the join on
+    buckets, as for tables, or None if the width of the ranges varies by row.
 
     Raises UnsupportedError: WATERMARK, STREAM_RANGE, STREAM_JOIN.
     """
@@ -58,7 +58,8 @@ def bind_stream_join(
 
 
 def _with_table(sides: JoinSides, range_: TimeRange | None, stream: str, bind: Buckets) -> RewrittenJoin:
-    """A stream and a table, which Spark reads anew for each micro-batch: without state, it needs no watermark."""
+    """The join of a stream and a table. Spark reads the table anew for each micro-batch and keeps no state, so no
+    watermark is needed."""
     clause = sides.clause
     if clause.join_type != "INNER" and _KEPT.get(clause.join_type) != stream:
         raise UnsupportedError(
@@ -82,7 +83,7 @@ def _keys(sides: JoinSides, operators: frozenset[str]) -> list[Comparison]:
 
 
 def _with_known(sides: JoinSides, range_: TimeRange | None, rewritten: RewrittenJoin) -> RewrittenJoin:
-    """The join, in which no time overflows; an outer one pads the rows that nothing can match at once.
+    """The join without times that overflow; an outer join pads at once the rows that cannot match any row.
 
     Spark would keep a row with a NULL time for ever, and its FULL JOIN of streams treats NULL keys as equal.
     """
@@ -95,7 +96,7 @@ def _with_known(sides: JoinSides, range_: TimeRange | None, rewritten: Rewritten
 
 
 def _with_computable(sides: JoinSides, range_: TimeRange | None, rewritten: RewrittenJoin) -> RewrittenJoin:
-    """The join whose ON begins with what tells whether the bounds can be computed. One whose bound is beyond the last
+    """The join whose ON begins with conditions that the bounds can be computed. A row whose bound is beyond the last
     time matches nothing, and does not end the query."""
     on = sides.clause.on
     if on is None or range_ is None:
@@ -105,20 +106,20 @@ def _with_computable(sides: JoinSides, range_: TimeRange | None, rewritten: Rewr
 
 
 def _computable(sides: JoinSides, range_: TimeRange, text: Callable[[Fragment], Text]) -> list[Text]:
-    """Conditions that the bounds of the range do not overflow. Spark cannot bound its state by the checked sums."""
+    """Conditions that the bounds of the range do not overflow. Spark cannot bound its state with the checked sums."""
     sums = (checked_sum(bound, sides.source, text) for bound in (range_.lower, range_.upper))
     return [join(sum_, " IS NOT NULL") for sum_ in sums if sum_ is not None]
 
 
 def _not_null(sides: JoinSides, range_: TimeRange | None) -> list[Text]:
-    """Conditions that the times are not NULL, and the keys except those that match NULL."""
+    """Conditions that the times are not NULL, and that the keys are not NULL, except keys that match NULL."""
     keys = [operand for c in _keys(sides, frozenset({"="})) for operand in (c.left, c.right)]
     times = _event_times(sides, range_) if range_ is not None else ()
     return [join("(", sides.text(operand), ") IS NOT NULL") for operand in (*times, *keys)]
 
 
 def _check_equal_times(sides: JoinSides) -> None:
-    """One of the equalities must compare two event times, so that rows leave the state."""
+    """Raise an error unless one of the equalities compares two event times, so that rows leave the state."""
     first: UnsupportedError | None = None
     for _, comparison in comparisons(sides.clause.conjuncts, frozenset({"="})):
         operands = (comparison.left, comparison.right)
@@ -137,7 +138,8 @@ def _check_equal_times(sides: JoinSides) -> None:
 
 
 def _check_range(sides: JoinSides, range_: TimeRange) -> None:
-    """The range must be `time BETWEEN other time ± constant AND other time ± constant`, both with a watermark."""
+    """Raise an error unless the range is `time BETWEEN other time ± constant AND other time ± constant`, both with a
+    watermark."""
     side = sides.side_of(range_.time)
     if not _has_watermark(sides, side, range_.time):
         raise _no_watermark(range_.time)
@@ -179,7 +181,7 @@ def _without_key(sides: JoinSides, range_: TimeRange, bind: Buckets) -> Rewritte
         why = f"{_WHY} It has no key, so one task gets all rows."
         return plain_join(sides.clause, ("stream", why), same_key(left, right))
     rewritten = bind()
-    assert rewritten is not None  # _check_range: the width is constant
+    assert rewritten is not None  # _check_range ensures that the width is constant
     return rewritten
 
 
@@ -189,7 +191,7 @@ def _event_times(sides: JoinSides, range_: TimeRange) -> tuple[Fragment, Fragmen
     return times if sides.side_of(range_.time) == LEFT else (times[1], times[0])
 
 
-# ANTI
+# ANTI joins
 
 
 def _anti(sides: JoinSides, range_: TimeRange | None) -> RewrittenJoin:
@@ -212,7 +214,7 @@ def _anti(sides: JoinSides, range_: TimeRange | None) -> RewrittenJoin:
         terms = offset(expression, sides.source)
         if len(terms.others) != 1 or terms.others[0].sign < 0:
             return named(expression)
-        # The column gets the name, since an event time plus a constant is no event time to Spark.
+        # Only the column gets the name, since Spark does not regard an event time plus a constant as an event time.
         constants = (join(" + " if t.sign > 0 else " - ", sides.text(t.expression)) for t in terms.constants)
         return join(named(terms.others[0].expression), *constants)
 

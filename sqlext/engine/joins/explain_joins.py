@@ -1,4 +1,4 @@
-"""EXPLAIN MATCH of a join on time: how rows find their partners."""
+"""EXPLAIN MATCH of a join on time: how rows are paired."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlext.rewriter.joins.interval_sql import RewrittenJoin
 
 
 def explained_asof(asof: AsofJoin) -> Section:
-    """The section of an ASOF JOIN that becomes SQL of ours."""
+    """The section of an ASOF JOIN that is rewritten as SQL."""
     keys = ", ".join(f"{key.left} {'<=>' if key.matches_null else '='} {key.right}" for key in asof.conditions.keys)
     left = "the left rows go through it" if asof.carried else "its matches are joined to the left relation"
     times = f"{asof.left_time} {asof.operator} {asof.right_time}"
@@ -22,7 +22,7 @@ def explained_asof(asof: AsofJoin) -> Section:
 
 
 def explained_native() -> Section:
-    """The section of an ASOF JOIN that this Spark has itself."""
+    """The section of an ASOF JOIN that this Spark itself supports."""
     return _section(["Spark's own ASOF JOIN: Spark runs the text as it is"])
 
 

@@ -1,4 +1,5 @@
-"""The two relations of a join on time: which of them can compute an expression, and of which type, as Spark finds."""
+"""The two relations of a join on time: which of them can compute an expression, and the type that Spark reports for
+it."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from sqlext.rewriter.tree.statement_tree import Tree
 
 
 class JoinSides:
-    """`relations`: the texts of LEFT and RIGHT. `prefix`: a WITH clause for the CTEs that they name. `number` tells the
-    joins of a statement apart. Spark analyses each expression once."""
+    """`relations`: the texts of LEFT and RIGHT. `prefix`: a WITH clause for the CTEs that they name. `number`
+    distinguishes the joins of a statement. Spark analyses each expression once."""
 
     def __init__(self, clause: JoinClause, *, number: int, tree: Tree, source: Source, prefix: Text, queries: Queries):
         self.clause, self.number, self.tree = clause, number, tree
@@ -43,7 +44,8 @@ class JoinSides:
         return self.select(columns, self.relations[side])
 
     def side_of(self, expression: Fragment) -> str:
-        """The relation that alone can compute the expression: BOTH for constants, NEITHER if it takes the two together.
+        """The relation that alone can compute the expression: BOTH for constants, NEITHER if both relations are needed
+        together.
 
         Raises BindError: AMBIGUOUS_REFERENCE.
         """

@@ -1,4 +1,5 @@
-"""The joins on time of a statement: each becomes Spark's own SQL, whose extra columns no star of the query shows."""
+"""The joins on time of a statement: each is rewritten as Spark's own SQL, and a star in the query does not show its
+extra columns."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from sqlext.rewriter.tree.statement_tree import Query
 
 
 class JoinPlanner:
-    """Plans the joins of one statement, those inside a join's operands before it.
+    """Plans the joins of one statement. Joins in the operands of another join are planned before it.
 
     `hidden_in_inputs`: receives the columns of joins in the input of a MATCH_RECOGNIZE that the clause must not see, by
     the first character of its keyword.

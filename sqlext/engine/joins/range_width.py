@@ -30,14 +30,14 @@ class Width:
 
     @property
     def is_zero(self) -> bool:
-        """Is every range one point?"""
+        """Return True if every range is a single point."""
         return self.nominal == self.most == 0
 
     @property
     def bucket(self) -> float:
-        """The width of a bucket: in narrow buckets few pairs meet in vain, wide buckets need few copies.
+        """The width of a bucket: narrow buckets contain few pairs that do not match, wide buckets need few copies.
 
-        Buckets of twice this width saved a tenth of the time with one to five partners a row; with a dozen or more
+        Buckets of twice this width saved a tenth of the time with one to five partners per row; with a dozen or more
         partners they cost more.
         """
         width = max(abs(self.nominal), self.most / 3)
@@ -58,9 +58,9 @@ class _Sum:
 
 
 def constant_width(range_: TimeRange, source: Source, of: str, queries: Queries, time_zone: str) -> Width | None:
-    """The width of all ranges; None if the two bounds do not add constants to one and the same expression.
+    """The width of all ranges; None if the two bounds do not add constants to the same expression.
 
-    `of`: a domain of `rewriter.joins.time_buckets`. `time_zone`: the session's.
+    `of`: a domain of `rewriter.joins.time_buckets`. `time_zone`: the session's time zone.
     """
     lower, upper = offset(range_.lower, source), offset(range_.upper, source)
     if lower.base != upper.base:
@@ -77,7 +77,7 @@ def _difference(lower: _Sum, upper: _Sum, of: str, time_zone: str) -> Width:
     nominal = upper.units - lower.units + months * 30 * day
     most = upper.units - lower.units + max(months * 31, months * 28) * day
     if lower.months or upper.months:
-        most += 3 * day  # the 31st of some months is the 28th of others
+        most += 3 * day  # adding months to the 31st may give the 28th
     has_days = lower.has_days or upper.has_days or lower.months or upper.months
     if of == MICROS and has_days and time_zone.upper() not in _FIXED_ZONES:
         most += _ZONE_SHIFT_US
@@ -85,7 +85,8 @@ def _difference(lower: _Sum, upper: _Sum, of: str, time_zone: str) -> Width:
 
 
 def _sum(terms: Sequence[Term], source: Source, of: str, queries: Queries) -> _Sum | None:
-    """The sum; None if Spark cannot compute the terms alone, or if their kind cannot be added to such times."""
+    """The sum; None if Spark cannot compute the terms alone, or if terms of their kind cannot be added to such
+    times."""
     if not terms:
         return _Sum()
     texts = [source.slice(t.expression.start, t.expression.stop) for t in terms]

@@ -1,4 +1,4 @@
-"""The second step of a statement: each clause is bound to the columns and types that Spark finds in its input."""
+"""The second step of a statement: each clause is bound to the columns and types that Spark reports for its input."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _order_error(message: str, place: Place, watermarks: list[str]) -> BindError
 
 @dataclass(frozen=True, kw_only=True)
 class BoundClause:
-    """What a clause computes. `prefix`: the WITH clause that its input needs."""
+    """A bound clause. `prefix`: the WITH clause that its input needs."""
 
     plan: MatchPlan
     prefix: Text
@@ -75,7 +75,8 @@ class BoundClause:
 class ClauseBinder:
     """Binds the clauses of one statement.
 
-    `strategy`: the one that the session names, or "auto". `is_portable`: the plan is printed as plain SQL and not run.
+    `strategy`: the strategy that the session names, or "auto". `is_portable`: the plan is printed as plain SQL and not
+    run.
     """
 
     spark: SparkSession
@@ -85,8 +86,8 @@ class ClauseBinder:
     is_portable: bool = False
 
     def bind(self, part: ClauseSite, source: Source, prefix: Text, hidden: Sequence[str] = ()) -> BoundClause:
-        """`source`: the statement with DataFrames in the place of the clauses inside this one; `prefix`: the WITH
-        clause that its input needs; `hidden`: columns of its input that it cannot see.
+        """Bind a clause. `source`: the statement with DataFrames in place of the clauses inside this one; `prefix`: the
+        WITH clause that its input needs; `hidden`: columns of its input that it cannot see.
 
         Raises BindError and UnsupportedError.
         """
@@ -136,7 +137,8 @@ class ClauseBinder:
             raise with_outer_hint(e, hint) from None
 
     def _check_subqueries(self, clause: MatchClause, prefix: Text, source: Source, columns: tuple[str, ...]) -> None:
-        """Raise BindError for a subquery that Spark cannot run by itself, UnsupportedError for one over a stream."""
+        """Raise BindError for a subquery that Spark cannot run by itself, and UnsupportedError for one over a
+        stream."""
         errors: list[SqlExtError] = []
         for query in subqueries(clause):
             try:

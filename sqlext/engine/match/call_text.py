@@ -1,4 +1,4 @@
-"""Functions of Spark in conditions, as SQL."""
+"""Function calls in conditions, written as Spark SQL."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _branches(arguments: list[str]) -> str:
 
 
 def literal_text(value: Any) -> str:
-    """A value of a literal as SQL."""
+    """The value of a literal as SQL."""
     if value is None:
         return "NULL"
     if isinstance(value, str):

@@ -62,7 +62,7 @@ def _plan_lines(planned: PhysicalPlan) -> list[str]:
 
 
 def _frame(plan: MatchPlan) -> str:
-    """How far the frame of a window reaches."""
+    """A description of how far the frame of a window reaches."""
     end = plan.frame_end
     if end.rows is None and end.column is None:
         return "the rows behind it"

@@ -1,4 +1,4 @@
-"""How a clause is run: the cheapest form that gives the right result, and why.
+"""The form in which a clause is run: the cheapest form that gives the right result, and the reason for it.
 
 | form | runs |
 |---|---|
@@ -9,14 +9,14 @@
 | ranges | one partition on many cores: ranges of its order are matched at once |
 | tasks | every clause: whole partitions, in the tasks that Spark makes of the keys |
 
-Settings of the session choose for tests and measurements; "auto" leaves the choice to `choose`.
+For tests and measurements, settings of the session choose the form; "auto" leaves the choice to `choose`.
 
 | setting | values |
 |---|---|
 | `sqlext.strategy` | auto, lead, or a strategy of `pattern.strategy` |
-| `sqlext.prefilter` | auto, off, on: are keys that cannot match dropped first, see `engine.match.prefilter` |
-| `sqlext.stream.on_data_error` | skip, fail: does what cannot be computed on a row of a stream end the query |
-| `sqlext.parallel` | auto, off, on: are the rows of one key spread over tasks, see `engine.match.ranges` |
+| `sqlext.prefilter` | auto, off, on: whether keys that cannot match are dropped first, see `engine.match.prefilter` |
+| `sqlext.stream.on_data_error` | skip, fail: whether a value that cannot be computed on a stream's row ends the query |
+| `sqlext.parallel` | auto, off, on: whether the rows of one key are spread over tasks, see `engine.match.ranges` |
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Settings:
 
     @staticmethod
     def of(spark: SparkSession) -> Settings:
-        """Raises BindError for a value that does not exist."""
+        """The settings of a session. Raises BindError for a value that does not exist."""
         return Settings(
             engine=choice(spark, "sqlext.engine", "arrow", ("arrow", "udtf")),
             strategy=choice(spark, "sqlext.strategy", "auto", ("auto", lead.NAME, *strategy.STRATEGIES)),
@@ -70,9 +70,9 @@ class Settings:
 class PhysicalPlan:
     """A bound clause and how it is run.
 
-    `reasons`: (decision, why), for EXPLAIN MATCH. `has_effect`: building the DataFrame to run has an effect on the
-    session or the catalog. `skips_failures`: what cannot be computed does not end a stream.
-    `warnings`: sentences about state that is kept for ever.
+    `reasons`: (decision, reason) pairs, for EXPLAIN MATCH. `has_effect`: building the DataFrame to run has an effect on
+    the session or the catalog. `skips_failures`: a value that cannot be computed does not end a stream. `warnings`:
+    sentences about state that is kept for ever.
     """
 
     plan: MatchPlan
@@ -95,7 +95,7 @@ class PhysicalPlan:
 
     @property
     def stream_clauses(self) -> list[StreamClause]:
-        """What is recorded of the clause beside the checkpoint of a stream; empty in batch."""
+        """The record of the clause that is stored beside the checkpoint of a stream; empty in batch."""
         return [run_stream.stream_clause(self.plan)] if self.is_streaming else []
 
     def frame(self, queries: Queries, spark: SparkSession) -> DataFrame:
@@ -114,9 +114,10 @@ Frame = Callable[[PhysicalPlan, Queries, SparkSession], DataFrame]
 class Form:
     """A form in which Spark runs clauses.
 
-    `refusal`: why it does not run a clause, as a sentence, or None; `strategy`: (name, why); `frame` builds the result,
-    and `preview` stands in for it where building it has an effect; `input_query`: what Spark computes before the match,
-    None if there is no "before"; `parallel`: how rows are spread over tasks, None if there is no choice.
+    `refusal`: the reason why it does not run a clause, as a sentence, or None; `strategy`: (name, reason); `frame`
+    builds the result, and `preview` replaces it where building it has an effect; `input_query`: what Spark computes
+    before the match, None if Spark does not compute anything before; `parallel`: how rows are spread over tasks, None
+    if there is no choice.
     """
 
     name: str
@@ -131,7 +132,7 @@ class Form:
 def choose(clause: BoundClause, settings: Settings, queries: Queries) -> PhysicalPlan:
     """The first form that does not refuse the clause. May run a small job over the input.
 
-    Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, and what no stream can answer.
+    Raises UnsupportedError: STRATEGY_NOT_APPLICABLE, and errors for clauses that cannot run on a stream.
     """
     _check(clause, settings)
     form = next(form for form in FORMS if form.refusal(clause, settings) is None)
@@ -143,7 +144,8 @@ def choose(clause: BoundClause, settings: Settings, queries: Queries) -> Physica
         plan, why_filtered = _prefiltered(clause, form, settings, queries)
         reasons += [("prefilter", why_filtered), ("parallel", form.parallel(plan, settings))]
     if form.strategy is _strategy_of_workers:
-        plan = replace(plan, task=replace(plan.task, strategy=name))  # so workers run what EXPLAIN MATCH names
+        # so that workers run the strategy that EXPLAIN MATCH names
+        plan = replace(plan, task=replace(plan.task, strategy=name))
     return PhysicalPlan(
         plan=plan,
         prefix=clause.prefix,
@@ -158,7 +160,7 @@ def choose(clause: BoundClause, settings: Settings, queries: Queries) -> Physica
 
 
 def _check(clause: BoundClause, settings: Settings) -> None:
-    """Raise the errors of clauses that the only form for them refuses."""
+    """Raise an error if the only form for a clause refuses it."""
     if clause.is_streaming:
         stream_checks.check_plan(clause.plan)
     elif settings.strategy == lead.NAME and (refusal := lead.refusal(clause.plan)) is not None:
@@ -205,7 +207,7 @@ STREAM = Form(
     parallel=None,
 )
 
-# windows with row patterns
+# the form of windows with row patterns
 
 WINDOW = Form(
     name="window",
@@ -216,7 +218,7 @@ WINDOW = Form(
     parallel=None,
 )
 
-# lead
+# the form lead
 
 
 def _refuses_lead(clause: BoundClause, settings: Settings) -> str | None:
@@ -225,7 +227,8 @@ def _refuses_lead(clause: BoundClause, settings: Settings) -> str | None:
     if (settings.strategy, settings.engine) != ("auto", "arrow"):
         return "the session names another strategy or engine."
     refusal = lead.refusal(clause.plan)
-    # Ranges on all cores are worth more than doing without Python, and a plan without a shuffle is worth more still.
+    # Matching ranges on all cores saves more than avoiding Python workers, and a plan without a shuffle saves more
+    # still.
     if refusal is None and _refuses_ranges(clause, settings) is None and lead.needs_window(clause.plan):
         return "ranges of the order are matched at once."
     return refusal
@@ -252,7 +255,7 @@ LEAD = Form(
     parallel=_lead_parallel,
 )
 
-# Python workers
+# forms with Python workers
 
 
 def _tasks_frame(p: PhysicalPlan, queries: Queries, spark: SparkSession) -> DataFrame:

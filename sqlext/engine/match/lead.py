@@ -1,6 +1,6 @@
 """The strategy `lead`: Spark's window functions alone find patterns of a fixed length, without Python workers.
 
-relation → keys, order, conditions, arguments → one window: does a match start here, what do measures read → filter
+relation → keys, order, conditions, arguments → one window: whether a match starts here, what measures read → filter
 
 It is exact only where no two candidates overlap (`refusal`): AFTER MATCH SKIP is sequential, and no window function can
 know where the previous match ended. `A B B` on 200,000 rows had 12,676 candidates for 9,156 matches.
@@ -26,8 +26,8 @@ from sqlext.rewriter.text.lexemes import string_literal
 from sqlext.rewriter.text.splice import Text, TextLike, join
 
 NAME = "lead"
-MAX_ROWS = 8  # of a match: Spark keeps a frame for each distance
-MAX_DISTANCE = (1 << 31) - 1  # of lead(); no partition is longer
+MAX_ROWS = 8  # the most rows of a match: Spark keeps a frame for each distance
+MAX_DISTANCE = (1 << 31) - 1  # the greatest distance for lead(); no partition is longer
 MASK, IS_MATCH = "__mask", "__is_match"
 Labels = tuple[int, ...]
 
@@ -38,7 +38,7 @@ def run_lead(plan: MatchPlan, queries: Queries, prefix: Text) -> DataFrame:
 
 
 def reason(plan: MatchPlan) -> str:
-    """Why lead can run a plan that it does not refuse."""
+    """The reason why lead can run a plan that it does not refuse."""
     labels = fixed_labels(plan.task.program) or ()
     if len(labels) == 1:
         return "PATTERN is a single row: Spark decides it without Python."
@@ -48,15 +48,18 @@ def reason(plan: MatchPlan) -> str:
 
 
 def needs_window(plan: MatchPlan) -> bool:
-    """Does the query need a window? A single row that reads no neighbours does not: nothing is shuffled or sorted."""
+    """Return True if the query needs a window.
+
+    A pattern of a single row that reads no neighbours does not need one: nothing is shuffled or sorted.
+    """
     return f" OVER {WINDOW}" in str(lead_query(plan, Text()))
 
 
-# whether it is exact
+# whether lead is exact
 
 
 def refusal(plan: MatchPlan) -> str | None:
-    """Why lead cannot run a plan, as a sentence, or None."""
+    """The reason why lead cannot run a plan, as a sentence, or None."""
     return next((reason for rule in RULES if (reason := rule(plan))), None)
 
 
@@ -126,7 +129,7 @@ RULES: tuple[Callable[[MatchPlan], str | None], ...] = (
 
 
 def fixed_labels(program: Program) -> Labels | None:
-    """The labels of a match's rows if all matches have the same, None for branches, anchors and hidden rows.
+    """The labels of a match's rows if all matches have the same labels; None for branches, anchors and hidden rows.
 
     >>> fixed_labels(Program((MatchLabel(0), MatchLabel(1), MatchLabel(1), Done()), ("A", "B")))
     (0, 1, 1)
@@ -158,7 +161,7 @@ def resume_distance(skip: Skip, labels: Labels) -> int | None:
 
 
 def _exclude(plan: MatchPlan, one: int, other: int) -> bool:
-    """Can no row satisfy both labels?"""
+    """Return True if no row can satisfy both labels."""
     return contradict(_condition(plan, one), _condition(plan, other), dict(plan.input_types))
 
 
@@ -176,7 +179,7 @@ def _members(labels: Labels | None, of: Labels) -> list[int]:
 
 
 def lead_query(plan: MatchPlan, prefix: Text) -> Text:
-    """The whole plan as one query, if lead does not refuse it: the filter stands directly above the window."""
+    """The whole plan as one query, if lead does not refuse it: the filter is directly above the window."""
     program = plan.task.program
     labels = fixed_labels(program) or ()
     columns: list[TextLike] = list(plan.carried)
@@ -190,7 +193,7 @@ def lead_query(plan: MatchPlan, prefix: Text) -> Text:
 
 
 def row_query(plan: MatchPlan) -> Text:
-    """The query below the window: what each row decides alone."""
+    """The query below the window: the values that each row determines alone."""
     columns = [join(_shown(c.computed), f" AS {c.name}") for c in plan.columns]
     columns += [join(text, f" AS {name}") for name, text, _ in sort_keys(plan) if name not in _names(plan)]
     masks = [plan.masks[b] for b in _bits(plan)]
@@ -201,7 +204,7 @@ def row_query(plan: MatchPlan) -> Text:
 
 
 def _packed(conditions: list[Text]) -> Text:
-    """One integer with a bit for each condition: in the shuffle every column takes eight bytes of each row."""
+    """The conditions as one integer with a bit for each: in the shuffle every column takes eight bytes of each row."""
     parts = [join("IF(", text, f", {1 << n}S, 0S)") for n, text in enumerate(conditions)]
     return join(*parts, separator=" | ")
 
@@ -226,7 +229,7 @@ def _tests(plan: MatchPlan, labels: Labels) -> list[str]:
 
 
 def _within(bound: Bound, n: int) -> list[str]:
-    """The last key is within the bound, and so are the keys before it unless they are NULL."""
+    """Conditions that the last key is within the bound, and that each key before it is, unless it is NULL."""
     first = 1 if bound.admits_start else 0
     if first == n:
         return []
@@ -264,8 +267,8 @@ def _slot_value(slot: Slot, program: Program, labels: Labels) -> TextLike | None
 
 
 def _aggregate_value(slot: Slot, rows: list[int]) -> TextLike | None:
-    """The expression of an aggregate, None if it could differ: sums and averages of several rows overflow and round in
-    Spark's own way."""
+    """The expression of an aggregate, None if its value could differ: sums and averages of several rows overflow and
+    round in Spark's own way."""
     function, is_single = slot.aggregate.function, len(rows) == 1
     if function == "count" and not slot.columns:
         return _shown(f"{len(rows)}L")
@@ -280,7 +283,7 @@ def _aggregate_value(slot: Slot, rows: list[int]) -> TextLike | None:
 
 
 def _shown(value: TextLike) -> Text:
-    """A value that the result's schema takes for nullable, as it does all columns from workers."""
+    """A value that is nullable in the result's schema, as all columns from workers are."""
     return join("IF(FALSE, NULL, ", value, ")")
 
 

@@ -1,4 +1,4 @@
-"""The plans of operators for one clause: what its MatchPlan says to executors."""
+"""The plans of operators for one clause: the parts of its MatchPlan that executors need."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def worker_plan(plan: MatchPlan, is_ansi: bool) -> WorkerPlan:
 def mask_columns(plan: MatchPlan) -> list[tuple[str, Text]]:
     """(name, text) of the integer columns that hold one condition in each bit, as narrow as possible.
 
-    There are none where all conditions are TRUE: then only neighbours decide, and each column would cost eight bytes of
-    every row in the shuffle.
+    There are no such columns if all conditions are TRUE. Then only neighbours decide, and each column would cost eight
+    bytes of every row in the shuffle.
     """
     masks = [mask.text if plan.needs_window else mask.rest for mask in plan.masks]
     if all(str(mask) == "TRUE" for mask in masks):
@@ -57,7 +57,7 @@ def mask_columns(plan: MatchPlan) -> list[tuple[str, Text]]:
 
 
 def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> StreamPlan:
-    """What a step needs to know; `arriving`: the columns of the rows that arrive."""
+    """The plan of a step; `arriving`: the columns of the rows that arrive."""
     worker = worker_plan(plan, is_ansi)
     worker = replace(worker, slots=tuple(slot for slot in plan.slots if not _is_time(slot)))
     kept = T.StructType([field for field in arriving.fields if field.name not in _EXTRA])
@@ -75,7 +75,7 @@ def stream_plan(plan: MatchPlan, arriving: T.StructType, is_ansi: bool) -> Strea
 
 
 def engine(plan: MatchPlan) -> tuple[str, str]:
-    """The name of the engine that decides the matches, and why."""
+    """The name of the engine that decides the matches, and the reason."""
     facts = stream_facts(plan.task, (mask.neighbours for mask in plan.masks), plan.slots, _shows_times(plan))
     name, why = choose_on_stream(plan.task, facts)
     return (
@@ -85,18 +85,19 @@ def engine(plan: MatchPlan) -> tuple[str, str]:
 
 
 def sort_keys(plan: MatchPlan) -> list[tuple[str, Text, str]]:
-    """(column, its text, direction) of each ORDER BY key; a key that workers read has the column that they read."""
+    """(column, its text, direction) of each ORDER BY key; for a key that workers read, the column is the one that they
+    read."""
     read = {_column(c.text): c.name for c in reversed(plan.columns)}
     return [(read.get(_column(text), f"__sort{i}"), text, way) for i, (text, way) in enumerate(plan.order_by)]
 
 
 def is_descending(direction: str) -> bool:
-    """Is a direction of `sort_keys` descending?"""
+    """Return True if a direction of `sort_keys` is descending."""
     return direction.startswith(" DESC")
 
 
 def are_nulls_last(direction: str) -> bool:
-    """Does a direction of `sort_keys` put NULLs last, by its words or by default?
+    """Return True if a direction of `sort_keys` puts NULLs last, by its words or by default.
 
     >>> [are_nulls_last(direction) for direction in ("", " DESC", " NULLS LAST", " DESC NULLS FIRST")]
     [False, True, True, False]
@@ -117,7 +118,7 @@ def _sort_key(column: str, direction: str) -> SortKey:
 
 
 def _column(text: Text) -> str:
-    """The text, without the backticks if it is one quoted name."""
+    """The text; if it is one quoted name, without the backticks."""
     return re.sub(r"^`(\w+)`$", r"\1", str(text))
 
 

@@ -16,7 +16,7 @@ from sqlext.rewriter.match.unknown_variable import about_variable, names_of
 from sqlext.rewriter.statements.parse_statement import ClauseSite
 from sqlext.rewriter.text.splice import Edit, Source, Text
 
-# How a bound clause is run, None if it is not, and the relation that stands for it in the text.
+# How a bound clause is run, None if it is not run, and the relation that replaces it in the text.
 PlanClause = Callable[[BoundClause, Queries], tuple[Union[PhysicalPlan, None], str]]
 
 

@@ -38,7 +38,7 @@ PlanWindow = Callable[[BoundClause, Queries], tuple[Union[PhysicalPlan, None], s
 
 @dataclass(frozen=True)
 class BaseQuery:
-    """The query that computes, in the scope of the user's query, all that its rows alone determine."""
+    """The query that computes, in the scope of the user's query, all values that its rows alone determine."""
 
     text: Text
     columns: tuple[str, ...]
@@ -53,8 +53,8 @@ class BaseQuery:
 
 @dataclass(frozen=True, kw_only=True)
 class WindowPlanner:
-    """Plans the windows of one statement. `strategy`: the one that the session names, or "auto"; `plan_window`: how a
-    bound window is run."""
+    """Plans the windows of one statement. `strategy`: the strategy that the session names, or "auto"; `plan_window`:
+    how a bound window is run."""
 
     spark: SparkSession
     statement: ParsedStatement
@@ -63,7 +63,8 @@ class WindowPlanner:
     plan_window: PlanWindow
 
     def plan(self, part: WindowClause, source: Source, prefix: Text) -> Planned:
-        """The relations are the steps before the outer query, which the edits put in the place of the user's."""
+        """The plan of a query. Its relations are the steps before the outer query; the edits replace the user's query
+        by the outer query."""
         return _QueryPlanner(self, part, source, prefix).plan()
 
 
@@ -119,7 +120,8 @@ class _QueryPlanner:
         return Planned(edits=[*edits, *outer.edits(rows, names)], relations=steps, sections=sections)
 
     def _inputs(self) -> InputRelation:
-        """What the windows may read: the columns of FROM, in a grouping query those of GROUP BY."""
+        """The columns that windows may read: the columns of FROM or, in a query with GROUP BY, the columns of GROUP
+        BY."""
         relations = self.text(self.site.relation[0], self.site.group)
         frame = self.queries.run(join(self.prefix, "SELECT * FROM ", relations))
         self._check_batch(frame)
@@ -139,7 +141,7 @@ class _QueryPlanner:
         )
 
     def _grouped(self) -> set[str]:
-        """The columns, in lower case, that are items of GROUP BY, also inside ROLLUP, CUBE and GROUPING SETS."""
+        """The columns, in lower case, that are items of GROUP BY, including items in ROLLUP, CUBE and GROUPING SETS."""
         tree, (_, stop) = self.tree, self.site.relation
         depth = tree.tokens[self.site.group].depth
         having = (i for i in range(self.site.group, stop) if tree.tokens[i].word == "HAVING")
@@ -167,7 +169,7 @@ class _QueryPlanner:
         return frozenset(name.lower() for name, _ in columns if has_star or name.lower() in names)
 
     def _check_group_by(self) -> None:
-        """Raise UnsupportedError for GROUP BY ALL, which would group by the columns that windows read, too."""
+        """Raise UnsupportedError for GROUP BY ALL, which would also group by the columns that windows read."""
         if is_at(self.tree.tokens, self.site.group, "GROUP", "BY", "ALL"):
             place = self.tree.fragment(self.site.group, self.site.group + 3).place
             message = "GROUP BY ALL is not built in a query with a row pattern in a window"
@@ -176,7 +178,7 @@ class _QueryPlanner:
             )
 
     def _check_no_aggregates(self, inputs: InputRelation) -> None:
-        """Raise BindError for an aggregate of a call, as `max(count(*) OVER w)`."""
+        """Raise BindError for an aggregate of a call, such as `max(count(*) OVER w)`."""
         tokens = self.tree.tokens
         for call in self.site.calls:
             for i in range(self.site.select + 1, call.start):
@@ -214,12 +216,12 @@ class _QueryPlanner:
         return values
 
     def _names(self, outer: OuterQuery) -> list[str]:
-        """The names of the columns of the select list, with those that stand for mixed items."""
+        """The names of the columns of the select list, including the columns that represent mixed items."""
         query = join(self.prefix, "SELECT ", outer.base_items(), " FROM ", self.relation, self._windows([]))
         return self.queries.run(query).schema.names
 
     def _explained(self, error: BindError) -> BindError:
-        """The error; one about a column that is a measure or that GROUP BY leaves out, with a hint."""
+        """The error, with a hint if it is about a column that is a measure or that GROUP BY leaves out."""
         if error.place is None:
             if error.error_class != "SQLEXT_MISSING_AGGREGATION":
                 return error
@@ -250,7 +252,7 @@ class _QueryPlanner:
 
 
 def _ends_item(tree: Tree, i: int) -> bool:
-    """Does an item of ROLLUP ( … ) that is a column end with token i?"""
+    """Return True if an item of ROLLUP ( … ) that is a column ends with token i."""
     first = i
     while tree.tokens[first - 1].text == ".":
         first -= 2

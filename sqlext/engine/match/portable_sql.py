@@ -1,7 +1,7 @@
 """Extended text as plain Spark SQL: every clause becomes a readable call of `sqlext_match`.
 
-The table argument computes what depends on one row alone, the query around the call what is computed from measures. The
-rest of the clause goes into the call as text.
+The table argument computes values that depend on one row alone, and the query around the call computes values that
+depend on measures. The rest of the clause is passed to the call as text.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _unknown(plan: MatchPlan) -> Iterator[str]:
 
 
 def _as_members(slot: Slot) -> Slot:
-    """Spark computes the aggregates that workers compute row by row, unless it cannot."""
+    """The slot, changed so that Spark computes an aggregate that workers compute row by row, if Spark can."""
     if (
         slot.fold is None
         or not slot.call
@@ -129,7 +129,8 @@ def _partitioning(plan: MatchPlan) -> str:
 
 
 def _table(plan: MatchPlan, prefix: Text) -> Text:
-    """The query of the table argument: the plan's columns, in types that the call can compute with, and the bits."""
+    """The query of the table argument: the plan's columns, in types that the call can use in conditions, and the
+    bits."""
     texts = {c.name: c.computed for c in plan.columns}
     columns = [join(text, f" AS {name}") for name, text in texts.items()]
     numbers = {_operand(*operand): operand for operand in plan.operands if _operand(*operand) != operand.name}
@@ -144,7 +145,8 @@ def _table(plan: MatchPlan, prefix: Text) -> Text:
 
 
 def _has_missing(condition: Condition | None) -> bool:
-    """Does the condition have a value for rows that do not exist, so that the call must tell them from NULL?"""
+    """Return True if the condition has a value for rows that do not exist, so that the call must distinguish them from
+    NULL."""
     if isinstance(condition, Call):
         return any(map(_has_missing, condition.arguments))
     return isinstance(condition, Operand) and condition.missing is not None
@@ -158,12 +160,12 @@ def _struct(slot: Slot, plan: MatchPlan) -> Text:
 
 
 def _operand(name: str, spark_type: str, kind: str) -> str:
-    """The column that conditions read; for types that are computed as numbers, the column with the number."""
+    """The column that conditions read; for types that are computed as numbers, the column that holds the number."""
     return f"{name}_number" if kind != "object" and str(_number(Text(), spark_type)) else name
 
 
 def _number(text: Text, spark_type: str) -> Text:
-    """A value as the integer that conditions compute with; empty for types that need no conversion."""
+    """A value as the integer that conditions use; empty for types that need no conversion."""
     epoch = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
     if spark_type.startswith("decimal"):
         return join("CAST((", text, f") * {10 ** int(spark_type[:-1].split(',')[1])} AS BIGINT)")
@@ -206,7 +208,8 @@ class Printer:
         measures = [
             f"{self.measure(slot)} AS {slot.name}{'_rows' if slot.kind == 'members' else ''}" for slot in plan.slots
         ]
-        is_counted = plan.task.output.shows_unmatched or not (measures or plan.carried)  # a result needs a column
+        # a result needs at least one column
+        is_counted = plan.task.output.shows_unmatched or not (measures or plan.carried)
         return [*measures, f"MATCH_NUMBER() AS {_NUMBER}"] if is_counted else measures
 
     def measure(self, slot: Slot) -> str:
@@ -220,7 +223,7 @@ class Printer:
             return "MATCH_SEQUENCE_NUMBER()"
         if slot.kind in ("value", "classifier"):
             return self.navigation(slot.navigation, slot.columns[0] if slot.columns else "")
-        if slot.kind == "members":  # DISTINCT is left to the call over the rows
+        if slot.kind == "members":  # the call over the rows applies DISTINCT
             rows = replace(slot.aggregate, function="array_agg", is_distinct=False)
             return self.aggregate(rows, f"{slot.name}_row")
         return self.aggregate(slot.aggregate, slot.columns[0] if slot.columns else "")
@@ -251,7 +254,7 @@ class Printer:
         return f"{'FINAL ' if aggregate.is_final else ''}{aggregate.function}({distinct}{argument})"
 
     def spark_aggregate(self, source: SparkAggregate) -> str:
-        """For EXPLAIN MATCH. Arguments are evaluated on the rows that are aggregated."""
+        """An aggregate as EXPLAIN MATCH shows it. Arguments are evaluated on the rows that are aggregated."""
         rows = "" if source.labels is None else f"{self.set_name(source.labels)}: "
         call = source.call
         distinct = "DISTINCT " if call.is_distinct else ""

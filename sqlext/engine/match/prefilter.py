@@ -1,12 +1,12 @@
-"""Drop keys that cannot match before the shuffle, where a sample of the rows shows that it pays.
+"""Drop keys that cannot match before the shuffle, if a sample of the rows shows that this saves time.
 
 A partition without a row for a variable that every match maps has no match. So the input query reads only
 
     ticks AS t WHERE pmod(xxhash64(t.sym), 2097152) IN (
         SELECT /*+ BROADCAST */ DISTINCT pmod(xxhash64(t.sym), 2097152) FROM ticks AS t WHERE t.price < 0)
 
-The result is the same with and without the filter. Buckets of a hash are broadcast instead of keys, so that there are
-never many of them, even if the sample was misleading: a wrong decision costs the time of one more scan.
+The result is the same with and without the filter. Buckets of a hash are broadcast instead of keys, so that their
+number is limited even if the sample was misleading: a wrong decision costs the time of one more scan.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from sqlext.rewriter.text.tokens import Token, tokenize
 from sqlext.spark.quiet_probes import quiet_probes
 
 MODES = ("auto", "off", "on")
-BUCKETS = 1 << 21  # at most so many integers are broadcast, 32 MB
+BUCKETS = 1 << 21  # at most so many integers are broadcast, which take 32 MB
 MIN_BYTES = 32 << 20  # about 4 M rows; the sample takes 0.1 s, which is 5 % of the whole query on a table of this size
 SAMPLE_ROWS = 1 << 15
-MAX_NEEDS = 16  # bits of a sampled row
-PAYS_BELOW = 0.25  # of the keys; the second scan pays below 0.85 if the estimate is right
+MAX_NEEDS = 16  # the most bits of a sampled row
+PAYS_BELOW = 0.25  # the share of keys; the second scan pays below 0.85 if the estimate is right
 _SHARED_HITS = 0.8  # if so many hits are on keys with several hits, the sample shows almost all keys with a hit
 
 
 @dataclass(frozen=True)
 class Need:
-    """Every match maps a row to `label`, and such a row satisfies `condition`, which reads only that row."""
+    """A need of every match: it maps a row to `label`, and this row satisfies `condition`, which reads only that
+    row."""
 
     label: str
     condition: Text
@@ -80,7 +81,8 @@ def key_filter(plan: MatchPlan, needs: Sequence[Need]) -> Text:
 
 
 def _usable_needs(plan: MatchPlan, prefix: Text, queries: Queries, mode: str) -> tuple[tuple[Need, ...], str]:
-    """The needs of the clause, and why a filter on them would be wrong or not worth a sample ("": it would not).
+    """The needs of the clause, and the reason why a filter on them would be wrong or not worth a sample ("" if there is
+    none).
 
     Cheap checks come first.
     """
@@ -104,7 +106,7 @@ def _usable_needs(plan: MatchPlan, prefix: Text, queries: Queries, mode: str) ->
 
 
 def needs_of(plan: MatchPlan) -> tuple[Need, ...]:
-    """What each partition with a match must have, in the order of the labels."""
+    """The needs of each partition with a match, in the order of the labels."""
     mandatory = mandatory_variables(plan.clause.pattern)
     labels = zip(plan.task.program.labels, plan.task.bits)
     conditions = {label: plan.masks[bit].rest for label, bit in labels if label in mandatory and bit is not None}
@@ -117,14 +119,14 @@ def _reads_only_its_row(condition: Text) -> bool:
 
 
 def _table_bytes(plan: MatchPlan, prefix: Text, queries: Queries) -> int | None:
-    """The size of the Delta table that the relation is; None for another relation, whose rows may differ when it is
-    read again."""
+    """The size of the Delta table, if the relation is one; None for any other relation, whose rows may differ when it
+    is read again."""
     tokens = tokenize(str(plan.relation))
     name = name_at(tokens, 0)
     if name is None or not _is_alias([t for t in tokens if t.start >= name.stop]):
         return None
     if len(name.parts) == 1 and any(t.text.strip("`").lower() == name.parts[0].lower() for t in tokenize(str(prefix))):
-        return None  # a CTE
+        return None  # the relation is a CTE
     try:
         with quiet_probes():  # Spark logs an error for all kinds of views
             (row,) = queries.sql(f"DESCRIBE DETAIL {str(plan.relation)[: name.stop]}").collect()
@@ -134,7 +136,7 @@ def _table_bytes(plan: MatchPlan, prefix: Text, queries: Queries) -> int | None:
 
 
 def _is_alias(tokens: list[Token]) -> bool:
-    """Are these tokens `x`, `AS x` or none?"""
+    """Return True if these tokens are `x`, `AS x` or empty."""
     if tokens and tokens[0].word == "AS":
         tokens = tokens[1:] or tokens
     return not tokens or (len(tokens) == 1 and tokens[0].is_name)
@@ -155,7 +157,7 @@ def _refusal(plan: MatchPlan, prefix: Text, queries: Queries, needs: tuple[Need,
 
 
 def _calls_user_function(queries: Queries, texts: Sequence[Text]) -> bool:
-    """Does a text call a function that is not built in? It could take much longer than a scan."""
+    """Return True if a text calls a function that is not built in. Such a call could take much longer than a scan."""
     called: set[str] = set()
     for text in texts:
         tokens = tokenize(str(text))
@@ -170,13 +172,13 @@ def _calls_user_function(queries: Queries, texts: Sequence[Text]) -> bool:
     return any(f"{row[0]}".lower().split(".")[-1] in called for row in rows)
 
 
-# whether it pays: the first rows of the table as it is stored
+# whether the filter pays: the first rows of the table as it is stored
 
 
 def _rare_labels(
     plan: MatchPlan, prefix: Text, queries: Queries, needs: tuple[Need, ...]
 ) -> tuple[tuple[str, ...], str]:
-    """`pays` for the first rows of the table."""
+    """The result of `pays` for the first rows of the table."""
     if plan.filters:
         return (), "other filters have chosen the rows already"  # and LIMIT could read the whole table to find its rows
     try:
@@ -199,13 +201,13 @@ def _sample(plan: MatchPlan, prefix: Text, queries: Queries, needs: tuple[Need, 
     value = join(keys, *bits, separator=" | ")
     frame = queries.run(join(prefix, "SELECT ", value, " FROM ", plan.relation, f" LIMIT {SAMPLE_ROWS}"))
     with quiet_probes():
-        rows = frame.collect()  # toArrow() would read so many rows of every file
+        rows = frame.collect()  # toArrow() would read that many rows of every file
     return sample_of(np.array([row[0] for row in rows], np.int64), [need.label for need in needs]) if rows else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """`rows` rows with `keys` keys, of which `once` have one of the rows and `twice` have two."""
+    """`rows` rows with `keys` keys: `once` of the keys have exactly one of the rows, and `twice` have exactly two."""
 
     rows: int
     keys: int
@@ -214,7 +216,7 @@ class Counts:
 
     @property
     def all_keys(self) -> float:
-        """A lower bound of the number of keys, those without a row in the sample included (Chao 1984)."""
+        """A lower bound of the number of keys, including keys without a row in the sample (Chao 1984)."""
         return self.keys + self.once * (self.once - 1) / (2 * (self.twice + 1))
 
 
@@ -222,8 +224,8 @@ class Counts:
 class Sample:
     """The first rows of a table as they are stored: the cheapest sample, but not a random one.
 
-    The rows of a key may stand together or be spread over the table, so `runs` counts how often the key changes, from
-    1. `hits`: for each label the rows that satisfy it.
+    The rows of a key may be adjacent or spread over the table, so `runs` counts the runs of adjacent rows with one key.
+    `hits`: for each label the rows that satisfy it.
     """
 
     all: Counts
@@ -232,12 +234,14 @@ class Sample:
 
     @property
     def is_clustered(self) -> bool:
-        """Do the rows of each key stand together, so that the sample holds most of its keys whole?"""
+        """Return True if the rows of each key are adjacent, so that the sample contains all rows of most of its
+        keys."""
         return self.all.rows >= 2 * self.all.keys and self.runs <= 2 * self.all.keys
 
 
 def sample_of(values: np.ndarray, labels: Sequence[str]) -> Sample:
-    """`values: int64[n]`, n > 0: bit l says whether the row satisfies label l, the bits above them identify its key.
+    """The sample of `values: int64[n]`, n > 0. Bit l is set if the row satisfies label l; the bits above identify its
+    key.
 
     >>> sample_of(np.array([2, 3, 3, 4]), ["C"]).hits
     (('C', Counts(rows=2, keys=1, once=0, twice=1)),)
@@ -253,7 +257,7 @@ def _counts(keys: np.ndarray) -> Counts:
 
 
 def surviving(sample: Sample, hits: Counts, table_rows: int) -> float:
-    """The expected share of keys with a hit among all keys; it is more often too large than too small.
+    """The expected share of keys with a hit among all keys; the estimate is more often too large than too small.
 
     Laplace's rule of succession accounts for hits that the sample missed: even if there is none among n rows, one row
     in n may be a hit. The share is too small where each of many files holds all keys, in order.
@@ -262,12 +266,12 @@ def surviving(sample: Sample, hits: Counts, table_rows: int) -> float:
         return (hits.keys + 1) / (sample.all.keys + 2)
     if hits.rows and 1 - hits.once / hits.rows >= _SHARED_HITS:
         return min(1.0, hits.all_keys / sample.all.keys)
-    hits_in_table = table_rows * (hits.rows + 1) / (sample.all.rows + 2)  # each on a key of its own
+    hits_in_table = table_rows * (hits.rows + 1) / (sample.all.rows + 2)  # each on a different key
     return min(1.0, hits_in_table / min(sample.all.all_keys, table_rows))
 
 
 def pays(sample: Sample, table_rows: int) -> tuple[tuple[str, ...], str]:
-    """The labels for which few keys have a row (if there are none the filter does not pay), and why.
+    """The labels for which few keys have a row, and the reason. If there are none, the filter does not pay.
 
     >>> pays(Sample(Counts(rows=30_000, keys=10_000), 30_000, (("C", Counts(rows=0, keys=0)),)), table_rows=10_000_000)
     (('C',), '0 of 30,000 sampled rows satisfy C, about 3 % of the keys stay')

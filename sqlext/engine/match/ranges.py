@@ -1,10 +1,10 @@
-"""Match one partition on many cores: first ranges of its sorted rows at once, then what lies between their cuts.
+"""Match one partition on many cores: ranges of its sorted rows are matched at once, then the rows between their cuts.
 
 relation → keys, order, masks, arguments (Spark) → ranges of the order, each sorted → mapInArrow: cuts and the matches
-between them → leftovers to one task → mapInArrow: their matches → measures (Spark). The workers' side is
+between them → leftovers to one task → mapInArrow: their matches → measures (Spark). The workers' part is in
 `worker.match_ranges`.
 
-All of this is one query: each range finds the cuts within it by itself, and no job runs before.
+All of this is one query: each range finds its cuts by itself, and no job runs before the query.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.versions import can_repartition_by_id
 from sqlext.spark.worker_functions import map_in_arrow
 
-PARCELS = "task INT, range_number INT, number INT, kind INT, around INT, rows BINARY"  # as match_ranges.PARCELS
+# the columns of match_ranges.PARCELS
+PARCELS = "task INT, range_number INT, number INT, kind INT, around INT, rows BINARY"
 RANGE, BOUNDS = "__range", "__bounds"
 WORTHWHILE_CORES = 3  # for 10 M rows one task takes 4.4 s, ranges on two cores 4.9 s: they need a second exchange
 MAX_RANGES = 64  # the code that Spark generates compares each row with each bound
 _HAVE_PERCENTILES = r"(tiny|small|big)?int|float|double|date|timestamp(_ntz)?"
-_METHODS = {  # of Column, by the direction of an ORDER BY key
+_METHODS = {  # methods of Column, by the direction of an ORDER BY key
     "": "asc",
     " DESC": "desc",
     " NULLS FIRST": "asc_nulls_first",
@@ -46,7 +47,7 @@ MODES = AUTO, OFF, ON = "auto", "off", "on"
 
 
 def refusal(plan: MatchPlan, mode: str, cores: int | None) -> str | None:
-    """Why ranges are not matched at once, as EXPLAIN MATCH shows it, or None.
+    """The reason why ranges are not matched at once, as EXPLAIN MATCH shows it, or None.
 
     `mode`: one of MODES; `cores`: None if their number is not known.
     """
@@ -65,13 +66,13 @@ def refusal(plan: MatchPlan, mode: str, cores: int | None) -> str | None:
 
 
 def reason(mode: str) -> str:
-    """Why ranges are matched at once, where nothing speaks against it."""
+    """The reason why ranges are matched at once, if nothing prevents it."""
     why = "sqlext.parallel is on" if mode == ON else "there is no PARTITION BY"
     return f"ranges of the order are matched at once, {why}."
 
 
 def local_cores(master: str) -> int | None:
-    """How many tasks run at once with this `spark.master`, None if it is not a local one.
+    """How many tasks run at once with this `spark.master`; None if the master is not local.
 
     >>> local_cores("local"), local_cores("local[4]"), local_cores("local[2,3]"), local_cores("spark://host:7077")
     (1, 4, 2, None)
@@ -83,7 +84,7 @@ def local_cores(master: str) -> int | None:
 
 
 def _obstacle(plan: MatchPlan) -> str | None:
-    """Why ranges of a plan's rows cannot be matched at once, as a sentence; None if they can."""
+    """The reason why ranges of a plan's rows cannot be matched at once, as a sentence; None if they can."""
     if not plan.clause.order_by:
         return "there is no ORDER BY."
     if plan.needs_window:
@@ -131,8 +132,8 @@ def _in_ranges(plan: MatchPlan, rows: DataFrame, keys: list[Column], queries: Qu
     """The rows, with each range of their order in one task.
 
     `repartitionByRange` runs a job over all rows and columns and then finds the range of each row, which is half as
-    much work as the whole query without ranges. So where the rows are ordered by one number or time, percentiles of a
-    sample of it divide them. Equal keys stay together.
+    much work as the whole query without ranges. So if the rows are ordered by one number or time, they are divided by
+    percentiles of a sample of that key. Equal keys stay together.
     """
     name, _, direction = sort_keys(plan)[0]
     has_percentiles = re.fullmatch(_HAVE_PERCENTILES, rows.schema[name].dataType.simpleString())

@@ -1,4 +1,4 @@
-"""Run a MatchPlan in batch: Spark sorts and computes scalars, workers match, Spark computes the measures' scalars.
+"""Run a MatchPlan in batch: Spark sorts and computes scalars, workers match, Spark computes the scalars of measures.
 
 relation → keys, order, masks, arguments (Spark) → sort → mapInArrow: match, navigate (workers) → measures (Spark)
 """
@@ -45,7 +45,7 @@ def run_batch(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool) ->
 
 
 def check_types(plan: MatchPlan, schema: T.StructType) -> None:
-    """Raise UnsupportedError for columns that cannot go to a Python worker."""
+    """Raise UnsupportedError for columns that cannot be passed to a Python worker."""
     for field in schema.fields:
         if re.search(r"interval( (year|month)|\b(?! (day|hour|minute|second)))", field.dataType.simpleString()):
             text = next(c.text for c in plan.columns if c.name == field.name)
@@ -61,14 +61,15 @@ def check_types(plan: MatchPlan, schema: T.StructType) -> None:
 
 
 def input_query(plan: MatchPlan, prefix: Text) -> Text:
-    """A query with one row for every row of the relation, in which partitions are whole and in order.
+    """A query with one row for every row of the relation, in which the rows of a partition are adjacent and in order.
 
-    Where a sort is enough, workers find the first row of each partition by themselves, because a window takes a sixth
-    more time.
+    If a sort is enough, workers find the first row of each partition by themselves, because a window takes a sixth more
+    time.
     """
     if not plan.needs_window:
         return sorted_query(plan, prefix)
-    # Not row_number() = 1: lag shares its frame with what PREV needs, which saves a tenth of the whole.
+    # The query does not use row_number() = 1: lag shares its frame with what PREV needs, which saves a tenth of the
+    # whole time.
     columns = [*input_columns(plan), join(f"lag(TRUE) OVER {WINDOW} IS NULL AS {PARTITION_START}")]
     window = join(f"\nWINDOW {WINDOW} AS (", plan.window, ")")
     return join(prefix, "SELECT ", join(*columns, separator=",\n       "), "\nFROM ", plan.input, window)
@@ -77,7 +78,8 @@ def input_query(plan: MatchPlan, prefix: Text) -> Text:
 def sorted_query(plan: MatchPlan, prefix: Text) -> Text:
     """The rows, sorted. Without keys all of them go to one task.
 
-    They are sorted by names of our own, because DISTRIBUTE BY and SORT BY take a column called `user` for the function.
+    They are sorted by generated names, because DISTRIBUTE BY and SORT BY read the name of a column `user` as the
+    function.
     """
     keys = list(plan.carried[: len(plan.partition_by)])
     sort = ", ".join(keys + [name + direction for name, _, direction in sort_keys(plan)])
@@ -99,7 +101,7 @@ def names_read(plan: MatchPlan) -> list[str]:
 
 
 def input_columns(plan: MatchPlan) -> list[Text]:
-    """What the input query selects, except PARTITION_START."""
+    """The columns that the input query selects, except PARTITION_START."""
     columns = [join(c.computed, f" AS {c.name}") for c in plan.columns]
     return [*columns, *(join(text, f" AS {name}") for name, text in mask_columns(plan))]
 
@@ -161,11 +163,12 @@ def shown_query(plan: MatchPlan, rows: Text) -> Text:
 
 
 def aggregated(rows: TextLike, others: Sequence[str], arrays: Mapping[str, Slot]) -> Text:
-    """A query for the columns `others` of a relation and the aggregate of each array column, named as its slot.
+    """A query for the columns `others` of a relation and the aggregate of each array column, named like its slot.
 
     The arrays hold the rows of a match; they are exploded, and grouped by the number of their result row. A correlated
-    subquery for each aggregate would be shorter, but Spark plans it as a join with the match itself, on the arrays:
-    three matches for one such subquery, a planner out of memory for ten, and an error for maps.
+    subquery for each aggregate would be shorter, but Spark plans it as a join with the match itself, on the arrays.
+    That needs three matches for one such subquery, lets the planner run out of memory for ten, and is an error for
+    maps.
     """
     built_in = {a: s for a, s in arrays.items() if s.aggregate.function in AGGREGATES}
     own = {a: s for a, s in arrays.items() if a not in built_in}
@@ -174,7 +177,7 @@ def aggregated(rows: TextLike, others: Sequence[str], arrays: Mapping[str, Slot]
     if built_in:
         query = _built_in(query, [*columns, *own], built_in)
         columns += [s.name for s in built_in.values()]
-    for i, (array, slot) in enumerate(own.items()):  # Spark computes these one by one, and without FILTER
+    for i, (array, slot) in enumerate(own.items()):  # Spark computes users' aggregates one by one, and without FILTER
         query = _own(query, [*columns, *list(own)[i + 1 :]], array, slot)
         columns.append(slot.name)
     return join(query)
@@ -187,7 +190,7 @@ def _filter(slot: Slot, member: str) -> str:
 
 
 def _built_in(rows: TextLike, others: Sequence[str], arrays: Mapping[str, Slot]) -> Text:
-    """All aggregates at once."""
+    """A query that computes all built-in aggregates at once."""
     columns: list[TextLike] = [f"any_value({c}) AS {c}" for c in others]
     for array, slot in arrays.items():
         member = f"{_MEMBER}.{array}"
@@ -197,7 +200,8 @@ def _built_in(rows: TextLike, others: Sequence[str], arrays: Mapping[str, Slot])
 
 
 def _own(rows: TextLike, others: Sequence[str], array: str, slot: Slot) -> Text:
-    """The aggregate by a user's function, which is not called for an empty array: for no rows Spark returns NULL."""
+    """A query that computes the aggregate by a user's function. The function is not called for an empty array: for no
+    rows Spark returns NULL."""
     call = join(f"IF({_HAS_MEMBERS}, ", _call(slot, _MEMBER, ""), f", NULL) AS {slot.name}")
     exploded = f"size({array}) > 0 AS {_HAS_MEMBERS}, explode_outer({array})"
     return _grouped([*others, call], exploded, rows, [_HAS_MEMBERS, *others])

@@ -1,7 +1,7 @@
 """Run a MatchPlan on a stream: Spark computes scalars, a stateful operator orders the rows and matches them.
 
 relation → keys, order, masks, arguments (Spark) → parcels by bucket of keys → transformWithState → parcels of the
-result, each row with its time → measures (Spark). What the operator does is in `step`, its state in `state_log`.
+result, each row with its time → measures (Spark). The operator is implemented in `step`, its state in `state_log`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def run_stream(
     """The clause's result, a streaming DataFrame. `prefix`: the WITH clause that the relation may need.
 
     `writes_tables`: late rows and failures are written into the tables that are set, which are created if they do not
-    exist. `skips_failures`: what cannot be computed on a row is NULL (see `guard`).
+    exist. `skips_failures`: a value that cannot be computed on a row is NULL (see `guard`).
     """
     folders: dict[str, str] = {}
     fingerprint = match_fingerprint(plan)
@@ -76,7 +76,7 @@ def run_stream(
 
 
 def stream_clause(plan: MatchPlan) -> StreamClause:
-    """What is recorded of the clause beside the checkpoint."""
+    """The record of the clause that is stored beside the checkpoint."""
     pattern = plan.clause.pattern_text
     return StreamClause(
         text=f"PATTERN ({pattern.text})",
@@ -87,7 +87,7 @@ def stream_clause(plan: MatchPlan) -> StreamClause:
 
 
 def _input_rows(plan: MatchPlan, queries: Queries, prefix: Text, is_guarded: bool) -> DataFrame:
-    """What Spark computes of each row."""
+    """The rows with the columns that Spark computes."""
 
     def is_accepted(expression: Text) -> bool:
         return queries.accepts(join(prefix, "SELECT ", expression, " FROM ", plan.input))
@@ -108,7 +108,7 @@ def _times_by(plan: MatchPlan) -> TimesBy:
 
 
 def _result(plan: MatchPlan, queries: Queries, prefix: Text, matches: DataFrame, is_guarded: bool) -> DataFrame:
-    """The columns of the result; those with a measure that cannot be computed are counted in the query's metrics."""
+    """The columns of the result; rows with a measure that cannot be computed are counted in the query's metrics."""
     name = queries.name(matches)
 
     def is_accepted(expression: Text) -> bool:

@@ -43,17 +43,17 @@ from sqlext.spark import executors
 from sqlext.spark.versions import arrow_type
 
 NAME = "sqlext_match"
-_UNKNOWN_ZONE = "the session's"  # no zone has this name, so what depends on the zone is refused
+_UNKNOWN_ZONE = "the session's"  # no zone has this name, so an expression that depends on the zone is refused
 _COMPUTE_IN_TABLE = "compute it in the table argument: TABLE(SELECT *, expression AS name FROM ...)."
 
 
 @dataclass(kw_only=True)
 class MatchAnalysis(AnalyzeResult):
-    """What `analyze` passes to the workers besides the schema.
+    """The values that `analyze` passes to the workers besides the schema.
 
-    `order`: for each column of the result, the column of the worker; `reads`: (name in the plan, input column);
-    `bits`: the Boolean input column of each bit; `within`: the two input columns of WITHIN, if any; `types`: the Arrow
-    types of the input columns.
+    `order`: for each column of the result, the column of the worker; `reads`: (name in the plan, input column); `bits`:
+    the Boolean input column of each bit; `within`: the two input columns of WITHIN, if any; `types`: the Arrow types of
+    the input columns.
     """
 
     plan: WorkerPlan | None = None
@@ -66,10 +66,10 @@ class MatchAnalysis(AnalyzeResult):
 
 @dataclass(frozen=True, kw_only=True)
 class ArgumentBinder(StaticBinder):
-    """Binds expressions in the arguments of `sqlext_match`. A column may have any type, and aggregates have none."""
+    """Binds expressions in the arguments of `sqlext_match`. Columns may have any type, and aggregates have no type."""
 
     def types(self, texts: Sequence[Text]) -> list[str]:
-        """Raises BindError EXPRESSION_IN_ARGUMENT, as `tree`."""
+        """The types of expressions. Raises BindError EXPRESSION_IN_ARGUMENT, like `tree`."""
         columns = {name.lower(): spark_type for name, spark_type in self.columns.items()}
         return [columns.get(_column_name(str(text)).lower()) or self.tree(text).type for text in texts]
 
@@ -87,7 +87,7 @@ class ArgumentBinder(StaticBinder):
 
 
 class MatchFunction:
-    """The handler: one call of `eval` a row, `terminate` behind the last row of a partition."""
+    """The handler: `eval` is called once for each row, `terminate` after the last row of a partition."""
 
     @staticmethod
     def analyze(
@@ -132,7 +132,7 @@ class MatchFunction:
 
 
 def register(spark: SparkSession) -> None:
-    """Register `sqlext_match` in a session; it may be registered again. Raises SetupError as `executors.prepare`."""
+    """Register `sqlext_match` in a session; this may be repeated. Raises SetupError like `executors.prepare`."""
     executors.check_driver_python(spark)
     executors.prepare(spark)
     with warnings.catch_warnings():
@@ -215,7 +215,7 @@ def _analyse(schema: T.StructType, arguments: dict[str, str], is_ansi: bool) -> 
 
 
 def _arrow_type(spark_type: T.DataType) -> pa.DataType:
-    """The type as which a column is read: times without a zone, NULL for types that conditions cannot read."""
+    """The type in which a column is read: times have no zone, types that conditions cannot read become NULL."""
     if isinstance(spark_type, (T.TimestampType, T.TimestampNTZType)):
         return pa.timestamp("us")
     try:
@@ -225,8 +225,8 @@ def _arrow_type(spark_type: T.DataType) -> pa.DataType:
 
 
 def _shown_columns(plan: MatchPlan, schema: T.StructType, wanted: str | None) -> list[str]:
-    """The input columns of the result: those of the argument `columns`, or by default all with ALL ROWS PER MATCH and
-    none with ONE ROW PER MATCH."""
+    """The input columns in the result: the columns of the argument `columns` or, by default, all columns with ALL ROWS
+    PER MATCH and none with ONE ROW PER MATCH."""
     if wanted is not None:
         return [schema[_index(schema, c)].name for c in wanted.split(",")]
     return list(schema.names) if plan.task.output.is_all_rows else []
@@ -265,7 +265,10 @@ def _measures(plan: MatchPlan) -> list[tuple[str, int]]:
 
 
 def _is_by_row(slot: Slot) -> bool:
-    """Can workers read row numbers for the values? They can where a value is only returned, or only tested for NULL."""
+    """Return True if workers can read row numbers in place of the values.
+
+    They can if a value is only returned, or only tested for NULL.
+    """
     return slot.kind in ("value", "array") or slot.aggregate == replace(
         slot.aggregate, function="count", is_distinct=False
     )
@@ -290,7 +293,8 @@ def _match_rows(rows: list[Any], analysis: MatchAnalysis) -> Iterator[tuple[Any,
 
 
 def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: WorkerPlan) -> pa.Table:
-    """The partition as the worker reads it: operands and arguments of aggregates by value, the rest by row number."""
+    """The partition as the worker reads it: operands and arguments of aggregates by value, other columns by row
+    number."""
 
     def values(i: int) -> pa.Array:
         return pa.array([row[i] for row in rows], analysis.types[i])
@@ -314,7 +318,8 @@ def _chunk(rows: list[Any], analysis: MatchAnalysis, plan: WorkerPlan) -> pa.Tab
 
 
 def _originals(values: list[Any], rows: list[Any], i: int | None) -> list[Any]:
-    """The values of input column `i` for row numbers and lists of them; for None the values themselves."""
+    """The values of input column `i` for row numbers and lists of row numbers; if `i` is None, the values
+    themselves."""
     if i is None:
         return values
     return [None if v is None else [rows[r][i] for r in v] if isinstance(v, list) else rows[v][i] for v in values]

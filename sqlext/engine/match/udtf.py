@@ -1,7 +1,8 @@
 """Run a MatchPlan through an Arrow table function: `SET sqlext.engine = udtf`.
 
-This is for places without `mapInArrow`. Spark divides the input into buckets by the hash of the keys and sorts it. A
-function of this one statement, because an Arrow function cannot compute its result type, matches each bucket.
+This is for environments without `mapInArrow`. Spark divides the input into buckets by the hash of the keys and sorts
+it. Each bucket is matched by a function that is made for this one statement, because an Arrow function cannot compute
+its result type.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ def run_udtf(plan: MatchPlan, queries: Queries, prefix: Text, is_ansi: bool, spa
     handler = _matcher(worker_plan(plan, is_ansi))
     function = arrow_table_function(handler, schema, plan.clause.keyword.place)
     keys = [*plan.carried[: len(plan.partition_by)], ROW]
-    # A table function belongs to the active session of the thread, and the rows to this one: it becomes the active one.
+    # A table function belongs to the active session of the thread, and the rows belong to this session, so this session
+    # becomes the active one.
     spark.createDataFrame([], rows.schema)
     matches = function(rows.asTable().partitionBy(BUCKET).orderBy(*keys))
     return queries.run(result_query(plan, queries.name(matches), prefix))
 
 
 def input_query(plan: MatchPlan, prefix: Text, spark: SparkSession) -> Text:
-    """The rows of `run_batch.input_query` with their bucket and their number in the partition."""
+    """The rows of `run_batch.input_query`, with their bucket and their number in the partition."""
     keys = join(*plan.partition_by, separator=", ") if plan.partition_by else join("0")
     buckets = spark.conf.get("spark.sql.shuffle.partitions")
     extra = [join("pmod(hash(", keys, f"), {buckets}) AS {BUCKET}"), join(f"row_number() OVER {WINDOW} AS {ROW}")]
@@ -48,7 +50,8 @@ def input_query(plan: MatchPlan, prefix: Text, spark: SparkSession) -> Text:
 
 
 def _matcher(plan: WorkerPlan) -> type:
-    """The handler class of a statement's function: called once for each batch, and once after the last of a bucket."""
+    """The handler class of a statement's function: it is called once for each batch, and once after the last batch of a
+    bucket."""
 
     class Match:
         def __init__(self) -> None:

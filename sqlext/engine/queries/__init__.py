@@ -1,1 +1,1 @@
-"""What Spark is asked: queries, types, errors, settings and functions of the session."""
+"""What the engine reads from Spark: queries, types, errors, settings and functions of the session."""

@@ -1,7 +1,7 @@
 """Stored views that CACHE TABLE keeps in memory, for each session.
 
-Spark finds a cached query by its plan, and a clause that is planned anew has another plan, so the cached DataFrame is
-kept and read in the place of the view.
+Spark finds a cached query by its plan. A clause that is planned again has another plan, so the cached DataFrame is kept
+and read in place of the view.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.rewriter.text.names import Parts
 
-SESSION = "sqlext.enabled"  # session setting of an extended session: its identifier
+SESSION = "sqlext.enabled"  # session setting of an extended session, whose value identifies the session
 
 _CACHED: dict[tuple[str, Parts], DataFrame] = {}
 
 
 def cache(spark: SparkSession, name: Parts, frame: DataFrame, is_lazy: bool) -> None:
-    """Keep the rows of a view in memory, from now on or (`is_lazy`) from its first use on."""
+    """Keep the rows of a view in memory, from now on or (`is_lazy`) from its first use."""
     uncache(spark, name)
     frame.cache()
     if not is_lazy:
@@ -25,7 +25,7 @@ def cache(spark: SparkSession, name: Parts, frame: DataFrame, is_lazy: bool) -> 
 
 
 def uncache(spark: SparkSession, name: Parts) -> bool:
-    """Forget the rows of a view; False if none are kept."""
+    """Drop the kept rows of a view; return False if none are kept."""
     frame = _CACHED.pop(_key(spark, name), None) if _CACHED else None
     if frame is not None:
         frame.unpersist()
@@ -33,7 +33,7 @@ def uncache(spark: SparkSession, name: Parts) -> bool:
 
 
 def cached(spark: SparkSession, name: Parts) -> DataFrame | None:
-    """The kept rows of a view."""
+    """The kept rows of a view, or None."""
     return _CACHED.get(_key(spark, name)) if _CACHED else None
 
 
@@ -44,5 +44,5 @@ def _key(spark: SparkSession, name: Parts) -> tuple[str, Parts]:
 
 
 def session_of(spark: SparkSession) -> str:
-    """What tells an extended session from others."""
+    """The identifier that distinguishes an extended session from others."""
     return str(spark.conf.get(SESSION, "") or getattr(spark, "session_id", ""))  # a Connect session has only the latter

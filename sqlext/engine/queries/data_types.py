@@ -1,4 +1,4 @@
-"""Spark's types by name, as `DataType.simpleString()` gives them, and as Arrow's."""
+"""Conversion of Spark's types from and to their names in `DataType.simpleString()`, and to Arrow's types."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def data_type(name: str) -> T.DataType:
 
 
 def arrow_schema(fields: Sequence[T.StructField], place_of: Callable[[int], Place | None]) -> pa.Schema:
-    """The columns that a stream keeps, or that workers read, as Arrow's; times do not depend on the session's zone.
+    """The columns that a stream keeps, or that workers read, as an Arrow schema; times do not depend on the session's
+    zone.
 
     `place_of`: where the user wrote column i. Raises UnsupportedError (TYPE_OF_EXPRESSION) for a type that Spark does
     not send to workers, such as an interval of months.

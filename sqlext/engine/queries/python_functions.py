@@ -1,7 +1,7 @@
 """The Python UDFs of extended sessions: `spark.udf.register` is remembered, so that workers can call them.
 
 Spark has no public way to read a registered function back. `extend` therefore wraps `register` of the session's
-`UDFRegistration` class, and `restore` puts Spark's own back. A function that was registered before `extend` is unknown.
+`UDFRegistration` class, and `restore` restores Spark's own. A function that was registered before `extend` is unknown.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlext.expressions.python_functions import PythonFunction
 
 _ORIGINAL = "__sqlext_original__"
-_MARKER = "sqlext.functions"  # the runtime setting of a classic session that has its number
+_MARKER = "sqlext.functions"  # the runtime setting of a classic session that holds its number
 _SCALAR = (100, 101)  # PythonEvalType.SQL_BATCHED_UDF and SQL_ARROW_BATCHED_UDF: one row at a time
 
 
@@ -32,7 +32,7 @@ _FUNCTIONS: dict[str, dict[str, _Registered]] = {}  # session: lower-case name: 
 
 
 def python_function(spark: Any, name: str) -> PythonFunction | None:
-    """The UDF of a name, pickled for workers; None if the session has no scalar Python UDF of that name."""
+    """The UDF with this name, pickled for workers; None if the session has no scalar Python UDF of that name."""
     registered = _FUNCTIONS.get(_key(spark), {}).get(name.lower())
     if registered is None or registered.eval_type not in _SCALAR:
         return None
@@ -49,11 +49,11 @@ def python_function(spark: Any, name: str) -> PythonFunction | None:
 
 
 def python_functions(spark: Any) -> dict[str, PythonFunction]:
-    """All scalar Python UDFs that the session has registered, by their names in lower case, but those that cannot be
-    pickled, which Spark could not run either."""
+    """All scalar Python UDFs that the session has registered, by their names in lower case. UDFs that cannot be pickled
+    are left out, since Spark could not run them either."""
     functions: dict[str, PythonFunction] = {}
     for name in function_names(spark):
-        with suppress(Exception):  # cloudpickle raises what an object's own methods raise
+        with suppress(Exception):  # cloudpickle raises any error that an object's own methods raise
             function = python_function(spark, name)
             if function is not None:
                 functions[name] = function
@@ -74,7 +74,7 @@ def hook_register(spark: Any) -> None:
 
 
 def unhook_register(spark: Any) -> None:
-    """Put Spark's own `register` of the session's class back."""
+    """Restore Spark's own `register` of the session's class."""
     cls = type(spark.udf)
     if hasattr(cls.register, _ORIGINAL):
         cls.register = getattr(cls.register, _ORIGINAL)

@@ -1,4 +1,4 @@
-"""Runs the SQL of plans, and reports errors in the user's text and warnings at the line of the user's code."""
+"""Runs the SQL of plans. Errors are reported in the user's text, and warnings at the line of the user's code."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from sqlext.operators.rows.arrow import to_values
 from sqlext.rewriter.text.splice import Text, join
 from sqlext.spark.quiet_probes import quiet_probes
 
-WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column that has one
-CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"  # in the metadata of CHAR and VARCHAR: Spark pads what it compares them with
+WATERMARK = "spark.watermarkDelayMs"  # in the metadata of a column that has a watermark
+# in the metadata of CHAR and VARCHAR columns: Spark pads the values that it compares them with
+CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 class Queries:
     """The queries of one statement. `sql` is Spark's own `spark.sql`; `frames` are the user's keyword DataFrames.
 
-    In texts a planned clause is a DataFrame with a helper name. Spark gets it as a keyword DataFrame, which leaves
-    nothing behind.
+    In texts a planned clause is a DataFrame with a helper name. Spark receives it as a keyword DataFrame, which leaves
+    nothing in the session afterwards.
     """
 
     def __init__(self, sql: Callable[..., DataFrame], frames: Mapping[str, Any], user_text: str):
@@ -39,7 +40,7 @@ class Queries:
         return name
 
     def run(self, text: Text) -> DataFrame:
-        """The DataFrame of a text, analysed. Raises BindError with a place for an error that Spark finds."""
+        """The DataFrame of a text, analysed. Raises BindError with a place for an error that Spark reports."""
         try:
             with quiet_probes():
                 frame = self.execute(text)
@@ -49,7 +50,7 @@ class Queries:
             raise self.error(e, text) from None
 
     def accepts(self, text: Text) -> bool:
-        """Can Spark analyse the text?"""
+        """Return True if Spark can analyse the text."""
         try:
             self.run(text)
             return True
@@ -71,7 +72,7 @@ class Queries:
 
 def _format_string(text: Text, is_formatted: bool) -> str:
     """The text for `spark.sql(…, **frames)`, which Spark passes through str.format. Its fields are the helpers and, if
-    the user has keyword DataFrames too (`is_formatted`), the user's own fields."""
+    the user also passes keyword DataFrames (`is_formatted`), the user's own fields."""
     parts = [
         p.text if is_formatted and p.is_verbatim else p.text.replace("{", "{{").replace("}", "}}") for p in text.pieces
     ]
@@ -81,7 +82,7 @@ def _format_string(text: Text, is_formatted: bool) -> str:
 class SparkTypeResolver:
     """The types and constants that Spark computes for the lowering of a clause, over the rows of one relation.
 
-    It asks for the type of a text once.
+    Spark is asked only once for the type of a text.
     """
 
     def __init__(self, queries: Queries, prefix: Text, relation: Text, beside: Text | None = None):
@@ -118,9 +119,10 @@ class SparkTypeResolver:
 
 
 def is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:
-    """Is `name` a user's own aggregate? Built-in ones are known by name (aggregates.registry).
+    """Return True if `name` is a user's own aggregate. Built-in aggregates are known by name (aggregates.registry).
 
-    It is if Spark lets it, with one argument or two, read an ungrouped column in a GROUP BY.
+    A function is an aggregate if Spark accepts that it reads, with one argument or two, an ungrouped column in a GROUP
+    BY.
     """
     if not any(f"{row[0]}".lower().split(".")[-1] == name for row in sql("SHOW USER FUNCTIONS").collect()):
         return False
@@ -129,7 +131,7 @@ def is_aggregate(sql: Callable[..., DataFrame], name: str) -> bool:
 
 
 def is_accepted(sql: Callable[..., DataFrame], query: str) -> bool:
-    """Can Spark analyse the query?"""
+    """Return True if Spark can analyse the query."""
     try:
         with quiet_probes():
             sql(query).schema  # noqa: B018  (on Connect only this analyses the text)
@@ -139,12 +141,12 @@ def is_accepted(sql: Callable[..., DataFrame], query: str) -> bool:
 
 
 def with_outer_hint(error: BindError, hint: str) -> BindError:
-    """The error; one about an unknown column, which may have been meant for an outer query, with the hint."""
+    """The error, with the hint if it is about an unknown column, which may have been meant for an outer query."""
     return error.with_(hint=hint) if error.error_class.startswith("SQLEXT_UNRESOLVED_COLUMN") else error
 
 
 def warn(sentences: Sequence[str]) -> None:
-    """Warn at the line of the user's code, the first one outside of this package."""
+    """Warn at the line of the user's code, which is the first one outside this package."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "sqlext":
         level, frame = level + 1, frame.f_back

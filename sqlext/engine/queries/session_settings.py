@@ -1,4 +1,4 @@
-"""Reads settings of a session, and refuses values that they cannot have."""
+"""Reads settings of a session, and refuses invalid values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlext.expressions.function import Settings
 
 
 def execution_settings(spark: SparkSession) -> Settings:
-    """The settings of a session that change values."""
+    """The settings of a session on which computed values depend."""
     return Settings(
         is_ansi=spark.conf.get("spark.sql.ansi.enabled", "true") == "true",
         time_zone=spark.conf.get("spark.sql.session.timeZone", "UTC") or "UTC",
@@ -17,7 +17,7 @@ def execution_settings(spark: SparkSession) -> Settings:
 
 
 def choice(spark: SparkSession, name: str, default: str, values: tuple[str, ...]) -> str:
-    """One of the values. Raises BindError."""
+    """The value of a setting, which must be one of `values`. Raises BindError."""
     value = spark.conf.get(name, default) or default
     if value not in values:
         what = name.rpartition(".")[2]
@@ -26,7 +26,7 @@ def choice(spark: SparkSession, name: str, default: str, values: tuple[str, ...]
 
 
 def count(spark: SparkSession, name: str, default: int) -> int:
-    """A whole number; `default` where it is 0 or not set. Raises BindError SETTING."""
+    """The value of a setting as a whole number; `default` if it is 0 or not set. Raises BindError SETTING."""
     value = (spark.conf.get(name, "") or "0").strip()
     if not value.isdecimal():
         raise BindError("SETTING", f'"{value}" is not a number', hint=f"SET {name} to a whole number.")

@@ -1,4 +1,5 @@
-"""Which sessions may have variables, which Spark does not list. Light: plain SQL loads it too."""
+"""The sessions that may have variables, which Spark does not list. This module is light, since plain SQL loads it
+too."""
 
 from __future__ import annotations
 
@@ -17,5 +18,5 @@ def note_declaration(call: SqlCall) -> None:
 
 
 def may_have_variables(spark: SparkSession) -> bool:
-    """Whether a statement of the session has declared a variable."""
+    """Return True if a statement of the session has declared a variable."""
     return session_of(spark) in _DECLARING

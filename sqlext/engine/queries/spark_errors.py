@@ -1,4 +1,4 @@
-"""Errors of Spark's analysis and parser as errors in the user's text, in the user's words."""
+"""Errors of Spark's analysis and parser, converted into errors in the user's text and in the user's words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sqlext.rewriter.text.splice import Text
 HELPER = re.compile(r"__sqlext_helper_\d+__")
 _HELPER_OF_SPARK = r"`?(?:_pyspark_[0-9a-f]{32}|__sqlext_helper_\d+__)`?"
 _QUALIFIER = re.compile(rf"{_HELPER_OF_SPARK}\.")
-_COLUMN = re.compile(r"""(["`]?)\b__[a-z]+_?\d+\b\1""")  # a column of ours, such as `__c2`
+_COLUMN = re.compile(r"""(["`]?)\b__[a-z]+_?\d+\b\1""")  # a generated column, such as `__c2`
 _NEAR = re.compile(r"at or near '(.+?)'(?=[.:]|$)")
 _OWN_FUNCTIONS = frozenset({*CLAUSE_FUNCTIONS, *OUTCOMES})
 _QUOTED_HINT = (
@@ -57,7 +57,7 @@ def user_error(
 
 
 def _message(e: PySparkException) -> str:
-    """The first line of the error without its name and without names of ours."""
+    """The first line of the error, without the error's name and without generated names."""
     first_line = str(e).strip().split("\n")[0]
     message = re.sub(r"^\[[A-Z0-9_.]+\] ?|;? ?SQLSTATE: \w+.*$", "", first_line).rstrip("; ")
     return _COLUMN.sub("it", _QUALIFIER.sub("", message))
@@ -89,7 +89,7 @@ def _no_stream(e: PySparkException, text: Text, user_text: str) -> BindError:
 
 
 def _result_name_hint(e: PySparkException) -> str | None:
-    """For `SELECT t.k FROM t MATCH_RECOGNIZE (…)`: the result is not t."""
+    """The hint for `SELECT t.k FROM t MATCH_RECOGNIZE (…)`: the result is not t."""
     parameters = e.getMessageParameters() or {}
     qualifier, _, column = parameters.get("objectName", "").replace("`", "").rpartition(".")
     if not qualifier or not re.search(_HELPER_OF_SPARK, parameters.get("proposal", "")):
@@ -99,7 +99,7 @@ def _result_name_hint(e: PySparkException) -> str | None:
 
 
 def cast_hint(time: str) -> str:
-    """What to write where the event time is a DATE, a TIMESTAMP_NTZ or a text."""
+    """The hint for an event time that is a DATE, a TIMESTAMP_NTZ or a text."""
     return f"write WATERMARK CAST({time} AS TIMESTAMP) AS event_time DELAY OF …, and read event_time."
 
 
@@ -131,7 +131,8 @@ def _place(e: PySparkException, text: Text, user_text: str) -> Place | None:
 
 
 def _place_of_syntax(message: str, text: Text, user_text: str) -> Place | None:
-    """The word at which Spark's parser stopped; if it is not the user's, the last character of the user's before it."""
+    """The word at which Spark's parser stopped. If the user did not write that word, the last character before it that
+    the user wrote."""
     position = re.search(r"\(line (\d+), pos (\d+)\)", message)
     if position is None:
         return None
@@ -142,7 +143,7 @@ def _place_of_syntax(message: str, text: Text, user_text: str) -> Place | None:
     near = _NEAR.search(message.strip().split("\n")[0])
     starts = [m.start() for m in re.finditer(re.escape(near[1]), str(text))] if near else []
     if near and starts:
-        start = min(starts, key=lambda s: abs(s - at))  # Spark's position is at times that of the word before
+        start = min(starts, key=lambda s: abs(s - at))  # Spark's position is sometimes that of the previous word
         first = text.origin(start)
         if first is not None and user_text[first : first + len(near[1])] == near[1]:
             return Place(user_text, first, first + len(near[1]))

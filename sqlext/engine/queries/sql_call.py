@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Light by design: `import sqlext` loads this, in workers too, and must not wait for pyspark or numba.
+# This is light by design: `import sqlext` loads it, in workers too, and must not wait for pyspark or numba.
 
 
 @dataclass(frozen=True, kw_only=True)
 class SqlCall:
-    """`spark.sql(text, args, **frames)`; `sql` is Spark's own method of the session, below our hook."""
+    """`spark.sql(text, args, **frames)`; `sql` is Spark's own method of the session, which our hook calls."""
 
     spark: SparkSession
     sql: Callable[..., DataFrame]
@@ -23,5 +23,5 @@ class SqlCall:
     frames: Mapping[str, Any] = field(default_factory=dict)
 
     def by_spark(self) -> DataFrame:
-        """The result that Spark itself gives."""
+        """The result of Spark's own method."""
         return self.sql(self.text, self.args, **self.frames)

@@ -21,7 +21,7 @@ from sqlext.spark.quiet_probes import quiet_probes
 
 @dataclass(frozen=True)
 class TemporaryObject:
-    """A temporary view, function or variable of the session, where a query reads it."""
+    """A temporary view, function or variable of the session, at the place where a query reads it."""
 
     kind: str
     name: str
@@ -29,8 +29,8 @@ class TemporaryObject:
 
 
 def check_permanent(call: SqlCall, query: str) -> None:
-    """Raise BindError INVALID_TEMP_OBJ_REFERENCE, as Spark does, if the query of a stored view reads what only this
-    session has."""
+    """Raise BindError INVALID_TEMP_OBJ_REFERENCE, as Spark does, if the query of a stored view reads an object that
+    only this session has."""
     for temporary in temporary_objects(call, query):
         raise BindError(
             "INVALID_TEMP_OBJ_REFERENCE",
@@ -54,17 +54,17 @@ def temporary_objects(call: SqlCall, query: str) -> Iterator[TemporaryObject]:
 
 def _is_temporary_view(spark: SparkSession, name: RelationName) -> bool:
     if "/" in name.parts[-1]:
-        return False  # delta.`/a/path`: a lookup would open it
+        return False  # delta.`/a/path`: looking the name up would open the table
     catalog = spark.catalog
     try:
         with quiet_probes():
             return type(catalog).getTable(catalog, quote(name.parts)).isTemporary
     except PySparkException:
-        return False  # a stored view, for example
+        return False  # for example a stored view
 
 
 def _temporary_functions(call: SqlCall, tokens: Tokens) -> Iterator[RelationName]:
-    """The calls of temporary functions, which SHOW USER FUNCTIONS shows without a schema."""
+    """The calls of temporary functions, which are the ones that SHOW USER FUNCTIONS shows without a schema."""
     names = {row[0].lower() for row in call.sql("SHOW USER FUNCTIONS").collect()}
     for token, after in pairwise(tokens):
         if after.text == "(" and token.is_name and unquoted(token.text).lower() in names:
@@ -72,7 +72,7 @@ def _temporary_functions(call: SqlCall, tokens: Tokens) -> Iterator[RelationName
 
 
 def _variables(call: SqlCall, query: str, tokens: Tokens) -> Iterator[RelationName]:
-    """The names that are session variables: `session.x`, and names that are no column of a relation of the query."""
+    """The names that are session variables: `session.x`, and names that are not a column of a relation of the query."""
     if not may_have_variables(call.spark):
         return
     columns = set(chain.from_iterable(_columns(call, name) for name in relations(query)))

@@ -1,4 +1,5 @@
-"""The columns of a stored view: those that its query had when the view was created, whatever its tables got since."""
+"""The columns of a stored view: the columns that its query had when the view was created, even if its tables have more
+now."""
 
 from __future__ import annotations
 
@@ -15,9 +16,9 @@ from sqlext.errors import BindError, Place
 
 
 def view_columns(frame: DataFrame, view: View, place: Place) -> DataFrame:
-    """The rows of the view's query with the columns of the view, in its types and under its names.
+    """The rows of the view's query, with the names and types of the view's columns.
 
-    Raises BindError INCOMPATIBLE_VIEW_SCHEMA_CHANGE, as Spark does, if a column is gone.
+    Raises BindError INCOMPATIBLE_VIEW_SCHEMA_CHANGE, as Spark does, if a column no longer exists.
     """
     stored = t.StructType.fromJson(json.loads(view.query_columns)).fields if view.query_columns else None
     current = frame.schema.fields
@@ -41,7 +42,8 @@ def _kinds(fields: Sequence[t.StructField]) -> list[tuple[str, str]]:
 def _positions(
     stored: Sequence[t.StructField], current: Sequence[t.StructField], view: View, place: Place
 ) -> list[int]:
-    """Where the stored columns are now; of several columns of one name the first is the first."""
+    """The current positions of the stored columns. If several columns have one name, the first stored is the first
+    current one."""
     places: dict[str, list[int]] = {}
     for i, field in enumerate(current):
         places.setdefault(field.name.lower(), []).append(i)

@@ -1,4 +1,4 @@
-"""Whether the clause of CREATE PATTERN RULE is right: its syntax, and its names and types over the events.
+"""Checks the clause of CREATE PATTERN RULE: its syntax, and its names and types over the events.
 
 The clause is compiled as the workers of a stream will compile it; errors get their places in the user's statement.
 """
@@ -33,14 +33,15 @@ from sqlext.spark.quiet_probes import quiet_probes
 
 @dataclass(frozen=True)
 class ParsedRule:
-    """`source`: the statement with its parameters bound; `measures_start`: where it names the first measure, if any."""
+    """`source`: the statement with its parameters bound; `measures_start`: the place where the statement names the
+    first measure, if any."""
 
     source: Source
     measures_start: int | None
 
 
 def parse_rule(call: SqlCall, definition: RuleDefinition) -> ParsedRule:
-    """Raises the syntax errors of the rule, and those of its parameters."""
+    """The parsed rule. Raises the syntax errors of the rule and of its parameters."""
     clause = definition.clause
     query = join("SELECT * FROM events ", Source(call.text).slice(clause.start, clause.stop))
     with places_in_statement(query, definition):
@@ -54,17 +55,18 @@ def parse_rule(call: SqlCall, definition: RuleDefinition) -> ParsedRule:
 
 
 def check_rule(call: SqlCall, definition: RuleDefinition, rule: ParsedRule, table: RulesTable) -> CompiledRule:
-    """The rule over the events of a table. Raises BindError and UnsupportedError."""
+    """Compile the rule over the events of a table. Raises BindError and UnsupportedError."""
     clause = rule.source.slice(definition.clause.start, definition.clause.stop)
-    time_column(table)  # what is wrong with the table has no place in the clause
+    time_column(table)  # an error in the table has no place in the clause
     with places_in_statement(clause, definition):
         return compiled_rule(call, str(clause), table)
 
 
 def compiled_rule(call: SqlCall, clause: str, table: RulesTable) -> CompiledRule:
-    """The rule of a clause, as a table of rules has it. Raises SqlExtError with a place in the clause.
+    """Compile a clause of a table of rules. Raises SqlExtError with a place in the clause.
 
-    The events have the columns that they had at the first rule, or those that they have now if the rule reads others.
+    The events have the columns that they had at the first rule or, if the rule reads other columns, the columns that
+    they have now.
     """
     try:
         return _compiled(call, clause, table, _schema(table))
@@ -76,7 +78,7 @@ def compiled_rule(call: SqlCall, clause: str, table: RulesTable) -> CompiledRule
 
 
 def _current_schema(call: SqlCall, table: RulesTable) -> T.StructType | None:
-    """The columns that the events have now; None if there is no such table or view any more."""
+    """The columns that the events have now; None if the table or view no longer exists."""
     try:
         with quiet_probes():
             return call.spark.table(table.events).schema
@@ -87,7 +89,7 @@ def _current_schema(call: SqlCall, table: RulesTable) -> T.StructType | None:
 def _compiled(call: SqlCall, clause: str, table: RulesTable, schema: T.StructType) -> CompiledRule:
     columns = [(field.name, field.dataType.simpleString()) for field in schema.fields]
     columns = [(name, kind) for name, kind in columns if can_be_read(kind)]
-    # Which columns MATCH_RULES divides and orders the rows by is not known yet.
+    # It is not known yet which columns MATCH_RULES partitions and orders the rows by.
     settings = execution_settings(call.spark)
     longest = count(call.spark, MAX_LENGTH_SETTING, MAX_LENGTH)
     functions = python_functions(call.spark)
@@ -95,7 +97,7 @@ def _compiled(call: SqlCall, clause: str, table: RulesTable, schema: T.StructTyp
 
 
 def time_column(table: RulesTable) -> str:
-    """The first column of timestamps of the events. Raises BindError if there is none."""
+    """The first timestamp column of the events. Raises BindError if there is none."""
     fields = [field.name for field in _schema(table).fields if isinstance(field.dataType, T.TimestampType)]
     if not fields:
         raise BindError("EVENTS_WITHOUT_TIME", f"{table.events} has no column of the type TIMESTAMP",
@@ -104,7 +106,7 @@ def time_column(table: RulesTable) -> str:
 
 
 def check_columns(table: RulesTable, names: Iterable[Parts]) -> None:
-    """Raises BindError if the events have no column of one of these names; fields of columns are not looked at."""
+    """Raise BindError if the events have no column of one of these names; fields of columns are not checked."""
     columns = _schema(table).fieldNames()
     known = {column.lower() for column in columns}
     for name in names:
@@ -119,7 +121,8 @@ def _schema(table: RulesTable) -> T.StructType:
 
 @contextmanager
 def places_in_statement(query: Text, definition: RuleDefinition) -> Iterator[None]:
-    """Errors that are raised inside get their places in the user's statement, parts of which stand in `query`."""
+    """Errors that are raised in the `with` block get their places in the user's statement, parts of which are in
+    `query`."""
 
     def moved(error: SqlExtError) -> SqlExtError:
         place = error.place

@@ -35,7 +35,7 @@ MAX_VERSIONS_SETTING, MAX_LENGTH_SETTING = "sqlext.rules.max_versions", "sqlext.
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedRules:
-    """A MATCH_RULES that is bound."""
+    """A bound MATCH_RULES."""
 
     run: RulesRun
     clause: RulesClause
@@ -62,7 +62,7 @@ class PlannedRules:
 
     @property
     def section(self) -> Section:
-        """What EXPLAIN MATCH shows."""
+        """The section of EXPLAIN MATCH."""
         return Section(kind="Rules", text=self._explanation)
 
     def _explanation(self) -> str:
@@ -146,7 +146,7 @@ def placed_at(place: Place) -> Iterator[None]:
 
 
 def can_be_read(spark_type: str) -> bool:
-    """Can workers read a column of this type? Rules cannot see others."""
+    """Return True if workers can read a column of this type. Rules cannot see other columns."""
     try:
         arrow_type(spark_type)
     except UnsupportedError:
@@ -155,7 +155,7 @@ def can_be_read(spark_type: str) -> bool:
 
 
 def _other_columns(fields: list[T.StructField], sorted_by: set[str]) -> Iterator[SortKey]:
-    """The order of rows with equal keys: by the columns that are left, from left to right."""
+    """The order of rows with equal keys: by the remaining columns, from left to right."""
     for field in fields:
         if field.name not in sorted_by and is_orderable(field.dataType.simpleString()):
             yield SortKey(field.name)

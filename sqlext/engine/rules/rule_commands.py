@@ -1,4 +1,4 @@
-"""Runs CREATE, ALTER and DROP PATTERN RULE, and SHOW and DESCRIBE by `shown_rules`."""
+"""Runs CREATE, ALTER and DROP PATTERN RULE; SHOW and DESCRIBE are run by `shown_rules`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NextVersion = Callable[[Sequence[RuleVersion]], RuleVersion | None]
 
 
 def run_rule_statement(call: SqlCall) -> DataFrame:
-    """The result of a statement about pattern rules. Raises SqlExtError with a place in it."""
+    """The result of a statement about pattern rules. Raises SqlExtError with a place in the statement."""
     statement = parse_rule_statement(call.text)
     assert statement is not None
     if call.frames:
@@ -71,7 +71,7 @@ def _run(call: SqlCall, statement: RuleStatement) -> DataFrame:
 
 
 def rules_of(call: SqlCall, statement: RuleStatement) -> RulesTable:
-    """The table of rules that CREATE PATTERN RULE names, or the one that it would create. Raises BindError."""
+    """The table of rules that CREATE PATTERN RULE names, or the table that it would create. Raises BindError."""
     try:
         return _target(call, statement, pattern_rules.rules_table(call.spark, call.sql, statement.table.parts))
     except (BindError, DataError) as error:
@@ -109,7 +109,7 @@ def _create(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -
 
 
 def _target(call: SqlCall, statement: RuleStatement, table: RulesTable | None) -> RulesTable:
-    """The table of rules: the one that is there, or the one to create."""
+    """The table of rules: the existing one, or the one to create."""
     events = statement.definition.events if statement.definition else None
     if events is None and table is None:
         raise BindError(
@@ -136,7 +136,7 @@ def _other_events(statement: RuleStatement, table: RulesTable) -> BindError:
 
 
 def _qualified(call: SqlCall, name: Parts) -> str:
-    """The name of a table with its schema, in backticks; a temporary view has none."""
+    """The name of a table with its schema, in backticks; a temporary view has no schema."""
     if len(name) == 1 and not _is_temporary(call, name):
         return quote((call.spark.catalog.currentDatabase(), *name))
     return quote(name)
@@ -194,7 +194,8 @@ def _unknown(call: SqlCall, statement: RuleStatement) -> BindError:
 
 
 def _switched(call: SqlCall, statement: RuleStatement) -> NextVersion:
-    """ENABLE or DISABLE: the same clause again. A rule acts again from the time from which it acted before."""
+    """The next version for ENABLE or DISABLE, which has the same clause. A rule that is enabled acts again from the
+    time from which it acted before."""
 
     def next_version(rows: Sequence[RuleVersion]) -> RuleVersion | None:
         if not rows or rows[-1].is_dropped:

@@ -1,6 +1,6 @@
-"""What running streams report about rules, on its way into the tables of the log and of errors.
+"""The reports of running streams about rules, which are appended to the tables of the log and of errors.
 
-Each report has all versions that the stream has taken up, so that nothing is lost with a driver that was killed.
+Each report has all versions that the stream has taken up, so nothing is lost if a driver is killed.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ REPORTS = "sqlextrules"  # the prefix of the names of the observed metrics
 
 
 def follow(spark: SparkSession, sql: Callable[..., Any], table: Parts, metric: str) -> None:
-    """Append what queries report in an observed metric to the tables beside the table of rules."""
+    """Append the reports of queries in an observed metric to the tables beside the table of rules."""
     pattern_rules.create_errors(spark, sql, table)
     reports.follow(spark, metric, Target(spark=spark, sql=sql, table=table).append)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """Where the reports of one MATCH_RULES go. `known`: what has been appended. The listener and the statements that
-    await a query append from threads of their own."""
+    """The tables to which the reports of one MATCH_RULES are appended. `known`: what has been appended. The listener
+    and the statements that wait for a query append from their own threads."""
 
     spark: SparkSession
     sql: Callable[..., Any]
@@ -38,7 +38,7 @@ class Target:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def append(self, received: list[dict[str, Any]], stream: str) -> None:
-        """Append what has not been appended before."""
+        """Append the reports that have not been appended before."""
         with self.lock:
             self._append(received, stream)
 

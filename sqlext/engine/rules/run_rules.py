@@ -1,4 +1,5 @@
-"""Run MATCH_RULES: over a table each version over its own time, over a stream with the rules as a second stream."""
+"""Run MATCH_RULES: over a table, each version over the rows of its own time; over a stream, with the rules as a second
+stream."""
 
 from __future__ import annotations
 
@@ -42,8 +43,8 @@ from sqlext.spark.worker_functions import map_in_arrow
 
 @dataclass(frozen=True, kw_only=True)
 class RulesRun:
-    """`plan`: what workers know; `rows`: the events with its columns; `table`: of the rules; `relation`: the events as
-    written."""
+    """`plan`: the plan for workers; `rows`: the events with its columns; `table`: the table of rules; `relation`: the
+    events as written."""
 
     plan: RulesPlan
     rows: DataFrame
@@ -55,8 +56,8 @@ class RulesRun:
         return rules_fingerprint(self.plan, self.relation)
 
     def frame(self, queries: Queries, spark: SparkSession, *, reports: bool) -> DataFrame:
-        """The result. `reports`: what a stream reports about rules reaches their tables, and late and failed rows the
-        tables that are set, which are created if they do not exist."""
+        """The result. `reports`: the reports of a stream about rules are written to their tables, and late and failed
+        rows to the tables that are set, which are created if they do not exist."""
         if not self.rows.isStreaming:
             return self._in_batch(queries, spark)
         return self._on_stream(queries, spark, reports)
@@ -79,7 +80,7 @@ class RulesRun:
         hashed = F.hash(*(F.col(quoted(name)) for name in plan.keys)) if plan.keys else F.lit(0)
         rows = self.rows.withColumn(BUCKET, hashed)
         events = map_in_arrow(rows, partial(pack, buckets=buckets), PARCEL_DDL)
-        # A DELETE in the table, once somebody has made it possible, must not end the stream: see docs/rules.md.
+        # A DELETE in the table, if somebody has enabled it, must not end the stream: see docs/rules.md.
         rules = spark.readStream.option("skipChangeCommits", "true").table(quote(self.table))
         pattern_rules.check_columns(self.table, dict(rules.dtypes))
         rules = rules.select(*ARRIVING_VERSIONS.names)
@@ -103,7 +104,7 @@ class RulesRun:
 
 
 def pack_rules(batches: Iterator[pa.RecordBatch], buckets: int | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows of the rules table, in a parcel for each bucket (see `parcels.pack`)."""
+    """The rows of the rules table, in one parcel for each bucket (see `parcels.pack`)."""
     partitions = state_partitions()
     numbers = pa.array(bucket_numbers(buckets or partitions, partitions))
     for batch in batches:
@@ -117,7 +118,8 @@ def pack_rules(batches: Iterator[pa.RecordBatch], buckets: int | None = None) ->
 def taken_versions(queries: Queries, spark: SparkSession, table: Parts) -> Sequence[TakenVersion]:
     """The versions of all rules, with the watermark at which the first stream took each of them up.
 
-    Versions act from the beginning if no stream has taken any up; those that came later, from its last watermark on.
+    Versions that no stream has taken up act from the last watermark at which a stream took one up, or from the
+    beginning if no stream has taken any up.
     """
     log = pattern_rules.log(spark, queries.sql, table)
     taken: dict[tuple[str, int], int] = {}
@@ -142,7 +144,7 @@ def taken_versions(queries: Queries, spark: SparkSession, table: Parts) -> Seque
 
 
 def rules_fingerprint(plan: RulesPlan, relation: TextLike) -> Fingerprint:
-    """What decides the state; rules may change, and so may columns that they read."""
+    """The fingerprint of what decides the state. Rules may change, and so may the columns that they read."""
     settings, types = [plan.settings.is_ansi, plan.settings.time_zone], dict(plan.columns)
     read = [*plan.keys, *plan.order]
     parts = {"PARTITION BY": plan.keys, "ORDER BY": plan.order, "the settings for ANSI and the time zone": settings}

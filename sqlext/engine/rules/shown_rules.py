@@ -1,4 +1,4 @@
-"""What SHOW PATTERN RULES and DESCRIBE PATTERN RULE return."""
+"""The results of SHOW PATTERN RULES and DESCRIBE PATTERN RULE."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sqlext.pattern.cep.cep_task import CepTask
 
 ACTIVE, WAITING, FAILED, DISABLED, DROPPED = "active", "waiting", "failed", "disabled", "dropped"
 _SHOWN = "name STRING, version BIGINT, enabled BOOLEAN, from_us BIGINT, author STRING, comment STRING, time_us BIGINT"
-Property = tuple[str, str | None, int | None]  # name, value, or the microseconds of a time behind the value
+Property = tuple[str, str | None, int | None]  # name, value, and the microseconds of a time that follows the value
 
 
 def show(call: SqlCall, table: RulesTable) -> DataFrame:
-    """One row for each rule that is not dropped, in the order of names: its last version, and the state of that."""
+    """One row for each rule that is not dropped, ordered by name: its last version, and the state of that version."""
     reports.settle(call.spark, call.spark.streams.active)
     errors = pattern_rules.errors(call.spark, call.sql, table.name)
     log = pattern_rules.log(call.spark, call.sql, table.name)
@@ -37,7 +37,7 @@ def show(call: SqlCall, table: RulesTable) -> DataFrame:
 
 
 def state(version: RuleVersion, log: Sequence[LogEntry], errors: Sequence[RuleError]) -> str:
-    """What became of a version: dropped, disabled, failed, active (a stream has taken it up) or waiting for a stream.
+    """The state of a version: dropped, disabled, failed, active (a stream has taken it up) or waiting for a stream.
 
     >>> version = RuleVersion(name="r", version=1, clause="MATCH_RECOGNIZE (…)")
     >>> entry = LogEntry(name="r", version=1, taken_up=0, stream="alerts")
@@ -55,12 +55,12 @@ def state(version: RuleVersion, log: Sequence[LogEntry], errors: Sequence[RuleEr
 
 
 def describe(call: SqlCall, table: RulesTable, rule: Sequence[RuleVersion]) -> DataFrame:
-    """Properties of a rule: its last version, the program of its pattern, all its versions, where they were taken up
-    and what is wrong with them."""
+    """Properties of a rule: its last version, the program of its pattern, all its versions, where they were taken up,
+    and their errors."""
     reports.settle(call.spark, call.spark.streams.active)
     rows = list(_description(call, table, rule))
     frame = call.spark.createDataFrame(rows, "property STRING, text STRING, us BIGINT")
-    # Spark writes the times, in the time zone of the session.
+    # Spark formats the times, in the time zone of the session.
     return frame.selectExpr(
         "property",
         "CASE WHEN us IS NULL THEN text ELSE concat_ws(' ', text, CAST(timestamp_micros(us) AS STRING)) END AS value",
@@ -94,7 +94,7 @@ def _description(call: SqlCall, table: RulesTable, rule: Sequence[RuleVersion]) 
 
 
 def _program(call: SqlCall, table: RulesTable, version: RuleVersion) -> str | None:
-    """The program of the rule's pattern, or why it has none."""
+    """The program of the rule's pattern, or the reason why it has none."""
     if version.clause is None:
         return None
     try:

@@ -1,1 +1,1 @@
-"""A statement from text to DataFrame: plan, run, explain; scripts and stored views."""
+"""A statement from text to DataFrame: planned, run and explained; scripts and stored views."""

@@ -1,7 +1,7 @@
 """EXPLAIN MATCH: how the clauses and the joins on time of a statement are run.
 
-Its sections are written beside the planners of the parts: `explain_match`, `joins/explain_joins`, `emit/explain_emit`,
-and the planners of rules and of idle sources themselves.
+The sections are written beside the planners of the parts, in `explain_match`, `joins/explain_joins` and
+`emit/explain_emit`, or by the planners of rules and of idle sources themselves.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sqlext.rewriter.rules.rule_statements import parse_rule_statement
 
 
 def explain_statement(call: SqlCall) -> str:
-    """Explain how the statement would run. Raises SqlExtError as running it would."""
+    """Explain how the statement would run. Raises the SqlExtError that running it would raise."""
     if parse_rule_statement(call.text) is not None:
         return "A statement about pattern rules: DESCRIBE PATTERN RULE shows the program of a rule."
     plan = plan_statement(call)

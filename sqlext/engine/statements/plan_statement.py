@@ -1,8 +1,8 @@
-"""The third step of a statement: for each clause and join, innermost first, how it is run. Planning has no effect.
+"""The third step of a statement: it plans how each clause and join is run, innermost first. Planning has no effect.
 
-Spark resolves types, and may read a sample of a table (see `batch.prefilter`, `joins.range_width`). A clause is
-bound to the columns of the clauses inside it, so each planned one gets a DataFrame at once. Where building the
-DataFrame to run has an effect, a preview with the same columns stands in for it until the statement is run.
+Spark resolves types, and may read a sample of a table (see `batch.prefilter`, `joins.range_width`). A clause is bound
+to the columns of the clauses inside it, so each clause gets a DataFrame as soon as it is planned. If building the
+DataFrame to run has an effect, a preview with the same columns replaces it until the statement is run.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ from sqlext.spark.versions import check_stream_grammar
 class StatementPlan:
     """A statement, ready to be run.
 
-    `relations`: the clauses and the stored views by the names that stand for them in `source`, each after those that
-    it reads; `sections`: of EXPLAIN MATCH, those of inner parts first; `needs_workers`: code of ours runs in workers.
+    `relations`: the clauses and the stored views, by the names that replace them in `source`, each after the relations
+    that it reads; `sections`: the sections of EXPLAIN MATCH, inner parts first; `needs_workers`: our code runs in
+    workers.
     """
 
     call: SqlCall
@@ -69,12 +70,12 @@ class StatementPlan:
 
     @property
     def text(self) -> Text:
-        """The statement as Spark gets it."""
+        """The statement as it is passed to Spark."""
         return self.source.slice(0, len(self.call.text))
 
     @property
     def stream_clauses(self) -> list[StreamClause]:
-        """The clauses that keep state in a stream, those of stored views included, innermost first."""
+        """The clauses that keep state in a stream, including the clauses of stored views, innermost first."""
         return [clause for relation in self.relations.values() for clause in relation.stream_clauses]
 
     @property
@@ -92,7 +93,7 @@ class StatementPlan:
         return "\n\n".join([*named, *numbered, f"== Statement for Spark ==\n{self.text}"])
 
     def build(self) -> None:
-        """Build the DataFrames to run in the place of the previews, and of all that read them."""
+        """Build the DataFrames to run in place of the previews and of all DataFrames that read the previews."""
         if self.has_effect:
             for name, relation in self.relations.items():
                 self.queries.helpers[name] = relation.frame(self.queries, self.call.spark)
@@ -142,15 +143,15 @@ class ViewPlan:
         return view_columns(self.statement.execute(), self.view, self.place)
 
     def section(self, name: str) -> Section:
-        """What EXPLAIN MATCH shows of the view, which the statement reads by this name."""
+        """The section of EXPLAIN MATCH about the view, which the statement reads by this name."""
         title = f", which the statement reads as {name}"
         return Section(kind="View", name=self.view.name, title=title, text=lambda: self.statement.explanation)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Planning:
-    """What the planners of one statement share. `is_portable`: the plan is printed as plain SQL and not run;
-    `hidden_in_inputs`: the columns of joins that a clause must not see, by the first character of its keyword."""
+    """The context that the planners of one statement share. `is_portable`: the plan is printed as plain SQL and not
+    run; `hidden_in_inputs`: the columns of joins that a clause must not see, by the first character of its keyword."""
 
     call: SqlCall
     settings: Settings
@@ -200,7 +201,7 @@ PLANNERS: Mapping[type[Part], Callable[[Planning], Planner[Any]]] = {
 
 
 def plan_statement(call: SqlCall) -> StatementPlan:
-    """Raises SqlExtError as running the statement would."""
+    """The plan of a statement. Raises the SqlExtError that running the statement would raise."""
     settings = Settings.of(call.spark)
 
     def plan_clause(clause: BoundClause, queries: Queries) -> tuple[PhysicalPlan, str]:
@@ -211,7 +212,7 @@ def plan_statement(call: SqlCall) -> StatementPlan:
 
 
 def plan_portable(call: SqlCall) -> StatementPlan:
-    """The statement in plain SQL, with a call of `sqlext_match` in the place of each clause."""
+    """The statement in plain SQL, with a call of `sqlext_match` in place of each clause."""
 
     def plan_clause(clause: BoundClause, queries: Queries) -> tuple[None, str]:
         if clause.plan.task.frame is not None:
@@ -283,10 +284,10 @@ def _portable_view(view: View, call: SqlCall) -> str:
 
 
 def _view_edit(mention: Mention, relation: str, statement: ParsedStatement) -> Edit:
-    """A relation in the place of a view's name, under which the statement can still read it."""
+    """An edit that replaces a view's name by a relation, which the statement can still read under that name."""
     tokens = statement.tree.tokens
     before = index_at(tokens, mention.name.start) - 1
-    is_table = before >= 0 and tokens[before].word == "TABLE"  # which takes no alias
+    is_table = before >= 0 and tokens[before].word == "TABLE"  # after TABLE there can be no alias
     alias = f" AS `{mention.view.name}`" if statement.tree.is_bare(mention.name) and not is_table else ""
     return Edit(mention.name.start, mention.name.stop, relation + alias)
 

@@ -1,7 +1,7 @@
 """Runs a script, BEGIN … END, one statement after the other, so that each is bound when it runs.
 
-Spark parses a script as a whole and analyses each statement when it comes to it. Our clauses become DataFrames before
-Spark sees the text, so a script that creates what its clauses read cannot be given to Spark at once.
+Spark parses a script as a whole and analyses each statement when it is reached. Our clauses become DataFrames before
+Spark sees the text, so a script that creates the tables that its clauses read cannot be passed to Spark as a whole.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ RunStatement = Callable[[SqlCall], DataFrame]
 def run_script(call: SqlCall, run_statement: RunStatement) -> DataFrame | None:
     """The result of the last query of a script; None if Spark must run the script as a whole.
 
-    The syntax of all clauses is checked before the first statement runs. As in Spark, queries are run even where
-    another one follows, and a script that fails has carried out the statements before.
+    The syntax of all clauses is checked before the first statement runs. As in Spark, a query is run even if another
+    query follows, and a script that fails has carried out the statements before the failure.
 
     Raises SqlExtError with places in the script.
     """
@@ -47,7 +47,7 @@ def run_script(call: SqlCall, run_statement: RunStatement) -> DataFrame | None:
 
 
 def _arguments(call: SqlCall, statement: ScriptStatement, pattern_bodies: tuple[tuple[int, int], ...]) -> Any:
-    """The arguments of one statement: those for its own ?, or all of them by name."""
+    """The arguments of one statement: the arguments for its own `?`, or all arguments by name."""
     if call.args is None or isinstance(call.args, Mapping):
         return call.args
     positions = [m.start for m in markers(call.text, tokenize(call.text), pattern_bodies) if m.name is None]

@@ -35,7 +35,7 @@ from sqlext.spark.kind import is_connect
 
 
 def run(call: SqlCall) -> DataFrame:
-    """The result of a statement with clauses of ours or names of stored views."""
+    """The result of a statement that contains extended clauses or names of stored views."""
     head = parse_head(call.text)
     if head is not None and head.verb == CREATE_VIEW:
         return _create_view(call, head)
@@ -67,8 +67,8 @@ def run(call: SqlCall) -> DataFrame:
 def _analysed(call: SqlCall, frame: DataFrame) -> DataFrame:
     """The result with an analysed plan below it.
 
-    A text with keyword DataFrames names temporary views that Spark has dropped when it returns. Actions such as
-    `writeTo` analyse the plan of the text once more, but not what is below it. Connect sends the DataFrames each time.
+    A text with keyword DataFrames names temporary views that Spark has dropped when the call returns. Actions such as
+    `writeTo` analyse the plan of the text once more, but not the plan below it. Connect sends the DataFrames each time.
     """
     return frame if is_connect(call.spark) else frame.select("*")
 
@@ -80,7 +80,7 @@ def _plan_to_run(call: SqlCall) -> StatementPlan:
     if plan.stream_clauses:
         executors.check_driver_python(call.spark)
     if plan.needs_workers and executors.prepare(call.spark, libraries):
-        return plan_statement(call)  # functions know the sent files of the moment in which they are made
+        return plan_statement(call)  # functions refer to the files that have been sent when they are created
     return plan
 
 
@@ -92,7 +92,8 @@ def _check_upsert(plan: StatementPlan, target: StreamTarget) -> None:
 
 
 def _create_view(call: SqlCall, head: Head) -> DataFrame:
-    """CREATE VIEW over extended text: a temporary view reads DataFrames of this session, others are stored as text."""
+    """CREATE VIEW over extended text: a temporary view reads DataFrames of this session, any other view is stored as
+    text."""
     if head.is_temporary:
         return _create_temporary_view(call, head)
     view = parse_create_view(call.text)
@@ -108,9 +109,9 @@ def _create_view(call: SqlCall, head: Head) -> DataFrame:
 def check_stored_query(call: SqlCall, query_in_place: str) -> str:
     """The columns of the query of a stored view, as `views.View` keeps them. Nothing is read.
 
-    `query_in_place`: the query behind blanks, so that its places are those in the statement `call`.
+    `query_in_place`: the query after as many blanks as put it at its place in the statement `call`.
 
-    Raises the errors of the query, and BindError if it reads what only this session has.
+    Raises the errors of the query, and BindError if it reads an object that only this session has.
     """
     with places_in(call.text):
         query = plan_statement(replace(call, text=query_in_place, args=None, frames={}))
@@ -140,7 +141,7 @@ def _create_temporary_view(call: SqlCall, head: Head) -> DataFrame:
 
 
 def _cache_query(call: SqlCall, cached: CachedQuery) -> DataFrame:
-    """CACHE TABLE name AS query: a temporary view, whose rows Spark keeps."""
+    """CACHE TABLE name AS query: creates a temporary view, whose rows Spark keeps."""
     with places_in(call.text):
         plan = _plan_to_run(replace(call, text=cached.query_in_place))
         warn(plan.warnings)
@@ -155,9 +156,9 @@ def _cache_query(call: SqlCall, cached: CachedQuery) -> DataFrame:
 
 
 def compile_statement(call: SqlCall) -> str:
-    """The statement in plain Spark SQL, with calls of `sqlext_match` in the place of its clauses.
+    """The statement in plain Spark SQL, with calls of `sqlext_match` in place of its clauses.
 
-    Raises SqlExtError as running it would.
+    Raises the SqlExtError that running it would raise.
     """
     table_function.register(call.spark)  # an outer clause is bound to the columns of the calls inside it
     plan = plan_portable(call)

@@ -1,4 +1,4 @@
-"""Statements about stored views: what Spark answers for its own views, answered for those that it does not know."""
+"""Statements about stored views, which Spark does not know: they return what Spark returns for its own views."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def frame(call: SqlCall, name: Parts) -> DataFrame:
 def answer(call: SqlCall, about: ViewStatement, view: View) -> DataFrame:
     """The result of a statement about a stored view; a command is carried out.
 
-    Raises SqlExtError where the view's query has an error, or the command is not one for stored views.
+    Raises SqlExtError if the view's query has an error, or if the command cannot be used with stored views.
     """
     if about.verb in _COMMANDS:
         _COMMANDS[about.verb](call, about, view)
@@ -42,7 +42,7 @@ def answer(call: SqlCall, about: ViewStatement, view: View) -> DataFrame:
 
 
 def listed(call: SqlCall, shown: DataFrame, listing: Listing) -> DataFrame:
-    """What SHOW VIEWS, SHOW TABLES and SHOW TABLE EXTENDED return, with the stored views among Spark's own."""
+    """The result of SHOW VIEWS, SHOW TABLES or SHOW TABLE EXTENDED, with the stored views among Spark's own."""
     names = [name for name in views.names(call.spark, call.sql, listing.schema) if fits(name, listing.pattern)]
     if not names:
         return shown
@@ -55,12 +55,13 @@ def listed(call: SqlCall, shown: DataFrame, listing: Listing) -> DataFrame:
 
 
 def _information(call: SqlCall, schema: str, name: Parts) -> str:
-    """What SHOW TABLE EXTENDED says of a stored view, in Spark's form; without columns if its query has an error."""
+    """The description of a stored view in SHOW TABLE EXTENDED, in Spark's form; without columns if its query has an
+    error."""
     try:
         with quiet_probes():
             columns = f"Schema: {frame(call, name).schema.treeString()}\n"
     except (SqlExtError, PySparkException):
-        columns = ""  # a table that it reads was dropped, for example
+        columns = ""  # for example, a table that the view reads was dropped
     return f"Database: {schema}\nTable: {name[-1]}\nType: VIEW\n{columns}"
 
 

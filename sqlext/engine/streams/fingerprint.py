@@ -1,12 +1,12 @@
-"""The fingerprint of a clause on a stream: what decides its rows and its state, and nothing else.
+"""The fingerprint of a clause on a stream, which depends on exactly what decides its rows and its state.
 
-A query resumes from a checkpoint if its fingerprint is the one that the checkpoint holds. It is made of named parts,
-which the record beside the checkpoint holds as well, so that a refusal can say what has changed. A part is a digest,
-or, for a column that the clause reads, its type.
+A query resumes from a checkpoint if its fingerprint is the one in the checkpoint. A fingerprint is made of named parts,
+which are also in the record beside the checkpoint, so that an error can name what has changed. A part is a digest or,
+for a column that the clause reads, its type.
 
-Fingerprints before had no parts, and depended on all columns of the input and on the options of its source. A clause
-resumes from a checkpoint with one of these if it has `former` fingerprints that are equal to it; then the checkpoint
-gets the present one.
+Earlier fingerprints had no parts, and depended on all columns of the input and on the options of its source. A clause
+resumes from a checkpoint with such a fingerprint if one of its `former` fingerprints is equal to it; then the
+checkpoint gets the present fingerprint.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sqlext.rewriter.text.names import unquoted
 from sqlext.rewriter.text.splice import TextLike, join
 from sqlext.rewriter.text.tokens import tokenize
 
-COLUMN = "column "  # the beginning of the names of parts that are the types of columns
+COLUMN = "column "  # the prefix of the names of parts that are the types of columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Fingerprint:
 
 
 def digest_of(value: Any) -> str:
-    """16 hexadecimal digits of what JSON can hold."""
+    """16 hexadecimal digits of a value that JSON can represent."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -56,7 +56,8 @@ def fingerprint_of(
 ) -> Fingerprint:
     """The fingerprint of a clause over `relation`, whose columns have the `types`.
 
-    `parts`: what JSON can hold, by name; `read`: the expressions of which the columns have types that matter.
+    `parts`: values that JSON can represent, by name; `read`: the expressions; the types of the columns that they read
+    matter.
     """
     names = {name.lower() for text in read for name in _names_in(str(text))}
     columns = {f"{COLUMN}{name.lower()}": kind for name, kind in types if name.lower() in names}
@@ -95,8 +96,8 @@ def match_fingerprint(plan: MatchPlan) -> Fingerprint:
 
 
 def _former_of_match(plan: MatchPlan) -> Iterable[str]:
-    """Of the plan with its first columns, since columns may have been added behind them; with a table of late rows the
-    state had another fingerprint than the record."""
+    """The former fingerprints of the plan with its first columns, since columns may have been added after them. With a
+    table of late rows, the fingerprint in the state differed from that in the record."""
     own = tuple(column for column in plan.columns if column.name != LATE_ROW)
     for columns in (own, (*own, InputColumn(LATE_ROW, join("to_json(struct(*))")))):
         parts = former_parts(plan, columns)
@@ -109,7 +110,7 @@ def _names_in(text: str) -> set[str]:
 
 
 def _without_alias(words: list[str]) -> tuple[list[str], str]:
-    """The words of a relation without its alias, and the alias, "" if it has none."""
+    """The words of a relation without its alias, and the alias, which is "" if there is none."""
     return (words[:-2], words[-1]) if words[-2:-1] == ["AS"] else (words, "")
 
 

@@ -1,12 +1,13 @@
-"""IDLE AFTER: a source that is silent does not hold the watermark back.
+"""IDLE AFTER: a source without new rows does not hold the watermark back.
 
-A row a second comes from Spark's `rate` source, with the time of the clock minus the idle time. It goes through the
-source's own watermark, which it moves on, and is dropped right behind it. A micro-batch in which the source has rows
-gets none: otherwise the rest of a backlog would be late. The source is read twice, once only to
+Spark's `rate` source produces a row each second, with the time of the clock minus the idle time. Such a row passes
+through the source's own watermark, moves the watermark on, and is dropped directly after it. A micro-batch in which the
+source has rows gets no such row: otherwise the rest of a backlog would be late. The source is read twice, once only to
 see whether it has rows.
 
-The condition that drops these rows reads the time, because Spark moves others below the watermark. It is not
-deterministic, because Spark would move the conditions of the query below both of them, and NULL satisfies none.
+The condition that drops these rows reads the time, because Spark moves other conditions below the watermark. It is not
+deterministic, because Spark would otherwise move the conditions of the query below both of them, and NULL satisfies
+none.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from sqlext.rewriter.text.splice import Edit, Source, Text, join
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.spark.worker_functions import map_in_arrow
 
-BEAT = "__beat"  # is the row a beat?
+BEAT = "__beat"  # whether the row is a beat
 _TIME = pa.schema([("at", pa.timestamp("us", "UTC"))])
 _TIME_DDL = "at TIMESTAMP"
 
@@ -44,7 +45,7 @@ class IdlePlanner:
     is_portable: bool = False
 
     def plan(self, idle: IdleSource, source: Source, prefix: Text) -> Planned:
-        """The edits give the source its beats; a table only loses the words, which mean nothing there.
+        """The edits give the source its beats. For a table they only remove the words, which have no meaning there.
 
         Raises BindError (WATERMARK_TIME, IDLE_INTERVAL) and UnsupportedError (WATERMARK, STREAM).
         """
@@ -75,7 +76,7 @@ class IdlePlanner:
         return Planned(edits=[edit], sections=[_section(idle, how)], needs_workers=True)
 
     def _time(self, idle: IdleSource, rows: DataFrame, query: Text) -> str:
-        """The column with the event time. `query`: of that column alone."""
+        """The column with the event time. `query`: a query of that column alone."""
         words = tokenize((idle.name or idle.time).text)
         name = unquoted(words[-1].text)
         columns = [f for f in rows.schema.fields if f.name.lower() == name.lower()]
@@ -99,7 +100,7 @@ class IdlePlanner:
 
 
 def _section(idle: IdleSource, how: str) -> Section:
-    """The section of EXPLAIN MATCH. `how`: the sentence about what IDLE AFTER does."""
+    """The section of EXPLAIN MATCH. `how`: the sentence about the effect of IDLE AFTER."""
     return Section(kind="Idle source", text=lambda: f"{idle.whole.text}\n{how}")
 
 
@@ -121,12 +122,12 @@ def with_beats(rows: DataFrame, time: str, idle: int, spark: SparkSession) -> Da
 
 
 def has_beats(text: Text) -> bool:
-    """Does a planned statement itself read an idle source?"""
+    """Return True if a planned statement itself reads an idle source."""
     return f"* EXCEPT ({BEAT})" in str(text)
 
 
 def mark_if_any(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """One row without a time if there are rows.
+    """One row without a time if there are rows, otherwise none.
 
     >>> [b.num_rows for b in mark_if_any(iter([pa.record_batch({"x": [1, 2]}), pa.record_batch({"x": [3]})]))]
     [1]
@@ -137,7 +138,7 @@ def mark_if_any(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def beat_unless_marked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The last of the times, none if one of them is NULL.
+    """The last of the times; no row if one of them is NULL.
 
     >>> def beats(*times):
     ...     column = pa.array(times, pa.timestamp("us", "UTC"))

@@ -1,7 +1,7 @@
-"""The parts of a plan as values that JSON can hold, for the fingerprint of a clause on a stream.
+"""The parts of a plan as values that JSON can represent, for the fingerprint of a clause on a stream.
 
-They are under tags that are written down here, not under the names of classes and fields, so that code can be renamed
-without invalidating the checkpoints of running queries.
+Their tags are fixed in this module and are not the names of classes and fields, so that code can be renamed without
+invalidating the checkpoints of running queries.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sqlext.rewriter.lowering.match_plan import InputColumn, MatchPlan
 
 
 def former_parts(plan: MatchPlan, columns: Sequence[InputColumn]) -> list[Any]:
-    """What the fingerprints of earlier versions depended on, except for the types of the input."""
+    """The values on which the fingerprints of earlier versions depended, except for the types of the input."""
     pattern, conditions = outline_of(plan.task)
     program, labels, skip, output, is_within, nfa = pattern
     return [
@@ -34,12 +34,12 @@ def former_parts(plan: MatchPlan, columns: Sequence[InputColumn]) -> list[Any]:
 
 
 def bounds_of(plan: MatchPlan) -> list[Any]:
-    """What bounds a match."""
+    """The bounds of a match."""
     return [[bound.key, bound.end, bound.is_inclusive, bound.admits_start] for bound in plan.bounds]
 
 
 def outline_of(task: Task) -> tuple[list[Any], list[Any]]:
-    """The pattern with all that decides where matches begin and end, and the conditions on several rows."""
+    """The pattern with everything that decides where matches begin and end, and the conditions on several rows."""
     skip, output = task.skip, task.output
     pattern = [
         [_instruction(instruction) for instruction in task.program.instructions],
@@ -98,7 +98,7 @@ def _source(source: Navigation | Aggregate | SparkAggregate) -> list[Any]:
 
 
 def slot_parts(slot: Slot) -> list[Any]:
-    """What decides the values of a slot."""
+    """The parts that decide the values of a slot."""
     sources = [_source(slot.navigation), _source(slot.aggregate)]
     values = [slot.name, slot.kind, slot.columns, *sources, [str(part) for part in slot.call]]
     return [*values, *_fold(slot)] + ([["labels", slot.by_label]] if slot.by_label else [])

@@ -1,4 +1,4 @@
-"""What planning a part of a statement returns, whatever kind of part it is: a clause, a join, a window function."""
+"""The result of planning a part of a statement, for every kind of part: a clause, a join, a window function."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Part = TypeVar("Part", contravariant=True)
 class Section:
     """A section of EXPLAIN MATCH, about a part of a `kind`, whose title ends with `title`.
 
-    `text`: writes the lines below the title, only where they are shown; `name`: of the part. Sections without a name
-    are numbered through the statement, after those with one.
+    `text`: returns the lines below the title, and is called only if they are shown; `name`: the name of the part.
+    Sections without a name are numbered throughout the statement, and follow the sections with a name.
     """
 
     kind: str
@@ -38,10 +38,10 @@ class Section:
 
 
 class PlannedRelation(Protocol):
-    """A DataFrame that stands for a part in the statement for Spark.
+    """A DataFrame that replaces a part in the statement for Spark.
 
-    `has_effect`: building the DataFrame to run has an effect on the session or the catalog; `needs_workers`: code of
-    ours runs in Python workers; `stream_clauses`: what is recorded beside the checkpoint of a stream.
+    `has_effect`: building the DataFrame to run has an effect on the session or the catalog; `needs_workers`: our code
+    runs in Python workers; `stream_clauses`: the records that are stored beside the checkpoint of a stream.
     """
 
     @property
@@ -61,11 +61,11 @@ class PlannedRelation(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
-    """What became of a part.
+    """The result of planning a part.
 
-    `edits`: of the statement, which then reads the part as planned; `relations`: by the names that stand for them
-    there, each after those that it reads; `sections`: of EXPLAIN MATCH; `needs_workers`: code of ours runs in Python
-    workers for what the edits read beside `relations`.
+    `edits`: the edits of the statement, which then reads the part as planned; `relations`: by the names that replace
+    them in the statement, each after the relations that it reads; `sections`: the sections of EXPLAIN MATCH;
+    `needs_workers`: our code runs in Python workers for what the edits read besides `relations`.
     """
 
     edits: Sequence[Edit] = ()

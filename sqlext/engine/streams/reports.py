@@ -1,7 +1,8 @@
-"""What the operators of streams report to the driver with each micro-batch, as observed metrics.
+"""The reports that the operators of streams send to the driver with each micro-batch, as observed metrics.
 
-A listener of the session receives the reports some time after the micro-batch. `settle` does not wait for it where the
-progress of the query still has them, so a statement that awaits a query ends when all its reports have been received.
+A listener of the session receives the reports some time after the micro-batch. `settle` does not wait for the listener
+if the progress of the query still has the reports. So a statement that waits for a query ends when all its reports have
+been received.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 
 Receive = Callable[
     [list[dict[str, Any]], str], None
-]  # receives the reports of a micro-batch and the query's name, again
+]  # receives the reports of a micro-batch and the query's name, possibly more than once
 _SECONDS = 60  # how long the listener may take for micro-batches that the progress of a query no longer has
 
 
 def follow(spark: SparkSession, metric: str, receive: Receive) -> None:
-    """Give what queries report in the observed metric to `receive`, once or more often."""
+    """Pass the reports of queries in the observed metric to `receive`, once or several times."""
     if spark not in _LISTENERS:
         _LISTENERS[spark] = Reports()
         spark.streams.addListener(_LISTENERS[spark])
@@ -31,7 +32,7 @@ def follow(spark: SparkSession, metric: str, receive: Receive) -> None:
 
 
 def settle(spark: SparkSession, queries: Iterable[StreamingQuery]) -> None:
-    """Have everything received that these queries have reported so far."""
+    """Return when everything that these queries have reported so far has been received."""
     reports = _LISTENERS.get(spark)
     if reports is not None:
         for query in queries:
@@ -39,12 +40,12 @@ def settle(spark: SparkSession, queries: Iterable[StreamingQuery]) -> None:
 
 
 class Reports(StreamingQueryListener):
-    """The one listener of a session. `receivers`: by the names of observed metrics; they stay, because a query may be
-    started again."""
+    """The one listener of a session. `receivers`: by the names of observed metrics; they are kept, because a query may
+    be started again."""
 
     def __init__(self) -> None:
         self.receivers: dict[str, Receive] = {}
-        self.heard: dict[str, int] = {}  # the last micro-batch by the id of the run
+        self.heard: dict[str, int] = {}  # the last micro-batch, by the id of the run
         self.changed = threading.Condition()
 
     def onQueryStarted(self, event) -> None: ...
@@ -72,7 +73,7 @@ class Reports(StreamingQueryListener):
         if not any(metric in self.receivers for progress in recent for metric in progress["observedMetrics"]):
             return
         run, before = str(query.runId), int(recent[0]["batchId"]) - 1
-        if run in self.heard:  # else the listener has not begun, or the progress has all micro-batches
+        if run in self.heard:  # otherwise the listener has not begun, or the progress has all micro-batches
             with self.changed:
                 self.changed.wait_for(lambda: self.heard[run] >= before, _SECONDS)
         for progress in recent:

@@ -1,4 +1,4 @@
-"""The stateful part of a streaming query: parcels of rows go in, and the rows that are decided come out."""
+"""The stateful part of a streaming query: parcels of rows are its input, and the decided rows are its output."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SUMS = {
 
 
 def bucket_count(spark: SparkSession, keys: Sequence[object]) -> int | None:
-    """How many buckets the keys are put into; None: as many as the state has partitions (see `parcels`).
+    """The number of buckets of the keys; None: as many as the state has partitions (see `parcels`).
 
     Raises BindError SETTING.
     """
@@ -45,9 +45,10 @@ def bucket_count(spark: SparkSession, keys: Sequence[object]) -> int | None:
 def decided_rows(
     parcels: DataFrame, bucket: Bucket, observe: Callable[[DataFrame], DataFrame] = lambda rows: rows
 ) -> DataFrame:
-    """The result rows, as OUTPUT_DDL describes them; the reports of the buckets go to the query's metrics.
+    """The result rows, as OUTPUT_DDL describes them; the reports of the buckets are added to the query's metrics.
 
-    `observe`: adds further metrics. Raises BindError SETTING: the session has a state store that cannot keep the state.
+    `observe`: adds further metrics. Raises BindError SETTING if the session has a state store that cannot keep the
+    state.
     """
     _check_state_store(parcels.sparkSession)
     times_by = bucket.operator.times_by
@@ -69,7 +70,7 @@ def decided_rows(
 
 
 def _check_state_store(spark: SparkSession) -> None:
-    """Without this the query starts, and Spark ends it."""
+    """Raise an error for an unsuitable state store. Without this check the query starts, and Spark ends it."""
     provider = str(spark.conf.get(_STATE_STORE)).rpartition(".")[2]
     if "RocksDB" not in provider:
         message = f"a stream keeps its state in RocksDB, and the state store of this session is {provider}"
@@ -77,7 +78,8 @@ def _check_state_store(spark: SparkSession) -> None:
 
 
 def without_failures(rows: DataFrame) -> DataFrame:
-    """Result rows without the column FAILURE; how many have one goes to the query's metrics."""
+    """Result rows without the column FAILURE; the number of rows that have a failure is added to the query's
+    metrics."""
     failed = F.count_if(F.col(FAILURE).isNotNull()).alias("failed_results")
     return rows.observe(f"{RESULT_METRICS}_{uuid.uuid4().hex[:8]}", failed).drop(FAILURE)
 
@@ -85,9 +87,10 @@ def without_failures(rows: DataFrame) -> DataFrame:
 def result_columns(
     decided: DataFrame, times: Sequence[str], schema: T.StructType, place: Place | None = None
 ) -> DataFrame:
-    """The columns of the result rows; those in `times` hold when each was decided, which Spark then knows as well.
+    """The columns of the result rows; the columns in `times` hold when each row was decided, which Spark then uses as
+    event time.
 
-    `place`: the clause. Raises UnsupportedError SPARK_VERSION for `times` before Spark 4.1.
+    `place`: the place of the clause. Raises UnsupportedError SPARK_VERSION for `times` before Spark 4.1.
     """
     if not times:
         return map_in_arrow(decided.select("rows"), unpack, schema)

@@ -1,6 +1,6 @@
 """A stateful operator for Spark that is unpickled without sqlext.
 
-Spark starts one more process for it, beside the driver, which declares the state and sees none of the files that were
+Spark starts another process for it, beside the driver, which declares the state and has none of the files that were
 sent to the executors. The class below is pickled by its code, because it is defined in a function; the operator in it
 is unpickled when the first rows arrive, on an executor.
 """

@@ -1,4 +1,4 @@
-"""Rows that a stream could not use, as Delta tables: those that came too late, and those where something failed.
+"""Rows that a stream could not use, as Delta tables: rows that came too late, and rows on which something failed.
 
 | setting | one row of the table |
 |---|---|
@@ -33,7 +33,8 @@ COLUMNS = {
 
 @dataclass(frozen=True, kw_only=True)
 class SideTable:
-    """`setting`: LATE or FAILED; `name`: quoted; `folder`: where the operator of one clause writes its files."""
+    """`setting`: LATE or FAILED; `name`: the quoted name; `folder`: where the operator of one clause writes its
+    files."""
 
     setting: str
     name: str
@@ -77,14 +78,14 @@ def _open(spark: SparkSession, setting: str, unquoted_name: str, fingerprint: Fi
 
 
 def _own_name(spark: SparkSession, checkpoints: str, fingerprint: Fingerprint) -> str:
-    """The name of the clause's folders, which an earlier version may have made."""
+    """The name of the clause's folders, which an earlier version may have created."""
     path = path_here(spark, checkpoints)
     names = (name for name in fingerprint.former if path is not None and (path / name).is_dir())
     return next(names, fingerprint.digest)
 
 
 def _make(spark: SparkSession, folder: str, setting: str) -> None:
-    """Make a folder, which Spark reads before a worker writes into it. On Connect only Spark can make it."""
+    """Create a folder, which Spark reads before a worker writes into it. On Connect only Spark can create it."""
     if (path := path_here(spark, folder)) is not None:
         path.mkdir(parents=True, exist_ok=True)
     else:
@@ -92,7 +93,7 @@ def _make(spark: SparkSession, folder: str, setting: str) -> None:
 
 
 def follow(spark: SparkSession, table: SideTable, title: str, trigger: dict) -> None:
-    """Start the query that copies written files into the table; with availableNow wait until it has copied all.
+    """Start the query that copies written files into the table; with availableNow wait until it has copied all files.
 
     `title`: the name of the streaming table that has such rows.
     """

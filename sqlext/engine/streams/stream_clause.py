@@ -1,4 +1,4 @@
-"""A clause with state in a streaming query, as the statements about streaming tables see it."""
+"""A clause with state in a streaming query, as the statements about streaming tables use it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sqlext.errors import Place
 class StreamClause:
     """`text`: `PATTERN (…)` or `EMIT …` as the user wrote it, at `place`.
 
-    `fingerprint`: of what decides its rows and its state; `ends_by_clock`: rows are decided by the clock, so that a
-    query which is to end when it has read all rows would not end; `has_merged_rows`: rows of timing MERGED take back
-    others.
+    `fingerprint`: the fingerprint of what decides its rows and its state; `ends_by_clock`: rows are decided by the
+    clock, so a query that should end when it has read all rows would not end; `has_merged_rows`: rows of timing MERGED
+    cancel other rows.
     """
 
     text: str

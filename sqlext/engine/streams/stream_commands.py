@@ -36,8 +36,8 @@ RUNNING, STOPPED, FAILED, UNKNOWN = "running", "stopped", "failed", "unknown"
 class Status(NamedTuple):
     """A streaming table as SHOW STREAMING TABLES lists it.
 
-    `watermark`: a text, since Python has no timestamps after the year 9999; `lag`: how far it was behind the clock when
-    the last micro-batch began; `last_error`: why the query ended, or why nothing is known of the table.
+    `watermark`: a text, since Python has no timestamps after the year 9999; `lag`: how much earlier than the clock it
+    was when the last micro-batch began; `last_error`: why the query ended, or why nothing is known about the table.
     """
 
     name: str
@@ -77,11 +77,11 @@ def run_command(spark: SparkSession, command: StreamCommand) -> DataFrame:
     return spark.createDataFrame([], T.StructType([]))
 
 
-Record = StoredQuery | SqlExtError | None  # of a table's query; the error if it cannot be read
+Record = StoredQuery | SqlExtError | None  # the query of a table, or the error if the record cannot be read
 
 
 def _records(spark: SparkSession) -> dict[str, Record]:
-    """The streaming tables of the warehouse, and those that this process started, by name, in order."""
+    """The streaming tables of the warehouse, and the ones that this process started, by name, in order."""
     warehouse = spark.conf.get(WAREHOUSE, None)
     tables = warehouse_tables(Path(warehouse)) if warehouse else []
     records = {streams.table_title(spark, t.name): _record(_checkpoint_of(spark, t.folder)) for t in tables}
@@ -99,15 +99,15 @@ def _record(checkpoint: Checkpoint | None) -> Record:
 
 
 def _query(spark: SparkSession, title: str) -> Any | None:
-    """The last query of the table, running or not."""
+    """The last query of the table, whether it is running or not."""
     return next((q for q in spark.streams.active if q.name == title), streams.started().get(title))
 
 
 def _status(spark: SparkSession, title: str, record: Record) -> Status:
-    """The status of a table. What goes wrong with it is shown in its row, so that it does not hide the others."""
+    """The status of a table. An error in reading it is shown in its row, so that it does not hide the other tables."""
     try:
         status = _status_of(spark, title, _query(spark, title))
-    except Exception as error:  # nothing is known of what a stream that fails reports
+    except Exception as error:  # a stream that fails to report may raise any error
         return Status(title, UNKNOWN, last_error=f"{type(error).__name__}: {error}")
     if isinstance(record, SqlExtError) and status.last_error is None:
         return status._replace(last_error=f"{record.error_class}: {record.message}")
@@ -136,7 +136,7 @@ def _status_of(spark: SparkSession, title: str, query: Any | None) -> Status:
 
 def _failure(query: Any) -> str | None:
     """Why a query failed, in one line; None if it did not."""
-    with suppress(PySparkException):  # a query of a session that has ended
+    with suppress(PySparkException):  # the query belongs to a session that has ended
         error = query.exception()
         return None if error is None else " ".join(streams.root_cause(streams.whole_text(error)).split())
     return None
@@ -164,12 +164,12 @@ def _shown_time(spark: SparkSession, time_us: int | None) -> str | None:
 
 
 def _checkpoint_of(spark: SparkSession, table: str | Path) -> Checkpoint:
-    """Where the checkpoint of a table is by default; `table`: its folder."""
+    """The default place of the checkpoint of a table; `table`: its folder."""
     return Checkpoint(spark, f"{str(table).rstrip('/')}/{CHECKPOINTS}/{STREAM}")
 
 
 def _checkpoint(spark: SparkSession, parts: tuple[str, ...]) -> Checkpoint | None:
-    """The table's checkpoint, if there is one where it is by default."""
+    """The table's checkpoint, if there is one in the default place."""
     with suppress(PySparkException), quiet_probes():
         location = str(spark.sql(f"DESCRIBE DETAIL {quote(parts)}").collect()[0]["location"])
         checkpoint = _checkpoint_of(spark, location)
@@ -195,7 +195,7 @@ def _description(spark: SparkSession, title: str, checkpoint: Checkpoint | None)
 
 
 def _refresh(spark: SparkSession, title: str, checkpoint: Checkpoint | None, command: StreamCommand) -> None:
-    """Process the rows that are there now: by the running query, or by the statement that created the table."""
+    """Process the rows that exist now: by the running query, or by the statement that created the table."""
     if running := [query for query in streams.running(spark, title) if query.name == title]:
         running[0].processAllAvailable()
         reports.settle(spark, running)

@@ -1,9 +1,9 @@
 """CREATE STREAMING TABLE and INSERT INTO … SELECT from a stream: streaming queries into Delta tables, exactly once.
 
-The checkpoint of a query lies in the folder of its table, so it moves with the table, and a statement that is run again
-resumes the query. Stopping a query does not end its input: what is undecided stays in the checkpoint.
+The checkpoint of a query is in the folder of its table, so it moves with the table, and a statement that is run again
+resumes the query. Stopping a query does not end its input: undecided rows stay in the checkpoint.
 
-| CREATE STREAMING TABLE, and the table | does |
+| CREATE STREAMING TABLE, and the table | effect |
 |---|---|
 | does not exist | creates it and starts the query; an error if its folder holds files |
 | exists, the query is stopped | resumes it; an error if the text of the query has changed |
@@ -52,15 +52,16 @@ from sqlext.rewriter.text.splice import Text
 from sqlext.rewriter.text.tokens import tokenize
 from sqlext.spark.kind import is_connect
 
-TRIGGER = "sqlext.stream.trigger"  # available-now, an interval, or nothing: each micro-batch starts at once
-NAME = "sqlext.stream.name"  # of the checkpoint, where several INSERT write into one table
+TRIGGER = "sqlext.stream.trigger"  # available-now, an interval, or empty: each micro-batch starts at once
+NAME = "sqlext.stream.name"  # the name of the checkpoint, if several INSERT write into one table
 AVAILABLE_NOW = "available-now"
-CHECKPOINTS = "_checkpoints"  # in the folder of a table; Delta ignores names that begin so
+CHECKPOINTS = "_checkpoints"  # in the folder of a table; Delta ignores names that begin with an underscore
 STREAM, INSERT = "stream", "insert"  # the names of checkpoints
-_ACTIONS = (  # what shows or collects all rows of a DataFrame
+_ACTIONS = (  # the actions that show or collect all rows of a DataFrame
     "show", "collect", "count", "first", "head", "take", "tail", "isEmpty", "toPandas", "toArrow", "toLocalIterator",
 )  # fmt: skip
-# Without it Spark runs available-now in one micro-batch where a source, such as that of heartbeats, does not know it.
+# Without this setting Spark runs available-now in one micro-batch if a source, such as that of heartbeats, does not
+# support it.
 _SEVERAL_BATCHES = "spark.sql.streaming.triggerAvailableNowWrapper.enabled"
 
 
@@ -74,7 +75,7 @@ def start(
 ) -> DataFrame:
     """Start or resume the query `frame`, a stream with these clauses; returns an empty DataFrame.
 
-    `text`: the query with a name in the place of each clause; `is_repeatable`: the statement has no parameters.
+    `text`: the query with a name in place of each clause; `is_repeatable`: the statement has no parameters.
 
     Raises BindError: CHANGED_QUERY if the checkpoint was written by another query, TABLE_EXISTS, LEFTOVERS.
     """
@@ -117,7 +118,7 @@ def start(
     try:
         with _setting(spark, _SEVERAL_BATCHES, "true") if has_beats(text) else nullcontext():
             _run(spark, writer, sink, target)
-    except (AnalysisException, SetupError) as e:  # of what is checked when a stream starts
+    except (AnalysisException, SetupError) as e:  # errors of the checks when a stream starts
         if is_new:
             spark.sql(f"DROP TABLE {name}").collect()
         if isinstance(e, SetupError):
@@ -131,7 +132,7 @@ def start(
 
 
 def _prepare(spark: SparkSession, name: str, frame: DataFrame, target: StreamTarget) -> bool:
-    """Create the table, unless a query has written into it before. Is it new?"""
+    """Create the table, unless a query has written into it before. Return True if the table is new."""
     if target.or_replace:
         spark.sql(f"DROP TABLE IF EXISTS {name}").collect()
         _remove_leftovers(_folder(spark, target))
@@ -149,7 +150,7 @@ def _prepare(spark: SparkSession, name: str, frame: DataFrame, target: StreamTar
 
 
 def _folder(spark: SparkSession, target: StreamTarget) -> Path | None:
-    """Where Spark will create the table; None if that is not on this machine."""
+    """The folder where Spark will create the table; None if it is not on this machine."""
     return table_folder(spark, spark.sql, target.name)
 
 
@@ -166,13 +167,14 @@ def _check_leftovers(folder: Path | None, target: StreamTarget) -> None:
 
 
 def _remove_leftovers(folder: Path | None) -> None:
-    """Remove what a streaming table left in its folder; a folder of something else is left as it is."""
+    """Remove what a streaming table left in its folder; a folder with anything else is left as it is."""
     if folder is not None and ((folder / "_delta_log").is_dir() or (folder / CHECKPOINTS).is_dir()):
         shutil.rmtree(folder)
 
 
 def _as_table(spark: SparkSession, name: str, frame: DataFrame, target: StreamTarget) -> DataFrame:
-    """The query with the names and types of the table: INSERT goes by position, a stream into Delta by name."""
+    """The query with the names and types of the table: INSERT matches columns by position, a stream into Delta by
+    name."""
     fields = spark.table(name).schema.fields
     if len(fields) != len(frame.columns):
         raise BindError(
@@ -197,7 +199,7 @@ def _checkpoint(spark: SparkSession, name: str, target: StreamTarget) -> str:
     return f"{location.rstrip('/')}/{CHECKPOINTS}/{_own(spark, target)}"
 
 
-# what is recorded of a query
+# the record of a query
 
 
 def _stored_query(
@@ -216,13 +218,13 @@ def _stored_query(
 
 
 def _key_place(target: StreamTarget) -> Place:
-    """Where UPSERT KEY has its columns, or would stand."""
+    """The place of the columns of UPSERT KEY, or the place where UPSERT KEY would be written."""
     key = target.upsert_key
     return Place(target.text, key[0].place.start, key[-1].place.stop) if key else target.place
 
 
 def _places(text: Text, target: StreamTarget) -> list[Place | None]:
-    """Where the user wrote each token of the query."""
+    """The place in the user's text of each token of the query."""
     places: list[Place | None] = []
     for token in resumed_tokens(tokenize(str(text))):
         origin = text.origin(token.start)
@@ -252,7 +254,7 @@ def _check_ends(clauses: Sequence[StreamClause], trigger: str, target: StreamTar
 
 
 def _run(spark: SparkSession, writer: DataStreamWriter, table: str | None, target: StreamTarget) -> None:
-    """Start the query. `table`: where Spark writes the rows, None if the writer has a function for that."""
+    """Start the query. `table`: where Spark writes the rows, None if the writer has its own function for that."""
     trigger = _trigger(spark, target)
     writer = writer.outputMode("append")
     if trigger:
@@ -261,7 +263,7 @@ def _run(spark: SparkSession, writer: DataStreamWriter, table: str | None, targe
     streams.remember(query)
     if trigger == AVAILABLE_NOW:
         try:
-            query.awaitTermination()  # the statement ends when the rows are in the table, and reports in theirs
+            query.awaitTermination()  # the statement ends when the rows and the reports are in their tables
         finally:
             reports.settle(spark, [query])
 
@@ -284,7 +286,7 @@ def _start_upsert(spark: SparkSession, writer: DataStreamWriter, target: StreamT
 
 @contextmanager
 def _setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
-    """A setting of the session while a query runs: Spark reads it some time after the start."""
+    """Set a setting of the session while a query runs, because Spark reads it some time after the start."""
     before = spark.conf.get(name, None)
     spark.conf.set(name, value)
     try:
@@ -309,7 +311,7 @@ def refuse(*args: Any, **kwargs: Any) -> NoReturn:
 
 
 def with_end_required(frame: DataFrame) -> DataFrame:
-    """The frame; the actions of a stream raise our error, because Spark's own names no remedy in SQL."""
+    """The frame; the actions of a stream raise our error, because Spark's own error names no remedy in SQL."""
     if frame.isStreaming:
         for action in _ACTIONS:
             setattr(frame, action, refuse)

@@ -1,16 +1,17 @@
-"""UPSERT KEY: a table that keeps one row of each key, the last one by event time.
+"""UPSERT KEY: a table that keeps one row of each key, which is the last one by event time.
 
 Each micro-batch is one MERGE, which carries Delta's transaction identifiers: the identifier of the query and the number
 of the micro-batch. Delta commits both together with the rows, so a micro-batch that is run again changes nothing.
-On Connect all queries share the settings of one session, which is where Delta reads the identifiers, so there they are
-left out: Spark runs only the last micro-batch again, and its MERGE finds its own rows. A MERGE that loses to another
-writer is run again.
 
-| a row of the micro-batch | does |
+On Connect all queries share the settings of one session, from which Delta reads the identifiers, so the identifiers are
+left out there. Spark runs only the last micro-batch again, and its MERGE finds its own rows. A MERGE that fails because
+of another writer is run again.
+
+| a row of the micro-batch | effect |
 |---|---|
 | is not the last of its key in the micro-batch | nothing |
 | has the timing MERGED | deletes the row of its key |
-| is older than the row of its key in the table | nothing; only where the table holds the event time |
+| is older than the row of its key in the table | nothing; only if the table holds the event time |
 | any other | replaces the row of its key, or is inserted |
 """
 
@@ -38,7 +39,7 @@ from sqlext.spark.kind import is_connect
 
 _DELTA = "spark.databricks.delta.write"
 APPLICATION, VERSION, RESET = f"{_DELTA}.txnAppId", f"{_DELTA}.txnVersion", f"{_DELTA}.txnVersion.autoReset.enabled"
-_WINDOW_ENDS = ("window_end", "window_start")  # the event times of windows that Spark groups
+_WINDOW_ENDS = ("window_end", "window_start")  # the columns with the event times of windows that Spark groups
 _NUMBER, _TIMING, _START = "window_firing", "window_timing", "window_start"
 _CONFLICT = re.compile(
     r"DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED)|\bConcurrent\w+Exception|MetadataChangedException"
@@ -50,9 +51,9 @@ _UNCOMPARED = (T.MapType, T.VariantType, T.NullType)
 class Upsert:
     """How rows of one key replace each other: by `times`, then by `number`, then by `values`; the largest is the last.
 
-    All of them are names of columns. `columns`: those of the table; `timing`: the column that may be MERGED, if there
-    is one; `merged_is_least`: a row of timing MERGED counts less than another one of the same time; `is_stored`: the
-    table has all that the order reads.
+    All of them are names of columns. `columns`: the columns of the table; `timing`: the column that may be MERGED, if
+    there is one; `merged_is_least`: a row of timing MERGED is earlier in the order than any other row of the same time;
+    `is_stored`: the table has all columns that the order reads.
     """
 
     key: tuple[str, ...]
@@ -94,7 +95,7 @@ def plan_upsert(frame: DataFrame, target: StreamTarget, clauses: Sequence[Stream
 
 
 def check_table(upsert: Upsert, columns: Sequence[str], target: StreamTarget) -> None:
-    """Raise BindError if a table that exists lacks a column."""
+    """Raise BindError if an existing table lacks a column."""
     known = {name.lower() for name in columns}
     missing = next((name for name in (*upsert.key, *upsert.columns) if name.lower() not in known), None)
     if missing is not None:
@@ -143,24 +144,24 @@ def _times(fields: Sequence[T.StructField], target: StreamTarget) -> tuple[str, 
 
 @dataclass
 class UpsertWriter:
-    """What Spark calls with each micro-batch. `table`: its quoted name, with the schema."""
+    """The function that Spark calls with each micro-batch. `table`: its quoted name, with the schema."""
 
     upsert: Upsert
     table: str
     checkpoint: str
-    query: str = field(default="", init=False)  # the identifier of the query, which its checkpoint holds
+    query: str = field(default="", init=False)  # the identifier of the query, which is stored in its checkpoint
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         spark = rows.sparkSession
         last = spark.sql(last_rows_query(self.upsert), rows=rows).persist()
         try:
-            if last.count():  # of all partitions: the state of each is written by this
+            if last.count():  # counting reads all partitions, so the state of each is written
                 self._merge(spark, last, batch)
         finally:
             last.unpersist()
 
     def _settings(self, spark: SparkSession, batch: int) -> dict[str, str]:
-        """The settings of the session of the query by which Delta knows the micro-batch."""
+        """The settings of the query's session by which Delta identifies the micro-batch."""
         if is_connect(spark):
             return {}
         if not self.query:
@@ -172,7 +173,7 @@ class UpsertWriter:
         settings = self._settings(spark, batch)
 
         def merge() -> None:
-            for name, value in settings.items():  # each time: Delta forgets the version with the first use
+            for name, value in settings.items():  # set each time, because Delta forgets the version after its first use
                 spark.conf.set(name, value)
             spark.sql(merge_statement(self.upsert, self.table), last=last).collect()
 
@@ -185,10 +186,11 @@ class UpsertWriter:
 
 
 def again_after_conflicts(merge: Callable[[], Any], attempts: int = 5) -> Any:
-    """What `merge` returns; it is called again where another writer has changed the table meanwhile.
+    """The result of `merge`, which is called again if another writer has changed the table meanwhile.
 
-    Delta has then committed nothing, or, where the identifiers of the micro-batch are known to it, what the next call
-    finds and does not repeat. Raises the last of `attempts` conflicts, and any other error at once.
+    After such a conflict Delta has committed nothing or, if it knows the identifiers of the micro-batch, has committed
+    rows that the next call finds and does not repeat. Raises the last of `attempts` conflicts, and any other error at
+    once.
 
     >>> outcomes = iter([RuntimeError("[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] …"), "merged"])
     >>> def merge():
@@ -202,13 +204,13 @@ def again_after_conflicts(merge: Callable[[], Any], attempts: int = 5) -> Any:
     for _ in range(attempts - 1):
         try:
             return merge()
-        except Exception as e:  # Py4J, Spark and Spark Connect have classes of their own for it
+        except Exception as e:  # Py4J, Spark and Spark Connect each have their own classes for this error
             if not _CONFLICT.search(str(e)):
                 raise
     return merge()
 
 
-# the SQL, in which {rows} and {last} stand for DataFrames
+# the SQL, in which {rows} and {last} are replaced by DataFrames
 
 
 def last_rows_query(upsert: Upsert) -> str:
@@ -249,7 +251,7 @@ def merge_statement(upsert: Upsert, table: str) -> str:
 
 
 def _order(upsert: Upsert, row: str) -> str:
-    """A value that is larger for the later one of two rows. `row`: the qualifier of the row's columns."""
+    """A value that is larger for the later of two rows. `row`: the qualifier of the row's columns."""
     times = [row + _name(name) for name in upsert.times]
     parts = [f"greatest({', '.join(times)})" if len(times) > 1 else times[0]]
     if upsert.timing is not None and upsert.merged_is_least:
@@ -259,5 +261,5 @@ def _order(upsert: Upsert, row: str) -> str:
 
 
 def _name(name: str) -> str:
-    """A quoted name in a text in which {…} stands for a DataFrame."""
+    """A quoted name for a text in which {…} is replaced by a DataFrame."""
     return quoted(name).replace("{", "{{").replace("}", "}}")

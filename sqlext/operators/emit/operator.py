@@ -38,7 +38,7 @@ class EmitOperator:
         return self.windows.time
 
     def advance(self, state: State, arrived: Mapping[str, pa.Table], clock: Clock) -> Step:
-        from sqlext.operators.emit.step import advance  # this import loads the matchers, which the driver does not need
+        from sqlext.operators.emit.step import advance  # loads the matchers, which the driver does not need
 
         return advance(state, arrived[ROWS], clock.watermark, self.windows, clock.now)
 

@@ -34,7 +34,7 @@ class MatchOperator:
         return self.plan.time
 
     def advance(self, state: State, arrived: Mapping[str, pa.Table], clock: Clock) -> Step:
-        from sqlext.operators.match.step import advance  # this import loads Numba, which the driver does not need
+        from sqlext.operators.match.step import advance  # loads Numba, which the driver does not need
 
         rows, watermark = arrived[ROWS], clock.watermark
         if self.times_by is not TimesBy.EVENTS:

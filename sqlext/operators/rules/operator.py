@@ -39,7 +39,7 @@ class RulesOperator:
         return self.plan.time
 
     def advance(self, state: State, arrived: Mapping[str, pa.Table], clock: Clock) -> Step:
-        from sqlext.operators.rules.step import advance  # this import loads Numba, which the driver does not need
+        from sqlext.operators.rules.step import advance  # loads Numba, which the driver does not need
 
         step = advance(state, arrived, clock.watermark, self.plan, _compiled(self.plan))
         if not self.shows_late_rows:
