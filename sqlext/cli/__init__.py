@@ -1,1 +1,1 @@
-"""Each command of `sqlext` in a file."""
+"""The commands of `sqlext`, each in a file."""

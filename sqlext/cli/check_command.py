@@ -1,4 +1,4 @@
-"""`sqlext check FILE…`: what is wrong with the statements of files, without running them."""
+"""`sqlext check FILE…`: reports the errors in the statements of files, without running them."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _schema(name: str | None) -> SqlFile | Unread | None:
-    """The file of DDL; None for none, and for the catalog."""
+    """The file of DDL; None if there is none, or if the catalog is used."""
     return None if name in (None, CATALOG) else next(read_files([name]))

@@ -1,7 +1,7 @@
 """Checks the names and types of statements on a session, without running them: nothing is read, written or stored.
 
-What a statement creates, later ones may read: an empty temporary view stands for it, or for a declared table an empty
-table in a warehouse of its own.
+Later statements may read what a statement creates. It is represented by an empty temporary view or, for a declared
+table, by an empty table in a separate warehouse.
 """
 
 from __future__ import annotations
@@ -32,23 +32,24 @@ from sqlext.sessions.hook import unhooked
 from sqlext.sessions.quoted_names import names_in_backticks
 from sqlext.spark.quiet_probes import quiet_probes
 
-_OF_SESSION = frozenset({"SET", "USE", "DECLARE", "RESET"})  # what they do ends with the session
+_OF_SESSION = frozenset({"SET", "USE", "DECLARE", "RESET"})  # the effect of these statements ends with the session
 
 
 class NameChecker:
     """Checks the statements of one file, one after the other.
 
-    `is_scratch`: the session and its warehouse serve only the check, so that declared tables may be created in it.
+    `is_scratch`: the session and its warehouse are used only for the check, so that declared tables may be created in
+    it.
     """
 
     def __init__(self, spark: SparkSession, *, is_scratch: bool):
         self.spark, self.sql, self.is_scratch = spark, unhooked(spark), is_scratch
         self.rules: dict[str, RulesTable] = {}  # the tables of rules that the file would create, in lower case
-        self.not_created: set[str] = set()  # its streaming tables over tables that are not there, in lower case
-        self.views: set[str] = set()  # those of statements of the file, in lower case
+        self.not_created: set[str] = set()  # streaming tables of the file over tables that do not exist, in lower case
+        self.views: set[str] = set()  # the views that statements of the file create, in lower case
 
     def declare(self, tables: Iterable[DeclaredTable]) -> None:
-        """Create empty tables of these columns. Raises BindError for a type that Spark does not know."""
+        """Create empty tables with these columns. Raises BindError for a type that Spark does not know."""
         for table in tables:
             try:
                 with quiet_probes():
@@ -59,7 +60,7 @@ class NameChecker:
                 raise BindError("SCHEMA_FILE", message, place=table.place.place) from None
 
     def check(self, text: str) -> None:
-        """Raise BindError or UnsupportedError for a statement whose syntax is right."""
+        """Raise BindError or UnsupportedError for a statement whose syntax is correct."""
         call = SqlCall(spark=self.spark, sql=self.sql, text=text)
         try:
             with quiet_probes(), names_in_backticks(call) as call:
@@ -72,7 +73,7 @@ class NameChecker:
             self.not_created |= {target.name[-1].lower()} if target is not None else set()
 
     def close(self) -> None:
-        """Drop the views that stand for what the file creates."""
+        """Drop the views that represent what the file creates."""
         for name in self.views:
             self.spark.catalog.dropTempView(name)
 
@@ -119,7 +120,8 @@ class NameChecker:
         check_rule(call, statement.definition, parse_rule(call, statement.definition), table)
 
     def _check_query(self, call: SqlCall) -> None:
-        """Analyse the query in a statement, and remember what it creates; other statements are passed over."""
+        """Analyse the query in a statement, and remember what the statement creates; statements without a query are
+        skipped."""
         text = call.text
         view, target, new_table = parse_create_view(text), parse_target(text), _create_table(text)
         if view is not None:
@@ -137,16 +139,16 @@ class NameChecker:
             self._frame(call)
 
     def _frame(self, call: SqlCall) -> DataFrame:
-        """The rows of a query, which nobody reads."""
+        """The rows of a query, which are never read."""
         if is_extended(call.text):
             plan = plan_statement(call)
             return plan.queries.run(plan.text)
-        frame = self.spark.sql(call.text)  # by the hook, as it may read a stored view
+        frame = self.spark.sql(call.text)  # this calls the hook, because the text may read a stored view
         frame.schema  # noqa: B018  (on Connect only this analyses the text)
         return frame
 
     def _create(self, name: Parts, frame: DataFrame) -> None:
-        """An empty table where nobody else sees it, or else a temporary view."""
+        """Create an empty table if the session is used only for the check, otherwise a temporary view."""
         if not self.is_scratch:
             self._create_view(name, frame)
             return
@@ -160,8 +162,11 @@ class NameChecker:
         self.views.add(name[-1].lower())
 
     def _is_about_file(self, error: SqlExtError) -> bool:
-        """Is it only because the file has not been run: a view, which stands for a table that the file creates, is no
-        stream, and the tables of its rules are not there?"""
+        """Return True if the error is only due to the file not having been run.
+
+        Such errors are that a view, which represents a table of the file, is not a stream, and that the tables of its
+        rules do not exist.
+        """
         named = error.place.text[error.place.start : error.place.stop].lower() if error.place is not None else ""
         is_no_stream = error.error_class == "SQLEXT_NOT_A_STREAM"
         is_missing = error.error_class in ("SQLEXT_NO_RULES_TABLE", "SQLEXT_TABLE_OR_VIEW_NOT_FOUND")
@@ -175,7 +180,7 @@ def _in_text(error: PySparkException, text: str) -> BindError:
 
 
 def _create_table(text: str) -> tuple[Parts, int] | None:
-    """The name of CREATE TABLE … AS query, and where its query begins; None for all other statements.
+    """The name in CREATE TABLE … AS query, and the offset of its query; None for all other statements.
 
     >>> _create_table("CREATE OR REPLACE TABLE db.t PARTITIONED BY (a) AS SELECT 1 AS a")
     (('db', 't'), 51)
@@ -195,7 +200,8 @@ def _create_table(text: str) -> tuple[Parts, int] | None:
 
 
 def _is_query(text: str) -> bool:
-    """Has the statement rows and no effect? `WITH … INSERT` and `FROM … INSERT` have one."""
+    """Return True if the statement returns rows and has no effect. `WITH … INSERT` and `FROM … INSERT` have an
+    effect."""
     tokens = tokenize(text)
     writes = any(token.word in ("INSERT", "MERGE", "UPDATE", "DELETE") and token.depth == 0 for token in tokens)
     return tokens[0].word in {*QUERY_STARTS, "("} and not writes

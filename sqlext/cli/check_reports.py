@@ -25,8 +25,8 @@ class Finding:
 
     @property
     def ends(self) -> tuple[int, int, int, int]:
-        """Line and column of the first character and of the one behind the last, from 1; the top of the file if the
-        error has no place."""
+        """Line and column, from 1, of the first character and of the character just past the last; the top of the file
+        if the error has no place."""
         place = self.error.place
         if place is None:
             return 1, 1, 1, 1
@@ -70,7 +70,7 @@ def _object(finding: Finding) -> dict[str, Any]:
 
 
 def as_sarif(findings: Sequence[Finding]) -> Iterator[str]:
-    """A log of SARIF 2.1.0 (OASIS standard) with one run, as code scanning of GitHub and editors read it."""
+    """A log of SARIF 2.1.0 (OASIS standard) with one run, as editors and the code scanning of GitHub read it."""
     names = sorted({finding.error.error_class for finding in findings})
     rules = [{"id": name, "help": {"text": _HELP}, **_help_uri()} for name in names]
     driver = {"name": "sqlext", "version": version(_DISTRIBUTION), "rules": rules}
@@ -95,7 +95,7 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
 
 
 def _help_uri() -> dict[str, str]:
-    """Where the documents are published, if the metadata of the distribution names an address."""
+    """The address of the published documents, if the metadata of the distribution has one."""
     for entry in metadata(_DISTRIBUTION).get_all("Project-URL") or []:
         label, _, address = entry.partition(", ")
         if label == "Documentation":
@@ -108,7 +108,7 @@ def _uri(file: str) -> str:
 
 
 def summary(findings: Iterable[Finding], files: int) -> str:
-    """One line.
+    """One line that counts files and errors.
 
     >>> summary([], 2)
     '2 files, no errors'

@@ -17,7 +17,7 @@ from sqlext.sessions.session import session
 
 
 def findings_with_names(files: Sequence[SqlFile], schema: SqlFile | None, warehouse: str | None) -> list[Finding]:
-    """The findings of a session: one with the tables of `schema`, or of the warehouse (None)."""
+    """The findings of a session that has the tables of `schema` or (None) of the warehouse."""
     if schema is None:
         return check_on_session(_session(warehouse), files, schema)
     with TemporaryDirectory() as scratch:
@@ -33,7 +33,7 @@ def _session(warehouse: str | None) -> SparkSession:
 
 
 def check_on_session(spark: SparkSession, files: Sequence[SqlFile], schema: SqlFile | None) -> list[Finding]:
-    """The findings in syntax, names and types. If there is a schema, the session serves nothing else."""
+    """The findings in syntax, names and types. If there is a schema, the session is used for nothing else."""
     findings: list[Finding] = []
     checker = NameChecker(spark, is_scratch=schema is not None)
     try:

@@ -21,7 +21,7 @@ _CONSTRAINTS = frozenset({"PRIMARY", "FOREIGN", "CONSTRAINT", "CHECK", "UNIQUE"}
 
 @dataclass(frozen=True)
 class Column:
-    """`type` as the user wrote it."""
+    """The column of a table; `type` is as the user wrote it."""
 
     name: str
     type: Fragment
@@ -29,7 +29,7 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredTable:
-    """`place` is the table's name in the statement."""
+    """A table that a file declares; `place` is that of the table's name in the statement."""
 
     name: Parts
     place: Fragment
@@ -42,7 +42,7 @@ class DeclaredTable:
 
 
 def declared_tables(text: str) -> Iterator[DeclaredTable]:
-    """The tables of a file of DDL. Statements that declare no columns are passed over. Raises SqlExtError."""
+    """The tables of a file of DDL. Statements that declare no columns are skipped. Raises SqlExtError."""
     for statement in file_statements(text):
         try:
             table = declared_table(statement.text)
@@ -87,7 +87,7 @@ def declared_table(text: str) -> DeclaredTable | None:
 
 
 def _items(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int]]:
-    """The ranges between the commas outside of all brackets."""
+    """The ranges of tokens between the commas outside all brackets."""
     start, angles = lo, 0
     for i in range(lo, hi + 1):
         if i == hi or (tokens[i].text == "," and tokens[i].depth == tokens[lo].depth and angles == 0):
@@ -99,7 +99,7 @@ def _items(tokens: Tokens, lo: int, hi: int) -> Iterator[tuple[int, int]]:
 
 
 def _angles(tokens: Tokens, i: int) -> int:
-    """How many brackets of a type such as ARRAY<INT> the token opens, less those that it closes."""
+    """How many brackets of a type such as ARRAY<INT> the token opens, less the number that it closes."""
     text = tokens[i].text
     return text.count("<") - text.count(">") if tokens[i].word == text and not text.isalnum() else 0
 

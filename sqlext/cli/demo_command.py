@@ -1,4 +1,4 @@
-"""`sqlext demo`: half a year of one person's blood sugar, and the crashes in it that are worth a look."""
+"""`sqlext demo`: half a year of one person's blood sugar, and the notable crashes in it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from sqlext.errors import SqlExtError
 from sqlext.sessions.explain import explain
 from sqlext.sessions.session import session
 
-READINGS, CRASHES = "demo_readings", "demo_crashes"  # tables, replaced where they exist
+READINGS, CRASHES = "demo_readings", "demo_crashes"  # tables, which are replaced if they exist
 DATA = Path(__file__).parents[1] / "demo_data" / "glucose.csv.gz"
 _PIPE_WIDTH = 120
-_CLAUSE_WORDS = ("MATCH_RECOGNIZE", "MEASURES", "AFTER MATCH", "PATTERN", "SUBSET", "DEFINE")  # unknown to Pygments
+# words that Pygments does not know
+_CLAUSE_WORDS = ("MATCH_RECOGNIZE", "MEASURES", "AFTER MATCH", "PATTERN", "SUBSET", "DEFINE")
 
 
 @dataclass(frozen=True)
 class Step:
-    """A statement of the tour, with its title and a remark on what to look at."""
+    """A statement of the tour, with its title and a remark on what to notice."""
 
     title: str
     remark: str
@@ -110,9 +111,9 @@ ORDER BY month""",
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `sqlext demo` with the options `argv` (None: this process's) and return the exit status.
+    """Run `sqlext demo` with the options `argv` (None: the options of this process) and return the exit status.
 
-    0: done; 1: Spark could not be started or a statement failed, the reason is on stderr.
+    0: success; 1: Spark could not be started or a statement failed, and the reason is on stderr.
     """
     options = _parser().parse_args(argv)
     try:

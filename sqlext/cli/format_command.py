@@ -1,4 +1,4 @@
-"""`sqlext format FILE…`: lays out the clauses in files."""
+"""`sqlext format FILE…`: formats the clauses in files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the files, or only report what would change; the exit status is 2 if one could not be read or has errors.
+    """Write the files, or only report which would change; the exit status is 2 if a file could not be read or has
+    errors.
 
     A file with an error in one of its clauses is left as it is.
     """
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report(file: SqlFile, new: str, options: argparse.Namespace) -> bool:
-    """Write or show the new text; is that a finding?"""
+    """Write or show the new text. Return True if this is a finding."""
     is_changed = new != file.text
     if options.diff:
         sys.stdout.writelines(_difference(file, new))

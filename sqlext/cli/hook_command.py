@@ -1,4 +1,4 @@
-"""`sqlext hook`: lets every Python of an environment wait for sessions to extend, and undoes it."""
+"""`sqlext hook`: makes every Python of an environment extend configured sessions, and undoes it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sysconfig
 from pathlib import Path
 
 _PTH = "sqlext_autoload.pth"
-# Python runs it at its start. After `pip uninstall`, which leaves the file, nothing happens.
+# Python runs this line when it starts. After `pip uninstall`, which leaves the file, the line has no effect.
 _LINE = (
     r'import sys; exec("try:\n import _sqlext_autoload\n'
     r'except ImportError: pass\nelse: _sqlext_autoload.wait_for_sessions()")'
@@ -19,7 +19,8 @@ def site_packages() -> Path:
 
 
 def install(folder: Path) -> None:
-    """Let every Python of the environment whose packages are in `folder` extend the sessions that are configured so.
+    """Make every Python of the environment whose packages are in `folder` extend the sessions that are configured for
+    it.
 
     Raises OSError if the folder cannot be written.
     """

@@ -16,19 +16,19 @@ from sqlext.sessions.typed_values import named_text, typed_value
 
 _HOOK = "install, remove or show the hook that extends every session with spark.sqlext.enabled=true"
 _RULES = "list, add, check or disable the pattern rules of a table"
-TRIAL_ROWS = 10_000  # of `sqlext rules check`
+TRIAL_ROWS = 10_000  # for `sqlext rules check`
 FAILED = 1  # exit status
 _LIBRARIES = frozenset({"pyspark", "py4j", "numpy", "numba", "pyarrow", "pandas"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line with `argv` (None: this process's) and return the exit status.
+    """Run the command line with `argv` (None: the arguments of this process) and return the exit status.
 
-    0: success; 1: a statement failed, the reason is on stderr; 2: the command line is wrong.
+    0: success; 1: a statement failed, and the reason is on stderr; 2: the command line is wrong.
     """
     try:
         return _run(list(sys.argv[1:] if argv is None else argv))
-    except ModuleNotFoundError as error:  # installed with --no-deps, for a cluster that brings its own Spark
+    except ModuleNotFoundError as error:  # sqlext was installed with --no-deps, for a cluster that has its own Spark
         library = (error.name or "").partition(".")[0]
         if library not in _LIBRARIES:
             raise
@@ -55,7 +55,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _hook(state: str) -> int:
-    """Install or remove the hook in this environment, and print whether it is there."""
+    """Install or remove the hook in this environment, and print whether it is installed."""
     folder = hook_command.site_packages()
     try:
         if state == "install":
@@ -73,7 +73,7 @@ def _hook(state: str) -> int:
 
 
 def _wrong_output(options: argparse.Namespace) -> str | None:
-    """What is wrong with the options of the output; sets the format that the ending of the file names."""
+    """The error in the options of the output, or None. Sets the format that the ending of the file names."""
     if options.output is not None and options.form is None:
         options.form = formats.format_of(options.output)
         if options.form is None:
@@ -156,7 +156,7 @@ def _command(commands: Any, name: str, purpose: str, action: str | None = None) 
 def _session_command(commands: Any, name: str, purpose: str, action: str | None = None) -> argparse.ArgumentParser:
     """A command that needs a session, and reads no statements unless arguments for them are added.
 
-    `action` is the name of what `session_commands` does, by default that of the command.
+    `action` is the name of the action in `session_commands`, by default the name of the command.
     """
     command: argparse.ArgumentParser = commands.add_parser(name, help=purpose, description=purpose)
     command.set_defaults(action=action or name, sql="")
@@ -184,5 +184,5 @@ def parse_parameter(text: str) -> tuple[str, Any]:
 def _parse_value(value: str) -> Any:
     try:
         return typed_value(value)
-    except ValueError as error:  # 2026-02-30
+    except ValueError as error:  # for example 2026-02-30
         raise argparse.ArgumentTypeError(f"{value!r}: {error}") from None

@@ -1,4 +1,4 @@
-"""`sqlext warm` and `sqlext pack`: compiled kernels for the workers of a cluster, and the package as one file."""
+"""`sqlext warm` and `sqlext pack`: compile kernels for the workers of a cluster, and write the package as one file."""
 
 from __future__ import annotations
 

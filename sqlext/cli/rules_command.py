@@ -24,7 +24,8 @@ def list_rules(spark: SparkSession, statements: Sequence[str], options: argparse
 
 
 def add_rules(spark: SparkSession, statements: Sequence[str], options: argparse.Namespace) -> None:
-    """Run statements about rules, and print the rules of their tables. Nothing runs if one of them is no such."""
+    """Run statements about rules, and print the rules of their tables. If any statement is not about rules, none is
+    run."""
     parsed = [_about_rules(text) for text in statements]
     for text in statements:
         spark.sql(text, dict(options.param) or None)
@@ -63,7 +64,8 @@ def check_rules(spark: SparkSession, statements: Sequence[str], options: argpars
 
 
 def _about_rules(text: str, *verbs: str) -> RuleStatement:
-    """The statement about rules. Raises UnsupportedError for another one, or another verb than those."""
+    """The statement about rules. Raises UnsupportedError for any other statement, or for a verb that is not in
+    `verbs`."""
     statement = parse_rule_statement(text)
     if statement is None or statement.verb in (SHOW, DESCRIBE) or (verbs and statement.verb not in verbs):
         first = tokenize(text)[0]

@@ -35,7 +35,7 @@ from sqlext.sessions.start import Py4JError
 from sqlext.spark.progress import kept_state
 from sqlext.spark.quiet_probes import quiet_probes
 
-_PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # Spark's bar on stderr for stages that take long
+_PROGRESS = {"spark.ui.showConsoleProgress": "true"}  # shows Spark's bar on stderr for stages that take long
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
 
 _interrupted = threading.Event()
@@ -46,11 +46,13 @@ def run_command(options: argparse.Namespace) -> int:
     try:
         return _run_on_session(options)
     except BrokenPipeError:
-        # The reader, perhaps `head`, has closed the pipe. Python would fail once more when it flushes at exit.
+        # The reader, perhaps `head`, has closed the pipe. Without this, Python would fail again when it flushes at
+        # exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, Py4JError) as error:
-        # Py4J may answer an interrupt with an error of its own, as it has lost the connection in mid-question.
+        # Py4J may respond to an interrupt with an error of its own, because it has lost the connection during a
+        # request.
         if isinstance(error, Py4JError) and not _interrupted.is_set():
             raise
         _stop()
@@ -65,7 +67,7 @@ def _run_on_session(options: argparse.Namespace) -> int:
         return MISUSED
     try:
         with quiet_probes():
-            # Every failure is raised as an exception; Spark's log would repeat it, with the stack of the JVM.
+            # Every failure is raised as an exception. Spark's log would repeat it, with the stack of the JVM.
             settings = {"spark.log.level": "OFF"} | (_PROGRESS if sys.stderr.isatty() else {})
             spark = session(master=options.master, warehouse=options.warehouse, **settings)
             _interrupt_quietly()
@@ -82,7 +84,8 @@ def _read(file: str) -> str:
 
 
 def split_statements(text: str) -> Iterator[str]:
-    """The statements of a file, without the semicolons between them, each on its lines of the file.
+    """The statements of a file, without the semicolons between them. Blank lines keep each statement on its lines of
+    the file.
 
     A script, BEGIN … END, is one statement. Empty statements are left out.
 
@@ -93,8 +96,11 @@ def split_statements(text: str) -> Iterator[str]:
 
 
 def _interrupt_quietly() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt: PySpark's own handler would ask the JVM for something in the midst of another
-    question, and Py4J would log that the interrupted one found no answer."""
+    """Make Ctrl-C raise KeyboardInterrupt.
+
+    PySpark's own handler would send a request to the JVM during another request, and Py4J would log that the
+    interrupted one received no answer.
+    """
 
     def interrupt(*_: object) -> None:
         _interrupted.set()
@@ -105,7 +111,7 @@ def _interrupt_quietly() -> None:
 
 
 def _stop() -> None:
-    """End Spark, and with it the query that runs. A second Ctrl-C does not interrupt this."""
+    """End Spark, and with it the running query. A second Ctrl-C does not interrupt this."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     running = SparkSession.getActiveSession()
     if running is not None:
@@ -116,7 +122,7 @@ def _stop() -> None:
 
 @contextmanager
 def _numbered(number: int, count: int) -> Iterator[None]:
-    """Name the statement that fails, where there are several."""
+    """Report the number of the statement that fails, if there are several."""
     try:
         yield
     except (SqlExtError, PySparkException):
@@ -127,10 +133,10 @@ def _numbered(number: int, count: int) -> Iterator[None]:
 
 
 def _check_syntax(spark: SparkSession, statements: list[str]) -> None:
-    """Raise the syntax error of a statement before the first one runs.
+    """Raise the syntax error of a statement before the first statement runs.
 
-    Spark parses a statement of its own in EXPLAIN, which stands in the blank lines before it; that of the first
-    statement is found when it runs.
+    Spark parses its own statements in EXPLAIN, which is written into the blank lines before the statement. A syntax
+    error in the first statement is found when it runs.
     """
     for number, statement in enumerate(statements, 1):
         with _numbered(number, len(statements)):
@@ -143,13 +149,14 @@ def _check_syntax(spark: SparkSession, statements: list[str]) -> None:
 
 
 def _is_own(statement: str) -> bool:
-    """Is it a statement that Spark does not know, or a script?"""
+    """Return True if the statement is one that Spark does not know, or a script."""
     is_own = parse_target(statement) is not None or parse_command(statement) is not None
     return is_own or "BEGIN" in statement.upper()
 
 
 def _parse_by_spark(spark: SparkSession, statement: str) -> None:
-    """Raise Spark's syntax errors; what only later statements can tell, such as an unknown table, is no error here."""
+    """Raise Spark's syntax errors. An error that earlier statements may prevent, such as an unknown table, is
+    ignored."""
     try:
         spark.sql(f"EXPLAIN{statement}")
     except ParseException:
@@ -171,12 +178,13 @@ def _run(spark: SparkSession, statements: list[str], options: argparse.Namespace
                 _separate(is_first, options)
                 results.write_result(result, options.limit, options.form, options.output, null=options.null)
                 is_first = False
-    # Those of CREATE STREAMING TABLE and INSERT, which would end with this process.
+    # The queries of CREATE STREAMING TABLE and INSERT, which would end with this process.
     _follow(spark, [query for query in streams.started().values() if query not in before.values()])
 
 
 def _separate(is_first: bool, options: argparse.Namespace) -> None:
-    """Print an empty line before a result that is not the first one. Raises UnsupportedError if a file has one."""
+    """Print an empty line before a result that is not the first one. Raises UnsupportedError if a file already has a
+    result."""
     if not is_first and options.output is not None:
         raise UnsupportedError("OUTPUT_FILE", f"{options.output} has the result of an earlier statement",
                                hint="-o writes one result; leave the other queries out.")  # fmt: skip
@@ -185,7 +193,8 @@ def _separate(is_first: bool, options: argparse.Namespace) -> None:
 
 
 def _follow(spark: SparkSession, queries: Sequence[StreamingQuery]) -> None:
-    """Wait for the end of streaming queries, with a line on stderr for each micro-batch. Raises the error of one."""
+    """Wait for the end of streaming queries, with a line on stderr for each micro-batch. Raises the error of a failed
+    query."""
     try:
         _wait(queries)
     except PySparkException:
@@ -242,7 +251,8 @@ def _compile(spark: SparkSession, statements: list[str], options: argparse.Names
 
 
 def _make_temporary_view(spark: SparkSession, statement: str, options: argparse.Namespace) -> None:
-    """Create a temporary view, which later statements may read and which ends with this process. Run nothing else."""
+    """Create a temporary view, which later statements may read and which ends with this process. No other statement is
+    run."""
     head = parse_head(statement)
     if head is not None and head.verb == CREATE_VIEW and head.is_temporary:
         spark.sql(statement, dict(options.param) or None)

@@ -1,4 +1,4 @@
-"""The shell: a prompt, statements that run so that Ctrl-C cancels them, and their results as tables."""
+"""The shell: a prompt, statements that Ctrl-C can cancel, and their results as tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from sqlext.spark.quiet_probes import quiet_probes
 
 HISTORY = Path("~/.sqlext_history")
 PROMPT, MORE = "sqlext> ", "   ...> "
-_SHOW_TIME_AFTER = 2.0  # seconds
+_SHOW_TIME_AFTER = 2.0  # in seconds
 
 
 def start(master: str, warehouse: str | None, limit: int) -> int:
@@ -41,7 +41,8 @@ def start(master: str, warehouse: str | None, limit: int) -> int:
     print("Spark starts …", file=sys.stderr)
     with quiet_probes():
         spark = session(master=master, warehouse=warehouse, **{"spark.log.level": "OFF"})
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # PySpark's own would ask the JVM in mid-question
+        # PySpark's own handler would send a request to the JVM during another one
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         print("sqlext on Spark", spark.version, "- a statement ends with ; and .help lists commands", file=sys.stderr)
         Shell(spark, limit, history=FileHistory(os.fspath(HISTORY.expanduser()))).loop()
         spark.stop()
@@ -49,7 +50,7 @@ def start(master: str, warehouse: str | None, limit: int) -> int:
 
 
 class Clock:
-    """Shows on a terminal for how long a statement has run, once that is long, until it is stopped."""
+    """Shows on a terminal for how long a statement has run, from _SHOW_TIME_AFTER until it is stopped."""
 
     def __init__(self) -> None:
         self.begun, self.shown, self.is_stopped = time.monotonic(), 0, not sys.stderr.isatty()
@@ -64,7 +65,7 @@ class Clock:
             print(f"\r{self.shown} s, Ctrl-C cancels", end="", file=sys.stderr, flush=True)
 
     def stop(self) -> None:
-        """Take the time away, before something else is written."""
+        """Erase the time, before anything else is written."""
         self.is_stopped = True
         if self.shown:
             self.shown = 0
@@ -99,7 +100,7 @@ class Shell:
                 return
             try:
                 self.run(text)
-            except KeyboardInterrupt:  # in a command, which is not canceled but left
+            except KeyboardInterrupt:  # in a command, which cannot be canceled, only abandoned
                 print("canceled", file=sys.stderr)
 
     def run(self, text: str) -> None:
@@ -126,10 +127,10 @@ class Shell:
         print(f"{clock.seconds:.1f} s", file=sys.stderr)
 
     def _cancelable(self, action: Callable[[Clock], None]) -> bool:
-        """Run it in a thread; False if Ctrl-C has canceled its jobs. Raises what it raises.
+        """Run the action in a thread; return False if Ctrl-C has canceled its jobs. Raises the errors of the action.
 
-        All jobs of the session are its own: streams run in sessions of theirs. A tag would not do, because Spark knows
-        it only in the thread that set it.
+        All jobs of the session belong to the action, since streams run in their own sessions. A tag would not work,
+        because Spark knows a tag only in the thread that set it.
         """
         failures: list[BaseException] = []
         clock, done = Clock(), threading.Event()
@@ -142,11 +143,11 @@ class Shell:
             finally:
                 done.set()
 
-        # With the context of this thread, in which PySpark's log of errors is kept back.
+        # The thread gets the context of this thread, in which PySpark's log of errors is kept back.
         thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
         thread.start()
         is_canceled = False
-        while not done.is_set():  # an interrupted join() would take the thread for ended
+        while not done.is_set():  # an interrupted join() would treat the thread as ended
             try:
                 done.wait(0.1)
                 clock.tick()
@@ -185,7 +186,7 @@ class Shell:
 
 
 def _keys() -> KeyBindings:
-    """Enter runs what is complete, and else begins a line; Tab completes."""
+    """Key bindings: Enter runs a complete text, and otherwise begins a new line; Tab completes."""
     keys = KeyBindings()
 
     @keys.add("enter")

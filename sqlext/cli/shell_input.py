@@ -1,4 +1,4 @@
-"""What the shell knows of a text while it is typed: whether it is complete, and which words may come next."""
+"""What the shell finds in a text while it is typed: whether it is complete, and which words may come next."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WORD = re.compile(r"[\w.`]+$")
 
 
 def is_complete(text: str) -> bool:
-    """Does Enter run the text: a command, nothing at all, or statements with a semicolon behind the last?
+    """Return True if Enter runs the text: a command, an empty text, or statements with a semicolon after the last.
 
     >>> [is_complete(text) for text in ("SELECT 1", "SELECT ';", "SELECT 1; -- end", "BEGIN SELECT 1;", ".help", "")]
     [False, False, True, False, True, True]
@@ -58,9 +58,9 @@ def is_complete(text: str) -> bool:
 
 
 class Names:
-    """The tables and columns that can be completed, read when they are first needed.
+    """The tables and columns that can be completed, which are read when they are first needed.
 
-    `list_tables` and `list_columns` ask the session; they may fail.
+    `list_tables` and `list_columns` query the session; they may fail.
     """
 
     def __init__(self, list_tables: Callable[[], Iterable[str]], list_columns: Callable[[str], Iterable[str]]):
@@ -68,14 +68,14 @@ class Names:
         self.forget()
 
     def forget(self) -> None:
-        """A statement may have changed them."""
+        """Forget the names, because a statement may have changed them."""
         self._tables: list[str] | None = None
         self._columns: dict[str, list[str]] = {}
 
     def tables(self) -> list[str]:
         if self._tables is None:
             self._tables = []
-            with suppress(Exception):  # completion must never end the shell
+            with suppress(Exception):  # an error in completion must never end the shell
                 self._tables = sorted(self.list_tables())
         return self._tables
 
@@ -94,7 +94,7 @@ class SqlCompleter(Completer):
         self.names = names
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-        """The words that begin as the one before the cursor."""
+        """The words that begin with the word before the cursor."""
         text = document.text_before_cursor
         if text.lstrip().startswith(".") and " " not in text.strip():
             commands = (command.split()[0] for command in COMMANDS)
@@ -110,7 +110,7 @@ class SqlCompleter(Completer):
                 yield Completion(name, -len(word if kind == "table" else last), display_meta=kind)
 
     def _names(self, text: str, word: str) -> Iterator[tuple[str, str]]:
-        """(name, what it is), the nearest first."""
+        """(name, its kind) pairs, the nearest first."""
         tables = self.names.tables()
         known = {table.lower(): table for table in tables}
         for name in _relations(text):
@@ -123,7 +123,7 @@ class SqlCompleter(Completer):
 
 
 def quoted_if_needed(name: str) -> str:
-    """A name as one writes it.
+    """A name as it is written in a statement.
 
     >>> quoted_if_needed("a"), quoted_if_needed("a b")
     ('a', '`a b`')

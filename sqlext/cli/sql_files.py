@@ -1,4 +1,4 @@
-"""The files that a command of this folder is about, and what stands in them."""
+"""The files that a command reads, and their texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SqlFile:
 
 @dataclass(frozen=True)
 class Unread:
-    """A file that was not read, and why. `is_error`: it could not be; if not, it was passed over."""
+    """A file that was not read, and the reason. `is_error`: the file could not be read; if not, it was skipped."""
 
     name: str
     reason: str
@@ -34,9 +34,9 @@ class Unread:
 
 
 def read_files(names: Sequence[str]) -> Iterator[SqlFile | Unread]:
-    """The files of these names. A folder stands for all its files `*.sql`, `-` for standard input.
+    """The files with these names. A folder means all its files `*.sql`, and `-` means standard input.
 
-    Line ends stay as they are. Templates are passed over.
+    Line ends stay as they are. Templates are skipped.
     """
     for name in names:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""What a rule would have matched: its clause as an ordinary query over the last rows of the events."""
+"""The matches that a rule would have found: its clause is run as an ordinary query over the last rows of the events."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from sqlext.rewriter.text.splice import Text, join
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """`partition` and `order` are those that MATCH_RULES has; None: the first column of times. `rows`: how many."""
+    """`partition` and `order` are those of MATCH_RULES; None: the first timestamp column. `rows`: how many rows are
+    read."""
 
     partition: tuple[Parts, ...]
     order: Parts | None
@@ -36,7 +37,7 @@ def try_rule(call: SqlCall, statement: RuleStatement, trial: Trial) -> tuple[str
     """The name of the events, and the matches of CREATE PATTERN RULE in their last rows. Nothing is stored.
 
     Each match has `first_time` and `last_time`, the order key of its first and last row, and its measures. Raises
-    SqlExtError as the statement would, with places in it.
+    SqlExtError as the statement would, with places in the statement.
     """
     definition = statement.definition
     assert definition is not None

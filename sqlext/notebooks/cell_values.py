@@ -20,8 +20,8 @@ _LEGACY = re.compile(r"(?<!\\)\$\{(\w+)\}|(?<!\\)\$(\w+)")
 def arguments(text: str, widgets: Widgets, variables: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the markers `:name` of a statement.
 
-    A widget comes first, as in Databricks, then a Python variable. A widget's value is a text; a value that was passed
-    to the notebook has the type of its form. Raises BindError: MISSING_ARGUMENT, ARGUMENT_TYPE.
+    A widget has precedence over a Python variable, as in Databricks. A widget's value is a text; a value that was
+    passed to the notebook has the type that its form determines. Raises BindError: MISSING_ARGUMENT, ARGUMENT_TYPE.
 
     >>> arguments("SELECT :n + :x, 'a:b'", Widgets({"n": "3"}), {"x": 1.5})
     {'n': 3, 'x': 1.5}
@@ -55,10 +55,10 @@ def _value(name: str, place: Place, widgets: Widgets, variables: Mapping[str, An
 
 
 def with_texts(text: str, widgets: Widgets) -> Text:
-    """The text of a statement with the values of widgets in the place of `${name}`, `$name` and `getArgument('name')`.
+    """The text of a statement with the values of widgets in place of `${name}`, `$name` and `getArgument('name')`.
 
-    The first two are text, as in Databricks up to 15.1; the last is a string. Only names of widgets are replaced.
-    Raises BindError (UNKNOWN_WIDGET) for getArgument.
+    The first two are replaced as text, as in Databricks up to 15.1; the last becomes a string. Only names of widgets
+    are replaced. Raises BindError (UNKNOWN_WIDGET) for getArgument.
 
     >>> widgets = Widgets({"t": "orders", "who": "O'Neil"})
     >>> str(with_texts("SELECT * FROM ${t} WHERE name = getArgument('who')", widgets))
@@ -89,9 +89,9 @@ def _argument_edits(text: str, widgets: Widgets) -> Iterator[Edit]:
 
 
 def in_cell(error: SqlExtError, text: Text, cell: str) -> SqlExtError:
-    """The error with its places in the cell as the user wrote it; `text` is its statement with values in it.
+    """The error with its places in the cell as the user wrote it; `text` is the cell's statement with values inserted.
 
-    A place in another text, such as that of a stored view, stays.
+    A place in another text, such as that of a stored view, is not changed.
     """
     if isinstance(error, SqlExtErrors):
         return SqlExtErrors([in_cell(e, text, cell) for e in error.errors])

@@ -11,14 +11,14 @@ from sqlext.notebooks.jupyter_form import from_jupyter, to_jupyter
 from sqlext.notebooks.notebook_cells import PYTHON, SQL, Notebook
 from sqlext.notebooks.source_form import is_source, read_cells, read_source, write_source
 
-ENDINGS = {".sql": SQL, ".py": PYTHON, ".ipynb": None}  # the language of a file's cells without a magic
+ENDINGS = {".sql": SQL, ".py": PYTHON, ".ipynb": None}  # the language of the cells without a magic in such a file
 
 
 def read_notebook(file: Path) -> Notebook:
     """The notebook in a file.
 
-    A `.sql` or `.py` file that is not in source form is a notebook of one cell. Raises SetupError (NOTEBOOK_FILE) if
-    the file cannot be read.
+    A `.sql` or `.py` file that is not in source form is read as a notebook of one cell. Raises SetupError
+    (NOTEBOOK_FILE) if the file cannot be read.
     """
     if file.suffix not in ENDINGS:
         raise _unreadable(file, "it is neither .sql nor .py nor .ipynb")

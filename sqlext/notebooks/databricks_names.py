@@ -16,21 +16,21 @@ from sqlext.notebooks.widgets import Widgets
 
 
 class NotebookExit(Exception):
-    """Raised by `dbutils.notebook.exit(value)`: the notebook ends here, and well."""
+    """Raised by `dbutils.notebook.exit(value)`: the notebook ends here, successfully."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"Notebook exited: {self}"]
 
 
 class NotebookUtilities:
-    """`dbutils.notebook`."""
+    """The methods of `dbutils.notebook`."""
 
     def exit(self, value: object = "") -> NoReturn:
         """End the notebook with a value."""
         raise NotebookExit(value)
 
     def run(self, path: str, *arguments: Any, **options: Any) -> NoReturn:
-        """Raise UnsupportedError: a notebook of its own kernel is not built."""
+        """Raise UnsupportedError: running a notebook in a kernel of its own is not built."""
         raise UnsupportedError("NOTEBOOK_UTILITY", "dbutils.notebook.run is not built",
                                hint=f"write %run {path}, which runs the notebook here.")  # fmt: skip
 
@@ -56,12 +56,12 @@ def display(*objects: Any, **options: Any) -> Any:
 
 
 def display_html(html: str) -> None:
-    """Show HTML."""
+    """Show a text as HTML."""
     display_by_ipython(HTML(html))
 
 
 def databricks_names(widgets: Widgets) -> dict[str, Any | Callable[..., Any]]:
-    """The names with their values for the Python variables of a notebook."""
+    """The names and their values, which become Python variables of a notebook."""
     return {
         "dbutils": Dbutils(widgets, NotebookUtilities()),
         "display": display,

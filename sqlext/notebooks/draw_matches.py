@@ -1,4 +1,4 @@
-"""Draws a MATCH_RECOGNIZE: its rows over time, each match shaded, each row in the colour of its variable."""
+"""Draws a MATCH_RECOGNIZE: its rows over time, with each match shaded and each row in the colour of its variable."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Drawing:
 def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | None = None) -> Drawing | None:
     """Draw the last MATCH_RECOGNIZE of a statement; None if it has none.
 
-    At most 10,000 rows are read, and six partitions drawn, those with matches first. Raises UnsupportedError (DRAWING)
-    if the clause cannot return all rows, and the errors of the statement.
+    At most 10,000 rows are read, and six partitions are drawn, partitions with matches first. Raises UnsupportedError
+    (DRAWING) if the clause cannot return all rows, and the errors of the statement.
     """
     query = drawing_query(statement)
     if query is None:
@@ -60,7 +60,8 @@ def draw_matches(spark: SparkSession, statement: str, args: dict[str, Any] | Non
 
 
 def _value_column(rows: pd.DataFrame, query: DrawingQuery) -> str | None:
-    """The column over time: a numeric one, the first that DEFINE names if it names one; None without."""
+    """The column that is drawn over time: the first numeric column that DEFINE names, or else the first numeric one;
+    None if there is none."""
     skipped = {query.time, *query.keys, MATCH, VARIABLE}
     numeric = [name for name in rows.columns if name not in skipped and _is_number(rows[name])]
     words = [word.lower() for word in re.findall(r"\w+", query.conditions)]
@@ -76,7 +77,7 @@ def _is_number(column: pd.Series) -> bool:
 
 
 def _panels(rows: pd.DataFrame, query: DrawingQuery) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The partitions, those with matches first, with what is written above them."""
+    """The partitions, each with its title; partitions with matches come first."""
     if not query.keys:
         yield "", rows
         return

@@ -16,7 +16,7 @@ _MEASURES = f"MEASURES MATCH_NUMBER() AS {MATCH}, CLASSIFIER() AS {VARIABLE} ALL
 
 @dataclass(frozen=True, kw_only=True)
 class DrawingQuery:
-    """`time` and `keys` are columns of the query's result; `conditions` are those of DEFINE."""
+    """`time` and `keys` are columns of the query's result; `conditions` are the conditions of DEFINE."""
 
     text: str
     time: str
@@ -49,7 +49,7 @@ def drawing_query(statement: str) -> DrawingQuery | None:
 
 
 def _edits(statement: str, clause: MatchClause) -> tuple[Edit, ...]:
-    """MEASURES and ROWS PER MATCH replaced."""
+    """The edits that replace MEASURES and ROWS PER MATCH."""
     upper = statement.upper()
     rows, after = clause.rows_per_match.fragment, clause.after_match
     edits = [Edit(rows.start, rows.stop, "")] if rows is not None else []

@@ -1,4 +1,4 @@
-"""The line of a cell in which it failed, and the line of the file in which that stands."""
+"""The line of a cell in which it failed, and the corresponding line of the file."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _LINE_OF_SPARK = re.compile(r"\bline (\d+),? pos")
 
 
 def line_in_file(cell: Cell, first_line: int, line: int | None, code: str) -> int:
-    """The line of the file for a line of `code`, which IPython runs for a cell: its magic may be one line more.
+    """The line of the file for a line of `code`, which IPython runs for a cell. The magic may be an additional line of
+    `code`.
 
-    `first_line`: that of the cell in the file, which is the result if `line` is None.
+    `first_line`: the cell's first line in the file, which is the result if `line` is None.
 
     >>> line_in_file(Cell("sql", "SELECT 1;\\nSELECT x"), 30, 3, "%%sql\\nSELECT 1;\\nSELECT x")
     31
@@ -30,9 +31,9 @@ def line_in_file(cell: Cell, first_line: int, line: int | None, code: str) -> in
 
 
 def failed_line(error: BaseException | None, code: str, variables: Mapping[str, Any]) -> int | None:
-    """The line of `code`, a cell as IPython runs it, in which it raised an error; None if nothing tells it.
+    """The line of `code`, a cell as IPython runs it, in which it raised an error; None if the error does not show it.
 
-    `variables`: those of the notebook.
+    `variables`: the variables of the notebook.
 
     >>> from sqlext.errors import BindError, Place
     >>> code = "%%sql\\nSELECT 1;\\nSELECT x"
@@ -53,11 +54,11 @@ def failed_line(error: BaseException | None, code: str, variables: Mapping[str, 
 
 
 def _line_of_python(error: BaseException | None, variables: Mapping[str, Any]) -> int | None:
-    """The line of the cell itself: the outermost code that has the variables of the notebook as its globals."""
+    """The line of the cell itself. It is in the outermost code whose globals are the variables of the notebook."""
     frames = walk_tb(error.__traceback__ if error is not None else None)
     return next((line for frame, line in frames if frame.f_globals is variables), None)
 
 
 def print_last_line(shell: InteractiveShell, code: str) -> None:
-    """Print the line in which `code` failed, the last cell that a shell ran; nothing if nothing tells it."""
+    """Print the line in which `code`, the last cell that a shell ran, failed; nothing if the error does not show it."""
     print(failed_line(getattr(sys, "last_value", None), code, shell.user_ns) or "")

@@ -1,6 +1,6 @@
-"""Notebooks as Jupyter keeps them, in nbformat: cells of SQL begin with `%%sql`.
+"""Notebooks in Jupyter's form, nbformat: cells of SQL begin with `%%sql`.
 
-Databricks writes the same form with `%sql` alone on the first line, and with its own metadata; both are read.
+Databricks writes the same form with only `%sql` on the first line, and with its own metadata; both are read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from sqlext.notebooks.notebook_cells import MARKDOWN, PYTHON, RUN, Cell, Noteboo
 
 LOAD = "%load_ext sqlext"  # the first cell of a notebook that we write
 _DATABRICKS, CELL = "application/vnd.databricks.v1+notebook", "application/vnd.databricks.v1+cell"  # Databricks' keys
-_OURS = "sqlext"  # the key of the language of a notebook that we converted; its cells without a magic are Python
+# the key of the language of a notebook that we converted, in which the cells without a magic are Python
+_OURS = "sqlext"
 _MAGIC_LINE = re.compile(r"%%?(sql|sh|fs|scala|r)[ \t]*\n")
 
 
@@ -28,7 +29,7 @@ def to_jupyter(notebook: Notebook) -> NotebookNode:
         _OURS: {"language": notebook.language},
     }
     for i, cell in enumerate(cells):
-        cell["id"] = f"cell-{i}"  # a conversion gives the same file each time
+        cell["id"] = f"cell-{i}"  # so a conversion gives the same file each time
     return new_notebook(cells=cells, metadata=metadata)
 
 
@@ -41,7 +42,7 @@ def _to_jupyter_cell(cell: Cell) -> NotebookNode:
 
 
 def code_of(cell: Cell) -> str:
-    """What IPython runs for a cell."""
+    """The code that IPython runs for a cell."""
     if cell.language == PYTHON:
         return cell.text
     if cell.language == RUN:
@@ -60,7 +61,7 @@ def from_jupyter(node: NotebookNode) -> Notebook:
 
 
 def _from_jupyter_cell(cell: NotebookNode, databricks: str | None) -> Cell:
-    """`databricks`: the language of a notebook that Databricks wrote."""
+    """The cell. `databricks`: the language of a notebook that Databricks wrote."""
     title = cell.metadata.get(CELL, {}).get("title", "")
     if cell.cell_type != "code":
         return Cell(cell.metadata.get("language", MARKDOWN), cell.source, title)

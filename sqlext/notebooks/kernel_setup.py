@@ -1,4 +1,4 @@
-"""What `sqlext notebook run` does in the kernel before the first cell of a notebook."""
+"""Sets up the kernel for `sqlext notebook run` before the first cell of a notebook runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlext.sessions.session import session
 def set_up(shell: InteractiveShell, master: str, warehouse: str, values: Mapping[str, str]) -> None:
     """Start the session `spark`, load the magics, and pass the values of parameters to the widgets.
 
-    Streaming tables process the rows that are there, and their cells wait for it, as in a Databricks job.
+    Streaming tables process the rows that exist, and their cells wait until this is done, as in a Databricks job.
     """
     with short_errors():
         spark = session(master=master, warehouse=warehouse, **{"spark.log.level": "OFF"})

@@ -17,13 +17,13 @@ from sqlext.spark.progress import kept_state
 
 _HEAD = ("stream", "state", "batch", "rows", "rows/s", "watermark", "kept rows", "kept bytes", "late rows")
 _TEXTS = ("stream", "state", "watermark")
-_SECONDS = 1  # between two looks
+_SECONDS = 1  # between two updates
 _HOW_TO_STOP = "%stop ends all streams, %stop NAME one of them"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One line for each query, as it is when this is created."""
+    """One line for each query, with its progress at the time when this is created."""
 
     lines: tuple[tuple[str, ...], ...]
 
@@ -37,12 +37,12 @@ class Progress:
 
     @property
     def is_running(self) -> bool:
-        """Does one of the queries still run?"""
+        """Return True if one of the queries is still running."""
         return any(line[1] == "running" for line in self.lines)
 
 
 def progress_of(queries: Sequence[StreamingQuery]) -> Progress:
-    """How far streaming queries are."""
+    """The progress of streaming queries."""
     return Progress(tuple(_line(query.name or query.id, _status(query), query.recentProgress) for query in queries))
 
 
@@ -54,7 +54,7 @@ def _status(query: StreamingQuery) -> str:
 
 
 def _line(name: str, status: str, recent: Sequence[Any]) -> tuple[str, ...]:
-    """The cells of one query; the rows are those of the micro-batches that Spark remembers, a hundred.
+    """The cells of one query; the rows are counted over the micro-batches that Spark remembers, a hundred.
 
     >>> _line("alerts", "running", [{"batchId": 3, "numInputRows": 1200, "processedRowsPerSecond": 480.2,
     ...       "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"}, "observedMetrics": {}}])
@@ -81,8 +81,8 @@ def _line(name: str, status: str, recent: Sequence[Any]) -> tuple[str, ...]:
 def show_progress(queries: Sequence[StreamingQuery], *, waits: bool) -> None:
     """Show the progress of queries below the cell until all of them have ended.
 
-    `waits`: return only then, and raise the error of a query that failed; else the cell ends at once, a thread goes on,
-    and below it is a button that stops the queries.
+    `waits`: return only then, and raise the error of a query that failed. Otherwise the cell ends at once, a thread
+    continues to show the progress, and below it is a button that stops the queries.
     """
     handle = display(progress_of(queries), display_id=True)
     if waits:
@@ -107,6 +107,6 @@ def _follow(handle: Any, queries: Sequence[StreamingQuery], button: Any | None) 
             if now != last:
                 handle.update(now)
             last = now
-    finally:  # also where the session was stopped, and nothing is known of the queries any more
+    finally:  # also if the session was stopped, and the state of the queries is unknown
         if button is not None:
             button.close()

@@ -1,4 +1,4 @@
-"""The line of `%sql` and `%%sql`: options, the variable that gets the result, and SQL behind them."""
+"""The line of `%sql` and `%%sql`: options, the variable that receives the result, and the SQL that follows."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ _FLAGS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class MagicLine:
-    """What a user wrote behind `%sql` or `%%sql`.
+    """The parts of the text after `%sql` or `%%sql`.
 
     `view`: the temporary view to create; `limit`: how many rows are shown; `is_cached`: keep the rows in Spark's cache;
-    `explains`: show the plan instead of the result; `draws`: draw the matches over time. `target`: the Python variable
-    of the result. `sql` is all that follows, with blanks in the place of what was read, so that columns stay.
+    `explains`: show the plan instead of the result; `draws`: draw the matches over time; `target`: the Python variable
+    of the result; `sql`: the rest of the text, with blanks in place of the parts that were read, so that columns stay
+    the same.
     """
 
     view: str | None = None
@@ -42,7 +43,7 @@ class MagicLine:
 
 
 def parse_magic_line(line: str, has_body: bool = False) -> MagicLine:
-    """The options at the beginning of a line, a target (`name <<`), and the SQL behind them.
+    """The options at the beginning of a line, a target (`name <<`), and the SQL that follows.
 
     `has_body`: SQL follows on further lines, so that a name alone on this line is a target. Raises ParseError
     (MAGIC_OPTION).
@@ -62,7 +63,7 @@ def parse_magic_line(line: str, has_body: bool = False) -> MagicLine:
 
 
 def options_of(cell: str | None) -> str:
-    """The options that a cell has in a comment on its first line, where it has no magic line.
+    """The options in a comment on the first line of a cell, if the cell has no magic line.
 
     >>> options_of("-- sqlext: --draw\\nSELECT 1")
     ' --draw'
@@ -72,7 +73,7 @@ def options_of(cell: str | None) -> str:
 
 
 def _with_option(options: MagicLine, line: str, option: re.Match[str]) -> tuple[MagicLine, int]:
-    """The options with one more, and where it ends."""
+    """The options with one more, and the offset where that option ends."""
     name = _SHORT.get(option[1], option[1])
     if name in _FLAGS:
         return replace(options, **_FLAGS[name]), option.end()

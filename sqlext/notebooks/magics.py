@@ -30,12 +30,12 @@ from sqlext.sessions.start import running_session
 from sqlext.spark.quiet_probes import quiet_probes
 
 LAST_RESULT = "_sqldf"  # the variable of the last result, as in Databricks
-_TABLE = "_sqlext_table"  # the attribute of a result of `%sql` that has the rows to show
+_TABLE = "_sqlext_table"  # the attribute of a result of `%sql` that holds the rows to show
 
 
 @magics_class
 class SqlMagics(Magics):
-    """Runs SQL in the session `spark` of the notebook, or in the one that runs, or in a new one."""
+    """Runs SQL in the session `spark` of the notebook, or in the running session, or in a new one."""
 
     def __init__(self, shell: InteractiveShell):
         super().__init__(shell)
@@ -63,7 +63,7 @@ class SqlMagics(Magics):
         --draw          draw the matches of MATCH_RECOGNIZE over time, below the table
         VARIABLE        the Python variable of the last result, a DataFrame; results are then not shown
 
-        In a cell of a .sql notebook the options stand behind `-- sqlext:` on its first line.
+        In a cell of a .sql notebook the options follow `-- sqlext:` on its first line.
         :name is the value of a widget or of a Python variable. The last result is also in _sqldf.
         """
         with short_errors():
@@ -82,7 +82,7 @@ class SqlMagics(Magics):
     @no_var_expand
     @line_magic
     def stop(self, line: str) -> None:
-        """End streaming queries: `%stop` all of them, `%stop NAME` those of one streaming table."""
+        """End streaming queries: `%stop` ends all of them, `%stop NAME` the queries of one streaming table."""
         with short_errors():
             stop_streams(self.spark(), line.strip())
 
@@ -97,9 +97,9 @@ class SqlMagics(Magics):
         return run_cells(file, self.get_shell(), self.widgets, parsed[1])
 
     def _results(self, runner: CellRunner, text: str) -> Iterator[DataFrame]:
-        """The results that have columns, and below the cell the progress of the streams that its statements start.
+        """The results that have columns; the progress of the streams that the statements start is shown below the cell.
 
-        A stream that ends by itself is waited for, because the next statement may read its table.
+        A stream that ends by itself is awaited, because the next statement may read its table.
         """
         before = streams.started()
         for frame in runner.run(text):
@@ -143,9 +143,10 @@ class SqlMagics(Magics):
 
 @contextmanager
 def short_errors() -> Iterator[None]:
-    """Errors of Spark that are raised inside are shown by their message alone, without the stacks of Python and Java.
+    """Errors of Spark that are raised in the `with` block are shown by their message alone, without the stacks of
+    Python and Java.
 
-    Errors of ours are so anyway.
+    Errors of ours are always shown in this way.
     """
     try:
         with quiet_probes():
@@ -157,17 +158,17 @@ def short_errors() -> Iterator[None]:
 
 
 def load(shell: InteractiveShell) -> SqlMagics:
-    """Add the magics to a shell, and the names of Databricks notebooks that are not in use."""
+    """Add the magics to a shell, and those names of Databricks notebooks that are not already in use."""
     magics = SqlMagics(shell)
     shell.register_magics(magics)
     for name, value in databricks_names(magics.widgets).items():
-        if name == "display" or name not in shell.user_ns:  # IPython has a display of its own, which ours calls
+        if name == "display" or name not in shell.user_ns:  # IPython has its own `display`, which ours calls
             shell.user_ns[name] = value
     return magics
 
 
 def _show_as_table(formatters: Any, frame: DataFrame, table: ShownTable) -> None:
-    """Let a DataFrame that `%sql` returns be shown as a table. Other DataFrames are shown as before."""
+    """Make a DataFrame that `%sql` returns be shown as a table. Other DataFrames are shown as before."""
 
     def html(any_frame: DataFrame) -> str | None:
         shown: ShownTable | None = vars(any_frame).get(_TABLE)
@@ -182,7 +183,7 @@ def _show_as_table(formatters: Any, frame: DataFrame, table: ShownTable) -> None
 
 
 def stop_streams(spark: SparkSession, name: str) -> None:
-    """Stop all streaming queries, or those of the streaming table `name`. Raises BindError (UNKNOWN_STREAM)."""
+    """Stop all streaming queries, or the queries of the streaming table `name`. Raises BindError (UNKNOWN_STREAM)."""
     active = spark.streams.active
     if name and not streams.running(spark, name.lower()):
         names = ", ".join(sorted(str(query.name or query.id) for query in active))

@@ -1,4 +1,4 @@
-"""A notebook as its cells: what the three file forms (SQL source, Python source, ipynb) have in common."""
+"""A notebook as its cells: the common part of the three file forms (SQL source, Python source, ipynb)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ LANGUAGES = (SQL, PYTHON, MARKDOWN, RUN, "md-sandbox", "sh", "fs", "scala", "r")
 
 @dataclass(frozen=True)
 class Cell:
-    """`language`: one of LANGUAGES; `text` without the magic of the language. A cell of RUN has a path as its text."""
+    """`language`: one of LANGUAGES; `text`: the text without the magic of the language. A cell of RUN has a path as its
+    text."""
 
     language: str
     text: str
@@ -20,10 +21,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Notebook:
-    """`language`: that of the cells without a magic, SQL or PYTHON.
+    """`language`: the language of the cells without a magic, SQL or PYTHON.
 
-    `lines`: the line of the file in which the text of each cell begins, from 1; () in a form whose lines say nothing to
-    a reader.
+    `lines`: the line of the file in which the text of each cell begins, from 1; () in a form whose line numbers are of
+    no use to a reader.
     """
 
     language: str
@@ -37,7 +38,8 @@ class Notebook:
 
 
 def split_magic(source: str, language: str) -> Cell:
-    """The cell of a source as Databricks shows it: `%language` at its beginning, if it is not that of the notebook.
+    """The cell of a source as Databricks shows it: it begins with `%language`, unless that is the language of the
+    notebook.
 
     >>> split_magic("%md\\n# Orders", SQL)
     Cell(language='md', text='# Orders', title='')

@@ -61,7 +61,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _convert(options: argparse.Namespace) -> int:
     with _reported() as status:
-        from sqlext.notebooks.convert_notebook import read_notebook, write_notebook  # nbformat may be missing
+        from sqlext.notebooks.convert_notebook import read_notebook, write_notebook  # nbformat may not be installed
 
         write_notebook(read_notebook(options.file), options.output)
     return status.code
@@ -74,7 +74,7 @@ class _Status:
 
 @contextmanager
 def _reported() -> Iterator[_Status]:
-    """Report errors of ours, of files and of optional packages on stderr, and set the exit status."""
+    """Report our errors and errors of files and of optional packages on stderr, and set the exit status."""
     status = _Status()
     try:
         yield status

@@ -22,7 +22,7 @@ _VALUE = re.compile(r"""\$(\w+)=("[^"]*"|'[^']*'|\S+)""")
 
 
 class NotebookFailure(Exception):
-    """A cell of the notebook that `%run` names has failed; its own error is shown before."""
+    """A cell of the notebook that `%run` names has failed; the error of the cell has been shown before."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
@@ -45,7 +45,7 @@ def _bare(text: str) -> str:
 
 
 def notebook_file(path: str, folder: Path) -> Path | None:
-    """The notebook that a path names, with or without its ending; None if it is another file or none.
+    """The notebook that a path names, with or without its ending; None if the path names another file or no file.
 
     A Python file is a notebook only in the source form of Databricks.
     """
@@ -75,7 +75,7 @@ def run_cells(file: Path, shell: InteractiveShell, widgets: Widgets, values: dic
 
 @contextmanager
 def _folder(folder: Path) -> Iterator[None]:
-    """Paths inside are relative to a folder. (contextlib.chdir needs Python 3.11.)"""
+    """Paths in the `with` block are relative to a folder. (contextlib.chdir needs Python 3.11.)"""
     before = os.getcwd()
     os.chdir(folder)
     try:

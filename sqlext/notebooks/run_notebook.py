@@ -1,4 +1,4 @@
-"""Executes a notebook in a Jupyter kernel of this Python, by nbclient, and writes it with its results."""
+"""Executes a notebook in a Jupyter kernel with this Python, using nbclient, and writes it with its results."""
 
 from __future__ import annotations
 
@@ -46,18 +46,20 @@ def check_output(output: Path) -> None:
 
 
 def run_notebook(run: NotebookRun, show: Callable[[str], None]) -> tuple[NotebookNode, str | None]:
-    """The notebook with its results, and the message of the first cell that failed, after which none runs.
+    """The notebook with its results, and the message of the first cell that failed, after which no cell is run.
 
-    `show` gets the results of each cell as text. Raises SetupError (NOTEBOOK_FILE).
+    `show` receives the results of each cell as text. Raises SetupError (NOTEBOOK_FILE).
     """
     notebook = read_notebook(run.file)
     node = to_jupyter(notebook)
     specs = KernelSpecManager()
-    specs.kernel_dirs = []  # this Python, not another one that is installed under the name python3
+    # so that the kernel uses this Python, not another one that is installed under the name python3
+    specs.kernel_dirs = []
     manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=specs)
     folder = str(run.file.absolute().parent)
     client = NotebookClient(node, km=manager, timeout=None, resources={"metadata": {"path": folder}})
-    client.extra_arguments = ["--IPKernelApp.log_level=40"]  # errors; it warns that it listens on this machine
+    # only errors, because the kernel warns that it listens on this machine
+    client.extra_arguments = ["--IPKernelApp.log_level=40"]
     set_up = f"set_up(get_ipython(), {run.master!r}, {str(run.warehouse.absolute())!r}, {dict(run.values)!r})"
     first = new_code_cell(f"from sqlext.notebooks.kernel_setup import set_up\n{set_up}\ndel set_up")
     with client.setup_kernel(cwd=folder, cleanup_kc=True):
@@ -79,10 +81,10 @@ def run_notebook(run: NotebookRun, show: Callable[[str], None]) -> tuple[Noteboo
 
 @contextmanager
 def _unseen(node: NotebookNode) -> Iterator[None]:
-    """Inside, a cell may run as number 0 without taking the place of the notebook's own."""
+    """In the `with` block, a cell may run as number 0 without replacing the notebook's own cell 0."""
     load = node.cells[0]
     yield
-    node.cells[0] = load  # nbclient has put the cell that ran there
+    node.cells[0] = load  # nbclient has put the cell that ran into this place
 
 
 def _failed_line(client: NotebookClient, code: str) -> int | None:
@@ -95,7 +97,8 @@ def _failed_line(client: NotebookClient, code: str) -> int | None:
 
 
 def _execute(client: NotebookClient, cell: NotebookNode, number: int, show: Callable[[str], None]) -> str | None:
-    """Run a cell. None if it ended well, "" if it ended the notebook well, else why it failed."""
+    """Run a cell. Returns None if it succeeded, "" if it ended the notebook successfully, otherwise the reason why it
+    failed."""
     failure = None
     try:
         client.execute_cell(cell, number)

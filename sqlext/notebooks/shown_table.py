@@ -11,7 +11,7 @@ from sqlext.notebooks.html_table import html_table
 from sqlext.sessions.results import TERMINAL_LIMIT, more_rows, read_cells
 from sqlext.sessions.text_tables import Cells, is_numeric, text_lines
 
-_WIDTH = 160  # of the text form, in characters
+_WIDTH = 160  # the width of the text form, in characters
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class ShownTable:
 
     @property
     def note(self) -> str:
-        """What is written below the rows."""
+        """The line that is written below the rows."""
         count = len(self.rows)
         return more_rows(self.limit) if count > self.limit else "1 row" if count == 1 else f"{count} rows"
 

@@ -17,7 +17,7 @@ _HEADER = re.compile(r"\s*(--|#) Databricks notebook source[ \t]*(?:\n|$)")
 
 
 def is_source(text: str) -> bool:
-    """Does a file begin as a notebook in source form?"""
+    """Return True if a file begins like a notebook in source form."""
     return _HEADER.match(text) is not None
 
 
@@ -37,7 +37,7 @@ def read_source(text: str) -> Notebook:
 
 
 def read_cells(text: str, start: int, language: str) -> Notebook:
-    """The cells of a text behind its header; `language` is that of the cells without a magic."""
+    """The cells of a text after its header; `language`: the language of the cells without a magic."""
     breaks = [match.span() for match in _BREAK.finditer(text, start)]
     starts, stops = [start, *(stop for _, stop in breaks)], [*(start for start, _ in breaks), len(text)]
     cells = [_read_cell(text, start, stop, language) for start, stop in zip(starts, stops)]
@@ -64,7 +64,7 @@ def _behind_blank_lines(text: str, start: int) -> int:
 
 
 def write_source(notebook: Notebook) -> str:
-    """The file of a notebook; `read_source` reads the same cells from it."""
+    """The text of the file for a notebook; `read_source` reads the same cells from it."""
     mark = _COMMENTS[notebook.language]
     cells = f"\n\n{mark} COMMAND ----------\n\n".join(_write_cell(cell, notebook.language) for cell in notebook.cells)
     return f"{mark} Databricks notebook source\n{cells}\n"

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class CellRunner:
-    """What the statements of a notebook share: its session, widgets and Python variables."""
+    """The context that the statements of a notebook share: its session, widgets and Python variables."""
 
     spark: SparkSession
     widgets: Widgets
@@ -29,18 +29,18 @@ class CellRunner:
     def run(self, cell: str) -> Iterator[DataFrame]:
         """The results of the statements of a cell, each as soon as its statement has run.
 
-        Raises SqlExtError with its place in the cell, and Spark's own errors, whose lines are those of the cell.
+        Raises SqlExtError with its place in the cell, and Spark's own errors with lines of the cell.
         """
         return self._each(cell, self._run)
 
     def explain(self, cell: str) -> Iterator[str]:
-        """How the statements of a cell would run. Raises as `run`."""
+        """The explanation of how each statement of a cell would run. Raises the errors of `run`."""
         return self._each(cell, self._explain)
 
     def draw(self, cell: str) -> list[Any]:
         """The drawings of the statements of a cell that have a MATCH_RECOGNIZE.
 
-        Raises as `run`, and UnsupportedError (DRAWING) if there is none.
+        Raises the errors of `run`, and UnsupportedError (DRAWING) if there is no such statement.
         """
         drawings = list(self._each(cell, self._draw))
         if not drawings:
@@ -49,7 +49,8 @@ class CellRunner:
         return drawings
 
     def _each(self, cell: str, step: Callable[[str], Iterator[T]]) -> Iterator[T]:
-        """What `step` yields for each statement, which has its lines and columns of the cell."""
+        """The values that `step` yields for each statement, which is passed with the lines and columns that it has in
+        the cell."""
         for piece in file_statements(cell):
             statement = with_texts(alone(cell, piece.start, piece.stop), self.widgets)
             try:

@@ -1,4 +1,4 @@
-"""A button below the progress of streams, in front ends that have ipywidgets: it stops them."""
+"""A button below the progress of streams, which stops them. It needs a front end with ipywidgets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 
 def stop_button(queries: Sequence[StreamingQuery]) -> Any | None:
-    """A button that stops queries; None where nobody could press it: outside of a kernel, or without ipywidgets."""
+    """A button that stops queries; None if nobody could press it, outside a kernel or without ipywidgets."""
     if not hasattr(get_ipython(), "kernel"):
         return None
     try:
@@ -23,7 +23,7 @@ def stop_button(queries: Sequence[StreamingQuery]) -> Any | None:
 
     def stop(_: Any) -> None:
         button.disabled = True  # until the queries have ended, when `show_progress` removes it
-        with ExitStack() as all_queries:  # one that cannot be stopped does not keep the others running
+        with ExitStack() as all_queries:  # if one query cannot be stopped, the others are stopped nevertheless
             for query in queries:
                 all_queries.callback(query.stop)
 

@@ -28,7 +28,7 @@ class WidgetStatement:
 
 
 class Widgets:
-    """The widgets by name. A value that was passed to the notebook wins over the default of a widget.
+    """The widgets by name. A value that was passed to the notebook overrides the default of a widget.
 
     >>> widgets = Widgets({"day": "2026-01-31"})
     >>> widgets.text("day", "2026-01-01"); widgets.dropdown("unit", "h", ["h", "min"])
@@ -95,12 +95,12 @@ class Widgets:
         return self._values.get(name, self._passed.get(name))
 
     def receive(self, passed: Mapping[str, str]) -> None:
-        """Pass values to the notebook; they win over what the widgets have."""
+        """Pass values to the notebook; they override the values of widgets."""
         self._passed.update(passed)
         self._values.update({name: value for name, value in passed.items() if name in self._values})
 
     def is_passed(self, name: str) -> bool:
-        """Is the value of this name the one that was passed to the notebook?"""
+        """Return True if the value of this name is the one that was passed to the notebook."""
         return name in self._passed and self.lookup(name) == self._passed[name]
 
     def remove(self, name: str) -> None:
@@ -114,7 +114,7 @@ class Widgets:
 
 
 def parse_widget_statement(text: str) -> WidgetStatement | None:
-    """CREATE WIDGET or REMOVE WIDGET; None for any other statement. Raises ParseError (WIDGET_SYNTAX).
+    """The parsed CREATE WIDGET or REMOVE WIDGET; None for any other statement. Raises ParseError (WIDGET_SYNTAX).
 
     >>> parse_widget_statement("CREATE WIDGET DROPDOWN cut DEFAULT 'Good' CHOICES SELECT DISTINCT cut FROM d").choices.text
     'SELECT DISTINCT cut FROM d'

@@ -1,10 +1,10 @@
-"""`extend(spark)` lets the session's own `sql` understand the extended language.
+"""`extend(spark)` makes the session's own `sql` understand the extended language.
 
-So do `table`, `read.table` and `catalog` with stored views. The methods are hooked on the session's class, because
-Spark creates new Python objects for one session (`SparkSession.getActiveSession()`, `df.sparkSession`). A classic
-session is marked as extended in its runtime settings, a Connect session by its id (servers may refuse unknown
-settings). In all other sessions, and for all text that is not ours, the original method gets the very same arguments.
-`spark.udf.register` is hooked beside them (`session_functions`).
+The methods `table`, `read.table` and `catalog` then also know stored views. The methods are hooked on the session's
+class, because Spark creates new Python objects for one session (`SparkSession.getActiveSession()`, `df.sparkSession`).
+A classic session is marked as extended in its runtime settings, a Connect session by its id (servers may refuse unknown
+settings). In all other sessions, and for all plain Spark SQL, the original method receives exactly the same arguments.
+`spark.udf.register` is hooked, too (`session_functions`).
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
     Sql = Callable[..., DataFrame]
 
-ORIGINAL = "__sqlext_original__"  # the attribute of the hooked method that keeps Spark's own
+ORIGINAL = "__sqlext_original__"  # the attribute of the hooked method that holds Spark's own method
 SESSION = "sqlext.enabled"  # session setting: an identifier of the extended session
 _CONNECT_SESSIONS: set[str] = set()
-_ORIGINALS: dict[type, dict[str, Any]] = {}  # what restore() puts back besides `sql`
+_ORIGINALS: dict[type, dict[str, Any]] = {}  # the attributes that restore() restores besides `sql`
 _EXTENDED: Counter[type] = Counter()  # how many sessions of a hooked class are extended, stopped ones included
 
 
 def extend(spark: SparkSession) -> SparkSession:
-    """Let `spark.sql` understand the extended language, in this session only. Returns `spark`.
+    """Make `spark.sql` understand the extended language, in this session only. Returns `spark`.
 
-    Works with classic and with Connect sessions, and may be called again. A `newSession()` is another session, to be
-    extended by itself.
+    Works with classic and with Connect sessions, and may be called again. A `newSession()` is another session, which
+    must be extended separately.
     """
     cls = defining_class(spark)
     if not hasattr(cls.sql, ORIGINAL):
@@ -54,7 +54,7 @@ def extend(spark: SparkSession) -> SparkSession:
 
 
 def restore(spark: SparkSession) -> SparkSession:
-    """Undo `extend(spark)`. After the last session of a class its own method is put back. Returns `spark`."""
+    """Undo `extend(spark)`. After the last session of a class, the class gets its own method back. Returns `spark`."""
     cls = defining_class(spark)
     if _is_marked(spark):
         _unmark(spark)
@@ -70,7 +70,7 @@ def restore(spark: SparkSession) -> SparkSession:
 
 
 def is_extended(spark: SparkSession) -> bool:
-    """Whether `spark.sql` understands the extended language."""
+    """Return True if `spark.sql` understands the extended language."""
     return hasattr(defining_class(spark).sql, ORIGINAL) and _is_marked(spark)
 
 
@@ -81,7 +81,7 @@ def unhooked(spark: SparkSession) -> Sql:
 
 
 def defining_class(spark: SparkSession) -> Any:
-    """The session's class or the base class of it that defines the method `sql`."""
+    """The session's class, or its base class that defines the method `sql`."""
     return next(cls for cls in type(spark).__mro__ if "sql" in vars(cls))
 
 
@@ -128,7 +128,7 @@ def _hooked(original: Sql) -> Sql:
 
 
 def _with_views(table: Any, read: Any, catalog: Any) -> tuple[Any, property, property]:
-    """The method and the two properties of a session's class (or cached properties), which know stored views too."""
+    """The method and the two properties (or cached properties) for a session's class, which also know stored views."""
     from sqlext.sessions import catalog_methods  # needs pyspark, which workers that import sqlext do not load
 
     def call(self: SparkSession) -> SqlCall:

@@ -1,4 +1,4 @@
-"""Sessions in which `"a"` is a name: where Spark has `spark.sql.ansi.doubleQuotedIdentifiers`, and ANSI mode is on."""
+"""Sessions in which `"a"` is a name: `spark.sql.ansi.doubleQuotedIdentifiers` and ANSI mode are on."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _SETTINGS = (("spark.sql.ansi.doubleQuotedIdentifiers", "false"), ("spark.sql.an
 
 @contextmanager
 def names_in_backticks(call: SqlCall) -> Iterator[SqlCall]:
-    """The call with backticks in the place of double quotes around names, which the rest of the package then reads.
+    """The call with backticks in place of double quotes around names, as the rest of the package expects.
 
-    Offsets stay the same, and errors that are raised inside show the text as it was written. A text without our words
-    is left as it is.
+    Offsets stay the same, and errors that are raised in the `with` block show the text as it was written. A text
+    without words of the extended language is left as it is.
     """
     text = in_backticks(call.text) if _has_quoted_names(call) else call.text
     try:
         yield replace(call, text=text)
     except SqlExtError as error:
         first = error.errors[0] if isinstance(error, SqlExtErrors) else error
-        if first.place is None or first.place.text != text:  # it is about another text, such as that of a view
+        if first.place is None or first.place.text != text:  # the error is about another text, such as that of a view
             raise
         raise error.in_text(call.text) from None
 

@@ -28,12 +28,12 @@ def write_result(
 ) -> None:  # fmt: skip
     """Write the rows of a result, at most `limit`, to a file or (None) to standard output.
 
-    `form`: one of FORMATS; None is a table on a terminal and text with tabs elsewhere. `before` is called when the
-    rows are computed. `null`: what stands for NULL, by default nothing in CSV and NULL elsewhere.
+    `form`: one of FORMATS; None is a table on a terminal and text with tabs elsewhere. `before` is called when the rows
+    have been computed. `null`: the text for NULL, by default empty in CSV and NULL elsewhere.
 
-    Into a pipe all rows of a result go one partition after the other, as they are computed, so a reader that has seen
-    enough ends the query, and the rows need not fit into memory. A file or a screen gets what `collect` returns, which
-    computes all partitions at once.
+    All rows of a result are written into a pipe one partition after the other, as they are computed. So a reader that
+    closes the pipe ends the query, and the rows need not fit into memory. A file or a screen receives the rows that
+    `collect` returns, which computes all partitions at once.
 
     Raises UnsupportedError for a stream.
     """
@@ -42,7 +42,7 @@ def write_result(
         pq.write_table((result if limit is None else result.limit(limit)).toArrow(), file)
     elif file is None:
         _write_text(result, limit, form, sys.stdout, before, null)
-        sys.stdout.flush()  # the next statement may take long
+        sys.stdout.flush()  # the next statement may take a long time
     else:
         with file.open("w", encoding="utf-8", newline="") as out:
             _write_text(result, limit, form or TABLE, out, before, null)
@@ -81,10 +81,10 @@ def _is_pipe(out: TextIO) -> bool:
 
 
 def _one_by_one(rows: DataFrame) -> Iterator[Row]:
-    """The rows of a result, of which two partitions are in memory. Raises PySparkException."""
+    """The rows of a result, with two partitions in memory at a time. Raises PySparkException."""
     try:
         yield from rows.toLocalIterator(prefetchPartitions=True)
-    except Py4JError as error:  # PySpark converts the errors of `collect` only
+    except Py4JError as error:  # PySpark converts only the errors of `collect`
         raise PySparkException(root_cause(str(error))) from None
 
 
@@ -101,20 +101,20 @@ def _write_table(result: DataFrame, rows: Iterator[Cells], limit: int | None, ou
 
 
 def read_cells(result: DataFrame, limit: int | None) -> list[Cells]:
-    """The rows as text; one more than `limit`, which shows whether there are more."""
+    """The rows as text, with one row more than `limit`, which shows whether there are more."""
     texts = _as_texts(result)
     return [list(row) for row in (texts if limit is None else texts.limit(limit + 1)).collect()]
 
 
 def _as_texts(result: DataFrame) -> DataFrame:
-    """All columns as Spark writes them as text, but bytes as hexadecimal digits."""
-    names = [f"c{i}" for i in range(len(result.columns))]  # names may occur twice, or need quotes
+    """All columns in Spark's text form, except bytes, which are hexadecimal digits."""
+    names = [f"c{i}" for i in range(len(result.columns))]  # names may occur twice, or may need quotes
     texts = (f"CAST({_readable(n, f.dataType)} AS STRING)" for n, f in zip(names, result.schema.fields))
     return result.toDF(*names).selectExpr(*texts)
 
 
 def _readable(value: str, kind: T.DataType, depth: int = 0) -> str:
-    """An expression whose bytes, also those inside of it, are hexadecimal digits."""
+    """An expression in which all bytes, including nested ones, are hexadecimal digits."""
     if "binary" not in kind.simpleString():
         return value
     if isinstance(kind, T.BinaryType):
@@ -133,12 +133,12 @@ def _readable(value: str, kind: T.DataType, depth: int = 0) -> str:
 
 
 def more_rows(limit: int) -> str:
-    """What is written below a table of the first rows."""
+    """The line that is written below a table of the first rows."""
     return f"the first {limit} rows; --limit N shows more"
 
 
 def _escape(cell: str) -> str:
-    """A cell without tabs and line ends, escaped as `mysql --batch` and COPY of PostgreSQL do.
+    """A cell in which tabs and line ends are escaped as in `mysql --batch` and COPY of PostgreSQL.
 
     >>> _escape("a\\tb")
     'a\\\\tb'

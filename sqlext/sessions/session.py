@@ -16,17 +16,17 @@ __all__ = ["extend", "is_extended", "restore", "session"]
 def session(
     app_name: str = "sqlext", master: str | None = None, warehouse: str | Path | None = None, **conf: Any
 ) -> SparkSession:
-    """Start Spark with Delta tables and the extended language, or use the session that runs already.
+    """Start Spark with Delta tables and the extended language, or use the session that is already running.
 
-    Without `master` Spark runs on all cores of this machine, or where spark-submit says if it started this program.
-    `warehouse` is the folder of the tables (None: `spark-warehouse` in the current folder, as in Spark). All Delta
-    tables in it are entered into the catalog, so a process finds the tables of the process before. It may be a URI such
-    as hdfs://host/tables, of which only a metastore remembers the tables. `conf` are settings of Spark, which win over
-    ours: `session(**{"spark.sql.shuffle.partitions": "4"})`. A session that runs already keeps its settings, except
-    those in `conf`.
+    Without `master` Spark runs on all cores of this machine or, if spark-submit started this program, on the master of
+    spark-submit. `warehouse` is the folder of the tables (None: `spark-warehouse` in the current folder, as in Spark).
+    All Delta tables in it are entered into the catalog, so a process finds the tables of the previous process. It may
+    be a URI such as hdfs://host/tables, whose tables only a metastore remembers. `conf` are settings of Spark, which
+    override ours: `session(**{"spark.sql.shuffle.partitions": "4"})`. A session that is already running keeps its
+    settings, except the settings in `conf`.
 
     The first start downloads Delta's jar from Maven Central (87 MB, kept in ~/.ivy2.5.2), unless Spark's folder `jars`
-    has it. What Spark writes to stderr while it starts is shown only if the start fails.
+    has it. The output of Spark on stderr while it starts is shown only if the start fails.
 
     Raises SetupError if there is no suitable Java, if the jar cannot be downloaded, or if a session without Delta or
     with another warehouse runs.
@@ -47,7 +47,7 @@ def session(
 
 
 def _location(folder: str) -> str:
-    """A folder as Spark wants it.
+    """A folder in the form that Spark expects.
 
     >>> _location("hdfs://host/tables"), _location("/srv/tables")
     ('hdfs://host/tables', '/srv/tables')

@@ -1,4 +1,4 @@
-"""Starts Spark for `session()`, or adopts the session that runs; and explains why Spark did not start."""
+"""Starts Spark for `session()`, or adopts the running session, and explains why Spark did not start."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from sqlext.spark.worker_python import use_this_python
 
 try:
     from py4j.protocol import Py4JError
-except ModuleNotFoundError:  # pyspark-client, which has no JVM to talk to
+except ModuleNotFoundError:  # pyspark-client has no JVM
 
     class Py4JError(Exception):  # type: ignore[no-redef]
-        """Nothing raises it."""
+        """A placeholder, which is never raised."""
 
 
-_DELTA_VERSION = "4.4.0"  # 4.4.1 is on PyPI, its jar was not on Maven Central
-_SPARKS_WITH_DELTA = ("4.0", "4.1", "4.2")  # for these it has a jar
+_DELTA_VERSION = "4.4.0"  # 4.4.1 is on PyPI, but its jar was not on Maven Central
+_SPARKS_WITH_DELTA = ("4.0", "4.1", "4.2")  # the versions of Spark for which it has a jar
 _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
 _SETTINGS = {
@@ -42,14 +42,15 @@ _SETTINGS = {
     "spark.sql.catalog.spark_catalog": _DELTA_CATALOG,
     # The next process would not find a table that is not Delta: see catalog.warehouse.
     "spark.sql.sources.default": "delta",
-    # Without it each read takes 50 tiny tasks: 59 s instead of 25 s for a small script.
+    # Without this setting each read takes 50 tiny tasks: 59 s instead of 25 s for a small script.
     "spark.databricks.delta.snapshotPartitions": "2",
-    # Delta's extension makes Spark 4.2 drop all parameters (delta-io/delta issue 7640), unless this is set.
+    # Without this setting, Delta's extension makes Spark 4.2 drop all parameters (delta-io/delta issue 7640).
     "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
     # transformWithState refuses the default provider.
     "spark.sql.streaming.stateStore.providerClass":
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-    # A micro-batch writes changes instead of a snapshot: 0.8 s of processor time instead of 1.0 s for 10,000 rows.
+    # A micro-batch writes changes instead of a snapshot, which takes 0.8 s of processor time instead of 1.0 s for
+    # 10,000 rows.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # With a limit Spark sums the bytes of all columns for each row: 10 M rows of two columns reached the Python workers
     # in 2.9 s, without a limit in 0.9 s. Batches end after 10,000 rows anyway.
@@ -59,15 +60,15 @@ _SETTINGS = {
     "spark.log.level": "ERROR",
 }  # fmt: skip
 
-# On a local file system Spark's other manager starts some seventy processes in each micro-batch to read links and set
-# permissions (0.8 s of processor time instead of 0.6 s). Both rename files into place.
+# On a local file system, Spark's other checkpoint manager starts some seventy processes in each micro-batch to read
+# links and set permissions (0.8 s of processor time instead of 0.6 s). Both managers rename files into place.
 _LOCAL_SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass":
         f"{checkpointing_package(pyspark.__version__)}.FileSystemBasedCheckpointFileManager",
 }  # fmt: skip
 
-_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"  # of the spark-submit that starts the JVM
-_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # a program that spark-submit started has this variable, and a master
+_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"  # the arguments of the spark-submit that starts the JVM
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # a program that spark-submit started has this variable, and has a master
 
 _NO_DOWNLOAD = re.compile(r"unresolved dependency|download failed|UNRESOLVED DEPENDENCIES|FAILED DOWNLOADS")
 _CAUSE = re.compile(r"^(?:Caused by: |Exception in thread \S+ )?((?:[\w.$]+\.)?\w*(?:Exception|Error)\b.*)$", re.M)
@@ -75,7 +76,7 @@ _OLDEST_JAVA = 17
 
 
 def register_tables(spark: SparkSession) -> None:
-    """Enter the tables of the warehouse into the catalog. A table that Spark cannot read causes a warning only."""
+    """Enter the tables of the warehouse into the catalog. A table that Spark cannot read only causes a warning."""
     folder = _warehouse_folder(spark)
     if folder is None:
         return
@@ -99,9 +100,9 @@ def running_session() -> SparkSession | None:
 
 
 def adopt(running: SparkSession, user_conf: dict[str, str]) -> SparkSession:
-    """The running session with the settings `user_conf`.
+    """The running session, with the settings `user_conf`.
 
-    Raises SetupError if it is without Delta or has another warehouse.
+    Raises SetupError if it has no Delta or another warehouse.
     """
     remedy = "call stop() on the running session first, or keep it and call sqlext.extend(spark)."
     if running.conf.get("spark.sql.catalog.spark_catalog", "") != _DELTA_CATALOG:
@@ -117,7 +118,7 @@ def adopt(running: SparkSession, user_conf: dict[str, str]) -> SparkSession:
 def start(app_name: str, master: str | None, user_conf: dict[str, str]) -> SparkSession:
     """A new session. Raises SetupError if Spark does not start.
 
-    It is one of a Connect server where `spark.remote` of `user_conf`, or SPARK_REMOTE, is its address.
+    It is a session of a Connect server if `spark.remote` of `user_conf`, or SPARK_REMOTE, is the address of one.
     """
     if address := user_conf.get("spark.remote") or os.environ.get("SPARK_REMOTE"):
         return _connect(address, user_conf)
@@ -147,8 +148,8 @@ def start(app_name: str, master: str | None, user_conf: dict[str, str]) -> Spark
 def _jars_for_spark_submit(settings: dict[str, str]) -> Iterator[None]:
     """Move `spark.jars` from the settings to the arguments of the spark-submit that starts this process's JVM.
 
-    As a setting of the session it would replace the list to which spark-submit adds the jars of `spark.jars.packages`:
-    the executors would lack Delta.
+    As a setting of the session, `spark.jars` would replace the list to which spark-submit adds the jars of
+    `spark.jars.packages`, and the executors would lack Delta.
     """
     starts_jvm = _SUBMITTED not in os.environ and pyspark.SparkContext._gateway is None
     if not (starts_jvm and settings["spark.jars.packages"] and settings.get("spark.jars")):
@@ -165,20 +166,20 @@ def _jars_for_spark_submit(settings: dict[str, str]) -> Iterator[None]:
 
 
 def _connect(address: str, user_conf: dict[str, str]) -> SparkSession:
-    """A session of a Connect server; of `user_conf` it gets what a running session may be given."""
+    """A session of a Connect server, with the settings of `user_conf` that can be set on a running session."""
     builder = SparkSession.builder.remote(address)
     return builder.config(map={k: v for k, v in user_conf.items() if k != "spark.remote"}).getOrCreate()
 
 
 def _set_for_master(spark: SparkSession) -> None:
-    """Make the settings for the master that spark-submit has chosen, except those that the user has set."""
+    """Set the settings for the master that spark-submit has chosen, except the ones that the user has set."""
     for key, value in _settings_of_master(str(spark.conf.get("spark.master"))).items():
         if spark.conf.get(key, None) is None:
             spark.conf.set(key, value)
 
 
 def _settings_of_master(master: str) -> dict[str, str]:
-    """What a local master needs, so that a small stream does not take Spark's own default of 200 partitions.
+    """The settings for a local master, so that a small stream does not use Spark's own default of 200 partitions.
 
     >>> _settings_of_master("local[3]")["spark.sql.shuffle.partitions"], _settings_of_master("spark://host:7077")
     ('6', {})
@@ -191,7 +192,8 @@ def _settings_of_master(master: str) -> dict[str, str]:
 
 
 def _packages(user_conf: dict[str, str]) -> str:
-    """`spark.jars.packages` with Delta, unless Spark has its jar, or the user brings it or sets an empty list."""
+    """The value of `spark.jars.packages` with Delta, unless Spark has its jar, or the user names it or sets an empty
+    list."""
     packages = user_conf.get("spark.jars.packages")
     spark_home = Path(os.environ.get("SPARK_HOME") or pyspark.__path__[0])
     has_delta = any((spark_home / "jars").glob("*delta-spark*.jar"))
@@ -200,7 +202,7 @@ def _packages(user_conf: dict[str, str]) -> str:
 
 
 def delta_package(spark_version: str) -> str:
-    """The Maven coordinates of Delta for a version of Spark. Raises SetupError where there is no such jar.
+    """The Maven coordinates of Delta for a version of Spark. Raises SetupError if there is no such jar.
 
     >>> delta_package("4.1.0.dev3")
     'io.delta:delta-spark_4.1_2.13:4.4.0'
@@ -270,7 +272,7 @@ def java_version() -> int | None:
 
 
 def parse_java_version(banner: str) -> int | None:
-    """The major version in what `java -version` writes.
+    """The major version in the output of `java -version`.
 
     >>> parse_java_version('openjdk version "17.0.15" 2025-04-15'), parse_java_version('java version "1.8.0_402"')
     (17, 8)

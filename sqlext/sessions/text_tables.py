@@ -1,7 +1,7 @@
 """Tables as text: the one place that decides how rows are shown to people.
 
-No cell is ever cut. A table that is wider than the screen becomes a list: one line for each column of each row. Files
-and pipes have no width, so their tables are as wide as their cells.
+Cells are never truncated. A table that is wider than the screen becomes a list: one line for each column of each row.
+Files and pipes have no width, so their tables are as wide as their cells.
 """
 
 from __future__ import annotations
@@ -12,22 +12,23 @@ from itertools import chain, islice
 from rich.cells import cell_len
 from rich.text import Text
 
-Cells = list[str | None]  # None: NULL
+Cells = list[str | None]  # None represents NULL
 NULL = "NULL"
-BLOCK = 1000  # rows whose cells decide how wide columns are
+BLOCK = 1000  # the number of rows whose cells decide how wide columns are
 
 _NUMERIC = {"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"}
 
 
 def is_numeric(kind: str) -> bool:
-    """Is this type, as in `dtypes`, one of numbers, which stand at the right of a column?"""
+    """Return True if this type, as in `dtypes`, is a number. Numbers are aligned at the right of a column."""
     return kind.split("(")[0] in _NUMERIC
 
 
 def text_lines(columns: Sequence[tuple[str, str]], rows: Iterable[Cells], width: int | None) -> Iterator[Text]:
-    """The lines of a table. `columns`: (name, type as in `dtypes`); `width`: of the screen, None for files and pipes.
+    """The lines of a table. `columns`: (name, type as in `dtypes`); `width`: that of the screen, None for files and
+    pipes.
 
-    A row behind the first BLOCK rows may be longer than the lines above it, if one of its cells is.
+    A row after the first BLOCK rows may be longer than the lines above it, if one of its cells is longer.
 
     >>> print(*text_lines([("a", "int"), ("b", "string")], [["1", "x"], ["20", None]], 80), sep="\\n")
     ┏━━━━┳━━━━━━┓
@@ -70,7 +71,7 @@ def _width(cell: str | None) -> int:
 def _row(
     cells: Sequence[str | None], widths: Sequence[int], at_right: Sequence[bool], bar: str, style: str
 ) -> Iterator[Text]:
-    """The lines of a row, of which there are several if a cell has several."""
+    """The lines of a row, of which there are several if a cell has several lines."""
     lines = [_lines(cell) for cell in cells]
     for i in range(max(map(len, lines))):
         text = Text(bar)
@@ -83,7 +84,7 @@ def _row(
 
 
 def _list(columns: Sequence[tuple[str, str]], rows: Iterable[Cells]) -> Iterator[Text]:
-    """One line for each column of each row, the further lines of a cell below its first one."""
+    """One line for each column of each row, with the further lines of a cell below its first one."""
     widest = max(_width(name) for name, _ in columns)
     for number, cells in enumerate(rows, 1):
         yield Text(f"─ row {number:,} ─", "bold")

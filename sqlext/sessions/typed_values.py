@@ -1,4 +1,4 @@
-"""The values of parameters as they are written on a command line: the form of a text decides its type."""
+"""The values of parameters as they are written on a command line: the form of a text determines its type."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FORMS: tuple[tuple[str, Callable[[str], Any]], ...] = (
 
 
 def named_text(text: str) -> tuple[str, str]:
-    """The name and the text behind it of `name=text`, an argument of the command line.
+    """The name and the text of `name=text`, an argument of the command line.
 
     >>> named_text("day=2026-01-31")
     ('day', '2026-01-31')
@@ -32,7 +32,7 @@ def named_text(text: str) -> tuple[str, str]:
 
 
 def typed_value(text: str) -> Any:
-    """The value that a text stands for: integers, decimals, true, false, dates, timestamps; 'quotes' force text.
+    """The value that a text represents: integers, decimals, true, false, dates, timestamps; 'quotes' force text.
 
     Raises ValueError for a date that does not exist.
 

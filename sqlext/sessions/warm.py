@@ -1,4 +1,5 @@
-"""Compiles the kernels of all engines into Numba's cache, so that the first statement of a worker waits for none.
+"""Compiles the kernels of all engines into Numba's cache, so that the first statement of a worker does not wait for
+them.
 
 Each clause below is lowered without Spark, and is matched over a few rows as a worker would match them: by every
 strategy that accepts it, and in a micro-batch of a stream.
@@ -53,11 +54,12 @@ REST = (
 )
 KEYS, ROWS_A_KEY, HOUR = 3, 40, 3600
 _SECOND = 1_000_000  # in microseconds
-_BATCH_STRATEGIES = tuple(name for name in STRATEGIES if name not in ("reference", "interpreted"))  # no kernels
+# these have no kernels
+_BATCH_STRATEGIES = tuple(name for name in STRATEGIES if name not in ("reference", "interpreted"))
 
 
 def warm() -> Iterator[str]:
-    """Compile the kernels; yields each clause as soon as those that it needs are there."""
+    """Compile the kernels; yields each clause as soon as the kernels that it needs have been compiled."""
     for text in clauses():
         plan, types = lowered(text)
         rows = input_rows(plan, types)
@@ -112,7 +114,8 @@ def match_in_batch(plan: MatchPlan, rows: pa.Table) -> list[str]:
 
 
 def match_in_ranges(plan: MatchPlan, rows: pa.Table) -> int:
-    """Match one range of the rows, cut into pieces, and the seams. Returns the result rows; 0 if it is not possible."""
+    """Match one range of the rows, divided into pieces, and the seams. Returns the number of result rows; 0 if it is
+    not possible."""
     from sqlext.operators.match.match_ranges import match_range, match_seams  # load Numba
 
     if refusal(plan.task) is not None:
@@ -125,7 +128,8 @@ def match_in_ranges(plan: MatchPlan, rows: pa.Table) -> int:
 
 
 def match_on_stream(plan: MatchPlan, rows: pa.Table) -> int:
-    """Match in one micro-batch: with a watermark amid the rows, and with one behind them. Returns the result rows."""
+    """Match in one micro-batch: with a watermark in the middle of the rows, and with one after them. Returns the number
+    of result rows."""
     operator = MatchOperator(plan=stream_plan(plan, spark_schema(rows.schema), is_ansi=True))
     clocks = [Clock(watermark=_SECOND * seconds, now=0) for seconds in (ROWS_A_KEY // 2, HOUR + ROWS_A_KEY)]
     steps = [operator.advance(first_state(operator.tables), {ROWS: rows}, clock) for clock in clocks]

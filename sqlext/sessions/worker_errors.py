@@ -1,8 +1,8 @@
-"""Errors that our code raises in Python workers reach the user as what they are, and not inside Spark's stack traces.
+"""Errors that our code raises in Python workers reach the user unchanged, and not inside Spark's stack traces.
 
 Spark sends an exception of a worker as text, in an exception of its own class (PythonException, TASK_WRITE_FAILED, …).
-PySpark has one function for each kind of session that makes a Python exception of it. We let that function also find
-the error of ours that the text names. The executor's log keeps all of it.
+PySpark has one function for each kind of session that makes a Python exception of it. We extend that function, so that
+it also finds the error of ours that the text names. The executor's log keeps the whole text.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def without_package(text: str) -> SqlExtError | None:
 
 
 def _place(message: str) -> tuple[str, Place | None]:
-    """A message without the excerpt of a place at its end, and that place in a text that has the one line."""
+    """A message without the excerpt of a place at its end, and that place, in a text that has only the line of the
+    excerpt."""
     match = _EXCERPT.search(message)
     if match is None:
         return message, None
@@ -83,7 +84,7 @@ def _place(message: str) -> tuple[str, Place | None]:
 
 
 def install(is_connect: bool) -> None:
-    """Let PySpark raise our errors in the sessions of this process; does nothing when it is called again."""
+    """Make PySpark raise our errors in the sessions of this process; a second call has no effect."""
     if is_connect:
         from pyspark.sql.connect.client import core as module
     else:
@@ -95,10 +96,10 @@ def install(is_connect: bool) -> None:
 
 
 def _log_errors_of_delta() -> None:
-    """Let PySpark raise errors whose class Spark's own table lacks, such as DELTA_MERGE_UNRESOLVED_EXPRESSION.
+    """Make PySpark raise errors whose class Spark's own table lacks, such as DELTA_MERGE_UNRESOLVED_EXPRESSION.
 
     PySpark 4.2 looks for the message of an error in that table when it logs the error, and raises a Py4JJavaError about
-    the table in its place.
+    the table instead of the error.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors.exceptions.captured import CapturedException
@@ -120,7 +121,8 @@ def _recovering(convert: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(convert)
     def convert_exception(*args: Any, **kwargs: Any) -> Any:
         converted = convert(*args, **kwargs)
-        if isinstance(converted, StreamingQueryException):  # it has the query's name, and its users wait for it
+        # this error has the query's name, and users of the query wait for it
+        if isinstance(converted, StreamingQueryException):
             return converted
         texts = _texts(converted, args)
         return next(filter(None, (find(text) for find in (recovered, without_package) for text in texts)), converted)
@@ -129,6 +131,7 @@ def _recovering(convert: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _texts(converted: Any, args: tuple[Any, ...]) -> list[str]:
-    """Where a worker's traceback may stand: in the message, in the stack of the JVM, in what a Connect server adds."""
+    """The texts that may contain a worker's traceback: the message, the stack of the JVM, and the text that a Connect
+    server adds."""
     details = [error.message for error in getattr(args[2], "errors", ())] if len(args) > 2 else []
     return [str(converted), str(getattr(converted, "_stackTrace", "")), *details]

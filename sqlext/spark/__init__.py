@@ -1,1 +1,1 @@
-"""What differs between Spark's versions, sessions and clusters."""
+"""The differences between Spark's versions, sessions and clusters."""

@@ -1,4 +1,4 @@
-"""Before code of ours runs on a cluster: what the workers' Python has, and sqlext sent there if it is missing."""
+"""Checks the workers' Python before our code runs on a cluster, and sends sqlext if it is missing there."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("numpy", "numba", "pyarrow")
 STREAM_LIBRARIES = (*LIBRARIES, "pandas", "google.protobuf")
-_INSTALLED = "sqlglot"  # is sent together with sqlext, and installed together with it
+_INSTALLED = "sqlglot"  # sent together with sqlext, and installed together with it
 _DISTRIBUTIONS = {"google.protobuf": "protobuf"}
 _REMEDY = "docs/deploy.md has the ways: an environment archive, an image, or a library of the cluster."
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerPython:
-    """The Python of the workers: its path; the digest of its sqlext, "" if it has none and "unknown" if that is too old
-    to have a digest; which libraries it lacks."""
+    """The Python of the workers: its path; the digest of its sqlext, which is "" if it has none and "unknown" if its
+    sqlext is too old to have a digest; and the libraries that it lacks."""
 
     executable: str
     digest: str
@@ -37,12 +37,13 @@ _KNOWN: dict[str, WorkerPython] = {}  # by application, or by session of a Conne
 
 
 def prepare(spark: SparkSession, libraries: tuple[str, ...] = LIBRARIES) -> bool:
-    """Send sqlext to the executors of a cluster that lack it; True if it was sent by this call.
+    """Send sqlext to the executors of a cluster that lack it. Return True if this call has sent it.
 
-    Functions that were made before do not find it. The first call for an application runs a job of one small task;
-    workers of a local master run in this very environment, and nothing is done for them.
+    Functions that were created before do not find it. The first call for an application runs a job of one small task.
+    Workers of a local master run in the same environment as this process, so nothing is done for them.
 
-    Raises SetupError: WORKER_WITHOUT_LIBRARIES, or WORKER_WITH_OTHER_SQLEXT if the workers have another version of it.
+    Raises SetupError: WORKER_WITHOUT_LIBRARIES, or WORKER_WITH_OTHER_SQLEXT if the workers have another version of
+    sqlext.
     """
     application = _application(spark)
     if application is None:
@@ -59,13 +60,13 @@ def prepare(spark: SparkSession, libraries: tuple[str, ...] = LIBRARIES) -> bool
 
 
 def sent_archive(spark: SparkSession) -> str | None:
-    """The name of the file in which sqlext was sent to the executors of this session, None if it was not."""
+    """The name of the file in which sqlext was sent to the executors of this session; None if it was not sent."""
     python = _KNOWN.get(_application(spark) or "")
     return shipped_zip().name if python is not None and not python.digest else None
 
 
 def check(python: WorkerPython, libraries: tuple[str, ...]) -> None:
-    """Raise SetupError if the workers' Python cannot run what is planned here."""
+    """Raise SetupError if the workers' Python cannot run the functions that are planned here."""
     libraries = (*libraries, _INSTALLED) if python.digest else libraries
     missing = [_DISTRIBUTIONS.get(name, name) for name in libraries if name in python.missing]
     if missing:
@@ -85,7 +86,7 @@ def check(python: WorkerPython, libraries: tuple[str, ...]) -> None:
 def check_driver_python(spark: SparkSession) -> None:
     """Raise SetupError DRIVER_WITHOUT_PYTHON if the driver's machine lacks the Python of the workers.
 
-    Spark starts it there for streams and for `sqlext_match`, in the folder in which the driver was started.
+    Spark starts this Python there for streams and for `sqlext_match`, in the folder in which the driver was started.
     """
     name = os.environ.get("PYSPARK_PYTHON", "")
     if is_connect(spark) or not name or shutil.which(name) is not None:
@@ -98,7 +99,8 @@ def check_driver_python(spark: SparkSession) -> None:
 
 
 def _application(spark: Any) -> str | None:
-    """What sent files belong to: a session of a Connect server, or an application; None if workers run here."""
+    """The owner of sent files: a session of a Connect server, or an application; None if workers run on this
+    machine."""
     if is_connect(spark):
         return str(spark.session_id)
     master = str(spark.conf.get("spark.master", ""))
@@ -110,8 +112,8 @@ def _worker_python(spark: SparkSession) -> WorkerPython:
     from pyspark.sql.functions import udf  # workers that import sqlext do not load pyspark
     from pyspark.sql.types import StringType
 
-    # Not an Arrow function, because Arrow may be what is missing. A type by name would be read by the active session,
-    # which may be another one, and closed.
+    # This is not an Arrow function, because Arrow may be missing. The type is an object, because a name would be parsed
+    # by the active session, which may be another one, and closed.
     function = udf(_probe((*STREAM_LIBRARIES, _INSTALLED)), StringType(), useArrow=False)
     rows = spark.range(0, 1, 1, 1).select(function("id")).collect()
     answer = json.loads(rows[0][0])
@@ -119,7 +121,8 @@ def _worker_python(spark: SparkSession) -> WorkerPython:
 
 
 def _probe(libraries: tuple[str, ...]) -> Callable[[int], str]:
-    """A function that describes the Python that runs it. It is pickled by its code, so it needs no sqlext there."""
+    """A function that describes the Python that runs it. It is pickled by its code, so it does not need sqlext
+    there."""
 
     def description(_: int) -> str:
         import json
@@ -129,7 +132,7 @@ def _probe(libraries: tuple[str, ...]) -> Callable[[int], str]:
         def is_there(name: str) -> bool:
             try:
                 return find_spec(name) is not None
-            except ModuleNotFoundError:  # of a parent package
+            except ModuleNotFoundError:  # raised for a missing parent package
                 return False
 
         code = ""

@@ -1,4 +1,4 @@
-"""Which kind of session it is: a classic one, whose JVM is on this machine, or that of a Connect client."""
+"""The kind of a session: a classic one, whose JVM is on this machine, or the session of a Connect client."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 
 def is_connect(spark: Any) -> bool:
-    """Does the session belong to a Connect client? Then neither Spark's files nor its workers need be on this machine.
+    """Return True if the session belongs to a Connect client. Then Spark's files and workers may be on other machines.
 
-    `import sqlext` loads no pyspark, and a client without a JVM has no classic classes, so the module's name decides.
+    The name of the class's module decides, because `import sqlext` does not load pyspark, and a client without a JVM
+    has no classic classes.
     """
     return ".connect." in type(spark).__module__

@@ -1,4 +1,4 @@
-"""The files of this installation of sqlext, a digest of its code, and the zip in which it travels to executors."""
+"""The files of this installation of sqlext, a digest of its code, and the zip that is sent to executors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 
 _CODE = ".py"
 _MACHINE_CODE = (".nbi", ".nbc")  # Numba's index of a kernel's signatures, and the kernel for one of them
-_SOME_DAY = (2020, 1, 1, 0, 0, 0)  # of all files in the zip, so that the same code is the same zip
-_TOKENIZER = "sqlglot"  # of pure Python; `sqlext_match` and streams parse texts on workers
+_SOME_DAY = (2020, 1, 1, 0, 0, 0)  # the date of all files in the zip, so that the same code gives the same zip
+_TOKENIZER = "sqlglot"  # pure Python; `sqlext_match` and streams parse texts on workers
 
 
 def package_folder() -> Path:
@@ -24,7 +24,8 @@ def package_folder() -> Path:
 
 @functools.cache
 def digest() -> str:
-    """Sixteen digits that differ for any two versions of the code of sqlext, wherever they are installed."""
+    """Sixteen digits that differ for any two versions of the code of sqlext, and do not depend on where it is
+    installed."""
     digits = hashlib.sha256()
     for name, path in files(package_folder(), (_CODE,)):
         digits.update(f"{name}\0".encode())
@@ -39,9 +40,9 @@ def files(folder: Path, suffixes: tuple[str, ...]) -> Iterator[tuple[str, Path]]
 
 
 def write_zip(target: Path) -> None:
-    """Write the package with its compiled kernels, and the tokenizer it needs; raises OSError.
+    """Write the package with its compiled kernels, and the tokenizer that it needs. Raises OSError.
 
-    The same files make the same bytes. Python imports from it, and `host_folder` unpacks it.
+    The same files give the same bytes. Python imports from the zip, and `host_folder` unpacks it.
     """
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for package, folder in (("sqlext", package_folder()), (_TOKENIZER, _folder_of(_TOKENIZER))):
@@ -59,7 +60,8 @@ def _folder_of(package: str) -> Path:
 
 @functools.cache
 def shipped_zip() -> Path:
-    """The zip for the executors of this process's applications, named by its content, in a temporary folder."""
+    """The zip for the executors of this process's applications, in a temporary folder; its name is derived from its
+    content."""
     folder = Path(tempfile.mkdtemp(prefix="sqlext-"))
     written = folder / "sqlext.zip"
     write_zip(written)

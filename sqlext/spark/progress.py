@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
-# Light by design: `import sqlext` loads this, in workers too, and must not wait for pyspark or numba.
+# This is light by design: `import sqlext` loads it, in workers too, and must not wait for pyspark or numba.
 
 METRICS, RESULT_METRICS = "sqlext", "sqlextresults"  # the prefixes of the names of a clause's observed metrics
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamState:
-    """`rows` are kept, in `bytes` of state; the oldest has the time `oldest_us`, microseconds since 1970.
+    """The state of a stream: `rows` are kept, in `bytes` of state; the oldest has the time `oldest_us`, in microseconds
+    since 1970.
 
-    Since the query began `late_rows` came too late, and on `failed_rows` something could not be computed. In the last
-    micro-batch a measure of `failed_results` could not be computed from its parts. `windows` of EMIT are open, one for
-    each key; `emitted` rows left the clauses in the last micro-batch: matches and firings.
+    Since the query began, `late_rows` came too late, and on `failed_rows` an expression could not be computed. In the
+    last micro-batch, `failed_results` result rows had a measure that could not be computed from its parts. `windows` of
+    EMIT are open, one for each key; `emitted` rows left the clauses in the last micro-batch: matches and firings.
     """
 
     rows: int
@@ -35,7 +36,8 @@ class StreamState:
 
     @property
     def oldest(self) -> datetime | None:
-        """The time of the oldest row in UTC; the last one that `datetime` has where it is later.
+        """The time of the oldest row in UTC; if it is too late for `datetime`, the last time that `datetime` can
+        represent.
 
         >>> state = StreamState(rows=1, bytes=70, oldest_us=1_500_000, late_rows=0)
         >>> str(state.oldest)
@@ -50,7 +52,8 @@ class StreamState:
 
 
 def state(query: StreamingQuery) -> StreamState | None:
-    """What MATCH_RECOGNIZE and EMIT keep in a streaming query after its last micro-batch; None before the first one.
+    """The state that MATCH_RECOGNIZE and EMIT keep in a streaming query after its last micro-batch; None before the
+    first one.
 
     >>> state(spark.streams.active[0])                          # doctest: +SKIP
     StreamState(rows=1042, bytes=66688, oldest_us=1767225603000000, late_rows=0, failed_rows=0, failed_results=0,
@@ -64,7 +67,8 @@ def state(query: StreamingQuery) -> StreamState | None:
 
 
 def kept_state(metrics: Mapping[str, Any]) -> StreamState | None:
-    """The state of all clauses of a query together, from the observed metrics of a micro-batch; None without a clause.
+    """The state of all clauses of a query together, from the observed metrics of a micro-batch; None if there is no
+    clause.
 
     >>> counts = {"rows": 2, "bytes": 70, "late_rows": 0, "failed_rows": 1, "windows": 3, "emitted": 4}
     >>> kept_state({"sqlext_1": {**counts, "oldest": None}})

@@ -1,4 +1,4 @@
-"""Keeps back what the platform writes to its log and to stderr until it is known whether anybody needs it."""
+"""Keeps back the output of the platform to its log and to stderr until it is known whether anybody needs it."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def _keep_back(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def quiet_probes() -> Iterator[KeptRecords]:
-    """Keep PySpark from writing 13 KB of JSON to stderr for every AnalysisException that is raised inside.
+    """Keep PySpark from writing 13 KB of JSON to stderr for every AnalysisException that is raised in the block.
 
     Only the calling thread is silenced, and blocks may be nested. `release()` of the yielded records, called outside
-    of the block, writes them.
+    the block, writes them.
 
     >>> with quiet_probes() as kept:
     ...     logging.getLogger("SQLQueryContextLogger").error("seen")
@@ -62,14 +62,14 @@ def quiet_probes() -> Iterator[KeptRecords]:
         _KEPT.reset(token)
 
 
-# What Spark's Python worker for stateful streams prints when it starts, each with an empty line behind it.
+# The lines that Spark's Python worker for stateful streams prints when it starts, each followed by an empty line.
 _WORKER_LINE = re.compile(rb"(?:Starting )?Streaming TransformWithStateInPandas Python worker\b")
 
 
 def without_worker_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of a stream of bytes, without those that Spark's Python worker prints for nobody.
+    """The lines of a stream of bytes, without the lines of Spark's Python worker that nobody needs.
 
-    A line ends at a carriage return too, as those of progress bars.
+    A line also ends at a carriage return, as the lines of progress bars do.
 
     >>> start = b"Starting Streaming TransformWithStateInPandas Python worker.\\n\\n"
     >>> list(without_worker_lines([b"1\\n" + start[:9], start[9:] + b"\\n2", b"3\\r4"]))
@@ -87,17 +87,18 @@ def without_worker_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-_STARTED = b"\0sqlext: started\0\n"  # written into the pipe behind what is kept back
+_STARTED = b"\0sqlext: started\0\n"  # written into the pipe after the output that is kept back
 
 
 @contextmanager
 def kept_stderr() -> Iterator[Callable[[], str]]:
-    """Keep back what this process and its new children write to stderr inside; show what the children write later.
+    """Keep back what this process and its new children write to stderr in the block; show what the children write
+    later.
 
-    A JVM keeps the stderr that it was started with: putting the file descriptor back afterwards would lose later errors
-    of Spark and the prints of Python workers. So the children get a pipe, which a thread reads until the last of them
-    ends. Yields a function for the text that was kept back, to be called if the block fails; it waits up to a second
-    for the children to end.
+    A JVM keeps the stderr with which it was started. Restoring the file descriptor afterwards would lose later errors
+    of Spark and the prints of Python workers. So the children get a pipe, which a thread reads until the last child
+    ends. Yields a function that returns the text that was kept back, to be called if the block fails; it waits up to a
+    second for the children to end.
     """
     terminal = os.dup(2)
     source, sink = os.pipe()
@@ -110,7 +111,8 @@ def kept_stderr() -> Iterator[Callable[[], str]]:
                     break
                 kept.extend(line)
             for line in without_worker_lines(iter(lambda: pipe.read1(1 << 16), b"")):
-                with suppress(OSError):  # the terminal may be gone; reading on matters, a full pipe would block the JVM
+                # the terminal may be closed; reading must continue, since a full pipe would block the JVM
+                with suppress(OSError):
                     os.write(terminal, line)
         os.close(terminal)
 

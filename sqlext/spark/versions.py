@@ -1,16 +1,17 @@
-"""What differs between Spark 4.0, 4.1 and 4.2, all of it. Each row of the table is a function of this module.
+"""All differences between Spark 4.0, 4.1 and 4.2. Each row of the table is a function of this module.
 
 | since | Spark has | before |
 |---|---|---|
-| 4.2 | the keyword `timezone` of `to_arrow_type` and `to_arrow_schema` | they always take UTC |
-| 4.2 | TIMESTAMP_NTZ for times of Arrow without a zone | they are TIMESTAMP unless it is asked for |
+| 4.2 | the keyword `timezone` of `to_arrow_type` and `to_arrow_schema` | they always use UTC |
+| 4.2 | TIMESTAMP_NTZ for times of Arrow without a zone | they are TIMESTAMP unless TIMESTAMP_NTZ is requested |
 | 4.1 | `arrow_udtf` | UnsupportedError for `sqlext.engine = udtf` |
 | 4.1 | `arrow_udf` | UnsupportedError for the time of a row of a stream's result, MATCH_ROWTIME() |
 | 4.1 | `DataFrame.repartitionById` | `repartitionByRange`, with a job that takes a sample |
-| 4.1 | `STREAM t` and `WATERMARK` in SQL | UnsupportedError; a temporary view of a stream stands for both |
+| 4.1 | `STREAM t` and `WATERMARK` in SQL | UnsupportedError; a temporary view of a stream replaces both |
 | 4.1 | the package `streaming.checkpointing` of the JVM | `streaming` |
 
-The Python API is that of the client, so it is looked at. The grammar is that of the server: `spark.version`.
+The Python API is that of the client, so its functions are inspected. The grammar is that of the server:
+`spark.version`.
 """
 
 from __future__ import annotations
@@ -36,12 +37,14 @@ _STREAM_GRAMMAR = (4, 1)
 
 
 def arrow_type(kind: T.DataType) -> pa.DataType:
-    """A type as Arrow's, times in UTC. Raises PySparkTypeError for one that Spark does not send to workers."""
+    """A type as an Arrow type, with times in UTC. Raises PySparkTypeError for a type that Spark does not send to
+    workers."""
     return to_arrow_type(kind, **_IN_UTC)
 
 
 def arrow_schema(schema: T.StructType) -> pa.Schema:
-    """Columns as Arrow's, times in UTC. Raises PySparkTypeError for a type that Spark does not send to workers.
+    """Columns as an Arrow schema, with times in UTC. Raises PySparkTypeError for a type that Spark does not send to
+    workers.
 
     >>> from pyspark.sql import types as T
     >>> arrow_schema(T.StructType([T.StructField("at", T.TimestampType())])).field("at").type
@@ -51,7 +54,7 @@ def arrow_schema(schema: T.StructType) -> pa.Schema:
 
 
 def spark_schema(schema: pa.Schema) -> T.StructType:
-    """Columns of Arrow as Spark's, times without a zone as TIMESTAMP_NTZ.
+    """An Arrow schema as Spark's, with TIMESTAMP_NTZ for times without a zone.
 
     >>> spark_schema(pa.schema([("at", pa.timestamp("us"))])).simpleString()
     'struct<at:timestamp_ntz>'
@@ -74,8 +77,8 @@ def arrow_function(
 ) -> Any:
     """A function over iterators of Arrow arrays, which gives each row of a stream its time; `place`: the clause.
 
-    It is not deterministic, so that Spark neither filters nor repeats below it: rows must stay in their order. Raises
-    UnsupportedError (before 4.1).
+    It is marked as not deterministic, so that Spark neither moves filters below it nor repeats it: rows must stay in
+    their order. Raises UnsupportedError (before 4.1).
     """
     if not hasattr(functions, "arrow_udf"):
         raise UnsupportedError(
@@ -83,7 +86,8 @@ def arrow_function(
             place=place, hint="leave it out, and select the time of a row, such as LAST(ts) or window_end.",
         )  # fmt: skip
 
-    def over_iterators(arrays: Iterator[pa.Array]) -> Iterator[pa.Array]:  # by these types Spark chooses how to call it
+    # the type hints decide how Spark calls the function
+    def over_iterators(arrays: Iterator[pa.Array]) -> Iterator[pa.Array]:
         return function(arrays)
 
     make: Any = functions.arrow_udf
@@ -91,12 +95,12 @@ def arrow_function(
 
 
 def can_repartition_by_id(rows: DataFrame) -> bool:
-    """Does Spark put each row into the partition whose number is in a column, if it is asked to?"""
+    """Return True if Spark can put each row into the partition whose number is in a column."""
     return hasattr(rows, "repartitionById")
 
 
 def check_stream_grammar(spark: SparkSession, place: Place) -> None:
-    """Raise UnsupportedError for STREAM or WATERMARK, which stand at `place`, if Spark is too old for them."""
+    """Raise UnsupportedError for STREAM or WATERMARK at `place`, if Spark is too old for them."""
     if version_of(spark.version) < _STREAM_GRAMMAR:
         raise UnsupportedError(
             "SPARK_VERSION", f"STREAM and WATERMARK in SQL need Spark 4.1 or newer, and this is {spark.version}",

@@ -1,6 +1,6 @@
-"""Columns such as `array()` and `map()`, whose elements have no type: Arrow cannot hold them in every form.
+"""Columns such as `array()` and `map()`, whose elements have no type: Arrow cannot represent them in every form.
 
-They go to workers with BOOLEAN in the place of VOID, and get their own type back.
+They are sent to workers with BOOLEAN in place of VOID, and get their own type back.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pyspark.sql import types as t
 
 
 def typed(rows: DataFrame) -> DataFrame:
-    """The rows with BOOLEAN where the type of a column has VOID inside."""
+    """The rows with BOOLEAN in place of VOID where the type of a column contains VOID."""
     return _with_types(rows, rows.schema, lambda column, kind: column.cast(typed_type(kind)))
 
 
 def restored(rows: DataFrame, schema: t.StructType) -> DataFrame:
-    """The inverse of `typed`, for rows whose types were those of `schema`."""
+    """The inverse of `typed`, for rows whose types were the types of `schema`."""
     return _with_types(rows, schema, _restored)
 
 
@@ -32,7 +32,7 @@ def typed_schema(schema: t.StructType) -> t.StructType:
 
 
 def typed_type(kind: t.DataType) -> t.DataType:
-    """The type with BOOLEAN in the place of VOID."""
+    """The type with BOOLEAN in place of VOID."""
     if isinstance(kind, t.ArrayType):
         return t.ArrayType(typed_type(kind.elementType))
     if isinstance(kind, t.MapType):
@@ -43,7 +43,7 @@ def typed_type(kind: t.DataType) -> t.DataType:
 
 
 def _is_odd(field: t.StructField) -> bool:
-    """Does the type have VOID inside? VOID alone is no difficulty."""
+    """Return True if the type contains VOID. VOID alone needs no conversion."""
     return not isinstance(field.dataType, t.NullType) and _has_void(field.dataType)
 
 

@@ -1,8 +1,8 @@
-"""Functions for workers that find the sqlext that was sent to their executor, in streams too.
+"""Functions for workers, which find the sqlext that was sent to their executor, in streams too.
 
-Spark Connect puts the files of a session into a folder of its own on each executor. The workers of a batch query know
-that folder, but Spark plans the micro-batches of a stream without it, so their workers know only the folder above (seen
-in Spark 4.2).
+Spark Connect puts the files of a session into a separate folder on each executor. The workers of a batch query know
+that folder, but Spark plans the micro-batches of a stream without it, so their workers know only the parent folder
+(seen in Spark 4.2).
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 def map_in_arrow(rows: DataFrame, function: Callable[..., Any], schema: T.StructType | str) -> DataFrame:
-    """`rows.mapInArrow(function, schema)`, whose workers may have nothing but the sqlext that was sent to them."""
+    """The result of `rows.mapInArrow(function, schema)`, on workers that may have only the sqlext that was sent to
+    them."""
     worker = for_workers(rows.sparkSession, function)
     if isinstance(schema, str):
         return void_columns.typed(rows).mapInArrow(worker, schema)
@@ -30,7 +31,7 @@ def map_in_arrow(rows: DataFrame, function: Callable[..., Any], schema: T.Struct
 
 
 def for_workers(spark: SparkSession, function: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Iterator[Any]]:
-    """The function itself, or one that is unpickled without sqlext and finds it, where it was sent."""
+    """The function itself or, if sqlext was sent, one that is unpickled without sqlext and then finds it."""
     archive = sent_archive(spark)
     if archive is None:
         return function
@@ -46,7 +47,8 @@ def for_workers(spark: SparkSession, function: Callable[[Any], Iterator[Any]]) -
 
 
 def importer(archive: str | None) -> Callable[[], None]:
-    """A function that lets a worker import the sqlext in the file `archive`, which was sent; None if none was.
+    """A function that makes a worker able to import the sqlext in the file `archive`, which was sent. `archive` is None
+    if no file was sent.
 
     It is pickled by its code, because it is defined in a function.
     """

@@ -1,4 +1,4 @@
-"""Which Python Spark starts the workers of a local master with."""
+"""The Python with which Spark starts the workers of a local master."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def use_this_python(master: str) -> None:
-    """Let Spark start its Python workers with this interpreter, unless the user has chosen one.
+    """Make Spark start its Python workers with this interpreter, unless the user has chosen one.
 
-    It must be called before the JVM starts. Spark otherwise takes `python3` of PATH, which may lack what sqlext needs.
-    The script `pyspark` sets PYSPARK_PYTHON to `python3` for a user who has chosen none.
+    It must be called before the JVM starts. Otherwise Spark uses `python3` of PATH, which may lack the packages that
+    sqlext needs. The script `pyspark` sets PYSPARK_PYTHON to `python3` for a user who has not chosen one.
     """
     chosen = os.environ.get("PYSPARK_PYTHON")
     if chosen is None or (chosen == "python3" and master.startswith("local")):
@@ -25,7 +25,7 @@ def use_this_python(master: str) -> None:
 
 
 def warn_of_other_python(spark: SparkSession) -> None:
-    """Warn if the workers of a local master run another Python than this one, which may lack sqlext."""
+    """Warn if the workers of a local master run another Python than this process, because it may lack sqlext."""
     other = other_python(os.environ, sys.executable)
     if other is not None and str(spark.conf.get("spark.master", "")).startswith("local"):
         warnings.warn(
@@ -36,12 +36,12 @@ def warn_of_other_python(spark: SparkSession) -> None:
 
 
 def other_python(environ: Mapping[str, str], executable: str) -> str | None:
-    """The Python of the workers, if it is of another folder than this process's.
+    """The Python of the workers, if it is in another folder than the Python of this process; otherwise None.
 
     >>> other_python({"PYSPARK_PYTHON": "/opt/a/bin/python3"}, "/opt/a/bin/python3.12")
     >>> other_python({"PYSPARK_PYTHON": "/opt/a/bin/python3"}, "/opt/b/bin/python3")
     '/opt/a/bin/python3'
     """
-    name = environ.get("PYSPARK_PYTHON", "python3")  # as Spark chooses it
+    name = environ.get("PYSPARK_PYTHON", "python3")  # this is how Spark chooses the Python
     workers = shutil.which(name, path=environ.get("PATH")) or name
     return None if os.path.dirname(workers) == os.path.dirname(executable) else workers
