@@ -8,7 +8,7 @@ from sqlext.rewriter.joins.interval_sql import RewrittenJoin
 
 
 def explained_asof(asof: AsofJoin) -> Section:
-    """The section of an ASOF JOIN that is rewritten as SQL."""
+    """The section of an ASOF JOIN that is rewritten as Spark's own SQL."""
     keys = ", ".join(f"{key.left} {'<=>' if key.matches_null else '='} {key.right}" for key in asof.conditions.keys)
     left = "the left rows go through it" if asof.carried else "its matches are joined to the left relation"
     times = f"{asof.left_time} {asof.operator} {asof.right_time}"

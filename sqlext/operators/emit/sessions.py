@@ -49,7 +49,7 @@ class Joined(NamedTuple):
 def take_late_rows(
     code: np.ndarray, time: np.ndarray, keys: pa.Table, panes: Panes, gap: int, aggregations: Sequence[Aggregation]
 ) -> Joined:
-    """Extend the sessions by the late rows, and merge those that now touch.
+    """Extend the sessions by the late rows, and merge sessions that now touch.
 
     `keys`: the keys of the late rows. The step counts and aggregates these rows.
     """

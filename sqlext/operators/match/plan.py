@@ -60,10 +60,10 @@ class Slot:
     `kind`: "value" (of `columns[0]` on the row that `navigation` reaches), "classifier", "match number", "sequence
     number", "timed out", "rowtime" (`columns`: the row's time and, with WITHIN, its end), "aggregate", "array"
     (array_agg), "fold" (an aggregate that workers compute row by row: `fold`, over columns of the types
-    `fold.column_types` and, if `filter` is not None, the condition of FILTER) or "members" (an array of structs `a0,
-    a1, …` of `columns`). For "members", Spark computes `call`, in which an int represents a column, from that array,
-    over the rows for which column `filter` holds. Only "value" and "classifier" read `navigation`, only the last four
-    read `aggregate`.
+    `fold.column_types` and, if `filter` is not None, the condition of FILTER) or "members" (an array of structs
+    `a0, a1, …` of `columns`). For "members", Spark computes `call`, in which an int represents a column, from that
+    array, over the rows for which column `filter` holds. Only "value" and "classifier" read `navigation`, only the last
+    four read `aggregate`.
 
     `by_label`: the labels for which `columns` has each argument, all columns of an argument side by side; empty if an
     argument does not depend on the label of its row.

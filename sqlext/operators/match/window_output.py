@@ -18,7 +18,7 @@ def window_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The rows in their order, each with the values of its match. Raises DataError where AFTER MATCH SKIP failed.
 
-    A block of matches yields the rows up to the last row of a match; the rows after all matches have no match.
+    A block of matches yields the rows up to the last row that has a match; the rows after all matches have none.
     """
     low, n = 0, int(rows.bounds[-1])
     for spans in blocks:

@@ -76,7 +76,7 @@ def new_versions(
     class, message).
 
     `known`: the versions that were taken up before. A row is an error if its rule already has its number, if it has no
-    name or no number, or if there are more than `most`.
+    name or no number, or if it would exceed `most` versions.
     """
     names = (name.lower() for name in known.column("name").to_pylist())
     numbers = set(zip(names, known.column("version").to_pylist()))

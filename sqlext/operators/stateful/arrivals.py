@@ -48,8 +48,8 @@ class Arrivals:
         return (self.time > self.before) & ~self.is_waiting
 
     def are_active(self, is_due: np.ndarray) -> np.ndarray:
-        """`bool[codes]`: the keys with rows that have passed the watermark, and the keys of the state with `is_due:
-        bool[k]`."""
+        """`bool[codes]`: the keys with rows that have passed the watermark, and the keys of the state that are due
+        (`is_due: bool[k]`)."""
         are = np.zeros(int(max(self.code.max(initial=-1), self.key_code.max(initial=-1))) + 1, np.bool_)
         are[self.code[self.has_passed]] = True
         are[self.key_code[is_due]] = True
