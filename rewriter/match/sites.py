@@ -12,6 +12,7 @@ from sqlext.rewriter.tree.keywords import is_at, without_pipe
 from sqlext.rewriter.tree.read_tree import read_tree
 from sqlext.rewriter.tree.statement_tree import Site, Tree
 
+_KEYWORD = re.compile(r"MATCH_?RECOGN", re.IGNORECASE)  # also where it is misspelt
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -25,6 +26,8 @@ def scan(text: str) -> tuple[Site, ...]:
     >>> [(site.relation.text, site.body.text) for site in scan(text)]
     [('b AS x', 'PATTERN (A)')]
     """
+    if _KEYWORD.search(text) is None:
+        return ()
     tree = read_tree(text)
     sites: list[Site] = []
     errors: list[SqlExtError] = []

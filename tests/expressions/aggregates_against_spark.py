@@ -115,7 +115,8 @@ def cases(rng: random.Random, types: dict[str, str]) -> list[Case]:
     for name in ("array_agg", "collect_set"):
         result += [Case(name=name, columns=(c,), nulls="RESPECT") for c in types if is_orderable(types[c])]
     for is_descending in (False, True):
-        keys = [(c, is_descending) for c in types if is_orderable(types[c])]
+        # Spark's mode takes equal binaries for different values.
+        keys = [(c, is_descending) for c, t in types.items() if is_orderable(t) and t != "binary"]
         result += [Case(name="mode", columns=(), within_group=key) for key in keys]
     numbers = [c for c, t in types.items() if is_numeric(t)]
     intervals = [c for c, t in types.items() if is_interval(t)]

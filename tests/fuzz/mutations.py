@@ -49,12 +49,12 @@ class AnyType(StaticBinder):
             return TYPES[sum(map(ord, str(text))) % len(TYPES)]
 
     def constants(self, texts: Sequence[Text]) -> list:
-        return [self._constant_or_null(text) for text in texts]
+        return [self._constant_if_any(text) for text in texts]
 
     def values(self, texts: Sequence[Text], types: Sequence[str]) -> list:
         return [None for _ in texts]
 
-    def _constant_or_null(self, text: Text):
+    def _constant_if_any(self, text: Text):
         try:
             return super().constants([text])[0]
         except SqlExtError:
